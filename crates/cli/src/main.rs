@@ -1,0 +1,2 @@
+//! The charter binary: configuration and wiring.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Adapters to the outside world: sandboxed scripts and HTTP tools.

@@ -1,0 +1,1 @@
+//! Embedding, lexical and vector indexes, fusion and the routing score.

@@ -1,0 +1,1 @@
+//! REST, events and authentication over the engine.

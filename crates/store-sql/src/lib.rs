@@ -1,0 +1,1 @@
+//! SQL engines behind the storage traits.

@@ -1,0 +1,1 @@
+//! Storage traits and records. No SQL.

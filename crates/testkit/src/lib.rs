@@ -1,0 +1,1 @@
+//! Test support: clock, fault injection, contract suites, server harness.
