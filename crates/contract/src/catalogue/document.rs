@@ -1,0 +1,272 @@
+//! One type over the registrable documents, for whoever handles them alike:
+//! stores, packages, the catalogue snapshot.
+
+use std::borrow::Cow;
+use std::str::FromStr;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::agent::AgentManifest;
+use super::domain::Domain;
+use super::graph::{GraphEdge, GraphNode};
+use super::guardrail::Guardrail;
+use super::lens::DomainLens;
+use super::playbook::Playbook;
+use super::skill::Skill;
+use super::template::Template;
+use super::tool::Tool;
+use super::vocabulary::Status;
+use crate::ids::{DomainId, TenantId};
+use crate::schema::SchemaName;
+use crate::text::Version;
+use crate::validate::{Contract, read_value};
+use crate::violation::{Report, Stage, Violation};
+
+string_enum! {
+    /// The eleven live collections of seed 000 (ruling 1), the graph's two kinds apart.
+    pub enum DocumentKind {
+        /// §2.2.
+        Skill = "skill",
+        /// §2.4.
+        Tool = "tool",
+        /// §2.5.
+        Guardrail = "guardrail",
+        /// §2.6.
+        DomainLens = "domain_lens",
+        /// §2.7.
+        Template = "template",
+        /// §2.8.
+        Playbook = "playbook",
+        /// §2.11.
+        Agent = "agent",
+        /// §2.12, nodes.
+        GraphNode = "graph_node",
+        /// §2.12, edges.
+        GraphEdge = "graph_edge",
+        /// §2.13.
+        Domain = "domain",
+        /// §2.10; written by the server, never registered.
+        TagRecord = "tag_record",
+        /// §2.14; written by the server, never registered.
+        Evidence = "evidence",
+    }
+}
+
+/// A collection that cannot be asked for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DocumentKindError {
+    /// A collection that the seed withdrew (ruling 1).
+    #[error("the collection `{kind}` is deprecated: use `{successor}` ({why})")]
+    Deprecated {
+        /// What was asked for.
+        kind: &'static str,
+        /// What to ask for instead.
+        successor: DocumentKind,
+        /// Where its content went.
+        why: &'static str,
+    },
+    /// No such collection.
+    #[error("`{0}` is not a kind of document")]
+    Unknown(String),
+}
+
+impl DocumentKind {
+    /// Reads a kind, and says what became of the withdrawn ones.
+    ///
+    /// # Errors
+    /// `Deprecated` for `intent`, `context_builder` and `cloud_knowledge`, with their
+    /// successor; `Unknown` for anything else that is not a kind.
+    pub fn parse(text: &str) -> Result<Self, DocumentKindError> {
+        let deprecated = |kind, successor, why| {
+            Err(DocumentKindError::Deprecated {
+                kind,
+                successor,
+                why,
+            })
+        };
+        match text {
+            "intent" => deprecated("intent", Self::Skill, "skills are searched directly"),
+            "context_builder" => deprecated(
+                "context_builder",
+                Self::Skill,
+                "its fields are in the skill's execution_plan and context",
+            ),
+            "cloud_knowledge" => deprecated(
+                "cloud_knowledge",
+                Self::DomainLens,
+                "it is a domain lens with content_type cloud_service",
+            ),
+            other => {
+                Self::from_str(other).map_err(|_| DocumentKindError::Unknown(other.to_owned()))
+            }
+        }
+    }
+
+    /// Whether packages hold documents of this kind.
+    #[must_use]
+    pub const fn is_registrable(self) -> bool {
+        !matches!(self, Self::TagRecord | Self::Evidence)
+    }
+
+    /// The contract of documents of this kind.
+    #[must_use]
+    pub const fn schema_name(self) -> SchemaName {
+        match self {
+            Self::Skill => SchemaName::Skill,
+            Self::Tool => SchemaName::Tool,
+            Self::Guardrail => SchemaName::Guardrail,
+            Self::DomainLens => SchemaName::DomainLens,
+            Self::Template => SchemaName::Template,
+            Self::Playbook => SchemaName::Playbook,
+            Self::Agent => SchemaName::Agent,
+            Self::GraphNode => SchemaName::GraphNode,
+            Self::GraphEdge => SchemaName::GraphEdge,
+            Self::Domain => SchemaName::Domain,
+            Self::TagRecord => SchemaName::TagRecord,
+            Self::Evidence => SchemaName::Evidence,
+        }
+    }
+}
+
+/// What the documents have in common.
+trait Common {
+    fn id(&self) -> Cow<'_, str>;
+    fn domain(&self) -> Option<&DomainId>;
+}
+
+macro_rules! documents {
+    ($( $(#[$meta:meta])* $variant:ident($inner:ty), id $id:ident, domain $domain:ident; )+) => {
+        /// A registrable document of any kind. Serialises as the document itself.
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+        #[serde(untagged)]
+        #[allow(clippy::large_enum_variant, reason = "held behind Arc, or moved once")]
+        pub enum Document { $( $(#[$meta])* $variant($inner) ),+ }
+
+        impl Document {
+            /// Its kind.
+            #[must_use]
+            pub const fn kind(&self) -> DocumentKind {
+                match self { $( Self::$variant(_) => DocumentKind::$variant ),+ }
+            }
+
+            /// Its id within its kind. An edge's is `from:type:to`.
+            #[must_use]
+            pub fn id(&self) -> Cow<'_, str> {
+                match self { $( Self::$variant(document) => Common::id(document) ),+ }
+            }
+
+            /// The domain it names, if any. A domain names itself.
+            #[must_use]
+            pub fn domain(&self) -> Option<&DomainId> {
+                match self { $( Self::$variant(document) => Common::domain(document) ),+ }
+            }
+
+            /// Its tenant; none for a global document.
+            #[must_use]
+            pub const fn tenant_id(&self) -> Option<&TenantId> {
+                match self { $( Self::$variant(document) => document.tenant_id.as_ref() ),+ }
+            }
+
+            /// Puts it into a layer. The credential decides, never the body.
+            pub fn set_tenant_id(&mut self, tenant: Option<TenantId>) {
+                match self { $( Self::$variant(document) => document.tenant_id = tenant ),+ }
+            }
+
+            /// Whether it is offered.
+            #[must_use]
+            pub const fn status(&self) -> Status {
+                match self { $( Self::$variant(document) => document.status ),+ }
+            }
+
+            /// Its version, if it says one.
+            #[must_use]
+            pub const fn version(&self) -> Option<&Version> {
+                match self { $( Self::$variant(document) => document.version.as_ref() ),+ }
+            }
+
+            /// The checks of meaning, on a document that was built rather than read.
+            #[must_use]
+            pub fn inspect(&self) -> Report {
+                let mut report = Report::new();
+                match self { $( Self::$variant(document) => Contract::check(document, &mut report) ),+ }
+                report
+            }
+
+            /// Reads a document of a known kind, with the warnings about it.
+            ///
+            /// # Errors
+            /// Every violation; one that says so for a kind that is not registrable.
+            pub fn from_value(
+                kind: DocumentKind,
+                value: &Value,
+            ) -> Result<(Self, Vec<Violation>), Vec<Violation>> {
+                match kind {
+                    $( DocumentKind::$variant => {
+                        let (document, warnings) = read_value::<$inner>(value)?;
+                        Ok((Self::$variant(document), warnings))
+                    } )+
+                    DocumentKind::TagRecord | DocumentKind::Evidence => {
+                        Err(vec![not_registrable(kind)])
+                    }
+                }
+            }
+        }
+
+        $(
+            impl From<$inner> for Document {
+                fn from(document: $inner) -> Self {
+                    Self::$variant(document)
+                }
+            }
+
+            impl Common for $inner {
+                fn id(&self) -> Cow<'_, str> {
+                    documents!(@id self, $id)
+                }
+
+                fn domain(&self) -> Option<&DomainId> {
+                    documents!(@domain self, $domain)
+                }
+            }
+        )+
+    };
+    (@id $document:ident, edge) => { $document.edge_id().into() };
+    (@id $document:ident, $id:ident) => { $document.$id.as_str().into() };
+    (@domain $document:ident, itself) => { Some(&$document.domain_id) };
+    (@domain $document:ident, always) => { Some(&$document.domain) };
+    (@domain $document:ident, maybe) => { $document.domain.as_ref() };
+}
+
+documents! {
+    /// A skill.
+    Skill(Skill), id skill_id, domain always;
+    /// A tool.
+    Tool(Tool), id tool_id, domain always;
+    /// A guardrail.
+    Guardrail(Guardrail), id guardrail_id, domain maybe;
+    /// A domain lens.
+    DomainLens(DomainLens), id lens_id, domain always;
+    /// A template.
+    Template(Template), id template_id, domain maybe;
+    /// A playbook.
+    Playbook(Playbook), id playbook_id, domain always;
+    /// An agent.
+    Agent(AgentManifest), id agent_id, domain always;
+    /// A node of the expert graph.
+    GraphNode(GraphNode), id id, domain maybe;
+    /// An edge of the expert graph.
+    GraphEdge(GraphEdge), id edge, domain maybe;
+    /// A domain.
+    Domain(Domain), id domain_id, domain itself;
+}
+
+fn not_registrable(kind: DocumentKind) -> Violation {
+    Violation {
+        stage: Stage::Meaning,
+        pointer: String::new(),
+        keyword: "registrable".to_owned(),
+        message: format!("a {kind} is written by the server and cannot be registered"),
+        suggestion: None,
+    }
+}

@@ -1,0 +1,78 @@
+//! Whether the placeholders of a step name something that exists (ruling 12).
+//! A skill refuses what does not; a playbook warns. That choice is the caller's.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use crate::placeholder::{Placeholder, Segment, each_string, segments};
+use crate::violation::{Stage, Violation, pointer_segment};
+
+/// What a step may refer to.
+pub(super) struct Names<'a> {
+    /// Declared parameters.
+    pub(super) parameters: BTreeSet<&'a str>,
+    /// The step itself.
+    pub(super) step: &'a str,
+    /// Steps whose output exists when it starts.
+    pub(super) earlier: BTreeSet<&'a str>,
+}
+
+/// Every placeholder of `parameters` that is malformed or names nothing.
+pub(super) fn check_references(
+    parameters: &Map<String, Value>,
+    names: &Names<'_>,
+    pointer: &str,
+) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for (name, value) in parameters {
+        let here = format!("{pointer}/{}", pointer_segment(name));
+        each_string(value, &here, &mut |place, text| {
+            found.extend(text_references(text, names, place));
+        });
+    }
+    found
+}
+
+/// The same for one text, such as the body of a script.
+pub(super) fn text_references(text: &str, names: &Names<'_>, pointer: &str) -> Vec<Violation> {
+    match segments(text) {
+        Ok(parts) => parts
+            .iter()
+            .filter_map(|part| dangling(part, names, pointer))
+            .collect(),
+        Err(error) => vec![violation(pointer, error.to_string())],
+    }
+}
+
+fn dangling(part: &Segment<'_>, names: &Names<'_>, pointer: &str) -> Option<Violation> {
+    let message = match part {
+        Segment::Text(_) => return None,
+        Segment::Placeholder(Placeholder::User(name)) if names.parameters.contains(name) => {
+            return None;
+        }
+        Segment::Placeholder(Placeholder::User(name)) => {
+            format!("`${{user.{name}}}`: no parameter `{name}` is declared")
+        }
+        Segment::Placeholder(Placeholder::Step { step, .. }) if names.earlier.contains(step) => {
+            return None;
+        }
+        Segment::Placeholder(Placeholder::Step { step, .. }) => {
+            format!(
+                "`${{{step}}}`: no step `{step}` runs before `{}`",
+                names.step
+            )
+        }
+    };
+    Some(violation(pointer, message))
+}
+
+fn violation(pointer: &str, message: String) -> Violation {
+    Violation {
+        stage: Stage::Meaning,
+        pointer: pointer.to_owned(),
+        keyword: "placeholder".to_owned(),
+        message,
+        suggestion: None,
+    }
+}

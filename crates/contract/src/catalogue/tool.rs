@@ -1,0 +1,278 @@
+//! Tools (seed 000 §2.4): their parameters, class and implementation. Nothing
+//! here calls one.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::evidence::EvidenceType;
+use super::vocabulary::{ExecutionTarget, Language, PermissionLevel, Status};
+use crate::ids::{DomainId, Label, TenantId, ToolId};
+use crate::number::{Positive, Vector};
+use crate::parameter::{Parameter, check_parameters};
+use crate::schema::SchemaName;
+use crate::text::{Text, Version};
+use crate::time::Timestamp;
+use crate::validate::Contract;
+use crate::violation::Report;
+
+/// A tool of the catalogue.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tool {
+    /// Its id, e.g. `aws.describe_security_groups`.
+    pub tool_id: ToolId,
+    /// Its short name.
+    pub name: Label,
+    /// Who provides the service: `aws`.
+    pub provider: Label,
+    /// The service: `ec2`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<Label>,
+    /// Reads, writes, or internal.
+    pub tool_class: ToolClass,
+    /// The domain it belongs to.
+    pub domain: DomainId,
+    /// What it does.
+    pub description: Text,
+    /// What it takes.
+    #[serde(default)]
+    pub parameters: Vec<Parameter>,
+    /// JSON Schema of its output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_schema: Option<Map<String, Value>>,
+    /// Where it runs.
+    #[serde(default)]
+    pub execution_target: ExecutionTarget,
+    /// The language of its body.
+    pub language: Language,
+    /// Whether each call needs an approval (ruling 10).
+    #[serde(default)]
+    pub requires_approval: bool,
+    /// Whether it is offered (this project, for tools).
+    #[serde(default)]
+    pub status: Status,
+    /// Its tenant (this project, for tools); absent for a global tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant_id: Option<TenantId>,
+    /// Utterances that call for this tool (this project).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub examples: Vec<Text>,
+    /// How it is carried out (this project). Absent when the client brings its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub implementation: Option<Implementation>,
+    /// Names of the environment variables it is granted (this project).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub environment: Vec<VariableName>,
+    /// Host patterns it may reach (this project): `*.amazonaws.com`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub egress: Vec<Text>,
+    /// Time limit of one call, in milliseconds (this project).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<Positive>,
+    /// Who may call it (003 Tool Definition Schema).
+    #[serde(default)]
+    pub permission_level: PermissionLevel,
+    /// How often it may be called (003 Tool Definition Schema).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_limit: Option<RateLimit>,
+    /// How its result becomes evidence (this project).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<ToolEvidence>,
+    /// Its version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<Version>,
+    /// When it was first registered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<Timestamp>,
+    /// When it was last registered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub updated_at: Option<Timestamp>,
+    /// Its vector, when the document carries one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub embedding: Option<Vector>,
+}
+
+string_enum! {
+    /// What a tool may do (000 §2.4).
+    pub enum ToolClass {
+        /// Fetches data.
+        Readonly = "readonly",
+        /// Changes something.
+        Write = "write",
+        /// For the server's own use; never shown to an agent.
+        Internal = "internal",
+    }
+}
+
+string_newtype! {
+    crate::ids::Shape::pattern(
+        |text| {
+            !text.is_empty()
+                && text.len() <= 200
+                && !text.as_bytes()[0].is_ascii_digit()
+                && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        },
+        "^[A-Za-z_][A-Za-z0-9_]{0,199}$",
+        "the name of an environment variable",
+    );
+    /// The name of an environment variable (this project).
+    VariableName,
+}
+
+/// How often a tool may be called (003 Tool Definition Schema).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RateLimit {
+    /// Calls per minute in the long run.
+    pub requests_per_minute: Positive,
+    /// Calls at once; `requests_per_minute` when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub burst: Option<Positive>,
+}
+
+/// How a tool is carried out (this project).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Implementation {
+    /// A script of the tool's language; exactly one of `path` and `body`.
+    Script {
+        /// A file of the package, relative to its root.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        path: Option<Text>,
+        /// The script itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        body: Option<Text>,
+    },
+    /// An HTTP call. Strings may hold `${name}` of a parameter.
+    Http {
+        /// The method.
+        method: HttpMethod,
+        /// The link, with placeholders.
+        url: Text,
+        /// Headers.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        headers: BTreeMap<String, String>,
+        /// Query parameters.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        query: BTreeMap<String, String>,
+        /// The body, sent as JSON.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        body: Option<Value>,
+    },
+}
+
+string_enum! {
+    /// Methods of HTTP calls.
+    pub enum HttpMethod {
+        /// GET.
+        Get = "GET",
+        /// HEAD.
+        Head = "HEAD",
+        /// POST.
+        Post = "POST",
+        /// PUT.
+        Put = "PUT",
+        /// PATCH.
+        Patch = "PATCH",
+        /// DELETE.
+        Delete = "DELETE",
+    }
+}
+
+/// How a tool's result becomes one evidence record (this project).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ToolEvidence {
+    /// The type of the evidence.
+    #[serde(rename = "type")]
+    pub evidence_type: EvidenceType,
+    /// The system it comes from: `aws.ec2`.
+    pub system: Label,
+    /// jq over `{parameters, output}` for the native id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub native_id: Option<Text>,
+    /// jq for the region.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub region: Option<Text>,
+    /// jq for the account.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account_id: Option<Text>,
+    /// Template of the summary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<Text>,
+}
+
+impl Tool {
+    fn check_implementation(&self, report: &mut Report) {
+        match (&self.implementation, self.language) {
+            (None, _) | (Some(Implementation::Http { .. }), Language::Http) => {}
+            (Some(Implementation::Http { .. }), Language::Python | Language::Bash) => {
+                let message = format!(
+                    "an http implementation in a tool of the language {}",
+                    self.language
+                );
+                report.consistency("/implementation/type", "language", message);
+            }
+            (Some(Implementation::Script { .. }), Language::Http) => {
+                let message = "a script in a tool of the language http".to_owned();
+                report.consistency("/implementation/type", "language", message);
+            }
+            (Some(Implementation::Script { path, body }), Language::Python | Language::Bash) => {
+                check_source(path.as_ref(), body.as_ref(), "/implementation", report);
+            }
+        }
+    }
+}
+
+/// A script has a body or a file of the package, and not both.
+pub(super) fn check_source(
+    path: Option<&Text>,
+    body: Option<&Text>,
+    pointer: &str,
+    report: &mut Report,
+) {
+    match (path, body) {
+        (Some(_), Some(_)) | (None, None) => {
+            let message = "a script needs exactly one of `path` and `body`".to_owned();
+            report.meaning(pointer, "exactly_one", message);
+        }
+        (Some(path), None) if !is_package_path(path.as_str()) => {
+            let message = format!("`{path}` does not stay inside the package");
+            report.meaning(format!("{pointer}/path"), "relative_path", message);
+        }
+        (Some(_), None) | (None, Some(_)) => {}
+    }
+}
+
+/// A relative path of plain segments, `/` between them.
+pub(crate) fn is_package_path(path: &str) -> bool {
+    !path.is_empty()
+        && !path.contains(['\\', '\0', ':'])
+        && path
+            .split('/')
+            .all(|part| !part.is_empty() && part != "." && part != "..")
+}
+
+impl Contract for Tool {
+    const NAME: SchemaName = SchemaName::Tool;
+
+    // Checks what the schema cannot say (B000-10, static part of B003-4).
+    fn check(&self, report: &mut Report) {
+        check_parameters(&self.parameters, "/parameters", report);
+        if self.tool_class == ToolClass::Readonly && self.requires_approval {
+            let message = format!("`{}` is readonly and needs no approval", self.tool_id);
+            report.meaning("/requires_approval", "readonly", message);
+        }
+        if let Some(schema) = &self.output_schema {
+            let schema = Value::Object(schema.clone());
+            if let Err(why) = crate::validate::schema_compiles(&schema) {
+                let message = format!("not a JSON Schema: {why}");
+                report.meaning("/output_schema", "json_schema", message);
+            }
+        }
+        self.check_implementation(report);
+    }
+}

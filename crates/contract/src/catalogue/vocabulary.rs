@@ -1,0 +1,127 @@
+//! The closed vocabularies that several documents of the catalogue share
+//! (seed 000), and the bound on their lists of steps. No document is known here.
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+
+/// Most items of a list that must not be empty: the steps of a plan, the tasks of a graph.
+pub const MAX_LIST: usize = 1_000;
+
+string_enum! {
+    /// Service tier (000).
+    #[derive(Default)]
+    pub enum Tier {
+        /// Routing, skills, playbooks.
+        #[default]
+        Basic = "basic",
+        /// Also domain lenses and the expert graph.
+        Advanced = "advanced",
+    }
+}
+
+string_enum! {
+    /// Whether a document is offered (000 `status`).
+    #[derive(Default)]
+    pub enum Status {
+        /// In force.
+        #[default]
+        Active = "active",
+        /// Kept, and left out of search and resolve.
+        Inactive = "inactive",
+    }
+}
+
+string_enum! {
+    /// What a step does to the outside world (ruling 11: `read` is stored as `readonly`).
+    pub enum StepType {
+        /// It only reads.
+        Readonly = "readonly" | "read",
+        /// It changes something.
+        Write = "write",
+    }
+}
+
+string_enum! {
+    /// What the failure of a step does to the run (B000-18).
+    #[derive(Default)]
+    pub enum OnFailure {
+        /// The run fails.
+        #[default]
+        Stop = "stop",
+        /// The completed writes are reversed, last first.
+        Rollback = "rollback",
+        /// The step and what depends on it are left out.
+        Skip = "skip",
+        /// The run goes on as if it had succeeded without output.
+        Continue = "continue",
+    }
+}
+
+string_enum! {
+    /// Where an effect is carried out (000 §2.4, §2.10).
+    #[derive(Default)]
+    pub enum ExecutionTarget {
+        /// Where the caller's credentials are.
+        #[default]
+        Client = "client",
+        /// In the server.
+        Server = "server",
+    }
+}
+
+string_enum! {
+    /// The language of a tool's or script's body (000 §2.4, §2.8).
+    pub enum Language {
+        /// Python 3.
+        Python = "python",
+        /// A shell script.
+        Bash = "bash",
+        /// No body: an HTTP call.
+        Http = "http",
+    }
+}
+
+string_enum! {
+    /// How bad a finding is (000 §2.7 `severity_color`).
+    pub enum Severity {
+        /// Act now.
+        Critical = "critical",
+        /// Act soon.
+        High = "high",
+        /// Plan to act.
+        Medium = "medium",
+        /// Worth knowing.
+        Low = "low",
+        /// No harm.
+        Info = "info",
+    }
+}
+
+string_enum! {
+    /// Who may call a tool, from the least to the most (003 Tool Definition Schema).
+    #[derive(Default)]
+    pub enum PermissionLevel {
+        /// Anyone.
+        #[default]
+        User = "user",
+        /// The system itself.
+        System = "system",
+        /// Administrators.
+        Admin = "admin",
+    }
+}
+
+/// A list of at least one and at most `MAX_LIST` items.
+pub(crate) fn one_or_more<'de, D, T>(from: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    let steps = Vec::deserialize(from)?;
+    match steps.len() {
+        1..=MAX_LIST => Ok(steps),
+        count => Err(D::Error::custom(format!(
+            "expected 1 to {MAX_LIST} items, found {count}"
+        ))),
+    }
+}

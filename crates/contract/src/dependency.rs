@@ -1,0 +1,198 @@
+//! Questions about steps that wait for other steps: duplicates, dangling
+//! references, cycles. Steps, tasks, stages and tree nodes are all the same here;
+//! it knows only names and the names they wait for.
+
+use std::collections::HashMap;
+
+use crate::violation::Report;
+
+/// One node as its contract writes it.
+pub(crate) struct Node<'a> {
+    /// Its name.
+    pub(crate) name: &'a str,
+    /// The names it waits for, in the order written.
+    pub(crate) needs: Vec<&'a str>,
+}
+
+/// How a contract words its graph.
+pub(crate) struct Wording {
+    /// What a node is called: `step`, `task`.
+    pub(crate) noun: &'static str,
+    /// Pointer to the list of nodes: `/tasks`.
+    pub(crate) list: &'static str,
+    /// Field that names a node: `task_id`.
+    pub(crate) name_field: &'static str,
+    /// Field that lists what it waits for: `depends_on`.
+    pub(crate) needs_field: &'static str,
+}
+
+/// Reports duplicate names, unknown references and cycles (with their path).
+/// True when there was none.
+pub(crate) fn check_graph(nodes: &[Node<'_>], wording: &Wording, report: &mut Report) -> bool {
+    let before = report.violations.len();
+    let Wording {
+        noun,
+        list,
+        name_field,
+        needs_field,
+    } = wording;
+    let mut places: HashMap<&str, usize> = HashMap::with_capacity(nodes.len());
+    for (at, node) in nodes.iter().enumerate() {
+        if places.contains_key(node.name) {
+            report.meaning(
+                format!("{list}/{at}/{name_field}"),
+                "unique",
+                format!("the {noun} `{}` is defined twice", node.name),
+            );
+        } else {
+            places.insert(node.name, at);
+        }
+    }
+    for (at, node) in nodes.iter().enumerate() {
+        for (position, need) in node.needs.iter().enumerate() {
+            if !places.contains_key(need) {
+                report.meaning(
+                    format!("{list}/{at}/{needs_field}/{position}"),
+                    "dependency",
+                    format!(
+                        "`{}` depends on `{need}`, which is not a {noun} here",
+                        node.name
+                    ),
+                );
+            }
+        }
+    }
+    if let Some(path) = find_cycle(nodes, &places) {
+        let first = places.get(path[0]).copied().unwrap_or_default();
+        report.meaning(
+            format!("{list}/{first}/{needs_field}"),
+            "cycle",
+            format!("these {noun}s wait for each other: {}", path.join(" → ")),
+        );
+    }
+    report.violations.len() == before
+}
+
+/// The first cycle in listed order, as names from a node back to itself.
+fn find_cycle<'a>(nodes: &[Node<'a>], places: &HashMap<&str, usize>) -> Option<Vec<&'a str>> {
+    let mut done = vec![false; nodes.len()];
+    for start in 0..nodes.len() {
+        if let Some(cycle) = walk(start, nodes, places, &mut done) {
+            return Some(cycle.into_iter().map(|at| nodes[at].name).collect());
+        }
+    }
+    None
+}
+
+/// Depth first from `start`, without recursion: a hostile chain cannot exhaust the stack.
+fn walk(
+    start: usize,
+    nodes: &[Node<'_>],
+    places: &HashMap<&str, usize>,
+    done: &mut [bool],
+) -> Option<Vec<usize>> {
+    let mut path = vec![(start, 0_usize)];
+    let mut on_path = vec![false; nodes.len()];
+    on_path[start] = true;
+    if done[start] {
+        return None;
+    }
+    while let Some((at, next)) = path.last_mut() {
+        let here = *at;
+        let Some(need) = nodes[here].needs.get(*next) else {
+            done[here] = true;
+            on_path[here] = false;
+            path.pop();
+            continue;
+        };
+        *next += 1;
+        let Some(&there) = places.get(need) else {
+            continue;
+        };
+        if on_path[there] {
+            let from = path
+                .iter()
+                .position(|(at, _)| *at == there)
+                .unwrap_or_default();
+            let cycle = path[from..].iter().map(|(at, _)| *at);
+            return Some(cycle.chain([there]).collect());
+        }
+        if !done[there] {
+            on_path[there] = true;
+            path.push((there, 0));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STEPS: Wording = Wording {
+        noun: "step",
+        list: "/steps",
+        name_field: "id",
+        needs_field: "needs",
+    };
+
+    fn messages(graph: &[(&str, &[&str])]) -> Vec<(String, String)> {
+        let nodes: Vec<Node<'_>> = graph
+            .iter()
+            .map(|(name, needs)| Node {
+                name,
+                needs: needs.to_vec(),
+            })
+            .collect();
+        let mut report = Report::new();
+        check_graph(&nodes, &STEPS, &mut report);
+        report
+            .violations
+            .into_iter()
+            .map(|found| (found.pointer, found.message))
+            .collect()
+    }
+
+    #[test]
+    fn a_diamond_is_fine() {
+        let graph: &[(&str, &[&str])] =
+            &[("a", &[]), ("b", &["a"]), ("c", &["a"]), ("d", &["b", "c"])];
+        assert_eq!(messages(graph), vec![]);
+    }
+
+    #[test]
+    fn cycles_are_named_by_their_path() {
+        assert_eq!(
+            messages(&[("x", &["a"]), ("a", &["b"]), ("b", &["c"]), ("c", &["a"])]),
+            vec![(
+                "/steps/1/needs".into(),
+                "these steps wait for each other: a → b → c → a".into()
+            )]
+        );
+        assert_eq!(
+            messages(&[("a", &["a"])]),
+            vec![(
+                "/steps/0/needs".into(),
+                "these steps wait for each other: a → a".into()
+            )]
+        );
+    }
+
+    #[test]
+    fn every_duplicate_and_dangling_reference_is_reported() {
+        assert_eq!(
+            messages(&[("a", &["z"]), ("a", &["y"])]),
+            vec![
+                ("/steps/1/id".into(), "the step `a` is defined twice".into()),
+                (
+                    "/steps/0/needs/0".into(),
+                    "`a` depends on `z`, which is not a step here".into()
+                ),
+                (
+                    "/steps/1/needs/0".into(),
+                    "`a` depends on `y`, which is not a step here".into()
+                ),
+            ]
+        );
+    }
+}

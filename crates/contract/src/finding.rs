@@ -1,0 +1,53 @@
+//! A finding (this project): what a rule of a skill's analysis found in one
+//! resource. Where it is proven is the evidence's business.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::catalogue::vocabulary::Severity;
+use crate::ids::{EvidenceId, FindingId, RuleId, SkillId};
+use crate::schema::SchemaName;
+use crate::text::{ShortText, Text};
+use crate::validate::Contract;
+use crate::violation::Report;
+
+/// One finding.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Finding {
+    /// Its id.
+    pub finding_id: FindingId,
+    /// The rule that found it.
+    pub rule_id: RuleId,
+    /// The skill whose rule it is.
+    pub skill_id: SkillId,
+    /// How bad it is.
+    pub severity: Severity,
+    /// The type of the resource: `security_group`.
+    pub resource_type: ShortText,
+    /// The resource's own id.
+    pub resource_id: Text,
+    /// What the rule gave, for the template to fill in.
+    #[serde(default)]
+    pub fields: Map<String, Value>,
+    /// Records that prove it.
+    #[serde(default)]
+    pub evidence_ids: Vec<EvidenceId>,
+    /// The rendered template, once there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rendered: Option<Value>,
+}
+
+impl Contract for Finding {
+    const NAME: SchemaName = SchemaName::Finding;
+
+    fn check(&self, report: &mut Report) {
+        for (at, evidence) in self.evidence_ids.iter().enumerate() {
+            if self.evidence_ids[..at].contains(evidence) {
+                let message = format!("`{evidence}` is cited twice");
+                report.meaning(format!("/evidence_ids/{at}"), "unique", message);
+            }
+        }
+    }
+}

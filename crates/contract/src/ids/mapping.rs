@@ -1,0 +1,64 @@
+//! The mapping between the families of ids (ruling 25). Each contract stays
+//! strict about its own form; nothing converts by accident.
+
+use uuid::Uuid;
+
+use super::{RequestId, SessionId, TagRequestId, TagSessionId, ToolDefinitionId, ToolId};
+
+impl ToolDefinitionId {
+    /// `aws.describe_security_groups` → `tool-aws-describe-security-groups`.
+    ///
+    /// Letters are lowered; `.` and `_` become `-`. The mapping is not injective
+    /// (`a.b` and `a_b` meet), so the way back goes through the catalogue: keep a
+    /// map from the mapped id, and refuse a second tool that lands on the same one.
+    #[must_use]
+    pub fn from_tool_id(tool: &ToolId) -> Self {
+        let mut text = String::with_capacity(5 + tool.as_str().len());
+        text.push_str("tool-");
+        text.extend(tool.as_str().bytes().map(|byte| match byte {
+            b'.' | b'_' => '-',
+            other => char::from(other.to_ascii_lowercase()),
+        }));
+        Self::from_checked(text)
+    }
+}
+
+impl TagRequestId {
+    /// `req-<uuid>` → `req_<32 hex digits>`.
+    #[must_use]
+    pub fn from_request_id(id: &RequestId) -> Self {
+        Self::from_checked(format!("req_{}", id.uuid().simple()))
+    }
+
+    /// The request it names, when it was made from one.
+    #[must_use]
+    pub fn to_request_id(&self) -> Option<RequestId> {
+        simple_uuid(self.as_str().strip_prefix("req_")?).map(RequestId::from_uuid)
+    }
+}
+
+impl TagSessionId {
+    /// `sess-<uuid>` → `sess_<32 hex digits>`.
+    #[must_use]
+    pub fn from_session_id(id: &SessionId) -> Self {
+        Self::from_checked(format!("sess_{}", id.uuid().simple()))
+    }
+
+    /// The session it names, when it was made from one.
+    #[must_use]
+    pub fn to_session_id(&self) -> Option<SessionId> {
+        simple_uuid(self.as_str().strip_prefix("sess_")?).map(SessionId::from_uuid)
+    }
+}
+
+/// Only the form that `from_request_id` writes: 32 lower-case hex digits.
+fn simple_uuid(text: &str) -> Option<Uuid> {
+    let lower = text
+        .bytes()
+        .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    if text.len() == 32 && lower {
+        Uuid::try_parse(text).ok()
+    } else {
+        None
+    }
+}

@@ -1,0 +1,65 @@
+//! A node of the skill link graph (seed 001): a folder that points at skills, or a
+//! skill with its instructions. Navigation and grants are the engine's business.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::ids::SkillId;
+use crate::number::Vector;
+use crate::schema::SchemaName;
+use crate::text::Text;
+use crate::validate::Contract;
+use crate::violation::Report;
+
+/// One document of the `agent_skills` index.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AgentSkill {
+    /// Its id, unique (B001-1).
+    pub skill_id: SkillId,
+    /// Its vector; its length must be the index's, which is checked there (B001-2).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skill_desc_vector: Option<Vector>,
+    /// A short description, shown on discovery.
+    pub summary: Text,
+    /// Whether it points at other skills rather than holding instructions.
+    pub is_folder: bool,
+    /// The skills it points at.
+    #[serde(default)]
+    pub sub_skills: Vec<SkillId>,
+    /// The instructions; read only by a targeted fetch.
+    #[serde(default)]
+    pub instruction: String,
+}
+
+impl Contract for AgentSkill {
+    const NAME: SchemaName = SchemaName::AgentSkill;
+
+    fn check(&self, report: &mut Report) {
+        if self.skill_desc_vector.as_ref().is_some_and(Vector::is_zero) {
+            let message = "the vector is all zeros and has no direction".to_owned();
+            report.meaning("/skill_desc_vector", "zero_vector", message);
+        }
+        if !self.is_folder && !self.sub_skills.is_empty() {
+            let message = format!("`{}` is a leaf and has sub-skills", self.skill_id);
+            report.meaning("/sub_skills", "leaf", message);
+        }
+        if self.is_folder && self.sub_skills.is_empty() {
+            let message = format!("the folder `{}` is empty", self.skill_id);
+            report.warn("/sub_skills", "empty_folder", message);
+        }
+        let mut seen = BTreeSet::new();
+        for (at, child) in self.sub_skills.iter().enumerate() {
+            if *child == self.skill_id {
+                let message = format!("cycle: {child} → {child}");
+                report.meaning(format!("/sub_skills/{at}"), "cycle", message);
+            }
+            if !seen.insert(child) {
+                let message = format!("`{child}` is listed twice");
+                report.meaning(format!("/sub_skills/{at}"), "unique", message);
+            }
+        }
+    }
+}

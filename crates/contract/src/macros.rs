@@ -1,0 +1,183 @@
+//! The two declarations from which every closed vocabulary and every checked
+//! string of the contracts is made. It knows nothing about a single contract.
+
+/// Declares an enum whose values are fixed strings on the wire.
+///
+/// Each variant names its stored spelling; spellings after `|` are accepted on
+/// input and never written.
+macro_rules! string_enum {
+    ($(#[$meta:meta])* pub enum $name:ident {
+        $( $(#[$vmeta:meta])* $variant:ident = $text:literal $(| $alias:literal)* ),+ $(,)?
+    }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $name { $( $(#[$vmeta])* $variant ),+ }
+
+        impl $name {
+            /// Every value, in the order of its declaration.
+            pub const ALL: &'static [Self] = &[$( Self::$variant ),+];
+
+            /// The stored spelling.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $( Self::$variant => $text ),+ }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = $crate::ids::UnknownValue;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                match text {
+                    $( $text $(| $alias)* => Ok(Self::$variant), )+
+                    _ => Err($crate::ids::UnknownValue::new(
+                        stringify!($name), text, &[$( $text ),+],
+                    )),
+                }
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                to.serialize_str(self.as_str())
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                $crate::ids::deserialize_str(from, stringify!($name), |text| text.parse::<Self>())
+            }
+        }
+
+        impl schemars::JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({
+                    "type": "string",
+                    "enum": [$( $text $(, $alias)* ),+],
+                })
+            }
+        }
+    };
+}
+
+/// Declares newtypes over a string of one checked shape (`ids::Shape`).
+macro_rules! string_newtype {
+    ($shape:expr; $( $(#[$meta:meta])* $name:ident ),+ $(,)?) => { $(
+        $(#[$meta])*
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Box<str>);
+
+        impl $name {
+            /// Reads one, refusing text that is not of its shape.
+            ///
+            /// # Errors
+            /// [`IdError`](crate::ids::IdError) names the type and the shape it expects.
+            pub fn parse(text: &str) -> Result<Self, $crate::ids::IdError> {
+                if $shape.accepts(text) {
+                    Ok(Self(text.into()))
+                } else {
+                    Err($crate::ids::IdError::new(stringify!($name), text, &$shape))
+                }
+            }
+
+            /// The text itself.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+
+            /// Text that its maker knows to be of the shape.
+            #[allow(dead_code, reason = "only some kinds are made by mapping")]
+            pub(crate) fn from_checked(text: String) -> Self {
+                debug_assert!($shape.accepts(&text), "{text} is not a {}", stringify!($name));
+                Self(text.into())
+            }
+        }
+
+        impl AsRef<str> for $name {
+            fn as_ref(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl std::borrow::Borrow<str> for $name {
+            fn borrow(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(&self.0)
+            }
+        }
+
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                std::fmt::Debug::fmt(&self.0, f)
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = $crate::ids::IdError;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                Self::parse(text)
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = $crate::ids::IdError;
+
+            fn try_from(text: String) -> Result<Self, Self::Error> {
+                Self::parse(&text)
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(id: $name) -> Self {
+                id.0.into_string()
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                to.serialize_str(&self.0)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                $crate::ids::deserialize_str(from, stringify!($name), Self::parse)
+            }
+        }
+
+        impl schemars::JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                $shape.json_schema()
+            }
+        }
+    )+ };
+}

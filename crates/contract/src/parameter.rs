@@ -1,0 +1,162 @@
+//! Parameters of tools, skills and playbooks (seed 000 §2.4, §2.8), and what can
+//! be said of them without calling anything. Conversion to JSON Schema is in
+//! `agentic::tool_definition`; filling in values is the runtime's business.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::violation::Report;
+
+string_enum! {
+    /// The type of a parameter (003 Tool Definition Schema; 000 uses a part of it).
+    pub enum ParameterType {
+        /// Text.
+        String = "string",
+        /// Any number.
+        Number = "number",
+        /// A number without a fraction.
+        Integer = "integer",
+        /// True or false.
+        Boolean = "boolean",
+        /// A list.
+        Array = "array",
+        /// A map from names to values.
+        Object = "object",
+    }
+}
+
+impl ParameterType {
+    /// Whether a value is of this type, in the sense of JSON Schema (`3.0` is an integer).
+    #[must_use]
+    pub fn fits(self, value: &Value) -> bool {
+        match self {
+            Self::String => value.is_string(),
+            Self::Number => value.is_number(),
+            Self::Integer => {
+                value.is_i64()
+                    || value.is_u64()
+                    || value.as_f64().is_some_and(|number| number.fract() == 0.0)
+            }
+            Self::Boolean => value.is_boolean(),
+            Self::Array => value.is_array(),
+            Self::Object => value.is_object(),
+        }
+    }
+}
+
+/// A parameter of a tool, skill or playbook (000 §2.4).
+///
+/// `default`, `enum` and `pattern` are this project's additions to tools; the
+/// seed itself has `default` in playbooks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Parameter {
+    /// Name, unique within its list.
+    pub name: crate::ids::Label,
+    /// Type of its value.
+    #[serde(rename = "type")]
+    pub kind: ParameterType,
+    /// Whether a caller must give it. In a playbook the list it stands in decides.
+    #[serde(default)]
+    pub required: bool,
+    /// What it is for.
+    #[serde(default)]
+    pub description: String,
+    /// A value that would be accepted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub example: Option<Value>,
+    /// The value when none is given. `null` counts as no default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<Value>,
+    /// The only values allowed.
+    #[serde(rename = "enum", default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    pub allowed: Option<Vec<Value>>,
+    /// Regular expression that a string value must match as a whole or in part,
+    /// as `pattern` does in JSON Schema.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pattern: Option<String>,
+}
+
+/// Checks a list of parameters: unique names, and defaults, examples and allowed
+/// values that fit. `pointer` leads to the list.
+pub(crate) fn check_parameters(parameters: &[Parameter], pointer: &str, report: &mut Report) {
+    for (at, parameter) in parameters.iter().enumerate() {
+        let here = format!("{pointer}/{at}");
+        if parameters[..at]
+            .iter()
+            .any(|earlier| earlier.name == parameter.name)
+        {
+            report.meaning(
+                format!("{here}/name"),
+                "unique",
+                format!("the parameter `{}` is declared twice", parameter.name),
+            );
+        }
+        check_values(parameter, &here, report);
+    }
+}
+
+/// Defaults, examples, allowed values and the pattern of one parameter.
+fn check_values(parameter: &Parameter, pointer: &str, report: &mut Report) {
+    let kind = parameter.kind;
+    let allowed = parameter.allowed.as_deref().unwrap_or_default();
+    for (at, value) in allowed.iter().enumerate() {
+        check_fits(kind, value, &format!("{pointer}/enum/{at}"), report);
+    }
+    let given = [
+        ("default", &parameter.default),
+        ("example", &parameter.example),
+    ];
+    for (field, value) in given {
+        let Some(value) = value else { continue };
+        let here = format!("{pointer}/{field}");
+        if check_fits(kind, value, &here, report) && !allowed.is_empty() && !allowed.contains(value)
+        {
+            report.meaning(
+                here,
+                "enum",
+                format!("{value} is not one of the allowed values"),
+            );
+        }
+    }
+    if let Some(pattern) = &parameter.pattern {
+        check_pattern(kind, pattern, &format!("{pointer}/pattern"), report);
+    }
+}
+
+/// Reports a value that is not of the parameter's type.
+pub(crate) fn check_fits(
+    kind: ParameterType,
+    value: &Value,
+    pointer: &str,
+    report: &mut Report,
+) -> bool {
+    let fits = kind.fits(value);
+    if !fits {
+        report.meaning(
+            pointer,
+            "type",
+            format!("{value} is not of the type {kind}"),
+        );
+    }
+    fits
+}
+
+/// A pattern compiles, and belongs to a string.
+fn check_pattern(kind: ParameterType, pattern: &str, pointer: &str, report: &mut Report) {
+    if kind != ParameterType::String {
+        report.meaning(
+            pointer,
+            "pattern",
+            format!("a pattern on a parameter of the type {kind}"),
+        );
+    } else if !crate::validate::pattern_compiles(pattern) {
+        report.meaning(
+            pointer,
+            "pattern",
+            format!("`{pattern}` is not a regular expression"),
+        );
+    }
+}

@@ -1,0 +1,323 @@
+//! The registry of contracts: every schema by name, with its JSON Schema and a
+//! validator that is compiled once. Schemas are made from the Rust types, but for
+//! the six of seed 003, which are that seed's own text.
+
+mod aliases;
+mod entries;
+
+use std::sync::OnceLock;
+
+use jsonschema::{PatternOptions, Validator};
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::Value;
+
+use crate::time::Timestamp;
+use crate::validate::{Contract, read_value};
+use crate::violation::Report;
+
+pub use aliases::Alias;
+pub(crate) use aliases::stored_form;
+
+string_enum! {
+    /// The name of a contract.
+    pub enum SchemaName {
+        /// 000 §2.2.
+        Skill = "skill",
+        /// 000 §2.4.
+        Tool = "tool",
+        /// 000 §2.5.
+        Guardrail = "guardrail",
+        /// 000 §2.6.
+        DomainLens = "domain_lens",
+        /// 000 §2.7.
+        Template = "template",
+        /// 000 §2.8.
+        Playbook = "playbook",
+        /// 000 §2.10.
+        TagRecord = "tag_record",
+        /// 000 §2.11.
+        Agent = "agent",
+        /// 000 §2.12, nodes.
+        GraphNode = "graph_node",
+        /// 000 §2.12, edges.
+        GraphEdge = "graph_edge",
+        /// 000 §2.13.
+        Domain = "domain",
+        /// 000 §2.14.
+        Evidence = "evidence",
+        /// 001.
+        AgentSkill = "agent_skill",
+        /// 002 §4.
+        MissionEnvelope = "mission_envelope",
+        /// 002 §5.
+        MissionTaskGraph = "mission_task_graph",
+        /// 002 §6.
+        PromptPackage = "prompt_package",
+        /// 002 §7.
+        ResearchArtifact = "research_artifact",
+        /// 002 §8.
+        LibrarianPass = "librarian_pass",
+        /// 002 §9.
+        WorkerResult = "worker_result",
+        /// 002 §10.
+        AggregationPacket = "aggregation_packet",
+        /// 002 §11.
+        ReviewPacket = "review_packet",
+        /// 002 §12.
+        PolicyDecision = "policy_decision",
+        /// 002 §13.
+        WritebackProposal = "writeback_proposal",
+        /// 003 Request Schema.
+        AgentRequest = "agent_request",
+        /// 003 Response Schema.
+        AgentResponse = "agent_response",
+        /// 003 Error Schema.
+        AgentError = "agent_error",
+        /// 003 Tool Definition Schema.
+        ToolDefinition = "tool_definition",
+        /// 003 Memory Entry Schema.
+        MemoryEntry = "memory_entry",
+        /// 003 Execution Plan Schema.
+        ExecutionPlan = "execution_plan",
+        /// 003, named only.
+        ToolInvocation = "tool_invocation",
+        /// 003, named only.
+        ToolResult = "tool_result",
+        /// 003, named only.
+        Session = "session",
+        /// 003, named only.
+        ContextModel = "context_model",
+        /// 003, named only.
+        FileSystemOperation = "file_system_operation",
+        /// 003, named only.
+        EnvironmentAccess = "environment_access",
+        /// 003, named only.
+        NetworkRequest = "network_request",
+        /// 003, named only.
+        PipelineDefinition = "pipeline_definition",
+        /// 003, named only.
+        DecisionTree = "decision_tree",
+        /// This project: a package.
+        PackageManifest = "package_manifest",
+        /// This project: a routing test.
+        RoutingTest = "routing_test",
+        /// This project: a finding.
+        Finding = "finding",
+    }
+}
+
+impl SchemaName {
+    /// The contract of this name.
+    #[must_use]
+    pub fn entry(self) -> &'static SchemaEntry {
+        // The registry is in the order of the enum; a test holds them together.
+        &entries::ENTRIES[self as usize]
+    }
+}
+
+/// Every contract, in the order of [`SchemaName::ALL`].
+pub fn all() -> impl ExactSizeIterator<Item = &'static SchemaEntry> {
+    entries::ENTRIES.iter()
+}
+
+/// The contract of a name; `-` is read as `_`.
+#[must_use]
+pub fn get(name: &str) -> Option<&'static SchemaEntry> {
+    name.replace('-', "_")
+        .parse::<SchemaName>()
+        .ok()
+        .map(SchemaName::entry)
+}
+
+string_enum! {
+    /// The draft of JSON Schema that a contract is written in.
+    pub enum Draft {
+        /// Draft 7, as seed 003.
+        Draft07 = "draft-07",
+        /// Draft 2020-12.
+        Draft202012 = "2020-12",
+    }
+}
+
+/// Where a contract's schema comes from.
+#[derive(Debug, Clone, Copy)]
+enum Origin {
+    /// The seed's own text.
+    Seed(&'static str),
+    /// The Rust type.
+    Type(fn(Draft) -> Value),
+    /// The Rust type; the contract is this project's, not a seed's.
+    Authored(fn(Draft) -> Value),
+}
+
+/// One contract.
+#[derive(Debug)]
+pub struct SchemaEntry {
+    /// Its name.
+    pub name: SchemaName,
+    /// Its title: the name of the Rust type.
+    pub title: &'static str,
+    /// The seed and section it comes from.
+    pub source: &'static str,
+    /// The draft it is written in.
+    pub draft: Draft,
+    origin: Origin,
+    aliases: &'static [Alias],
+    inspect: fn(&Value) -> Report,
+    compiled: OnceLock<Compiled>,
+}
+
+#[derive(Debug)]
+struct Compiled {
+    json: Value,
+    validator: Result<Validator, BrokenSchema>,
+}
+
+/// A schema of this crate that does not compile: a defect of this crate.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the schema `{name}` does not compile: {why}")]
+pub struct BrokenSchema {
+    name: SchemaName,
+    why: String,
+}
+
+impl SchemaEntry {
+    const fn new<T: Contract>(
+        source: &'static str,
+        draft: Draft,
+        origin: Origin,
+        aliases: &'static [Alias],
+        title: &'static str,
+    ) -> Self {
+        Self {
+            name: T::NAME,
+            title,
+            source,
+            draft,
+            origin,
+            aliases,
+            inspect: inspect::<T>,
+            compiled: OnceLock::new(),
+        }
+    }
+
+    /// The JSON Schema. It also describes the spellings that are accepted on input only.
+    #[must_use]
+    pub fn json(&self) -> &Value {
+        &self.compiled().json
+    }
+
+    /// The validator, compiled once.
+    ///
+    /// # Errors
+    /// [`BrokenSchema`], a defect of this crate that its tests rule out.
+    pub fn validator(&self) -> Result<&Validator, &BrokenSchema> {
+        self.compiled().validator.as_ref()
+    }
+
+    /// Whether the contract is this project's own (B003-1).
+    #[must_use]
+    pub const fn is_authored_here(&self) -> bool {
+        matches!(self.origin, Origin::Authored(_))
+    }
+
+    /// Spellings accepted on input, with the stored one (ruling 15).
+    #[must_use]
+    pub const fn aliases(&self) -> &'static [Alias] {
+        self.aliases
+    }
+
+    /// Every stage of validation on a value.
+    #[must_use]
+    pub fn inspect(&self, value: &Value) -> Report {
+        (self.inspect)(value)
+    }
+
+    fn compiled(&self) -> &Compiled {
+        self.compiled.get_or_init(|| {
+            let json = self.generate();
+            let validator = compile(&json).map_err(|why| BrokenSchema {
+                name: self.name,
+                why,
+            });
+            Compiled { json, validator }
+        })
+    }
+
+    /// Makes the JSON Schema anew: what `schemas/<name>.json` holds.
+    #[must_use]
+    pub fn generate(&self) -> Value {
+        let mut json = match self.origin {
+            // The text is embedded; a test reads every one of them.
+            Origin::Seed(text) => return serde_json::from_str(text).unwrap_or(Value::Bool(false)),
+            Origin::Type(generate) | Origin::Authored(generate) => generate(self.draft),
+        };
+        aliases::describe(&mut json, self.aliases);
+        if let Some(root) = json.as_object_mut() {
+            root.insert(
+                "$id".into(),
+                format!("urn:charter:schema:{}", self.name).into(),
+            );
+            root.insert("title".into(), self.title.into());
+            root.insert("x-charter-source".into(), self.source.into());
+            if self.is_authored_here() {
+                root.insert("x-charter-authored".into(), true.into());
+            }
+        }
+        json
+    }
+}
+
+fn inspect<T: Contract>(value: &Value) -> Report {
+    match read_value::<T>(value) {
+        Ok((_, warnings)) => Report {
+            violations: Vec::new(),
+            warnings,
+        },
+        Err(violations) => Report {
+            violations,
+            warnings: Vec::new(),
+        },
+    }
+}
+
+/// The schema of a type, without `$ref`: every rule stands where it applies.
+fn of_type<T: JsonSchema>(draft: Draft) -> Value {
+    let settings = match draft {
+        Draft::Draft07 => SchemaSettings::draft07(),
+        Draft::Draft202012 => SchemaSettings::draft2020_12(),
+    };
+    let generator = settings
+        .with(|settings| settings.inline_subschemas = true)
+        .into_generator();
+    generator.into_root_schema_for::<T>().to_value()
+}
+
+/// Largest compiled regular expression of a schema, in bytes.
+const MAX_PATTERN_SIZE: usize = 1 << 20;
+
+/// Compiles a schema with our formats, without references to the outside, and with
+/// regular expressions that take linear time.
+pub(crate) fn compile(schema: &Value) -> Result<Validator, String> {
+    jsonschema::options()
+        .should_validate_formats(true)
+        .with_format("date-time", |text: &str| Timestamp::parse(text).is_ok())
+        .with_pattern_options(PatternOptions::regex().size_limit(MAX_PATTERN_SIZE))
+        .build(schema)
+        .map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_schema_compiles_and_names_its_source() {
+        for entry in all() {
+            assert!(entry.validator().is_ok(), "{:?}", entry.validator().err());
+            assert!(entry.json().is_object(), "{}", entry.name);
+            assert!(jsonschema::meta::is_valid(entry.json()), "{}", entry.name);
+        }
+    }
+}

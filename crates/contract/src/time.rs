@@ -1,0 +1,206 @@
+//! Points in time as every contract writes them: RFC 3339 text, kept as whole
+//! microseconds. It never reads a clock: the caller says what time it is.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A point in time, precise to the microsecond (digits beyond are dropped).
+///
+/// Written in UTC with `Z`; an offset is accepted on input and not kept.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(jiff::Timestamp);
+
+/// What is expected, in words.
+pub(crate) const EXPECTED: &str =
+    "a date and time with an offset (RFC 3339), such as 2026-04-14T12:00:00Z";
+
+/// Text that is not an RFC 3339 date and time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("expected {EXPECTED}")]
+pub struct TimeError;
+
+impl Timestamp {
+    /// Reads an RFC 3339 date and time.
+    ///
+    /// # Errors
+    /// [`TimeError`] for any other form, also those that ISO 8601 allows beyond RFC 3339.
+    pub fn parse(text: &str) -> Result<Self, TimeError> {
+        if !has_rfc3339_shape(text.as_bytes()) {
+            return Err(TimeError);
+        }
+        let parsed: jiff::Timestamp = text.parse().map_err(|_| TimeError)?;
+        Self::from_micros(parsed.as_microsecond())
+    }
+
+    /// The time that many microseconds after 1970-01-01T00:00:00Z.
+    ///
+    /// # Errors
+    /// [`TimeError`] outside the years that RFC 3339 can write.
+    pub fn from_micros(micros: i64) -> Result<Self, TimeError> {
+        let time = jiff::Timestamp::from_microsecond(micros).map_err(|_| TimeError)?;
+        if (YEAR_0000..YEAR_10000).contains(&time.as_second()) {
+            Ok(Self(time))
+        } else {
+            Err(TimeError)
+        }
+    }
+
+    /// Microseconds since 1970-01-01T00:00:00Z.
+    #[must_use]
+    pub fn as_micros(self) -> i64 {
+        self.0.as_microsecond()
+    }
+
+    /// The time as jiff knows it.
+    #[must_use]
+    pub fn as_jiff(self) -> jiff::Timestamp {
+        self.0
+    }
+}
+
+/// Seconds of 0000-01-01T00:00:00Z, the first year of RFC 3339.
+const YEAR_0000: i64 = -62_167_219_200;
+/// Seconds of 10000-01-01T00:00:00Z, which RFC 3339 can no longer write.
+const YEAR_10000: i64 = 253_402_300_800;
+
+/// `YYYY-MM-DDThh:mm:ss[.f+](Z|±hh:mm)`; the ranges of the parts are jiff's to judge,
+/// but for the offset, where jiff allows more hours than RFC 3339.
+fn has_rfc3339_shape(text: &[u8]) -> bool {
+    const FORM: &[u8; 19] = b"dddd-dd-ddTdd:dd:dd";
+    let Some((head, mut rest)) = text.split_at_checked(FORM.len()) else {
+        return false;
+    };
+    let shaped = head.iter().zip(FORM).all(|(byte, form)| match form {
+        b'd' => byte.is_ascii_digit(),
+        b'T' => matches!(byte, b'T' | b't'),
+        other => byte == other,
+    });
+    if let [b'.', fraction @ ..] = rest {
+        let digits = fraction
+            .iter()
+            .take_while(|byte| byte.is_ascii_digit())
+            .count();
+        if !(1..=MAX_FRACTION_DIGITS).contains(&digits) {
+            return false;
+        }
+        rest = &fraction[digits..];
+    }
+    shaped
+        && match rest {
+            [b'Z' | b'z'] => true,
+            [b'+' | b'-', h1, h2, b':', m1, m2] => {
+                [h1, h2, m1, m2].iter().all(|byte| byte.is_ascii_digit())
+                    && (*h1 - b'0') * 10 + (*h2 - b'0') <= 23
+            }
+            _ => false,
+        }
+}
+
+/// Fractions finer than a nanosecond mean nothing to any clock.
+const MAX_FRACTION_DIGITS: usize = 9;
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl fmt::Debug for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl FromStr for Timestamp {
+    type Err = TimeError;
+
+    fn from_str(text: &str) -> Result<Self, TimeError> {
+        Self::parse(text)
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        crate::ids::deserialize_str(from, "Timestamp", Self::parse)
+    }
+}
+
+impl JsonSchema for Timestamp {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Timestamp".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "format": "date-time" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rfc3339_is_read_and_written_in_utc() {
+        for (given, written) in [
+            ("2026-04-14T12:00:00Z", "2026-04-14T12:00:00Z"),
+            ("2026-04-14t12:00:00z", "2026-04-14T12:00:00Z"),
+            ("2026-04-14T14:00:00+02:00", "2026-04-14T12:00:00Z"),
+            ("2026-04-14T12:00:00.5Z", "2026-04-14T12:00:00.5Z"),
+            (
+                "2026-04-14T12:00:00.123456789Z",
+                "2026-04-14T12:00:00.123456Z",
+            ),
+            ("2016-12-31T23:59:60Z", "2016-12-31T23:59:59Z"),
+        ] {
+            assert_eq!(
+                Timestamp::parse(given).map(|time| time.to_string()),
+                Ok(written.into())
+            );
+        }
+    }
+
+    #[test]
+    fn other_forms_are_refused() {
+        for bad in [
+            "",
+            "2026-04-14",
+            "2026-04-14T12:00:00",
+            "2026-04-14 12:00:00Z",
+            "20260414T120000Z",
+            "2026-04-14T12:00Z",
+            "2026-02-30T12:00:00Z",
+            "2026-04-14T25:00:00Z",
+            "2026-04-14T12:00:00.Z",
+            "2026-04-14T12:00:00+0200",
+            "2026-04-14T12:00:00+24:00",
+            "2026-04-14T12:00:00+02:60",
+            "9999-12-31T23:59:59-01:00",
+            "0000-01-01T00:00:00+01:00",
+            "2026-04-14T12:00:00[UTC]",
+            "+002026-04-14T12:00:00Z",
+        ] {
+            assert_eq!(Timestamp::parse(bad), Err(TimeError), "{bad}");
+        }
+    }
+
+    #[test]
+    fn microseconds_go_there_and_back() {
+        let time = Timestamp::parse("1969-12-31T23:59:59.999999Z").unwrap();
+        assert_eq!(time.as_micros(), -1);
+        assert_eq!(Timestamp::from_micros(-1), Ok(time));
+        assert_eq!(Timestamp::from_micros(i64::MAX), Err(TimeError));
+    }
+}

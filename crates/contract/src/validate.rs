@@ -1,0 +1,147 @@
+//! Reading and judging documents. A well-formed document takes the typed path
+//! straight from its bytes; only a document that fails is looked at again, slowly,
+//! to report everything that is wrong with it.
+
+mod describe;
+mod guess;
+mod suggest;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::schema::SchemaName;
+use crate::violation::{Report, Stage, Violation};
+
+pub use crate::violation::{MAX_VIOLATIONS, pointer_segment};
+pub use guess::guess;
+
+/// Largest document that is parsed, in bytes.
+pub const MAX_DOCUMENT_BYTES: usize = 16 * 1024 * 1024;
+
+/// A type whose JSON form is one of the contracts.
+///
+/// Deserialising enforces everything that the schema says; `check` adds what it
+/// cannot say. Together they accept exactly what `validate` accepts.
+pub trait Contract: DeserializeOwned + Serialize {
+    /// The contract.
+    const NAME: SchemaName;
+
+    /// Checks of meaning and consistency within the document.
+    fn check(&self, report: &mut Report);
+}
+
+/// Every violation of a value; none when it is acceptable.
+#[must_use]
+pub fn validate(name: SchemaName, value: &Value) -> Vec<Violation> {
+    inspect(name, value).violations
+}
+
+/// Every violation, or the warnings of an acceptable value.
+#[must_use]
+pub fn inspect(name: SchemaName, value: &Value) -> Report {
+    name.entry().inspect(value)
+}
+
+/// Reads a document from its bytes.
+///
+/// # Errors
+/// Every violation, in the order of the stages; a later stage is reached only when
+/// the earlier ones found nothing.
+pub fn parse<T: Contract>(bytes: &[u8]) -> Result<T, Vec<Violation>> {
+    if bytes.len() > MAX_DOCUMENT_BYTES {
+        return Err(vec![structure(format!(
+            "the document has {} bytes; the limit is {MAX_DOCUMENT_BYTES}",
+            bytes.len()
+        ))]);
+    }
+    if let Ok(document) = serde_json::from_slice::<T>(bytes) {
+        let mut report = Report::new();
+        document.check(&mut report);
+        return if report.violations.is_empty() {
+            Ok(document)
+        } else {
+            Err(report.violations)
+        };
+    }
+    parse_slowly(bytes)
+}
+
+/// The path of documents that are wrong, or use an accepted spelling that is not stored.
+#[cold]
+fn parse_slowly<T: Contract>(bytes: &[u8]) -> Result<T, Vec<Violation>> {
+    let value = parse_json(bytes)?;
+    let (document, _) = read_value::<T>(&value)?;
+    // A typed value from a `Value` cannot see a field that was given twice.
+    match serde_json::from_slice::<T>(bytes) {
+        Err(error) if error.is_data() && is_duplicate(&error) => {
+            Err(vec![structure(error.to_string())])
+        }
+        Ok(_) | Err(_) => Ok(document),
+    }
+}
+
+/// serde reports a field that was given twice only in words.
+fn is_duplicate(error: &serde_json::Error) -> bool {
+    error.to_string().starts_with("duplicate field")
+}
+
+/// Reads JSON, and says with line and column why it is none.
+///
+/// # Errors
+/// One violation of the stage `structure`.
+pub fn parse_json(bytes: &[u8]) -> Result<Value, Vec<Violation>> {
+    if let Err(error) = std::str::from_utf8(bytes) {
+        let at = error.valid_up_to();
+        return Err(vec![structure(format!("byte {at} is not UTF-8"))]);
+    }
+    serde_json::from_slice(bytes).map_err(|error| vec![structure(error.to_string())])
+}
+
+/// Reads a value that is JSON already, with the warnings about it.
+///
+/// # Errors
+/// Every violation of the first stage that found one.
+pub fn read_value<T: Contract>(value: &Value) -> Result<(T, Vec<Violation>), Vec<Violation>> {
+    let mut report = Report::new();
+    let entry = T::NAME.entry();
+    match entry.validator() {
+        Ok(validator) => describe::collect(validator, entry.json(), value, &mut report),
+        Err(broken) => report.push(structure(broken.to_string())),
+    }
+    if !report.violations.is_empty() {
+        return Err(report.violations);
+    }
+    let stored = crate::schema::stored_form(value, entry.aliases(), &mut report);
+    if !report.violations.is_empty() {
+        return Err(report.violations);
+    }
+    let document = T::deserialize(&*stored).map_err(|error| vec![structure(error.to_string())])?;
+    document.check(&mut report);
+    if report.violations.is_empty() {
+        Ok((document, report.warnings))
+    } else {
+        Err(report.violations)
+    }
+}
+
+/// Whether a regular expression compiles, in the dialect that schemas use.
+pub(crate) fn pattern_compiles(pattern: &str) -> bool {
+    schema_compiles(&serde_json::json!({ "type": "string", "pattern": pattern })).is_ok()
+}
+
+/// Whether a value is a JSON Schema that needs nothing from outside.
+pub(crate) fn schema_compiles(schema: &Value) -> Result<(), String> {
+    crate::schema::compile(schema).map(|_| ())
+}
+
+/// A violation of the stage `structure` at the root.
+fn structure(message: String) -> Violation {
+    Violation {
+        stage: Stage::Structure,
+        pointer: String::new(),
+        keyword: "json".to_owned(),
+        message,
+        suggestion: None,
+    }
+}

@@ -1,0 +1,201 @@
+//! From the errors of the schema validator to violations in our words. The words
+//! are ours so that they are stable and say what to do.
+
+use jsonschema::error::{TypeKind, ValidationErrorKind};
+use jsonschema::{ValidationError, Validator};
+use serde_json::Value;
+
+use super::suggest::nearest;
+use crate::violation::{Report, Stage, Violation, pointer_segment};
+
+/// Adds every violation of the schema.
+pub(super) fn collect(validator: &Validator, schema: &Value, value: &Value, report: &mut Report) {
+    if validator.is_valid(value) {
+        return;
+    }
+    for error in validator
+        .iter_errors(value)
+        .take(crate::violation::MAX_VIOLATIONS)
+    {
+        describe(&error, schema, report);
+    }
+}
+
+/// One error; alternatives are replaced by the errors of the branch that was meant.
+fn describe(error: &ValidationError<'_>, schema: &Value, report: &mut Report) {
+    let here = error.instance_path().as_str();
+    match error.kind() {
+        ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
+            match meant(context, here) {
+                Some(branch) => branch
+                    .iter()
+                    .for_each(|error| describe(error, schema, report)),
+                None => report.push(plain(
+                    here,
+                    "anyOf",
+                    "fits none of the allowed forms".into(),
+                )),
+            }
+        }
+        ValidationErrorKind::AdditionalProperties { unexpected }
+        | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
+            let known = sibling_properties(error, schema);
+            for field in unexpected {
+                let mut found = plain(
+                    &format!("{here}/{}", pointer_segment(field)),
+                    "additionalProperties",
+                    format!("unknown field `{field}`"),
+                );
+                found.suggestion = nearest(field, known.iter().copied());
+                report.push(found);
+            }
+        }
+        ValidationErrorKind::Enum { options } => report.push(not_listed(error, here, options)),
+        ValidationErrorKind::PropertyNames { error } => describe(error, schema, report),
+        kind => report.push(plain(here, kind.keyword(), in_words(error, kind))),
+    }
+}
+
+/// The branch that the author most likely meant: the one whose constants and type
+/// fit, and of those the one with the fewest errors.
+fn meant<'e>(
+    branches: &'e [Vec<ValidationError<'static>>],
+    here: &str,
+) -> Option<&'e Vec<ValidationError<'static>>> {
+    branches
+        .iter()
+        .filter(|branch| !branch.is_empty())
+        .min_by_key(|branch| {
+            let mismatches = branch.iter().filter(|error| match error.kind() {
+                ValidationErrorKind::Constant { .. } => true,
+                ValidationErrorKind::Type { .. } => error.instance_path().as_str() == here,
+                _ => false,
+            });
+            (mismatches.count(), branch.len())
+        })
+}
+
+/// The names of the properties that stand beside a broken `additionalProperties`.
+fn sibling_properties<'s>(error: &ValidationError<'_>, schema: &'s Value) -> Vec<&'s str> {
+    let path = error.schema_path().as_str();
+    let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
+    let properties = schema
+        .pointer(parent)
+        .and_then(|object| object.get("properties"));
+    properties
+        .and_then(Value::as_object)
+        .map(|properties| properties.keys().map(String::as_str).collect())
+        .unwrap_or_default()
+}
+
+/// A value outside a list. A version outside the known ones has a word of its own (B002-1).
+fn not_listed(error: &ValidationError<'_>, here: &str, options: &Value) -> Violation {
+    let options = options.as_array().map(Vec::as_slice).unwrap_or_default();
+    let given = quoted(error.instance());
+    let listed = options.iter().map(quoted).collect::<Vec<_>>().join(", ");
+    if here == "/schema_version" {
+        let message = format!("the version {given} is not supported; known: {listed}");
+        return plain(here, "unsupported_version", message);
+    }
+    let message = match options {
+        [only] => format!("{given} is not {}", quoted(only)),
+        _ => format!("{given} is not one of {listed}"),
+    };
+    let mut found = plain(here, "enum", message);
+    found.suggestion = error
+        .instance()
+        .as_str()
+        .and_then(|text| nearest(text, options.iter().filter_map(Value::as_str)));
+    found
+}
+
+/// The other kinds in words.
+fn in_words(error: &ValidationError<'_>, kind: &ValidationErrorKind) -> String {
+    let given = || quoted(error.instance());
+    match kind {
+        ValidationErrorKind::Required { property } => {
+            format!(
+                "the field `{}` is missing",
+                property.as_str().unwrap_or_default()
+            )
+        }
+        ValidationErrorKind::Type { kind } => {
+            let expected = match kind {
+                TypeKind::Single(one) => one.to_string(),
+                TypeKind::Multiple(several) => several
+                    .iter()
+                    .map(|one| one.to_string())
+                    .collect::<Vec<_>>()
+                    .join(" or "),
+            };
+            format!("expected {expected}, found {}", type_of(error.instance()))
+        }
+        ValidationErrorKind::Constant { expected_value } => {
+            format!("{} is not {}", given(), quoted(expected_value))
+        }
+        ValidationErrorKind::Pattern { pattern } => {
+            format!("{} does not match the pattern {pattern}", given())
+        }
+        ValidationErrorKind::Format { format } if format == "date-time" => {
+            format!("{} is not {}", given(), crate::time::EXPECTED)
+        }
+        ValidationErrorKind::Format { format } => format!("{} is not a {format}", given()),
+        ValidationErrorKind::MinLength { limit: 1 } => "must not be empty".to_owned(),
+        ValidationErrorKind::MinLength { limit } => format!("needs at least {limit} characters"),
+        ValidationErrorKind::MaxLength { limit } => format!("allows at most {limit} characters"),
+        ValidationErrorKind::MinItems { limit } => {
+            format!("needs at least {limit} item{}", s(*limit))
+        }
+        ValidationErrorKind::MaxItems { limit } => format!("allows at most {limit} items"),
+        ValidationErrorKind::Minimum { limit } => format!("{} is less than {limit}", given()),
+        ValidationErrorKind::Maximum { limit } => format!("{} is greater than {limit}", given()),
+        ValidationErrorKind::OneOfMultipleValid { .. } => "fits more than one form".to_owned(),
+        // Keywords that no contract uses keep the validator's own words.
+        _ => error.to_string(),
+    }
+}
+
+fn s(count: u64) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}
+
+fn type_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// A value as it is quoted in a message: short, whatever was sent.
+fn quoted(value: &Value) -> String {
+    const LIMIT: usize = 80;
+    match value {
+        Value::String(text) => {
+            let mut quote = String::from("`");
+            quote.extend(text.chars().take(LIMIT));
+            quote.push_str(if text.chars().nth(LIMIT).is_some() {
+                "…`"
+            } else {
+                "`"
+            });
+            quote
+        }
+        Value::Array(_) => "this list".to_owned(),
+        Value::Object(_) => "this object".to_owned(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
+    }
+}
+
+fn plain(pointer: &str, keyword: &str, message: String) -> Violation {
+    Violation {
+        stage: Stage::Schema,
+        pointer: pointer.to_owned(),
+        keyword: keyword.to_owned(),
+        message,
+        suggestion: None,
+    }
+}

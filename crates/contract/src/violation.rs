@@ -1,0 +1,131 @@
+//! What is wrong with a document, said so that a person or a program can mend it.
+//! It knows no contract and no file: the pointer leads into the document.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Most violations that one report carries; the last one then says that more were left out.
+pub const MAX_VIOLATIONS: usize = 1_000;
+
+string_enum! {
+    /// The stage of validation that found a violation. Each stage presupposes the one before.
+    pub enum Stage {
+        /// The text is not JSON, or is too large or too deep.
+        Structure = "structure",
+        /// The value does not fit the contract's JSON Schema.
+        Schema = "schema",
+        /// The value fits the schema and still makes no sense.
+        Meaning = "meaning",
+        /// Two statements that must agree do not.
+        Consistency = "consistency",
+    }
+}
+
+/// One thing that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Violation {
+    /// The stage that found it.
+    pub stage: Stage,
+    /// Where, as a JSON pointer (RFC 6901); empty for the whole document.
+    pub pointer: String,
+    /// The rule that was broken: a keyword of JSON Schema, or a word of this project.
+    pub keyword: String,
+    /// What is wrong, in words.
+    pub message: String,
+    /// What to write instead, where that can be guessed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suggestion: Option<String>,
+}
+
+impl std::fmt::Display for Violation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let pointer = if self.pointer.is_empty() {
+            "/"
+        } else {
+            &self.pointer
+        };
+        write!(f, "{pointer}: {}", self.message)?;
+        match &self.suggestion {
+            Some(suggestion) => write!(f, " ({suggestion})"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Everything that was found in one document.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Report {
+    /// What makes the document unusable.
+    pub violations: Vec<Violation>,
+    /// What does not, and deserves a look.
+    pub warnings: Vec<Violation>,
+}
+
+impl Report {
+    /// A report without findings.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            violations: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Adds a violation, up to `MAX_VIOLATIONS`.
+    pub fn push(&mut self, violation: Violation) {
+        match self.violations.len() {
+            count if count < MAX_VIOLATIONS - 1 => self.violations.push(violation),
+            count if count == MAX_VIOLATIONS - 1 => self.violations.push(Violation {
+                stage: violation.stage,
+                pointer: String::new(),
+                keyword: "too_many".into(),
+                message: format!("more than {MAX_VIOLATIONS} violations; the rest is left out"),
+                suggestion: None,
+            }),
+            _ => {}
+        }
+    }
+
+    /// The document makes no sense at `pointer`.
+    pub fn meaning(&mut self, pointer: impl Into<String>, keyword: &str, message: String) {
+        self.add(Stage::Meaning, pointer.into(), keyword, message);
+    }
+
+    /// Two statements disagree; `pointer` leads to the second.
+    pub fn consistency(&mut self, pointer: impl Into<String>, keyword: &str, message: String) {
+        self.add(Stage::Consistency, pointer.into(), keyword, message);
+    }
+
+    /// Usable, and worth a look.
+    pub fn warn(&mut self, pointer: impl Into<String>, keyword: &str, message: String) {
+        if self.warnings.len() < MAX_VIOLATIONS {
+            self.warnings.push(Violation {
+                stage: Stage::Meaning,
+                pointer: pointer.into(),
+                keyword: keyword.into(),
+                message,
+                suggestion: None,
+            });
+        }
+    }
+
+    fn add(&mut self, stage: Stage, pointer: String, keyword: &str, message: String) {
+        self.push(Violation {
+            stage,
+            pointer,
+            keyword: keyword.into(),
+            message,
+            suggestion: None,
+        });
+    }
+}
+
+/// Escapes one segment of a JSON pointer.
+#[must_use]
+pub fn pointer_segment(text: &str) -> std::borrow::Cow<'_, str> {
+    if text.contains(['~', '/']) {
+        text.replace('~', "~0").replace('/', "~1").into()
+    } else {
+        text.into()
+    }
+}
