@@ -1,1 +1,50 @@
-//! Adapters to the outside world: sandboxed scripts and HTTP tools.
+//! Adapters to the outside world: runs one tool (a Python or bash script, or an
+//! HTTP call) in a sandbox and says what came of it.
+//!
+//! # The port
+//! [`ToolRunner`] takes a [`ToolCall`] that is fully resolved (parameters
+//! validated, defaults filled, variables filtered by the tool's allow list) and
+//! answers with a [`ToolOutcome`]; it never fails in another way. [`Sandbox`] is
+//! the implementation. This crate must not know skills, runs, tenants, policies
+//! or storage, and it reads neither configuration nor environment.
+//!
+//! # The script protocol
+//! `python3 <entry>` or `bash <entry>`, in the root of the materialised package:
+//! * stdin: one JSON object `{"parameters": {…}, "dry_run": false, "idempotency_key": "…"}`;
+//! * stdout: exactly one JSON value, the result; exit 0 is success;
+//! * any other exit is a failure, described by one JSON object on the last line
+//!   of stderr: `{"error_type": "input_error", "message": "…", "retryable": false}`;
+//! * every other line of stderr is the log.
+//!
+//! Values reach a script as data on its standard input, never as source text.
+//!
+//! # What confines a script
+//! See [`Sandbox::capabilities`] for what the running kernel enforces. Landlock
+//! (files, TCP ports, signals), seccomp (sockets, escapes from the process
+//! group, kernel surface), resource limits, namespaces (user, network, IPC), a
+//! watch on the number of processes, and one egress proxy that knows the call's
+//! allow list.
+
+#[cfg(not(target_os = "linux"))]
+compile_error!(
+    "charter-effects confines scripts with Linux kernel facilities and builds on Linux only"
+);
+
+mod call;
+mod egress;
+mod http;
+mod outcome;
+mod package;
+mod redact;
+mod sandbox;
+
+pub use call::{
+    DryRun, HttpMethod, HttpTool, Language, Limits, ScriptTool, ToolCall, ToolId,
+    ToolImplementation, ToolRunner,
+};
+pub use egress::{HostPattern, HostPatternError};
+pub use outcome::{FailureKind, ToolOutcome};
+pub use package::{PackageError, PackageFiles};
+pub use sandbox::{
+    Capability, CapabilityState, LandlockUse, NamespaceUse, Sandbox, SandboxError, SandboxOptions,
+};

@@ -1,0 +1,210 @@
+//! The port for running a tool, and the call it takes.
+//!
+//! Must not know how a call is run: no process, no socket.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+
+use crate::{HostPattern, PackageFiles, ToolOutcome};
+
+/// Runs one tool call to its end.
+#[async_trait]
+pub trait ToolRunner: Send + Sync {
+    /// Runs `call` once; never retries, never fails other than in the outcome.
+    ///
+    /// Not idempotent: the tool receives `idempotency_key` and decides. When
+    /// `cancel` fires, or the returned future is dropped, everything the call
+    /// started is killed. Calls are independent of each other and may run at
+    /// the same time; the caller bounds how many.
+    async fn run(&self, call: ToolCall, cancel: CancellationToken) -> ToolOutcome;
+}
+
+/// One call of one tool, fully resolved: parameters validated, defaults filled.
+#[derive(Debug, Clone)]
+pub struct ToolCall {
+    /// The tool's id, for logs and messages only.
+    pub tool_id: ToolId,
+    /// What to run.
+    pub implementation: ToolImplementation,
+    /// The arguments, passed to the tool as data.
+    pub parameters: Map<String, Value>,
+    /// Whether the tool may act.
+    pub dry_run: DryRun,
+    /// Bounds of this call.
+    pub limits: Limits,
+    /// Granted variables, already filtered by the tool's allow list. Their
+    /// values count as secret: they are redacted from logs and messages.
+    pub environment: Vec<(String, String)>,
+    /// Hosts the call may reach; empty means no network at all.
+    pub egress: Vec<HostPattern>,
+    /// Files and folders a script may read besides the system, its interpreter
+    /// and its package, such as `~/.aws` for a tool that is granted
+    /// `AWS_PROFILE`. A script's `HOME` is a fresh folder, so pass the place in
+    /// a variable as well (`AWS_CONFIG_FILE`).
+    pub readable: Vec<PathBuf>,
+    /// The same for every attempt of one effect.
+    pub idempotency_key: String,
+}
+
+/// A tool's id (seed 000, section 2.4), opaque here.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ToolId(String);
+
+impl ToolId {
+    /// Takes an id that was checked where it entered the system.
+    #[must_use]
+    pub fn new(id: impl Into<String>) -> Self {
+        Self(id.into())
+    }
+
+    /// The id as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ToolId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Whether a tool may act on the outside world.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DryRun {
+    /// Do it.
+    No,
+    /// Say what would be done. Scripts are told; an HTTP tool whose method is
+    /// not safe (RFC 9110, section 9.2.1) is not sent.
+    Yes,
+}
+
+/// What a call runs.
+#[derive(Debug, Clone)]
+pub enum ToolImplementation {
+    /// A script of a package.
+    Script(ScriptTool),
+    /// One HTTP exchange.
+    Http(HttpTool),
+}
+
+/// A script and the package it belongs to.
+#[derive(Debug, Clone)]
+pub struct ScriptTool {
+    /// The interpreter.
+    pub language: Language,
+    /// The script's path in `files`, such as `scripts/list_groups.py`.
+    pub entry: String,
+    /// Every text file the script may open or import; its `scripts` folder is
+    /// on `PYTHONPATH`.
+    pub files: Arc<PackageFiles>,
+}
+
+/// The interpreters that scripts are written for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Language {
+    /// `python3 <entry>`
+    Python,
+    /// `bash <entry>`
+    Bash,
+}
+
+/// An HTTP exchange with placeholders.
+///
+/// `${user.NAME}` is a parameter, `${env.NAME}` a granted variable. In a path a
+/// value is one percent-encoded run of characters, in the host one DNS label; a
+/// string of `query`, `headers` or `body` that is nothing but one placeholder
+/// takes the value with its JSON type, and is left out when an optional
+/// parameter is absent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HttpTool {
+    /// The method.
+    pub method: HttpMethod,
+    /// An absolute `http` or `https` URL.
+    pub url: String,
+    /// Header names and value templates.
+    pub headers: Vec<(String, String)>,
+    /// Query names and value templates; an array value repeats the name.
+    pub query: Vec<(String, Value)>,
+    /// The JSON body.
+    pub body: Option<Value>,
+}
+
+/// The methods a tool may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HttpMethod {
+    /// GET
+    Get,
+    /// HEAD
+    Head,
+    /// POST
+    Post,
+    /// PUT
+    Put,
+    /// PATCH
+    Patch,
+    /// DELETE
+    Delete,
+}
+
+/// Bounds of one call. The default suits a tool that reads a cloud API.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Wall-clock time, after which the whole process group is killed.
+    pub timeout: Duration,
+    /// CPU time of each process, in seconds.
+    pub cpu_seconds: u64,
+    /// Address space of each process, in bytes.
+    pub memory_bytes: u64,
+    /// Largest file a process may write, in bytes.
+    pub file_bytes: u64,
+    /// Open files of each process.
+    pub open_files: u64,
+    /// Processes alive at the same time, the interpreter included.
+    pub processes: u32,
+    /// Standard output of a script, or the body of a response, in bytes.
+    pub output_bytes: usize,
+    /// How much of the end of standard error is kept, in bytes.
+    pub log_bytes: usize,
+}
+
+impl Limits {
+    /// Default wall-clock time.
+    pub const TIMEOUT: Duration = Duration::from_secs(60);
+    /// Default CPU time.
+    pub const CPU_SECONDS: u64 = 60;
+    /// Default address space: 2 GiB.
+    pub const MEMORY_BYTES: u64 = 2 << 30;
+    /// Default file size: 256 MiB.
+    pub const FILE_BYTES: u64 = 256 << 20;
+    /// Default open files.
+    pub const OPEN_FILES: u64 = 256;
+    /// Default processes.
+    pub const PROCESSES: u32 = 64;
+    /// Default output: 16 MiB.
+    pub const OUTPUT_BYTES: usize = 16 << 20;
+    /// Default log: 64 KiB, kept from the end.
+    pub const LOG_BYTES: usize = 64 << 10;
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            timeout: Self::TIMEOUT,
+            cpu_seconds: Self::CPU_SECONDS,
+            memory_bytes: Self::MEMORY_BYTES,
+            file_bytes: Self::FILE_BYTES,
+            open_files: Self::OPEN_FILES,
+            processes: Self::PROCESSES,
+            output_bytes: Self::OUTPUT_BYTES,
+            log_bytes: Self::LOG_BYTES,
+        }
+    }
+}

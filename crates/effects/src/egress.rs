@@ -1,0 +1,151 @@
+//! Where a call may connect to: host patterns, and the wall around private
+//! addresses. The one gate for scripts (through the proxy) and HTTP tools.
+//!
+//! Must not know HTTP requests or processes.
+
+mod address;
+mod pattern;
+pub(crate) mod proxy;
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+pub use pattern::{HostPattern, HostPatternError};
+
+/// How long resolving a name may take.
+const RESOLVE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The hosts one call may reach.
+#[derive(Debug, Clone)]
+pub(crate) struct EgressPolicy {
+    patterns: Vec<HostPattern>,
+}
+
+/// Why a connection is not made.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum EgressRefusal {
+    #[error("{host}:{port} is not in the tool's egress list")]
+    NotListed { host: String, port: u16 },
+    #[error(
+        "{host} resolves to {address}, a private or local address that the tool's egress list does not name"
+    )]
+    PrivateAddress { host: String, address: IpAddr },
+    #[error("resolving {host}")]
+    Unresolved { host: String, source: io::Error },
+}
+
+impl EgressPolicy {
+    pub(crate) fn new(patterns: Vec<HostPattern>) -> Self {
+        Self { patterns }
+    }
+
+    /// Resolves `host` and returns the addresses that may be connected to.
+    ///
+    /// Connect to one of these and to nothing else: resolving the name again
+    /// could give another answer. One forbidden address refuses the host, for
+    /// an honest name does not mix public and private ones.
+    pub(crate) async fn addresses(
+        &self,
+        host: &str,
+        port: u16,
+    ) -> Result<Vec<SocketAddr>, EgressRefusal> {
+        let host = pattern::normalise(host);
+        if !self
+            .patterns
+            .iter()
+            .any(|known| known.admits_host(&host, port))
+        {
+            return Err(EgressRefusal::NotListed { host, port });
+        }
+        let found = resolve(&host, port).await?;
+        for address in &found {
+            let ip = address.ip().to_canonical();
+            if !address::is_public(ip) && !self.names(&host, ip, port) {
+                return Err(EgressRefusal::PrivateAddress { host, address: ip });
+            }
+        }
+        Ok(found)
+    }
+
+    fn names(&self, host: &str, ip: IpAddr, port: u16) -> bool {
+        self.patterns
+            .iter()
+            .any(|known| known.names_address(host, ip, port))
+    }
+}
+
+async fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, EgressRefusal> {
+    if let Ok(ip) = host.parse::<IpAddr>() {
+        return Ok(vec![SocketAddr::new(ip, port)]);
+    }
+    let unresolved = |source| EgressRefusal::Unresolved {
+        host: host.to_owned(),
+        source,
+    };
+    let lookup = tokio::net::lookup_host((host, port));
+    let found: Vec<SocketAddr> = tokio::time::timeout(RESOLVE_TIMEOUT, lookup)
+        .await
+        .map_err(|elapsed| unresolved(io::Error::new(io::ErrorKind::TimedOut, elapsed)))?
+        .map_err(unresolved)?
+        .collect();
+    if found.is_empty() {
+        return Err(unresolved(io::Error::from(io::ErrorKind::NotFound)));
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn verdict(patterns: &[&str], host: &str, port: u16) -> String {
+        let policy = EgressPolicy::new(patterns.iter().map(|p| p.parse().unwrap()).collect());
+        match policy.addresses(host, port).await {
+            Ok(addresses) => format!("{addresses:?}"),
+            Err(refusal) => refusal.to_string(),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_private_address_is_refused_unless_the_list_names_it() {
+        assert_eq!(
+            verdict(
+                &["localhost.localdomain:*", "127.0.0.1:5005"],
+                "127.0.0.1",
+                5005
+            )
+            .await,
+            "[127.0.0.1:5005]"
+        );
+        assert_eq!(
+            verdict(&["127.0.0.1:5005"], "127.0.0.1", 5006).await,
+            "127.0.0.1:5006 is not in the tool's egress list"
+        );
+        // Another spelling of 127.0.0.1 is a name: listed or not, it does not get there.
+        assert_eq!(
+            verdict(&["2130706433:5005"], "2130706433", 5005).await,
+            "2130706433 resolves to 127.0.0.1, a private or local address that the tool's egress list does not name"
+        );
+        assert_eq!(
+            verdict(&["2130706433:5005", "127.0.0.0/8:5005"], "2130706433", 5005).await,
+            "[127.0.0.1:5005]"
+        );
+    }
+
+    #[tokio::test]
+    async fn the_metadata_address_needs_its_literal() {
+        assert_eq!(
+            verdict(&["*.amazonaws.com"], "169.254.169.254", 80).await,
+            "169.254.169.254:80 is not in the tool's egress list"
+        );
+        assert_eq!(
+            verdict(&["169.254.169.254"], "169.254.169.254", 80).await,
+            "[169.254.169.254:80]"
+        );
+        assert_eq!(
+            verdict(&["127.0.0.1:80"], "::ffff:127.0.0.1", 80).await,
+            "[127.0.0.1:80]"
+        );
+    }
+}

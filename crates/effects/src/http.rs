@@ -1,0 +1,153 @@
+//! Runs one HTTP tool: fill the template, ask the egress wall, exchange, read.
+//!
+//! Must not know scripts or processes.
+
+mod request;
+mod response;
+mod template;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::redirect;
+use rustls_platform_verifier::BuilderVerifierExt;
+use tokio_util::sync::CancellationToken;
+
+use crate::call::{HttpTool, ToolCall};
+use crate::egress::{EgressPolicy, EgressRefusal};
+use crate::outcome::{Failure, FailureKind, Success};
+use crate::redact::Redactor;
+use request::Prepared;
+
+/// How long connecting may take, within the call's own time.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Redirects followed, all to the same origin.
+const MAX_REDIRECTS: usize = 5;
+
+/// Exchanges with remote hosts; holds the TLS settings that calls share.
+#[derive(Debug)]
+pub(crate) struct HttpRunner {
+    tls: rustls::ClientConfig,
+}
+
+impl HttpRunner {
+    /// TLS by rustls with ring, trusting what the platform trusts.
+    pub(crate) fn new() -> Result<Self, rustls::Error> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let tls = rustls::ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()?
+            .with_platform_verifier()?
+            .with_no_client_auth();
+        Ok(Self { tls })
+    }
+
+    pub(crate) async fn run(
+        &self,
+        call: &ToolCall,
+        tool: &HttpTool,
+        redactor: &Redactor,
+        cancel: &CancellationToken,
+    ) -> Result<Success, Failure> {
+        let exchange = async {
+            let prepared = request::prepare(call, tool)?;
+            if let Some(preview) = prepared.preview_instead(call.dry_run, redactor) {
+                return Ok(preview);
+            }
+            self.exchange(call, prepared, redactor).await
+        };
+        let result = tokio::select! {
+            biased;
+            () = cancel.cancelled() => {
+                Err(Failure::new(FailureKind::ExecutionError, "the call was cancelled").retryable())
+            }
+            result = tokio::time::timeout(call.limits.timeout, exchange) => result.unwrap_or_else(|_| {
+                let message = format!("no answer within {} ms", call.limits.timeout.as_millis());
+                Err(Failure::new(FailureKind::TimeoutError, message).retryable())
+            }),
+        };
+        result.map_err(|failure| Failure {
+            message: redactor.apply(&failure.message),
+            ..failure
+        })
+    }
+
+    async fn exchange(
+        &self,
+        call: &ToolCall,
+        prepared: Prepared,
+        redactor: &Redactor,
+    ) -> Result<Success, Failure> {
+        let client = self.client(call, &prepared).await?;
+        let sent = client.execute(prepared.into_request()).await;
+        let response = sent.map_err(|error| unanswered(&error))?;
+        response::read(response, call.limits.output_bytes, redactor).await
+    }
+
+    /// A client for this call alone: it connects to the addresses that were
+    /// checked, keeps no connection, and knows no proxy.
+    async fn client(
+        &self,
+        call: &ToolCall,
+        prepared: &Prepared,
+    ) -> Result<reqwest::Client, Failure> {
+        let policy = EgressPolicy::new(call.egress.clone());
+        let (host, port) = prepared.target();
+        let addresses = policy.addresses(host, port).await.map_err(refused)?;
+        reqwest::Client::builder()
+            .tls_backend_preconfigured(self.tls.clone())
+            .no_proxy()
+            .resolve_to_addrs(host, &addresses)
+            .redirect(redirect::Policy::custom(same_origin))
+            .connect_timeout(CONNECT_TIMEOUT)
+            .pool_max_idle_per_host(0)
+            .build()
+            .map_err(|error| {
+                Failure::new(
+                    FailureKind::SystemError,
+                    format!("preparing the HTTP client: {error}"),
+                )
+            })
+    }
+}
+
+fn same_origin(attempt: redirect::Attempt<'_>) -> redirect::Action {
+    let same = attempt
+        .previous()
+        .last()
+        .is_some_and(|from| from.origin() == attempt.url().origin());
+    if same && attempt.previous().len() <= MAX_REDIRECTS {
+        attempt.follow()
+    } else {
+        attempt.stop()
+    }
+}
+
+fn refused(refusal: EgressRefusal) -> Failure {
+    let message = match std::error::Error::source(&refusal) {
+        Some(source) => format!("{refusal}: {source}"),
+        None => refusal.to_string(),
+    };
+    match refusal {
+        EgressRefusal::NotListed { .. } | EgressRefusal::PrivateAddress { .. } => {
+            Failure::new(FailureKind::PermissionError, message)
+        }
+        EgressRefusal::Unresolved { .. } => {
+            Failure::new(FailureKind::ExecutionError, message).retryable()
+        }
+    }
+}
+
+fn unanswered(error: &reqwest::Error) -> Failure {
+    let mut message = "the request was not answered".to_owned();
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        message = format!("{message}: {error}");
+        cause = error.source();
+    }
+    let kind = if error.is_timeout() {
+        FailureKind::TimeoutError
+    } else {
+        FailureKind::ExecutionError
+    };
+    Failure::new(kind, message).retryable()
+}

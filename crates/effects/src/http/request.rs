@@ -1,0 +1,216 @@
+//! Turns an HTTP tool and a call into one request. Sends nothing.
+
+use reqwest::header::{HeaderName, HeaderValue};
+use reqwest::{Method, Request, Url};
+use serde_json::{Value, json};
+
+use super::template::{Values, scalar_text};
+use crate::call::{DryRun, HttpMethod, HttpTool, ToolCall};
+use crate::outcome::{Failure, FailureKind, Success};
+use crate::redact::Redactor;
+
+/// The header of draft-ietf-httpapi-idempotency-key-header.
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+/// The largest request body: 16 MiB.
+const MAX_BODY_BYTES: usize = 16 << 20;
+
+/// A request that is ready to be sent, with its target.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    request: Request,
+    host: String,
+    port: u16,
+    body: Option<Value>,
+}
+
+pub(super) fn prepare(call: &ToolCall, tool: &HttpTool) -> Result<Prepared, Failure> {
+    let values = Values {
+        parameters: &call.parameters,
+        environment: &call.environment,
+    };
+    let mut url = parse_url(&values.url(&tool.url)?)?;
+    add_query(&mut url, &tool.query, values)?;
+    let (host, port) = target(&url)?;
+    let mut request = Request::new(method(tool.method), url);
+    add_headers(&mut request, tool, values)?;
+    if !is_safe(tool.method) && !request.headers().contains_key(IDEMPOTENCY_KEY) {
+        let key = header_value(IDEMPOTENCY_KEY.as_str(), &call.idempotency_key)?;
+        request.headers_mut().insert(IDEMPOTENCY_KEY, key);
+    }
+    let body = match &tool.body {
+        Some(template) => values.json(template)?,
+        None => None,
+    };
+    if let Some(body) = &body {
+        add_body(&mut request, body)?;
+    }
+    Ok(Prepared {
+        request,
+        host,
+        port,
+        body,
+    })
+}
+
+impl Prepared {
+    /// Whom to connect to.
+    pub(super) fn target(&self) -> (&str, u16) {
+        (&self.host, self.port)
+    }
+
+    pub(super) fn into_request(self) -> Request {
+        self.request
+    }
+
+    /// For a dry run of a method that acts: the request, instead of sending it.
+    pub(super) fn preview_instead(&self, dry_run: DryRun, redactor: &Redactor) -> Option<Success> {
+        let acts = ![Method::GET, Method::HEAD].contains(self.request.method());
+        (dry_run == DryRun::Yes && acts).then(|| {
+            let preview = json!({
+                "dry_run": true,
+                "request": {
+                    "method": self.request.method().as_str(),
+                    "url": redactor.apply(self.request.url().as_str()),
+                    "body": self.body.as_ref().map(|body| redact_json(body, redactor)),
+                },
+            });
+            Success {
+                output: preview,
+                log: String::new(),
+            }
+        })
+    }
+}
+
+fn redact_json(value: &Value, redactor: &Redactor) -> Value {
+    match value {
+        Value::String(text) => Value::from(redactor.apply(text)),
+        Value::Array(items) => items
+            .iter()
+            .map(|item| redact_json(item, redactor))
+            .collect(),
+        Value::Object(members) => Value::Object(
+            members
+                .iter()
+                .map(|(name, member)| (name.clone(), redact_json(member, redactor)))
+                .collect(),
+        ),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    }
+}
+
+fn parse_url(text: &str) -> Result<Url, Failure> {
+    let url = Url::parse(text).map_err(|error| input(format!("{text:?} is not a URL: {error}")))?;
+    if !["http", "https"].contains(&url.scheme())
+        || !url.username().is_empty()
+        || url.password().is_some()
+    {
+        return Err(input(format!("{text:?} is not a plain http or https URL")));
+    }
+    Ok(url)
+}
+
+fn target(url: &Url) -> Result<(String, u16), Failure> {
+    let port = url.port_or_known_default();
+    match (url.host_str(), port) {
+        (Some(host), Some(port)) => {
+            let bare = host.strip_prefix('[').and_then(|h| h.strip_suffix(']'));
+            Ok((bare.unwrap_or(host).to_owned(), port))
+        }
+        (None, _) | (_, None) => Err(input(format!("{url} names no host"))),
+    }
+}
+
+fn add_query(url: &mut Url, query: &[(String, Value)], values: Values<'_>) -> Result<(), Failure> {
+    let mut pairs = Vec::new();
+    for (name, template) in query {
+        let single = match values.json(template)? {
+            None | Some(Value::Null) => continue,
+            Some(Value::Array(items)) => items,
+            Some(value) => vec![value],
+        };
+        for value in single {
+            let text = scalar_text(&value).ok_or_else(|| {
+                input(format!(
+                    "the query value {name:?} is not a single value or a list of them"
+                ))
+            })?;
+            pairs.push((name, text));
+        }
+    }
+    if !pairs.is_empty() {
+        url.query_pairs_mut().extend_pairs(pairs);
+    }
+    Ok(())
+}
+
+fn add_headers(request: &mut Request, tool: &HttpTool, values: Values<'_>) -> Result<(), Failure> {
+    for (name, template) in &tool.headers {
+        let filled = match values.json(&Value::from(template.as_str()))? {
+            None | Some(Value::Null) => continue,
+            Some(value) => scalar_text(&value)
+                .ok_or_else(|| input(format!("the header {name:?} is not a single value")))?,
+        };
+        let value = header_value(name, &filled)?;
+        let name = HeaderName::try_from(name.as_str()).map_err(|error| {
+            Failure::new(
+                FailureKind::SystemError,
+                format!("header name {name:?}: {error}"),
+            )
+        })?;
+        // The URL says where the request goes, and to whom.
+        if name == reqwest::header::HOST {
+            return Err(Failure::new(
+                FailureKind::SystemError,
+                "a tool may not set the Host header",
+            ));
+        }
+        request.headers_mut().append(name, value);
+    }
+    Ok(())
+}
+
+fn header_value(name: &str, text: &str) -> Result<HeaderValue, Failure> {
+    HeaderValue::from_str(text).map_err(|_| {
+        input(format!(
+            "the value of header {name:?} has a character that headers cannot carry"
+        ))
+    })
+}
+
+fn add_body(request: &mut Request, body: &Value) -> Result<(), Failure> {
+    let bytes = body.to_string().into_bytes();
+    if bytes.len() > MAX_BODY_BYTES {
+        return Err(input(format!(
+            "the request body takes {} bytes, more than {MAX_BODY_BYTES}",
+            bytes.len()
+        )));
+    }
+    let content_type = reqwest::header::CONTENT_TYPE;
+    if !request.headers().contains_key(&content_type) {
+        request
+            .headers_mut()
+            .insert(content_type, HeaderValue::from_static("application/json"));
+    }
+    *request.body_mut() = Some(bytes.into());
+    Ok(())
+}
+
+fn method(method: HttpMethod) -> Method {
+    match method {
+        HttpMethod::Get => Method::GET,
+        HttpMethod::Head => Method::HEAD,
+        HttpMethod::Post => Method::POST,
+        HttpMethod::Put => Method::PUT,
+        HttpMethod::Patch => Method::PATCH,
+        HttpMethod::Delete => Method::DELETE,
+    }
+}
+
+fn is_safe(method: HttpMethod) -> bool {
+    matches!(method, HttpMethod::Get | HttpMethod::Head)
+}
+
+fn input(message: String) -> Failure {
+    Failure::new(FailureKind::InputError, message)
+}

@@ -1,0 +1,264 @@
+//! Placeholders in HTTP tools: `${user.NAME}` and `${env.NAME}`.
+//!
+//! A value is put in as data: what surrounds it decides how it is written, and
+//! it is never looked at for placeholders again. Must not know HTTP clients.
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::{Map, Value};
+
+use crate::outcome::{Failure, FailureKind};
+
+/// Everything but the unreserved characters of RFC 3986.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
+/// Where values come from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Values<'a> {
+    pub(super) parameters: &'a Map<String, Value>,
+    pub(super) environment: &'a [(String, String)],
+}
+
+#[derive(Debug, PartialEq)]
+enum Piece<'a> {
+    Text(&'a str),
+    Parameter(&'a str),
+    Variable(&'a str),
+}
+
+impl Values<'_> {
+    /// Fills a template whose values are put in as they are.
+    pub(super) fn text(&self, template: &str) -> Result<String, Failure> {
+        let mut filled = String::new();
+        for piece in parse(template)? {
+            match piece {
+                Piece::Text(text) => filled.push_str(text),
+                placeholder => filled.push_str(&self.scalar(&placeholder, template)?),
+            }
+        }
+        Ok(filled)
+    }
+
+    /// Fills a URL: percent-encoded in path and query, one label in the host.
+    pub(super) fn url(&self, template: &str) -> Result<String, Failure> {
+        let mut filled = String::new();
+        for piece in parse(template)? {
+            let value = match piece {
+                Piece::Text(text) => {
+                    filled.push_str(text);
+                    continue;
+                }
+                placeholder => self.scalar(&placeholder, template)?,
+            };
+            if is_past_authority(&filled) {
+                filled.extend(utf8_percent_encode(&value, ENCODED));
+            } else if is_label(&value) {
+                filled.push_str(&value);
+            } else {
+                return Err(input(format!(
+                    "{value:?} cannot be part of the host in {template:?}"
+                )));
+            }
+        }
+        refuse_dot_segments(&filled)?;
+        Ok(filled)
+    }
+
+    /// Fills every string of a JSON value. `None`: the whole was a placeholder
+    /// for an absent parameter.
+    pub(super) fn json(&self, template: &Value) -> Result<Option<Value>, Failure> {
+        match template {
+            Value::String(text) => self.json_string(text),
+            Value::Array(items) => {
+                let mut filled = Vec::with_capacity(items.len());
+                for item in items {
+                    filled.extend(self.json(item)?);
+                }
+                Ok(Some(Value::Array(filled)))
+            }
+            Value::Object(members) => {
+                let mut filled = Map::new();
+                for (name, member) in members {
+                    if let Some(value) = self.json(member)? {
+                        filled.insert(name.clone(), value);
+                    }
+                }
+                Ok(Some(Value::Object(filled)))
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => Ok(Some(template.clone())),
+        }
+    }
+
+    fn json_string(&self, template: &str) -> Result<Option<Value>, Failure> {
+        match parse(template)?.as_slice() {
+            [Piece::Parameter(name)] => Ok(self.parameters.get(*name).cloned()),
+            [Piece::Variable(name)] => Ok(Some(Value::from(self.variable(name)?))),
+            _ => Ok(Some(Value::from(self.text(template)?))),
+        }
+    }
+
+    fn scalar(&self, placeholder: &Piece<'_>, template: &str) -> Result<String, Failure> {
+        match placeholder {
+            Piece::Text(text) => Ok((*text).to_owned()),
+            Piece::Variable(name) => Ok(self.variable(name)?.to_owned()),
+            Piece::Parameter(name) => match self.parameters.get(*name) {
+                Some(value) => scalar_text(value).ok_or_else(|| {
+                    input(format!(
+                        "parameter {name:?} is not a single value, as {template:?} needs"
+                    ))
+                }),
+                None => Err(input(format!(
+                    "parameter {name:?} is missing, which {template:?} needs"
+                ))),
+            },
+        }
+    }
+
+    fn variable(&self, name: &str) -> Result<&str, Failure> {
+        let granted = self.environment.iter().find(|(known, _)| known == name);
+        granted.map(|(_, value)| value.as_str()).ok_or_else(|| {
+            Failure::new(
+                FailureKind::PermissionError,
+                format!("the variable {name:?} is not granted to the tool"),
+            )
+        })
+    }
+}
+
+/// A string, number or boolean as text.
+pub(super) fn scalar_text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+fn parse(template: &str) -> Result<Vec<Piece<'_>>, Failure> {
+    let mut pieces = Vec::new();
+    let mut rest = template;
+    while let Some(start) = rest.find("${") {
+        let (before, from) = rest.split_at(start);
+        if !before.is_empty() {
+            pieces.push(Piece::Text(before));
+        }
+        let malformed = || {
+            let message = format!(
+                "the tool's template {template:?} has a placeholder that is neither ${{user.…}} nor ${{env.…}}"
+            );
+            Failure::new(FailureKind::SystemError, message)
+        };
+        let end = from.find('}').ok_or_else(malformed)?;
+        let name = &from[2..end];
+        pieces.push(match name.split_once('.') {
+            Some(("user", name)) if !name.is_empty() => Piece::Parameter(name),
+            Some(("env", name)) if !name.is_empty() => Piece::Variable(name),
+            Some(_) | None => return Err(malformed()),
+        });
+        rest = &from[end + 1..];
+    }
+    if !rest.is_empty() {
+        pieces.push(Piece::Text(rest));
+    }
+    Ok(pieces)
+}
+
+fn is_past_authority(filled: &str) -> bool {
+    filled
+        .split_once("://")
+        .is_some_and(|(_, after)| after.contains(['/', '?', '#']))
+}
+
+fn is_label(value: &str) -> bool {
+    !value.is_empty()
+        && value.len() <= 63
+        && value
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b == b'-')
+}
+
+/// URL parsers climb on `.` and `..`, encoded or not; a value must not.
+fn refuse_dot_segments(url: &str) -> Result<(), Failure> {
+    let path = url.split(['?', '#']).next().unwrap_or_default();
+    if path
+        .split('/')
+        .any(|segment| segment == "." || segment == "..")
+    {
+        return Err(input(format!(
+            "the path of {url:?} has a segment that climbs"
+        )));
+    }
+    Ok(())
+}
+
+fn input(message: String) -> Failure {
+    Failure::new(FailureKind::InputError, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn with_values<T>(run: impl Fn(Values<'_>) -> Result<T, Failure>) -> Result<T, FailureKind> {
+        let parameters = json!({
+            "id": "a/b?c=d&e#f ${user.n} é", "n": 7, "up": "..", "list": ["x", 1], "region": "eu-west-1", "dot": "a.b",
+        });
+        let environment = vec![("TOKEN".to_owned(), "s3cret".to_owned())];
+        let parameters = parameters.as_object().cloned().unwrap_or_default();
+        run(Values {
+            parameters: &parameters,
+            environment: &environment,
+        })
+        .map_err(|failure| failure.kind)
+    }
+
+    fn url(template: &str) -> Result<String, FailureKind> {
+        with_values(|values| values.url(template))
+    }
+
+    #[test]
+    fn ruling_13_a_value_in_a_url_stays_one_value() {
+        assert_eq!(
+            url("https://x.${user.region}.example.com/v1/${user.id}?n=${user.n}"),
+            Ok("https://x.eu-west-1.example.com/v1/a%2Fb%3Fc%3Dd%26e%23f%20%24%7Buser.n%7D%20%C3%A9?n=7".to_owned())
+        );
+        assert_eq!(url("https://x/${user.up}/y"), Err(FailureKind::InputError));
+        assert_eq!(url("https://${user.dot}/y"), Err(FailureKind::InputError));
+        assert_eq!(url("https://x/${user.list}"), Err(FailureKind::InputError));
+        assert_eq!(
+            url("https://x/${user.absent}"),
+            Err(FailureKind::InputError)
+        );
+        assert_eq!(
+            url("https://x/${env.OTHER}"),
+            Err(FailureKind::PermissionError)
+        );
+        for malformed in [
+            "https://x/${user.",
+            "https://x/${step_1}",
+            "https://x/${user.}",
+        ] {
+            assert_eq!(url(malformed), Err(FailureKind::SystemError), "{malformed}");
+        }
+    }
+
+    #[test]
+    fn json_values_keep_their_types_and_absent_ones_are_left_out() {
+        let template = json!({
+            "n": "${user.n}", "list": "${user.list}", "text": "n=${user.n}", "token": "Bearer ${env.TOKEN}",
+            "absent": "${user.absent}", "fixed": [true, null, "${user.id}", "${user.absent}"],
+        });
+        assert_eq!(
+            with_values(|values| values.json(&template)),
+            Ok(Some(json!({
+                "n": 7, "list": ["x", 1], "text": "n=7", "token": "Bearer s3cret",
+                "fixed": [true, null, "a/b?c=d&e#f ${user.n} é"],
+            })))
+        );
+    }
+}

@@ -1,0 +1,241 @@
+//! The files of a package, and their copy on disk that scripts run from.
+//!
+//! Must not know tools, processes or where packages come from.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use sha2::{Digest, Sha256};
+
+/// How many files a package may bring.
+const MAX_FILES: usize = 4096;
+/// How much text a package may bring: 32 MiB.
+const MAX_BYTES: usize = 32 << 20;
+/// How many packages stay on disk across restarts.
+const MAX_KEPT_PACKAGES: usize = 512;
+
+/// The text files of one package version, by relative path, and their digest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PackageFiles {
+    files: BTreeMap<String, String>,
+    digest: String,
+}
+
+/// Why files cannot be a package.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PackageError {
+    /// A path is absolute, empty, or climbs out of the package.
+    #[error("package file path {path:?} is not a plain relative path")]
+    Path {
+        /// The path as given.
+        path: String,
+    },
+    /// Too many files.
+    #[error("package has {count} files, more than {MAX_FILES}")]
+    TooManyFiles {
+        /// How many there are.
+        count: usize,
+    },
+    /// Too much text.
+    #[error("package files hold {bytes} bytes, more than {MAX_BYTES}")]
+    TooLarge {
+        /// How many bytes there are.
+        bytes: usize,
+    },
+}
+
+impl PackageFiles {
+    /// Takes files by path relative to the package's root, such as
+    /// `scripts/list_groups.py`.
+    ///
+    /// # Errors
+    /// A path that is not plain and relative, or more files or bytes than the
+    /// bounds of this module allow.
+    pub fn new(files: BTreeMap<String, String>) -> Result<Self, PackageError> {
+        if files.len() > MAX_FILES {
+            return Err(PackageError::TooManyFiles { count: files.len() });
+        }
+        let bytes = files
+            .iter()
+            .map(|(path, text)| path.len() + text.len())
+            .sum();
+        if bytes > MAX_BYTES {
+            return Err(PackageError::TooLarge { bytes });
+        }
+        for path in files.keys() {
+            if !is_plain(path) {
+                return Err(PackageError::Path { path: path.clone() });
+            }
+        }
+        let digest = digest(&files);
+        Ok(Self { files, digest })
+    }
+
+    /// SHA-256 over every path and text, in hexadecimal.
+    #[must_use]
+    pub fn digest(&self) -> &str {
+        &self.digest
+    }
+
+    /// The text of one file.
+    #[must_use]
+    pub fn get(&self, path: &str) -> Option<&str> {
+        self.files.get(path).map(String::as_str)
+    }
+}
+
+fn is_plain(path: &str) -> bool {
+    !path.is_empty()
+        && !path.contains('\0')
+        && !path.ends_with('/')
+        && Path::new(path)
+            .components()
+            .all(|part| matches!(part, Component::Normal(_)))
+}
+
+fn digest(files: &BTreeMap<String, String>) -> String {
+    let mut hash = Sha256::new();
+    for (path, text) in files {
+        for part in [path, text] {
+            hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
+            hash.update(part.as_bytes());
+        }
+    }
+    hash.finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+/// Packages on disk, one folder per digest, written once and then only read.
+#[derive(Debug)]
+pub(crate) struct PackageStore {
+    root: PathBuf,
+    present: Mutex<HashSet<String>>,
+}
+
+impl PackageStore {
+    /// Opens `root`, creating it, and drops the longest unused packages.
+    pub(crate) fn open(root: PathBuf) -> io::Result<Self> {
+        fs::create_dir_all(&root)?;
+        forget_oldest(&root)?;
+        Ok(Self {
+            root,
+            present: Mutex::new(HashSet::new()),
+        })
+    }
+
+    /// The folder that holds `files`; written first if it is not there yet.
+    ///
+    /// Atomic: a folder under its final name is complete, whoever wrote it.
+    pub(crate) fn materialise(&self, files: &PackageFiles) -> io::Result<PathBuf> {
+        let folder = self.root.join(&files.digest);
+        if self.lock().contains(&files.digest) {
+            return Ok(folder);
+        }
+        if !folder.is_dir() {
+            self.write(files, &folder)?;
+        }
+        // The modification time is the time of last use, for `forget_oldest`.
+        fs::File::open(&folder)?.set_modified(std::time::SystemTime::now())?;
+        self.lock().insert(files.digest.clone());
+        Ok(folder)
+    }
+
+    fn write(&self, files: &PackageFiles, folder: &Path) -> io::Result<()> {
+        let staging = tempfile::Builder::new()
+            .prefix(".staging-")
+            .tempdir_in(&self.root)?;
+        fs::create_dir_all(staging.path().join("scripts"))?;
+        for (path, text) in &files.files {
+            let file = staging.path().join(path);
+            if let Some(parent) = file.parent() {
+                fs::create_dir_all(parent)?;
+            }
+            fs::write(file, text)?;
+        }
+        let staged = staging.keep();
+        match fs::rename(&staged, folder) {
+            Ok(()) => Ok(()),
+            // Another call was faster; its copy is the same.
+            Err(_) if folder.is_dir() => fs::remove_dir_all(staged),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashSet<String>> {
+        self.present.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn forget_oldest(root: &Path) -> io::Result<()> {
+    let mut kept = Vec::new();
+    for entry in fs::read_dir(root)? {
+        let entry = entry?;
+        kept.push((entry.metadata()?.modified()?, entry.path()));
+    }
+    kept.sort();
+    let excess = kept.len().saturating_sub(MAX_KEPT_PACKAGES);
+    for (_, folder) in kept.into_iter().take(excess) {
+        fs::remove_dir_all(folder)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(entries: &[(&str, &str)]) -> Result<PackageFiles, PackageError> {
+        PackageFiles::new(
+            entries
+                .iter()
+                .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()))
+                .collect(),
+        )
+    }
+
+    #[test]
+    fn a_path_that_leaves_the_package_is_refused() {
+        for path in ["../x", "/etc/passwd", "a/../../b", "", "a/", "./a", "a\0b"] {
+            assert_eq!(
+                files(&[(path, "")]),
+                Err(PackageError::Path { path: path.into() }),
+                "{path:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_digest_depends_on_where_a_path_ends() {
+        let one = files(&[("ab", "c")]).unwrap();
+        let other = files(&[("a", "bc")]).unwrap();
+        assert_ne!(one.digest(), other.digest());
+    }
+
+    #[test]
+    fn a_package_is_written_once_and_read_back_unchanged() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = PackageStore::open(dir.path().join("packages")).unwrap();
+        let package = files(&[("scripts/a.py", "x\n'\"é"), ("data/b.txt", "b")]).unwrap();
+        let folder = store.materialise(&package).unwrap();
+        assert_eq!(
+            fs::read_to_string(folder.join("scripts/a.py")).unwrap(),
+            "x\n'\"é"
+        );
+        fs::write(folder.join("data/b.txt"), "kept").unwrap();
+        let again = PackageStore::open(dir.path().join("packages")).unwrap();
+        assert_eq!(again.materialise(&package).unwrap(), folder);
+        assert_eq!(
+            fs::read_to_string(folder.join("data/b.txt")).unwrap(),
+            "kept"
+        );
+        assert_eq!(
+            fs::read_dir(dir.path().join("packages")).unwrap().count(),
+            1
+        );
+    }
+}

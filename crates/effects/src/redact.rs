@@ -1,0 +1,121 @@
+//! Takes granted values out of text that people and logs will see.
+//!
+//! Must not know where a value came from or where the text goes.
+
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+
+/// Shorter values are left alone: replacing them would only shred the text.
+const SHORTEST_SECRET: usize = 4;
+
+/// Replaces each granted value, and its common encodings, by `[redacted:NAME]`.
+#[derive(Debug)]
+pub(crate) struct Redactor {
+    /// Text to find and what to put there, longest first.
+    replacements: Vec<(String, String)>,
+}
+
+impl Redactor {
+    pub(crate) fn new(environment: &[(String, String)]) -> Self {
+        let mut replacements = Vec::new();
+        for (name, value) in environment {
+            if value.len() < SHORTEST_SECRET {
+                continue;
+            }
+            let mark = format!("[redacted:{name}]");
+            for form in forms(value) {
+                replacements.push((form, mark.clone()));
+            }
+        }
+        replacements.sort_by(|a, b| b.0.len().cmp(&a.0.len()).then_with(|| a.cmp(b)));
+        Self { replacements }
+    }
+
+    /// The length in bytes of the longest text that is replaced.
+    pub(crate) fn longest(&self) -> usize {
+        self.replacements.first().map_or(0, |(text, _)| text.len())
+    }
+
+    pub(crate) fn apply(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for (secret, mark) in &self.replacements {
+            if text.contains(secret.as_str()) {
+                text = text.replace(secret.as_str(), mark);
+            }
+        }
+        text
+    }
+
+    /// Redacts the captured end of a longer text and cuts it to `limit` bytes,
+    /// so that no part of a value that straddles the cut survives.
+    ///
+    /// `captured` must hold `limit + longest()` bytes when `is_cut`.
+    pub(crate) fn apply_tail(&self, captured: &[u8], cut: Cut, limit: usize) -> String {
+        let text = self.apply(&String::from_utf8_lossy(captured));
+        let skip = match cut {
+            Cut::Whole => 0,
+            Cut::Beginning => self.longest(),
+        };
+        let from = skip.max(text.len().saturating_sub(limit)).min(text.len());
+        text[text.ceil_char_boundary(from)..].to_owned()
+    }
+}
+
+/// Whether a captured text is complete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cut {
+    /// Nothing is missing.
+    Whole,
+    /// The beginning was dropped.
+    Beginning,
+}
+
+fn forms(value: &str) -> Vec<String> {
+    let mut forms = vec![value.to_owned()];
+    let json = serde_json::Value::from(value).to_string();
+    let json = json.trim_matches('"').to_owned();
+    let percent = utf8_percent_encode(value, NON_ALPHANUMERIC).to_string();
+    for form in [json, percent] {
+        if !forms.contains(&form) {
+            forms.push(form);
+        }
+    }
+    // Each line of a value such as a private key, since logs go line by line.
+    for line in value.lines() {
+        if line.len() >= SHORTEST_SECRET && !forms.iter().any(|form| form == line) {
+            forms.push(line.to_owned());
+        }
+    }
+    forms
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn redactor() -> Redactor {
+        Redactor::new(&[
+            ("TOKEN".into(), "abcd\"efgh".into()),
+            ("LONGER".into(), "abcd\"efgh-and-more".into()),
+            ("SHORT".into(), "x".into()),
+        ])
+    }
+
+    #[test]
+    fn every_form_of_a_value_is_replaced_longest_first() {
+        assert_eq!(
+            redactor().apply("x abcd\"efgh-and-more abcd\\\"efgh abcd%22efgh"),
+            "x [redacted:LONGER] [redacted:TOKEN] [redacted:TOKEN]"
+        );
+    }
+
+    #[test]
+    fn a_value_cut_in_two_by_the_bound_leaves_no_rest() {
+        let redactor = Redactor::new(&[("TOKEN".into(), "secretvalue".into())]);
+        // The capture starts inside an occurrence.
+        let captured = b"retvalue and then secretvalue end";
+        assert_eq!(
+            redactor.apply_tail(captured, Cut::Beginning, 100),
+            "d then [redacted:TOKEN] end"
+        );
+    }
+}

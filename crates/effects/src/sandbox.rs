@@ -1,0 +1,189 @@
+//! The sandbox: the one implementation of [`ToolRunner`](crate::ToolRunner).
+//!
+//! Knows what the kernel offers and holds what calls share; how one script or
+//! one exchange runs is in the files below and in `http`.
+
+mod capability;
+mod child;
+mod files;
+mod filter;
+mod interpreter;
+mod options;
+mod protocol;
+mod receive;
+mod script;
+mod supervise;
+mod watch;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant, SystemTime};
+
+use async_trait::async_trait;
+use seccompiler::BpfProgram;
+use tokio::sync::OnceCell;
+use tokio_util::sync::CancellationToken;
+
+use crate::call::{ToolCall, ToolImplementation, ToolRunner};
+use crate::egress::proxy::SharedProxy;
+use crate::http::HttpRunner;
+use crate::outcome::ToolOutcome;
+use crate::package::PackageStore;
+use crate::redact::Redactor;
+use interpreter::{Interpreter, InterpreterError};
+use watch::ProcessWatch;
+
+pub use capability::{Capability, CapabilityState};
+pub use options::{LandlockUse, NamespaceUse, SandboxError, SandboxOptions};
+
+/// Private folders older than this were left by a process that died.
+const ABANDONED_AFTER: Duration = Duration::from_secs(24 * 3600);
+
+/// Runs scripts confined and HTTP calls behind the egress wall.
+#[derive(Debug)]
+pub struct Sandbox {
+    options: SandboxOptions,
+    packages: Arc<PackageStore>,
+    /// Where the private folders of running calls are made.
+    calls: PathBuf,
+    support: Support,
+    /// The proxy for scripts that have no network namespace of their own.
+    proxy: Option<SharedProxy>,
+    watch: ProcessWatch,
+    python: OnceCell<Result<Interpreter, InterpreterError>>,
+    bash: OnceLock<Result<Interpreter, InterpreterError>>,
+    http: HttpRunner,
+}
+
+/// What the running kernel offers to this process.
+#[derive(Debug)]
+struct Support {
+    landlock_abi: u32,
+    filters: Option<Filters>,
+    namespaces: io::Result<()>,
+}
+
+/// Compiled system call filters.
+struct Filters {
+    no_sockets: Vec<BpfProgram>,
+    tcp_sockets: Vec<BpfProgram>,
+}
+
+impl std::fmt::Debug for Filters {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Filters")
+    }
+}
+
+impl Sandbox {
+    /// Prepares the folder, asks the kernel what it offers, and starts the
+    /// egress proxy if scripts have to share the network namespace.
+    ///
+    /// # Errors
+    /// An unusable folder, a required facility that is missing, no port on
+    /// loopback, or no TLS certificates.
+    pub async fn new(options: SandboxOptions) -> Result<Self, SandboxError> {
+        let support = Support::detect(&options)?;
+        let calls = options.directory.join("calls");
+        let in_directory = |source| SandboxError::Directory {
+            directory: options.directory.clone(),
+            source,
+        };
+        prepare(&options.directory, &calls).map_err(in_directory)?;
+        let packages =
+            PackageStore::open(options.directory.join("packages")).map_err(in_directory)?;
+        let proxy = match support.namespaces {
+            Ok(()) => None,
+            Err(_) => Some(SharedProxy::start().await.map_err(SandboxError::Proxy)?),
+        };
+        Ok(Self {
+            packages: Arc::new(packages),
+            calls,
+            support,
+            proxy,
+            watch: ProcessWatch::default(),
+            python: OnceCell::new(),
+            bash: OnceLock::new(),
+            http: HttpRunner::new().map_err(SandboxError::Tls)?,
+            options,
+        })
+    }
+
+    async fn python(&self) -> &Result<Interpreter, InterpreterError> {
+        self.python
+            .get_or_init(|| interpreter::python(&self.options.python))
+            .await
+    }
+
+    fn bash(&self) -> &Result<Interpreter, InterpreterError> {
+        self.bash
+            .get_or_init(|| interpreter::bash(&self.options.bash))
+    }
+}
+
+#[async_trait]
+impl ToolRunner for Sandbox {
+    async fn run(&self, call: ToolCall, cancel: CancellationToken) -> ToolOutcome {
+        let started = Instant::now();
+        if cancel.is_cancelled() {
+            return ToolOutcome::since(started, Err(script::cancelled()));
+        }
+        let redactor = Redactor::new(&call.environment);
+        let result = match &call.implementation {
+            ToolImplementation::Script(script) => {
+                self.run_script(&call, script, &redactor, &cancel).await
+            }
+            ToolImplementation::Http(tool) => self.http.run(&call, tool, &redactor, &cancel).await,
+        };
+        ToolOutcome::since(started, result)
+    }
+}
+
+impl Support {
+    fn detect(options: &SandboxOptions) -> Result<Self, SandboxError> {
+        let landlock_abi = child::landlock_abi();
+        if landlock_abi == 0 && options.landlock == LandlockUse::Required {
+            return Err(SandboxError::LandlockUnavailable);
+        }
+        let namespaces = match options.namespaces {
+            NamespaceUse::Never => Err(io::Error::other("switched off")),
+            NamespaceUse::WhenAvailable => child::probe_namespaces(),
+            NamespaceUse::Required => match child::probe_namespaces() {
+                Ok(()) => Ok(()),
+                Err(error) => return Err(SandboxError::NamespacesUnavailable(error)),
+            },
+        };
+        let filters = match script::filters() {
+            Some(Ok(filters)) => Some(filters),
+            Some(Err(error)) => {
+                tracing::error!(%error, "the system call filters do not compile");
+                None
+            }
+            None => None,
+        };
+        Ok(Self {
+            landlock_abi,
+            filters,
+            namespaces,
+        })
+    }
+}
+
+fn prepare(directory: &Path, calls: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs::create_dir_all(calls)?;
+    fs::set_permissions(directory, fs::Permissions::from_mode(0o700))?;
+    let now = SystemTime::now();
+    for entry in fs::read_dir(calls)? {
+        let entry = entry?;
+        let age = now
+            .duration_since(entry.metadata()?.modified()?)
+            .unwrap_or_default();
+        if age > ABANDONED_AFTER {
+            fs::remove_dir_all(entry.path())?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,167 @@
+//! What the sandbox enforces here, in words, for `charter doctor`.
+//!
+//! Must not decide anything: it reports what detection found.
+
+use std::fmt;
+
+use super::Sandbox;
+
+/// One guarantee and whether it holds on this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Capability {
+    /// A stable name, such as `files`.
+    pub name: &'static str,
+    /// What the guarantee is.
+    pub guarantee: &'static str,
+    /// Whether it holds.
+    pub state: CapabilityState,
+}
+
+/// Whether a guarantee holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CapabilityState {
+    /// The kernel enforces it.
+    Enforced,
+    /// It holds with the stated gap.
+    Partial {
+        /// What is not covered.
+        gap: String,
+    },
+    /// It does not hold.
+    Missing {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl fmt::Display for CapabilityState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Enforced => f.write_str("enforced"),
+            Self::Partial { gap } => write!(f, "partial: {gap}"),
+            Self::Missing { reason } => write!(f, "missing: {reason}"),
+        }
+    }
+}
+
+/// The Landlock ABI that covers a right.
+const FILES_ABI: u32 = 1;
+const TRUNCATE_ABI: u32 = 3;
+const TCP_ABI: u32 = 4;
+const SIGNAL_ABI: u32 = 6;
+
+impl Sandbox {
+    /// Every guarantee, and whether it holds on this kernel and configuration.
+    /// Runs the interpreters' probe if no call has done so yet.
+    pub async fn capabilities(&self) -> Vec<Capability> {
+        let python = self
+            .python()
+            .await
+            .as_ref()
+            .map(drop)
+            .map_err(ToString::to_string);
+        let bash = self.bash().as_ref().map(drop).map_err(ToString::to_string);
+        vec![
+            capability("python", "Python scripts can run", available(python)),
+            capability("bash", "bash scripts can run", available(bash)),
+            capability(
+                "files",
+                "scripts read the system, their interpreter, package and grants, and write their own folder only",
+                self.files(),
+            ),
+            capability("signals", "scripts cannot signal processes outside", self.landlock(SIGNAL_ABI)),
+            capability(
+                "group",
+                "everything a script starts dies with it; no kernel surface beyond what tools need",
+                self.filters(),
+            ),
+            capability("egress", "scripts reach listed hosts only", self.egress()),
+            capability(
+                "processes",
+                "the number of processes of a call is bounded",
+                CapabilityState::Partial {
+                    gap: "counted every 25 ms, so a burst may pass the bound before the call is killed".to_owned(),
+                },
+            ),
+            capability(
+                "resources",
+                "CPU time, memory, file size and open files of each process are bounded",
+                CapabilityState::Partial {
+                    gap: "per process: a call's sum is at most the bound times its processes, and the \
+                          total size of its temporary files is not bounded"
+                        .to_owned(),
+                },
+            ),
+        ]
+    }
+
+    fn files(&self) -> CapabilityState {
+        match self.support.landlock_abi {
+            abi if (FILES_ABI..TRUNCATE_ABI).contains(&abi) => CapabilityState::Partial {
+                gap: format!("Landlock ABI {abi} does not cover truncating files"),
+            },
+            _ => self.landlock(FILES_ABI),
+        }
+    }
+
+    fn landlock(&self, needed: u32) -> CapabilityState {
+        match self.support.landlock_abi {
+            0 => missing("this kernel has no Landlock"),
+            abi if abi < needed => missing(format!("Landlock ABI is {abi}, needed is {needed}")),
+            _ => CapabilityState::Enforced,
+        }
+    }
+
+    fn filters(&self) -> CapabilityState {
+        match &self.support.filters {
+            Some(_) => CapabilityState::Enforced,
+            None => missing("no system call filters for this architecture"),
+        }
+    }
+
+    fn egress(&self) -> CapabilityState {
+        match (
+            &self.support.namespaces,
+            self.filters(),
+            self.landlock(TCP_ABI),
+        ) {
+            (Ok(()), CapabilityState::Enforced, _) => CapabilityState::Enforced,
+            (Ok(()), filters, _) => CapabilityState::Partial {
+                gap: format!("system call filters {filters}: sockets of the file system are open"),
+            },
+            (Err(error), CapabilityState::Enforced, CapabilityState::Enforced) => {
+                CapabilityState::Partial {
+                    gap: format!(
+                        "no network namespace ({error}): a hostile script can reach any host on \
+                         the one TCP port number that the egress proxy uses"
+                    ),
+                }
+            }
+            (Err(error), filters, landlock) => missing(format!(
+                "no network namespace ({error}), system call filters {filters}, TCP rules \
+                 {landlock}: only scripts that honour the proxy variables are held to the list"
+            )),
+        }
+    }
+}
+
+fn capability(name: &'static str, guarantee: &'static str, state: CapabilityState) -> Capability {
+    Capability {
+        name,
+        guarantee,
+        state,
+    }
+}
+
+fn available(found: Result<(), String>) -> CapabilityState {
+    match found {
+        Ok(()) => CapabilityState::Enforced,
+        Err(reason) => missing(reason),
+    }
+}
+
+fn missing(reason: impl Into<String>) -> CapabilityState {
+    CapabilityState::Missing {
+        reason: reason.into(),
+    }
+}

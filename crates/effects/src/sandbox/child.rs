@@ -1,0 +1,228 @@
+//! What happens between fork and exec, and what else only unsafe code can ask
+//! of the kernel. The only file with unsafe code; must not allocate in the child.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::io::IoSlice;
+use std::mem::MaybeUninit;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::process::Command;
+
+use landlock::RulesetCreated;
+use rustix::net::{
+    AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
+};
+use rustix::process::{Pid, PidfdFlags, Resource, Rlimit};
+use rustix::thread::{CapabilitySet, UnshareFlags};
+use seccompiler::BpfProgram;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+/// The egress proxy's port inside a call's own network namespace.
+pub(super) const NAMESPACE_PROXY_PORT: u16 = 3128;
+/// Connections that may wait for the proxy to accept them.
+const PROXY_BACKLOG: i32 = 64;
+/// One more than the highest capability number that can exist.
+const CAPABILITIES: u32 = 64;
+
+/// Everything a child does to itself before it becomes the interpreter.
+pub(super) struct Confinement {
+    pub(super) limits: Vec<(Resource, Rlimit)>,
+    pub(super) namespaces: Option<Namespaces>,
+    pub(super) landlock: Option<RulesetCreated>,
+    pub(super) filters: Vec<BpfProgram>,
+}
+
+/// Own user, network and IPC namespaces.
+pub(super) struct Namespaces {
+    /// The line of `uid_map` and of `gid_map`: the identity, of one id.
+    uid_map: Vec<u8>,
+    gid_map: Vec<u8>,
+    /// Where to send a socket that listens inside the network namespace.
+    listener_to: Option<OwnedFd>,
+}
+
+impl Namespaces {
+    pub(super) fn new(listener_to: Option<OwnedFd>) -> Self {
+        let uid = rustix::process::geteuid().as_raw();
+        let gid = rustix::process::getegid().as_raw();
+        Self {
+            uid_map: format!("{uid} {uid} 1").into_bytes(),
+            gid_map: format!("{gid} {gid} 1").into_bytes(),
+            listener_to,
+        }
+    }
+}
+
+/// Has the child of `command` confine itself before it executes anything.
+pub(super) fn confine(command: &mut tokio::process::Command, confinement: Confinement) {
+    let mut confinement = confinement;
+    let enter = move || confinement.enter();
+    // SAFETY: `enter` makes system calls on memory prepared by the parent; it
+    // neither allocates nor frees nor takes a lock, so it may run after fork in
+    // a process that had other threads.
+    unsafe {
+        command.pre_exec(enter);
+    }
+}
+
+/// Asks the kernel whether this process may create the namespaces.
+pub(super) fn probe_namespaces() -> io::Result<()> {
+    let namespaces = Namespaces::new(None);
+    let mut command = Command::new("/");
+    let enter = move || {
+        namespaces.enter()?;
+        // Stops before exec: the answer is known.
+        Err(io::Error::from_raw_os_error(libc::ECANCELED))
+    };
+    // SAFETY: as in `confine`.
+    unsafe {
+        std::os::unix::process::CommandExt::pre_exec(&mut command, enter);
+    }
+    match command.spawn() {
+        Err(error) if error.raw_os_error() == Some(libc::ECANCELED) => Ok(()),
+        Err(error) => Err(error),
+        Ok(_) => Err(io::Error::from_raw_os_error(libc::EISDIR)),
+    }
+}
+
+/// The Landlock ABI of the running kernel; 0 without Landlock.
+pub(super) fn landlock_abi() -> u32 {
+    const VERSION: libc::c_uint = 1;
+    // SAFETY: with the version flag the kernel reads no memory.
+    let abi = unsafe {
+        libc::syscall(
+            libc::SYS_landlock_create_ruleset,
+            std::ptr::null::<libc::c_void>(),
+            0_usize,
+            VERSION,
+        )
+    };
+    u32::try_from(abi).unwrap_or(0)
+}
+
+/// The process group of a process; 0 for the kernel's own, `None` once it ended.
+pub(super) fn group_of(pid: i32) -> Option<i32> {
+    // SAFETY: reads no memory. (rustix takes a group of 0 for impossible.)
+    let group = unsafe { libc::getpgid(pid) };
+    (group >= 0).then_some(group)
+}
+
+/// Readable once the process has ended, without reaping it.
+pub(super) fn exit_of(pid: Pid) -> io::Result<AsyncFd<OwnedFd>> {
+    let descriptor = rustix::process::pidfd_open(pid, PidfdFlags::empty())?;
+    // SAFETY: an owned descriptor stays open and the same until it is dropped,
+    // which `AsyncFd` does last.
+    let registered = unsafe { AsyncFd::register_with_interest(descriptor, Interest::READABLE)? };
+    Ok(registered)
+}
+
+impl Confinement {
+    fn enter(&mut self) -> io::Result<()> {
+        rustix::process::setsid()?;
+        if let Some(namespaces) = &self.namespaces {
+            namespaces.enter()?;
+        }
+        for (resource, limit) in &self.limits {
+            rustix::process::setrlimit(*resource, limit.clone())?;
+        }
+        drop_capabilities();
+        rustix::thread::set_no_new_privs(true)?;
+        if let Some(landlock) = self.landlock.take() {
+            landlock
+                .restrict_self()
+                .map_err(|_| io::Error::from_raw_os_error(libc::ENOSYS))?;
+        }
+        for filter in &self.filters {
+            seccompiler::apply_filter(filter)
+                .map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))?;
+        }
+        Ok(())
+    }
+}
+
+impl Namespaces {
+    fn enter(&self) -> io::Result<()> {
+        let flags = UnshareFlags::NEWUSER | UnshareFlags::NEWNET | UnshareFlags::NEWIPC;
+        // SAFETY: none of these flags touches the file descriptor table.
+        unsafe { rustix::thread::unshare_unsafe(flags)? };
+        write(c"/proc/self/setgroups", b"deny")?;
+        write(c"/proc/self/uid_map", &self.uid_map)?;
+        write(c"/proc/self/gid_map", &self.gid_map)?;
+        raise_loopback()?;
+        match &self.listener_to {
+            Some(channel) => send_listener(channel),
+            None => Ok(()),
+        }
+    }
+}
+
+fn write(path: &std::ffi::CStr, content: &[u8]) -> io::Result<()> {
+    use rustix::fs::{Mode, OFlags};
+    let file = rustix::fs::open(path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+    rustix::io::write(&file, content)?;
+    Ok(())
+}
+
+fn raise_loopback() -> io::Result<()> {
+    let socket = inet_socket(SocketType::DGRAM)?;
+    // SAFETY: `ifreq` is plain data for which all zeroes is a value.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    request.ifr_name[0] = b'l'.cast_signed();
+    request.ifr_name[1] = b'o'.cast_signed();
+    request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+    // SAFETY: SIOCSIFFLAGS reads one `ifreq`, which outlives the call.
+    let done = unsafe {
+        libc::ioctl(
+            socket.as_raw_fd(),
+            libc::SIOCSIFFLAGS as _,
+            &raw const request,
+        )
+    };
+    if done == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+fn send_listener(channel: &OwnedFd) -> io::Result<()> {
+    let listener = inet_socket(SocketType::STREAM)?;
+    let address = SocketAddrV4::new(Ipv4Addr::LOCALHOST, NAMESPACE_PROXY_PORT);
+    rustix::net::bind(&listener, &address)?;
+    rustix::net::listen(&listener, PROXY_BACKLOG)?;
+    let descriptors = [listener.as_fd()];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    if !control.push(SendAncillaryMessage::ScmRights(&descriptors)) {
+        return Err(io::Error::from_raw_os_error(libc::ENOBUFS));
+    }
+    rustix::net::sendmsg(
+        channel,
+        &[IoSlice::new(b"l")],
+        &mut control,
+        SendFlags::empty(),
+    )?;
+    Ok(())
+}
+
+fn inet_socket(kind: SocketType) -> io::Result<OwnedFd> {
+    Ok(rustix::net::socket_with(
+        AddressFamily::INET,
+        kind,
+        SocketFlags::CLOEXEC,
+        None,
+    )?)
+}
+
+/// Leaves nothing that exec could grant. An ordinary user has no capability to
+/// drop and may not drop any: `no_new_privs` is what holds there.
+fn drop_capabilities() {
+    for number in 0..CAPABILITIES {
+        let capability = CapabilitySet::from_bits_retain(1 << number);
+        if rustix::thread::remove_capability_from_bounding_set(capability).is_err() {
+            break;
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! The Landlock rules of one call: which files, ports and processes it may touch.
+//!
+//! Must not know what runs. Kernels that lack a right leave it out; what is
+//! missing is told by the sandbox's capabilities, not here.
+
+use std::path::{Path, PathBuf};
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, NetPort, Ruleset, RulesetAttr, RulesetCreated,
+    RulesetCreatedAttr, RulesetError, Scope, path_beneath_rules,
+};
+
+/// The newest ABI whose rights are asked for.
+const NEWEST: ABI = ABI::V9;
+
+/// Read and execute: programs and libraries of the system.
+const PROGRAMS: &[&str] = &[
+    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
+];
+
+/// Read: what name services, TLS, time zones and the loader look at.
+const SYSTEM_FILES: &[&str] = &[
+    "/etc/alternatives",
+    "/etc/ca-certificates",
+    "/etc/ca-certificates.conf",
+    "/etc/group",
+    "/etc/hosts",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/localtime",
+    "/etc/mime.types",
+    "/etc/nsswitch.conf",
+    "/etc/os-release",
+    "/etc/passwd",
+    "/etc/pki",
+    "/etc/services",
+    "/etc/ssl",
+    "/etc/timezone",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/zero",
+    "/proc/cpuinfo",
+    "/proc/meminfo",
+    "/sys/devices/system/cpu",
+];
+
+/// Read and write: the places where output vanishes.
+const SINKS: &[&str] = &["/dev/null", "/dev/full"];
+
+/// What one call may touch.
+pub(super) struct Reach<'a> {
+    /// Folders of the interpreter and its libraries.
+    pub(super) interpreter: &'a [PathBuf],
+    /// The package, and what the caller granted.
+    pub(super) readable: Vec<&'a Path>,
+    /// The call's own folder.
+    pub(super) writable: &'a Path,
+    /// The egress proxy's port, the only one to connect to.
+    pub(super) connect: Option<u16>,
+}
+
+/// Prepares the rules in the parent; the child only enters them.
+pub(super) fn ruleset(reach: &Reach<'_>) -> Result<RulesetCreated, RulesetError> {
+    let read = AccessFs::ReadFile | AccessFs::ReadDir;
+    let execute = AccessFs::from_read(NEWEST);
+    let write = AccessFs::from_all(NEWEST) & !AccessFs::Execute;
+    let mut rules = Ruleset::default()
+        .handle_access(AccessFs::from_all(NEWEST))?
+        .handle_access(AccessNet::from_all(NEWEST))?
+        .scope(Scope::from_all(NEWEST))?
+        .create()?
+        .add_rules(path_beneath_rules(PROGRAMS, execute))?
+        .add_rules(path_beneath_rules(reach.interpreter, execute))?
+        .add_rules(path_beneath_rules(SYSTEM_FILES, read))?
+        .add_rules(path_beneath_rules(SINKS, read | AccessFs::WriteFile))?
+        .add_rules(path_beneath_rules(&reach.readable, read))?
+        .add_rules(path_beneath_rules([reach.writable], write))?;
+    if let Some(port) = reach.connect {
+        rules = rules.add_rule(NetPort::new(port, AccessNet::ConnectTcp))?;
+    }
+    Ok(rules)
+}

@@ -1,0 +1,198 @@
+//! The seccomp filters: which system calls a script may not make.
+//!
+//! Landlock decides about files and ports; these filters close what it leaves
+//! open. Must not know processes or calls.
+
+use std::collections::BTreeMap;
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch,
+};
+
+/// What a script may open sockets for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sockets {
+    /// None at all.
+    None,
+    /// TCP, which reaches the egress proxy and nothing else.
+    Tcp,
+}
+
+const SOCKET_TYPE_MASK: u64 = 0xf;
+/// The default of a stream socket, and TCP by name. Multipath TCP is another
+/// protocol, which Landlock's rules for TCP do not cover.
+const TCP_PROTOCOLS: [libc::c_int; 2] = [0, libc::IPPROTO_TCP];
+
+/// Compiles the filters for this machine; `None` if its architecture has none.
+pub(super) fn compile(sockets: Sockets) -> Option<Result<Vec<BpfProgram>, seccompiler::Error>> {
+    let arch = TargetArch::try_from(std::env::consts::ARCH).ok()?;
+    Some(build(sockets, arch).map_err(seccompiler::Error::Backend))
+}
+
+fn build(sockets: Sockets, arch: TargetArch) -> Result<Vec<BpfProgram>, seccompiler::BackendError> {
+    let denied = denied(sockets)?;
+    // glibc falls back from clone3, whose flags a filter cannot read, to clone.
+    let absent = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
+    [(denied, libc::EPERM), (absent, libc::ENOSYS)]
+        .into_iter()
+        .map(|(rules, errno)| {
+            let action = SeccompAction::Errno(errno.unsigned_abs());
+            SeccompFilter::new(rules, SeccompAction::Allow, action, arch)?.try_into()
+        })
+        .collect()
+}
+
+type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+
+fn denied(sockets: Sockets) -> Result<Rules, seccompiler::BackendError> {
+    let mut rules: Rules = DENIED.iter().map(|number| (*number, Vec::new())).collect();
+    rules.insert(libc::SYS_socket, socket_rules(sockets)?);
+    // TCP fast open connects without the hook that Landlock listens on.
+    for (number, flags_at) in [
+        (libc::SYS_sendto, 3),
+        (libc::SYS_sendmsg, 2),
+        (libc::SYS_sendmmsg, 3),
+    ] {
+        rules.insert(
+            number,
+            vec![all_of(vec![has_bits(
+                flags_at,
+                libc::MSG_FASTOPEN.unsigned_abs().into(),
+            )?])?],
+        );
+    }
+    let mut clone = Vec::new();
+    for flag in NAMESPACE_FLAGS {
+        clone.push(all_of(vec![has_bits(0, flag.unsigned_abs().into())?])?);
+    }
+    rules.insert(libc::SYS_clone, clone);
+    // A script may limit itself, not others of the same user.
+    rules.insert(
+        libc::SYS_prlimit64,
+        vec![all_of(vec![compare(0, SeccompCmpOp::Ne, 0)?])?],
+    );
+    Ok(rules)
+}
+
+fn socket_rules(sockets: Sockets) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    match sockets {
+        Sockets::None => Ok(Vec::new()),
+        Sockets::Tcp => {
+            let [inet, inet6] =
+                [libc::AF_INET, libc::AF_INET6].map(|family| u64::from(family.unsigned_abs()));
+            let [any, tcp] = TCP_PROTOCOLS.map(|protocol| u64::from(protocol.unsigned_abs()));
+            let mut rules = vec![
+                all_of(vec![
+                    compare(0, SeccompCmpOp::Ne, inet)?,
+                    compare(0, SeccompCmpOp::Ne, inet6)?,
+                ])?,
+                all_of(vec![
+                    compare(2, SeccompCmpOp::Ne, any)?,
+                    compare(2, SeccompCmpOp::Ne, tcp)?,
+                ])?,
+            ];
+            let stream = u64::from(libc::SOCK_STREAM.unsigned_abs());
+            for kind in (0..=SOCKET_TYPE_MASK).filter(|kind| *kind != stream) {
+                rules.push(all_of(vec![compare(
+                    1,
+                    SeccompCmpOp::MaskedEq(SOCKET_TYPE_MASK),
+                    kind,
+                )?])?);
+            }
+            Ok(rules)
+        }
+    }
+}
+
+fn all_of(conditions: Vec<SeccompCondition>) -> Result<SeccompRule, seccompiler::BackendError> {
+    SeccompRule::new(conditions)
+}
+
+fn has_bits(argument: u8, bits: u64) -> Result<SeccompCondition, seccompiler::BackendError> {
+    compare(argument, SeccompCmpOp::MaskedEq(bits), bits)
+}
+
+fn compare(
+    argument: u8,
+    operator: SeccompCmpOp,
+    value: u64,
+) -> Result<SeccompCondition, seccompiler::BackendError> {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)
+}
+
+const NAMESPACE_FLAGS: [libc::c_int; 7] = [
+    libc::CLONE_NEWCGROUP,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWNET,
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWUTS,
+];
+
+const DENIED: &[i64] = &[
+    // Leaving the process group that is killed as one.
+    libc::SYS_setsid,
+    libc::SYS_setpgid,
+    // Reaching into other processes.
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_process_madvise,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_kcmp,
+    libc::SYS_setpriority,
+    libc::SYS_ioprio_set,
+    libc::SYS_sched_setaffinity,
+    libc::SYS_sched_setattr,
+    libc::SYS_sched_setparam,
+    libc::SYS_sched_setscheduler,
+    libc::SYS_migrate_pages,
+    libc::SYS_move_pages,
+    // Doing system calls where no filter sees them.
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    // Changing the view of the file system, or stepping around it.
+    libc::SYS_chroot,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fsopen,
+    libc::SYS_fspick,
+    libc::SYS_mount,
+    libc::SYS_mount_setattr,
+    libc::SYS_move_mount,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_open_tree,
+    libc::SYS_pivot_root,
+    libc::SYS_setns,
+    libc::SYS_umount2,
+    libc::SYS_unshare,
+    // Kernel surface that no tool needs.
+    libc::SYS_acct,
+    libc::SYS_add_key,
+    libc::SYS_adjtimex,
+    libc::SYS_bpf,
+    libc::SYS_clock_adjtime,
+    libc::SYS_clock_settime,
+    libc::SYS_delete_module,
+    libc::SYS_fanotify_init,
+    libc::SYS_finit_module,
+    libc::SYS_init_module,
+    libc::SYS_kexec_file_load,
+    libc::SYS_kexec_load,
+    libc::SYS_keyctl,
+    libc::SYS_perf_event_open,
+    libc::SYS_quotactl,
+    libc::SYS_reboot,
+    libc::SYS_request_key,
+    libc::SYS_setdomainname,
+    libc::SYS_sethostname,
+    libc::SYS_settimeofday,
+    libc::SYS_swapoff,
+    libc::SYS_swapon,
+    libc::SYS_syslog,
+    libc::SYS_userfaultfd,
+    libc::SYS_vhangup,
+];

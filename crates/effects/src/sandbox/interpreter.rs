@@ -1,0 +1,94 @@
+//! Finds an interpreter and what it needs to read. Must not know scripts.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+/// How long the interpreter may take to describe itself.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Asks Python where it lives: the executable, its prefixes, its search path.
+const PYTHON_PROBE: &str = "import json, sys; print(json.dumps({
+    'executable': sys.executable,
+    'folders': [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, *sys.path]}))";
+
+/// An interpreter that can be run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Interpreter {
+    pub(super) executable: PathBuf,
+    /// Folders that its code is read and executed from, the system's apart.
+    pub(super) folders: Vec<PathBuf>,
+}
+
+/// Why an interpreter cannot be run.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum InterpreterError {
+    #[error("interpreter {} cannot be started: {source}", path.display())]
+    Start { path: PathBuf, source: io::Error },
+    #[error("interpreter {} does not answer as Python 3 would: {detail}", path.display())]
+    Answer { path: PathBuf, detail: String },
+}
+
+#[derive(Deserialize)]
+struct Description {
+    executable: PathBuf,
+    folders: Vec<PathBuf>,
+}
+
+/// Finds bash, which needs the system's libraries only.
+pub(super) fn bash(path: &Path) -> Result<Interpreter, InterpreterError> {
+    match path.canonicalize() {
+        Ok(executable) => Ok(Interpreter {
+            folders: executable
+                .parent()
+                .map(Path::to_path_buf)
+                .into_iter()
+                .collect(),
+            executable,
+        }),
+        Err(source) => Err(InterpreterError::Start {
+            path: path.to_path_buf(),
+            source,
+        }),
+    }
+}
+
+/// Runs Python once, unconfined and without any script, to learn its folders.
+/// A launcher (such as a version switcher) is replaced by what it launches.
+pub(super) async fn python(path: &Path) -> Result<Interpreter, InterpreterError> {
+    let probe = tokio::process::Command::new(path)
+        .args(["-s", "-B", "-c", PYTHON_PROBE])
+        .stdin(Stdio::null())
+        .kill_on_drop(true)
+        .output();
+    let answered = match tokio::time::timeout(PROBE_TIMEOUT, probe).await {
+        Ok(answered) => answered,
+        Err(elapsed) => Err(io::Error::new(io::ErrorKind::TimedOut, elapsed)),
+    };
+    let output = answered.map_err(|source| InterpreterError::Start {
+        path: path.to_path_buf(),
+        source,
+    })?;
+    let description: Description =
+        serde_json::from_slice(&output.stdout).map_err(|error| InterpreterError::Answer {
+            path: path.to_path_buf(),
+            detail: match String::from_utf8_lossy(&output.stderr).lines().last() {
+                Some(line) => line.to_owned(),
+                None => error.to_string(),
+            },
+        })?;
+    let mut folders: Vec<PathBuf> = description
+        .folders
+        .into_iter()
+        .filter(|folder| folder.is_absolute() && folder.parent().is_some())
+        .collect();
+    folders.sort();
+    folders.dedup();
+    Ok(Interpreter {
+        executable: description.executable,
+        folders,
+    })
+}

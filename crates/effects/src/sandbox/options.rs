@@ -1,0 +1,80 @@
+//! How a sandbox is set up. Must not know how each setting is enforced.
+
+use std::io;
+use std::path::PathBuf;
+
+/// What a [`crate::Sandbox`] needs to know; read from configuration by the caller.
+#[derive(Debug, Clone)]
+pub struct SandboxOptions {
+    /// Folder for materialised packages and the private folders of running
+    /// calls. Scripts see their own package and their own call only.
+    pub directory: PathBuf,
+    /// The Python interpreter: a path, or a name that is looked up on `PATH`.
+    /// Point it at a virtual environment to give scripts its libraries.
+    pub python: PathBuf,
+    /// The bash interpreter.
+    pub bash: PathBuf,
+    /// Whether to run without Landlock.
+    pub landlock: LandlockUse,
+    /// Whether to use namespaces.
+    pub namespaces: NamespaceUse,
+}
+
+impl SandboxOptions {
+    /// `python3` and `/bin/bash`, Landlock required, namespaces when available.
+    #[must_use]
+    pub fn new(directory: impl Into<PathBuf>) -> Self {
+        Self {
+            directory: directory.into(),
+            python: PathBuf::from("python3"),
+            bash: PathBuf::from("/bin/bash"),
+            landlock: LandlockUse::Required,
+            namespaces: NamespaceUse::WhenAvailable,
+        }
+    }
+}
+
+/// Whether scripts may run on a kernel without Landlock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LandlockUse {
+    /// Refuse to start a sandbox without it.
+    Required,
+    /// Run without; [`crate::Sandbox::capabilities`] then says what is missing.
+    WhenAvailable,
+}
+
+/// Whether scripts get namespaces of their own (user, network, IPC).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NamespaceUse {
+    /// Refuse to start a sandbox without them.
+    Required,
+    /// Use them if the kernel lets this process create them.
+    WhenAvailable,
+    /// Do not use them.
+    Never,
+}
+
+/// Why a sandbox does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum SandboxError {
+    /// The folder for packages and calls cannot be used.
+    #[error("preparing the sandbox folder {}", directory.display())]
+    Directory {
+        /// The folder.
+        directory: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// Landlock is required and absent.
+    #[error("Landlock is required to run scripts, and this kernel does not offer it")]
+    LandlockUnavailable,
+    /// Namespaces are required and absent.
+    #[error("namespaces are required to run scripts, and this process may not create them")]
+    NamespacesUnavailable(#[source] io::Error),
+    /// The egress proxy cannot listen on loopback.
+    #[error("starting the egress proxy on loopback")]
+    Proxy(#[source] io::Error),
+    /// No TLS verifier for HTTP tools.
+    #[error("reading the platform's TLS certificates for HTTP tools")]
+    Tls(#[source] rustls::Error),
+}

@@ -1,0 +1,228 @@
+//! The script protocol: the request on standard input, the result on standard
+//! output, the failure report on the last line of standard error.
+//!
+//! Must not know how a script is run.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::call::{DryRun, Limits, ToolCall};
+use crate::outcome::{Failure, FailureKind};
+use crate::redact::{Cut, Redactor};
+
+/// The largest request a script is given: 16 MiB.
+const MAX_INPUT_BYTES: usize = 16 << 20;
+/// How much of an answer that is not JSON is quoted.
+const QUOTED_BYTES: usize = 200;
+/// How much of a script's own message is kept: 4 KiB.
+const MESSAGE_BYTES: usize = 4 << 10;
+
+/// What a process left behind.
+#[derive(Debug)]
+pub(super) struct Remains {
+    pub(super) status: ExitStatus,
+    pub(super) stdout: Vec<u8>,
+    pub(super) stderr: Vec<u8>,
+    /// Whether the beginning of `stderr` was dropped.
+    pub(super) stderr_cut: Cut,
+}
+
+/// The JSON a script reads.
+pub(super) fn request(call: &ToolCall) -> Result<Vec<u8>, Failure> {
+    let request = json!({
+        "parameters": call.parameters,
+        "dry_run": call.dry_run == DryRun::Yes,
+        "idempotency_key": call.idempotency_key,
+    });
+    let bytes = request.to_string().into_bytes();
+    if bytes.len() > MAX_INPUT_BYTES {
+        let message = format!(
+            "the parameters take {} bytes, more than {MAX_INPUT_BYTES}",
+            bytes.len()
+        );
+        return Err(Failure::new(FailureKind::InputError, message));
+    }
+    Ok(bytes)
+}
+
+/// The last line of stderr of a script that failed.
+#[derive(Debug, Deserialize)]
+struct Report {
+    error_type: FailureKind,
+    message: String,
+    #[serde(default)]
+    retryable: bool,
+}
+
+/// Reads a process that ended on its own.
+pub(super) fn read(
+    remains: &Remains,
+    limits: &Limits,
+    redactor: &Redactor,
+) -> Result<(Value, String), Failure> {
+    if remains.status.success() {
+        let log = redactor.apply_tail(&remains.stderr, remains.stderr_cut, limits.log_bytes);
+        return match serde_json::from_slice(&remains.stdout) {
+            Ok(output) => Ok((output, log)),
+            Err(error) => Err(not_json(&remains.stdout, &error, redactor).with_log(log)),
+        };
+    }
+    let (before, last) = split_last_line(&remains.stderr);
+    let reported = serde_json::from_slice::<Report>(last).ok();
+    let logged = if reported.is_some() {
+        before
+    } else {
+        &remains.stderr
+    };
+    let log = redactor.apply_tail(logged, remains.stderr_cut, limits.log_bytes);
+    let failure = match reported {
+        Some(report) => Failure {
+            kind: report.error_type,
+            message: shorten(&redactor.apply(&report.message), MESSAGE_BYTES),
+            retryable: report.retryable,
+            log: String::new(),
+        },
+        None => unreported(remains.status, last, limits, redactor),
+    };
+    Err(failure.with_log(log))
+}
+
+fn not_json(stdout: &[u8], error: &serde_json::Error, redactor: &Redactor) -> Failure {
+    let message = if stdout.iter().all(u8::is_ascii_whitespace) {
+        "the script printed nothing; it must print one JSON value".to_owned()
+    } else {
+        let quoted = shorten(
+            &redactor.apply(&String::from_utf8_lossy(stdout)),
+            QUOTED_BYTES,
+        );
+        format!("the script did not print exactly one JSON value ({error}); it begins {quoted:?}")
+    };
+    Failure::new(FailureKind::ExecutionError, message)
+}
+
+/// A failure without a report: the limits first, then whatever was said last.
+fn unreported(status: ExitStatus, last: &[u8], limits: &Limits, redactor: &Redactor) -> Failure {
+    // A shell passes a killed command on as 128 plus the signal.
+    let signal = status.signal().or_else(|| {
+        status
+            .code()
+            .filter(|code| *code > 128)
+            .map(|code| code - 128)
+    });
+    let last = shorten(
+        &redactor.apply(&String::from_utf8_lossy(last)),
+        QUOTED_BYTES,
+    );
+    match signal {
+        Some(libc::SIGXCPU) => resource(format!(
+            "the script used up its {} s of CPU time",
+            limits.cpu_seconds
+        )),
+        Some(libc::SIGXFSZ) => resource(format!(
+            "the script wrote a file over {} bytes",
+            limits.file_bytes
+        )),
+        Some(libc::SIGKILL) => {
+            resource("the kernel killed the script: out of memory or CPU time".to_owned())
+        }
+        _ if last.starts_with("MemoryError") => resource(format!(
+            "the script ran out of its {} bytes of memory",
+            limits.memory_bytes
+        )),
+        Some(signal) if status.signal().is_some() => Failure::new(
+            FailureKind::ExecutionError,
+            format!("the script died of signal {signal}; last line: {last:?}"),
+        ),
+        Some(_) | None => {
+            let code = status.code().unwrap_or(-1);
+            let message =
+                format!("the script exited with {code} and no report; last line: {last:?}");
+            Failure::new(FailureKind::ExecutionError, message)
+        }
+    }
+}
+
+fn resource(message: String) -> Failure {
+    Failure::new(FailureKind::ResourceError, message)
+}
+
+/// Everything before the last line that is not blank, and that line.
+fn split_last_line(text: &[u8]) -> (&[u8], &[u8]) {
+    let text = text.trim_ascii_end();
+    match text.iter().rposition(|byte| *byte == b'\n') {
+        Some(newline) => (&text[..newline], &text[newline + 1..]),
+        None => (&[], text),
+    }
+}
+
+fn shorten(text: &str, limit: usize) -> String {
+    if text.len() <= limit {
+        return text.to_owned();
+    }
+    format!("{}…", &text[..text.floor_char_boundary(limit)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failed(raw_status: i32, stderr: &str) -> Failure {
+        let remains = Remains {
+            status: ExitStatus::from_raw(raw_status),
+            stdout: Vec::new(),
+            stderr: stderr.as_bytes().to_vec(),
+            stderr_cut: Cut::Whole,
+        };
+        read(&remains, &Limits::default(), &Redactor::new(&[])).unwrap_err()
+    }
+
+    fn kind_and_log(raw_status: i32, stderr: &str) -> (FailureKind, String) {
+        let failure = failed(raw_status, stderr);
+        (failure.kind, failure.log)
+    }
+
+    #[test]
+    fn the_last_line_is_the_report_and_the_rest_the_log() {
+        let failure = failed(
+            1 << 8,
+            "one\ntwo\n{\"error_type\":\"permission_error\",\"message\":\"no\",\"retryable\":true}\n\n",
+        );
+        assert_eq!(
+            (
+                failure.kind,
+                failure.message.as_str(),
+                failure.retryable,
+                failure.log.as_str()
+            ),
+            (FailureKind::PermissionError, "no", true, "one\ntwo")
+        );
+    }
+
+    #[test]
+    fn a_report_of_an_unknown_type_is_no_report() {
+        let text = "{\"error_type\":\"oops\",\"message\":\"no\"}";
+        assert_eq!(
+            kind_and_log(1 << 8, text),
+            (FailureKind::ExecutionError, text.to_owned())
+        );
+    }
+
+    #[test]
+    fn limits_show_in_signals_shell_codes_and_memory_errors() {
+        for (status, stderr) in [
+            (libc::SIGXCPU, ""),
+            (libc::SIGKILL, ""),
+            (libc::SIGXFSZ, ""),
+            ((128 + libc::SIGKILL) << 8, ""),
+            (1 << 8, "Traceback …\nMemoryError"),
+        ] {
+            assert_eq!(
+                kind_and_log(status, stderr),
+                (FailureKind::ResourceError, stderr.to_owned())
+            );
+        }
+    }
+}

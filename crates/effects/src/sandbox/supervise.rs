@@ -1,0 +1,218 @@
+//! Watches one child from its start to its end: feeds it, reads it within
+//! bounds, and kills its process group when it must stop.
+//!
+//! Must not know protocols or confinement.
+
+use std::io;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, Interest};
+use tokio::process::{Child, ChildStdin};
+use tokio_util::sync::CancellationToken;
+
+use super::child;
+use super::protocol::Remains;
+use super::watch::ProcessWatch;
+use crate::call::Limits;
+use crate::redact::Cut;
+
+/// How long pipes may stay open after their process group was killed.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
+/// How much is read from a pipe at a time.
+const CHUNK_BYTES: usize = 16 << 10;
+
+/// Why a call came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    Exited,
+    TimedOut,
+    Cancelled,
+    OutputTooLarge,
+    TooManyProcesses,
+}
+
+/// Kills the process group of a call unless the call has ended.
+struct GroupGuard(Option<Pid>);
+
+impl GroupGuard {
+    fn kill(&mut self) {
+        let Some(group) = self.0.take() else { return };
+        match rustix::process::kill_process_group(group, Signal::KILL) {
+            Ok(()) | Err(rustix::io::Errno::SRCH) => {}
+            Err(error) => tracing::warn!(%error, "a script's process group could not be killed"),
+        }
+    }
+}
+
+impl Drop for GroupGuard {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Runs `process`, a group leader with piped streams, to its end.
+///
+/// Whatever the ending, and if this future is dropped, no member of the group
+/// survives. `log_bytes` is how much of the end of stderr to keep.
+pub(super) async fn supervise(
+    mut process: Child,
+    input: &[u8],
+    limits: &Limits,
+    log_bytes: usize,
+    watch: &ProcessWatch,
+    cancel: &CancellationToken,
+) -> io::Result<(Ending, Remains)> {
+    let pid = process
+        .id()
+        .and_then(|id| Pid::from_raw(id.cast_signed()))
+        .ok_or_else(|| io::Error::other("the child has no process id"))?;
+    let mut guard = GroupGuard(Some(pid));
+    let watched = watch.add(pid, limits.processes);
+    let exited = child::exit_of(pid)?;
+    let (Some(stdin), Some(stdout), Some(stderr)) = (
+        process.stdin.take(),
+        process.stdout.take(),
+        process.stderr.take(),
+    ) else {
+        return Err(io::Error::other("the child's streams are not piped"));
+    };
+
+    let overflow = CancellationToken::new();
+    let mut output = Vec::new();
+    let mut log = Tail::new(log_bytes);
+    let ending = {
+        let streams = async {
+            tokio::join!(
+                feed(stdin, input),
+                read_bounded(stdout, &mut output, limits.output_bytes, &overflow),
+                log.read(stderr),
+            )
+        };
+        tokio::pin!(streams);
+        let ending = async {
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => Ok(Ending::Cancelled),
+                () = overflow.cancelled() => Ok(Ending::OutputTooLarge),
+                () = watched.exceeded.cancelled() => Ok(Ending::TooManyProcesses),
+                readable = exited.ready(Interest::READABLE) => readable.map(|_| Ending::Exited),
+                () = tokio::time::sleep(limits.timeout) => Ok(Ending::TimedOut),
+            }
+        };
+        tokio::pin!(ending);
+        let mut drained = None;
+        let ending = loop {
+            tokio::select! {
+                biased;
+                ending = &mut ending => break ending?,
+                done = &mut streams, if drained.is_none() => drained = Some(done),
+            }
+        };
+        // The leader is dead or dying but not yet reaped, so its group's number
+        // cannot belong to anyone else. Stragglers of a script that ended go too.
+        guard.kill();
+        if drained.is_none() {
+            drained = tokio::time::timeout(DRAIN_TIMEOUT, &mut streams).await.ok();
+        }
+        match drained {
+            Some((fed, read, logged)) => {
+                fed?;
+                read?;
+                logged?;
+            }
+            None => {
+                tracing::warn!("a killed script's streams stayed open; the rest of them is lost")
+            }
+        }
+        ending
+    };
+    let status = process.wait().await?;
+    // What fits within the bound may still have been too much in the last read.
+    let ending = if ending == Ending::Exited && overflow.is_cancelled() {
+        Ending::OutputTooLarge
+    } else {
+        ending
+    };
+    let (stderr, stderr_cut) = log.into_parts();
+    let remains = Remains {
+        status,
+        stdout: output,
+        stderr,
+        stderr_cut,
+    };
+    Ok((ending, remains))
+}
+
+async fn feed(mut stdin: ChildStdin, input: &[u8]) -> io::Result<()> {
+    match stdin.write_all(input).await {
+        // A script need not read its input.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
+}
+
+async fn read_bounded(
+    mut pipe: impl AsyncRead + Unpin,
+    output: &mut Vec<u8>,
+    limit: usize,
+    overflow: &CancellationToken,
+) -> io::Result<()> {
+    let mut chunk = vec![0; CHUNK_BYTES];
+    loop {
+        let count = pipe.read(&mut chunk).await?;
+        if count == 0 {
+            return Ok(());
+        }
+        if output.len() + count > limit {
+            overflow.cancel();
+            return Ok(());
+        }
+        output.extend_from_slice(&chunk[..count]);
+    }
+}
+
+/// The end of a stream of any length.
+struct Tail {
+    kept: Vec<u8>,
+    limit: usize,
+    cut: Cut,
+}
+
+impl Tail {
+    fn new(limit: usize) -> Self {
+        Self {
+            kept: Vec::new(),
+            limit,
+            cut: Cut::Whole,
+        }
+    }
+
+    async fn read(&mut self, mut pipe: impl AsyncRead + Unpin) -> io::Result<()> {
+        let mut chunk = vec![0; CHUNK_BYTES];
+        loop {
+            let count = pipe.read(&mut chunk).await?;
+            if count == 0 {
+                return Ok(());
+            }
+            self.kept.extend_from_slice(&chunk[..count]);
+            // Cut at twice the limit, so that bytes move once and not on each read.
+            if self.kept.len() > 2 * self.limit.max(CHUNK_BYTES) {
+                self.cut();
+            }
+        }
+    }
+
+    fn cut(&mut self) {
+        let excess = self.kept.len().saturating_sub(self.limit);
+        if excess > 0 {
+            self.kept.drain(..excess);
+            self.cut = Cut::Beginning;
+        }
+    }
+
+    fn into_parts(mut self) -> (Vec<u8>, Cut) {
+        self.cut();
+        (self.kept, self.cut)
+    }
+}

@@ -1,0 +1,208 @@
+//! What scripts can reach, with and without a network namespace of their own.
+
+use std::net::SocketAddr;
+
+use axum::Router;
+use axum::routing::get;
+use charter_effects::{CapabilityState, NamespaceUse, ToolCall};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use crate::support::{Fixture, output, python_call, sandbox_with};
+
+/// Tries one way to the network and says what came of it.
+const TRY: &str = r#"
+import http.client, json, os, socket, sys, urllib.error, urllib.parse, urllib.request
+p = json.load(sys.stdin)["parameters"]
+def get(url):
+    try: return urllib.request.urlopen(url, timeout=5).read().decode()
+    except urllib.error.HTTPError as e: return [e.code, e.read().decode()]
+    except OSError as e: return type(e).__name__
+def tunnel(host, port):
+    proxy = urllib.parse.urlsplit(os.environ["HTTPS_PROXY"])
+    c = http.client.HTTPConnection(proxy.hostname, proxy.port, timeout=5)
+    headers = {}
+    if proxy.username:
+        import base64
+        pair = f"{proxy.username}:{proxy.password}".encode()
+        headers["Proxy-Authorization"] = "Basic " + base64.b64encode(pair).decode()
+    c.set_tunnel(host, port, headers)
+    try: c.request("GET", "/hello"); return c.getresponse().read().decode()
+    except OSError as e: return str(e)
+def direct(host, port):
+    try: socket.create_connection((host, port), timeout=5); return "connected"
+    except OSError as e: return type(e).__name__
+def fast_open(host, port):
+    try: socket.socket().sendto(b"x", 0x20000000, (host, port)); return "sent"
+    except OSError as e: return type(e).__name__
+def kinds():
+    def kind(*a):
+        try: socket.socket(*a); return "ok"
+        except OSError as e: return type(e).__name__
+    return [kind(socket.AF_INET, socket.SOCK_STREAM), kind(socket.AF_INET6, socket.SOCK_STREAM, 6),
+            kind(socket.AF_INET, socket.SOCK_DGRAM), kind(socket.AF_INET, socket.SOCK_STREAM, 262),
+            kind(socket.AF_UNIX), kind(socket.AF_NETLINK, socket.SOCK_RAW)]
+print(json.dumps({name: globals()[name](*args) for name, args in p["tries"].items()}))
+"#;
+
+async fn serve() -> SocketAddr {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let routes = Router::new().route(
+        "/hello",
+        get(|headers: axum::http::HeaderMap| async move {
+            format!("hello {:?}", headers.get("proxy-authorization"))
+        }),
+    );
+    tokio::spawn(async move { axum::serve(listener, routes).await });
+    address
+}
+
+fn trying(egress: &[String], tries: &Value) -> ToolCall {
+    let mut call = python_call(TRY);
+    call.parameters.insert("tries".into(), tries.clone());
+    call.egress = egress.iter().map(|text| text.parse().unwrap()).collect();
+    call
+}
+
+async fn both() -> [Fixture; 2] {
+    [
+        sandbox_with(NamespaceUse::WhenAvailable).await,
+        sandbox_with(NamespaceUse::Never).await,
+    ]
+}
+
+#[tokio::test]
+async fn a_listed_host_is_reached_through_the_proxy_and_only_so() {
+    let server = serve().await;
+    let port = server.port();
+    let tries = json!({
+        "get": [format!("http://{server}/hello")], "tunnel": ["127.0.0.1", port], "direct": ["127.0.0.1", port],
+        "fast_open": ["127.0.0.1", port], "kinds": [],
+    });
+    for fixture in both().await {
+        assert_eq!(
+            output(fixture.run(trying(&[server.to_string()], &tries)).await),
+            json!({
+                "get": "hello None", "tunnel": "hello None", "direct": "PermissionError", "fast_open": "PermissionError",
+                "kinds": ["ok", "ok", "PermissionError", "PermissionError", "PermissionError", "PermissionError"],
+            })
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_host_outside_the_list_is_refused() {
+    let server = serve().await;
+    let port = server.port();
+    let tries = json!({ "get": [format!("http://{server}/hello")], "tunnel": ["127.0.0.1", port] });
+    let other = format!("127.0.0.1:{}", port.wrapping_add(1).max(1));
+    let reason =
+        format!("charter egress proxy: 127.0.0.1:{port} is not in the tool's egress list\n");
+    for fixture in both().await {
+        for egress in [other.clone(), "*.amazonaws.com".to_owned()] {
+            assert_eq!(
+                output(fixture.run(trying(&[egress], &tries)).await),
+                json!({ "get": [403, reason], "tunnel": "Tunnel connection failed: 403 Forbidden" })
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_name_that_leads_to_a_private_address_is_refused() {
+    let server = serve().await;
+    let port = server.port();
+    // A spelling of 127.0.0.1 that only the resolver understands: a listed name with a private address.
+    let tries = json!({ "get": [format!("http://2130706433:{port}/hello")] });
+    let reason = "charter egress proxy: 2130706433 resolves to 127.0.0.1, a private or local address that the tool's \
+                  egress list does not name\n";
+    for fixture in both().await {
+        let call = trying(&[format!("2130706433:{port}")], &tries);
+        assert_eq!(
+            output(fixture.run(call).await),
+            json!({ "get": [403, reason] })
+        );
+    }
+}
+
+#[tokio::test]
+async fn without_an_egress_list_there_is_no_network() {
+    let server = serve().await;
+    let tries = json!({ "get": [format!("http://{server}/hello")], "kinds": [] });
+    for fixture in both().await {
+        assert_eq!(
+            output(fixture.run(trying(&[], &tries)).await),
+            json!({ "get": "URLError", "kinds": vec!["PermissionError"; 6] })
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_shared_proxy_serves_a_call_until_it_ends_and_nobody_else() {
+    let server = serve().await;
+    let fixture = sandbox_with(NamespaceUse::Never).await;
+    let mut call = python_call("import os, json; print(json.dumps(os.environ['HTTP_PROXY']))");
+    call.egress = vec![server.to_string().parse().unwrap()];
+    let url = output(fixture.run(call).await);
+    let (credentials, address) = url
+        .as_str()
+        .unwrap()
+        .strip_prefix("http://")
+        .unwrap()
+        .split_once('@')
+        .unwrap();
+    for credentials in ["", "call:guess", credentials] {
+        assert_eq!(
+            status(address, credentials, &server).await,
+            "HTTP/1.1 407 Proxy Authentication Required"
+        );
+    }
+}
+
+async fn status(proxy: &str, credentials: &str, server: &SocketAddr) -> String {
+    use base64::Engine as _;
+    let encoded = base64::engine::general_purpose::STANDARD.encode(credentials);
+    let mut stream = tokio::net::TcpStream::connect(proxy).await.unwrap();
+    let request = format!(
+        "GET http://{server}/hello HTTP/1.1\r\nHost: {server}\r\nProxy-Authorization: Basic {encoded}\r\nConnection: close\r\n\r\n"
+    );
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer.lines().next().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn the_gap_without_a_network_namespace_is_told() {
+    let fixture = sandbox_with(NamespaceUse::Never).await;
+    let egress = fixture
+        .sandbox
+        .capabilities()
+        .await
+        .into_iter()
+        .find(|c| c.name == "egress")
+        .unwrap();
+    match egress.state {
+        CapabilityState::Partial { gap } => {
+            assert!(gap.contains("any host on the one TCP port"), "{gap}")
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn in_a_network_namespace_the_proxys_port_leads_nowhere_else() {
+    let fixture = sandbox_with(NamespaceUse::Required).await;
+    // The port that scripts may connect to, on another address of this machine.
+    let elsewhere = tokio::net::TcpListener::bind("127.0.0.77:3128")
+        .await
+        .unwrap();
+    let tries = json!({ "direct": ["127.0.0.77", 3128] });
+    let call = trying(&["127.0.0.1:1".to_owned()], &tries);
+    assert_eq!(
+        output(fixture.run(call).await),
+        json!({ "direct": "ConnectionRefusedError" })
+    );
+    drop(elsewhere);
+}

@@ -1,0 +1,314 @@
+//! HTTP tools against a real server.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{Path, Request};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Redirect};
+use axum::routing::{any, get};
+use charter_effects::{
+    DryRun, FailureKind, HttpMethod, HttpTool, ToolCall, ToolImplementation, ToolRunner,
+};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::support::{call, failure, http_call, output, sandbox};
+
+async fn echo(request: Request) -> axum::Json<Value> {
+    let (head, body) = request.into_parts();
+    let body = axum::body::to_bytes(body, 1 << 20).await.unwrap();
+    let named = |name: &str| {
+        head.headers
+            .get(name)
+            .map(|value| value.to_str().unwrap().to_owned())
+    };
+    axum::Json(json!({
+        "method": head.method.as_str(), "uri": head.uri.to_string(), "token": named("x-token"),
+        "key": named("idempotency-key"), "type": named("content-type"),
+        "body": serde_json::from_slice::<Value>(&body).unwrap_or(Value::Null),
+    }))
+}
+
+async fn serve() -> SocketAddr {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let elsewhere = format!("http://localhost:{}/echo", address.port());
+    let routes = Router::new()
+        .route("/echo/{*rest}", any(echo))
+        .route("/echo", any(echo))
+        .route(
+            "/status/{code}",
+            any(|Path(code): Path<u16>| async move {
+                (StatusCode::from_u16(code).unwrap(), "why: s3cr3t-value")
+            }),
+        )
+        .route("/text", get(|| async { "plain" }))
+        .route(
+            "/broken",
+            get(|| async { ([(header::CONTENT_TYPE, "application/json")], "{") }),
+        )
+        .route("/big", get(|| async { "x".repeat(2 << 20) }))
+        .route(
+            "/slow",
+            get(|| async { std::future::pending::<()>().await }),
+        )
+        .route("/here", get(|| async { Redirect::temporary("/echo") }))
+        .route("/loop", get(|| async { Redirect::temporary("/loop") }))
+        .route(
+            "/away",
+            get(move || async move { Redirect::temporary(&elsewhere) }),
+        )
+        .route(
+            "/headers",
+            get(|headers: HeaderMap| async move { format!("{}", headers.len()).into_response() }),
+        );
+    tokio::spawn(async move { axum::serve(listener, routes).await });
+    address
+}
+
+fn listed(mut call: ToolCall, server: SocketAddr) -> ToolCall {
+    call.egress = vec![server.to_string().parse().unwrap()];
+    call
+}
+
+fn get_call(server: SocketAddr, path: &str) -> ToolCall {
+    listed(
+        http_call(HttpMethod::Get, format!("http://{server}{path}")),
+        server,
+    )
+}
+
+fn post_call(server: SocketAddr) -> ToolCall {
+    let tool = HttpTool {
+        method: HttpMethod::Post,
+        url: format!("http://{server}/echo/${{user.name}}"),
+        headers: vec![
+            ("X-Token".into(), "Bearer ${env.TOKEN}".into()),
+            ("X-Absent".into(), "${user.absent}".into()),
+        ],
+        query: vec![
+            ("q".into(), json!("${user.name}")),
+            ("many".into(), json!("${user.list}")),
+        ],
+        body: Some(
+            json!({ "n": "${user.n}", "name": "<${user.name}>", "absent": "${user.absent}" }),
+        ),
+    };
+    let mut call = listed(call(ToolImplementation::Http(tool)), server);
+    let parameters = json!({ "name": "a/../b\"?&é", "n": 7, "list": ["x", 2] });
+    call.parameters = parameters.as_object().unwrap().clone();
+    call.environment = vec![("TOKEN".into(), "s3cr3t-value".into())];
+    call
+}
+
+#[tokio::test]
+async fn ruling_13_values_reach_the_host_as_data() {
+    let server = serve().await;
+    assert_eq!(
+        output(sandbox().await.run(post_call(server)).await),
+        json!({
+            "method": "POST", "uri": "/echo/a%2F..%2Fb%22%3F%26%C3%A9?q=a%2F..%2Fb%22%3F%26%C3%A9&many=x&many=2",
+            "token": "Bearer s3cr3t-value", "key": "run-1/step-1", "type": "application/json",
+            "body": { "n": 7, "name": "<a/../b\"?&é>" },
+        })
+    );
+}
+
+#[tokio::test]
+async fn a_dry_run_of_a_write_is_not_sent() {
+    let server = serve().await;
+    let mut call = post_call(server);
+    call.dry_run = DryRun::Yes;
+    call.parameters.insert("name".into(), json!("s3cr3t-value"));
+    assert_eq!(
+        output(sandbox().await.run(call).await),
+        json!({ "dry_run": true, "request": {
+            "method": "POST", "url": format!("http://{server}/echo/[redacted:TOKEN]?q=[redacted:TOKEN]&many=x&many=2"),
+            "body": { "n": 7, "name": "<[redacted:TOKEN]>" },
+        }})
+    );
+}
+
+#[tokio::test]
+async fn a_variable_that_is_not_granted_is_refused() {
+    let mut call = post_call(serve().await);
+    call.environment.clear();
+    assert_eq!(
+        failure(sandbox().await.run(call).await),
+        (
+            FailureKind::PermissionError,
+            "the variable \"TOKEN\" is not granted to the tool".into(),
+            false,
+            String::new()
+        )
+    );
+}
+
+#[tokio::test]
+async fn a_header_value_cannot_add_headers() {
+    let server = serve().await;
+    let mut call = post_call(server);
+    call.environment[0].1 = "x\r\nX-Admin: 1".into();
+    assert_eq!(
+        failure(sandbox().await.run(call).await).0,
+        FailureKind::InputError
+    );
+}
+
+#[tokio::test]
+async fn each_status_has_its_failure() {
+    let (server, fixture) = (serve().await, sandbox().await);
+    for (code, kind, retryable) in [
+        (400, FailureKind::ExecutionError, false),
+        (401, FailureKind::PermissionError, false),
+        (403, FailureKind::PermissionError, false),
+        (404, FailureKind::ExecutionError, false),
+        (408, FailureKind::TimeoutError, true),
+        (429, FailureKind::ResourceError, true),
+        (500, FailureKind::ExecutionError, true),
+        (503, FailureKind::ResourceError, true),
+        (504, FailureKind::TimeoutError, true),
+    ] {
+        let mut call = get_call(server, &format!("/status/{code}"));
+        call.environment = vec![("TOKEN".into(), "s3cr3t-value".into())];
+        let (said, message, again, _) = failure(fixture.run(call).await);
+        assert_eq!((said, again), (kind, retryable), "{code}");
+        assert!(
+            message.contains(&code.to_string()) && message.ends_with("\"why: [redacted:TOKEN]\""),
+            "{message}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn text_is_wrapped_and_false_json_is_a_failure() {
+    let (server, fixture) = (serve().await, sandbox().await);
+    assert_eq!(
+        output(fixture.run(get_call(server, "/text")).await),
+        json!({ "status": 200, "body": "plain" })
+    );
+    assert_eq!(
+        failure(fixture.run(get_call(server, "/broken")).await).0,
+        FailureKind::ExecutionError
+    );
+}
+
+#[tokio::test]
+async fn a_response_is_bounded() {
+    let mut call = get_call(serve().await, "/big");
+    call.limits.output_bytes = 1 << 20;
+    assert_eq!(
+        failure(sandbox().await.run(call).await),
+        (
+            FailureKind::ResourceError,
+            "the response is larger than 1048576 bytes".into(),
+            false,
+            String::new()
+        )
+    );
+}
+
+#[tokio::test]
+async fn redirects_stay_on_the_host() {
+    let (server, fixture) = (serve().await, sandbox().await);
+    assert_eq!(
+        output(fixture.run(get_call(server, "/here")).await)["uri"],
+        json!("/echo")
+    );
+    for path in ["/away", "/loop"] {
+        let mut call = get_call(server, path);
+        // Even to a host that is listed.
+        call.egress
+            .push(format!("localhost:{}", server.port()).parse().unwrap());
+        let (kind, message, ..) = failure(fixture.run(call).await);
+        assert_eq!(kind, FailureKind::ExecutionError);
+        assert!(message.contains("is not followed"), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn hosts_outside_the_list_and_private_addresses_are_refused() {
+    let (server, fixture) = (serve().await, sandbox().await);
+    let mut unlisted = get_call(server, "/text");
+    unlisted.egress = vec!["*.example.com".parse().unwrap()];
+    let (kind, message, ..) = failure(fixture.run(unlisted).await);
+    assert_eq!(
+        (kind, message),
+        (
+            FailureKind::PermissionError,
+            format!("{server} is not in the tool's egress list")
+        )
+    );
+
+    // The URL parser reads this spelling as 127.0.0.1, and so does the wall.
+    let port = server.port();
+    let mut spelled = http_call(HttpMethod::Get, format!("http://2130706433:{port}/text"));
+    spelled.egress = vec![format!("2130706433:{port}").parse().unwrap()];
+    assert_eq!(
+        failure(fixture.run(spelled).await).0,
+        FailureKind::PermissionError
+    );
+
+    let mut metadata = http_call(
+        HttpMethod::Get,
+        "http://169.254.169.254/latest/meta-data".into(),
+    );
+    metadata.egress = vec!["*.amazonaws.com".parse().unwrap()];
+    assert_eq!(
+        failure(fixture.run(metadata).await).0,
+        FailureKind::PermissionError
+    );
+}
+
+#[tokio::test]
+async fn localhost_names_loopback() {
+    let server = serve().await;
+    let mut call = http_call(
+        HttpMethod::Get,
+        format!("http://localhost:{}/text", server.port()),
+    );
+    call.egress = vec![format!("localhost:{}", server.port()).parse().unwrap()];
+    assert_eq!(
+        output(sandbox().await.run(call).await),
+        json!({ "status": 200, "body": "plain" })
+    );
+}
+
+#[tokio::test]
+async fn a_silent_host_times_out_and_a_call_can_be_cancelled() {
+    let (server, fixture) = (serve().await, sandbox().await);
+    let mut slow = get_call(server, "/slow");
+    slow.limits.timeout = Duration::from_millis(200);
+    assert_eq!(
+        failure(fixture.run(slow).await),
+        (
+            FailureKind::TimeoutError,
+            "no answer within 200 ms".into(),
+            true,
+            String::new()
+        )
+    );
+    let cancel = CancellationToken::new();
+    let cancelling = async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        cancel.cancel();
+    };
+    let (outcome, ()) = tokio::join!(
+        fixture
+            .sandbox
+            .run(get_call(server, "/slow"), cancel.clone()),
+        cancelling
+    );
+    assert_eq!(failure(outcome).1, "the call was cancelled");
+}
+
+#[tokio::test]
+async fn a_host_that_does_not_listen_may_be_tried_again() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let (kind, _, retryable, _) = failure(sandbox().await.run(get_call(address, "/")).await);
+    assert_eq!((kind, retryable), (FailureKind::ExecutionError, true));
+}

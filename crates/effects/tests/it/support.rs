@@ -1,0 +1,139 @@
+//! Builds sandboxes and calls for the tests. Must not assert anything itself.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use charter_effects::{
+    DryRun, FailureKind, HttpMethod, HttpTool, Language, Limits, NamespaceUse, PackageFiles,
+    Sandbox, SandboxOptions, ScriptTool, ToolCall, ToolId, ToolImplementation, ToolOutcome,
+    ToolRunner,
+};
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+
+pub(crate) struct Fixture {
+    pub(crate) sandbox: Sandbox,
+    pub(crate) directory: tempfile::TempDir,
+}
+
+/// The interpreter itself, not a launcher, so that each test starts at once.
+fn python() -> PathBuf {
+    static PYTHON: OnceLock<PathBuf> = OnceLock::new();
+    let find = || {
+        let probe = std::process::Command::new("python3")
+            .args(["-c", "import sys; print(sys.executable)"])
+            .output()
+            .unwrap();
+        PathBuf::from(String::from_utf8(probe.stdout).unwrap().trim())
+    };
+    PYTHON.get_or_init(find).clone()
+}
+
+pub(crate) async fn sandbox() -> Fixture {
+    sandbox_with(NamespaceUse::WhenAvailable).await
+}
+
+pub(crate) async fn sandbox_with(namespaces: NamespaceUse) -> Fixture {
+    let directory = tempfile::tempdir().unwrap();
+    let mut options = SandboxOptions::new(directory.path().join("sandbox"));
+    options.python = python();
+    options.namespaces = namespaces;
+    Fixture {
+        sandbox: Sandbox::new(options).await.unwrap(),
+        directory,
+    }
+}
+
+impl Fixture {
+    pub(crate) async fn run(&self, call: ToolCall) -> ToolOutcome {
+        self.sandbox.run(call, CancellationToken::new()).await
+    }
+}
+
+pub(crate) fn package(files: &[(&str, &str)]) -> Arc<PackageFiles> {
+    let files: BTreeMap<_, _> = files
+        .iter()
+        .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()))
+        .collect();
+    Arc::new(PackageFiles::new(files).unwrap())
+}
+
+pub(crate) fn python_call(source: &str) -> ToolCall {
+    script_call(Language::Python, source)
+}
+
+pub(crate) fn bash_call(source: &str) -> ToolCall {
+    script_call(Language::Bash, source)
+}
+
+pub(crate) fn script_call(language: Language, source: &str) -> ToolCall {
+    call(ToolImplementation::Script(ScriptTool {
+        language,
+        entry: "scripts/tool".to_owned(),
+        files: package(&[("scripts/tool", source)]),
+    }))
+}
+
+pub(crate) fn http_call(method: HttpMethod, url: String) -> ToolCall {
+    call(ToolImplementation::Http(HttpTool {
+        method,
+        url,
+        headers: Vec::new(),
+        query: Vec::new(),
+        body: None,
+    }))
+}
+
+pub(crate) fn call(implementation: ToolImplementation) -> ToolCall {
+    ToolCall {
+        tool_id: ToolId::new("test.tool"),
+        implementation,
+        parameters: Map::new(),
+        dry_run: DryRun::No,
+        limits: Limits {
+            timeout: Duration::from_secs(20),
+            ..Limits::default()
+        },
+        environment: Vec::new(),
+        egress: Vec::new(),
+        readable: Vec::new(),
+        idempotency_key: "run-1/step-1".to_owned(),
+    }
+}
+
+/// The output of a call that must succeed.
+pub(crate) fn output(outcome: ToolOutcome) -> Value {
+    match outcome {
+        ToolOutcome::Succeeded { output, .. } => output,
+        failed @ ToolOutcome::Failed { .. } => panic!("{failed:?}"),
+    }
+}
+
+/// Kind, message, retryable and log of a call that must fail.
+pub(crate) fn failure(outcome: ToolOutcome) -> (FailureKind, String, bool, String) {
+    match outcome {
+        ToolOutcome::Failed {
+            kind,
+            message,
+            retryable,
+            log,
+            ..
+        } => (kind, message, retryable, log),
+        succeeded @ ToolOutcome::Succeeded { .. } => panic!("{succeeded:?}"),
+    }
+}
+
+/// Whether a process exists and is not merely waiting to be reaped.
+pub(crate) fn is_alive(pid: i64) -> bool {
+    match std::fs::read_to_string(format!("/proc/{pid}/stat")) {
+        Ok(stat) => !stat
+            .rsplit(')')
+            .next()
+            .unwrap()
+            .trim_start()
+            .starts_with('Z'),
+        Err(_) => false,
+    }
+}
