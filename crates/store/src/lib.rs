@@ -1,1 +1,61 @@
-//! Storage traits and records. No SQL.
+//! Storage as the rest of Charter sees it: traits, records and one error type.
+//!
+//! One trait per noun, so that a use case asks for exactly what it needs; [`Store`] is all of
+//! them together. Every method states what is atomic and what a repeat does. An engine behind
+//! these traits (`charter-store-sql`) passes the contract suite of `charter-testkit`.
+//!
+//! This crate knows no SQL, no files and no sockets, and takes the time from its caller.
+
+mod error;
+
+pub mod calibration;
+pub mod catalogue;
+pub mod evidence;
+pub mod journal;
+pub mod lease;
+pub mod outbox;
+pub mod page;
+pub mod session;
+pub mod tag;
+pub mod vector;
+pub mod verdict;
+
+pub use error::StoreError;
+
+use std::sync::Arc;
+
+/// Everything that one storage engine offers. Implemented by whatever implements the parts.
+pub trait Store:
+    calibration::Calibrations
+    + catalogue::Catalogue
+    + evidence::Evidence
+    + journal::Journal
+    + lease::Leases
+    + outbox::Outbox
+    + session::Sessions
+    + tag::Tags
+    + vector::Vectors
+    + verdict::Verdicts
+    + Send
+    + Sync
+{
+}
+
+impl<T> Store for T where
+    T: calibration::Calibrations
+        + catalogue::Catalogue
+        + evidence::Evidence
+        + journal::Journal
+        + lease::Leases
+        + outbox::Outbox
+        + session::Sessions
+        + tag::Tags
+        + vector::Vectors
+        + verdict::Verdicts
+        + Send
+        + Sync
+{
+}
+
+/// A store shared by the use cases of one process.
+pub type SharedStore = Arc<dyn Store>;

@@ -1,0 +1,70 @@
+//! Evidence records (seed 000 §2.14): append-only, with later attachments as records of their own.
+
+use async_trait::async_trait;
+use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord, EvidenceType};
+use charter_contract::ids::{EvidenceId, TenantId};
+use charter_contract::time::Timestamp;
+
+use crate::StoreError;
+use crate::page::{Page, PageRequest};
+
+/// Which records to list. Absent fields do not restrict.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct EvidenceFilter {
+    /// Attached, at capture or later, to exactly this.
+    pub attached_to: Option<Attachment>,
+    /// Of this type.
+    pub evidence_type: Option<EvidenceType>,
+    /// From this system, e.g. `aws.cloudtrail`.
+    pub system: Option<String>,
+    /// Captured at or after.
+    pub captured_from: Option<Timestamp>,
+    /// Captured before.
+    pub captured_until: Option<Timestamp>,
+}
+
+/// Evidence. The engine itself refuses to change or delete a record (B000-19).
+#[async_trait]
+pub trait Evidence {
+    /// Writes records, all or none.
+    ///
+    /// # Errors
+    /// [`StoreError::AlreadyExists`] for an id that the tenant has stored already;
+    /// [`StoreError::Refused`] for a record that names another tenant, and for an attachment that
+    /// does not name exactly one thing.
+    async fn put_evidence(
+        &self,
+        tenant: &TenantId,
+        records: &[EvidenceRecord],
+    ) -> Result<(), StoreError>;
+
+    /// Attaches a stored record to something else; repeating an attachment changes nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`] when the tenant has no such record.
+    async fn attach_evidence(
+        &self,
+        tenant: &TenantId,
+        evidence: &EvidenceId,
+        attachment: &Attachment,
+        at: Timestamp,
+    ) -> Result<(), StoreError>;
+
+    /// The record with all its attachments, those of its capture first, unless it is absent or another tenant's.
+    async fn evidence(
+        &self,
+        tenant: &TenantId,
+        evidence: &EvidenceId,
+    ) -> Result<Option<EvidenceRecord>, StoreError>;
+
+    /// A tenant's records that fit, ordered by capture time and id.
+    ///
+    /// # Errors
+    /// [`StoreError::Refused`] for a cursor that no page gave out.
+    async fn find_evidence(
+        &self,
+        tenant: &TenantId,
+        filter: &EvidenceFilter,
+        page: &PageRequest,
+    ) -> Result<Page<EvidenceRecord>, StoreError>;
+}

@@ -1,0 +1,186 @@
+//! Runs and their journals: the plan of record.
+//!
+//! A journal is append-only and gapless. Each event carries the hash of the one before it, so a
+//! changed, removed or reordered event is found by whoever reads the chain.
+
+use async_trait::async_trait;
+use charter_contract::ids::{RunId, TenantId};
+use charter_contract::time::Timestamp;
+use sha2::{Digest, Sha256};
+
+use crate::StoreError;
+use crate::lease::Fence;
+use crate::outbox::NewMessage;
+use crate::page::{Page, PageRequest};
+
+/// The hash that an empty journal chains from.
+pub const GENESIS: EventHash = EventHash([0; 32]);
+
+/// SHA-256 over the previous hash, the sequence number and the event's bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct EventHash(pub [u8; 32]);
+
+impl EventHash {
+    /// The hash of the event at `sequence`: SHA-256 over `self` (the hash of the event before, or
+    /// [`GENESIS`]), the sequence number as 8 big-endian bytes, and the payload's UTF-8 bytes.
+    #[must_use]
+    pub fn chain(self, sequence: u64, payload: &str) -> Self {
+        let mut hasher = Sha256::new();
+        hasher.update(self.0);
+        hasher.update(sequence.to_be_bytes());
+        hasher.update(payload.as_bytes());
+        Self(hasher.finalize().into())
+    }
+}
+
+/// Where a run stands, as far as storage needs to know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunPhase {
+    /// Has work that a worker may claim.
+    Runnable,
+    /// Waits for something outside: an approval, a timer, an answer.
+    Waiting,
+    /// Reached a final state; nothing is appended any more.
+    Finished,
+}
+
+/// Follows the chain of consecutive events from `previous`, the hash before the first of them, and
+/// returns the last hash; `Err` is the position of the first event that does not fit.
+///
+/// # Errors
+/// The sequence number at which an event was changed, removed or moved (B002-14).
+pub fn verify_chain(
+    previous: EventHash,
+    first: u64,
+    events: &[JournalEvent],
+) -> Result<EventHash, u64> {
+    let mut last = previous;
+    for (sequence, event) in (first..).zip(events) {
+        if event.sequence != sequence || event.hash != last.chain(sequence, &event.payload) {
+            return Err(sequence);
+        }
+        last = event.hash;
+    }
+    Ok(last)
+}
+
+/// A run without its journal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunRecord {
+    /// Its id.
+    pub run_id: RunId,
+    /// Whose it is.
+    pub tenant_id: TenantId,
+    /// What started it, e.g. `skill security.detect_public_ingress`; shown in listings.
+    pub title: String,
+    /// Where it stands.
+    pub phase: RunPhase,
+    /// Number of events in the journal.
+    pub version: u64,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// When the last event was appended.
+    pub updated_at: Timestamp,
+}
+
+/// An event to append. The caller chains it; storage checks the chain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewEvent {
+    /// JSON of a domain event.
+    pub payload: String,
+    /// Hash of this event, chained from the one before.
+    pub hash: EventHash,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// An event as read back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JournalEvent {
+    /// Position, from 1, without gaps.
+    pub sequence: u64,
+    /// JSON of a domain event.
+    pub payload: String,
+    /// Hash of this event.
+    pub hash: EventHash,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// An append: events, the phase they lead to, and the messages that announce them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Append {
+    /// Whose run.
+    pub run_id: RunId,
+    /// The version that the caller decided on.
+    pub expected: u64,
+    /// The caller's hold on the run.
+    pub fence: Fence,
+    /// At least one event.
+    pub events: Vec<NewEvent>,
+    /// The phase after these events.
+    pub phase: RunPhase,
+    /// Published exactly when the events are.
+    pub messages: Vec<NewMessage>,
+}
+
+/// Runs and journals.
+#[async_trait]
+pub trait Journal {
+    /// Creates a run with its first events, in one transaction. `run.version` is the number of events.
+    ///
+    /// # Errors
+    /// [`StoreError::AlreadyExists`]; [`StoreError::Refused`] when `run.version` is not the number
+    /// of events; [`StoreError::Corrupt`] when the events do not chain from [`GENESIS`].
+    async fn create_run(
+        &self,
+        run: &RunRecord,
+        events: Vec<NewEvent>,
+        messages: Vec<NewMessage>,
+    ) -> Result<(), StoreError>;
+
+    /// Appends events with their messages, in one transaction; returns the new version. Appends of
+    /// several runs may share one commit; each is durable when its call returns.
+    ///
+    /// # Errors
+    /// Checked in this order: [`StoreError::NotFound`]; [`StoreError::FencedOff`] unless
+    /// `append.fence` is the fence of the lease on the run's id ([`Fence`] 0 when it was never
+    /// leased); [`StoreError::VersionConflict`]; [`StoreError::Refused`] when the run is finished
+    /// or there is no event; [`StoreError::Corrupt`] when the events do not chain from the last
+    /// stored one.
+    async fn append(&self, append: Append) -> Result<u64, StoreError>;
+
+    /// The run, unless it is absent or another tenant's.
+    async fn run(&self, tenant: &TenantId, run: &RunId) -> Result<Option<RunRecord>, StoreError>;
+
+    /// The events after `sequence`, oldest first, at most `limit`.
+    async fn events(
+        &self,
+        run: &RunId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<JournalEvent>, StoreError>;
+
+    /// A tenant's runs, newest first.
+    ///
+    /// # Errors
+    /// [`StoreError::Refused`] for a cursor that no page gave out.
+    async fn runs(
+        &self,
+        tenant: &TenantId,
+        page: &PageRequest,
+    ) -> Result<Page<RunRecord>, StoreError>;
+
+    /// Runs of every tenant that are runnable and not leased at `now`: what a worker picks up
+    /// after a crash. Oldest first, at most `limit`.
+    async fn claimable_runs(
+        &self,
+        now: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<RunRecord>, StoreError>;
+
+    /// Deletes runs that finished before `before`, with their journals and leases, at most `limit`,
+    /// the oldest first; returns how many. Nothing else ever deletes an event: the engine itself
+    /// refuses to change one, and to delete one while its run exists.
+    async fn sweep_runs(&self, before: Timestamp, limit: usize) -> Result<u64, StoreError>;
+}

@@ -1,0 +1,44 @@
+//! The outbox: messages written in the transaction of the change that they announce.
+
+use async_trait::async_trait;
+use charter_contract::time::Timestamp;
+
+use crate::StoreError;
+
+/// A message to publish. Delivered at least once, in the order of its id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewMessage {
+    /// What it is about, e.g. `run.step_succeeded`.
+    pub topic: String,
+    /// Whose it is; absent for messages about the whole server.
+    pub tenant: Option<String>,
+    /// JSON.
+    pub payload: String,
+    /// When the change happened.
+    pub at: Timestamp,
+}
+
+/// A stored message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// Grows with every message.
+    pub id: u64,
+    /// The message.
+    pub message: NewMessage,
+}
+
+/// The outbox.
+#[async_trait]
+pub trait Outbox {
+    /// Writes messages that no other change carries, all or none.
+    async fn publish(&self, messages: Vec<NewMessage>) -> Result<(), StoreError>;
+
+    /// Messages after `id`, oldest first, at most `limit`. Reading does not consume them.
+    async fn messages(&self, after: u64, limit: usize) -> Result<Vec<Message>, StoreError>;
+
+    /// The id of the newest message there ever was, swept or not; 0 when there was none.
+    async fn last_message(&self) -> Result<u64, StoreError>;
+
+    /// Deletes messages older than `before`; returns how many.
+    async fn sweep_messages(&self, before: Timestamp) -> Result<u64, StoreError>;
+}

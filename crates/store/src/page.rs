@@ -1,0 +1,38 @@
+//! Bounded listing: a page has a limit, and the next page starts after a cursor.
+
+/// The largest page that any listing returns.
+pub const MAX_PAGE: usize = 1_000;
+
+/// One request for a page, in the order of the listing's key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageRequest {
+    /// Return entries strictly after this cursor; from the start when absent.
+    pub after: Option<String>,
+    limit: usize,
+}
+
+impl PageRequest {
+    /// A page of at most `limit` entries, never more than [`MAX_PAGE`] and at least one.
+    #[must_use]
+    pub fn new(after: Option<String>, limit: usize) -> Self {
+        Self {
+            after,
+            limit: limit.clamp(1, MAX_PAGE),
+        }
+    }
+
+    /// How many entries the page may hold.
+    #[must_use]
+    pub fn limit(&self) -> usize {
+        self.limit
+    }
+}
+
+/// One page of a listing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page<T> {
+    /// The entries, in the order of the listing's key.
+    pub entries: Vec<T>,
+    /// Where the next page starts; absent on the last page.
+    pub next: Option<String>,
+}
