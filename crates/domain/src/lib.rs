@@ -1,1 +1,4 @@
-//! Pure decisions: overlay, resolution, graphs and the run machine. No I/O, no clock, no async.
+//! Pure decisions: overlay, resolution, graphs and the run machine. No I/O and no async; no decision
+//! reads the [`clock`].
+
+pub mod clock;

@@ -209,8 +209,6 @@ pub trait Catalogue {
     ) -> Result<Option<BTreeMap<String, String>>, StoreError>;
 
     /// Everything that happened to a document, oldest first; empty when it never existed.
-    async fn document_history(
-        &self,
-        key: &DocumentKey,
-    ) -> Result<Vec<DocumentVersion>, StoreError>;
+    async fn document_history(&self, key: &DocumentKey)
+    -> Result<Vec<DocumentVersion>, StoreError>;
 }

@@ -27,8 +27,11 @@ pub trait Vectors {
     async fn put_vectors(&self, model: &str, vectors: Vec<StoredVector>) -> Result<(), StoreError>;
 
     /// The stored vectors among those asked for, in any order; missing ones are left out.
-    async fn vectors(&self, model: &str, texts: &[TextHash])
-    -> Result<Vec<StoredVector>, StoreError>;
+    async fn vectors(
+        &self,
+        model: &str,
+        texts: &[TextHash],
+    ) -> Result<Vec<StoredVector>, StoreError>;
 
     /// Every vector of a model: what a process reads once when it starts.
     async fn all_vectors(&self, model: &str) -> Result<Vec<StoredVector>, StoreError>;

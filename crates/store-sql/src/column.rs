@@ -1,0 +1,190 @@
+//! Records as column values and back, for every SQL engine: times as microseconds, scopes as text,
+//! hashes as 32 bytes, closed sets as words.
+//!
+//! This file knows no engine. Reading back goes through the types' own parsers, so a damaged value
+//! is found here and named.
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+use charter_contract::ids::TenantId;
+use charter_contract::scope::Scope;
+use charter_contract::time::Timestamp;
+use charter_store::StoreError;
+use charter_store::catalogue::Change;
+use charter_store::journal::RunPhase;
+use charter_store::page::{Page, PageRequest};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// The value of a scope: the tenant's id, or nothing for global (a tenant's id is never empty).
+pub(crate) fn scope(scope: &Scope) -> &str {
+    match scope {
+        Scope::Global => "",
+        Scope::Tenant(tenant) => tenant.as_str(),
+    }
+}
+
+/// The scope of a value of [`scope`].
+pub(crate) fn parse_scope(text: &str) -> Result<Scope, StoreError> {
+    if text.is_empty() {
+        return Ok(Scope::Global);
+    }
+    parse::<TenantId>("scope", text).map(Scope::Tenant)
+}
+
+/// Microseconds since the Unix epoch, UTC.
+pub(crate) fn micros(time: Timestamp) -> i64 {
+    time.as_micros()
+}
+
+/// The time of [`micros`].
+pub(crate) fn parse_micros(micros: i64) -> Result<Timestamp, StoreError> {
+    Timestamp::from_micros(micros).map_err(|e| damaged("time", &micros.to_string(), &e))
+}
+
+/// An id or a word of a closed set, through its own parser.
+pub(crate) fn parse<T>(what: &'static str, text: &str) -> Result<T, StoreError>
+where
+    T: FromStr,
+    T::Err: Display,
+{
+    text.parse().map_err(|e| damaged(what, text, &e))
+}
+
+/// A hash; anything but 32 bytes is damage.
+pub(crate) fn parse_hash(what: &'static str, bytes: &[u8]) -> Result<[u8; 32], StoreError> {
+    bytes
+        .try_into()
+        .map_err(|_| damaged(what, &format!("{} bytes", bytes.len()), &"not 32 bytes"))
+}
+
+/// A count or a position as a column's signed integer.
+pub(crate) fn integer(what: &'static str, number: u64) -> Result<i64, StoreError> {
+    i64::try_from(number).map_err(|e| StoreError::Refused {
+        what,
+        id: number.to_string(),
+        detail: e.to_string(),
+    })
+}
+
+/// The number of [`integer`].
+pub(crate) fn parse_integer(what: &'static str, number: i64) -> Result<u64, StoreError> {
+    u64::try_from(number).map_err(|e| damaged(what, &number.to_string(), &e))
+}
+
+/// A bound on the number of rows. What does not fit is more than there can be.
+pub(crate) fn limit(rows: usize) -> i64 {
+    i64::try_from(rows).unwrap_or(i64::MAX)
+}
+
+/// A record as JSON.
+pub(crate) fn json<T: Serialize>(
+    what: &'static str,
+    id: &str,
+    record: &T,
+) -> Result<String, StoreError> {
+    serde_json::to_string(record).map_err(|e| StoreError::Refused {
+        what,
+        id: id.to_owned(),
+        detail: e.to_string(),
+    })
+}
+
+/// The record of [`json`].
+pub(crate) fn parse_json<T: DeserializeOwned>(
+    what: &'static str,
+    id: &str,
+    body: &str,
+) -> Result<T, StoreError> {
+    serde_json::from_str(body).map_err(|e| damaged(what, id, &e))
+}
+
+/// The word of a change.
+pub(crate) fn change(change: Change) -> &'static str {
+    match change {
+        Change::Registered => "registered",
+        Change::RolledBack => "rolled_back",
+        Change::Unregistered => "unregistered",
+    }
+}
+
+/// The change of a word.
+pub(crate) fn parse_change(word: &str) -> Result<Change, StoreError> {
+    [Change::Registered, Change::RolledBack, Change::Unregistered]
+        .into_iter()
+        .find(|candidate| change(*candidate) == word)
+        .ok_or_else(|| damaged("change", word, &"unknown word"))
+}
+
+/// The word of a phase.
+pub(crate) fn phase(phase: RunPhase) -> &'static str {
+    match phase {
+        RunPhase::Runnable => "runnable",
+        RunPhase::Waiting => "waiting",
+        RunPhase::Finished => "finished",
+    }
+}
+
+/// The phase of a word.
+pub(crate) fn parse_phase(word: &str) -> Result<RunPhase, StoreError> {
+    [RunPhase::Runnable, RunPhase::Waiting, RunPhase::Finished]
+        .into_iter()
+        .find(|candidate| phase(*candidate) == word)
+        .ok_or_else(|| damaged("phase", word, &"unknown word"))
+}
+
+/// A place in a listing that is ordered by a time and an id: `1705312800000000.run-1`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Cursor {
+    /// Microseconds.
+    pub(crate) at: i64,
+    /// The id among those of the same time.
+    pub(crate) id: String,
+}
+
+impl Cursor {
+    /// As it is handed out.
+    pub(crate) fn encode(&self) -> String {
+        format!("{}.{}", self.at, self.id)
+    }
+
+    /// As it comes back.
+    ///
+    /// # Errors
+    /// [`StoreError::Refused`] for anything that `encode` never wrote.
+    pub(crate) fn decode(text: &str) -> Result<Self, StoreError> {
+        text.split_once('.')
+            .and_then(|(at, id)| {
+                let at = at.parse().ok()?;
+                let id = id.to_owned();
+                Some(Self { at, id })
+            })
+            .ok_or_else(|| StoreError::Refused {
+                what: "page cursor",
+                id: text.chars().take(80).collect(),
+                detail: "no page gave it out".to_owned(),
+            })
+    }
+}
+
+fn damaged(what: &'static str, id: &str, detail: &dyn Display) -> StoreError {
+    StoreError::Corrupt {
+        what,
+        id: id.chars().take(80).collect(),
+        detail: detail.to_string(),
+    }
+}
+
+/// Makes a page of what was read with a limit of one more than the page holds.
+pub(crate) fn page<T>(
+    mut entries: Vec<T>,
+    request: &PageRequest,
+    cursor: impl FnOnce(&T) -> Cursor,
+) -> Page<T> {
+    let more = entries.len() > request.limit();
+    entries.truncate(request.limit());
+    let last = entries.last().filter(|_| more);
+    let next = last.map(|entry| cursor(entry).encode());
+    Page { entries, next }
+}

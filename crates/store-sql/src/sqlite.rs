@@ -1,0 +1,215 @@
+//! The embedded engine: SQLite in one data directory.
+//!
+//! A directory holds `charter.db` with its log, and `charter.lock`, which keeps a second process
+//! out. All writes go through one thread (`writer`), reads through a few connections (`readers`).
+//! What each trait method writes is in the file named for its noun.
+
+mod calibration;
+mod catalogue;
+mod connection;
+mod evidence;
+mod failure;
+mod journal;
+mod lease;
+mod lock;
+mod outbox;
+mod readers;
+mod schema;
+mod session;
+mod statement;
+mod tag;
+mod vector;
+mod verdict;
+mod writer;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use charter_store::StoreError;
+use rusqlite::{Connection, OpenFlags, params};
+
+pub use schema::PendingMigration;
+
+use failure::during;
+use lock::DirectoryLock;
+use readers::Readers;
+use writer::Writer;
+
+/// The database's name within the data directory.
+const DATABASE: &str = "charter.db";
+
+/// Rows that one transaction of a sweep deletes, so that a long sweep holds nobody up.
+const SWEEP_BATCH: usize = 1_000;
+
+/// How to open a store.
+#[derive(Debug, Clone)]
+pub struct SqliteOptions {
+    /// What others are told who find the directory locked: process id and address.
+    pub holder: String,
+    /// Bound on the database file in bytes, the log not counted; absent for none. Beyond it writes
+    /// fail with [`StoreError::Full`].
+    pub max_bytes: Option<u64>,
+    /// Reads that run at the same time, at least one; more wait.
+    pub readers: usize,
+}
+
+impl Default for SqliteOptions {
+    /// No holder text, no bound, four readers.
+    fn default() -> Self {
+        Self {
+            holder: String::new(),
+            max_bytes: None,
+            readers: 4,
+        }
+    }
+}
+
+/// An open data directory. Implements every trait of `charter-store`.
+#[derive(Debug)]
+pub struct SqliteStore {
+    // Dropped in this order: the write thread closes the database last and then gives up the lock.
+    readers: Readers,
+    writer: Arc<Writer>,
+    lock: Arc<DirectoryLock>,
+}
+
+impl SqliteStore {
+    /// Opens a data directory, creates what is missing and brings the schema up to date. Blocks.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`] while another process has it open; [`StoreError::NewerSchema`] when a
+    /// newer Charter wrote it; [`StoreError::Corrupt`] when the file is not a sound database.
+    pub fn open(dir: &Path, options: &SqliteOptions) -> Result<Self, StoreError> {
+        let lock = Arc::new(DirectoryLock::take(dir, &options.holder)?);
+        let path = dir.join(DATABASE);
+        let mut connection = connection::open_writer(&path, options.max_bytes)?;
+        schema::migrate(&mut connection, &path)?;
+        let readers = Readers::open(&path, options.readers.max(1))?;
+        let writer = Arc::new(Writer::start(connection, Arc::clone(&lock))?);
+        Ok(Self {
+            readers,
+            writer,
+            lock,
+        })
+    }
+
+    /// Tells those who find the directory locked who holds it, e.g. `pid 4711, 127.0.0.1:8080`.
+    ///
+    /// # Errors
+    /// [`StoreError::Full`] or [`StoreError::Engine`] when the lock file cannot be written.
+    pub fn describe_holder(&self, holder: &str) -> Result<(), StoreError> {
+        self.lock.describe(holder)
+    }
+
+    /// Changes the bound of [`SqliteOptions::max_bytes`] for the writes to come.
+    ///
+    /// # Errors
+    /// [`StoreError::Closed`] after [`SqliteStore::close`].
+    pub async fn set_max_bytes(&self, max_bytes: Option<u64>) -> Result<(), StoreError> {
+        self.write(move |connection| {
+            connection::set_max_bytes(connection, max_bytes)
+                .map_err(during("bounding the database"))
+        })
+        .await
+    }
+
+    /// Finishes the writes that are queued, moves the log into the database and gives the directory
+    /// up. Dropping the store does the same, blocking.
+    ///
+    /// # Errors
+    /// When the log cannot be moved; nothing is lost, the next open does it.
+    pub async fn close(&self) -> Result<(), StoreError> {
+        self.readers.close().await;
+        let writer = Arc::clone(&self.writer);
+        tokio::task::spawn_blocking(move || writer.close())
+            .await
+            .map_err(|source| StoreError::Engine {
+                doing: "closing the store",
+                source: Box::new(source),
+            })?
+    }
+
+    /// Looks through the whole database for damage; returns what is wrong, nothing when sound.
+    /// Reads every page: seconds per gigabyte.
+    ///
+    /// # Errors
+    /// As any read.
+    pub async fn check_integrity(&self) -> Result<Vec<String>, StoreError> {
+        self.read(|connection| {
+            let findings = statement::rows(
+                "checking the database",
+                connection,
+                "PRAGMA integrity_check",
+                [],
+                |row| statement::field::<String>(row, 0),
+            )?;
+            Ok(findings.into_iter().filter(|line| line != "ok").collect())
+        })
+        .await
+    }
+
+    async fn write<T, F>(&self, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.writer.write(work).await
+    }
+
+    async fn read<T, F>(&self, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.readers.read(work).await
+    }
+
+    /// Runs a DELETE of at most `?2` rows, those before the time `?1`, until none are left.
+    async fn sweep(&self, sql: &'static str, before: i64) -> Result<u64, StoreError> {
+        let mut swept = 0;
+        loop {
+            let deleted = self
+                .write(move |connection| {
+                    statement::execute(
+                        "sweeping what has expired",
+                        connection,
+                        sql,
+                        params![before, crate::column::limit(SWEEP_BATCH)],
+                    )
+                })
+                .await?;
+            swept += deleted as u64;
+            if deleted < SWEEP_BATCH {
+                return Ok(swept);
+            }
+        }
+    }
+}
+
+/// The migrations that opening this data directory would apply; does not create or change it.
+///
+/// # Errors
+/// [`StoreError::Corrupt`] when the file is not a database; [`StoreError::Engine`] when unreadable.
+pub fn migrations_pending(dir: &Path) -> Result<Vec<PendingMigration>, StoreError> {
+    schema_version(dir).map(schema::pending)
+}
+
+/// The schema version of a data directory, 0 when it has no database; does not create or change it.
+///
+/// # Errors
+/// As [`migrations_pending`].
+pub fn schema_version(dir: &Path) -> Result<u32, StoreError> {
+    let path: PathBuf = dir.join(DATABASE);
+    if !path.exists() {
+        return Ok(0);
+    }
+    let connection = Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)
+        .map_err(during("opening the database"))?;
+    schema::version(&connection)
+}
+
+/// The newest schema version that this build can read.
+#[must_use]
+pub fn newest_schema_version() -> u32 {
+    schema::newest()
+}

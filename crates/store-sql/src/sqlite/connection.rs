@@ -1,0 +1,75 @@
+//! How connections are set up: durability, integrity and memory.
+
+use std::path::Path;
+use std::time::Duration;
+
+use charter_store::StoreError;
+use rusqlite::{Connection, Error};
+
+use super::failure::during;
+
+/// How long to wait for another connection; only a checkpoint or a recovery ever holds one up.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Compiled statements that a connection keeps: more than all the statements of this crate.
+const STATEMENT_CACHE: usize = 128;
+
+/// Page cache of the write connection, in KiB.
+const WRITER_CACHE_KIB: i64 = 16 * 1024;
+
+/// Page cache of each read connection, in KiB; the mapped file does most of the work.
+const READER_CACHE_KIB: i64 = 4 * 1024;
+
+/// How much of the file a read connection maps. Address space, not memory.
+const READER_MMAP_BYTES: i64 = 256 * 1024 * 1024;
+
+/// What the log is cut back to after a checkpoint, in bytes.
+const LOG_LIMIT_BYTES: i64 = 64 * 1024 * 1024;
+
+/// Opens the write connection and creates the database if need be.
+///
+/// # Errors
+/// [`StoreError::Corrupt`] when the file is not a database or is damaged.
+pub(super) fn open_writer(path: &Path, max_bytes: Option<u64>) -> Result<Connection, StoreError> {
+    let opened = Connection::open(path).and_then(|connection| {
+        prepare_writer(&connection)?;
+        set_max_bytes(&connection, max_bytes)?;
+        Ok(connection)
+    });
+    opened.map_err(during("opening the database"))
+}
+
+fn prepare_writer(connection: &Connection) -> Result<(), Error> {
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    // Delete triggers fire also for rows that REPLACE would remove.
+    connection.pragma_update(None, "recursive_triggers", true)?;
+    connection.pragma_update(None, "journal_size_limit", LOG_LIMIT_BYTES)?;
+    connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
+    Ok(())
+}
+
+/// Sets up a connection that was opened read-only.
+pub(super) fn prepare_reader(connection: &Connection) -> Result<(), Error> {
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.pragma_update(None, "query_only", true)?;
+    connection.pragma_update(None, "cache_size", -READER_CACHE_KIB)?;
+    connection.pragma_update(None, "mmap_size", READER_MMAP_BYTES)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
+    Ok(())
+}
+
+/// Bounds the database file, the log not counted; `None` lifts the bound. A file that is larger
+/// already stays as it is and does not grow.
+pub(super) fn set_max_bytes(connection: &Connection, max_bytes: Option<u64>) -> Result<(), Error> {
+    /// SQLite's own bound, in pages.
+    const MOST_PAGES: i64 = 4_294_967_294;
+    let page_size: i64 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
+    let pages = max_bytes.map_or(MOST_PAGES, |bytes| {
+        (i64::try_from(bytes).unwrap_or(i64::MAX) / page_size).clamp(1, MOST_PAGES)
+    });
+    connection.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))
+}

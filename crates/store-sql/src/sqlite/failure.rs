@@ -1,0 +1,66 @@
+//! SQLite's errors in the terms of [`StoreError`].
+
+use std::sync::Arc;
+
+use charter_store::StoreError;
+use rusqlite::{Error, ErrorCode, ffi};
+
+/// What was being done, to be put before an engine error: `.map_err(during("reading tags"))`.
+pub(super) fn during(doing: &'static str) -> impl Fn(Error) -> StoreError {
+    move |error| classify(doing, error)
+}
+
+/// As [`during`], for one error that several callers receive.
+pub(super) fn classify_shared(doing: &'static str, error: &Arc<Error>) -> StoreError {
+    match kind(error) {
+        Kind::Full => StoreError::Full {
+            doing,
+            source: Box::new(Arc::clone(error)),
+        },
+        Kind::Corrupt => corrupt(error),
+        Kind::Other => StoreError::Engine {
+            doing,
+            source: Box::new(Arc::clone(error)),
+        },
+    }
+}
+
+fn classify(doing: &'static str, error: Error) -> StoreError {
+    match kind(&error) {
+        Kind::Full => StoreError::Full {
+            doing,
+            source: Box::new(error),
+        },
+        Kind::Corrupt => corrupt(&error),
+        Kind::Other => StoreError::Engine {
+            doing,
+            source: Box::new(error),
+        },
+    }
+}
+
+enum Kind {
+    Full,
+    Corrupt,
+    Other,
+}
+
+fn kind(error: &Error) -> Kind {
+    match error.sqlite_error() {
+        // The shared-memory file of the write-ahead log cannot grow only for want of space.
+        Some(e) if e.extended_code == ffi::SQLITE_IOERR_SHMSIZE => Kind::Full,
+        Some(e) if e.code == ErrorCode::DiskFull => Kind::Full,
+        Some(e) if e.code == ErrorCode::DatabaseCorrupt || e.code == ErrorCode::NotADatabase => {
+            Kind::Corrupt
+        }
+        Some(_) | None => Kind::Other,
+    }
+}
+
+fn corrupt(error: &Error) -> StoreError {
+    StoreError::Corrupt {
+        what: "database",
+        id: super::DATABASE.to_owned(),
+        detail: error.to_string(),
+    }
+}

@@ -1,0 +1,345 @@
+//! Runs and journals in SQLite. Triggers keep events from being changed, or deleted apart from
+//! their run (`migrations/V1__initial.sql`).
+
+use async_trait::async_trait;
+use charter_contract::ids::{RunId, TenantId};
+use charter_contract::time::Timestamp;
+use charter_store::StoreError;
+use charter_store::journal::{
+    Append, EventHash, GENESIS, Journal, JournalEvent, NewEvent, RunPhase, RunRecord,
+};
+use charter_store::outbox::NewMessage;
+use charter_store::page::{Page, PageRequest};
+use rusqlite::{Connection, Row, params};
+
+use super::statement::{execute, field, insert, row, rows};
+use super::{SqliteStore, lease, outbox};
+use crate::column::{self, Cursor};
+
+const READING: &str = "reading a run";
+const WRITING: &str = "writing a run";
+
+/// What an append has to fit to.
+struct Head {
+    key: i64,
+    version: u64,
+    phase: RunPhase,
+    last_hash: EventHash,
+}
+
+fn head(connection: &Connection, run: &RunId) -> Result<Option<Head>, StoreError> {
+    row(
+        READING,
+        connection,
+        "SELECT run_key, version, phase, last_hash FROM run WHERE run_id = ?1",
+        [run.as_str()],
+        |row| {
+            let phase: String = field(row, 2)?;
+            let last_hash: Vec<u8> = field(row, 3)?;
+            Ok(Head {
+                key: field(row, 0)?,
+                version: column::parse_integer("run version", field(row, 1)?)?,
+                phase: column::parse_phase(&phase)?,
+                last_hash: EventHash(column::parse_hash("event hash", &last_hash)?),
+            })
+        },
+    )
+}
+
+/// Checks that events chain from `previous`; returns the last hash.
+fn check_chain(
+    run: &RunId,
+    version: u64,
+    previous: EventHash,
+    events: &[NewEvent],
+) -> Result<EventHash, StoreError> {
+    let mut last = previous;
+    for (sequence, event) in (version + 1..).zip(events) {
+        if event.hash != last.chain(sequence, &event.payload) {
+            return Err(StoreError::Corrupt {
+                what: "journal of run",
+                id: run.to_string(),
+                detail: format!("event {sequence} does not chain from the one before it"),
+            });
+        }
+        last = event.hash;
+    }
+    Ok(last)
+}
+
+fn insert_events(
+    connection: &Connection,
+    key: i64,
+    version: u64,
+    events: &[NewEvent],
+) -> Result<(), StoreError> {
+    for (sequence, event) in (version + 1..).zip(events) {
+        execute(
+            "appending to a journal",
+            connection,
+            "INSERT INTO journal_event (run_key, sequence, at, hash, payload)
+             VALUES (?1, ?2, ?3, ?4, ?5)",
+            params![
+                key,
+                column::integer("event sequence", sequence)?,
+                column::micros(event.at),
+                event.hash.0,
+                event.payload
+            ],
+        )?;
+    }
+    Ok(())
+}
+
+fn create(
+    connection: &Connection,
+    run: &RunRecord,
+    events: &[NewEvent],
+    messages: &[NewMessage],
+) -> Result<(), StoreError> {
+    if run.version != events.len() as u64 {
+        let detail = format!("version {} with {} events", run.version, events.len());
+        return Err(refused(&run.run_id, detail));
+    }
+    let last_hash = check_chain(&run.run_id, 0, GENESIS, events)?;
+    let key = insert(
+        WRITING,
+        connection,
+        "INSERT INTO run
+         (run_id, tenant_id, title, phase, version, last_hash, created_at, updated_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING",
+        params![
+            run.run_id.as_str(),
+            run.tenant_id.as_str(),
+            run.title,
+            column::phase(run.phase),
+            column::integer("run version", run.version)?,
+            last_hash.0,
+            column::micros(run.created_at),
+            column::micros(run.updated_at)
+        ],
+    )?
+    .ok_or_else(|| StoreError::AlreadyExists {
+        what: "run",
+        id: run.run_id.to_string(),
+    })?;
+    insert_events(connection, key, 0, events)?;
+    outbox::insert(connection, messages)
+}
+
+fn append(connection: &Connection, append: &Append) -> Result<u64, StoreError> {
+    let run = &append.run_id;
+    let head = head(connection, run)?.ok_or_else(|| StoreError::NotFound {
+        what: "run",
+        id: run.to_string(),
+    })?;
+    lease::check_fence(connection, run.as_str(), append.fence)?;
+    if head.version != append.expected {
+        return Err(StoreError::VersionConflict {
+            what: "run",
+            id: run.to_string(),
+            expected: append.expected,
+            found: head.version,
+        });
+    }
+    if head.phase == RunPhase::Finished {
+        return Err(refused(run, "it is finished".to_owned()));
+    }
+    let Some(newest) = append.events.last() else {
+        return Err(refused(run, "an append without events".to_owned()));
+    };
+    let last_hash = check_chain(run, head.version, head.last_hash, &append.events)?;
+    insert_events(connection, head.key, head.version, &append.events)?;
+    let version = head.version + append.events.len() as u64;
+    execute(
+        WRITING,
+        connection,
+        "UPDATE run SET phase = ?2, version = ?3, last_hash = ?4, updated_at = ?5
+         WHERE run_key = ?1",
+        params![
+            head.key,
+            column::phase(append.phase),
+            column::integer("run version", version)?,
+            last_hash.0,
+            column::micros(newest.at)
+        ],
+    )?;
+    outbox::insert(connection, &append.messages)?;
+    Ok(version)
+}
+
+fn refused(run: &RunId, detail: String) -> StoreError {
+    StoreError::Refused {
+        what: "run",
+        id: run.to_string(),
+        detail,
+    }
+}
+
+/// Reads `run_id, tenant_id, title, phase, version, created_at, updated_at`.
+fn record(row: &Row<'_>) -> Result<RunRecord, StoreError> {
+    let run: String = field(row, 0)?;
+    let tenant: String = field(row, 1)?;
+    let phase: String = field(row, 3)?;
+    Ok(RunRecord {
+        run_id: column::parse("run id", &run)?,
+        tenant_id: column::parse("tenant id", &tenant)?,
+        title: field(row, 2)?,
+        phase: column::parse_phase(&phase)?,
+        version: column::parse_integer("run version", field(row, 4)?)?,
+        created_at: column::parse_micros(field(row, 5)?)?,
+        updated_at: column::parse_micros(field(row, 6)?)?,
+    })
+}
+
+fn event(row: &Row<'_>) -> Result<JournalEvent, StoreError> {
+    let hash: Vec<u8> = field(row, 1)?;
+    Ok(JournalEvent {
+        sequence: column::parse_integer("event sequence", field(row, 0)?)?,
+        hash: EventHash(column::parse_hash("event hash", &hash)?),
+        at: column::parse_micros(field(row, 2)?)?,
+        payload: field(row, 3)?,
+    })
+}
+
+fn list(
+    connection: &Connection,
+    tenant: &TenantId,
+    page: &PageRequest,
+) -> Result<Page<RunRecord>, StoreError> {
+    let after = page.after.as_deref().map(Cursor::decode).transpose()?;
+    let (at, id) = after.map_or((i64::MAX, String::new()), |cursor| (cursor.at, cursor.id));
+    let entries = rows(
+        "listing runs",
+        connection,
+        "SELECT run_id, tenant_id, title, phase, version, created_at, updated_at FROM run
+         WHERE tenant_id = ?1 AND (created_at, run_id) < (?2, ?3)
+         ORDER BY created_at DESC, run_id DESC LIMIT ?4",
+        params![tenant.as_str(), at, id, column::limit(page.limit() + 1)],
+        record,
+    )?;
+    Ok(column::page(entries, page, |run| Cursor {
+        at: column::micros(run.created_at),
+        id: run.run_id.to_string(),
+    }))
+}
+
+fn sweep(connection: &Connection, before: i64, limit: usize) -> Result<u64, StoreError> {
+    let finished: Vec<(i64, String)> = rows(
+        "finding runs to sweep",
+        connection,
+        "SELECT run_key, run_id FROM run WHERE phase = 'finished' AND updated_at < ?1
+         ORDER BY updated_at LIMIT ?2",
+        params![before, column::limit(limit)],
+        |row| Ok((field(row, 0)?, field(row, 1)?)),
+    )?;
+    for (key, run) in &finished {
+        let doing = "sweeping a run";
+        execute(
+            doing,
+            connection,
+            "DELETE FROM run WHERE run_key = ?1",
+            [key],
+        )?;
+        execute(
+            doing,
+            connection,
+            "DELETE FROM lease WHERE resource = ?1",
+            [run],
+        )?;
+    }
+    Ok(finished.len() as u64)
+}
+
+#[async_trait]
+impl Journal for SqliteStore {
+    async fn create_run(
+        &self,
+        run: &RunRecord,
+        events: Vec<NewEvent>,
+        messages: Vec<NewMessage>,
+    ) -> Result<(), StoreError> {
+        let run = run.clone();
+        self.write(move |connection| create(connection, &run, &events, &messages))
+            .await
+    }
+
+    async fn append(&self, request: Append) -> Result<u64, StoreError> {
+        self.write(move |connection| append(connection, &request))
+            .await
+    }
+
+    async fn run(&self, tenant: &TenantId, run: &RunId) -> Result<Option<RunRecord>, StoreError> {
+        let (tenant, run) = (tenant.clone(), run.clone());
+        self.read(move |connection| {
+            row(
+                READING,
+                connection,
+                "SELECT run_id, tenant_id, title, phase, version, created_at, updated_at
+                 FROM run WHERE run_id = ?1 AND tenant_id = ?2",
+                [run.as_str(), tenant.as_str()],
+                record,
+            )
+        })
+        .await
+    }
+
+    async fn events(
+        &self,
+        run: &RunId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<JournalEvent>, StoreError> {
+        let run = run.clone();
+        let after = column::integer("event sequence", after)?;
+        self.read(move |connection| {
+            rows(
+                "reading a journal",
+                connection,
+                "SELECT sequence, hash, at, payload FROM journal_event
+                 WHERE run_key = (SELECT run_key FROM run WHERE run_id = ?1) AND sequence > ?2
+                 ORDER BY sequence LIMIT ?3",
+                params![run.as_str(), after, column::limit(limit)],
+                event,
+            )
+        })
+        .await
+    }
+
+    async fn runs(
+        &self,
+        tenant: &TenantId,
+        page: &PageRequest,
+    ) -> Result<Page<RunRecord>, StoreError> {
+        let (tenant, page) = (tenant.clone(), page.clone());
+        self.read(move |connection| list(connection, &tenant, &page))
+            .await
+    }
+
+    async fn claimable_runs(
+        &self,
+        now: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<RunRecord>, StoreError> {
+        self.read(move |connection| {
+            rows(
+                "looking for claimable runs",
+                connection,
+                "SELECT run_id, tenant_id, title, phase, version, created_at, updated_at
+                 FROM run LEFT JOIN lease
+                   ON resource = run_id AND holder IS NOT NULL AND expires_at > ?1
+                 WHERE phase = 'runnable' AND resource IS NULL
+                 ORDER BY created_at, run_id LIMIT ?2",
+                params![column::micros(now), column::limit(limit)],
+                record,
+            )
+        })
+        .await
+    }
+
+    async fn sweep_runs(&self, before: Timestamp, limit: usize) -> Result<u64, StoreError> {
+        let before = column::micros(before);
+        self.write(move |connection| sweep(connection, before, limit))
+            .await
+    }
+}

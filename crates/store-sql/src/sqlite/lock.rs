@@ -1,0 +1,81 @@
+//! The lock file of a data directory: one process at a time, and a word on who it is.
+//!
+//! The operating system holds the lock, so a killed process leaves none behind. The text in the
+//! file is for people only; nothing decides by it.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use charter_store::StoreError;
+
+const FILE: &str = "charter.lock";
+
+/// No holder text is longer; more is cut off when read.
+const MAX_HOLDER_BYTES: u64 = 1024;
+
+/// Held while it lives.
+#[derive(Debug)]
+pub(super) struct DirectoryLock {
+    file: File,
+}
+
+impl DirectoryLock {
+    /// Creates the directory if need be and takes its lock without waiting.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`] with the present holder's text.
+    pub(super) fn take(dir: &Path, holder: &str) -> Result<Self, StoreError> {
+        fs::create_dir_all(dir).map_err(|e| io_error("creating the data directory", e))?;
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(dir.join(FILE))
+            .map_err(|e| io_error("opening the lock file", e))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(StoreError::Locked {
+                    path: dir.display().to_string(),
+                    holder: read_holder(&file),
+                });
+            }
+            Err(TryLockError::Error(e)) => return Err(io_error("locking the data directory", e)),
+        }
+        let lock = Self { file };
+        lock.describe(holder)?;
+        Ok(lock)
+    }
+
+    /// Writes who holds the lock, in place of what was there.
+    pub(super) fn describe(&self, holder: &str) -> Result<(), StoreError> {
+        let mut file = &self.file;
+        file.set_len(0)
+            .and_then(|()| file.seek(SeekFrom::Start(0)))
+            .and_then(|_| file.write_all(holder.as_bytes()))
+            .map_err(|e| io_error("writing the lock file", e))
+    }
+}
+
+/// `None` when the holder has not written its text yet or it cannot be read.
+fn read_holder(file: &File) -> Option<String> {
+    let mut text = Vec::new();
+    file.take(MAX_HOLDER_BYTES).read_to_end(&mut text).ok()?;
+    let text = String::from_utf8_lossy(&text).trim().to_owned();
+    (!text.is_empty()).then_some(text)
+}
+
+fn io_error(doing: &'static str, source: io::Error) -> StoreError {
+    match source.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::Full {
+            doing,
+            source: Box::new(source),
+        },
+        _ => StoreError::Engine {
+            doing,
+            source: Box::new(source),
+        },
+    }
+}

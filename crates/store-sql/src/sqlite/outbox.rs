@@ -1,0 +1,89 @@
+//! The outbox in SQLite.
+
+use async_trait::async_trait;
+use charter_contract::time::Timestamp;
+use charter_store::StoreError;
+use charter_store::outbox::{Message, NewMessage, Outbox};
+use rusqlite::{Connection, Row, params};
+
+use super::SqliteStore;
+use super::statement::{execute, field, row, rows};
+use crate::column;
+
+const READING: &str = "reading outbox messages";
+
+/// Writes messages as part of another change.
+pub(super) fn insert(connection: &Connection, messages: &[NewMessage]) -> Result<(), StoreError> {
+    for message in messages {
+        execute(
+            "writing an outbox message",
+            connection,
+            "INSERT INTO outbox (topic, tenant_id, at, payload) VALUES (?1, ?2, ?3, ?4)",
+            params![
+                message.topic,
+                message.tenant,
+                column::micros(message.at),
+                message.payload
+            ],
+        )?;
+    }
+    Ok(())
+}
+
+#[async_trait]
+impl Outbox for SqliteStore {
+    async fn publish(&self, messages: Vec<NewMessage>) -> Result<(), StoreError> {
+        self.write(move |connection| insert(connection, &messages))
+            .await
+    }
+
+    async fn messages(&self, after: u64, limit: usize) -> Result<Vec<Message>, StoreError> {
+        let after = column::integer("message id", after)?;
+        self.read(move |connection| {
+            rows(
+                READING,
+                connection,
+                "SELECT message_id, topic, tenant_id, at, payload FROM outbox
+                 WHERE message_id > ?1 ORDER BY message_id LIMIT ?2",
+                params![after, column::limit(limit)],
+                message,
+            )
+        })
+        .await
+    }
+
+    async fn last_message(&self) -> Result<u64, StoreError> {
+        self.read(|connection| {
+            let last = row(
+                READING,
+                connection,
+                "SELECT seq FROM sqlite_sequence WHERE name = 'outbox'",
+                [],
+                |row| column::parse_integer("message id", field(row, 0)?),
+            )?;
+            Ok(last.unwrap_or(0))
+        })
+        .await
+    }
+
+    async fn sweep_messages(&self, before: Timestamp) -> Result<u64, StoreError> {
+        self.sweep(
+            "DELETE FROM outbox WHERE message_id IN
+             (SELECT message_id FROM outbox WHERE at < ?1 ORDER BY at LIMIT ?2)",
+            column::micros(before),
+        )
+        .await
+    }
+}
+
+fn message(row: &Row<'_>) -> Result<Message, StoreError> {
+    Ok(Message {
+        id: column::parse_integer("message id", field(row, 0)?)?,
+        message: NewMessage {
+            topic: field(row, 1)?,
+            tenant: field(row, 2)?,
+            at: column::parse_micros(field(row, 3)?)?,
+            payload: field(row, 4)?,
+        },
+    })
+}

@@ -1,0 +1,118 @@
+//! Read connections: a few, opened once, each lent to one blocking read at a time.
+//!
+//! In write-ahead mode readers neither wait for the write thread nor hold it up; each read sees
+//! one consistent state, that of its first statement.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use charter_store::StoreError;
+use rusqlite::{Connection, OpenFlags};
+use tokio::sync::Semaphore;
+
+use super::connection;
+use super::failure::during;
+
+/// The pool. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(super) struct Readers {
+    idle: Arc<Mutex<Vec<Connection>>>,
+    permits: Arc<Semaphore>,
+    count: usize,
+}
+
+/// A connection on loan; it goes back also when the read panics.
+struct Lent {
+    connection: Option<Connection>,
+    idle: Arc<Mutex<Vec<Connection>>>,
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+            idle.push(connection);
+        }
+    }
+}
+
+impl Readers {
+    /// Opens `count` connections to a database that the writer has opened already.
+    pub(super) fn open(path: &Path, count: usize) -> Result<Self, StoreError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connections = (0..count)
+            .map(|_| {
+                let connection = Connection::open_with_flags(path, flags)?;
+                connection::prepare_reader(&connection)?;
+                Ok(connection)
+            })
+            .collect::<Result<Vec<_>, rusqlite::Error>>()
+            .map_err(during("opening the database for reading"))?;
+        Ok(Self {
+            idle: Arc::new(Mutex::new(connections)),
+            permits: Arc::new(Semaphore::new(count)),
+            count,
+        })
+    }
+
+    /// Runs `work` on a blocking thread inside one read transaction; waits while all connections
+    /// are on loan.
+    pub(super) async fn read<T, F>(&self, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    {
+        let permit = Arc::clone(&self.permits)
+            .acquire_owned()
+            .await
+            .map_err(|_| StoreError::Closed)?;
+        let readers = self.clone();
+        let read = tokio::task::spawn_blocking(move || {
+            let result = readers.lend().and_then(|lent| lent.run(work));
+            drop(permit);
+            result
+        });
+        read.await.map_err(|source| StoreError::Engine {
+            doing: "running a read",
+            source: Box::new(source),
+        })?
+    }
+
+    /// Lets no further read start, waits for those that run, and closes the connections.
+    pub(super) async fn close(&self) {
+        let count = u32::try_from(self.count).unwrap_or(u32::MAX);
+        if let Ok(all) = self.permits.acquire_many(count).await {
+            self.permits.close();
+            drop(all);
+        }
+        self.idle
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
+    }
+
+    fn lend(&self) -> Result<Lent, StoreError> {
+        let connection = self
+            .idle
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop()
+            .ok_or(StoreError::Closed)?;
+        Ok(Lent {
+            connection: Some(connection),
+            idle: Arc::clone(&self.idle),
+        })
+    }
+}
+
+impl Lent {
+    fn run<T, F>(mut self, work: F) -> Result<T, StoreError>
+    where
+        F: FnOnce(&Connection) -> Result<T, StoreError>,
+    {
+        const DOING: &str = "opening a read transaction";
+        let connection = self.connection.as_mut().ok_or(StoreError::Closed)?;
+        let transaction = connection.transaction().map_err(during(DOING))?;
+        work(&transaction)
+    }
+}

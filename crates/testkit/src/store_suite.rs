@@ -1,0 +1,173 @@
+//! The contract suite of `charter-store`: one named test for every guarantee that its traits
+//! state. Every engine runs all of it against real storage:
+//!
+//! ```ignore
+//! charter_testkit::store_suite!(fresh_store);
+//!
+//! async fn fresh_store() -> charter_testkit::store_suite::Fixture { … }
+//! ```
+//!
+//! It knows no engine. Where a guarantee is about many callers it sends them at the same time.
+
+pub mod calibration;
+pub mod catalogue;
+pub mod evidence;
+pub mod journal;
+pub mod lease;
+pub mod outbox;
+pub mod sample;
+pub mod session;
+pub mod tag;
+pub mod vector;
+pub mod verdict;
+
+use std::any::Any;
+use std::error::Error;
+
+use charter_store::{SharedStore, StoreError};
+
+/// How a case ends: a failed expectation panics, a failed call returns its error.
+pub type Outcome = Result<(), Box<dyn Error>>;
+
+/// A fresh, empty store, and whatever has to live as long as it does, e.g. its directory.
+pub struct Fixture {
+    /// The store under test.
+    pub store: SharedStore,
+    /// Dropped after the store.
+    pub keep: Box<dyn Any + Send>,
+}
+
+/// Expects a call to be refused with the error that `pattern` accepts.
+#[macro_export]
+macro_rules! assert_refused {
+    ($result:expr, $pattern:pat $(if $guard:expr)?) => {{
+        let result = $result;
+        assert!(
+            matches!(&result, Err($pattern) $(if $guard)?),
+            "expected {}, got {result:?}",
+            stringify!($pattern)
+        );
+    }};
+}
+
+/// Expects exactly one of several calls to have succeeded, and all others to have lost a race.
+fn assert_one_winner<T>(results: &[Result<T, StoreError>]) {
+    let won = results.iter().filter(|result| result.is_ok()).count();
+    let lost = results
+        .iter()
+        .filter(|result| matches!(result, Err(StoreError::VersionConflict { .. })))
+        .count();
+    assert_eq!((won, lost), (1, results.len() - 1));
+}
+
+/// Makes one `#[tokio::test]` of every case, in the module `contract`. `$factory` is a path to an
+/// `async fn() -> Fixture`; the crate needs tokio with `macros` and `rt-multi-thread`.
+#[macro_export]
+macro_rules! store_suite {
+    ($factory:path) => {
+        $crate::store_suite! { @cases $factory;
+            calibration: a_calibration_replaces_the_one_before;
+            catalogue:
+                register_puts_documents_in_force,
+                register_tells_the_outbox,
+                register_replaces_what_the_package_had,
+                register_keeps_the_times_of_unchanged_documents,
+                register_on_a_stale_revision_writes_nothing,
+                register_of_a_foreign_document_writes_nothing,
+                register_refuses_a_document_twice,
+                register_refuses_to_unregister,
+                register_at_the_same_time_has_one_winner,
+                register_again_replaces_the_files_of_the_version,
+                scopes_are_apart,
+                unregister_takes_out_and_keeps_history,
+                unregister_of_what_is_not_in_force_is_refused,
+                a_returning_document_keeps_its_first_time,
+                rollback_is_told_in_the_history,
+                load_is_ordered,
+                packages_are_ordered_by_name;
+            evidence:
+                a_record_reads_back_whole,
+                a_duplicate_writes_nothing_of_its_batch,
+                tenants_are_apart,
+                a_record_of_another_tenant_is_refused,
+                an_unclear_attachment_is_refused,
+                attachments_are_added_once,
+                attaching_unknown_evidence_is_refused,
+                lookup_by_attachment,
+                lookup_by_type_system_and_time,
+                pages_give_every_record_once,
+                a_made_up_cursor_is_refused;
+            journal:
+                a_run_reads_back_whole,
+                a_duplicate_run_writes_nothing,
+                create_checks_version_and_chain,
+                append_is_gapless_and_told,
+                append_on_a_stale_version_writes_nothing,
+                append_to_an_unknown_run_is_refused,
+                append_to_a_finished_run_is_refused,
+                append_without_events_is_refused,
+                append_off_the_chain_writes_nothing,
+                append_after_a_takeover_is_fenced_off,
+                appends_at_the_same_time_have_one_winner,
+                appends_to_many_runs_all_succeed,
+                events_are_read_in_portions,
+                a_stored_chain_verifies_and_shows_tampering,
+                runs_are_listed_newest_first,
+                a_made_up_cursor_is_refused,
+                claimable_runs_are_runnable_and_free,
+                sweep_takes_whole_finished_runs_only;
+            lease:
+                a_free_resource_is_taken,
+                a_live_lease_keeps_others_out,
+                the_holder_extends_under_the_same_fence,
+                an_expired_lease_changes_hands_with_a_new_fence,
+                renew_extends_also_after_expiry,
+                renew_after_a_takeover_is_refused,
+                release_frees_at_once_and_the_fence_grows,
+                release_after_a_takeover_does_nothing,
+                acquiring_at_the_same_time_has_one_winner;
+            outbox:
+                messages_come_in_order_and_stay,
+                the_last_message_survives_a_sweep,
+                sweep_takes_only_older_messages;
+            session:
+                a_session_reads_back_whole,
+                a_duplicate_session_is_refused,
+                tenants_are_apart,
+                an_expired_session_is_absent,
+                turns_are_bounded_and_in_order,
+                a_turn_extends_and_never_shortens,
+                an_answer_takes_the_place_of_its_turn,
+                a_turn_without_a_live_session_is_refused,
+                sweep_takes_expired_sessions_with_their_turns;
+            tag:
+                b000_15_tags_read_back_whole,
+                b000_15_a_second_write_is_refused,
+                b000_15_an_expired_record_reads_as_absent,
+                tags_without_expiry_are_refused,
+                tenants_are_apart,
+                sweep_takes_what_has_expired;
+            vector:
+                vectors_read_back,
+                a_key_keeps_its_first_vector,
+                models_are_apart,
+                retain_deletes_the_rest;
+            verdict:
+                b000_3_a_verdict_reads_back_whole,
+                a_second_verdict_is_refused,
+                tenants_are_apart,
+                sweep_takes_older_verdicts;
+        }
+    };
+    (@cases $factory:path; $( $noun:ident: $( $case:ident ),+; )+) => {
+        mod contract {
+            $( mod $noun { $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $case() -> $crate::store_suite::Outcome {
+                    let fixture: $crate::store_suite::Fixture = $factory().await;
+                    $crate::store_suite::$noun::$case(&*fixture.store).await
+                }
+            )+ } )+
+        }
+    };
+}

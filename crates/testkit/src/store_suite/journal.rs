@@ -1,0 +1,429 @@
+//! Cases of runs and journals.
+
+use charter_store::journal::{
+    Append, EventHash, GENESIS, JournalEvent, NewEvent, RunPhase, RunRecord, verify_chain,
+};
+use charter_store::lease::Fence;
+use charter_store::page::PageRequest;
+use charter_store::{Store, StoreError};
+use futures_util::future::join_all;
+
+use super::sample::{Made, at, events, message, new_run, run, second_append, tenant};
+use super::{Outcome, assert_one_winner};
+use crate::assert_refused;
+
+fn read_back(first: u64, events: &[NewEvent]) -> Vec<JournalEvent> {
+    (first..)
+        .zip(events)
+        .map(|(sequence, event)| JournalEvent {
+            sequence,
+            payload: event.payload.clone(),
+            hash: event.hash,
+            at: event.at,
+        })
+        .collect()
+}
+
+/// Creates the `n`th run of acme, at `seconds`.
+async fn create(store: &dyn Store, n: u128, seconds: i64) -> Made<RunRecord> {
+    let (record, events) = new_run("acme", n, seconds)?;
+    store.create_run(&record, events, vec![]).await?;
+    Ok(record)
+}
+
+/// The run, its journal and the number of messages.
+async fn whole(store: &dyn Store, n: u128) -> Made<(Option<RunRecord>, Vec<JournalEvent>, usize)> {
+    Ok((
+        store.run(&tenant("acme")?, &run(n)).await?,
+        store.events(&run(n), 0, 100).await?,
+        store.messages(0, 100).await?.len(),
+    ))
+}
+
+/// Finishes the `n`th run at two seconds after the start.
+async fn finish(store: &dyn Store, n: u128) -> Outcome {
+    let append = second_append(n, RunPhase::Finished, &[r#"{"finished":true}"#])?;
+    assert_eq!(store.append(append).await?, 2);
+    Ok(())
+}
+
+/// The record, its first events and its messages; absent for another tenant.
+///
+/// # Errors
+/// As the store's.
+pub async fn a_run_reads_back_whole(store: &dyn Store) -> Outcome {
+    let (mut record, _) = new_run("acme", 1, 0)?;
+    let first = events(GENESIS, 0, &[r#"{"n":1}"#, r#"{"n":2}"#])?;
+    record.version = 2;
+    let announced = vec![message("run.created", 0)?];
+    store
+        .create_run(&record, first.clone(), announced.clone())
+        .await?;
+    let read = store.run(&record.tenant_id, &record.run_id).await?;
+    assert_eq!(read, Some(record));
+    let journal = store.events(&run(1), 0, 10).await?;
+    assert_eq!(journal, read_back(1, &first));
+    assert_eq!(store.run(&tenant("other")?, &run(1)).await?, None);
+    assert_eq!(store.run(&tenant("acme")?, &run(2)).await?, None);
+    assert_eq!(store.events(&run(2), 0, 10).await?, Vec::new());
+    let messages = store.messages(0, 10).await?;
+    let messages: Vec<_> = messages.into_iter().map(|m| m.message).collect();
+    assert_eq!(messages, announced);
+    Ok(())
+}
+
+/// A run id is unique over all tenants.
+///
+/// # Errors
+/// As the store's.
+pub async fn a_duplicate_run_writes_nothing(store: &dyn Store) -> Outcome {
+    create(store, 1, 0).await?;
+    let before = whole(store, 1).await?;
+    for tenant in ["acme", "other"] {
+        let (record, first) = new_run(tenant, 1, 5)?;
+        let messages = vec![message("run.created", 5)?];
+        let refused = store.create_run(&record, first, messages).await;
+        assert_refused!(refused, StoreError::AlreadyExists { .. });
+    }
+    assert_eq!(whole(store, 1).await?, before);
+    Ok(())
+}
+
+/// The version is the number of events, and the events chain from the start.
+///
+/// # Errors
+/// As the store's.
+pub async fn create_checks_version_and_chain(store: &dyn Store) -> Outcome {
+    let (mut record, first) = new_run("acme", 1, 0)?;
+    record.version = 2;
+    let refused = store.create_run(&record, first, vec![]).await;
+    assert_refused!(refused, StoreError::Refused { .. });
+    record.version = 1;
+    let elsewhere = events(EventHash([1; 32]), 0, &["{}"])?;
+    let refused = store.create_run(&record, elsewhere, vec![]).await;
+    assert_refused!(refused, StoreError::Corrupt { .. });
+    assert_eq!(whole(store, 1).await?, (None, Vec::new(), 0));
+    Ok(())
+}
+
+/// B002-14: positions from 1 without gaps; the run follows; the messages are there.
+///
+/// # Errors
+/// As the store's.
+pub async fn append_is_gapless_and_told(store: &dyn Store) -> Outcome {
+    let mut record = create(store, 1, 0).await?;
+    let append = second_append(1, RunPhase::Waiting, &[r#"{"n":2}"#, r#"{"n":3}"#])?;
+    assert_eq!(store.append(append.clone()).await?, 3);
+    record.phase = RunPhase::Waiting;
+    record.version = 3;
+    record.updated_at = append.events[1].at;
+    let (read, journal, messages) = whole(store, 1).await?;
+    assert_eq!((read, messages), (Some(record), 1));
+    let (_, first) = new_run("acme", 1, 0)?;
+    let expected = [read_back(1, &first), read_back(2, &append.events)].concat();
+    assert_eq!(journal, expected);
+    Ok(())
+}
+
+/// Whoever decided on an older state decides again.
+///
+/// # Errors
+/// As the store's.
+pub async fn append_on_a_stale_version_writes_nothing(store: &dyn Store) -> Outcome {
+    create(store, 1, 0).await?;
+    let append = second_append(1, RunPhase::Runnable, &["{}"])?;
+    store.append(append.clone()).await?;
+    let before = whole(store, 1).await?;
+    assert_refused!(
+        store.append(append.clone()).await,
+        StoreError::VersionConflict {
+            expected: 1,
+            found: 2,
+            ..
+        }
+    );
+    let ahead = Append {
+        expected: 7,
+        ..append
+    };
+    assert_refused!(
+        store.append(ahead).await,
+        StoreError::VersionConflict {
+            expected: 7,
+            found: 2,
+            ..
+        }
+    );
+    assert_eq!(whole(store, 1).await?, before);
+    Ok(())
+}
+
+/// A run is created before it is written to.
+///
+/// # Errors
+/// As the store's.
+pub async fn append_to_an_unknown_run_is_refused(store: &dyn Store) -> Outcome {
+    let append = second_append(1, RunPhase::Runnable, &["{}"])?;
+    let refused = store.append(append).await;
+    assert_refused!(refused, StoreError::NotFound { .. });
+    assert_eq!(whole(store, 1).await?, (None, Vec::new(), 0));
+    Ok(())
+}
+
+/// Final is final, also for a caller that knows the version.
+///
+/// # Errors
+/// As the store's.
+pub async fn append_to_a_finished_run_is_refused(store: &dyn Store) -> Outcome {
+    create(store, 1, 0).await?;
+    finish(store, 1).await?;
+    let before = whole(store, 1).await?;
+    let last = before.1[1].hash;
+    let append = Append {
+        expected: 2,
+        events: events(last, 2, &["{}"])?,
+        ..second_append(1, RunPhase::Runnable, &[])?
+    };
+    let refused = store.append(append).await;
+    assert_refused!(refused, StoreError::Refused { .. });
+    assert_eq!(whole(store, 1).await?, before);
+    Ok(())
+}
+
+/// A phase changes by an event only.
+///
+/// # Errors
+/// As the store's.
+pub async fn append_without_events_is_refused(store: &dyn Store) -> Outcome {
+    create(store, 1, 0).await?;
+    let before = whole(store, 1).await?;
+    let empty = second_append(1, RunPhase::Waiting, &[])?;
+    let refused = store.append(empty).await;
+    assert_refused!(refused, StoreError::Refused { .. });
+    assert_eq!(whole(store, 1).await?, before);
+    Ok(())
+}
+
+/// The first event has to follow the stored ones, and every other the one before it.
+///
+/// # Errors
+/// As the store's.
+pub async fn append_off_the_chain_writes_nothing(store: &dyn Store) -> Outcome {
+    create(store, 1, 0).await?;
+    let before = whole(store, 1).await?;
+    let good = second_append(1, RunPhase::Runnable, &[r#"{"n":2}"#, r#"{"n":3}"#])?;
+    for broken in 0..2 {
+        let mut append = good.clone();
+        append.events[broken].hash.0[31] ^= 1;
+        let refused = store.append(append).await;
+        assert_refused!(refused, StoreError::Corrupt { .. });
+    }
+    assert_eq!(whole(store, 1).await?, before);
+    store.append(good).await?;
+    Ok(())
+}
+
+/// A worker that was declared dead writes nothing more, even at the right version.
+///
+/// # Errors
+/// As the store's.
+pub async fn append_after_a_takeover_is_fenced_off(store: &dyn Store) -> Outcome {
+    let record = create(store, 1, 0).await?;
+    let resource = record.run_id.as_str();
+    let held = store.acquire(resource, "a", at(0)?, at(10)?).await?;
+    let held = held.map(|lease| lease.fence);
+    assert_eq!(held, Some(Fence(1)));
+    store.acquire(resource, "b", at(10)?, at(20)?).await?;
+    let before = whole(store, 1).await?;
+    let good = second_append(1, RunPhase::Runnable, &["{}"])?;
+    for fence in [Fence(0), Fence(1), Fence(3)] {
+        let append = Append {
+            fence,
+            ..good.clone()
+        };
+        assert_refused!(
+            store.append(append).await,
+            StoreError::FencedOff { held, current: 2, .. } if *held == fence.0
+        );
+    }
+    assert_eq!(whole(store, 1).await?, before);
+    let fence = Fence(2);
+    assert_eq!(store.append(Append { fence, ..good }).await?, 2);
+    Ok(())
+}
+
+/// Many callers with the same expected version.
+///
+/// # Errors
+/// As the store's.
+pub async fn appends_at_the_same_time_have_one_winner(store: &dyn Store) -> Outcome {
+    create(store, 1, 0).await?;
+    let append = second_append(1, RunPhase::Runnable, &["{}"])?;
+    let calls = (0..8).map(|_| store.append(append.clone()));
+    assert_one_winner(&join_all(calls).await);
+    let (_, journal, messages) = whole(store, 1).await?;
+    assert_eq!((journal.len(), messages), (2, 1));
+    Ok(())
+}
+
+/// Sharing a commit, a failing append takes nobody along.
+///
+/// # Errors
+/// As the store's.
+pub async fn appends_to_many_runs_all_succeed(store: &dyn Store) -> Outcome {
+    let mut calls = Vec::new();
+    for n in 0..32 {
+        if n % 4 != 3 {
+            create(store, n, 0).await?;
+        }
+        let append = second_append(n, RunPhase::Runnable, &["{}"])?;
+        calls.push(store.append(append));
+    }
+    for (n, result) in (0..).zip(join_all(calls).await) {
+        if n % 4 == 3 {
+            assert_refused!(result, StoreError::NotFound { .. });
+        } else {
+            assert_eq!(result?, 2, "run {n}");
+            assert_eq!(whole(store, n).await?.1.len(), 2, "run {n}");
+        }
+    }
+    assert_eq!(store.messages(0, 100).await?.len(), 24);
+    Ok(())
+}
+
+/// After a position, oldest first, so many.
+///
+/// # Errors
+/// As the store's.
+pub async fn events_are_read_in_portions(store: &dyn Store) -> Outcome {
+    create(store, 1, 0).await?;
+    let payloads = ["{}", "[]", "1", "2"];
+    store
+        .append(second_append(1, RunPhase::Runnable, &payloads)?)
+        .await?;
+    let all = store.events(&run(1), 0, 10).await?;
+    assert_eq!(all.len(), 5);
+    assert_eq!(store.events(&run(1), 1, 2).await?, all[1..3].to_vec());
+    assert_eq!(store.events(&run(1), 3, 10).await?, all[3..].to_vec());
+    assert_eq!(store.events(&run(1), 5, 10).await?, Vec::new());
+    Ok(())
+}
+
+/// B002-14: a changed, removed or moved event is found at its position.
+///
+/// # Errors
+/// As the store's.
+pub async fn a_stored_chain_verifies_and_shows_tampering(store: &dyn Store) -> Outcome {
+    create(store, 1, 0).await?;
+    store
+        .append(second_append(1, RunPhase::Runnable, &["{}", "[]", "1"])?)
+        .await?;
+    let all = store.events(&run(1), 0, 10).await?;
+    assert_eq!(verify_chain(GENESIS, 1, &all), Ok(all[3].hash));
+    let last = verify_chain(all[1].hash, 3, &all[2..]);
+    assert_eq!(last, Ok(all[3].hash));
+    let mut changed = all.clone();
+    "[1]".clone_into(&mut changed[2].payload);
+    assert_eq!(verify_chain(GENESIS, 1, &changed), Err(3));
+    let mut removed = all.clone();
+    removed.remove(1);
+    assert_eq!(verify_chain(GENESIS, 1, &removed), Err(2));
+    let mut moved = all;
+    moved.swap(2, 3);
+    assert_eq!(verify_chain(GENESIS, 1, &moved), Err(3));
+    Ok(())
+}
+
+/// Page by page, each once, those of other tenants never.
+///
+/// # Errors
+/// As the store's.
+pub async fn runs_are_listed_newest_first(store: &dyn Store) -> Outcome {
+    let mut expected = Vec::new();
+    for (n, seconds) in [(1, 0), (2, 5), (3, 5), (4, 2), (5, 9)] {
+        expected.push(create(store, n, seconds).await?);
+    }
+    let (other, first) = new_run("other", 6, 3)?;
+    store.create_run(&other, first, vec![]).await?;
+    expected.sort_by_key(|run| std::cmp::Reverse((run.created_at, run.run_id.clone())));
+    let (mut seen, mut after, mut sizes) = (Vec::new(), None, Vec::new());
+    loop {
+        let page = PageRequest::new(after, 2);
+        let page = store.runs(&tenant("acme")?, &page).await?;
+        sizes.push(page.entries.len());
+        seen.extend(page.entries);
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(seen, expected);
+    assert_eq!(sizes, vec![2, 2, 1]);
+    Ok(())
+}
+
+/// A cursor comes from a page.
+///
+/// # Errors
+/// As the store's.
+pub async fn a_made_up_cursor_is_refused(store: &dyn Store) -> Outcome {
+    let page = PageRequest::new(Some("yesterday".to_owned()), 2);
+    let refused = store.runs(&tenant("acme")?, &page).await;
+    assert_refused!(refused, StoreError::Refused { .. });
+    Ok(())
+}
+
+/// After a crash: runnable, and nobody's hold is live. Oldest first.
+///
+/// # Errors
+/// As the store's.
+pub async fn claimable_runs_are_runnable_and_free(store: &dyn Store) -> Outcome {
+    for (n, seconds) in [(1, 4), (2, 3), (3, 2), (4, 1), (5, 0), (6, 5)] {
+        create(store, n, seconds).await?;
+    }
+    let waiting = second_append(1, RunPhase::Waiting, &["{}"])?;
+    store.append(waiting).await?;
+    finish(store, 2).await?;
+    let live = store.acquire(run(3).as_str(), "a", at(0)?, at(11)?).await?;
+    assert!(live.is_some());
+    let expired = store.acquire(run(4).as_str(), "a", at(0)?, at(10)?).await?;
+    assert!(expired.is_some());
+    let released = store.acquire(run(6).as_str(), "a", at(0)?, at(99)?).await?;
+    store.release(&released.ok_or("not acquired")?).await?;
+    let claimable = store.claimable_runs(at(10)?, 10).await?;
+    let ids: Vec<_> = claimable.iter().map(|run| run.run_id.clone()).collect();
+    assert_eq!(ids, vec![run(5), run(4), run(6)]);
+    let one = store.claimable_runs(at(10)?, 1).await?;
+    assert_eq!(one, claimable[..1].to_vec());
+    Ok(())
+}
+
+/// Retention: what finished before a time goes whole, oldest first, so many at a time.
+///
+/// # Errors
+/// As the store's.
+pub async fn sweep_takes_whole_finished_runs_only(store: &dyn Store) -> Outcome {
+    for n in 1..=4 {
+        create(store, n, 0).await?;
+    }
+    let held = store.acquire(run(1).as_str(), "a", at(0)?, at(99)?).await?;
+    let fence = held.ok_or("not acquired")?.fence;
+    let finished = second_append(1, RunPhase::Finished, &["{}"])?;
+    store.append(Append { fence, ..finished }).await?;
+    finish(store, 2).await?;
+    let later = second_append(3, RunPhase::Finished, &["{}", "{}"])?;
+    store.append(later).await?;
+    assert_eq!(store.sweep_runs(at(2)?, 10).await?, 0);
+    assert_eq!(store.sweep_runs(at(3)?, 1).await?, 1);
+    assert_eq!(store.sweep_runs(at(3)?, 10).await?, 1);
+    for n in 1..=2 {
+        let (record, journal, _) = whole(store, n).await?;
+        assert_eq!((record, journal), (None, Vec::new()), "run {n}");
+    }
+    for (n, events) in [(3, 3), (4, 1)] {
+        assert_eq!(whole(store, n).await?.1.len(), events, "run {n}");
+    }
+    let again = store.acquire(run(1).as_str(), "b", at(1)?, at(2)?).await?;
+    assert_eq!(again.map(|lease| lease.fence), Some(Fence(1)));
+    Ok(())
+}

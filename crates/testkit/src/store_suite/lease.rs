@@ -1,0 +1,163 @@
+//! Cases of leases.
+
+use charter_store::lease::{Fence, Lease};
+use charter_store::{Store, StoreError};
+use futures_util::future::join_all;
+
+use super::Outcome;
+use super::sample::at;
+use crate::assert_refused;
+
+async fn acquire(
+    store: &dyn Store,
+    holder: &str,
+    now: i64,
+    until: i64,
+) -> Result<Option<Lease>, Box<dyn std::error::Error>> {
+    Ok(store.acquire("run-1", holder, at(now)?, at(until)?).await?)
+}
+
+fn lease(holder: &str, fence: u64, until: i64) -> Result<Lease, Box<dyn std::error::Error>> {
+    Ok(Lease {
+        resource: "run-1".to_owned(),
+        holder: holder.to_owned(),
+        fence: Fence(fence),
+        expires_at: at(until)?,
+    })
+}
+
+/// The first lease of a resource has a fence above 0, which is the fence of no lease.
+///
+/// # Errors
+/// As the store's.
+pub async fn a_free_resource_is_taken(store: &dyn Store) -> Outcome {
+    assert_eq!(acquire(store, "a", 0, 10).await?, Some(lease("a", 1, 10)?));
+    let other = store.acquire("run-2", "b", at(0)?, at(10)?).await?;
+    assert_eq!(other.map(|lease| lease.fence), Some(Fence(1)));
+    Ok(())
+}
+
+/// Until it expires, exclusive.
+///
+/// # Errors
+/// As the store's.
+pub async fn a_live_lease_keeps_others_out(store: &dyn Store) -> Outcome {
+    acquire(store, "a", 0, 10).await?;
+    assert_eq!(acquire(store, "b", 9, 20).await?, None);
+    assert_eq!(acquire(store, "b", 10, 20).await?, Some(lease("b", 2, 20)?));
+    Ok(())
+}
+
+/// Acquiring what one holds is renewing it.
+///
+/// # Errors
+/// As the store's.
+pub async fn the_holder_extends_under_the_same_fence(store: &dyn Store) -> Outcome {
+    acquire(store, "a", 0, 10).await?;
+    assert_eq!(acquire(store, "a", 5, 15).await?, Some(lease("a", 1, 15)?));
+    assert_eq!(acquire(store, "b", 12, 30).await?, None);
+    Ok(())
+}
+
+/// Also when the old holder itself comes back: what it did under the old fence is over.
+///
+/// # Errors
+/// As the store's.
+pub async fn an_expired_lease_changes_hands_with_a_new_fence(store: &dyn Store) -> Outcome {
+    acquire(store, "a", 0, 10).await?;
+    assert_eq!(acquire(store, "a", 11, 20).await?, Some(lease("a", 2, 20)?));
+    assert_eq!(acquire(store, "b", 21, 30).await?, Some(lease("b", 3, 30)?));
+    Ok(())
+}
+
+/// Nobody took it over, so it is still the holder's.
+///
+/// # Errors
+/// As the store's.
+pub async fn renew_extends_also_after_expiry(store: &dyn Store) -> Outcome {
+    acquire(store, "a", 0, 10).await?;
+    let renewed = store.renew(&lease("a", 1, 10)?, at(40)?).await?;
+    assert_eq!(renewed, lease("a", 1, 40)?);
+    assert_eq!(acquire(store, "b", 39, 50).await?, None);
+    Ok(())
+}
+
+/// A holder that was declared dead learns it, and the new holder keeps its lease.
+///
+/// # Errors
+/// As the store's.
+pub async fn renew_after_a_takeover_is_refused(store: &dyn Store) -> Outcome {
+    acquire(store, "a", 0, 10).await?;
+    acquire(store, "b", 11, 20).await?;
+    assert_refused!(
+        store.renew(&lease("a", 1, 10)?, at(40)?).await,
+        StoreError::FencedOff {
+            held: 1,
+            current: 2,
+            ..
+        }
+    );
+    assert_eq!(acquire(store, "c", 19, 50).await?, None);
+    assert_eq!(acquire(store, "c", 20, 50).await?, Some(lease("c", 3, 50)?));
+    let unknown = Lease {
+        resource: "run-9".to_owned(),
+        ..lease("a", 1, 10)?
+    };
+    assert_refused!(
+        store.renew(&unknown, at(40)?).await,
+        StoreError::FencedOff {
+            held: 1,
+            current: 0,
+            ..
+        }
+    );
+    Ok(())
+}
+
+/// Free at once, but never under an old fence again.
+///
+/// # Errors
+/// As the store's.
+pub async fn release_frees_at_once_and_the_fence_grows(store: &dyn Store) -> Outcome {
+    acquire(store, "a", 0, 10).await?;
+    store.release(&lease("a", 1, 10)?).await?;
+    assert_refused!(
+        store.renew(&lease("a", 1, 10)?, at(40)?).await,
+        StoreError::FencedOff {
+            held: 1,
+            current: 1,
+            ..
+        }
+    );
+    assert_eq!(acquire(store, "b", 1, 20).await?, Some(lease("b", 2, 20)?));
+    Ok(())
+}
+
+/// Somebody else's lease is not given back, nor one's own newer one.
+///
+/// # Errors
+/// As the store's.
+pub async fn release_after_a_takeover_does_nothing(store: &dyn Store) -> Outcome {
+    acquire(store, "a", 0, 10).await?;
+    acquire(store, "b", 11, 20).await?;
+    store.release(&lease("a", 1, 10)?).await?;
+    store.release(&lease("a", 2, 20)?).await?;
+    store.release(&lease("b", 1, 10)?).await?;
+    assert_eq!(acquire(store, "c", 12, 30).await?, None);
+    Ok(())
+}
+
+/// One of many gets it.
+///
+/// # Errors
+/// As the store's.
+pub async fn acquiring_at_the_same_time_has_one_winner(store: &dyn Store) -> Outcome {
+    let holders: Vec<String> = (0..8).map(|n| format!("worker-{n}")).collect();
+    let calls = holders.iter().map(|holder| acquire(store, holder, 0, 10));
+    let mut won = 0;
+    for result in join_all(calls).await {
+        won += usize::from(result?.is_some());
+    }
+    assert_eq!(won, 1);
+    Ok(())
+}

@@ -1,0 +1,62 @@
+//! Cases of the outbox.
+
+use charter_store::Store;
+
+use super::Outcome;
+use super::sample::{at, message};
+
+/// Delivered in the order of their ids, as often as they are asked for.
+///
+/// # Errors
+/// As the store's.
+pub async fn messages_come_in_order_and_stay(store: &dyn Store) -> Outcome {
+    assert_eq!(store.last_message().await?, 0);
+    let mut sent = vec![message("a", 0)?, message("b", 0)?, message("c", 0)?];
+    sent[2].tenant = None;
+    store.publish(sent[..2].to_vec()).await?;
+    store.publish(sent[2..].to_vec()).await?;
+    let all = store.messages(0, 10).await?;
+    let read: Vec<_> = all.iter().map(|m| m.message.clone()).collect();
+    assert_eq!(read, sent);
+    assert!(all.is_sorted_by(|a, b| a.id < b.id));
+    assert_eq!(store.messages(0, 2).await?, all[..2].to_vec());
+    assert_eq!(store.messages(all[1].id, 10).await?, all[2..].to_vec());
+    assert_eq!(store.messages(all[2].id, 10).await?, Vec::new());
+    assert_eq!(store.last_message().await?, all[2].id);
+    Ok(())
+}
+
+/// A reader that stands at the newest id misses nothing that is published after a sweep.
+///
+/// # Errors
+/// As the store's.
+pub async fn the_last_message_survives_a_sweep(store: &dyn Store) -> Outcome {
+    store
+        .publish(vec![message("a", 0)?, message("b", 1)?])
+        .await?;
+    let last = store.last_message().await?;
+    assert_eq!(store.sweep_messages(at(9)?).await?, 2);
+    assert_eq!(store.last_message().await?, last);
+    store.publish(vec![message("c", 2)?]).await?;
+    let new = store.messages(last, 10).await?;
+    assert_eq!(
+        new.iter().map(|m| &*m.message.topic).collect::<Vec<_>>(),
+        ["c"]
+    );
+    Ok(())
+}
+
+/// Strictly older than the given time.
+///
+/// # Errors
+/// As the store's.
+pub async fn sweep_takes_only_older_messages(store: &dyn Store) -> Outcome {
+    let sent = vec![message("a", 0)?, message("b", 1)?, message("c", 2)?];
+    store.publish(sent).await?;
+    assert_eq!(store.sweep_messages(at(1)?).await?, 1);
+    assert_eq!(store.sweep_messages(at(1)?).await?, 0);
+    let left = store.messages(0, 10).await?;
+    let left: Vec<_> = left.iter().map(|m| &*m.message.topic).collect();
+    assert_eq!(left, ["b", "c"]);
+    Ok(())
+}

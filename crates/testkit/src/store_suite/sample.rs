@@ -1,0 +1,247 @@
+//! Records for the cases: small, whole and different from one another.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::sync::Arc;
+
+use charter_contract::catalogue::DocumentKind;
+use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
+use charter_contract::catalogue::tags::TagRecord;
+use charter_contract::ids::{
+    BundleId, FindingId, PackageName, RequestId, RunId, SessionId, TenantId, UserId,
+};
+use charter_contract::scope::Scope;
+use charter_contract::time::{TimeError, Timestamp};
+use charter_store::catalogue::{CatalogueRevision, Change, ContentHash, NewDocument, Registration};
+use charter_store::journal::{Append, EventHash, GENESIS, NewEvent, RunPhase, RunRecord};
+use charter_store::lease::Fence;
+use charter_store::outbox::NewMessage;
+use serde_json::json;
+use uuid::Uuid;
+
+/// What a sample is made with.
+pub type Made<T> = Result<T, Box<dyn Error>>;
+
+/// `seconds` after the start of the samples' day.
+///
+/// # Errors
+/// Beyond the year 9999.
+pub fn at(seconds: i64) -> Result<Timestamp, TimeError> {
+    const START: i64 = 1_776_168_000;
+    Timestamp::from_micros((START + seconds) * 1_000_000)
+}
+
+/// A tenant.
+///
+/// # Errors
+/// For a name that is no id.
+pub fn tenant(name: &str) -> Made<TenantId> {
+    Ok(TenantId::parse(name)?)
+}
+
+/// The user of every sample.
+///
+/// # Errors
+/// None in practice.
+pub fn user() -> Made<UserId> {
+    Ok(UserId::parse("user_456")?)
+}
+
+/// The `n`th request.
+#[must_use]
+pub fn request(n: u128) -> RequestId {
+    RequestId::from_uuid(Uuid::from_u128(n))
+}
+
+/// The `n`th session.
+#[must_use]
+pub fn session(n: u128) -> SessionId {
+    SessionId::from_uuid(Uuid::from_u128(n))
+}
+
+/// The `n`th run.
+#[must_use]
+pub fn run(n: u128) -> RunId {
+    RunId::from_uuid(Uuid::from_u128(n))
+}
+
+/// A skill with a body of its own.
+#[must_use]
+pub fn skill(id: &str, body: &str) -> NewDocument {
+    let body = json!({ "skill_id": id, "description": body }).to_string();
+    let mut hash = [0; 32];
+    for (place, byte) in body.bytes().enumerate() {
+        hash[place % 32] ^= byte.rotate_left(u32::try_from(place % 7).unwrap_or(0));
+    }
+    NewDocument {
+        kind: DocumentKind::Skill,
+        id: id.to_owned(),
+        content_hash: ContentHash(hash),
+        body: Arc::from(body),
+    }
+}
+
+/// A registration of one package; its file says its version.
+///
+/// # Errors
+/// For a name that is no id.
+pub fn registration(
+    scope: &Scope,
+    package: &str,
+    version: &str,
+    expected: u64,
+    documents: Vec<NewDocument>,
+) -> Made<Registration> {
+    let seconds = i64::try_from(expected)?;
+    Ok(Registration {
+        scope: scope.clone(),
+        package: PackageName::parse(package)?,
+        version: version.to_owned(),
+        content_hash: ContentHash([u8::try_from(version.len())?; 32]),
+        change: Change::Registered,
+        files: BTreeMap::from([("package.yaml".to_owned(), format!("version: {version}\n"))]),
+        documents,
+        expected: CatalogueRevision(expected),
+        actor: user()?,
+        at: at(seconds)?,
+    })
+}
+
+/// Tags of the `n`th request as the seed shows them (000 §2.10).
+///
+/// # Errors
+/// When the seed's record does not parse.
+pub fn tags(tenant: &str, n: u32, expires_at: Timestamp) -> Made<TagRecord> {
+    Ok(serde_json::from_value(json!({
+        "request_id": format!("req_abc{n}"),
+        "tenant_id": tenant,
+        "session_id": "sess_xyz789",
+        "user_id": "user_456",
+        "expires_at": expires_at.to_string(),
+        "tier": "advanced",
+        "flow": "skill",
+        "skill_id": "security.detect_public_ingress",
+        "domain": "security",
+        "persona": "devops",
+        "output_type": "finding",
+        "execution_location": "client",
+        "owner_agent_id": "domain.security.exposure",
+    }))?)
+}
+
+/// Evidence as the seed shows it (000 §2.14), captured at `captured_at`, attached to a finding.
+///
+/// # Errors
+/// When the seed's record does not parse.
+pub fn evidence(tenant: &str, n: u32, captured_at: Timestamp) -> Made<EvidenceRecord> {
+    Ok(serde_json::from_value(json!({
+        "id": format!("ev_01HX{n:022}"),
+        "schema_version": 1,
+        "created_at": captured_at.to_string(),
+        "type": "cloudtrail_event",
+        "captured_at": captured_at.to_string(),
+        "estate_view_id": "ev_42",
+        "source": {
+            "system": "aws.cloudtrail",
+            "region": "us-east-1",
+            "account_id": "123456789012",
+            "native_id": "e-1234-5678-90ab",
+            "api_call": "lookup-events",
+        },
+        "console_links": [{
+            "label": "View event in CloudTrail",
+            "href": "https://us-east-1.console.aws.amazon.com/cloudtrail/home?region=us-east-1#/events/e-1234-5678-90ab",
+        }],
+        "payload": { "EventId": "e-1234-5678-90ab", "EventName": "UpdateAccessKey" },
+        "summary": "IAM user 'bot-deploy' rotated its access key at 09:13 UTC.",
+        "attached_to": [{ "finding_id": "fnd_1" }],
+        "tenant_id": tenant,
+        "redaction_class": "standard",
+    }))?)
+}
+
+/// An attachment to a finding.
+///
+/// # Errors
+/// For a name that is no id.
+pub fn finding(id: &str) -> Made<Attachment> {
+    Ok(Attachment {
+        finding_id: Some(FindingId::parse(id)?),
+        ..Attachment::default()
+    })
+}
+
+/// An attachment to a bundle.
+///
+/// # Errors
+/// For a name that is no id.
+pub fn bundle(id: &str) -> Made<Attachment> {
+    Ok(Attachment {
+        bundle_id: Some(BundleId::parse(id)?),
+        ..Attachment::default()
+    })
+}
+
+/// A message about a tenant.
+///
+/// # Errors
+/// Beyond the year 9999.
+pub fn message(topic: &str, seconds: i64) -> Made<NewMessage> {
+    Ok(NewMessage {
+        topic: topic.to_owned(),
+        tenant: Some("acme".to_owned()),
+        payload: json!({ "topic": topic }).to_string(),
+        at: at(seconds)?,
+    })
+}
+
+/// Events with these payloads, one second apart, chained from `previous` at `version`.
+///
+/// # Errors
+/// Beyond the year 9999.
+pub fn events(previous: EventHash, version: u64, payloads: &[&str]) -> Made<Vec<NewEvent>> {
+    let mut last = previous;
+    let mut events = Vec::new();
+    for (sequence, payload) in (version + 1..).zip(payloads) {
+        last = last.chain(sequence, payload);
+        events.push(NewEvent {
+            payload: (*payload).to_owned(),
+            hash: last,
+            at: at(i64::try_from(sequence)?)?,
+        });
+    }
+    Ok(events)
+}
+
+/// A runnable run and its first event, created `seconds` after the start.
+///
+/// # Errors
+/// For a tenant that is no id.
+pub fn new_run(tenant_id: &str, n: u128, seconds: i64) -> Made<(RunRecord, Vec<NewEvent>)> {
+    let record = RunRecord {
+        run_id: run(n),
+        tenant_id: tenant(tenant_id)?,
+        title: "skill security.detect_public_ingress".to_owned(),
+        phase: RunPhase::Runnable,
+        version: 1,
+        created_at: at(seconds)?,
+        updated_at: at(seconds)?,
+    };
+    Ok((record, events(GENESIS, 0, &[r#"{"started":true}"#])?))
+}
+
+/// An append of `payloads` after the one event of [`new_run`], by a caller without a lease.
+///
+/// # Errors
+/// None in practice.
+pub fn second_append(n: u128, phase: RunPhase, payloads: &[&str]) -> Made<Append> {
+    let (_, first) = new_run("acme", n, 0)?;
+    Ok(Append {
+        run_id: run(n),
+        expected: 1,
+        fence: Fence(0),
+        events: events(first[0].hash, 1, payloads)?,
+        phase,
+        messages: vec![message("run.step_succeeded", 2)?],
+    })
+}
