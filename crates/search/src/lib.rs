@@ -1,1 +1,3 @@
 //! Embedding, lexical and vector indexes, fusion and the routing score.
+
+pub mod embed;

@@ -1,0 +1,116 @@
+//! Tokenizer and encoder as one thing that turns texts into vectors, alone or
+//! with a team. Knows no queue and no caller.
+
+use std::path::Path;
+
+use super::bert::{Bert, Scratch, Seat};
+use super::kernel::Kernels;
+use super::team::{Broken, Team};
+use super::tokens::{Batch, Tokens};
+use super::{EmbedError, Vector, weights};
+
+/// Tokens computed in one pass: enough to use the registers fully, few enough
+/// for the activations to stay in the second-level cache. A longer text is a
+/// pass of its own.
+pub(super) const ROWS_PER_PASS: usize = 160;
+
+/// The loaded model.
+pub(super) struct Engine {
+    tokens: Tokens,
+    bert: Bert,
+    kernels: Kernels,
+}
+
+impl Engine {
+    /// Loads tokenizer and weights side by side.
+    pub(super) fn load(directory: &Path, token_limit: usize) -> Result<Engine, EmbedError> {
+        let (tokens, bert) = std::thread::scope(|scope| {
+            let tokens = scope.spawn(|| Tokens::load(directory, token_limit));
+            let bert = weights::load(directory);
+            (tokens.join(), bert)
+        });
+        let tokens = tokens
+            .map_err(|_| EmbedError::WorkerPanicked)?
+            .map_err(|source| EmbedError::Tokenizer { source })?;
+        let bert = bert.map_err(|source| EmbedError::Weights { source })?;
+        if tokens.vocabulary() > bert.vocabulary() {
+            return Err(EmbedError::Vocabulary {
+                tokenizer: tokens.vocabulary(),
+                weights: bert.vocabulary(),
+            });
+        }
+        Ok(Engine {
+            tokens,
+            bert,
+            kernels: Kernels::detect(),
+        })
+    }
+
+    /// How many tokens a text has before any cut.
+    pub(super) fn count_tokens(&self, text: &str) -> Result<usize, EmbedError> {
+        self.tokens
+            .count(text)
+            .map_err(|source| EmbedError::Tokenizer { source })
+    }
+
+    /// Tokenizes, in passes of about [`ROWS_PER_PASS`] tokens each.
+    pub(super) fn tokenize<'a>(
+        &self,
+        texts: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Vec<Batch>, EmbedError> {
+        let mut batches: Vec<Batch> = Vec::new();
+        for text in texts {
+            let ids = self
+                .tokens
+                .encode(text)
+                .map_err(|source| EmbedError::Tokenizer { source })?;
+            match batches.last_mut() {
+                Some(batch) if batch.rows() + ids.len() <= ROWS_PER_PASS => batch.push(&ids),
+                Some(_) | None => {
+                    let mut batch = Batch::default();
+                    batch.push(&ids);
+                    batches.push(batch);
+                }
+            }
+        }
+        Ok(batches)
+    }
+
+    /// One member's share of one pass.
+    pub(super) fn encode(
+        &self,
+        seat: &Seat,
+        batch: &Batch,
+        scratch: &mut Scratch,
+    ) -> Result<(), Broken> {
+        self.bert.encode(self.kernels, seat, batch, scratch)
+    }
+
+    /// A pass by one thread.
+    pub(super) fn encode_alone(
+        &self,
+        batch: &Batch,
+        scratch: &mut Scratch,
+    ) -> Result<Vec<Vector>, EmbedError> {
+        let team = Team::for_batch(1, batch);
+        let seat = Seat {
+            team: &team,
+            rank: 0,
+        };
+        self.encode(&seat, batch, scratch)
+            .map_err(|Broken| EmbedError::WorkerPanicked)?;
+        self.vectors(batch, scratch)
+    }
+
+    /// The vectors of a finished pass.
+    pub(super) fn vectors(
+        &self,
+        batch: &Batch,
+        scratch: &Scratch,
+    ) -> Result<Vec<Vector>, EmbedError> {
+        Bert::pool(batch, scratch)
+            .into_iter()
+            .map(|mean| Vector::new(mean).map_err(|source| EmbedError::Vector { source }))
+            .collect()
+    }
+}

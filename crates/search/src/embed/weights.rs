@@ -1,0 +1,337 @@
+//! Reads a BERT encoder's `config.json` and `model.safetensors` and lays the
+//! weights out for the kernels. Knows file formats and tensor names; does no
+//! arithmetic beyond folding constants in.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+use safetensors::Dtype;
+use safetensors::tensor::Metadata;
+use serde::Deserialize;
+use thiserror::Error;
+
+use super::bert::{Affine, Bert, HEAD, HEADS, HIDDEN, INNER, LAYERS, Layer, Norm, POSITIONS};
+use super::kernel::{Buffer, Packed};
+
+/// Greatest accepted header of a weights file (the format's own limit).
+const MAX_HEADER_BYTES: u64 = 100_000_000;
+/// Greatest accepted `config.json`.
+const MAX_CONFIG_BYTES: u64 = 1 << 20;
+
+/// Why a model's files could not be loaded.
+#[derive(Debug, Error)]
+pub enum WeightsError {
+    /// A file could not be opened or read.
+    #[error("reading {file} failed")]
+    Read {
+        /// The file's name inside the model directory.
+        file: &'static str,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A JSON part is malformed.
+    #[error("{file} is not what the format asks for")]
+    Format {
+        /// The file's name inside the model directory.
+        file: &'static str,
+        /// What the parser said.
+        source: serde_json::Error,
+    },
+    /// The model is of another architecture or size.
+    #[error("this embedder runs 6-layer BERT encoders of width 384; {what} differs")]
+    Architecture {
+        /// The setting that differs, with its value.
+        what: String,
+    },
+    /// A tensor is absent or of another shape or type.
+    #[error("tensor {name} is missing or not 32-bit floats of shape {shape:?}")]
+    Tensor {
+        /// The tensor's name in the file.
+        name: String,
+        /// The shape that is needed.
+        shape: Vec<usize>,
+    },
+    /// The file ends early or its header is out of bounds.
+    #[error("{file} is damaged: {what}")]
+    Damaged {
+        /// The file's name inside the model directory.
+        file: &'static str,
+        /// What is wrong.
+        what: &'static str,
+    },
+}
+
+const CONFIG: &str = "config.json";
+const WEIGHTS: &str = "model.safetensors";
+
+/// The settings of `config.json` that change the computation.
+#[derive(Debug, Deserialize)]
+struct Config {
+    model_type: String,
+    hidden_act: String,
+    hidden_size: usize,
+    intermediate_size: usize,
+    num_attention_heads: usize,
+    num_hidden_layers: usize,
+    layer_norm_eps: f32,
+    #[serde(default = "absolute")]
+    position_embedding_type: String,
+}
+
+fn absolute() -> String {
+    "absolute".to_owned()
+}
+
+impl Config {
+    fn read(directory: &Path) -> Result<Config, WeightsError> {
+        let read = |source| WeightsError::Read {
+            file: CONFIG,
+            source,
+        };
+        let file = File::open(directory.join(CONFIG)).map_err(read)?;
+        let mut text = String::new();
+        file.take(MAX_CONFIG_BYTES)
+            .read_to_string(&mut text)
+            .map_err(read)?;
+        let config: Config =
+            serde_json::from_str(&text).map_err(|source| WeightsError::Format {
+                file: CONFIG,
+                source,
+            })?;
+        config.check()?;
+        Ok(config)
+    }
+
+    fn check(&self) -> Result<(), WeightsError> {
+        let numbers = [
+            ("hidden_size", self.hidden_size, HIDDEN),
+            ("intermediate_size", self.intermediate_size, INNER),
+            ("num_attention_heads", self.num_attention_heads, HEADS),
+            ("num_hidden_layers", self.num_hidden_layers, LAYERS),
+        ];
+        for (name, found, expected) in numbers {
+            if found != expected {
+                return Err(WeightsError::Architecture {
+                    what: format!("{name} {found}"),
+                });
+            }
+        }
+        let words = [
+            ("model_type", &self.model_type, "bert"),
+            ("hidden_act", &self.hidden_act, "gelu"),
+            (
+                "position_embedding_type",
+                &self.position_embedding_type,
+                "absolute",
+            ),
+        ];
+        for (name, found, expected) in words {
+            if found != expected {
+                return Err(WeightsError::Architecture {
+                    what: format!("{name} {found:?}"),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where one tensor lies in the file.
+struct Place {
+    dtype: Dtype,
+    shape: Vec<usize>,
+    start: u64,
+}
+
+/// An open weights file and its index.
+struct Tensors {
+    file: File,
+    places: HashMap<String, Place>,
+}
+
+impl Tensors {
+    fn open(directory: &Path) -> Result<Tensors, WeightsError> {
+        let read = |source| WeightsError::Read {
+            file: WEIGHTS,
+            source,
+        };
+        let mut file = File::open(directory.join(WEIGHTS)).map_err(read)?;
+        let total = file.metadata().map_err(read)?.len();
+        let mut length = [0; 8];
+        file.read_exact(&mut length).map_err(read)?;
+        let length = u64::from_le_bytes(length);
+        if length > MAX_HEADER_BYTES || length > total {
+            return Err(WeightsError::Damaged {
+                file: WEIGHTS,
+                what: "its header is longer than the file or the format allows",
+            });
+        }
+        let mut header = vec![0; length as usize];
+        file.read_exact(&mut header).map_err(read)?;
+        let metadata: Metadata =
+            serde_json::from_slice(&header).map_err(|source| WeightsError::Format {
+                file: WEIGHTS,
+                source,
+            })?;
+        let body = 8 + length;
+        if metadata.data_len() as u64 + body != total {
+            return Err(WeightsError::Damaged {
+                file: WEIGHTS,
+                what: "its length is not what its header says",
+            });
+        }
+        let places = metadata
+            .tensors()
+            .into_iter()
+            .map(|(name, info)| {
+                let place = Place {
+                    dtype: info.dtype,
+                    shape: info.shape.clone(),
+                    start: body + info.data_offsets.0 as u64,
+                };
+                (name, place)
+            })
+            .collect();
+        Ok(Tensors { file, places })
+    }
+
+    /// One tensor's floats, row-major.
+    fn read(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, WeightsError> {
+        let place = self
+            .places
+            .get(name)
+            .filter(|place| place.dtype == Dtype::F32 && place.shape == shape)
+            .ok_or_else(|| WeightsError::Tensor {
+                name: name.to_owned(),
+                shape: shape.to_vec(),
+            })?;
+        let mut bytes = vec![0; shape.iter().product::<usize>() * 4];
+        let mut file = &self.file;
+        file.seek(SeekFrom::Start(place.start))
+            .and_then(|_| file.read_exact(&mut bytes))
+            .map_err(|source| WeightsError::Read {
+                file: WEIGHTS,
+                source,
+            })?;
+        let (chunks, _) = bytes.as_chunks::<4>();
+        Ok(chunks
+            .iter()
+            .map(|chunk| f32::from_le_bytes(*chunk))
+            .collect())
+    }
+
+    fn norm(&self, prefix: &str) -> Result<Norm, WeightsError> {
+        Ok(Norm {
+            scale: self.read(&format!("{prefix}.weight"), &[HIDDEN])?,
+            shift: self.read(&format!("{prefix}.bias"), &[HIDDEN])?,
+        })
+    }
+
+    /// A linear layer: the file holds `[output][input]`, the kernels want
+    /// panels of outputs.
+    fn affine(&self, prefix: &str, inputs: usize, outputs: usize) -> Result<Affine, WeightsError> {
+        let weights = self.read(&format!("{prefix}.weight"), &[outputs, inputs])?;
+        Ok(Affine {
+            weights: Packed::from_fn(inputs, outputs, |input, output| {
+                weights[output * inputs + input]
+            }),
+            bias: self.read(&format!("{prefix}.bias"), &[outputs])?,
+        })
+    }
+
+    /// Query, key and value as one layer whose outputs are ordered head by
+    /// head (query, key, value of head 0, then of head 1, …). The attention's
+    /// 1/√width is folded into the query.
+    fn query_key_value(&self, prefix: &str) -> Result<Affine, WeightsError> {
+        let scale = 1.0 / (HEAD as f32).sqrt();
+        let mut weights = Vec::with_capacity(3);
+        let mut biases = Vec::with_capacity(3);
+        for (name, factor) in [("query", scale), ("key", 1.0), ("value", 1.0)] {
+            let mut weight = self.read(&format!("{prefix}.{name}.weight"), &[HIDDEN, HIDDEN])?;
+            let mut bias = self.read(&format!("{prefix}.{name}.bias"), &[HIDDEN])?;
+            weight
+                .iter_mut()
+                .chain(&mut bias)
+                .for_each(|value| *value *= factor);
+            weights.push(weight);
+            biases.push(bias);
+        }
+        let place = |output: usize| {
+            let (head, inside) = (output / (3 * HEAD), output % (3 * HEAD));
+            (inside / HEAD, head * HEAD + inside % HEAD)
+        };
+        Ok(Affine {
+            weights: Packed::from_fn(HIDDEN, 3 * HIDDEN, |input, output| {
+                let (part, row) = place(output);
+                weights[part][row * HIDDEN + input]
+            }),
+            bias: (0..3 * HIDDEN)
+                .map(|output| {
+                    let (part, row) = place(output);
+                    biases[part][row]
+                })
+                .collect(),
+        })
+    }
+
+    fn layer(&self, index: usize) -> Result<Layer, WeightsError> {
+        let prefix = format!("encoder.layer.{index}");
+        Ok(Layer {
+            query_key_value: self.query_key_value(&format!("{prefix}.attention.self"))?,
+            attention_out: self.affine(
+                &format!("{prefix}.attention.output.dense"),
+                HIDDEN,
+                HIDDEN,
+            )?,
+            attention_norm: self.norm(&format!("{prefix}.attention.output.LayerNorm"))?,
+            up: self.affine(&format!("{prefix}.intermediate.dense"), HIDDEN, INNER)?,
+            down: self.affine(&format!("{prefix}.output.dense"), INNER, HIDDEN)?,
+            down_norm: self.norm(&format!("{prefix}.output.LayerNorm"))?,
+        })
+    }
+
+    fn vocabulary(&self) -> usize {
+        self.places
+            .get(WORDS)
+            .and_then(|place| place.shape.first().copied())
+            .unwrap_or(0)
+    }
+
+    /// Positions with the one token type of single sentences added in.
+    fn positions(&self) -> Result<Buffer, WeightsError> {
+        let types = self.read("embeddings.token_type_embeddings.weight", &[2, HIDDEN])?;
+        let rows = self.read(
+            "embeddings.position_embeddings.weight",
+            &[POSITIONS, HIDDEN],
+        )?;
+        let mut sums = Buffer::zeroed(rows.len());
+        for (index, sum) in sums.as_mut_slice().iter_mut().enumerate() {
+            *sum = rows[index] + types[index % HIDDEN];
+        }
+        Ok(sums)
+    }
+}
+
+const WORDS: &str = "embeddings.word_embeddings.weight";
+
+/// Loads the encoder in `directory`.
+///
+/// # Errors
+/// Any [`WeightsError`]; nothing is kept of a partly read model.
+pub(super) fn load(directory: &Path) -> Result<Bert, WeightsError> {
+    let config = Config::read(directory)?;
+    let tensors = Tensors::open(directory)?;
+    let words = tensors.read(WORDS, &[tensors.vocabulary(), HIDDEN])?;
+    let layers = (0..LAYERS)
+        .map(|index| tensors.layer(index))
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok(Bert {
+        words,
+        positions: tensors.positions()?,
+        embedding_norm: tensors.norm("embeddings.LayerNorm")?,
+        epsilon: config.layer_norm_eps,
+        layers,
+    })
+}
