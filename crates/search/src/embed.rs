@@ -11,8 +11,10 @@ use thiserror::Error;
 
 mod bert;
 mod engine;
+pub mod fetch;
 mod kernel;
 mod minilm;
+mod remote;
 mod team;
 mod tokens;
 mod vector;
@@ -20,6 +22,10 @@ mod weights;
 mod workers;
 
 pub use minilm::{DEFAULT_TOKEN_LIMIT, MAX_TOKEN_LIMIT, MiniLm, MiniLmOptions};
+pub use remote::{
+    ApiKey, DEFAULT_REQUEST_TIMEOUT, DEFAULT_TEXTS_PER_REQUEST, MAX_RETRIES, MAX_RETRY_PAUSE,
+    RemoteEmbedder, RemoteError, RemoteOptions,
+};
 pub use tokens::MAX_TEXT_BYTES;
 pub use vector::{Vector, VectorError};
 pub use weights::WeightsError;
@@ -113,6 +119,12 @@ pub enum EmbedError {
     /// The embedder is shutting down.
     #[error("the embedder has stopped")]
     Stopped,
+    /// The remote server gave no embeddings.
+    #[error("the embedding server gave no embeddings")]
+    Remote {
+        /// Why.
+        source: RemoteError,
+    },
     /// The model answered with something that is no vector.
     #[error("the embedding model gave an unusable vector")]
     Vector {

@@ -39,10 +39,12 @@ impl Engine {
                 weights: bert.vocabulary(),
             });
         }
+        let kernels = Kernels::detect();
+        tracing::info!(instructions = ?kernels.set(), "embedding model loaded");
         Ok(Engine {
             tokens,
             bert,
-            kernels: Kernels::detect(),
+            kernels,
         })
     }
 

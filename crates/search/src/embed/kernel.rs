@@ -219,7 +219,7 @@ impl Kernels {
 
     /// `x = scale · (x − mean) / √(variance + ε) + shift` for one row.
     pub(super) fn layer_norm(self, row: &mut [f32], scale: &[f32], shift: &[f32], epsilon: f32) {
-        assert!(row.len() % generic::STEP == 0);
+        assert!(row.len().is_multiple_of(generic::STEP));
         assert!(scale.len() == row.len() && shift.len() == row.len());
         let request = generic::Norm {
             row: row.as_mut_ptr(),
@@ -246,22 +246,22 @@ fn checked(
     left: Rows,
     right: Block,
     addend: Addend,
-    out: RowsMut,
+    RowsMut { data, stride }: RowsMut,
     columns: usize,
 ) -> generic::Product {
     static ZEROS: [f32; generic::MAX_PRODUCT_COLUMNS] = [0.0; generic::MAX_PRODUCT_COLUMNS];
-    assert!(columns <= generic::MAX_PRODUCT_COLUMNS && columns <= out.stride);
+    assert!(columns <= generic::MAX_PRODUCT_COLUMNS && columns <= stride);
     assert!(left.data.len() >= span(left.count, left.stride, right.depth));
     assert!(right.data.len() >= right.floats());
-    assert!(out.data.len() >= span(left.count, out.stride, columns));
-    let out_pointer = out.data.as_mut_ptr();
+    assert!(data.len() >= span(left.count, stride, columns));
+    let out = data.as_mut_ptr();
     let (add, add_stride) = match addend {
         Addend::Nothing => (ZEROS.as_ptr(), 0),
         Addend::Bias(bias) => {
             assert!(bias.len() >= columns);
             (bias.as_ptr(), 0)
         }
-        Addend::Output => (out_pointer.cast_const(), out.stride),
+        Addend::Output => (out.cast_const(), stride),
     };
     generic::Product {
         left: left.data.as_ptr(),
@@ -273,7 +273,10 @@ fn checked(
         depth: right.depth,
         add,
         add_stride,
-        out: out_pointer,
-        out_stride: out.stride,
+        out,
+        out_stride: stride,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -209,7 +209,7 @@ impl Shared {
         let mut scratch = Scratch::new(ROWS_PER_PASS);
         while let Some(work) = self.next() {
             match work {
-                Work::Lead(unit, gathering) => self.lead(&unit, gathering, &mut scratch),
+                Work::Lead(unit, gathering) => self.lead(&unit, gathering.as_deref(), &mut scratch),
                 Work::Join(gathering, rank) => self.join(&gathering, rank, &mut scratch),
             }
         }
@@ -238,11 +238,9 @@ impl Shared {
     }
 
     /// Computes a unit and answers its call.
-    fn lead(&self, unit: &Unit, gathering: Option<Arc<Gathering>>, scratch: &mut Scratch) {
-        let outcome = catch_unwind(AssertUnwindSafe(|| {
-            self.compute(unit, gathering.as_deref(), scratch)
-        }));
-        if let Some(gathering) = &gathering {
+    fn lead(&self, unit: &Unit, gathering: Option<&Gathering>, scratch: &mut Scratch) {
+        let outcome = catch_unwind(AssertUnwindSafe(|| self.compute(unit, gathering, scratch)));
+        if let Some(gathering) = gathering {
             // Already begun in the normal course; else nobody shall wait for it.
             self.begin(gathering, |_| None);
         }

