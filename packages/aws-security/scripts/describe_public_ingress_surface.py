@@ -1,0 +1,71 @@
+"""aws.describe_public_ingress_surface: what the internet can reach, and through what.
+
+It joins the rules that admit every address with the network interfaces behind
+them, and names the rules that locking would take away.
+"""
+
+from __future__ import annotations
+
+from charter_aws import Aws, Call, JsonObject, ToolError, run, sorted_by, tags_of
+from ingress_rules import IngressRule, open_rules
+from load_balancers import read_load_balancers
+
+
+def _interfaces_by_group(aws: Aws) -> dict[str, list[JsonObject]]:
+    """Each security group's interfaces, with the public address if there is one."""
+    found: dict[str, list[JsonObject]] = {}
+    for interface in aws.pages("ec2", "describe_network_interfaces", "NetworkInterfaces"):
+        entry = {
+            "network_interface_id": interface["NetworkInterfaceId"],
+            "public_ip": interface.get("Association", {}).get("PublicIp"),
+            "instance_id": interface.get("Attachment", {}).get("InstanceId"),
+        }
+        for group in interface.get("Groups", []):
+            found.setdefault(group["GroupId"], []).append(entry)
+    return {
+        group: sorted_by(entries, "network_interface_id") for group, entries in found.items()
+    }
+
+
+def _exposure(group: JsonObject, rules: list[IngressRule], interfaces: list[JsonObject]) -> JsonObject:
+    return {
+        "group_id": group["GroupId"],
+        "group_name": group["GroupName"],
+        "vpc_id": group.get("VpcId"),
+        "tags": tags_of(group),
+        "open_rules": [rule.as_json() for rule in rules],
+        "interfaces": interfaces,
+        "public_interfaces": sum(1 for item in interfaces if item["public_ip"]),
+    }
+
+
+def describe_public_ingress_surface(call: Call, aws: Aws) -> JsonObject:
+    """Groups with rules open to the world, internet-facing balancers, lockable rules."""
+    wanted = call.items("group_ids")
+    if not all(isinstance(item, str) for item in wanted):
+        raise ToolError("input_error", "parameter 'group_ids' must hold strings")
+    groups = aws.pages("ec2", "describe_security_groups", "SecurityGroups")
+    unknown = sorted(set(wanted) - {group["GroupId"] for group in groups})
+    if unknown:
+        raise ToolError("input_error", f"unknown security groups: {', '.join(unknown)}")
+
+    interfaces = _interfaces_by_group(aws)
+    exposures, lockable = [], []
+    for group in sorted_by(groups, "GroupId"):
+        rules = open_rules(group)
+        if not rules or (wanted and group["GroupId"] not in wanted):
+            continue
+        exposures.append(_exposure(group, rules, interfaces.get(group["GroupId"], [])))
+        lockable += [rule.as_json() for rule in rules if not rule.opens_only_web_or_icmp]
+    balancers = read_load_balancers(aws, groups)
+    return {
+        "region": aws.region,
+        "account_id": aws.account_id,
+        "security_groups": exposures,
+        "load_balancers": [item for item in balancers if item["scheme"] == "internet-facing"],
+        "lockable_rules": lockable,
+    }
+
+
+if __name__ == "__main__":
+    run(describe_public_ingress_surface)

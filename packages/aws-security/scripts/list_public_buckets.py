@@ -1,0 +1,144 @@
+"""aws.list_public_buckets: how far each S3 bucket of the account is open to the public.
+
+A bucket is public through its ACL, through its policy, or through both, unless
+a public access block of the bucket or the account takes the effect away.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from botocore.exceptions import ClientError
+from bucket_policy import public_statements
+from charter_aws import Aws, Call, JsonObject, error_code, run, sorted_by, tags_of
+
+PARALLEL_BUCKETS = 8
+
+_PUBLIC_GRANTEES = {
+    "http://acs.amazonaws.com/groups/global/AllUsers": "everyone",
+    "http://acs.amazonaws.com/groups/global/AuthenticatedUsers": "any AWS account",
+}
+_SWITCHES = {
+    "BlockPublicAcls": "block_public_acls",
+    "IgnorePublicAcls": "ignore_public_acls",
+    "BlockPublicPolicy": "block_public_policy",
+    "RestrictPublicBuckets": "restrict_public_buckets",
+}
+# Codes that say a bucket has none of what was asked for.
+_ABSENT = frozenset(
+    {
+        "NoSuchBucketPolicy",
+        "NoSuchPublicAccessBlockConfiguration",
+        "NoSuchTagSet",
+        "NoSuchTagSetError",
+    }
+)
+_DENIED = frozenset({"AccessDenied", "AllAccessDisabled"})
+
+
+def _answer(operation: Any, **arguments: Any) -> JsonObject:
+    """The answer of a call, empty where the bucket has none of it."""
+    try:
+        answer: JsonObject = operation(**arguments)
+    except ClientError as error:
+        if error_code(error) in _ABSENT:
+            return {}
+        raise
+    return answer
+
+
+def _switches(answer: JsonObject) -> dict[str, bool]:
+    configured = answer.get("PublicAccessBlockConfiguration", {})
+    return {ours: bool(configured.get(theirs)) for theirs, ours in _SWITCHES.items()}
+
+
+def _account_block(aws: Aws) -> dict[str, bool]:
+    control = aws.client("s3control")
+    return _switches(_answer(control.get_public_access_block, AccountId=aws.account_id))
+
+
+def _public_grants(acl: JsonObject) -> list[JsonObject]:
+    grants = [
+        {
+            "grantee": _PUBLIC_GRANTEES[grant["Grantee"].get("URI", "")],
+            "permission": grant["Permission"],
+        }
+        for grant in acl.get("Grants", [])
+        if grant["Grantee"].get("URI") in _PUBLIC_GRANTEES
+    ]
+    return sorted_by(grants, "grantee", "permission")
+
+
+def _examine(s3: Any, name: str, region: str, account_block: dict[str, bool]) -> JsonObject:
+    """Everything that decides whether one bucket is public."""
+    own = _switches(_answer(s3.get_public_access_block, Bucket=name))
+    block = {switch: own[switch] or account_block[switch] for switch in own}
+    grants = _public_grants(s3.get_bucket_acl(Bucket=name))
+    policy = _answer(s3.get_bucket_policy, Bucket=name).get("Policy")
+    statements = public_statements(policy) if policy else []
+    tags = tags_of(_answer(s3.get_bucket_tagging, Bucket=name), "TagSet")
+    return {
+        "name": name,
+        "arn": f"arn:aws:s3:::{name}",
+        "region": region,
+        "tags": tags,
+        "public_access_block": block,
+        "acl_grants": grants,
+        "policy_statements": statements,
+        "public_by_acl": bool(grants) and not block["ignore_public_acls"],
+        "public_by_policy": bool(statements) and not block["restrict_public_buckets"],
+    }
+
+
+def _region_of(s3: Any, bucket: JsonObject) -> str:
+    if bucket.get("BucketRegion"):
+        return str(bucket["BucketRegion"])
+    constraint = s3.get_bucket_location(Bucket=bucket["Name"]).get("LocationConstraint")
+    return {None: "us-east-1", "": "us-east-1", "EU": "eu-west-1"}.get(constraint, str(constraint))
+
+
+def list_public_buckets(_call: Call, aws: Aws) -> JsonObject:
+    """Every bucket of the account; those that may not be read are named apart."""
+    account_block = _account_block(aws)
+    home = aws.client("s3")
+    clients: dict[str, Any] = {}
+    located, unreadable = [], []
+
+    def denied(name: str, error: ClientError) -> None:
+        if error_code(error) not in _DENIED:
+            raise error
+        unreadable.append({"name": name, "operation": error.operation_name})
+
+    for bucket in aws.pages("s3", "list_buckets", "Buckets", PaginationConfig={"PageSize": 1000}):
+        try:
+            region = _region_of(home, bucket)
+        except ClientError as error:
+            denied(bucket["Name"], error)
+            continue
+        clients.setdefault(region, aws.client("s3", region))
+        located.append((bucket["Name"], region))
+
+    buckets = []
+    with ThreadPoolExecutor(PARALLEL_BUCKETS) as pool:
+        pending = [
+            (name, pool.submit(_examine, clients[region], name, region, account_block))
+            for name, region in located
+        ]
+        for name, future in pending:
+            try:
+                buckets.append(future.result())
+            except ClientError as error:
+                denied(name, error)
+    return {
+        "region": aws.region,
+        "account_id": aws.account_id,
+        "account_public_access_block": account_block,
+        "buckets_examined": len(buckets),
+        "buckets": sorted_by(buckets, "name"),
+        "unreadable": sorted_by(unreadable, "name"),
+    }
+
+
+if __name__ == "__main__":
+    run(list_public_buckets)
