@@ -22,12 +22,12 @@ def _interfaces_by_group(aws: Aws) -> dict[str, list[JsonObject]]:
         }
         for group in interface.get("Groups", []):
             found.setdefault(group["GroupId"], []).append(entry)
-    return {
-        group: sorted_by(entries, "network_interface_id") for group, entries in found.items()
-    }
+    return {group: sorted_by(entries, "network_interface_id") for group, entries in found.items()}
 
 
-def _exposure(group: JsonObject, rules: list[IngressRule], interfaces: list[JsonObject]) -> JsonObject:
+def _exposure(
+    group: JsonObject, rules: list[IngressRule], interfaces: list[JsonObject]
+) -> JsonObject:
     return {
         "group_id": group["GroupId"],
         "group_name": group["GroupName"],

@@ -10,9 +10,7 @@ def _ordered_rules(permissions: list[JsonObject]) -> list[JsonObject]:
     for permission in sorted_by(permissions, "IpProtocol", "FromPort", "ToPort"):
         permission["IpRanges"] = sorted_by(permission.get("IpRanges", []), "CidrIp")
         permission["Ipv6Ranges"] = sorted_by(permission.get("Ipv6Ranges", []), "CidrIpv6")
-        permission["PrefixListIds"] = sorted_by(
-            permission.get("PrefixListIds", []), "PrefixListId"
-        )
+        permission["PrefixListIds"] = sorted_by(permission.get("PrefixListIds", []), "PrefixListId")
         permission["UserIdGroupPairs"] = sorted_by(
             permission.get("UserIdGroupPairs", []), "GroupId", "UserId"
         )

@@ -26,18 +26,12 @@ class Groups:
         self.api_calls: list[JsonObject] = []
 
     def _note(self, operation: str, group_id: str) -> None:
-        self.api_calls.append(
-            {"service": "ec2", "operation": operation, "group_id": group_id}
-        )
+        self.api_calls.append({"service": "ec2", "operation": operation, "group_id": group_id})
 
     def state(self, ids: list[str]) -> dict[str, list[JsonObject]]:
         """The address-range ingress rules of each group; an unknown group is an error."""
-        groups = self._aws.pages(
-            "ec2", "describe_security_groups", "SecurityGroups", GroupIds=ids
-        )
-        found = {
-            group["GroupId"]: [rule.as_json() for rule in rules_of(group)] for group in groups
-        }
+        groups = self._aws.pages("ec2", "describe_security_groups", "SecurityGroups", GroupIds=ids)
+        found = {group["GroupId"]: [rule.as_json() for rule in rules_of(group)] for group in groups}
         missing = sorted(set(ids) - set(found))
         if missing:
             raise ToolError("input_error", f"unknown security groups: {', '.join(missing)}")
@@ -84,12 +78,16 @@ def _undo(groups: Groups, done: list[IngressRule], undo: Change, cause: Exceptio
     return ToolError(known.error_type, f"{known}; nothing was changed", retryable=known.retryable)
 
 
-def _identities(state: dict[str, list[JsonObject]]) -> dict[tuple[str, str, int, int, str], IngressRule]:
+def _identities(
+    state: dict[str, list[JsonObject]],
+) -> dict[tuple[str, str, int, int, str], IngressRule]:
     rules = (IngressRule(**rule) for group in state.values() for rule in group)
     return {rule.identity: rule for rule in rules}
 
 
-def _apply(groups: Groups, rules: list[IngressRule], change: Change, undo: Change) -> list[IngressRule]:
+def _apply(
+    groups: Groups, rules: list[IngressRule], change: Change, undo: Change
+) -> list[IngressRule]:
     done: list[IngressRule] = []
     try:
         for rule in rules:

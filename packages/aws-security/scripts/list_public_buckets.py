@@ -6,6 +6,7 @@ a public access block of the bucket or the account takes the effect away.
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -53,8 +54,17 @@ def _switches(answer: JsonObject) -> dict[str, bool]:
     return {ours: bool(configured.get(theirs)) for theirs, ours in _SWITCHES.items()}
 
 
+def _without_account_host(request: Any, **_: Any) -> None:
+    account_id = request.headers["x-amz-account-id"]
+    request.url = request.url.replace(f"//{account_id}.", "//", 1)
+
+
 def _account_block(aws: Aws) -> dict[str, bool]:
     control = aws.client("s3control")
+    if os.environ.get("AWS_ENDPOINT_URL"):
+        # S3 Control puts the account in front of the host, which a private
+        # endpoint does not answer to; the account travels in a header as well.
+        control.meta.events.register_first("request-created.s3-control", _without_account_host)
     return _switches(_answer(control.get_public_access_block, AccountId=aws.account_id))
 
 

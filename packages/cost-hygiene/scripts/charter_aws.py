@@ -161,10 +161,8 @@ def _client_config() -> Config:
         "user_agent_extra": "charter",
     }
     if os.environ.get("AWS_ENDPOINT_URL"):
-        # A private endpoint has one host name: neither buckets nor accounts
-        # can be put in front of it.
+        # A private endpoint has one host name: no bucket can stand before it.
         options["s3"] = {"addressing_style": "path"}
-        options["inject_host_prefix"] = False
     return Config(**options)
 
 
@@ -205,9 +203,7 @@ def as_tool_error(error: Exception) -> ToolError:
         return ToolError("timeout_error", "AWS did not answer in time", retryable=True)
     if isinstance(error, (boto_errors.EndpointConnectionError, boto_errors.HTTPClientError)):
         return ToolError("resource_error", "the AWS endpoint cannot be reached", retryable=True)
-    if isinstance(
-        error, (boto_errors.NoCredentialsError, boto_errors.PartialCredentialsError)
-    ):
+    if isinstance(error, (boto_errors.NoCredentialsError, boto_errors.PartialCredentialsError)):
         return ToolError("permission_error", "no complete AWS credentials were found")
     if isinstance(error, (boto_errors.ProfileNotFound, boto_errors.ParamValidationError)):
         return ToolError("input_error", str(error))
