@@ -12,157 +12,20 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import yaml
+import boto3
+from check_rules import check_bucket_policies, check_change_half_done
 from jsonschema import Draft7Validator
+from package_calls import Check, Json, Package, skill_findings
 
 HERE = Path(__file__).resolve().parent
-PACKAGES = HERE.parent / "packages"
-SCRIPT_TIMEOUT_S = 120
 COMPARED = ("rule_id", "resource_type", "resource_id", "protocol", "port", "cidr", "severity")
-SEVERITIES = {"critical", "high", "medium", "low", "info"}
-REFERENCE = re.compile(r"^\$\{user\.(\w+)\}$")
-PLACEHOLDER = re.compile(r"\{\{\s*(\w+)\s*\}\}")
-# Given by the runtime, not by a finding.
-RUNTIME_PLACEHOLDERS = {"evidence_id"}
-
-Json = Any
-
-
-class Check:
-    """Counts what held and remembers what did not."""
-
-    def __init__(self) -> None:
-        self.passed = 0
-        self.failures: list[str] = []
-
-    def that(self, name: str, holds: object, detail: str = "") -> None:
-        """Note one statement; ``detail`` is shown when it does not hold."""
-        if holds:
-            self.passed += 1
-        else:
-            self.failures.append(f"{name} {detail}".rstrip())
-            print(f"FAIL {name} {detail}".rstrip())
-
-
-class Package:
-    """The documents of one package folder, by kind and id."""
-
-    def __init__(self, name: str) -> None:
-        self.root = PACKAGES / name
-        self.tools = self._load("tools", "tool_id")
-        self.skills = self._load("skills", "skill_id")
-        self.templates = self._load("templates", "skill_id")
-        self.playbooks = self._load("playbooks", "playbook_id")
-
-    def _load(self, folder: str, key: str) -> dict[str, Json]:
-        found = {}
-        for path in sorted((self.root / folder).glob("*.yaml")):
-            document = yaml.safe_load(path.read_text(encoding="utf-8"))
-            for item in document if isinstance(document, list) else [document]:
-                found[item[key]] = item
-        return found
-
-    def run(
-        self, tool_id: str, parameters: Json, **overrides: str
-    ) -> subprocess.CompletedProcess[str]:
-        """One call of a tool, with only the environment that its document grants."""
-        tool = self.tools[tool_id]
-        everything = os.environ | overrides
-        granted = {name: everything[name] for name in tool["environment"] if name in everything}
-        dry_run = bool(parameters.get("dry_run", False))
-        return subprocess.run(
-            [sys.executable, str(self.root / tool["implementation"]["script"])],
-            input=json.dumps({"parameters": parameters, "dry_run": dry_run}),
-            env=granted
-            | {"PYTHONPATH": str(self.root / "scripts"), "PYTHONDONTWRITEBYTECODE": "1"},
-            cwd=self.root / "scripts",
-            capture_output=True,
-            text=True,
-            timeout=SCRIPT_TIMEOUT_S,
-            check=False,
-        )
-
-    def result(self, check: Check, tool_id: str, parameters: Json) -> Json:
-        """A successful call's result, held against the tool's own schema."""
-        done = self.run(tool_id, parameters)
-        check.that(f"{tool_id} exits 0", done.returncode == 0, done.stderr[-300:])
-        check.that(f"{tool_id} prints one line", done.stdout.count("\n") == 1)
-        output = json.loads(done.stdout)
-        problems = [
-            error.message
-            for error in Draft7Validator(self.tools[tool_id]["output_schema"]).iter_errors(output)
-        ]
-        check.that(f"{tool_id} fits its schema", not problems, str(problems[:3]))
-        evidence = self.tools[tool_id]["evidence"]
-        for field in ("native_id", "region", "account_id"):
-            value = jq(evidence[field], {"parameters": parameters, "output": output})
-            check.that(
-                f"{tool_id} evidence.{field}",
-                len(value) == 1 and isinstance(value[0], str) and value[0],
-                str(value),
-            )
-        return output
-
-
-def jq(program: str, value: Json) -> list[Json]:
-    """Everything a jq filter emits for a value."""
-    done = subprocess.run(
-        [os.environ.get("JQ", "jq"), "-c", program],
-        input=json.dumps(value),
-        capture_output=True,
-        text=True,
-        timeout=SCRIPT_TIMEOUT_S,
-        check=False,
-    )
-    if done.returncode != 0:
-        raise SystemExit(f"jq failed: {done.stderr}\n{program}")
-    return [json.loads(line) for line in done.stdout.splitlines()]
-
-
-def bound(step: Json, skill: Json, given: Json) -> Json:
-    """A step's parameters with the skill's defaults and the given values filled in."""
-    values = {item["name"]: item.get("default") for item in skill["parameters"]} | given
-    filled = {}
-    for name, value in step["parameters"].items():
-        found = REFERENCE.match(value) if isinstance(value, str) else None
-        filled[name] = values[found[1]] if found else value
-    return filled
-
-
-def skill_findings(check: Check, package: Package, skill_id: str, **given: Json) -> list[Json]:
-    """Run a skill's plan and filters as the runtime would."""
-    skill = package.skills[skill_id]
-    outputs = {}
-    for step in skill["execution_plan"]["steps"]:
-        check.that(
-            f"{skill_id} reads only", package.tools[step["tool_id"]]["tool_class"] == "readonly"
-        )
-        outputs[step["step_id"]] = package.result(check, step["tool_id"], bound(step, skill, given))
-    findings = [
-        {"rule_id": rule["rule_id"]} | finding
-        for rule in skill["analysis"]["findings"]
-        for finding in jq(rule["filter"], outputs[rule["from"]])
-    ]
-    wanted = set(PLACEHOLDER.findall(json.dumps(package.templates[skill_id]["structure"])))
-    for finding in findings:
-        missing = {name for name in wanted - RUNTIME_PLACEHOLDERS if finding.get(name) is None}
-        check.that(f"{skill_id} {finding['rule_id']} fills its template", not missing, str(missing))
-        check.that(f"{skill_id} severity", finding["severity"] in SEVERITIES, finding["severity"])
-    counts = {
-        level: sum(1 for item in findings if item["severity"] == level)
-        for level in sorted(SEVERITIES)
-    }
-    print(f"{skill_id} {given or ''}: {len(findings)} findings {counts}")
-    return findings
 
 
 def compared(findings: list[Json]) -> set[tuple[str, ...]]:
@@ -371,28 +234,26 @@ def run_quickstart(script: str, *arguments: str) -> str:
 
 def counted_estate() -> dict[str, int]:
     """How many resources of each kind the simulated regions hold."""
-    probe = (
-        "import boto3, json\n"
-        "count = {}\n"
-        "for region in ('us-east-1', 'eu-west-1'):\n"
-        "    ec2, elb = boto3.client('ec2', region), boto3.client('elbv2', region)\n"
-        "    for name, key in (('security_group_rules', 'SecurityGroupRules'), ('network_acls', 'NetworkAcls'),\n"
-        "                      ('volumes', 'Volumes'), ('addresses', 'Addresses'), ('instances', 'Reservations')):\n"
-        "        count[f'{region} {name}'] = len(getattr(ec2, f'describe_{name}')()[key])\n"
-        "    count[f'{region} balancers'] = len(elb.describe_load_balancers()['LoadBalancers'])\n"
-        "count['buckets'] = len(boto3.client('s3', 'us-east-1').list_buckets()['Buckets'])\n"
-        "print(json.dumps(count))\n"
-    )
-    found: dict[str, int] = json.loads(
-        subprocess.check_output([sys.executable, "-c", probe], text=True)
-    )
-    return found
+    count = {"buckets": len(boto3.client("s3", "us-east-1").list_buckets()["Buckets"])}
+    for region in ("us-east-1", "eu-west-1"):
+        ec2, elbv2 = boto3.client("ec2", region), boto3.client("elbv2", region)
+        count |= {
+            f"{region} rules": len(ec2.describe_security_group_rules()["SecurityGroupRules"]),
+            f"{region} network ACLs": len(ec2.describe_network_acls()["NetworkAcls"]),
+            f"{region} volumes": len(ec2.describe_volumes()["Volumes"]),
+            f"{region} addresses": len(ec2.describe_addresses()["Addresses"]),
+            f"{region} instances": len(ec2.describe_instances()["Reservations"]),
+            f"{region} balancers": len(elbv2.describe_load_balancers()["LoadBalancers"]),
+        }
+    return count
 
 
 def check_everything(check: Check) -> None:
     """All checks, in the order in which they build on each other."""
     security, cost = Package("aws-security"), Package("cost-hygiene")
     check_documents(check, [security, cost])
+    check_bucket_policies(check)
+    check_change_half_done(check)
     run_quickstart("estate.py")
     first = counted_estate()
     run_quickstart("estate.py")

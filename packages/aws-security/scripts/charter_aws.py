@@ -93,7 +93,8 @@ class Call:
 
     def text(self, name: str, default: str = "") -> str:
         """A string parameter, stripped of surrounding blanks."""
-        return self._typed(name, str, "a string", default).strip()
+        value: str = self._typed(name, str, "a string", default)
+        return value.strip()
 
     def integer(self, name: str, default: int) -> int:
         """A whole number, zero or more."""
@@ -132,7 +133,8 @@ class Aws:
 
     def client(self, service: str, region: str | None = None) -> Any:
         """A client whose retries and timeouts are bounded."""
-        return self._session.client(
+        session: Any = self._session  # services are named at run time
+        return session.client(
             service,
             region_name=region or self.region,
             config=_client_config(),

@@ -85,9 +85,10 @@ def _identities(
     return {rule.identity: rule for rule in rules}
 
 
-def _apply(
+def apply_all(
     groups: Groups, rules: list[IngressRule], change: Change, undo: Change
 ) -> list[IngressRule]:
+    """Make each change; returns the rules it really changed, or undoes them and fails."""
     done: list[IngressRule] = []
     try:
         for rule in rules:
@@ -120,7 +121,7 @@ def lock(call: Call, aws: Aws) -> JsonObject:
     # The rule as it stands, so that a restore brings back its description too.
     planned = [present[rule.identity] for rule in wanted if rule.identity in present]
     absent = [rule for rule in wanted if rule.identity not in present]
-    revoked = [] if dry_run else _apply(groups, planned, Groups.revoke, Groups.authorize)
+    revoked = [] if dry_run else apply_all(groups, planned, Groups.revoke, Groups.authorize)
     return _report(aws, dry_run, planned) | {
         "revoked": [rule.as_json() for rule in revoked],
         "already_absent": [rule.as_json() for rule in absent],
@@ -138,7 +139,7 @@ def restore(call: Call, aws: Aws) -> JsonObject:
     present = _identities(before)
     planned = [rule for rule in wanted if rule.identity not in present]
     kept = [present[rule.identity] for rule in wanted if rule.identity in present]
-    restored = [] if dry_run else _apply(groups, planned, Groups.authorize, Groups.revoke)
+    restored = [] if dry_run else apply_all(groups, planned, Groups.authorize, Groups.revoke)
     return _report(aws, dry_run, planned) | {
         "restored": [rule.as_json() for rule in restored],
         "already_present": [rule.as_json() for rule in kept],

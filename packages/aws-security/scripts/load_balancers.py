@@ -43,7 +43,7 @@ def admits(permission: Mapping[str, Any], port: int) -> bool:
 
 
 def _ranges(permissions: list[JsonObject], port: int) -> list[str]:
-    found = set()
+    found: set[str] = set()
     for permission in permissions:
         if admits(permission, port):
             found.update(entry["CidrIp"] for entry in permission.get("IpRanges", []))

@@ -42,8 +42,8 @@ GP2_FULL_THROUGHPUT_GIB = 334
 
 def volume_month_usd(volume: Mapping[str, Any]) -> float:
     """What an EBS volume costs in a month, whether or not anything uses it."""
-    kind, size = volume["VolumeType"], volume["Size"]
-    cost = size * VOLUME_GIB_USD.get(kind, VOLUME_GIB_USD["gp3"])
+    kind: str = volume["VolumeType"]
+    cost: float = volume["Size"] * VOLUME_GIB_USD.get(kind, VOLUME_GIB_USD["gp3"])
     if kind in ("io1", "io2"):
         cost += (volume.get("Iops") or 0) * PROVISIONED_IOPS_USD
     if kind == "gp3":
