@@ -38,8 +38,12 @@ def security_groups(region: Region, vpc_id: str) -> dict[str, str]:
         "office": make(
             vpc_id,
             "demo-office",
-            "office only",
-            [rule("tcp", 443, 443, OFFICE), rule("tcp", 22, 22, OFFICE)],
+            "TCP from the office, QUIC from everywhere",
+            [
+                rule("tcp", 443, 443, OFFICE),
+                rule("tcp", 22, 22, OFFICE),
+                rule("udp", 443, 443, ANY_V4),
+            ],
         ),
     }
     web = groups["web"]
