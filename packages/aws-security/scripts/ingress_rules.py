@@ -17,6 +17,7 @@ ANYWHERE = frozenset({"0.0.0.0/0", "::/0"})
 
 # What stays open when a group is locked: plain web traffic and ICMP.
 _WEB_PORTS = frozenset({80, 443})
+_PORTED = frozenset({"tcp", "udp"})
 _ICMP = frozenset({"icmp", "icmpv6"})
 
 MAX_RULES = 500
@@ -47,7 +48,7 @@ class IngressRule:
         if self.protocol in _ICMP:
             return True
         return (
-            self.protocol == "tcp"
+            self.protocol in _PORTED
             and self.from_port == self.to_port
             and self.from_port in _WEB_PORTS
         )
