@@ -73,6 +73,17 @@ pub(crate) fn check_graph(nodes: &[Node<'_>], wording: &Wording, report: &mut Re
     report.violations.len() == before
 }
 
+/// The first cycle in listed order, as names from a node back to itself. Names that
+/// are not nodes are passed over.
+pub(crate) fn cycle<'a>(nodes: &[Node<'a>]) -> Option<Vec<&'a str>> {
+    let places = nodes
+        .iter()
+        .enumerate()
+        .map(|(at, node)| (node.name, at))
+        .collect();
+    find_cycle(nodes, &places)
+}
+
 /// The first cycle in listed order, as names from a node back to itself.
 fn find_cycle<'a>(nodes: &[Node<'a>], places: &HashMap<&str, usize>) -> Option<Vec<&'a str>> {
     let mut done = vec![false; nodes.len()];

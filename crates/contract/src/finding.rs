@@ -12,9 +12,11 @@ use crate::text::{ShortText, Text};
 use crate::validate::Contract;
 use crate::violation::Report;
 
+object_only!(Finding);
+
 /// One finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct Finding {
     /// Its id.
     pub finding_id: FindingId,

@@ -2,12 +2,17 @@
 
 #[macro_use]
 mod macros;
+#[macro_use]
+mod object;
 
+pub mod agentic;
 pub mod catalogue;
 mod dependency;
+pub mod error_code;
 pub mod finding;
 pub mod ids;
 pub mod link_graph;
+pub mod mission;
 pub mod number;
 pub mod package;
 pub mod parameter;

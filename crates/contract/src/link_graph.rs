@@ -13,9 +13,11 @@ use crate::text::Text;
 use crate::validate::Contract;
 use crate::violation::Report;
 
+object_only!(AgentSkill);
+
 /// One document of the `agent_skills` index.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct AgentSkill {
     /// Its id, unique (B001-1).
     pub skill_id: SkillId,

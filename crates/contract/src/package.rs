@@ -12,9 +12,11 @@ use crate::text::{ShortText, Text, Version};
 use crate::validate::Contract;
 use crate::violation::Report;
 
+object_only!(PackageManifest, RoutingTest, PackageBundle);
+
 /// The manifest of a package.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct PackageManifest {
     /// Its name.
     pub name: PackageName,
@@ -47,7 +49,7 @@ string_enum! {
 
 /// A routing test of a package: what a query should and should not reach.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct RoutingTest {
     /// The query, as a user would write it.
     pub query: Text,
@@ -64,7 +66,7 @@ pub struct RoutingTest {
 
 /// The files of a package, by their path relative to its root.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct PackageBundle {
     /// Path to content. Paths use `/` and stay inside the package.
     pub files: BTreeMap<String, String>,

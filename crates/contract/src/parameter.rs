@@ -8,6 +8,8 @@ use serde_json::Value;
 
 use crate::violation::Report;
 
+object_only!(Parameter);
+
 string_enum! {
     /// The type of a parameter (003 Tool Definition Schema; 000 uses a part of it).
     pub enum ParameterType {
@@ -50,7 +52,7 @@ impl ParameterType {
 /// `default`, `enum` and `pattern` are this project's additions to tools; the
 /// seed itself has `default` in playbooks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct Parameter {
     /// Name, unique within its list.
     pub name: crate::ids::Label,

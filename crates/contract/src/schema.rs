@@ -313,6 +313,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_registry_is_in_the_order_of_the_names() {
+        assert_eq!(SchemaName::ALL.len(), all().len());
+        for name in SchemaName::ALL {
+            assert_eq!(name.entry().name, *name);
+        }
+    }
+
+    #[test]
     fn every_schema_compiles_and_names_its_source() {
         for entry in all() {
             assert!(entry.validator().is_ok(), "{:?}", entry.validator().err());

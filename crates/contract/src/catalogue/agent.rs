@@ -13,9 +13,11 @@ use crate::time::Timestamp;
 use crate::validate::Contract;
 use crate::violation::Report;
 
+object_only!(AgentManifest, Composition);
+
 /// An agent's manifest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct AgentManifest {
     /// Its id, e.g. `domain.security.exposure`.
     pub agent_id: AgentId,
@@ -67,7 +69,7 @@ pub struct AgentManifest {
 
 /// How an agent goes together with others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 #[derive(Default)]
 pub struct Composition {
     /// Profiles that may use it.

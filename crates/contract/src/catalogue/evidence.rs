@@ -17,9 +17,11 @@ use crate::time::Timestamp;
 use crate::validate::Contract;
 use crate::violation::Report;
 
+object_only!(EvidenceRecord, EvidenceSource, ConsoleLink, Attachment);
+
 /// One record of evidence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct EvidenceRecord {
     /// Its id.
     pub id: EvidenceId,
@@ -125,7 +127,7 @@ string_enum! {
 
 /// Where evidence comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct EvidenceSource {
     /// The system: `aws.cloudtrail`.
     pub system: Label,
@@ -147,7 +149,7 @@ pub struct EvidenceSource {
 
 /// A link by which a person can check evidence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct ConsoleLink {
     /// What the link shows.
     pub label: Text,
@@ -157,7 +159,7 @@ pub struct ConsoleLink {
 
 /// What evidence supports: exactly one of the known keys (B000-19).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 #[derive(Default)]
 pub struct Attachment {
     /// An item of a report.

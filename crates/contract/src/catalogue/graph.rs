@@ -12,9 +12,11 @@ use crate::time::Timestamp;
 use crate::validate::Contract;
 use crate::violation::Report;
 
+object_only!(GraphNode, GraphEdge);
+
 /// A node. Which of the optional fields it must have depends on its type.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct GraphNode {
     /// Its id, exact (ruling 16): `soc2.cc6.1`.
     pub id: GraphNodeId,
@@ -85,7 +87,7 @@ string_enum! {
 
 /// An edge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct GraphEdge {
     /// The node it leaves.
     pub from: GraphNodeId,

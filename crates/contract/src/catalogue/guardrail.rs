@@ -12,9 +12,11 @@ use crate::time::Timestamp;
 use crate::validate::Contract;
 use crate::violation::Report;
 
+object_only!(Guardrail, Exception);
+
 /// A guardrail: a rule over effects.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct Guardrail {
     /// Its id.
     pub guardrail_id: GuardrailId,
@@ -58,7 +60,7 @@ pub struct Guardrail {
 
 /// An exception to a guardrail.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct Exception {
     /// CEL over the effect. One that fails at run time grants nothing.
     pub condition: Text,

@@ -12,9 +12,11 @@ use crate::time::Timestamp;
 use crate::validate::Contract;
 use crate::violation::Report;
 
+object_only!(DomainLens, LensSource);
+
 /// A domain lens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct DomainLens {
     /// Its id.
     pub lens_id: LensId,
@@ -74,7 +76,7 @@ string_enum! {
 
 /// Where a lens is fetched from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct LensSource {
     /// A link, or a file of the package.
     #[serde(rename = "type")]

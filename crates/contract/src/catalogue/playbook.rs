@@ -19,9 +19,18 @@ use crate::time::Timestamp;
 use crate::validate::Contract;
 use crate::violation::{Report, Violation};
 
+object_only!(
+    Playbook,
+    PlaybookContext,
+    PlaybookStep,
+    PlaybookScript,
+    RollbackStep,
+    Safety
+);
+
 /// A playbook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct Playbook {
     /// Its id.
     pub playbook_id: PlaybookId,
@@ -113,7 +122,7 @@ string_enum! {
 
 /// The context that a playbook needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 #[derive(Default)]
 pub struct PlaybookContext {
     /// In words.
@@ -129,7 +138,7 @@ pub struct PlaybookContext {
 
 /// A step of a playbook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct PlaybookStep {
     /// Its name within the playbook.
     pub step_id: StepId,
@@ -161,7 +170,7 @@ fn yes() -> bool {
 
 /// The body of a step, or of a rollback.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct PlaybookScript {
     /// The step it belongs to, or reverses.
     pub step_id: StepId,
@@ -183,7 +192,7 @@ pub struct PlaybookScript {
 
 /// How one step is reversed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct RollbackStep {
     /// Its name.
     pub step_id: StepId,
@@ -202,7 +211,7 @@ pub struct RollbackStep {
 
 /// How careful to be with a playbook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct Safety {
     /// The class.
     pub safety_class: SafetyClass,

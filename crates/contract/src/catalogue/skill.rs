@@ -20,9 +20,18 @@ use crate::time::Timestamp;
 use crate::validate::Contract;
 use crate::violation::Report;
 
+object_only!(
+    Skill,
+    SkillContext,
+    SkillPlan,
+    SkillStep,
+    Analysis,
+    FindingRule
+);
+
 /// A skill: one question that the system can answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct Skill {
     /// Its id, e.g. `security.detect_public_ingress`.
     pub skill_id: SkillId,
@@ -86,7 +95,7 @@ pub struct Skill {
 
 /// The context that a skill needs (000 §2.2 `context`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 #[derive(Default)]
 pub struct SkillContext {
     /// In words; part of what is embedded.
@@ -99,7 +108,7 @@ pub struct SkillContext {
 
 /// The plan of a skill (000 §2.2 `execution_plan`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct SkillPlan {
     /// The steps in listed order.
     #[schemars(length(min = 1, max = MAX_LIST))]
@@ -109,7 +118,7 @@ pub struct SkillPlan {
 
 /// One step of a skill's plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct SkillStep {
     /// Its name within the plan.
     pub step_id: StepId,
@@ -141,7 +150,7 @@ pub struct SkillStep {
 
 /// Exact rules from step outputs to findings (this project).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct Analysis {
     /// The rules, in order.
     pub findings: Vec<FindingRule>,
@@ -152,7 +161,7 @@ pub struct Analysis {
 
 /// A jq filter whose outputs are findings (this project).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct FindingRule {
     /// Its name within the skill.
     pub rule_id: RuleId,

@@ -15,9 +15,11 @@ use crate::time::Timestamp;
 use crate::validate::Contract;
 use crate::violation::Report;
 
+object_only!(TagRecord);
+
 /// One request's tags.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct TagRecord {
     /// The request, in this family's form (ruling 25).
     pub request_id: TagRequestId,

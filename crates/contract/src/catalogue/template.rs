@@ -14,9 +14,11 @@ use crate::time::Timestamp;
 use crate::validate::Contract;
 use crate::violation::Report;
 
+object_only!(Template);
+
 /// A template.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct Template {
     /// Its id.
     pub template_id: TemplateId,

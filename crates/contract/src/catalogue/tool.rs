@@ -18,9 +18,11 @@ use crate::time::Timestamp;
 use crate::validate::Contract;
 use crate::violation::Report;
 
+object_only!(Tool, RateLimit, Implementation, ToolEvidence);
+
 /// A tool of the catalogue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct Tool {
     /// Its id, e.g. `aws.describe_security_groups`.
     pub tool_id: ToolId,
@@ -124,7 +126,7 @@ string_newtype! {
 
 /// How often a tool may be called (003 Tool Definition Schema).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct RateLimit {
     /// Calls per minute in the long run.
     pub requests_per_minute: Positive,
@@ -135,7 +137,12 @@ pub struct RateLimit {
 
 /// How a tool is carried out (this project).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
+#[serde(
+    tag = "type",
+    rename_all = "snake_case",
+    deny_unknown_fields,
+    remote = "Self"
+)]
 pub enum Implementation {
     /// A script of the tool's language; exactly one of `path` and `body`.
     Script {
@@ -184,7 +191,7 @@ string_enum! {
 
 /// How a tool's result becomes one evidence record (this project).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct ToolEvidence {
     /// The type of the evidence.
     #[serde(rename = "type")]

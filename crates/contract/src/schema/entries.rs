@@ -1,6 +1,21 @@
 //! The table of contracts, in the order of `SchemaName`.
 
 use super::{Alias, Draft, Origin, SchemaEntry, of_type};
+use crate::agentic::context_model::ContextModel;
+use crate::agentic::decision_tree::DecisionTree;
+use crate::agentic::environment_access::EnvironmentAccess;
+use crate::agentic::error::AgentError;
+use crate::agentic::file_system_operation::FileSystemOperation;
+use crate::agentic::memory::MemoryEntry;
+use crate::agentic::network_request::NetworkRequest;
+use crate::agentic::pipeline_definition::PipelineDefinition;
+use crate::agentic::plan::ExecutionPlan;
+use crate::agentic::request::AgentRequest;
+use crate::agentic::response::AgentResponse;
+use crate::agentic::session::Session;
+use crate::agentic::tool_definition::ToolDefinition;
+use crate::agentic::tool_invocation::ToolInvocation;
+use crate::agentic::tool_result::ToolResult;
 use crate::catalogue::agent::AgentManifest;
 use crate::catalogue::domain::Domain;
 use crate::catalogue::evidence::EvidenceRecord;
@@ -14,6 +29,16 @@ use crate::catalogue::template::Template;
 use crate::catalogue::tool::Tool;
 use crate::finding::Finding;
 use crate::link_graph::AgentSkill;
+use crate::mission::aggregation_packet::AggregationPacket;
+use crate::mission::envelope::MissionEnvelope;
+use crate::mission::librarian_pass::LibrarianPass;
+use crate::mission::policy_decision::PolicyDecision;
+use crate::mission::prompt_package::PromptPackage;
+use crate::mission::research_artifact::ResearchArtifact;
+use crate::mission::review_packet::ReviewPacket;
+use crate::mission::task_graph::MissionTaskGraph;
+use crate::mission::worker_result::WorkerResult;
+use crate::mission::writeback_proposal::WritebackProposal;
 use crate::package::{PackageManifest, RoutingTest};
 
 const DRAFT: Draft = Draft::Draft202012;
@@ -43,6 +68,24 @@ macro_rules! entry {
             stringify!($type),
         )
     };
+    (seed $type:ident, $source:literal, $file:literal) => {
+        SchemaEntry::new::<$type>(
+            $source,
+            Draft::Draft07,
+            Origin::Seed(include_str!(concat!("../agentic/seed/", $file, ".json"))),
+            &[],
+            stringify!($type),
+        )
+    };
+    (authored draft07 $type:ident, $source:literal) => {
+        SchemaEntry::new::<$type>(
+            $source,
+            Draft::Draft07,
+            Origin::Authored(of_type::<$type>),
+            &[],
+            stringify!($type),
+        )
+    };
     (authored $type:ident, $source:literal) => {
         SchemaEntry::new::<$type>(
             $source,
@@ -57,7 +100,7 @@ macro_rules! entry {
 const DOMAIN: Alias = Alias::inside("classification", "domain", "domain");
 const EMBEDDING: Alias = Alias::field("_embedding", "embedding");
 
-pub(super) static ENTRIES: [SchemaEntry; 16] = [
+pub(super) static ENTRIES: [SchemaEntry; 41] = [
     entry!(
         Skill,
         "seed 000 §2.2",
@@ -157,6 +200,31 @@ pub(super) static ENTRIES: [SchemaEntry; 16] = [
         ]
     ),
     entry!(AgentSkill, "seed 001, Field Mapping"),
+    entry!(MissionEnvelope, "seed 002 §4"),
+    entry!(MissionTaskGraph, "seed 002 §5"),
+    entry!(PromptPackage, "seed 002 §6"),
+    entry!(ResearchArtifact, "seed 002 §7"),
+    entry!(LibrarianPass, "seed 002 §8"),
+    entry!(WorkerResult, "seed 002 §9"),
+    entry!(AggregationPacket, "seed 002 §10"),
+    entry!(ReviewPacket, "seed 002 §11"),
+    entry!(PolicyDecision, "seed 002 §12"),
+    entry!(WritebackProposal, "seed 002 §13"),
+    entry!(seed AgentRequest, "seed 003, Request Schema", "request"),
+    entry!(seed AgentResponse, "seed 003, Response Schema", "response"),
+    entry!(seed AgentError, "seed 003, Error Schema", "error"),
+    entry!(seed ToolDefinition, "seed 003, Tool Definition Schema", "tool-definition"),
+    entry!(seed MemoryEntry, "seed 003, Memory Entry Schema", "memory-entry"),
+    entry!(seed ExecutionPlan, "seed 003, Execution Plan Schema", "execution-plan"),
+    entry!(authored draft07 ToolInvocation, "this project, for seed 003, Tool Invocation Schema"),
+    entry!(authored draft07 ToolResult, "this project, for seed 003, Tool Result Schema"),
+    entry!(authored draft07 Session, "this project, for seed 003, Session Schema"),
+    entry!(authored draft07 ContextModel, "this project, for seed 003, Context Model Schema"),
+    entry!(authored draft07 FileSystemOperation, "this project, for seed 003, File System Operation Schema"),
+    entry!(authored draft07 EnvironmentAccess, "this project, for seed 003, Environment Access Schema"),
+    entry!(authored draft07 NetworkRequest, "this project, for seed 003, Network Request Schema"),
+    entry!(authored draft07 PipelineDefinition, "this project, for seed 003, Pipeline Definition Schema"),
+    entry!(authored draft07 DecisionTree, "this project, for seed 003, Decision Tree Schema"),
     entry!(authored PackageManifest, "this project, packages"),
     entry!(authored RoutingTest, "this project, packages"),
     entry!(authored Finding, "this project, findings"),

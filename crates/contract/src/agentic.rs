@@ -1,0 +1,22 @@
+//! The contracts at the edge (seed 003): six that the seed spells out, kept to the
+//! letter and open as its schemas are; nine that it only names, authored here,
+//! strict, and marked `x-charter-authored`.
+
+pub mod error;
+
+pub mod memory;
+mod optional;
+pub mod plan;
+pub mod request;
+pub mod response;
+pub mod tool_definition;
+
+pub mod context_model;
+pub mod decision_tree;
+pub mod environment_access;
+pub mod file_system_operation;
+pub mod network_request;
+pub mod pipeline_definition;
+pub mod session;
+pub mod tool_invocation;
+pub mod tool_result;

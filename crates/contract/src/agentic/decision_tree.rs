@@ -1,0 +1,216 @@
+//! Decision trees: questions, calls of tools, outcomes. Seed 003 names this contract
+//! and gives no text: the form is this project's. Nodes may be shared between
+//! branches; no path may come back to itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::catalogue::vocabulary::MAX_LIST;
+use crate::dependency::{Node, cycle};
+use crate::ids::{ToolDefinitionId, TreeId, TreeNodeId};
+use crate::parameter::{Parameter, check_parameters};
+use crate::schema::SchemaName;
+use crate::text::{Text, Version};
+use crate::time::Timestamp;
+use crate::validate::Contract;
+use crate::violation::Report;
+
+object_only!(DecisionTree, TreeNode, Branch);
+
+/// A decision tree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, remote = "Self")]
+pub struct DecisionTree {
+    /// Its id.
+    pub id: TreeId,
+    /// Its name.
+    pub name: Text,
+    /// What it decides.
+    #[serde(default)]
+    pub description: String,
+    /// Its version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<Version>,
+    /// When it was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<Timestamp>,
+    /// What it takes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<Parameter>,
+    /// Where it starts.
+    pub root: TreeNodeId,
+    /// Its nodes.
+    #[schemars(length(min = 1, max = MAX_LIST))]
+    #[serde(deserialize_with = "crate::catalogue::vocabulary::one_or_more")]
+    pub nodes: Vec<TreeNode>,
+    /// Anything else about it.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub metadata: Map<String, Value>,
+}
+
+/// One node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(
+    tag = "type",
+    rename_all = "snake_case",
+    deny_unknown_fields,
+    remote = "Self"
+)]
+pub enum TreeNode {
+    /// The first branch whose expression is true is taken, else `otherwise`.
+    Decision {
+        /// Its name within the tree.
+        id: TreeNodeId,
+        /// What is asked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        question: Option<Text>,
+        /// The branches, in the order in which they are tried.
+        branches: Vec<Branch>,
+        /// Where to go when none is true.
+        otherwise: TreeNodeId,
+    },
+    /// A tool is called, then the tree goes on.
+    Action {
+        /// Its name within the tree.
+        id: TreeNodeId,
+        /// The tool.
+        tool: ToolDefinitionId,
+        /// The tool's arguments.
+        #[serde(default)]
+        parameters: Map<String, Value>,
+        /// Where to go on success.
+        next: TreeNodeId,
+        /// Where to go on failure; the tree fails when absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        on_failure: Option<TreeNodeId>,
+    },
+    /// The tree ends.
+    Outcome {
+        /// Its name within the tree.
+        id: TreeNodeId,
+        /// What was decided.
+        result: Text,
+        /// More about it.
+        #[serde(default, skip_serializing_if = "Map::is_empty")]
+        details: Map<String, Value>,
+    },
+}
+
+/// A branch of a decision.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, remote = "Self")]
+pub struct Branch {
+    /// The expression.
+    pub when: Text,
+    /// Where to go when it is true.
+    pub next: TreeNodeId,
+}
+
+impl TreeNode {
+    /// Its name within the tree.
+    #[must_use]
+    pub const fn id(&self) -> &TreeNodeId {
+        match self {
+            Self::Decision { id, .. } | Self::Action { id, .. } | Self::Outcome { id, .. } => id,
+        }
+    }
+
+    /// The nodes it leads to, each with the place that says so.
+    fn targets(&self) -> Vec<(String, &TreeNodeId)> {
+        match self {
+            Self::Decision {
+                branches,
+                otherwise,
+                ..
+            } => branches
+                .iter()
+                .enumerate()
+                .map(|(at, branch)| (format!("branches/{at}/next"), &branch.next))
+                .chain([("otherwise".to_owned(), otherwise)])
+                .collect(),
+            Self::Action {
+                next, on_failure, ..
+            } => [("next".to_owned(), next)]
+                .into_iter()
+                .chain(on_failure.iter().map(|id| ("on_failure".to_owned(), id)))
+                .collect(),
+            Self::Outcome { .. } => Vec::new(),
+        }
+    }
+}
+
+impl DecisionTree {
+    /// Nodes that no path from the root reaches are kept, and worth a look.
+    fn warn_unreachable(&self, places: &BTreeMap<&TreeNodeId, usize>, report: &mut Report) {
+        let mut reached = BTreeSet::new();
+        let mut open = vec![&self.root];
+        while let Some(id) = open.pop() {
+            let Some(at) = places.get(id).filter(|at| !reached.contains(*at)) else {
+                continue;
+            };
+            reached.insert(*at);
+            open.extend(self.nodes[*at].targets().into_iter().map(|(_, id)| id));
+        }
+        for (at, node) in self
+            .nodes
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| !reached.contains(at))
+        {
+            let message = format!("no path from the root reaches `{}`", node.id());
+            report.warn(format!("/nodes/{at}"), "unreachable", message);
+        }
+    }
+}
+
+impl Contract for DecisionTree {
+    const NAME: SchemaName = SchemaName::DecisionTree;
+
+    fn check(&self, report: &mut Report) {
+        check_parameters(&self.inputs, "/inputs", report);
+        let mut places = BTreeMap::new();
+        for (at, node) in self.nodes.iter().enumerate() {
+            if places.contains_key(node.id()) {
+                let message = format!("the node `{}` is defined twice", node.id());
+                report.meaning(format!("/nodes/{at}/id"), "unique", message);
+            } else {
+                places.insert(node.id(), at);
+            }
+        }
+        if !places.contains_key(&self.root) {
+            let message = format!("`{}` is not a node here", self.root);
+            report.meaning("/root", "dependency", message);
+        }
+        for (at, node) in self.nodes.iter().enumerate() {
+            for (place, target) in node.targets() {
+                if !places.contains_key(target) {
+                    let message = format!(
+                        "`{}` leads to `{target}`, which is not a node here",
+                        node.id()
+                    );
+                    report.meaning(format!("/nodes/{at}/{place}"), "dependency", message);
+                }
+            }
+        }
+        let nodes: Vec<Node<'_>> = self
+            .nodes
+            .iter()
+            .map(|node| Node {
+                name: node.id().as_str(),
+                needs: node
+                    .targets()
+                    .into_iter()
+                    .map(|(_, id)| id.as_str())
+                    .collect(),
+            })
+            .collect();
+        if let Some(path) = cycle(&nodes) {
+            let message = format!("the tree comes back to itself: {}", path.join(" → "));
+            report.meaning("/nodes", "cycle", message);
+        }
+        self.warn_unreachable(&places, report);
+    }
+}

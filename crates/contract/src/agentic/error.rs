@@ -1,0 +1,200 @@
+//! Errors that a client sees (003 Error Schema), built from the registry of error
+//! codes so that every failure is one of the six types and says what to do.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::optional::present;
+use crate::error_code::ErrorCode;
+use crate::ids::{ErrorId, RequestId};
+use crate::schema::SchemaName;
+use crate::time::Timestamp;
+use crate::validate::Contract;
+use crate::violation::Report;
+
+/// An error.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentError {
+    /// Its id.
+    pub error_id: ErrorId,
+    /// The request that failed.
+    pub request_id: RequestId,
+    /// When it failed.
+    pub timestamp: Timestamp,
+    /// One of the six types.
+    pub error_type: ErrorType,
+    /// The code, more exact than the type.
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub error_code: Option<String>,
+    /// What the user is told; no secret and no internal path (B003-3).
+    pub user_message: String,
+    /// What whoever mends it needs.
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub technical_details: Option<Map<String, Value>>,
+    /// What to do.
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub recommended_actions: Option<Vec<RecommendedAction>>,
+    /// Fields that the seed does not name.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+string_enum! {
+    /// The six types of errors (003 Error Schema).
+    pub enum ErrorType {
+        /// What was sent is wrong.
+        InputError = "input_error",
+        /// Something that was run failed.
+        ExecutionError = "execution_error",
+        /// Something that is needed is missing or full.
+        ResourceError = "resource_error",
+        /// It is not allowed.
+        PermissionError = "permission_error",
+        /// It took too long.
+        TimeoutError = "timeout_error",
+        /// The system itself failed.
+        SystemError = "system_error",
+    }
+}
+
+/// Something to do about an error.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecommendedAction {
+    /// What to do.
+    pub description: String,
+    /// Who does it.
+    pub action_type: RecommendedActionType,
+    /// More about it.
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub details: Option<Map<String, Value>>,
+    /// Fields that the seed does not name.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+string_enum! {
+    /// Who does something about an error (003 Error Schema).
+    pub enum RecommendedActionType {
+        /// The user.
+        UserAction = "user_action",
+        /// The system, by trying again.
+        SystemRetry = "system_retry",
+        /// The user, in another way.
+        AlternativeApproach = "alternative_approach",
+        /// Whoever runs the system.
+        ContactSupport = "contact_support",
+    }
+}
+
+/// Builds an error from its code.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct AgentErrorBuilder {
+    error: AgentError,
+    details: Map<String, Value>,
+    actions: Vec<RecommendedAction>,
+}
+
+impl AgentError {
+    /// Starts an error: type, message and hint are the code's.
+    pub fn builder(
+        error_id: ErrorId,
+        request_id: RequestId,
+        timestamp: Timestamp,
+        code: ErrorCode,
+    ) -> AgentErrorBuilder {
+        let hint = RecommendedAction {
+            description: code.hint().to_owned(),
+            action_type: if code.retryable() {
+                RecommendedActionType::SystemRetry
+            } else if code.error_type() == ErrorType::SystemError {
+                RecommendedActionType::ContactSupport
+            } else {
+                RecommendedActionType::UserAction
+            },
+            details: None,
+            extra: Map::new(),
+        };
+        AgentErrorBuilder {
+            error: Self {
+                error_id,
+                request_id,
+                timestamp,
+                error_type: code.error_type(),
+                error_code: Some(code.as_str().to_owned()),
+                user_message: code.user_message().to_owned(),
+                technical_details: None,
+                recommended_actions: None,
+                extra: Map::new(),
+            },
+            details: Map::from_iter([("documentation".to_owned(), code.documentation().into())]),
+            actions: vec![hint],
+        }
+    }
+}
+
+impl AgentErrorBuilder {
+    /// Replaces the code's message by one that is as safe and says more.
+    pub fn user_message(mut self, message: impl Into<String>) -> Self {
+        self.error.user_message = message.into();
+        self
+    }
+
+    /// Adds a technical detail. Never a secret, never a payload.
+    pub fn detail(mut self, field: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.details.insert(field.into(), value.into());
+        self
+    }
+
+    /// Adds something to do.
+    pub fn recommend(
+        mut self,
+        action_type: RecommendedActionType,
+        description: impl Into<String>,
+    ) -> Self {
+        let description = description.into();
+        let extra = Map::new();
+        self.actions.push(RecommendedAction {
+            description,
+            action_type,
+            details: None,
+            extra,
+        });
+        self
+    }
+
+    /// The error.
+    #[must_use]
+    pub fn build(self) -> AgentError {
+        let Self {
+            mut error,
+            details,
+            actions,
+        } = self;
+        error.technical_details = Some(details);
+        error.recommended_actions = Some(actions);
+        error
+    }
+}
+
+impl Contract for AgentError {
+    const NAME: SchemaName = SchemaName::AgentError;
+
+    fn check(&self, _: &mut Report) {}
+}

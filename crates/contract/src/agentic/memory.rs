@@ -1,0 +1,180 @@
+//! Entries of the long-term memory (003 Memory Entry Schema). Searching and
+//! superseding are the engine's business.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::optional::present;
+use crate::ids::MemoryId;
+use crate::number::Integer;
+use crate::schema::SchemaName;
+use crate::time::Timestamp;
+use crate::validate::Contract;
+use crate::violation::Report;
+
+/// One memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryEntry {
+    /// Its id.
+    pub id: MemoryId,
+    /// Its title.
+    pub title: String,
+    /// What is remembered.
+    pub content: String,
+    /// When it was made; immutable (B003-10).
+    pub created_at: Timestamp,
+    /// When it was changed last; not before `created_at` (B003-10).
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub updated_at: Option<Timestamp>,
+    /// Words to find it by; at least one.
+    pub tags: Tags,
+    /// Where it comes from and how much it matters.
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub metadata: Option<MemoryMetadata>,
+    /// Memories it belongs with.
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub related_memories: Option<Vec<MemoryId>>,
+    /// Fields that the seed does not name.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// At least one tag.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<String>", into = "Vec<String>")]
+pub struct Tags(Vec<String>);
+
+/// A memory without a tag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a memory needs at least one tag")]
+pub struct NoTags;
+
+impl TryFrom<Vec<String>> for Tags {
+    type Error = NoTags;
+
+    fn try_from(tags: Vec<String>) -> Result<Self, NoTags> {
+        if tags.is_empty() {
+            Err(NoTags)
+        } else {
+            Ok(Self(tags))
+        }
+    }
+}
+
+impl From<Tags> for Vec<String> {
+    fn from(tags: Tags) -> Self {
+        tags.0
+    }
+}
+
+impl Tags {
+    /// The tags.
+    #[must_use]
+    pub fn as_slice(&self) -> &[String] {
+        &self.0
+    }
+}
+
+/// Where a memory comes from and how much it matters.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct MemoryMetadata {
+    /// Its source: `user_statement`, `system_observation`.
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub source: Option<String>,
+    /// Files it belongs with.
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub associated_files: Option<Vec<String>>,
+    /// From 1 (low) to 10 (high).
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub importance: Option<Importance>,
+    /// Fields that the seed does not name, such as what supersedes it.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// Importance from 1 (low) to 10 (high).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "Integer", into = "i64")]
+pub struct Importance(u8);
+
+/// An importance outside 1 to 10.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("an importance lies between 1 and 10")]
+pub struct NotAnImportance;
+
+impl Importance {
+    /// The importance, if it lies between 1 and 10.
+    #[must_use]
+    pub const fn new(value: u8) -> Option<Self> {
+        if value >= 1 && value <= 10 {
+            Some(Self(value))
+        } else {
+            None
+        }
+    }
+
+    /// The number.
+    #[must_use]
+    pub const fn get(self) -> u8 {
+        self.0
+    }
+}
+
+impl TryFrom<Integer> for Importance {
+    type Error = NotAnImportance;
+
+    fn try_from(value: Integer) -> Result<Self, NotAnImportance> {
+        u8::try_from(value.get())
+            .ok()
+            .and_then(Self::new)
+            .ok_or(NotAnImportance)
+    }
+}
+
+impl From<Importance> for i64 {
+    fn from(importance: Importance) -> Self {
+        Self::from(importance.0)
+    }
+}
+
+impl Contract for MemoryEntry {
+    const NAME: SchemaName = SchemaName::MemoryEntry;
+
+    // B003-10.
+    fn check(&self, report: &mut Report) {
+        if let Some(updated) = self.updated_at.filter(|updated| *updated < self.created_at) {
+            let message = format!("{updated} is before created_at, {}", self.created_at);
+            report.consistency("/updated_at", "order", message);
+        }
+        for (at, related) in self.related_memories.iter().flatten().enumerate() {
+            if *related == self.id {
+                let message = "a memory is not related to itself".to_owned();
+                report.meaning(format!("/related_memories/{at}"), "self", message);
+            }
+        }
+    }
+}

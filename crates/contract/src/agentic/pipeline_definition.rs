@@ -1,0 +1,194 @@
+//! Pipelines: named graphs of stages that can be run again with other inputs. Seed
+//! 003 names this contract and gives no text: the form is this project's, after the
+//! execution plan's.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::plan::{ConditionType, OnStepFailure};
+use crate::catalogue::vocabulary::MAX_LIST;
+use crate::dependency::{Node, Wording, check_graph};
+use crate::ids::{PipelineId, StepId, ToolDefinitionId};
+use crate::number::{Count, Positive};
+use crate::parameter::{Parameter, check_parameters};
+use crate::schema::SchemaName;
+use crate::text::{Text, Version};
+use crate::time::Timestamp;
+use crate::validate::Contract;
+use crate::violation::Report;
+
+object_only!(
+    PipelineDefinition,
+    Stage,
+    StageCondition,
+    StageRetry,
+    PipelineErrorHandling
+);
+
+/// A pipeline.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, remote = "Self")]
+pub struct PipelineDefinition {
+    /// Its id.
+    pub id: PipelineId,
+    /// Its name.
+    pub name: Text,
+    /// What it does.
+    #[serde(default)]
+    pub description: String,
+    /// Its version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<Version>,
+    /// When it was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<Timestamp>,
+    /// What it takes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<Parameter>,
+    /// Its stages, in listed order.
+    #[schemars(length(min = 1, max = MAX_LIST))]
+    #[serde(deserialize_with = "crate::catalogue::vocabulary::one_or_more")]
+    pub stages: Vec<Stage>,
+    /// What a failure does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_handling: Option<PipelineErrorHandling>,
+    /// Anything else about it.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub metadata: Map<String, Value>,
+}
+
+/// One stage.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, remote = "Self")]
+pub struct Stage {
+    /// Its name within the pipeline.
+    pub id: StepId,
+    /// Its name for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<Text>,
+    /// The tool it calls.
+    pub tool: ToolDefinitionId,
+    /// The tool's arguments.
+    #[serde(default)]
+    pub parameters: Map<String, Value>,
+    /// Stages that must complete first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dependencies: Vec<StepId>,
+    /// What must hold for it to run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub condition: Option<StageCondition>,
+    /// How it is tried again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry: Option<StageRetry>,
+    /// Time limit of one attempt, in milliseconds; 0 sets none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<Count>,
+}
+
+/// What must hold for a stage to run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, remote = "Self")]
+pub struct StageCondition {
+    /// What is looked at.
+    #[serde(rename = "type")]
+    pub condition_type: ConditionType,
+    /// The stage whose outcome is looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stage_id: Option<StepId>,
+    /// The expression that is evaluated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expression: Option<Text>,
+}
+
+/// How a stage is tried again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, remote = "Self")]
+pub struct StageRetry {
+    /// Retries after the first attempt.
+    pub max_attempts: Positive,
+    /// Time between attempts, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay_ms: Option<Count>,
+}
+
+/// What a failure does to a pipeline.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, remote = "Self")]
+pub struct PipelineErrorHandling {
+    /// What happens when a stage fails.
+    pub on_step_failure: OnStepFailure,
+    /// The pipeline that is run instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback_pipeline_id: Option<PipelineId>,
+}
+
+impl PipelineDefinition {
+    fn check_condition(&self, at: usize, condition: &StageCondition, report: &mut Report) {
+        let here = format!("/stages/{at}/condition");
+        match (
+            condition.condition_type,
+            &condition.stage_id,
+            &condition.expression,
+        ) {
+            (ConditionType::Expression, _, None) => {
+                let message = "a condition of this type needs `expression`".to_owned();
+                report.meaning(format!("{here}/expression"), "required", message);
+            }
+            (ConditionType::StepSuccess | ConditionType::StepFailure, None, _) => {
+                let message = "a condition of this type needs `stage_id`".to_owned();
+                report.meaning(format!("{here}/stage_id"), "required", message);
+            }
+            (ConditionType::StepSuccess | ConditionType::StepFailure, Some(target), _) => {
+                if *target == self.stages[at].id || !self.stages.iter().any(|s| s.id == *target) {
+                    let message = format!("`{target}` is not another stage here");
+                    report.meaning(format!("{here}/stage_id"), "dependency", message);
+                }
+            }
+            (ConditionType::Expression, _, Some(_)) => {}
+        }
+    }
+}
+
+impl Contract for PipelineDefinition {
+    const NAME: SchemaName = SchemaName::PipelineDefinition;
+
+    fn check(&self, report: &mut Report) {
+        const WORDING: Wording = Wording {
+            noun: "stage",
+            list: "/stages",
+            name_field: "id",
+            needs_field: "dependencies",
+        };
+        check_parameters(&self.inputs, "/inputs", report);
+        let nodes: Vec<Node<'_>> = self
+            .stages
+            .iter()
+            .map(|stage| Node {
+                name: stage.id.as_str(),
+                needs: stage.dependencies.iter().map(StepId::as_str).collect(),
+            })
+            .collect();
+        check_graph(&nodes, &WORDING, report);
+        for (at, stage) in self.stages.iter().enumerate() {
+            if let Some(condition) = &stage.condition {
+                self.check_condition(at, condition, report);
+            }
+        }
+        let Some(handling) = &self.error_handling else {
+            return;
+        };
+        let pointer = "/error_handling/fallback_pipeline_id";
+        match &handling.fallback_pipeline_id {
+            None if handling.on_step_failure == OnStepFailure::ExecuteFallback => {
+                let message = "`execute_fallback` needs a `fallback_pipeline_id`".to_owned();
+                report.meaning(pointer, "required", message);
+            }
+            Some(fallback) if *fallback == self.id => {
+                let message = "a pipeline cannot be its own fallback".to_owned();
+                report.meaning(pointer, "cycle", message);
+            }
+            None | Some(_) => {}
+        }
+    }
+}

@@ -1,0 +1,394 @@
+//! Tool definitions (003 Tool Definition Schema) and the two ways of saying which
+//! parameters are required (ruling 26): a boolean at each parameter there, a list
+//! of names in JSON Schema.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::optional::present;
+use crate::catalogue::tool::Tool;
+use crate::catalogue::vocabulary::PermissionLevel;
+use crate::ids::ToolDefinitionId;
+use crate::number::Integer;
+use crate::parameter::{Parameter, ParameterType, check_fits};
+use crate::schema::SchemaName;
+use crate::validate::Contract;
+use crate::violation::{Report, pointer_segment};
+
+/// A tool as agents see it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolDefinition {
+    /// Its id.
+    pub id: ToolDefinitionId,
+    /// Its name for people.
+    pub name: String,
+    /// What it does and when to use it.
+    pub description: String,
+    /// Its parameters, by name.
+    pub parameters: BTreeMap<String, ParameterDefinition>,
+    /// JSON Schema of its result.
+    pub result_schema: Map<String, Value>,
+    /// Calls and what they return.
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub examples: Option<Vec<ToolExample>>,
+    /// Who may call it; `user` when absent.
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub permission_level: Option<PermissionLevel>,
+    /// How often it may be called.
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub rate_limit: Option<RateLimit>,
+    /// Fields that the seed does not name.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// A parameter of a tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ParameterDefinition {
+    /// The type of its value.
+    #[serde(rename = "type")]
+    pub kind: ParameterType,
+    /// What it is for.
+    pub description: String,
+    /// Whether it must be given.
+    #[serde(default, skip_serializing_if = "is_optional")]
+    pub required: bool,
+    /// The value when none is given; may be null.
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub default: Option<Value>,
+    /// The only values allowed.
+    #[serde(
+        rename = "enum",
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub allowed: Option<Vec<Value>>,
+    /// Fields that the seed does not name; they are keywords of JSON Schema.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature that serde calls"
+)]
+fn is_optional(required: &bool) -> bool {
+    !required
+}
+
+/// A call and what it returns.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolExample {
+    /// The arguments.
+    pub input: Map<String, Value>,
+    /// The result.
+    pub output: Value,
+    /// Fields that the seed does not name.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// How often a tool may be called.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct RateLimit {
+    /// Calls per minute in the long run.
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub requests_per_minute: Option<Integer>,
+    /// Calls at once.
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub burst: Option<Integer>,
+    /// Fields that the seed does not name.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// A JSON Schema that cannot be said as tool parameters.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ParameterSchemaError {
+    /// It does not describe an object.
+    #[error("the schema of parameters must be of the type object")]
+    NotAnObject,
+    /// A property has no single known type.
+    #[error("the parameter `{0}` needs one of the six types")]
+    NoType(String),
+    /// A property that is an object lists required fields of its own, where a
+    /// parameter has a boolean.
+    #[error("the parameter `{0}` has required fields of its own, which a parameter cannot say")]
+    NestedRequired(String),
+    /// `required` names something that is not a property.
+    #[error("`{0}` is required and not described")]
+    Undescribed(String),
+    /// It says more about the object than its properties.
+    #[error("parameters cannot say `{0}`")]
+    Keyword(String),
+}
+
+/// The parameters as a JSON Schema of the object of arguments: `required` is a list
+/// of names in alphabetical order, and unknown arguments are refused (B003-4).
+#[must_use]
+pub fn parameters_to_schema(parameters: &BTreeMap<String, ParameterDefinition>) -> Value {
+    let mut properties = Map::new();
+    let mut required = Vec::new();
+    for (name, parameter) in parameters {
+        let mut property = parameter.extra.clone();
+        property.insert("type".into(), parameter.kind.as_str().into());
+        property.insert("description".into(), parameter.description.clone().into());
+        if let Some(default) = &parameter.default {
+            property.insert("default".into(), default.clone());
+        }
+        if let Some(allowed) = &parameter.allowed {
+            property.insert("enum".into(), allowed.clone().into());
+        }
+        properties.insert(name.clone(), property.into());
+        if parameter.required {
+            required.push(Value::from(name.as_str()));
+        }
+    }
+    json!({
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    })
+}
+
+/// The way back: the parameters of a JSON Schema of arguments.
+///
+/// # Errors
+/// What tool parameters cannot say is refused by name, never dropped.
+pub fn parameters_from_schema(
+    schema: &Value,
+) -> Result<BTreeMap<String, ParameterDefinition>, ParameterSchemaError> {
+    let object = schema
+        .as_object()
+        .ok_or(ParameterSchemaError::NotAnObject)?;
+    if object.get("type") != Some(&Value::from("object")) {
+        return Err(ParameterSchemaError::NotAnObject);
+    }
+    for (keyword, value) in object {
+        let known = match keyword.as_str() {
+            "type" | "properties" | "required" => true,
+            "additionalProperties" => *value == Value::Bool(false),
+            _ => false,
+        };
+        if !known {
+            return Err(ParameterSchemaError::Keyword(keyword.clone()));
+        }
+    }
+    let mut parameters = BTreeMap::new();
+    for (name, property) in object
+        .get("properties")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+    {
+        parameters.insert(name.clone(), parameter_from_property(name, property)?);
+    }
+    for name in object
+        .get("required")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+    {
+        let name = name.as_str().unwrap_or_default();
+        let parameter = parameters
+            .get_mut(name)
+            .ok_or_else(|| ParameterSchemaError::Undescribed(name.to_owned()))?;
+        parameter.required = true;
+    }
+    Ok(parameters)
+}
+
+fn parameter_from_property(
+    name: &str,
+    property: &Value,
+) -> Result<ParameterDefinition, ParameterSchemaError> {
+    let no_type = || ParameterSchemaError::NoType(name.to_owned());
+    let mut extra = property.as_object().ok_or_else(no_type)?.clone();
+    if extra.contains_key("required") {
+        return Err(ParameterSchemaError::NestedRequired(name.to_owned()));
+    }
+    let kind = extra.remove("type").ok_or_else(no_type)?;
+    let kind = kind
+        .as_str()
+        .and_then(|kind| kind.parse().ok())
+        .ok_or_else(no_type)?;
+    let description = match extra.remove("description") {
+        Some(Value::String(text)) => text,
+        _ => String::new(),
+    };
+    let default = extra.remove("default");
+    let allowed = match extra.remove("enum") {
+        Some(Value::Array(values)) => Some(values),
+        _ => None,
+    };
+    Ok(ParameterDefinition {
+        kind,
+        description,
+        required: false,
+        default,
+        allowed,
+        extra,
+    })
+}
+
+impl From<&Parameter> for ParameterDefinition {
+    /// A parameter of the catalogue; `pattern` and `example` become keywords of JSON Schema.
+    fn from(parameter: &Parameter) -> Self {
+        let mut extra = Map::new();
+        if let Some(pattern) = &parameter.pattern {
+            extra.insert("pattern".into(), pattern.clone().into());
+        }
+        if let Some(example) = &parameter.example {
+            extra.insert("examples".into(), json!([example]));
+        }
+        Self {
+            kind: parameter.kind,
+            description: parameter.description.clone(),
+            required: parameter.required,
+            default: parameter.default.clone(),
+            allowed: parameter.allowed.clone(),
+            extra,
+        }
+    }
+}
+
+/// Named definitions of a catalogue's list of parameters.
+#[must_use]
+pub fn definitions(parameters: &[Parameter]) -> BTreeMap<String, ParameterDefinition> {
+    parameters
+        .iter()
+        .map(|p| (p.name.as_str().to_owned(), p.into()))
+        .collect()
+}
+
+impl ToolDefinition {
+    /// A tool of the catalogue as agents see it (ruling 25). The id is mapped; see
+    /// [`ToolDefinitionId::from_tool_id`].
+    #[must_use]
+    pub fn from_tool(tool: &Tool) -> Self {
+        Self {
+            id: ToolDefinitionId::from_tool_id(&tool.tool_id),
+            name: tool.name.as_str().to_owned(),
+            description: tool.description.as_str().to_owned(),
+            parameters: definitions(&tool.parameters),
+            result_schema: tool.output_schema.clone().unwrap_or_default(),
+            examples: None,
+            permission_level: Some(tool.permission_level),
+            rate_limit: tool.rate_limit.as_ref().map(|limit| RateLimit {
+                requests_per_minute: as_integer(limit.requests_per_minute.get()),
+                burst: limit.burst.and_then(|burst| as_integer(burst.get())),
+                extra: Map::new(),
+            }),
+            extra: Map::new(),
+        }
+    }
+
+    fn check_parameter(name: &str, parameter: &ParameterDefinition, report: &mut Report) {
+        let here = format!("/parameters/{}", pointer_segment(name));
+        let allowed = parameter.allowed.as_deref().unwrap_or_default();
+        for (at, value) in allowed.iter().enumerate() {
+            check_fits(parameter.kind, value, &format!("{here}/enum/{at}"), report);
+        }
+        let Some(default) = &parameter.default else {
+            return;
+        };
+        let pointer = format!("{here}/default");
+        if check_fits(parameter.kind, default, &pointer, report)
+            && parameter.allowed.is_some()
+            && !allowed.contains(default)
+        {
+            report.meaning(
+                pointer,
+                "enum",
+                format!("{default} is not one of the allowed values"),
+            );
+        }
+    }
+
+    fn check_examples(&self, report: &mut Report) {
+        let input = crate::schema::compile(&parameters_to_schema(&self.parameters));
+        let output = crate::schema::compile(&Value::Object(self.result_schema.clone()));
+        if let Err(why) = &input {
+            let message = format!("the parameters are not a JSON Schema: {why}");
+            report.meaning("/parameters", "json_schema", message);
+        }
+        if let Err(why) = &output {
+            let message = format!("not a JSON Schema: {why}");
+            report.meaning("/result_schema", "json_schema", message);
+        }
+        let (Ok(input), Ok(output)) = (input, output) else {
+            return;
+        };
+        for (at, example) in self.examples.iter().flatten().enumerate() {
+            let arguments = Value::Object(example.input.clone());
+            let sides = [
+                ("input", &input, &arguments),
+                ("output", &output, &example.output),
+            ];
+            for (side, validator, value) in sides {
+                if let Err(error) = validator.validate(value) {
+                    let place = error.instance_path().as_str().to_owned();
+                    let message = format!("the example does not fit the tool: {error}");
+                    report.meaning(format!("/examples/{at}/{side}{place}"), "example", message);
+                }
+            }
+        }
+    }
+}
+
+fn as_integer(value: u64) -> Option<Integer> {
+    i64::try_from(value).ok().and_then(Integer::new)
+}
+
+impl Contract for ToolDefinition {
+    const NAME: SchemaName = SchemaName::ToolDefinition;
+
+    // The static part of B003-4.
+    fn check(&self, report: &mut Report) {
+        for (name, parameter) in &self.parameters {
+            Self::check_parameter(name, parameter, report);
+        }
+        self.check_examples(report);
+        let Some(limit) = &self.rate_limit else {
+            return;
+        };
+        let limits = [
+            ("requests_per_minute", limit.requests_per_minute),
+            ("burst", limit.burst),
+        ];
+        for (field, value) in limits {
+            if value.is_some_and(|value| value.get() < 1) {
+                let message = "a limit below one call allows nothing".to_owned();
+                report.meaning(format!("/rate_limit/{field}"), "minimum", message);
+            }
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! The public error codes: stable, documented, safe to show. No HTTP here: the
+//! server maps a code to a status.
+
+use crate::agentic::error::ErrorType;
+
+macro_rules! error_codes {
+    ($( $(#[$meta:meta])* $variant:ident = $code:literal, $type:ident, $retry:ident, $message:literal, $hint:literal; )+) => {
+        string_enum! {
+            /// Every public error code.
+            pub enum ErrorCode { $( $(#[$meta])* $variant = $code ),+ }
+        }
+
+        impl ErrorCode {
+            /// Which of the six types of seed 003 it is.
+            #[must_use]
+            pub const fn error_type(self) -> ErrorType {
+                match self { $( Self::$variant => ErrorType::$type ),+ }
+            }
+
+            /// Whether the same call may succeed later without a change.
+            #[must_use]
+            pub const fn retryable(self) -> bool {
+                match self { $( Self::$variant => error_codes!(@ $retry) ),+ }
+            }
+
+            /// What a user may be told: no secret, no internal path (B003-3).
+            #[must_use]
+            pub const fn user_message(self) -> &'static str {
+                match self { $( Self::$variant => $message ),+ }
+            }
+
+            /// What to do about it.
+            #[must_use]
+            pub const fn hint(self) -> &'static str {
+                match self { $( Self::$variant => $hint ),+ }
+            }
+        }
+    };
+    (@ retry) => { true };
+    (@ no) => { false };
+}
+
+error_codes! {
+    /// A document breaks its contract.
+    InvalidDocument = "invalid_document", InputError, no, "The document breaks its contract.", "Correct every violation listed; `charter validate` shows them before sending.";
+    /// A request breaks its contract or a rule of the interface.
+    InvalidRequest = "invalid_request", InputError, no, "The request is not valid.", "Correct the fields named in the details.";
+    /// The body is not UTF-8.
+    InvalidUtf8 = "invalid_utf8", InputError, no, "The text is not valid UTF-8.", "Send UTF-8.";
+    /// Something is larger than its limit.
+    TooLarge = "too_large", InputError, no, "What was sent is too large.", "Stay within the limit named in the details.";
+    /// A version of a contract that is not known.
+    UnsupportedVersion = "unsupported_version", InputError, no, "This version of the contract is not supported.", "Use one of the versions named in the details.";
+    /// A way of answering that is not built yet.
+    UnsupportedFlow = "unsupported_flow", InputError, no, "Requests of this kind are not supported yet.", "Ask for something that can be answered by reading.";
+    /// A domain that is not in the registry, or inactive.
+    UnknownDomain = "unknown_domain", InputError, no, "The domain is not known or not active.", "Register the domain first, or correct its name.";
+    /// A collection that the seed withdrew.
+    DeprecatedCollection = "deprecated_collection", InputError, no, "This collection no longer exists.", "Use the successor named in the details.";
+    /// Parameters that a skill, tool or playbook needs are not given.
+    MissingParameters = "missing_parameters", InputError, no, "Some parameters are missing.", "Give the parameters named in the details.";
+    /// A parameter does not fit its declaration.
+    InvalidParameters = "invalid_parameters", InputError, no, "Some parameters do not fit.", "Correct the parameters named in the details.";
+    /// Nothing by that id, or nothing the caller may see.
+    NotFound = "not_found", InputError, no, "Nothing was found by that id.", "Check the id; list what is there.";
+    /// Nothing in the catalogue answers the request.
+    NoMatch = "no_match", InputError, no, "Nothing in the catalogue answers this request.", "Ask in other words, or register a skill for it.";
+    /// The same id with other content.
+    AlreadyExists = "already_exists", InputError, no, "Something else exists under that id.", "Choose another id.";
+    /// The same version with other content, or a change since it was read.
+    VersionConflict = "version_conflict", InputError, no, "The version exists with other content.", "Raise the version, or read the newest state and try again.";
+    /// A change of state that the present state does not allow.
+    IllegalTransition = "illegal_transition", InputError, no, "This is not possible in the present state.", "Look at the present state first.";
+    /// Something that may only be added to.
+    Immutable = "immutable", InputError, no, "This cannot be changed or deleted.", "Add a new record instead.";
+    /// Other documents still refer to it.
+    StillReferenced = "still_referenced", InputError, no, "Other documents still refer to this.", "Remove the references named in the details first, or force it.";
+    /// A routing test of a package failed.
+    RoutingTestFailed = "routing_test_failed", InputError, no, "A routing test of the package failed.", "Look at the verdict of each test in the details.";
+    /// No session of that id, or another caller's, or it is over.
+    SessionNotFound = "session_not_found", InputError, no, "The session is not known or is over.", "Start a new session.";
+    /// No credential, or a wrong one.
+    Unauthenticated = "unauthenticated", PermissionError, no, "Please authenticate.", "Send a valid credential.";
+    /// The credential does not allow it.
+    PermissionDenied = "permission_denied", PermissionError, no, "This is not allowed.", "Ask an administrator for the permission named in the details.";
+    /// A guardrail blocks it.
+    GuardrailBlocked = "guardrail_blocked", PermissionError, no, "A guardrail does not allow this.", "Read the guardrail's message in the details.";
+    /// It waits for an approval.
+    ApprovalRequired = "approval_required", PermissionError, no, "This needs an approval.", "Have the pending approval decided.";
+    /// A target that the server does not reach.
+    EgressDenied = "egress_denied", PermissionError, no, "This address may not be reached.", "Add the host to the tool's egress list.";
+    /// A tool ran and failed.
+    ToolFailed = "tool_failed", ExecutionError, no, "A tool failed.", "Look at the tool's output in the run.";
+    /// A tool's result is not what it promises.
+    ToolResultInvalid = "tool_result_invalid", ExecutionError, no, "A tool returned something that it does not promise.", "Correct the tool or its output schema.";
+    /// No template fits the output.
+    TemplateMissing = "template_missing", ExecutionError, no, "No template fits this output.", "Register a template for this output type.";
+    /// A template has a placeholder without a value.
+    PlaceholderMissing = "placeholder_missing", ExecutionError, no, "A value for the output is missing.", "Give the values named in the details, or correct the template.";
+    /// An expression failed or gave a value of the wrong type.
+    ExpressionFailed = "expression_failed", ExecutionError, no, "An expression could not be evaluated.", "Correct the expression named in the details.";
+    /// A run was cancelled.
+    Cancelled = "cancelled", ExecutionError, no, "This was cancelled.", "Start it again if it is still wanted.";
+    /// A tool took too long.
+    ToolTimeout = "tool_timeout", TimeoutError, retry, "A tool took too long.", "Try again, or raise the tool's time limit.";
+    /// A request took too long.
+    RequestTimeout = "request_timeout", TimeoutError, retry, "The request took too long.", "Try again, or follow the run instead of waiting.";
+    /// The embedding model is not there.
+    ModelMissing = "model_missing", ResourceError, no, "The embedding model is not available.", "Fetch it with `charter model fetch`, or configure where it is.";
+    /// The index belongs to another model.
+    ModelMismatch = "model_mismatch", ResourceError, no, "The index was made with another model.", "Run `charter reindex`.";
+    /// No space is left.
+    StorageFull = "storage_full", ResourceError, retry, "No storage space is left.", "Free some space; nothing that was acknowledged is lost.";
+    /// Another server uses the data directory.
+    DataDirectoryLocked = "data_directory_locked", ResourceError, no, "Another server uses the data directory.", "Stop the other server, or use another directory.";
+    /// The caller asks too often.
+    RateLimited = "rate_limited", ResourceError, retry, "Too many requests.", "Wait as long as the details say.";
+    /// The server has no room for more at the moment.
+    Overloaded = "overloaded", ResourceError, retry, "The server is busy.", "Try again in a moment.";
+    /// The server cannot do its work at the moment.
+    Unavailable = "unavailable", ResourceError, retry, "This is not available at the moment.", "Try again in a moment; `charter doctor` shows what is missing.";
+    /// A defect.
+    Internal = "internal", SystemError, no, "Something went wrong in the system.", "Report the error id to whoever runs the system.";
+}
+
+impl ErrorCode {
+    /// The name of its page in `docs/errors/`, without the ending.
+    #[must_use]
+    pub const fn slug(self) -> &'static str {
+        self.as_str()
+    }
+
+    /// The path of its page in the documentation.
+    #[must_use]
+    pub fn documentation(self) -> String {
+        format!("docs/errors/{}.md", self.slug())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::ErrorCode;
+    use crate::agentic::error::ErrorType;
+
+    #[test]
+    fn b003_3_every_type_has_a_code_and_every_code_speaks() {
+        let types: BTreeSet<ErrorType> = ErrorCode::ALL
+            .iter()
+            .map(|code| code.error_type())
+            .collect();
+        assert_eq!(types.len(), ErrorType::ALL.len());
+        for code in ErrorCode::ALL {
+            assert!(
+                code.user_message().ends_with('.') && code.hint().ends_with('.'),
+                "{code}"
+            );
+            assert!(!code.user_message().contains('/'), "{code}");
+            assert_eq!(code.as_str().parse(), Ok(*code));
+        }
+    }
+}

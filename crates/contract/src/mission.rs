@@ -1,0 +1,164 @@
+//! The ten artifacts of a mission (seed 002). Every stage reads and writes one of
+//! them; which may follow which, and what they refer to, is the mission machine's
+//! business.
+
+mod root;
+mod version;
+
+pub mod aggregation_packet;
+pub mod envelope;
+pub mod librarian_pass;
+pub mod policy_decision;
+pub mod prompt_package;
+pub mod research_artifact;
+pub mod review_packet;
+pub mod task_graph;
+pub mod worker_result;
+pub mod writeback_proposal;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::schema::SchemaName;
+use crate::validate::{Contract, parse, parse_json, read_value};
+use crate::violation::{Stage, Violation};
+
+pub use root::{MissionArtifact, MissionRoot, RootMetadata, Stored};
+pub use version::MissionSchemaVersion;
+
+use aggregation_packet::AggregationPacket;
+use envelope::MissionEnvelope;
+use librarian_pass::LibrarianPass;
+use policy_decision::PolicyDecision;
+use prompt_package::PromptPackage;
+use research_artifact::ResearchArtifact;
+use review_packet::ReviewPacket;
+use task_graph::MissionTaskGraph;
+use worker_result::WorkerResult;
+use writeback_proposal::WritebackProposal;
+
+macro_rules! artifacts {
+    ($( $(#[$meta:meta])* $variant:ident($inner:ty) ),+ $(,)?) => {
+        /// Any artifact, told apart by its `schema_name`. Serialises as the artifact itself.
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+        #[serde(untagged)]
+        #[allow(clippy::large_enum_variant, reason = "moved once, from the reader to its stage")]
+        pub enum Artifact { $( $(#[$meta])* $variant($inner) ),+ }
+
+        impl Artifact {
+            /// The contract it keeps.
+            #[must_use]
+            pub const fn name(&self) -> SchemaName {
+                match self { $( Self::$variant(_) => <$inner as Contract>::NAME ),+ }
+            }
+
+            /// Its root metadata, as far as it states them.
+            #[must_use]
+            pub fn root(&self) -> RootMetadata<'_> {
+                match self { $( Self::$variant(artifact) => artifact.root() ),+ }
+            }
+
+            /// Reads an artifact from its bytes.
+            ///
+            /// # Errors
+            /// Every violation; `unsupported_version` for a version that is not known,
+            /// which is never read as another (B002-1).
+            pub fn parse(bytes: &[u8]) -> Result<Self, Vec<Violation>> {
+                match peek(bytes) {
+                    $( Some(<$inner as Contract>::NAME) => parse(bytes).map(Self::$variant), )+
+                    Some(_) | None => Self::from_value(&parse_json(bytes)?),
+                }
+            }
+
+            /// Reads an artifact from a value.
+            ///
+            /// # Errors
+            /// As [`Artifact::parse`].
+            pub fn from_value(value: &Value) -> Result<Self, Vec<Violation>> {
+                match schema_name(value)? {
+                    $( <$inner as Contract>::NAME => {
+                        read_value(value).map(|(artifact, _)| Self::$variant(artifact))
+                    } )+
+                    other => Err(vec![not_an_artifact(other.as_str())]),
+                }
+            }
+        }
+
+        $( impl From<$inner> for Artifact {
+            fn from(artifact: $inner) -> Self {
+                Self::$variant(artifact)
+            }
+        } )+
+
+        /// The contracts of missions.
+        pub const ARTIFACTS: &[SchemaName] = &[$( <$inner as Contract>::NAME ),+];
+    };
+}
+
+artifacts! {
+    /// §4.
+    MissionEnvelope(MissionEnvelope),
+    /// §5.
+    MissionTaskGraph(MissionTaskGraph),
+    /// §6.
+    PromptPackage(PromptPackage),
+    /// §7.
+    ResearchArtifact(ResearchArtifact),
+    /// §8.
+    LibrarianPass(LibrarianPass),
+    /// §9.
+    WorkerResult(WorkerResult),
+    /// §10.
+    AggregationPacket(AggregationPacket),
+    /// §11.
+    ReviewPacket(ReviewPacket),
+    /// §12.
+    PolicyDecision(PolicyDecision),
+    /// §13.
+    WritebackProposal(WritebackProposal),
+}
+
+/// The contract that the bytes name, without reading the rest.
+fn peek(bytes: &[u8]) -> Option<SchemaName> {
+    #[derive(Deserialize)]
+    struct Named {
+        schema_name: SchemaName,
+    }
+    let named: Named = serde_json::from_slice(bytes).ok()?;
+    Some(named.schema_name)
+}
+
+fn schema_name(value: &Value) -> Result<SchemaName, Vec<Violation>> {
+    match value.get("schema_name") {
+        Some(Value::String(name)) => name.parse().map_err(|_| vec![not_an_artifact(name)]),
+        Some(_) => Err(vec![violation(
+            "/schema_name",
+            "type",
+            "expected string".to_owned(),
+        )]),
+        None => Err(vec![violation(
+            "",
+            "required",
+            "the field `schema_name` is missing".to_owned(),
+        )]),
+    }
+}
+
+fn not_an_artifact(name: &str) -> Violation {
+    let known: Vec<&str> = ARTIFACTS.iter().map(|name| name.as_str()).collect();
+    violation(
+        "/schema_name",
+        "enum",
+        format!("`{name}` is not one of {}", known.join(", ")),
+    )
+}
+
+fn violation(pointer: &str, keyword: &str, message: String) -> Violation {
+    Violation {
+        stage: Stage::Schema,
+        pointer: pointer.to_owned(),
+        keyword: keyword.to_owned(),
+        message,
+        suggestion: None,
+    }
+}

@@ -1,0 +1,99 @@
+//! Review packets (002 §11): the outcome of the one review.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::version::{MissionSchemaVersion, schema_tag};
+use crate::catalogue::vocabulary::Severity;
+use crate::ids::{ActorId, Label, MissionId, PacketId, TenantId};
+use crate::schema::SchemaName;
+use crate::text::Text;
+use crate::time::Timestamp;
+use crate::validate::Contract;
+use crate::violation::Report;
+
+object_only!(ReviewPacket, ReviewIssue);
+
+schema_tag!(ReviewPacketTag = "review_packet");
+
+/// What the reviewer decided.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, remote = "Self")]
+pub struct ReviewPacket {
+    /// `review_packet`.
+    pub schema_name: ReviewPacketTag,
+    /// Version of this form.
+    pub schema_version: MissionSchemaVersion,
+    /// The mission.
+    pub mission_id: MissionId,
+    /// Its tenant; stamped when stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant_id: Option<TenantId>,
+    /// Its actor; stamped when stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actor_id: Option<ActorId>,
+    /// Its own id.
+    pub packet_id: PacketId,
+    /// The outcome.
+    pub review_status: ReviewStatus,
+    /// What was found.
+    #[serde(default)]
+    pub issues: Vec<ReviewIssue>,
+    /// Edits that the approval asks for.
+    #[serde(default)]
+    pub required_edits: Vec<Text>,
+    /// The output as approved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approved_output: Option<Map<String, Value>>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// Who made it.
+    pub producer: Label,
+}
+
+/// Something that the reviewer found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, remote = "Self")]
+pub struct ReviewIssue {
+    /// How bad it is.
+    pub severity: Severity,
+    /// What it is.
+    pub message: Text,
+}
+
+string_enum! {
+    /// The outcome of a review (ruling 23).
+    pub enum ReviewStatus {
+        /// As it is.
+        Approved = "approved",
+        /// With the edits listed.
+        ApprovedWithEdits = "approved_with_edits",
+        /// Not at all.
+        Rejected = "rejected",
+    }
+}
+
+impl Contract for ReviewPacket {
+    const NAME: SchemaName = SchemaName::ReviewPacket;
+
+    // B002-11.
+    fn check(&self, report: &mut Report) {
+        let has_output = self.approved_output.is_some();
+        match self.review_status {
+            ReviewStatus::Rejected if has_output => {
+                let message = "a rejected review has no approved output".to_owned();
+                report.meaning("/approved_output", "review_status", message);
+            }
+            ReviewStatus::Approved | ReviewStatus::ApprovedWithEdits if !has_output => {
+                let message = format!("a review that is {} needs its output", self.review_status);
+                report.meaning("/approved_output", "required", message);
+            }
+            ReviewStatus::Approved | ReviewStatus::ApprovedWithEdits | ReviewStatus::Rejected => {}
+        }
+        if self.review_status == ReviewStatus::ApprovedWithEdits && self.required_edits.is_empty() {
+            let message = "a review that is approved_with_edits needs at least one edit".to_owned();
+            report.meaning("/required_edits", "minItems", message);
+        }
+    }
+}
