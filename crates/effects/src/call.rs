@@ -2,12 +2,13 @@
 //!
 //! Must not know how a call is run: no process, no socket.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use charter_contract::catalogue::tool::HttpMethod;
+use charter_contract::ids::ToolId;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
@@ -52,30 +53,6 @@ pub struct ToolCall {
     pub idempotency_key: String,
 }
 
-/// A tool's id (seed 000, section 2.4), opaque here.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ToolId(String);
-
-impl ToolId {
-    /// Takes an id that was checked where it entered the system.
-    #[must_use]
-    pub fn new(id: impl Into<String>) -> Self {
-        Self(id.into())
-    }
-
-    /// The id as text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for ToolId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
 /// Whether a tool may act on the outside world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DryRun {
@@ -118,7 +95,7 @@ pub enum Language {
 
 /// An HTTP exchange with placeholders.
 ///
-/// `${user.NAME}` is a parameter, `${env.NAME}` a granted variable. In a path a
+/// `${NAME}` or `${user.NAME}` is a parameter, `${env.NAME}` a granted variable. In a path a
 /// value is one percent-encoded run of characters, in the host one DNS label; a
 /// string of `query`, `headers` or `body` that is nothing but one placeholder
 /// takes the value with its JSON type, and is left out when an optional
@@ -135,23 +112,6 @@ pub struct HttpTool {
     pub query: Vec<(String, Value)>,
     /// The JSON body.
     pub body: Option<Value>,
-}
-
-/// The methods a tool may use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HttpMethod {
-    /// GET
-    Get,
-    /// HEAD
-    Head,
-    /// POST
-    Post,
-    /// PUT
-    Put,
-    /// PATCH
-    Patch,
-    /// DELETE
-    Delete,
 }
 
 /// Bounds of one call. The default suits a tool that reads a cloud API.

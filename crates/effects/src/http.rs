@@ -92,7 +92,10 @@ impl HttpRunner {
     ) -> Result<reqwest::Client, Failure> {
         let policy = EgressPolicy::new(call.egress.clone());
         let (host, port) = prepared.target();
-        let addresses = policy.addresses(host, port).await.map_err(refused)?;
+        let addresses = policy
+            .addresses(host, port)
+            .await
+            .map_err(|refusal| refused(&refusal))?;
         reqwest::Client::builder()
             .tls_backend_preconfigured(self.tls.clone())
             .no_proxy()
@@ -122,8 +125,8 @@ fn same_origin(attempt: redirect::Attempt<'_>) -> redirect::Action {
     }
 }
 
-fn refused(refusal: EgressRefusal) -> Failure {
-    let message = match std::error::Error::source(&refusal) {
+fn refused(refusal: &EgressRefusal) -> Failure {
+    let message = match std::error::Error::source(refusal) {
         Some(source) => format!("{refusal}: {source}"),
         None => refusal.to_string(),
     };

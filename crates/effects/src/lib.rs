@@ -39,8 +39,7 @@ mod redact;
 mod sandbox;
 
 pub use call::{
-    DryRun, HttpMethod, HttpTool, Language, Limits, ScriptTool, ToolCall, ToolId,
-    ToolImplementation, ToolRunner,
+    DryRun, HttpTool, Language, Limits, ScriptTool, ToolCall, ToolImplementation, ToolRunner,
 };
 pub use egress::{HostPattern, HostPatternError};
 pub use outcome::{FailureKind, ToolOutcome};

@@ -1,11 +1,12 @@
 //! Turns an HTTP tool and a call into one request. Sends nothing.
 
+use charter_contract::catalogue::tool::HttpMethod;
 use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::{Method, Request, Url};
 use serde_json::{Value, json};
 
 use super::template::{Values, scalar_text};
-use crate::call::{DryRun, HttpMethod, HttpTool, ToolCall};
+use crate::call::{DryRun, HttpTool, ToolCall};
 use crate::outcome::{Failure, FailureKind, Success};
 use crate::redact::Redactor;
 

@@ -1,8 +1,9 @@
-//! Placeholders in HTTP tools: `${user.NAME}` and `${env.NAME}`.
+//! Fills the placeholders of HTTP tools: `${NAME}`, `${user.NAME}`, `${env.NAME}`.
 //!
 //! A value is put in as data: what surrounds it decides how it is written, and
 //! it is never looked at for placeholders again. Must not know HTTP clients.
 
+use charter_contract::placeholder::{self, Placeholder, Segment};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value};
 
@@ -137,33 +138,29 @@ pub(super) fn scalar_text(value: &Value) -> Option<String> {
     }
 }
 
+/// An HTTP tool has no steps, so `${NAME}` is a parameter as `${user.NAME}` is.
 fn parse(template: &str) -> Result<Vec<Piece<'_>>, Failure> {
-    let mut pieces = Vec::new();
-    let mut rest = template;
-    while let Some(start) = rest.find("${") {
-        let (before, from) = rest.split_at(start);
-        if !before.is_empty() {
-            pieces.push(Piece::Text(before));
-        }
-        let malformed = || {
-            let message = format!(
-                "the tool's template {template:?} has a placeholder that is neither ${{user.…}} nor ${{env.…}}"
-            );
-            Failure::new(FailureKind::SystemError, message)
-        };
-        let end = from.find('}').ok_or_else(malformed)?;
-        let name = &from[2..end];
-        pieces.push(match name.split_once('.') {
-            Some(("user", name)) if !name.is_empty() => Piece::Parameter(name),
-            Some(("env", name)) if !name.is_empty() => Piece::Variable(name),
-            Some(_) | None => return Err(malformed()),
-        });
-        rest = &from[end + 1..];
-    }
-    if !rest.is_empty() {
-        pieces.push(Piece::Text(rest));
-    }
-    Ok(pieces)
+    let malformed = |detail: String| {
+        let message = format!("the tool's template {template:?} cannot be filled: {detail}");
+        Failure::new(FailureKind::SystemError, message)
+    };
+    placeholder::segments(template)
+        .map_err(|error| malformed(error.to_string()))?
+        .into_iter()
+        .map(|segment| match segment {
+            Segment::Text(text) => Ok(Piece::Text(text)),
+            Segment::Placeholder(Placeholder::User(name)) => Ok(Piece::Parameter(name)),
+            Segment::Placeholder(Placeholder::Step { step: "env", path }) => {
+                Ok(Piece::Variable(path))
+            }
+            Segment::Placeholder(Placeholder::Step { step, path: "" }) => {
+                Ok(Piece::Parameter(step))
+            }
+            Segment::Placeholder(Placeholder::Step { step, path }) => Err(malformed(format!(
+                "{step}.{path} is neither a parameter nor a variable"
+            ))),
+        })
+        .collect()
 }
 
 fn is_past_authority(filled: &str) -> bool {
@@ -224,7 +221,7 @@ mod tests {
     #[test]
     fn ruling_13_a_value_in_a_url_stays_one_value() {
         assert_eq!(
-            url("https://x.${user.region}.example.com/v1/${user.id}?n=${user.n}"),
+            url("https://x.${user.region}.example.com/v1/${user.id}?n=${n}"),
             Ok("https://x.eu-west-1.example.com/v1/a%2Fb%3Fc%3Dd%26e%23f%20%24%7Buser.n%7D%20%C3%A9?n=7".to_owned())
         );
         assert_eq!(url("https://x/${user.up}/y"), Err(FailureKind::InputError));
@@ -240,7 +237,7 @@ mod tests {
         );
         for malformed in [
             "https://x/${user.",
-            "https://x/${step_1}",
+            "https://x/${step_1.id}",
             "https://x/${user.}",
         ] {
             assert_eq!(url(malformed), Err(FailureKind::SystemError), "{malformed}");

@@ -125,7 +125,7 @@ impl Confinement {
             namespaces.enter()?;
         }
         for (resource, limit) in &self.limits {
-            rustix::process::setrlimit(*resource, limit.clone())?;
+            rustix::process::setrlimit(*resource, *limit)?;
         }
         drop_capabilities();
         rustix::thread::set_no_new_privs(true)?;

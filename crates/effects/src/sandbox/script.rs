@@ -22,7 +22,7 @@ use super::files::{self, Reach};
 use super::filter::{self, Sockets};
 use super::interpreter::Interpreter;
 use super::protocol::{self, Remains};
-use super::supervise::{Ending, supervise};
+use super::supervise::{Allowance, Ending, supervise};
 use super::{child, receive};
 use crate::call::{Language, Limits, ScriptTool, ToolCall};
 use crate::egress::EgressPolicy;
@@ -116,7 +116,6 @@ impl Sandbox {
         redactor: &Redactor,
         cancel: &CancellationToken,
     ) -> Result<(Ending, Remains), Failure> {
-        let limits = &run.call.limits;
         let (network, listener_to) = self.network(&run.call.egress)?;
         let mut command = run.command(&network);
         let confinement = self.confinement(run, &network, listener_to)?;
@@ -130,16 +129,16 @@ impl Sandbox {
         drop(command);
         let _serving = serve(network)?;
         tracing::debug!(elapsed = ?started.elapsed(), "script started");
-        supervise(
-            child,
+        let allowance = Allowance {
             input,
-            limits,
-            limits.log_bytes + redactor.longest(),
-            &self.watch,
+            limits: &run.call.limits,
+            log_bytes: run.call.limits.log_bytes + redactor.longest(),
+            watch: &self.watch,
             cancel,
-        )
-        .await
-        .map_err(|error| system(format!("supervising the script: {error}")))
+        };
+        supervise(child, &allowance)
+            .await
+            .map_err(|error| system(format!("supervising the script: {error}")))
     }
 
     /// Scripts without an egress list may not open a socket, so they get none.

@@ -9,6 +9,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, Interest};
 use tokio::process::{Child, ChildStdin};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::child;
@@ -51,25 +52,30 @@ impl Drop for GroupGuard {
     }
 }
 
+/// What a process is given and what it may use.
+pub(super) struct Allowance<'a> {
+    /// Written to standard input.
+    pub(super) input: &'a [u8],
+    pub(super) limits: &'a Limits,
+    /// How much of the end of standard error to keep.
+    pub(super) log_bytes: usize,
+    pub(super) watch: &'a ProcessWatch,
+    pub(super) cancel: &'a CancellationToken,
+}
+
 /// Runs `process`, a group leader with piped streams, to its end.
 ///
 /// Whatever the ending, and if this future is dropped, no member of the group
-/// survives. `log_bytes` is how much of the end of stderr to keep.
+/// survives.
 pub(super) async fn supervise(
     mut process: Child,
-    input: &[u8],
-    limits: &Limits,
-    log_bytes: usize,
-    watch: &ProcessWatch,
-    cancel: &CancellationToken,
+    allowance: &Allowance<'_>,
 ) -> io::Result<(Ending, Remains)> {
     let pid = process
         .id()
         .and_then(|id| Pid::from_raw(id.cast_signed()))
         .ok_or_else(|| io::Error::other("the child has no process id"))?;
     let mut guard = GroupGuard(Some(pid));
-    let watched = watch.add(pid, limits.processes);
-    let exited = child::exit_of(pid)?;
     let (Some(stdin), Some(stdout), Some(stderr)) = (
         process.stdin.take(),
         process.stdout.take(),
@@ -77,29 +83,20 @@ pub(super) async fn supervise(
     ) else {
         return Err(io::Error::other("the child's streams are not piped"));
     };
-
     let overflow = CancellationToken::new();
     let mut output = Vec::new();
-    let mut log = Tail::new(log_bytes);
+    let mut log = Tail::new(allowance.log_bytes);
     let ending = {
+        let limit = allowance.limits.output_bytes;
         let streams = async {
-            tokio::join!(
-                feed(stdin, input),
-                read_bounded(stdout, &mut output, limits.output_bytes, &overflow),
+            tokio::try_join!(
+                feed(stdin, allowance.input),
+                read_bounded(stdout, &mut output, limit, &overflow),
                 log.read(stderr),
             )
         };
         tokio::pin!(streams);
-        let ending = async {
-            tokio::select! {
-                biased;
-                () = cancel.cancelled() => Ok(Ending::Cancelled),
-                () = overflow.cancelled() => Ok(Ending::OutputTooLarge),
-                () = watched.exceeded.cancelled() => Ok(Ending::TooManyProcesses),
-                readable = exited.ready(Interest::READABLE) => readable.map(|_| Ending::Exited),
-                () = tokio::time::sleep(limits.timeout) => Ok(Ending::TimedOut),
-            }
-        };
+        let ending = ending(pid, allowance, &overflow);
         tokio::pin!(ending);
         let mut drained = None;
         let ending = loop {
@@ -113,27 +110,14 @@ pub(super) async fn supervise(
         // cannot belong to anyone else. Stragglers of a script that ended go too.
         guard.kill();
         if drained.is_none() {
-            drained = tokio::time::timeout(DRAIN_TIMEOUT, &mut streams).await.ok();
+            drained = timeout(DRAIN_TIMEOUT, &mut streams).await.ok();
         }
-        match drained {
-            Some((fed, read, logged)) => {
-                fed?;
-                read?;
-                logged?;
-            }
-            None => {
-                tracing::warn!("a killed script's streams stayed open; the rest of them is lost")
-            }
+        if drained.transpose()?.is_none() {
+            tracing::warn!("a killed script's streams stayed open; the rest of them is lost");
         }
         ending
     };
     let status = process.wait().await?;
-    // What fits within the bound may still have been too much in the last read.
-    let ending = if ending == Ending::Exited && overflow.is_cancelled() {
-        Ending::OutputTooLarge
-    } else {
-        ending
-    };
     let (stderr, stderr_cut) = log.into_parts();
     let remains = Remains {
         status,
@@ -141,7 +125,30 @@ pub(super) async fn supervise(
         stderr,
         stderr_cut,
     };
+    // The last read, after the exit, may be the one that was too much.
+    let ending = match ending {
+        Ending::Exited if overflow.is_cancelled() => Ending::OutputTooLarge,
+        other => other,
+    };
     Ok((ending, remains))
+}
+
+/// Waits for the first reason to stop.
+async fn ending(
+    pid: Pid,
+    allowance: &Allowance<'_>,
+    overflow: &CancellationToken,
+) -> io::Result<Ending> {
+    let exited = child::exit_of(pid)?;
+    let watched = allowance.watch.add(pid, allowance.limits.processes);
+    tokio::select! {
+        biased;
+        () = allowance.cancel.cancelled() => Ok(Ending::Cancelled),
+        () = overflow.cancelled() => Ok(Ending::OutputTooLarge),
+        () = watched.exceeded.cancelled() => Ok(Ending::TooManyProcesses),
+        readable = exited.ready(Interest::READABLE) => readable.map(|_| Ending::Exited),
+        () = tokio::time::sleep(allowance.limits.timeout) => Ok(Ending::TimedOut),
+    }
 }
 
 async fn feed(mut stdin: ChildStdin, input: &[u8]) -> io::Result<()> {

@@ -185,7 +185,7 @@ async fn the_gap_without_a_network_namespace_is_told() {
         .unwrap();
     match egress.state {
         CapabilityState::Partial { gap } => {
-            assert!(gap.contains("any host on the one TCP port"), "{gap}")
+            assert!(gap.contains("any host on the one TCP port"), "{gap}");
         }
         other => panic!("{other:?}"),
     }

@@ -8,9 +8,8 @@ use axum::extract::{Path, Request};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Redirect};
 use axum::routing::{any, get};
-use charter_effects::{
-    DryRun, FailureKind, HttpMethod, HttpTool, ToolCall, ToolImplementation, ToolRunner,
-};
+use charter_contract::catalogue::tool::HttpMethod;
+use charter_effects::{DryRun, FailureKind, HttpTool, ToolCall, ToolImplementation, ToolRunner};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 

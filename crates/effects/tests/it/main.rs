@@ -1,5 +1,7 @@
 //! The guarantees of the sandbox, with real interpreters, processes and servers.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
 mod egress;
 mod http;
 mod processes;

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use charter_contract::catalogue::tool::HttpMethod;
 use charter_effects::{
-    DryRun, FailureKind, HttpMethod, HttpTool, Language, Limits, NamespaceUse, PackageFiles,
-    Sandbox, SandboxOptions, ScriptTool, ToolCall, ToolId, ToolImplementation, ToolOutcome,
-    ToolRunner,
+    DryRun, FailureKind, HttpTool, Language, Limits, NamespaceUse, PackageFiles, Sandbox,
+    SandboxOptions, ScriptTool, ToolCall, ToolImplementation, ToolOutcome, ToolRunner,
 };
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
@@ -88,7 +88,7 @@ pub(crate) fn http_call(method: HttpMethod, url: String) -> ToolCall {
 
 pub(crate) fn call(implementation: ToolImplementation) -> ToolCall {
     ToolCall {
-        tool_id: ToolId::new("test.tool"),
+        tool_id: charter_contract::ids::ToolId::parse("test.tool").unwrap(),
         implementation,
         parameters: Map::new(),
         dry_run: DryRun::No,
