@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{Path, Request};
-use axum::http::{HeaderMap, StatusCode, header};
-use axum::response::{IntoResponse, Redirect};
+use axum::http::{StatusCode, header};
+use axum::response::Redirect;
 use axum::routing::{any, get};
 use charter_contract::catalogue::tool::HttpMethod;
 use charter_effects::{DryRun, FailureKind, HttpTool, ToolCall, ToolImplementation, ToolRunner};
@@ -14,6 +14,9 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::{call, failure, http_call, output, sandbox};
+
+/// Told by the server when it is asked for `/hang`.
+static ASKED: tokio::sync::Notify = tokio::sync::Notify::const_new();
 
 async fn echo(request: Request) -> axum::Json<Value> {
     let (head, body) = request.into_parts();
@@ -50,6 +53,13 @@ async fn serve() -> SocketAddr {
         )
         .route("/big", get(|| async { "x".repeat(2 << 20) }))
         .route(
+            "/hang",
+            get(|| async {
+                ASKED.notify_one();
+                std::future::pending::<()>().await;
+            }),
+        )
+        .route(
             "/slow",
             get(|| async { std::future::pending::<()>().await }),
         )
@@ -58,10 +68,6 @@ async fn serve() -> SocketAddr {
         .route(
             "/away",
             get(move || async move { Redirect::temporary(&elsewhere) }),
-        )
-        .route(
-            "/headers",
-            get(|headers: HeaderMap| async move { format!("{}", headers.len()).into_response() }),
         );
     tokio::spawn(async move { axum::serve(listener, routes).await });
     address
@@ -291,13 +297,13 @@ async fn a_silent_host_times_out_and_a_call_can_be_cancelled() {
     );
     let cancel = CancellationToken::new();
     let cancelling = async {
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        ASKED.notified().await;
         cancel.cancel();
     };
     let (outcome, ()) = tokio::join!(
         fixture
             .sandbox
-            .run(get_call(server, "/slow"), cancel.clone()),
+            .run(get_call(server, "/hang"), cancel.clone()),
         cancelling
     );
     assert_eq!(failure(outcome).1, "the call was cancelled");

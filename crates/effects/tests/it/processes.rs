@@ -6,7 +6,7 @@ use charter_effects::{FailureKind, Limits, ToolOutcome, ToolRunner};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{bash_call, failure, is_alive, output, python_call, sandbox};
+use crate::support::{Fixture, bash_call, failure, is_alive, output, python_call, sandbox};
 
 /// Starts children in every way that might leave the group, says who they are
 /// on stderr, and never ends.
@@ -75,11 +75,11 @@ async fn cancelling_kills_the_group() {
     let fixture = sandbox().await;
     let cancel = CancellationToken::new();
     let running = fixture.sandbox.run(
-        bash_call(&format!("{STRAGGLERS}\nsleep 1000")),
+        bash_call(&format!("{STRAGGLERS}\n{READY}\nsleep 1000")),
         cancel.clone(),
     );
     let cancelling = async {
-        tokio::time::sleep(Duration::from_millis(500)).await;
+        has_started(&fixture).await;
         cancel.cancel();
     };
     let (outcome, ()) = tokio::join!(running, cancelling);
@@ -97,18 +97,37 @@ async fn cancelling_kills_the_group() {
 #[tokio::test]
 async fn dropping_the_future_kills_the_group() {
     let fixture = sandbox().await;
-    let file = fixture.directory.path().join("never");
-    // The script's own folder is not known here, so the pid travels by its name.
-    let call = bash_call("exec -a charter-effects-dropped sleep 1000");
+    // A child of the leader, which alone would die with its handle.
+    let call = bash_call(&format!(
+        "(exec -a charter-effects-dropped sleep 1000) & {READY}; wait"
+    ));
     let running = fixture.sandbox.run(call, CancellationToken::new());
-    let dropped = tokio::time::timeout(Duration::from_millis(500), running).await;
-    assert!(dropped.is_err());
+    tokio::select! {
+        outcome = running => panic!("{outcome:?}"),
+        () = has_started(&fixture) => {}
+    }
     let deadline = Instant::now() + Duration::from_secs(5);
     while named("charter-effects-dropped") {
-        assert!(Instant::now() < deadline, "the script outlived its call");
+        assert!(Instant::now() < deadline, "the child outlived its call");
         tokio::task::yield_now().await;
     }
-    assert!(!file.exists());
+}
+
+/// What a script runs to say that it has come this far.
+const READY: &str = "touch \"$TMPDIR/ready\"";
+
+/// Waits for `READY` in the private folder of the only running call.
+async fn has_started(fixture: &Fixture) {
+    let calls = fixture.directory.path().join("sandbox/calls");
+    let is_ready = || {
+        let folders = std::fs::read_dir(&calls).unwrap().flatten();
+        folders
+            .into_iter()
+            .any(|folder| folder.path().join("ready").exists())
+    };
+    while !is_ready() {
+        tokio::task::yield_now().await;
+    }
 }
 
 fn named(name: &str) -> bool {
