@@ -6,6 +6,7 @@ mod request;
 mod response;
 mod template;
 
+use charter_contract::agentic::error::ErrorType;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::call::{HttpTool, ToolCall};
 use crate::egress::{EgressPolicy, EgressRefusal};
-use crate::outcome::{Failure, FailureKind, Success};
+use crate::outcome::{Failure, Success};
 use crate::redact::Redactor;
 use request::Prepared;
 
@@ -58,11 +59,11 @@ impl HttpRunner {
         let result = tokio::select! {
             biased;
             () = cancel.cancelled() => {
-                Err(Failure::new(FailureKind::ExecutionError, "the call was cancelled").retryable())
+                Err(Failure::new(ErrorType::ExecutionError, "the call was cancelled").retryable())
             }
             result = tokio::time::timeout(call.limits.timeout, exchange) => result.unwrap_or_else(|_| {
                 let message = format!("no answer within {} ms", call.limits.timeout.as_millis());
-                Err(Failure::new(FailureKind::TimeoutError, message).retryable())
+                Err(Failure::new(ErrorType::TimeoutError, message).retryable())
             }),
         };
         result.map_err(|failure| Failure {
@@ -106,7 +107,7 @@ impl HttpRunner {
             .build()
             .map_err(|error| {
                 Failure::new(
-                    FailureKind::SystemError,
+                    ErrorType::SystemError,
                     format!("preparing the HTTP client: {error}"),
                 )
             })
@@ -132,10 +133,10 @@ fn refused(refusal: &EgressRefusal) -> Failure {
     };
     match refusal {
         EgressRefusal::NotListed { .. } | EgressRefusal::PrivateAddress { .. } => {
-            Failure::new(FailureKind::PermissionError, message)
+            Failure::new(ErrorType::PermissionError, message)
         }
         EgressRefusal::Unresolved { .. } => {
-            Failure::new(FailureKind::ExecutionError, message).retryable()
+            Failure::new(ErrorType::ExecutionError, message).retryable()
         }
     }
 }
@@ -148,9 +149,9 @@ fn unanswered(error: &reqwest::Error) -> Failure {
         cause = error.source();
     }
     let kind = if error.is_timeout() {
-        FailureKind::TimeoutError
+        ErrorType::TimeoutError
     } else {
-        FailureKind::ExecutionError
+        ErrorType::ExecutionError
     };
     Failure::new(kind, message).retryable()
 }

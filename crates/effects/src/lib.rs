@@ -42,7 +42,7 @@ pub use call::{
     DryRun, HttpTool, Language, Limits, ScriptTool, ToolCall, ToolImplementation, ToolRunner,
 };
 pub use egress::{HostPattern, HostPatternError};
-pub use outcome::{FailureKind, ToolOutcome};
+pub use outcome::ToolOutcome;
 pub use package::{PackageError, PackageFiles};
 pub use sandbox::{
     Capability, CapabilityState, LandlockUse, NamespaceUse, Sandbox, SandboxError, SandboxOptions,

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use serde::Deserialize;
+use charter_contract::agentic::error::ErrorType;
 use serde_json::Value;
 
 /// The end of a tool call.
@@ -20,7 +20,7 @@ pub enum ToolOutcome {
     /// The tool failed, or could not be run.
     Failed {
         /// The kind of failure.
-        kind: FailureKind,
+        kind: ErrorType,
         /// What happened, secrets redacted. May hold text from the tool.
         message: String,
         /// Whether the same call may succeed later.
@@ -32,35 +32,17 @@ pub enum ToolOutcome {
     },
 }
 
-/// The six error types of `AgentError` (seed 003).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FailureKind {
-    /// The arguments are wrong.
-    InputError,
-    /// The tool ran and failed.
-    ExecutionError,
-    /// Memory, CPU, output, processes or a remote quota ran out.
-    ResourceError,
-    /// The tool may not do this.
-    PermissionError,
-    /// Time ran out.
-    TimeoutError,
-    /// Charter or its machine is at fault.
-    SystemError,
-}
-
 /// A failure on its way to an outcome; its texts are redacted at the end.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    pub(crate) kind: FailureKind,
+    pub(crate) kind: ErrorType,
     pub(crate) message: String,
     pub(crate) retryable: bool,
     pub(crate) log: String,
 }
 
 impl Failure {
-    pub(crate) fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+    pub(crate) fn new(kind: ErrorType, message: impl Into<String>) -> Self {
         Self {
             kind,
             message: message.into(),

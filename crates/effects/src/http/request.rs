@@ -1,5 +1,6 @@
 //! Turns an HTTP tool and a call into one request. Sends nothing.
 
+use charter_contract::agentic::error::ErrorType;
 use charter_contract::catalogue::tool::HttpMethod;
 use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::{Method, Request, Url};
@@ -7,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::template::{Values, scalar_text};
 use crate::call::{DryRun, HttpTool, ToolCall};
-use crate::outcome::{Failure, FailureKind, Success};
+use crate::outcome::{Failure, Success};
 use crate::redact::Redactor;
 
 /// The header of draft-ietf-httpapi-idempotency-key-header.
@@ -155,14 +156,14 @@ fn add_headers(request: &mut Request, tool: &HttpTool, values: Values<'_>) -> Re
         let value = header_value(name, &filled)?;
         let name = HeaderName::try_from(name.as_str()).map_err(|error| {
             Failure::new(
-                FailureKind::SystemError,
+                ErrorType::SystemError,
                 format!("header name {name:?}: {error}"),
             )
         })?;
         // The URL says where the request goes, and to whom.
         if name == reqwest::header::HOST {
             return Err(Failure::new(
-                FailureKind::SystemError,
+                ErrorType::SystemError,
                 "a tool may not set the Host header",
             ));
         }
@@ -213,5 +214,5 @@ fn is_safe(method: HttpMethod) -> bool {
 }
 
 fn input(message: String) -> Failure {
-    Failure::new(FailureKind::InputError, message)
+    Failure::new(ErrorType::InputError, message)
 }

@@ -1,9 +1,10 @@
 //! Reads a response within bounds and says what it means. Must not know tools.
 
+use charter_contract::agentic::error::ErrorType;
 use reqwest::{Response, StatusCode, header};
 use serde_json::{Value, json};
 
-use crate::outcome::{Failure, FailureKind, Success};
+use crate::outcome::{Failure, Success};
 use crate::redact::Redactor;
 
 /// How much of the body of a failed response is quoted.
@@ -28,7 +29,7 @@ pub(super) async fn read(
         let message = format!(
             "the host answered {status} with a redirect to {to:?}, which leads elsewhere or in circles and is not followed"
         );
-        return Err(Failure::new(FailureKind::ExecutionError, message));
+        return Err(Failure::new(ErrorType::ExecutionError, message));
     }
     if !status.is_success() {
         return Err(failed(status, &redactor.apply(&text)));
@@ -36,7 +37,7 @@ pub(super) async fn read(
     let output = if is_json && !body.is_empty() {
         serde_json::from_slice::<Value>(&body).map_err(|error| {
             let message = format!("the host answered {status} with a body that is not the JSON it claims to be: {error}");
-            Failure::new(FailureKind::ExecutionError, message)
+            Failure::new(ErrorType::ExecutionError, message)
         })?
     } else {
         json!({ "status": status.as_u16(), "body": text })
@@ -68,13 +69,13 @@ async fn read_body(mut response: Response, limit: usize) -> Result<Vec<u8>, Fail
         match response.chunk().await {
             Ok(Some(chunk)) if body.len() + chunk.len() > limit => {
                 let message = format!("the response is larger than {limit} bytes");
-                return Err(Failure::new(FailureKind::ResourceError, message));
+                return Err(Failure::new(ErrorType::ResourceError, message));
             }
             Ok(Some(chunk)) => body.extend_from_slice(&chunk),
             Ok(None) => return Ok(body),
             Err(error) => {
                 let message = format!("the response broke off after {} bytes: {error}", body.len());
-                return Err(Failure::new(FailureKind::ExecutionError, message).retryable());
+                return Err(Failure::new(ErrorType::ExecutionError, message).retryable());
             }
         }
     }
@@ -87,12 +88,12 @@ fn failed(status: StatusCode, text: &str) -> Failure {
         || status == StatusCode::REQUEST_TIMEOUT
         || status.is_server_error();
     let kind = match status {
-        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => FailureKind::PermissionError,
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => ErrorType::PermissionError,
         StatusCode::TOO_MANY_REQUESTS
         | StatusCode::SERVICE_UNAVAILABLE
-        | StatusCode::INSUFFICIENT_STORAGE => FailureKind::ResourceError,
-        StatusCode::REQUEST_TIMEOUT | StatusCode::GATEWAY_TIMEOUT => FailureKind::TimeoutError,
-        _ => FailureKind::ExecutionError,
+        | StatusCode::INSUFFICIENT_STORAGE => ErrorType::ResourceError,
+        StatusCode::REQUEST_TIMEOUT | StatusCode::GATEWAY_TIMEOUT => ErrorType::TimeoutError,
+        _ => ErrorType::ExecutionError,
     };
     let failure = Failure::new(kind, message);
     if retryable {

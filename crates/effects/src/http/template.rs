@@ -3,11 +3,12 @@
 //! A value is put in as data: what surrounds it decides how it is written, and
 //! it is never looked at for placeholders again. Must not know HTTP clients.
 
+use charter_contract::agentic::error::ErrorType;
 use charter_contract::placeholder::{self, Placeholder, Segment};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value};
 
-use crate::outcome::{Failure, FailureKind};
+use crate::outcome::Failure;
 
 /// Everything but the unreserved characters of RFC 3986.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
@@ -122,7 +123,7 @@ impl Values<'_> {
         let granted = self.environment.iter().find(|(known, _)| known == name);
         granted.map(|(_, value)| value.as_str()).ok_or_else(|| {
             Failure::new(
-                FailureKind::PermissionError,
+                ErrorType::PermissionError,
                 format!("the variable {name:?} is not granted to the tool"),
             )
         })
@@ -142,7 +143,7 @@ pub(super) fn scalar_text(value: &Value) -> Option<String> {
 fn parse(template: &str) -> Result<Vec<Piece<'_>>, Failure> {
     let malformed = |detail: String| {
         let message = format!("the tool's template {template:?} cannot be filled: {detail}");
-        Failure::new(FailureKind::SystemError, message)
+        Failure::new(ErrorType::SystemError, message)
     };
     placeholder::segments(template)
         .map_err(|error| malformed(error.to_string()))?
@@ -192,7 +193,7 @@ fn refuse_dot_segments(url: &str) -> Result<(), Failure> {
 }
 
 fn input(message: String) -> Failure {
-    Failure::new(FailureKind::InputError, message)
+    Failure::new(ErrorType::InputError, message)
 }
 
 #[cfg(test)]
@@ -201,7 +202,7 @@ mod tests {
 
     use super::*;
 
-    fn with_values<T>(run: impl Fn(Values<'_>) -> Result<T, Failure>) -> Result<T, FailureKind> {
+    fn with_values<T>(run: impl Fn(Values<'_>) -> Result<T, Failure>) -> Result<T, ErrorType> {
         let parameters = json!({
             "id": "a/b?c=d&e#f ${user.n} é", "n": 7, "up": "..", "list": ["x", 1], "region": "eu-west-1", "dot": "a.b",
         });
@@ -214,7 +215,7 @@ mod tests {
         .map_err(|failure| failure.kind)
     }
 
-    fn url(template: &str) -> Result<String, FailureKind> {
+    fn url(template: &str) -> Result<String, ErrorType> {
         with_values(|values| values.url(template))
     }
 
@@ -224,23 +225,20 @@ mod tests {
             url("https://x.${user.region}.example.com/v1/${user.id}?n=${n}"),
             Ok("https://x.eu-west-1.example.com/v1/a%2Fb%3Fc%3Dd%26e%23f%20%24%7Buser.n%7D%20%C3%A9?n=7".to_owned())
         );
-        assert_eq!(url("https://x/${user.up}/y"), Err(FailureKind::InputError));
-        assert_eq!(url("https://${user.dot}/y"), Err(FailureKind::InputError));
-        assert_eq!(url("https://x/${user.list}"), Err(FailureKind::InputError));
-        assert_eq!(
-            url("https://x/${user.absent}"),
-            Err(FailureKind::InputError)
-        );
+        assert_eq!(url("https://x/${user.up}/y"), Err(ErrorType::InputError));
+        assert_eq!(url("https://${user.dot}/y"), Err(ErrorType::InputError));
+        assert_eq!(url("https://x/${user.list}"), Err(ErrorType::InputError));
+        assert_eq!(url("https://x/${user.absent}"), Err(ErrorType::InputError));
         assert_eq!(
             url("https://x/${env.OTHER}"),
-            Err(FailureKind::PermissionError)
+            Err(ErrorType::PermissionError)
         );
         for malformed in [
             "https://x/${user.",
             "https://x/${step_1.id}",
             "https://x/${user.}",
         ] {
-            assert_eq!(url(malformed), Err(FailureKind::SystemError), "{malformed}");
+            assert_eq!(url(malformed), Err(ErrorType::SystemError), "{malformed}");
         }
     }
 

@@ -3,6 +3,7 @@
 //!
 //! Must not know how a script is run.
 
+use charter_contract::agentic::error::ErrorType;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
@@ -10,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::call::{DryRun, Limits, ToolCall};
-use crate::outcome::{Failure, FailureKind};
+use crate::outcome::Failure;
 use crate::redact::{Cut, Redactor};
 
 /// The largest request a script is given: 16 MiB.
@@ -43,7 +44,7 @@ pub(super) fn request(call: &ToolCall) -> Result<Vec<u8>, Failure> {
             "the parameters take {} bytes, more than {MAX_INPUT_BYTES}",
             bytes.len()
         );
-        return Err(Failure::new(FailureKind::InputError, message));
+        return Err(Failure::new(ErrorType::InputError, message));
     }
     Ok(bytes)
 }
@@ -51,7 +52,7 @@ pub(super) fn request(call: &ToolCall) -> Result<Vec<u8>, Failure> {
 /// The last line of stderr of a script that failed.
 #[derive(Debug, Deserialize)]
 struct Report {
-    error_type: FailureKind,
+    error_type: ErrorType,
     message: String,
     #[serde(default)]
     retryable: bool,
@@ -100,7 +101,7 @@ fn not_json(stdout: &[u8], error: &serde_json::Error, redactor: &Redactor) -> Fa
         );
         format!("the script did not print exactly one JSON value ({error}); it begins {quoted:?}")
     };
-    Failure::new(FailureKind::ExecutionError, message)
+    Failure::new(ErrorType::ExecutionError, message)
 }
 
 /// A failure without a report: the limits first, then whatever was said last.
@@ -133,20 +134,20 @@ fn unreported(status: ExitStatus, last: &[u8], limits: &Limits, redactor: &Redac
             limits.memory_bytes
         )),
         Some(signal) if status.signal().is_some() => Failure::new(
-            FailureKind::ExecutionError,
+            ErrorType::ExecutionError,
             format!("the script died of signal {signal}; last line: {last:?}"),
         ),
         Some(_) | None => {
             let code = status.code().unwrap_or(-1);
             let message =
                 format!("the script exited with {code} and no report; last line: {last:?}");
-            Failure::new(FailureKind::ExecutionError, message)
+            Failure::new(ErrorType::ExecutionError, message)
         }
     }
 }
 
 fn resource(message: String) -> Failure {
-    Failure::new(FailureKind::ResourceError, message)
+    Failure::new(ErrorType::ResourceError, message)
 }
 
 /// Everything before the last line that is not blank, and that line.
@@ -179,7 +180,7 @@ mod tests {
         read(&remains, &Limits::default(), &Redactor::new(&[])).unwrap_err()
     }
 
-    fn kind_and_log(raw_status: i32, stderr: &str) -> (FailureKind, String) {
+    fn kind_and_log(raw_status: i32, stderr: &str) -> (ErrorType, String) {
         let failure = failed(raw_status, stderr);
         (failure.kind, failure.log)
     }
@@ -197,7 +198,7 @@ mod tests {
                 failure.retryable,
                 failure.log.as_str()
             ),
-            (FailureKind::PermissionError, "no", true, "one\ntwo")
+            (ErrorType::PermissionError, "no", true, "one\ntwo")
         );
     }
 
@@ -206,7 +207,7 @@ mod tests {
         let text = "{\"error_type\":\"oops\",\"message\":\"no\"}";
         assert_eq!(
             kind_and_log(1 << 8, text),
-            (FailureKind::ExecutionError, text.to_owned())
+            (ErrorType::ExecutionError, text.to_owned())
         );
     }
 
@@ -221,7 +222,7 @@ mod tests {
         ] {
             assert_eq!(
                 kind_and_log(status, stderr),
-                (FailureKind::ResourceError, stderr.to_owned())
+                (ErrorType::ResourceError, stderr.to_owned())
             );
         }
     }

@@ -2,6 +2,7 @@
 //!
 //! Must not know HTTP tools. Each step fails into a `Failure`.
 
+use charter_contract::agentic::error::ErrorType;
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -27,7 +28,7 @@ use super::{child, receive};
 use crate::call::{Language, Limits, ScriptTool, ToolCall};
 use crate::egress::EgressPolicy;
 use crate::egress::proxy::{self, SharedGrant};
-use crate::outcome::{Failure, FailureKind, Success};
+use crate::outcome::{Failure, Success};
 use crate::redact::Redactor;
 
 /// Where commands are looked up by scripts.
@@ -361,7 +362,7 @@ fn check(call: &ToolCall, script: &ScriptTool) -> Result<(), Failure> {
         if !well_formed || reserved {
             let message =
                 format!("the variable {name:?} belongs to the sandbox and cannot be granted");
-            return Err(Failure::new(FailureKind::PermissionError, message));
+            return Err(Failure::new(ErrorType::PermissionError, message));
         }
     }
     Ok(())
@@ -409,19 +410,19 @@ fn conclude(
                 "the script did not end within {} ms",
                 limits.timeout.as_millis()
             );
-            Failure::new(FailureKind::TimeoutError, message).retryable()
+            Failure::new(ErrorType::TimeoutError, message).retryable()
         }
         Ending::Cancelled => cancelled(),
         Ending::OutputTooLarge => {
             let message = format!("the script printed more than {} bytes", limits.output_bytes);
-            Failure::new(FailureKind::ResourceError, message)
+            Failure::new(ErrorType::ResourceError, message)
         }
         Ending::TooManyProcesses => {
             let message = format!(
                 "the script started more than {} processes",
                 limits.processes
             );
-            Failure::new(FailureKind::ResourceError, message)
+            Failure::new(ErrorType::ResourceError, message)
         }
     };
     let log = redactor.apply_tail(&remains.stderr, remains.stderr_cut, limits.log_bytes);
@@ -429,11 +430,11 @@ fn conclude(
 }
 
 pub(super) fn cancelled() -> Failure {
-    Failure::new(FailureKind::ExecutionError, "the call was cancelled").retryable()
+    Failure::new(ErrorType::ExecutionError, "the call was cancelled").retryable()
 }
 
 fn system(message: String) -> Failure {
-    Failure::new(FailureKind::SystemError, message)
+    Failure::new(ErrorType::SystemError, message)
 }
 
 async fn remove(folder: TempDir) {

@@ -1,5 +1,6 @@
 //! HTTP tools against a real server.
 
+use charter_contract::agentic::error::ErrorType;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use axum::http::{StatusCode, header};
 use axum::response::Redirect;
 use axum::routing::{any, get};
 use charter_contract::catalogue::tool::HttpMethod;
-use charter_effects::{DryRun, FailureKind, HttpTool, ToolCall, ToolImplementation, ToolRunner};
+use charter_effects::{DryRun, HttpTool, ToolCall, ToolImplementation, ToolRunner};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -143,7 +144,7 @@ async fn a_variable_that_is_not_granted_is_refused() {
     assert_eq!(
         failure(sandbox().await.run(call).await),
         (
-            FailureKind::PermissionError,
+            ErrorType::PermissionError,
             "the variable \"TOKEN\" is not granted to the tool".into(),
             false,
             String::new()
@@ -158,7 +159,7 @@ async fn a_header_value_cannot_add_headers() {
     call.environment[0].1 = "x\r\nX-Admin: 1".into();
     assert_eq!(
         failure(sandbox().await.run(call).await).0,
-        FailureKind::InputError
+        ErrorType::InputError
     );
 }
 
@@ -166,15 +167,15 @@ async fn a_header_value_cannot_add_headers() {
 async fn each_status_has_its_failure() {
     let (server, fixture) = (serve().await, sandbox().await);
     for (code, kind, retryable) in [
-        (400, FailureKind::ExecutionError, false),
-        (401, FailureKind::PermissionError, false),
-        (403, FailureKind::PermissionError, false),
-        (404, FailureKind::ExecutionError, false),
-        (408, FailureKind::TimeoutError, true),
-        (429, FailureKind::ResourceError, true),
-        (500, FailureKind::ExecutionError, true),
-        (503, FailureKind::ResourceError, true),
-        (504, FailureKind::TimeoutError, true),
+        (400, ErrorType::ExecutionError, false),
+        (401, ErrorType::PermissionError, false),
+        (403, ErrorType::PermissionError, false),
+        (404, ErrorType::ExecutionError, false),
+        (408, ErrorType::TimeoutError, true),
+        (429, ErrorType::ResourceError, true),
+        (500, ErrorType::ExecutionError, true),
+        (503, ErrorType::ResourceError, true),
+        (504, ErrorType::TimeoutError, true),
     ] {
         let mut call = get_call(server, &format!("/status/{code}"));
         call.environment = vec![("TOKEN".into(), "s3cr3t-value".into())];
@@ -196,7 +197,7 @@ async fn text_is_wrapped_and_false_json_is_a_failure() {
     );
     assert_eq!(
         failure(fixture.run(get_call(server, "/broken")).await).0,
-        FailureKind::ExecutionError
+        ErrorType::ExecutionError
     );
 }
 
@@ -207,7 +208,7 @@ async fn a_response_is_bounded() {
     assert_eq!(
         failure(sandbox().await.run(call).await),
         (
-            FailureKind::ResourceError,
+            ErrorType::ResourceError,
             "the response is larger than 1048576 bytes".into(),
             false,
             String::new()
@@ -228,7 +229,7 @@ async fn redirects_stay_on_the_host() {
         call.egress
             .push(format!("localhost:{}", server.port()).parse().unwrap());
         let (kind, message, ..) = failure(fixture.run(call).await);
-        assert_eq!(kind, FailureKind::ExecutionError);
+        assert_eq!(kind, ErrorType::ExecutionError);
         assert!(message.contains("is not followed"), "{message}");
     }
 }
@@ -242,7 +243,7 @@ async fn hosts_outside_the_list_and_private_addresses_are_refused() {
     assert_eq!(
         (kind, message),
         (
-            FailureKind::PermissionError,
+            ErrorType::PermissionError,
             format!("{server} is not in the tool's egress list")
         )
     );
@@ -253,7 +254,7 @@ async fn hosts_outside_the_list_and_private_addresses_are_refused() {
     spelled.egress = vec![format!("2130706433:{port}").parse().unwrap()];
     assert_eq!(
         failure(fixture.run(spelled).await).0,
-        FailureKind::PermissionError
+        ErrorType::PermissionError
     );
 
     let mut metadata = http_call(
@@ -263,7 +264,7 @@ async fn hosts_outside_the_list_and_private_addresses_are_refused() {
     metadata.egress = vec!["*.amazonaws.com".parse().unwrap()];
     assert_eq!(
         failure(fixture.run(metadata).await).0,
-        FailureKind::PermissionError
+        ErrorType::PermissionError
     );
 }
 
@@ -289,7 +290,7 @@ async fn a_silent_host_times_out_and_a_call_can_be_cancelled() {
     assert_eq!(
         failure(fixture.run(slow).await),
         (
-            FailureKind::TimeoutError,
+            ErrorType::TimeoutError,
             "no answer within 200 ms".into(),
             true,
             String::new()
@@ -315,5 +316,5 @@ async fn a_host_that_does_not_listen_may_be_tried_again() {
     let address = listener.local_addr().unwrap();
     drop(listener);
     let (kind, _, retryable, _) = failure(sandbox().await.run(get_call(address, "/")).await);
-    assert_eq!((kind, retryable), (FailureKind::ExecutionError, true));
+    assert_eq!((kind, retryable), (ErrorType::ExecutionError, true));
 }

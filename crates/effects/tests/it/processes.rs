@@ -1,8 +1,9 @@
 //! Limits, and that nothing a script starts outlives its call.
 
+use charter_contract::agentic::error::ErrorType;
 use std::time::{Duration, Instant};
 
-use charter_effects::{FailureKind, Limits, ToolOutcome, ToolRunner};
+use charter_effects::{Limits, ToolOutcome, ToolRunner};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -41,7 +42,7 @@ async fn b003_7_a_timeout_kills_the_script_and_its_grandchildren() {
     assert_eq!(
         (kind, message.as_str(), retryable),
         (
-            FailureKind::TimeoutError,
+            ErrorType::TimeoutError,
             "the script did not end within 700 ms",
             true
         )
@@ -86,7 +87,7 @@ async fn cancelling_kills_the_group() {
     let (kind, message, retryable, log) = failure(outcome);
     assert_eq!(
         (kind, message.as_str(), retryable),
-        (FailureKind::ExecutionError, "the call was cancelled", true)
+        (ErrorType::ExecutionError, "the call was cancelled", true)
     );
     assert_all_dead(&log);
 
@@ -149,7 +150,7 @@ async fn endless_output_is_cut_off() {
     assert_eq!(
         (kind, message.as_str()),
         (
-            FailureKind::ResourceError,
+            ErrorType::ResourceError,
             "the script printed more than 1048576 bytes"
         )
     );
@@ -186,7 +187,7 @@ async fn a_fork_bomb_is_stopped_and_swept_up() {
     assert_eq!(
         (kind, message.as_str()),
         (
-            FailureKind::ResourceError,
+            ErrorType::ResourceError,
             "the script started more than 64 processes"
         )
     );
@@ -218,15 +219,15 @@ async fn memory_cpu_and_file_limits_are_resource_errors() {
         said,
         [
             (
-                FailureKind::ResourceError,
+                ErrorType::ResourceError,
                 "the script ran out of its 536870912 bytes of memory".to_owned()
             ),
             (
-                FailureKind::ResourceError,
+                ErrorType::ResourceError,
                 "the script used up its 1 s of CPU time".to_owned()
             ),
             (
-                FailureKind::ResourceError,
+                ErrorType::ResourceError,
                 "the script wrote a file over 1048576 bytes".to_owned()
             ),
         ]

@@ -1,8 +1,9 @@
 //! The script protocol, the environment, and what a script may touch.
 
+use charter_contract::agentic::error::ErrorType;
 use charter_effects::{
-    CapabilityState, DryRun, FailureKind, Language, Sandbox, SandboxOptions, ScriptTool,
-    ToolImplementation, ToolOutcome,
+    CapabilityState, DryRun, Language, Sandbox, SandboxOptions, ScriptTool, ToolImplementation,
+    ToolOutcome,
 };
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -69,7 +70,7 @@ async fn a_report_on_stderr_becomes_the_failure() {
     assert_eq!(
         failure(fixture.run(call).await),
         (
-            FailureKind::ResourceError,
+            ErrorType::ResourceError,
             "throttled".into(),
             true,
             "one".into()
@@ -85,7 +86,7 @@ async fn output_that_is_not_one_json_value_is_quoted_and_redacted() {
     let (kind, message, retryable, log) = failure(fixture.run(call).await);
     assert_eq!(
         (kind, retryable, log.as_str()),
-        (FailureKind::ExecutionError, false, "noise\n")
+        (ErrorType::ExecutionError, false, "noise\n")
     );
     assert!(
         message.ends_with("it begins \"hello [redacted:TOKEN]\\n\""),
@@ -93,7 +94,7 @@ async fn output_that_is_not_one_json_value_is_quoted_and_redacted() {
     );
 
     let two_values = failure(fixture.run(bash_call("echo 1; echo 2")).await);
-    assert_eq!(two_values.0, FailureKind::ExecutionError);
+    assert_eq!(two_values.0, ErrorType::ExecutionError);
     let nothing = failure(fixture.run(bash_call("true")).await);
     assert_eq!(
         nothing.1,
@@ -111,7 +112,7 @@ async fn granted_values_are_redacted_from_log_and_message() {
     assert_eq!(
         failure(fixture.run(call).await),
         (
-            FailureKind::InputError,
+            ErrorType::InputError,
             "bad [redacted:TOKEN]".into(),
             false,
             "using [redacted:TOKEN]".into()
@@ -150,7 +151,7 @@ async fn variables_that_steer_the_sandbox_cannot_be_granted() {
         call.environment = vec![(name.into(), "value".into())];
         assert_eq!(
             failure(fixture.run(call).await).0,
-            FailureKind::PermissionError,
+            ErrorType::PermissionError,
             "{name}"
         );
     }
@@ -170,7 +171,7 @@ async fn a_missing_interpreter_is_named() {
         let outcome =
             charter_effects::ToolRunner::run(&sandbox, call, CancellationToken::new()).await;
         let (kind, message, ..) = failure(outcome);
-        assert_eq!(kind, FailureKind::SystemError);
+        assert_eq!(kind, ErrorType::SystemError);
         assert!(message.contains(name), "{message}");
     }
     let python = sandbox.capabilities().await.swap_remove(0);

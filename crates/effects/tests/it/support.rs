@@ -1,5 +1,6 @@
 //! Builds sandboxes and calls for the tests. Must not assert anything itself.
 
+use charter_contract::agentic::error::ErrorType;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -7,8 +8,8 @@ use std::time::Duration;
 
 use charter_contract::catalogue::tool::HttpMethod;
 use charter_effects::{
-    DryRun, FailureKind, HttpTool, Language, Limits, NamespaceUse, PackageFiles, Sandbox,
-    SandboxOptions, ScriptTool, ToolCall, ToolImplementation, ToolOutcome, ToolRunner,
+    DryRun, HttpTool, Language, Limits, NamespaceUse, PackageFiles, Sandbox, SandboxOptions,
+    ScriptTool, ToolCall, ToolImplementation, ToolOutcome, ToolRunner,
 };
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
@@ -112,7 +113,7 @@ pub(crate) fn output(outcome: ToolOutcome) -> Value {
 }
 
 /// Kind, message, retryable and log of a call that must fail.
-pub(crate) fn failure(outcome: ToolOutcome) -> (FailureKind, String, bool, String) {
+pub(crate) fn failure(outcome: ToolOutcome) -> (ErrorType, String, bool, String) {
     match outcome {
         ToolOutcome::Failed {
             kind,
