@@ -23,7 +23,7 @@ mod verdict;
 mod writer;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use charter_store::StoreError;
 use rusqlite::{Connection, OpenFlags, params};
@@ -184,6 +184,11 @@ impl SqliteStore {
             }
         }
     }
+}
+
+/// The value of a mutex, also after a panic of its holder: every change under ours is one step.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The migrations that opening this data directory would apply; does not create or change it.

@@ -1,5 +1,10 @@
 //! The storage contract, run against SQLite in a directory of its own per case.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "a failing preparation is a failing test"
+)]
+
 use std::sync::Arc;
 
 use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};

@@ -4,6 +4,12 @@
 //! tasks and prints each write after its call has returned. The parent kills it, reopens the
 //! directory and compares what is there with what was printed.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a failing preparation is a failing test"
+)]
+
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::path::Path;

@@ -27,7 +27,7 @@ use std::error::Error;
 use charter_store::{SharedStore, StoreError};
 
 /// How a case ends: a failed expectation panics, a failed call returns its error.
-pub type Outcome = Result<(), Box<dyn Error>>;
+pub type Outcome = Result<(), Box<dyn Error + Send + Sync>>;
 
 /// A fresh, empty store, and whatever has to live as long as it does, e.g. its directory.
 pub struct Fixture {

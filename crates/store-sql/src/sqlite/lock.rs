@@ -6,18 +6,22 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
+use std::sync::Mutex;
 
 use charter_store::StoreError;
+
+use super::locked;
 
 const FILE: &str = "charter.lock";
 
 /// No holder text is longer; more is cut off when read.
 const MAX_HOLDER_BYTES: u64 = 1024;
 
-/// Held while it lives.
+/// Held until it is released or dropped.
 #[derive(Debug)]
 pub(super) struct DirectoryLock {
-    file: File,
+    /// Absent once released.
+    file: Mutex<Option<File>>,
 }
 
 impl DirectoryLock {
@@ -44,18 +48,39 @@ impl DirectoryLock {
             }
             Err(TryLockError::Error(e)) => return Err(io_error("locking the data directory", e)),
         }
-        let lock = Self { file };
+        let lock = Self {
+            file: Mutex::new(Some(file)),
+        };
         lock.describe(holder)?;
         Ok(lock)
     }
 
+    /// Lets others open the directory. Unlocks, and does not only close: a child process that is
+    /// just being started holds a copy of every open file for a moment, and with it the lock.
+    pub(super) fn release(&self) {
+        if let Some(file) = locked(&self.file).take() {
+            // If this fails, closing the file unlocks it.
+            drop(file.unlock());
+        }
+    }
+
     /// Writes who holds the lock, in place of what was there.
+    ///
+    /// # Errors
+    /// [`StoreError::Closed`] once the lock is released.
     pub(super) fn describe(&self, holder: &str) -> Result<(), StoreError> {
-        let mut file = &self.file;
+        let guard = locked(&self.file);
+        let mut file = guard.as_ref().ok_or(StoreError::Closed)?;
         file.set_len(0)
             .and_then(|()| file.seek(SeekFrom::Start(0)))
             .and_then(|_| file.write_all(holder.as_bytes()))
             .map_err(|e| io_error("writing the lock file", e))
+    }
+}
+
+impl Drop for DirectoryLock {
+    fn drop(&mut self) {
+        self.release();
     }
 }
 

@@ -4,14 +4,14 @@
 //! one consistent state, that of its first statement.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use charter_store::StoreError;
 use rusqlite::{Connection, OpenFlags};
 use tokio::sync::Semaphore;
 
-use super::connection;
 use super::failure::during;
+use super::{connection, locked};
 
 /// The pool. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -30,8 +30,7 @@ struct Lent {
 impl Drop for Lent {
     fn drop(&mut self) {
         if let Some(connection) = self.connection.take() {
-            let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-            idle.push(connection);
+            locked(&self.idle).push(connection);
         }
     }
 }
@@ -85,19 +84,11 @@ impl Readers {
             self.permits.close();
             drop(all);
         }
-        self.idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clear();
+        locked(&self.idle).clear();
     }
 
     fn lend(&self) -> Result<Lent, StoreError> {
-        let connection = self
-            .idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .pop()
-            .ok_or(StoreError::Closed)?;
+        let connection = locked(&self.idle).pop().ok_or(StoreError::Closed)?;
         Ok(Lent {
             connection: Some(connection),
             idle: Arc::clone(&self.idle),

@@ -7,7 +7,7 @@
 //! This file knows nothing of what the jobs write.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::vec::Drain;
 
@@ -17,6 +17,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::failure::{classify_shared, during};
 use super::lock::DirectoryLock;
+use super::locked;
 
 /// Writes that wait for the thread; further callers wait for a place.
 const QUEUE: usize = 1024;
@@ -58,7 +59,7 @@ impl Writer {
                 serve(&connection, jobs);
                 let checkpointed = checkpoint(&connection);
                 drop(connection);
-                drop(lock);
+                lock.release();
                 checkpointed
             })
             .map_err(|source| StoreError::Engine {
@@ -102,8 +103,11 @@ impl Writer {
     }
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+impl Drop for Writer {
+    fn drop(&mut self) {
+        // A checkpoint that fails loses nothing, and there is nobody left to tell.
+        drop(self.close());
+    }
 }
 
 fn serve(connection: &Connection, mut jobs: mpsc::Receiver<Job>) {

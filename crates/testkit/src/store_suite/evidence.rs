@@ -13,7 +13,7 @@ use crate::assert_refused;
 async fn found(
     store: &dyn Store,
     filter: &EvidenceFilter,
-) -> Result<Vec<EvidenceRecord>, Box<dyn std::error::Error>> {
+) -> Result<Vec<EvidenceRecord>, Box<dyn std::error::Error + Send + Sync>> {
     let page = PageRequest::new(None, 100);
     let page = store.find_evidence(&tenant("acme")?, filter, &page).await?;
     assert_eq!(page.next, None);

@@ -13,11 +13,15 @@ async fn acquire(
     holder: &str,
     now: i64,
     until: i64,
-) -> Result<Option<Lease>, Box<dyn std::error::Error>> {
+) -> Result<Option<Lease>, Box<dyn std::error::Error + Send + Sync>> {
     Ok(store.acquire("run-1", holder, at(now)?, at(until)?).await?)
 }
 
-fn lease(holder: &str, fence: u64, until: i64) -> Result<Lease, Box<dyn std::error::Error>> {
+fn lease(
+    holder: &str,
+    fence: u64,
+    until: i64,
+) -> Result<Lease, Box<dyn std::error::Error + Send + Sync>> {
     Ok(Lease {
         resource: "run-1".to_owned(),
         holder: holder.to_owned(),

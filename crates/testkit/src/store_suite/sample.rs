@@ -20,7 +20,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 /// What a sample is made with.
-pub type Made<T> = Result<T, Box<dyn Error>>;
+pub type Made<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 /// `seconds` after the start of the samples' day.
 ///
