@@ -145,10 +145,9 @@ async fn writer() {
 }
 
 /// A task's error as text, so that it can cross threads.
-fn failing(
-    task: impl Future<Output = Outcome> + Send + 'static,
-) -> impl Future<Output = String> + Send {
-    async move { task.await.err().map_or_else(String::new, |e| e.to_string()) }
+async fn failing(task: impl Future<Output = Outcome> + Send + 'static) -> String {
+    let error = task.await.err();
+    error.map_or_else(String::new, |error| error.to_string())
 }
 
 fn start_writer(dir: &Path, round: u32) -> Child {
