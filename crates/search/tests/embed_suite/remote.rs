@@ -16,11 +16,13 @@ use serde_json::{Value, json};
 /// What the server does with each request in turn; after the last, the last.
 type Script = Vec<fn(&[Value]) -> Response>;
 
+/// Authorization and texts of a request.
+type Seen = (Option<String>, Vec<Value>);
+
 #[derive(Clone)]
 struct Server {
     script: Arc<Script>,
-    /// Authorization and texts of each request.
-    seen: Arc<Mutex<Vec<(Option<String>, Vec<Value>)>>>,
+    seen: Arc<Mutex<Vec<Seen>>>,
 }
 
 async fn answer(
