@@ -1,3 +1,34 @@
 //! Embedding, lexical and vector indexes, fusion and the routing score.
+//!
+//! [`RouteIndex`] holds one scope's entries, [`Layers`] stacks scopes, [`search`] ranks and scores
+//! what a caller may see, [`decide`] turns candidates into a verdict. [`eval`] measures all of it on
+//! labelled queries, [`calibrate`] fits it to them. This crate must not know stores, transports or
+//! where texts come from.
 
+mod calibrate;
+mod dense;
 pub mod embed;
+pub mod eval;
+mod index;
+mod layers;
+mod lexical;
+mod query;
+mod rank;
+mod settings;
+mod verdict;
+
+pub use calibrate::{
+    Calibration, MIN_MISSES, MIN_QUERIES_FOR_SCORES, MIN_QUERIES_FOR_WEIGHTS, TARGET_PRECISION,
+    calibrate,
+};
+pub use index::{
+    BuildError, IndexSettings, MAX_ENTRIES, RouteEntry, RouteIndex, RouteText, VectorRole,
+    embedding_texts,
+};
+pub use layers::{Allowed, Layer, Layers, Scope};
+pub use query::{
+    EmbeddedQuery, MAX_QUERY_BYTES, MAX_SENTENCES, QueryError, RouteQuery, WHOLE_QUERY_CHARS,
+};
+pub use rank::{Candidate, MAX_TOP_K, search};
+pub use settings::{Fusion, MAX_LEAD, RouteSettings, ScoreFeatures, ScoreModel, Thresholds};
+pub use verdict::{Verdict, VerdictKind, decide};

@@ -1,0 +1,12 @@
+//! Measures routing on labelled queries, through the same index and search as the product.
+//!
+//! [`EvalSet`] is read from JSON lines, [`Trial`] embeds it once, and can then be evaluated under
+//! any settings. Must not have a ranking of its own, apart from the one it compares with.
+
+mod metrics;
+mod read;
+mod trial;
+
+pub use metrics::{EvalReport, Figures, VerdictFigures};
+pub use read::{EvalEntry, EvalSet, LabelledQuery, MAX_LINE_BYTES, ReadError};
+pub use trial::{EvalError, EvalOptions, Observation, Offer, Trial};

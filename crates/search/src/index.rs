@@ -1,0 +1,453 @@
+//! The immutable routing index of one scope: words and vectors of its entries.
+//!
+//! Built from texts and stored vectors; it never embeds. [`embedding_texts`] is the one place that
+//! says which texts of an entry have a vector, so callers can key vectors by content and model and
+//! rebuild an index without embedding again. Must not know tenants, grants or thresholds.
+
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::dense::DenseRows;
+use crate::embed::{EmbeddingModel, Vector, VectorError};
+use crate::lexical::{LexicalBuilder, LexicalIndex, split_identifier};
+
+/// Most entries of one index.
+pub const MAX_ENTRIES: usize = 1 << 20;
+
+/// What an entry says about itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RouteText {
+    /// The name by which it is called, as written: `listBuckets`, `ec2.instances.list`.
+    pub name: String,
+    /// The product, server or tool set that it is part of; empty if none.
+    pub group: String,
+    /// What it does.
+    pub description: String,
+    /// Its parameters, each as `name: description` or the name alone.
+    pub parameters: Vec<String>,
+    /// A longer text, used for words only.
+    pub body: Option<String>,
+    /// Requests that it should answer.
+    pub examples: Vec<String>,
+}
+
+/// An entry to index.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RouteEntry {
+    /// Unique within the index.
+    pub id: String,
+    /// What words are taken from.
+    pub text: RouteText,
+    /// Vectors of [`embedding_texts`], in any order; empty where there is no embedder.
+    pub vectors: Vec<(VectorRole, Vector)>,
+}
+
+/// What a vector of an entry was made from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VectorRole {
+    /// Group, name and description.
+    Description,
+    /// All parameters together.
+    Parameters,
+    /// One example.
+    Example,
+}
+
+/// The texts of an entry that have a vector, in a fixed order.
+pub fn embedding_texts(text: &RouteText) -> Vec<(VectorRole, String)> {
+    let name = split_identifier(&text.name);
+    let mut head = String::new();
+    for part in [text.group.trim(), name.as_str()] {
+        if !part.is_empty() && !head.is_empty() {
+            head.push(' ');
+        }
+        head.push_str(part);
+    }
+    let description = text.description.trim();
+    if !description.is_empty() {
+        if !head.is_empty() {
+            head.push_str(": ");
+        }
+        head.push_str(description);
+    }
+    let mut texts = Vec::with_capacity(2 + text.examples.len());
+    if !head.is_empty() {
+        texts.push((VectorRole::Description, head));
+    }
+    if !text.parameters.is_empty() {
+        texts.push((VectorRole::Parameters, parameter_text(&text.parameters)));
+    }
+    let examples = text
+        .examples
+        .iter()
+        .filter(|example| !example.trim().is_empty());
+    texts.extend(examples.map(|example| (VectorRole::Example, example.clone())));
+    texts
+}
+
+/// `page size: rows to return, order: …`: names as words, so that the model can read them.
+fn parameter_text(parameters: &[String]) -> String {
+    let readable: Vec<String> = parameters
+        .iter()
+        .map(|parameter| match parameter.split_once(':') {
+            Some((name, description)) => format!("{}:{description}", split_identifier(name)),
+            None => split_identifier(parameter),
+        })
+        .collect();
+    readable.join(", ")
+}
+
+/// How much each part of an entry counts. Changing it needs a rebuild, not new vectors.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct IndexSettings {
+    /// Words of the name.
+    pub name_weight: f32,
+    /// Words of the group.
+    pub group_weight: f32,
+    /// Words of the description.
+    pub description_weight: f32,
+    /// Words of the parameters.
+    pub parameter_weight: f32,
+    /// Words of the body.
+    pub body_weight: f32,
+    /// Words of the examples.
+    pub example_weight: f32,
+    /// The parameters' vector, against 1 for the description's.
+    pub parameter_vector_weight: f32,
+    /// Each example's vector, against 1 for the description's: at 1 the row is their centroid.
+    pub example_vector_weight: f32,
+}
+
+impl Default for IndexSettings {
+    fn default() -> Self {
+        IndexSettings {
+            name_weight: 2.0,
+            group_weight: 1.0,
+            description_weight: 1.0,
+            parameter_weight: 1.0,
+            body_weight: 0.5,
+            example_weight: 1.0,
+            parameter_vector_weight: 0.3,
+            example_vector_weight: 1.0,
+        }
+    }
+}
+
+/// Why an index could not be built.
+#[derive(Debug, Error)]
+pub enum BuildError {
+    /// Two entries have one id.
+    #[error("two entries have the id `{id}`")]
+    DuplicateId {
+        /// That id.
+        id: String,
+    },
+    /// More than [`MAX_ENTRIES`].
+    #[error("{found} entries; an index holds at most {MAX_ENTRIES}")]
+    TooManyEntries {
+        /// Entries given.
+        found: usize,
+    },
+    /// An entry has vectors, and the index was given no model.
+    #[error("entry `{id}` has vectors, but the index has no embedding model")]
+    NoModel {
+        /// The entry.
+        id: String,
+    },
+    /// A vector does not fit the index's model.
+    #[error("a vector of entry `{id}` does not fit the index")]
+    Vector {
+        /// The entry.
+        id: String,
+        /// What is wrong with it.
+        source: VectorError,
+    },
+}
+
+/// An immutable index of one scope's entries, in order of their ids.
+#[derive(Debug)]
+pub struct RouteIndex {
+    ids: Vec<String>,
+    positions: FxHashMap<String, u32>,
+    with_examples: Vec<bool>,
+    lexical: LexicalIndex,
+    dense: DenseRows,
+    model: Option<EmbeddingModel>,
+}
+
+impl RouteIndex {
+    /// Builds the index. `model` is what made the entries' vectors, `None` for words alone. An
+    /// entry without vectors in an index with a model is found by its words only.
+    ///
+    /// # Errors
+    /// [`BuildError`]; nothing is built.
+    pub fn build(
+        mut entries: Vec<RouteEntry>,
+        model: Option<EmbeddingModel>,
+        settings: &IndexSettings,
+    ) -> Result<RouteIndex, BuildError> {
+        if entries.len() > MAX_ENTRIES {
+            return Err(BuildError::TooManyEntries {
+                found: entries.len(),
+            });
+        }
+        entries.sort_unstable_by(|a, b| a.id.cmp(&b.id));
+        if let Some(pair) = entries.windows(2).find(|pair| pair[0].id == pair[1].id) {
+            return Err(BuildError::DuplicateId {
+                id: pair[0].id.clone(),
+            });
+        }
+        let lexical = index_words(&entries, settings);
+        let dense = stack_vectors(&entries, model.as_ref(), settings)?;
+        let with_examples = entries
+            .iter()
+            .map(|entry| !entry.text.examples.is_empty())
+            .collect();
+        let ids: Vec<String> = entries.into_iter().map(|entry| entry.id).collect();
+        Ok(RouteIndex {
+            positions: ids.iter().cloned().zip(0..).collect(),
+            ids,
+            with_examples,
+            lexical,
+            dense,
+            model,
+        })
+    }
+
+    /// How many entries it holds.
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Whether it holds none.
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// The id of an entry; entries are numbered from 0 in order of their ids.
+    pub fn id(&self, entry: usize) -> Option<&str> {
+        self.ids.get(entry).map(String::as_str)
+    }
+
+    /// The number of an id.
+    pub fn position(&self, id: &str) -> Option<usize> {
+        self.positions.get(id).map(|position| *position as usize)
+    }
+
+    /// The model of its vectors.
+    pub fn model(&self) -> Option<&EmbeddingModel> {
+        self.model.as_ref()
+    }
+
+    /// Bytes held on the heap, about.
+    pub fn heap_bytes(&self) -> usize {
+        let ids: usize = self.ids.iter().map(|id| 2 * id.capacity() + 60).sum();
+        ids + self.with_examples.len() + self.lexical.heap_bytes() + self.dense.heap_bytes()
+    }
+
+    pub(crate) fn ids(&self) -> &[String] {
+        &self.ids
+    }
+
+    pub(crate) fn with_examples(&self) -> &[bool] {
+        &self.with_examples
+    }
+
+    pub(crate) fn lexical(&self) -> &LexicalIndex {
+        &self.lexical
+    }
+
+    pub(crate) fn dense(&self) -> &DenseRows {
+        &self.dense
+    }
+}
+
+fn index_words(entries: &[RouteEntry], settings: &IndexSettings) -> LexicalIndex {
+    let mut builder = LexicalBuilder::new(vec![
+        settings.name_weight,
+        settings.group_weight,
+        settings.description_weight,
+        settings.parameter_weight,
+        settings.body_weight,
+        settings.example_weight,
+    ]);
+    for RouteEntry { text, .. } in entries {
+        let single = [
+            (0, text.name.as_str()),
+            (1, text.group.as_str()),
+            (2, text.description.as_str()),
+        ];
+        let parameters = text
+            .parameters
+            .iter()
+            .map(|parameter| (3, parameter.as_str()));
+        let body = text.body.iter().map(|body| (4, body.as_str()));
+        let examples = text.examples.iter().map(|example| (5, example.as_str()));
+        builder.add(
+            single
+                .into_iter()
+                .chain(parameters)
+                .chain(body)
+                .chain(examples),
+        );
+    }
+    builder.finish()
+}
+
+fn stack_vectors(
+    entries: &[RouteEntry],
+    model: Option<&EmbeddingModel>,
+    settings: &IndexSettings,
+) -> Result<DenseRows, BuildError> {
+    let Some(model) = model else {
+        return match entries.iter().find(|entry| !entry.vectors.is_empty()) {
+            Some(entry) => Err(BuildError::NoModel {
+                id: entry.id.clone(),
+            }),
+            None => Ok(DenseRows::default()),
+        };
+    };
+    let mut rows = DenseRows::new(model.dims, entries.len());
+    for entry in entries {
+        let pushed =
+            row(&entry.vectors, model.dims, settings).and_then(|vector| rows.push(vector.as_ref()));
+        pushed.map_err(|source| BuildError::Vector {
+            id: entry.id.clone(),
+            source,
+        })?;
+    }
+    Ok(rows)
+}
+
+/// One vector for an entry: description and parameters mixed, then the centroid with the examples.
+fn row(
+    vectors: &[(VectorRole, Vector)],
+    dims: usize,
+    settings: &IndexSettings,
+) -> Result<Option<Vector>, VectorError> {
+    let sum_of = |wanted: VectorRole, weight: f32, sum: &mut [f32]| -> Result<bool, VectorError> {
+        let mut any = false;
+        for (_, vector) in vectors.iter().filter(|(role, _)| *role == wanted) {
+            if vector.dims() != dims {
+                return Err(VectorError::Dims {
+                    expected: dims,
+                    found: vector.dims(),
+                });
+            }
+            any = true;
+            for (sum, component) in sum.iter_mut().zip(vector.as_slice()) {
+                *sum += weight * component;
+            }
+        }
+        Ok(any)
+    };
+    let mut sum = vec![0.0; dims];
+    let described = sum_of(VectorRole::Description, 1.0, &mut sum)?;
+    let with_parameters = sum_of(
+        VectorRole::Parameters,
+        settings.parameter_vector_weight,
+        &mut sum,
+    )?;
+    if described || with_parameters {
+        sum = Vector::new(sum)?.as_slice().to_vec();
+    }
+    let with_examples = sum_of(
+        VectorRole::Example,
+        settings.example_vector_weight,
+        &mut sum,
+    )?;
+    if described || with_parameters || with_examples {
+        Vector::new(sum).map(Some)
+    } else {
+        Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::embed::Quantisation;
+
+    fn model(dims: usize) -> EmbeddingModel {
+        EmbeddingModel {
+            name: "test".to_owned(),
+            dims,
+            quantisation: Quantisation::F32,
+        }
+    }
+
+    fn entry(id: &str, vectors: Vec<(VectorRole, Vector)>) -> RouteEntry {
+        RouteEntry {
+            id: id.to_owned(),
+            text: RouteText::default(),
+            vectors,
+        }
+    }
+
+    #[test]
+    fn b000_9_the_embedded_texts_are_group_name_description_parameters_and_examples() {
+        let text = RouteText {
+            name: "listBuckets".to_owned(),
+            group: "aws".to_owned(),
+            description: "Lists buckets.".to_owned(),
+            parameters: vec!["pageSize: rows".to_owned(), "nextToken".to_owned()],
+            body: Some("not embedded".to_owned()),
+            examples: vec!["show my buckets".to_owned(), " ".to_owned()],
+        };
+        assert_eq!(
+            embedding_texts(&text),
+            [
+                (
+                    VectorRole::Description,
+                    "aws list Buckets: Lists buckets.".to_owned()
+                ),
+                (
+                    VectorRole::Parameters,
+                    "page Size: rows, next Token".to_owned()
+                ),
+                (VectorRole::Example, "show my buckets".to_owned()),
+            ]
+        );
+        assert_eq!(embedding_texts(&RouteText::default()), []);
+    }
+
+    #[test]
+    fn b001_2_vectors_of_other_dims_or_without_a_model_are_refused() {
+        let three = Vector::new(vec![1.0, 0.0, 0.0]).unwrap();
+        for role in [
+            VectorRole::Description,
+            VectorRole::Parameters,
+            VectorRole::Example,
+        ] {
+            let entries = vec![entry("a", vec![(role, three.clone())])];
+            let error =
+                RouteIndex::build(entries.clone(), Some(model(2)), &IndexSettings::default())
+                    .unwrap_err();
+            assert!(matches!(error, BuildError::Vector { .. }), "{error}");
+            let error = RouteIndex::build(entries, None, &IndexSettings::default()).unwrap_err();
+            assert!(matches!(error, BuildError::NoModel { .. }), "{error}");
+        }
+    }
+
+    #[test]
+    fn two_entries_of_one_id_are_refused() {
+        let entries = vec![entry("a", vec![]), entry("b", vec![]), entry("a", vec![])];
+        let error = RouteIndex::build(entries, None, &IndexSettings::default()).unwrap_err();
+        assert_eq!(error.to_string(), "two entries have the id `a`");
+    }
+
+    #[test]
+    fn a_row_is_the_centroid_of_the_description_and_the_examples() {
+        let x = Vector::new(vec![1.0, 0.0]).unwrap();
+        let y = Vector::new(vec![0.0, 1.0]).unwrap();
+        let found = row(
+            &[(VectorRole::Description, x), (VectorRole::Example, y)],
+            2,
+            &IndexSettings::default(),
+        );
+        assert_eq!(found, Vector::new(vec![1.0, 1.0]).map(Some));
+    }
+}

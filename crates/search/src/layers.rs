@@ -1,0 +1,99 @@
+//! The scopes that one caller searches: its tenant's entries over the global ones.
+//!
+//! Must not know scores. It answers which entries can be seen at all: an id in an earlier layer hides
+//! the same id in later ones, and what the caller may not use is not there.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::index::RouteIndex;
+
+/// Where an entry is registered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// The caller's own tenant.
+    Tenant,
+    /// Everyone's.
+    Global,
+}
+
+/// One scope's index.
+#[derive(Debug, Clone)]
+pub struct Layer {
+    /// Whose entries they are.
+    pub scope: Scope,
+    /// The entries.
+    pub index: Arc<RouteIndex>,
+}
+
+/// Which entries a caller may use.
+#[derive(Clone, Copy)]
+pub enum Allowed<'a> {
+    /// All of them.
+    Everything,
+    /// Those for which the function, given the scope and the id, says so. It is asked once for each
+    /// entry of a search, so it must be cheap.
+    Where(&'a dyn Fn(Scope, &str) -> bool),
+}
+
+/// Layers in order of precedence. Making it costs one look-up for each entry of the smaller of two
+/// layers: keep it beside the snapshot rather than making it for each query.
+#[derive(Debug, Clone)]
+pub struct Layers {
+    layers: Vec<Layer>,
+    /// By layer and entry, whether an earlier layer hides it.
+    hidden: Vec<Vec<bool>>,
+}
+
+impl Layers {
+    /// Stacks `layers`, the strongest first.
+    pub fn new(layers: Vec<Layer>) -> Self {
+        let hidden = layers
+            .iter()
+            .enumerate()
+            .map(|(at, layer)| hidden_entries(&layer.index, &layers[..at]))
+            .collect();
+        Layers { layers, hidden }
+    }
+
+    /// The layers, the strongest first.
+    pub fn as_slice(&self) -> &[Layer] {
+        &self.layers
+    }
+
+    /// By layer and entry, whether it may be scored and counted for this caller.
+    pub(crate) fn visible(&self, allowed: Allowed<'_>) -> Vec<Vec<bool>> {
+        self.layers
+            .iter()
+            .zip(&self.hidden)
+            .map(|(layer, hidden)| match allowed {
+                Allowed::Everything => hidden.iter().map(|hidden| !hidden).collect(),
+                Allowed::Where(allows) => {
+                    let ids = layer.index.ids().iter().zip(hidden);
+                    ids.map(|(id, hidden)| !hidden && allows(layer.scope, id))
+                        .collect()
+                }
+            })
+            .collect()
+    }
+}
+
+fn hidden_entries(index: &RouteIndex, stronger: &[Layer]) -> Vec<bool> {
+    let mut hidden = vec![false; index.len()];
+    for layer in stronger {
+        if layer.index.len() < index.len() {
+            for id in layer.index.ids() {
+                if let Some(entry) = index.position(id) {
+                    hidden[entry] = true;
+                }
+            }
+        } else {
+            for (hidden, id) in hidden.iter_mut().zip(index.ids()) {
+                *hidden |= layer.index.position(id).is_some();
+            }
+        }
+    }
+    hidden
+}

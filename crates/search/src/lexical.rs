@@ -1,0 +1,13 @@
+//! Lexical side of routing: words, and an immutable BM25 index over them.
+//!
+//! Must not know vectors, verdicts, tenants or what an entry is for.
+
+mod analyser;
+mod index;
+mod proximity;
+mod score;
+mod stop_words;
+
+pub(crate) use analyser::{AnalysedQuery, analyse_query, split_identifier};
+pub(crate) use index::{LexicalBuilder, LexicalIndex};
+pub(crate) use score::{LexicalScores, SearchedLayer, score};

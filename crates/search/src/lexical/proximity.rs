@@ -1,0 +1,114 @@
+//! A bonus for entries that have the query's words close together and in its order.
+//!
+//! "Send an email" should prefer `sendEmail` to an entry with both words far apart. Only the entries
+//! that BM25 likes best are looked at, so the cost does not grow with the catalogue.
+
+use super::analyser::{AnalysedQuery, PAIR_WINDOW};
+use super::index::{FIELD_MARKS, LexicalIndex};
+use super::score::{SearchedLayer, Statistics, saturated};
+
+/// How many entries, best by BM25 first, are looked at.
+const INSPECTED: usize = 128;
+/// Marks a term that the query does not have.
+const ABSENT: u16 = u16::MAX;
+
+/// Adds `weight` times the proximity score to the best entries of `scores`.
+///
+/// The score of an entry is BM25 again with pairs of close words as its terms; a pair is as rare as
+/// its rarer word.
+pub(super) fn add_proximity(
+    layers: &[SearchedLayer<'_>],
+    numbers: &[Vec<Option<u32>>],
+    query: &AnalysedQuery,
+    statistics: &Statistics,
+    weight: f32,
+    scores: &mut [Vec<f32>],
+) {
+    if query.pairs().is_empty() {
+        return;
+    }
+    let best = best_entries(scores);
+    let mut counts = vec![0.0f32; query.pairs().len()];
+    for (at, layer) in layers.iter().enumerate() {
+        let lookup = query_terms_by_number(layer.index, &numbers[at]);
+        for entry in best
+            .iter()
+            .filter(|(_, of, _)| *of == at)
+            .map(|(.., entry)| *entry)
+        {
+            counts.fill(0.0);
+            count_pairs(layer.index, entry, &lookup, query.pairs(), &mut counts);
+            let length = layer.index.lengths()[entry];
+            let bonus: f32 = query
+                .pairs()
+                .iter()
+                .zip(&counts)
+                .filter(|(_, count)| **count > 0.0)
+                .map(|((first, second), count)| {
+                    let idf = statistics.idf[usize::from(*first)]
+                        .max(statistics.idf[usize::from(*second)]);
+                    idf * saturated(*count, length, statistics.mean_length)
+                })
+                .sum();
+            scores[at][entry] += weight * bonus;
+        }
+    }
+}
+
+/// (score, layer, entry) of the [`INSPECTED`] best entries, and of all that equal the last of them:
+/// ties must not be decided by where an entry happens to stand.
+fn best_entries(scores: &[Vec<f32>]) -> Vec<(f32, usize, usize)> {
+    let mut found: Vec<(f32, usize, usize)> = scores
+        .iter()
+        .enumerate()
+        .flat_map(|(layer, scores)| {
+            let matching = scores.iter().enumerate().filter(|(_, score)| **score > 0.0);
+            matching.map(move |(entry, score)| (*score, layer, entry))
+        })
+        .collect();
+    if found.len() > INSPECTED {
+        let (_, last, _) = found.select_nth_unstable_by(INSPECTED - 1, |a, b| b.0.total_cmp(&a.0));
+        let least = last.0;
+        found.retain(|(score, ..)| *score >= least);
+    }
+    found
+}
+
+/// For each term of the index, its position in the query or [`ABSENT`].
+fn query_terms_by_number(index: &LexicalIndex, numbers: &[Option<u32>]) -> Vec<u16> {
+    let mut lookup = vec![ABSENT; index.vocabulary()];
+    for (position, number) in numbers.iter().enumerate() {
+        if let (Some(number), Ok(position)) = (number, u16::try_from(position)) {
+            lookup[*number as usize] = position;
+        }
+    }
+    lookup
+}
+
+fn count_pairs(
+    index: &LexicalIndex,
+    entry: usize,
+    lookup: &[u16],
+    pairs: &[(u16, u16)],
+    counts: &mut [f32],
+) {
+    let mut weight = 0.0;
+    let mut recent = [ABSENT; PAIR_WINDOW];
+    for word in index.sequence(entry) {
+        if *word >= FIELD_MARKS {
+            weight = index.field_weight(*word);
+            recent = [ABSENT; PAIR_WINDOW];
+            continue;
+        }
+        let term = lookup[*word as usize];
+        if term != ABSENT {
+            for earlier in recent.iter().filter(|earlier| **earlier != ABSENT) {
+                if let Ok(pair) = pairs.binary_search(&(*earlier, term)) {
+                    counts[pair] += weight;
+                }
+            }
+        }
+        recent.rotate_right(1);
+        recent[0] = term;
+    }
+}

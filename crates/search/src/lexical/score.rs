@@ -1,0 +1,142 @@
+//! BM25 over several layers at once, with statistics taken over the visible entries only.
+//!
+//! Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), with
+//! the always positive inverse document frequency, plus a proximity bonus for the best entries.
+
+use super::analyser::AnalysedQuery;
+use super::index::LexicalIndex;
+use super::proximity::add_proximity;
+
+/// How fast repeated words stop adding to a score.
+pub(super) const K1: f32 = 1.2;
+/// How far long entries are held back.
+pub(super) const B: f32 = 0.75;
+
+/// One layer as a query sees it.
+#[derive(Clone, Copy)]
+pub(crate) struct SearchedLayer<'a> {
+    /// The words of the layer's entries.
+    pub(crate) index: &'a LexicalIndex,
+    /// For each entry, whether it may be scored and counted.
+    pub(crate) visible: &'a [bool],
+}
+
+/// Scores of every entry of every layer; those of invisible entries are 0 and mean nothing.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct LexicalScores {
+    /// Score with the proximity bonus, 0 where no term matches, by layer and entry.
+    pub(crate) scores: Vec<Vec<f32>>,
+    /// BM25 alone as a share of what the query could reach, 0 to 1, by layer and entry: comparable
+    /// across queries. A word that no visible entry has counts against it.
+    pub(crate) coverage: Vec<Vec<f32>>,
+}
+
+/// What the visible entries of all layers say together.
+pub(super) struct Statistics {
+    /// Mean weighted length.
+    pub(super) mean_length: f32,
+    /// Inverse document frequency of each term of the query.
+    pub(super) idf: Vec<f32>,
+}
+
+/// Scores `query` over `layers`. `proximity_weight` 0 gives plain BM25.
+pub(crate) fn score(
+    layers: &[SearchedLayer<'_>],
+    query: &AnalysedQuery,
+    proximity_weight: f32,
+) -> LexicalScores {
+    let numbers: Vec<Vec<Option<u32>>> = layers
+        .iter()
+        .map(|layer| {
+            query
+                .terms()
+                .iter()
+                .map(|term| layer.index.term(term))
+                .collect()
+        })
+        .collect();
+    let statistics = gather(layers, &numbers, query.terms().len());
+    let mut scores: Vec<Vec<f32>> = layers
+        .iter()
+        .zip(&numbers)
+        .map(|(layer, numbers)| bm25(*layer, numbers, &statistics))
+        .collect();
+    let reachable: f32 = statistics.idf.iter().sum::<f32>() * (K1 + 1.0);
+    let share = if reachable > 0.0 {
+        reachable.recip()
+    } else {
+        0.0
+    };
+    let coverage = scores
+        .iter()
+        .map(|layer| layer.iter().map(|score| score * share).collect())
+        .collect();
+    if proximity_weight > 0.0 {
+        add_proximity(
+            layers,
+            &numbers,
+            query,
+            &statistics,
+            proximity_weight,
+            &mut scores,
+        );
+    }
+    LexicalScores { scores, coverage }
+}
+
+fn gather(layers: &[SearchedLayer<'_>], numbers: &[Vec<Option<u32>>], terms: usize) -> Statistics {
+    let mut count = 0usize;
+    let mut length = 0.0f64;
+    let mut holders = vec![0usize; terms];
+    for (layer, numbers) in layers.iter().zip(numbers) {
+        for (visible, words) in layer.visible.iter().zip(layer.index.lengths()) {
+            if *visible {
+                count += 1;
+                length += f64::from(*words);
+            }
+        }
+        for (holders, number) in holders.iter_mut().zip(numbers) {
+            if let Some(number) = number {
+                let (entries, _) = layer.index.postings(*number);
+                *holders += entries
+                    .iter()
+                    .filter(|entry| layer.visible[**entry as usize])
+                    .count();
+            }
+        }
+    }
+    let count_f = count as f64;
+    let idf = holders
+        .into_iter()
+        .map(|holders| {
+            let holders = holders as f64;
+            (1.0 + (count_f - holders + 0.5) / (holders + 0.5)).ln() as f32
+        })
+        .collect();
+    Statistics {
+        mean_length: (length / count_f.max(1.0)).max(f64::from(f32::MIN_POSITIVE)) as f32,
+        idf,
+    }
+}
+
+fn bm25(layer: SearchedLayer<'_>, numbers: &[Option<u32>], statistics: &Statistics) -> Vec<f32> {
+    let lengths = layer.index.lengths();
+    let mut scores = vec![0.0; lengths.len()];
+    for (number, idf) in numbers.iter().zip(&statistics.idf) {
+        let Some(number) = number else { continue };
+        let (entries, frequencies) = layer.index.postings(*number);
+        for (entry, frequency) in entries.iter().zip(frequencies) {
+            let entry = *entry as usize;
+            if layer.visible[entry] {
+                scores[entry] +=
+                    idf * saturated(*frequency, lengths[entry], statistics.mean_length);
+            }
+        }
+    }
+    scores
+}
+
+/// BM25's term frequency part, 0 to `K1 + 1`.
+pub(super) fn saturated(frequency: f32, length: f32, mean_length: f32) -> f32 {
+    frequency * (K1 + 1.0) / (frequency + K1 * (1.0 - B + B * length / mean_length))
+}

@@ -1,0 +1,312 @@
+//! One search: words and vectors of every visible entry, fused, ranked and scored.
+//!
+//! Filtering comes first. What a caller may not see is neither scored nor counted nor part of any
+//! normalisation, so a search gives exactly what it would give if only the visible entries existed.
+//! Must not decide: thresholds belong to the verdict.
+
+use std::cmp::Ordering;
+
+use serde::{Deserialize, Serialize};
+
+use crate::layers::{Allowed, Layer, Layers, Scope};
+use crate::lexical::{self, LexicalScores, SearchedLayer};
+use crate::query::{EmbeddedQuery, QueryError};
+use crate::settings::{Fusion, MAX_LEAD, RouteSettings, ScoreFeatures};
+
+/// Most candidates of one search.
+pub const MAX_TOP_K: usize = 1000;
+
+/// One hit, with what explains its place.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Candidate {
+    /// The entry.
+    pub id: String,
+    /// Where it is registered.
+    pub scope: Scope,
+    /// Chance that it is right, 0 to 1: comparable across queries, thresholds refer to it.
+    pub score: f32,
+    /// What it is ranked by, 0 to 1 within this query.
+    pub fused: f32,
+    /// BM25 with the proximity bonus.
+    pub lexical: f32,
+    /// BM25 as a share of what the query could reach, 0 to 1.
+    pub coverage: f32,
+    /// Cosine with the query, its best sentence mixed in; `None` where only words were compared.
+    pub cosine: Option<f32>,
+}
+
+/// The best `top_k` entries that `allowed` lets through, best first; equal ones in order of id.
+///
+/// Without vectors on either side only words count, and entries without a common word are no hits.
+///
+/// # Errors
+/// [`QueryError::NoCandidates`] if `top_k` is 0 (B000-2), [`QueryError::Model`] if the query and an
+/// index were embedded by different models (ruling 4).
+pub fn search(
+    layers: &Layers,
+    query: &EmbeddedQuery,
+    allowed: Allowed<'_>,
+    settings: &RouteSettings,
+    top_k: usize,
+) -> Result<Vec<Candidate>, QueryError> {
+    if top_k == 0 {
+        return Err(QueryError::NoCandidates);
+    }
+    let scores = EntryScores::compute(layers, query, allowed, &settings.fusion)?;
+    // One more than asked for: the lead over the next hit is a feature of the score.
+    let ranked = scores.ranked(layers, &scores.fused, top_k.clamp(2, MAX_TOP_K));
+    let mut candidates = scores.candidates(layers, &ranked, settings);
+    candidates.truncate(top_k);
+    Ok(candidates)
+}
+
+/// The number of a layer and of an entry in it.
+pub(crate) type Place = (usize, usize);
+
+/// Every part of every entry's score, by layer and entry.
+pub(crate) struct EntryScores {
+    visible: Vec<Vec<bool>>,
+    lexical: LexicalScores,
+    cosines: Option<Vec<Vec<f32>>>,
+    /// Ranking value; meaningless where invisible.
+    pub(crate) fused: Vec<Vec<f32>>,
+}
+
+impl EntryScores {
+    /// Scores every visible entry.
+    pub(crate) fn compute(
+        layers: &Layers,
+        query: &EmbeddedQuery,
+        allowed: Allowed<'_>,
+        fusion: &Fusion,
+    ) -> Result<Self, QueryError> {
+        let layers_list = layers.as_slice();
+        check_models(layers_list, query)?;
+        let visible = layers.visible(allowed);
+        let searched: Vec<SearchedLayer<'_>> = layers_list
+            .iter()
+            .zip(&visible)
+            .map(|(layer, visible)| SearchedLayer {
+                index: layer.index.lexical(),
+                visible,
+            })
+            .collect();
+        let lexical = lexical::score(&searched, &query.terms, fusion.proximity_weight);
+        let cosines = cosines(layers_list, query, &visible, fusion.sentence_weight);
+        let weight = match cosines {
+            Some(_) => lexical_weight(layers_list, &visible, fusion),
+            None => 1.0,
+        };
+        let fused = fuse(&lexical.scores, cosines.as_deref(), &visible, weight);
+        Ok(EntryScores {
+            visible,
+            lexical,
+            cosines,
+            fused,
+        })
+    }
+
+    /// Ranking by words alone, for comparisons.
+    pub(crate) fn lexical(&self) -> &[Vec<f32>] {
+        &self.lexical.scores
+    }
+
+    /// Ranking by vectors alone, for comparisons.
+    pub(crate) fn cosines(&self) -> Option<&[Vec<f32>]> {
+        self.cosines.as_deref()
+    }
+
+    /// Up to `count` hits by `values`, highest first, equal ones in order of id, then of layer.
+    pub(crate) fn ranked(&self, layers: &Layers, values: &[Vec<f32>], count: usize) -> Vec<Place> {
+        let mut places: Vec<Place> = self
+            .visible
+            .iter()
+            .enumerate()
+            .flat_map(|(layer, visible)| {
+                let seen = visible.iter().enumerate().filter(|(_, visible)| **visible);
+                seen.map(move |(entry, _)| (layer, entry))
+            })
+            .filter(|place| self.is_hit(*place))
+            .collect();
+        let order = |a: &Place, b: &Place| -> Ordering {
+            let (left, right) = (values[a.0][a.1], values[b.0][b.1]);
+            right
+                .total_cmp(&left)
+                .then_with(|| id(layers, *a).cmp(id(layers, *b)))
+        };
+        if places.len() > count {
+            places.select_nth_unstable_by(count, order);
+            places.truncate(count);
+        }
+        places.sort_unstable_by(order);
+        places
+    }
+
+    fn is_hit(&self, (layer, entry): Place) -> bool {
+        self.cosines.is_some() || self.lexical.scores[layer][entry] > 0.0
+    }
+
+    /// The hits at `ranked`, which must be in order of fused score.
+    pub(crate) fn candidates(
+        &self,
+        layers: &Layers,
+        ranked: &[Place],
+        settings: &RouteSettings,
+    ) -> Vec<Candidate> {
+        let Some(features) = self.features(ranked) else {
+            return Vec::new();
+        };
+        let model = match self.cosines {
+            Some(_) => &settings.score,
+            None => &settings.words_only_score,
+        };
+        let best = self.fused_at(ranked[0]);
+        ranked
+            .iter()
+            .map(|place| {
+                let fused = self.fused_at(*place);
+                Candidate {
+                    id: id(layers, *place).to_owned(),
+                    scope: layers.as_slice()[place.0].scope,
+                    score: model.score(&features, best - fused),
+                    fused,
+                    lexical: self.lexical.scores[place.0][place.1],
+                    coverage: self.lexical.coverage[place.0][place.1],
+                    cosine: self
+                        .cosines
+                        .as_ref()
+                        .map(|cosines| cosines[place.0][place.1]),
+                }
+            })
+            .collect()
+    }
+
+    /// What the score model is asked about, from the first two of the ranking; `None` without hits.
+    pub(crate) fn features(&self, ranked: &[Place]) -> Option<ScoreFeatures> {
+        let best = *ranked.first()?;
+        let lead = match ranked.get(1) {
+            Some(next) => (self.fused_at(best) - self.fused_at(*next)).min(MAX_LEAD),
+            None => MAX_LEAD,
+        };
+        let cosine = self.cosines.as_ref().map(|cosines| cosines[best.0][best.1]);
+        Some(ScoreFeatures {
+            cosine: cosine.unwrap_or(0.0),
+            coverage: self.lexical.coverage[best.0][best.1],
+            lead,
+        })
+    }
+
+    pub(crate) fn fused_at(&self, (layer, entry): Place) -> f32 {
+        self.fused[layer][entry]
+    }
+}
+
+/// The id at a place.
+pub(crate) fn id(layers: &Layers, (layer, entry): Place) -> &str {
+    &layers.as_slice()[layer].index.ids()[entry]
+}
+
+fn check_models(layers: &[Layer], query: &EmbeddedQuery) -> Result<(), QueryError> {
+    let Some(asked) = query.model() else {
+        return Ok(());
+    };
+    let other = layers
+        .iter()
+        .filter_map(|layer| layer.index.model())
+        .find(|model| *model != asked);
+    match other {
+        Some(model) => Err(QueryError::Model {
+            query: asked.to_string(),
+            index: model.to_string(),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// `None` if the query or every index is without vectors.
+fn cosines(
+    layers: &[Layer],
+    query: &EmbeddedQuery,
+    visible: &[Vec<bool>],
+    sentence_weight: f32,
+) -> Option<Vec<Vec<f32>>> {
+    let texts = query.dense.as_ref()?;
+    if layers.iter().all(|layer| layer.index.model().is_none()) {
+        return None;
+    }
+    let scan = |(layer, visible): (&Layer, &Vec<bool>)| {
+        let rows = layer.index.dense();
+        rows.scan(visible, &texts.whole, &texts.sentences, sentence_weight)
+    };
+    Some(layers.iter().zip(visible).map(scan).collect())
+}
+
+fn lexical_weight(layers: &[Layer], visible: &[Vec<bool>], fusion: &Fusion) -> f32 {
+    let mut seen = 0usize;
+    let mut exemplified = 0usize;
+    for (layer, visible) in layers.iter().zip(visible) {
+        for (visible, with_examples) in visible.iter().zip(layer.index.with_examples()) {
+            seen += usize::from(*visible);
+            exemplified += usize::from(*visible && *with_examples);
+        }
+    }
+    let share = exemplified as f32 / seen.max(1) as f32;
+    fusion.lexical_weight + share * (fusion.lexical_weight_with_examples - fusion.lexical_weight)
+}
+
+/// Convex sum of both sides, each brought to 0..1 over the visible entries of all layers.
+fn fuse(
+    lexical: &[Vec<f32>],
+    cosines: Option<&[Vec<f32>]>,
+    visible: &[Vec<bool>],
+    lexical_weight: f32,
+) -> Vec<Vec<f32>> {
+    let words = Range::over(lexical, visible);
+    let vectors = cosines.map(|cosines| (cosines, Range::over(cosines, visible)));
+    lexical
+        .iter()
+        .enumerate()
+        .map(|(layer, scores)| {
+            let fused = scores.iter().enumerate().map(|(entry, score)| {
+                let dense = vectors
+                    .as_ref()
+                    .map_or(0.0, |(cosines, range)| range.place(cosines[layer][entry]));
+                lexical_weight * words.place(*score) + (1.0 - lexical_weight) * dense
+            });
+            fused.collect()
+        })
+        .collect()
+}
+
+/// Least and greatest value of what is visible.
+struct Range {
+    least: f32,
+    width: f32,
+}
+
+impl Range {
+    fn over(values: &[Vec<f32>], visible: &[Vec<bool>]) -> Self {
+        let mut least = f32::INFINITY;
+        let mut most = f32::NEG_INFINITY;
+        for (values, visible) in values.iter().zip(visible) {
+            for (value, _) in values.iter().zip(visible).filter(|(_, visible)| **visible) {
+                least = least.min(*value);
+                most = most.max(*value);
+            }
+        }
+        Range {
+            least,
+            width: most - least,
+        }
+    }
+
+    /// Where a value lies, 0 to 1; 0 where all are equal.
+    fn place(&self, value: f32) -> f32 {
+        if self.width > f32::EPSILON {
+            (value - self.least) / self.width
+        } else {
+            0.0
+        }
+    }
+}

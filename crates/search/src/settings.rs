@@ -1,0 +1,135 @@
+//! What can be tuned in routing, with defaults measured on public tool-selection sets.
+//!
+//! Plain data, stored beside an index for each embedding model. Must not know indexes or queries.
+
+use serde::{Deserialize, Serialize};
+
+/// How words and vectors are weighed.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Fusion {
+    /// Share of the lexical score where no entry has examples, 0 to 1; the rest is the vectors'.
+    pub lexical_weight: f32,
+    /// The same where every entry has examples: vectors made from examples deserve more trust.
+    /// In between, the share of visible entries with examples decides.
+    pub lexical_weight_with_examples: f32,
+    /// Weight of the bonus for close words against BM25.
+    pub proximity_weight: f32,
+    /// Share of the best sentence in the cosine of a long query; the rest is the whole query's.
+    pub sentence_weight: f32,
+}
+
+impl Default for Fusion {
+    fn default() -> Self {
+        Fusion {
+            lexical_weight: 0.32,
+            lexical_weight_with_examples: 0.2,
+            proximity_weight: 0.8,
+            sentence_weight: 0.6,
+        }
+    }
+}
+
+/// From what a query's best hit looks like to the chance that it is right: a logistic model.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScoreModel {
+    /// Log odds when all features are 0.
+    pub intercept: f32,
+    /// Weight of the best hit's cosine.
+    pub cosine: f32,
+    /// Weight of the best hit's lexical coverage.
+    pub coverage: f32,
+    /// Weight of the best hit's lead in fused score over the next hit, cut at [`MAX_LEAD`].
+    pub lead: f32,
+    /// Log odds lost for each unit of fused score behind the best hit; not negative.
+    pub decay: f32,
+}
+
+/// A lead of more says nothing further.
+pub const MAX_LEAD: f32 = 0.3;
+
+/// Features of a query's best hit.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScoreFeatures {
+    /// Its cosine, sentences mixed in; 0 without vectors.
+    pub cosine: f32,
+    /// Its BM25 as a share of what the query could reach.
+    pub coverage: f32,
+    /// How far it leads in fused score, at most [`MAX_LEAD`]; [`MAX_LEAD`] if it is alone.
+    pub lead: f32,
+}
+
+impl ScoreModel {
+    /// Chance, 0 to 1, that a hit `behind` (in fused score, at least 0) the best one is right.
+    ///
+    /// Monotone along a query's ranking, comparable across queries.
+    pub fn score(&self, best: &ScoreFeatures, behind: f32) -> f32 {
+        let odds = self.intercept
+            + self.cosine * best.cosine
+            + self.coverage * best.coverage
+            + self.lead * best.lead
+            - self.decay * behind;
+        1.0 / (1.0 + (-odds).exp())
+    }
+}
+
+/// Where a verdict turns (B000-3).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Thresholds {
+    /// Candidates with a lower score are dropped.
+    pub floor: f32,
+    /// From this score on the best candidate may stand alone.
+    pub narrow: f32,
+    /// How far its fused score must lead for that.
+    pub margin: f32,
+}
+
+impl Default for Thresholds {
+    fn default() -> Self {
+        Thresholds {
+            floor: 0.25,
+            narrow: 0.75,
+            margin: 0.03,
+        }
+    }
+}
+
+/// Everything a search and its verdict depend on, apart from the index.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RouteSettings {
+    /// Ranking.
+    pub fusion: Fusion,
+    /// Score where the query and the index have vectors.
+    pub score: ScoreModel,
+    /// Score from words alone.
+    pub words_only_score: ScoreModel,
+    /// Verdict.
+    pub thresholds: Thresholds,
+}
+
+impl Default for RouteSettings {
+    fn default() -> Self {
+        RouteSettings {
+            fusion: Fusion::default(),
+            score: ScoreModel {
+                intercept: -4.0,
+                cosine: 6.0,
+                coverage: 2.0,
+                lead: 6.0,
+                decay: 10.0,
+            },
+            words_only_score: ScoreModel {
+                intercept: -2.0,
+                cosine: 0.0,
+                coverage: 4.0,
+                lead: 5.0,
+                decay: 5.0,
+            },
+            thresholds: Thresholds::default(),
+        }
+    }
+}

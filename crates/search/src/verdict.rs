@@ -1,0 +1,257 @@
+//! Narrow, broad or miss: a pure decision over scored candidates (B000-3).
+//!
+//! Must not search or score. It records everything it used, so that it can be stored and replayed.
+
+use serde::{Deserialize, Serialize};
+
+use crate::layers::Scope;
+use crate::rank::Candidate;
+use crate::settings::Thresholds;
+
+/// What a routing decision comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VerdictKind {
+    /// The first candidate is the answer.
+    Narrow,
+    /// One of several; the caller chooses.
+    Broad,
+    /// Nothing fits.
+    Miss,
+}
+
+/// A decision with its grounds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Verdict {
+    /// The decision.
+    pub kind: VerdictKind,
+    /// What is left at or above the floor, in order of preference.
+    pub candidates: Vec<Candidate>,
+    /// The thresholds in force.
+    pub thresholds: Thresholds,
+    /// The embedding model, as `name/quantisation`; `None` if only words were compared.
+    pub model: Option<String>,
+    /// Why, for people.
+    pub reason: String,
+}
+
+/// Decides over `candidates`, best first as a search gives them.
+///
+/// Those below the floor are dropped. None left: miss. One left, or the best at or above the narrow
+/// threshold and leading by at least the margin: narrow. Else broad. A tenant's hit at or above the
+/// narrow threshold comes before all global hits, and only other hits of the tenant count against
+/// its lead.
+pub fn decide(
+    candidates: Vec<Candidate>,
+    thresholds: &Thresholds,
+    model: Option<String>,
+) -> Verdict {
+    let dropped = candidates.len();
+    let mut kept = candidates;
+    kept.retain(|candidate| candidate.score >= thresholds.floor);
+    let dropped = dropped - kept.len();
+    let tenant_wins = prefer_tenant(&mut kept, thresholds);
+    let (kind, reason) = weigh(&kept, thresholds, tenant_wins, dropped);
+    Verdict {
+        kind,
+        candidates: kept,
+        thresholds: *thresholds,
+        model,
+        reason,
+    }
+}
+
+/// Whether a hit of the tenant's own takes precedence.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Precedence {
+    ByScore,
+    Tenant,
+}
+
+/// Moves the tenant's hits to the front if the best of them clears the narrow threshold.
+fn prefer_tenant(kept: &mut [Candidate], thresholds: &Thresholds) -> Precedence {
+    let clears = |candidate: &Candidate| {
+        candidate.scope == Scope::Tenant && candidate.score >= thresholds.narrow
+    };
+    if kept.iter().any(clears)
+        && kept
+            .iter()
+            .any(|candidate| candidate.scope == Scope::Global)
+    {
+        kept.sort_by_key(|candidate| candidate.scope);
+        Precedence::Tenant
+    } else {
+        Precedence::ByScore
+    }
+}
+
+fn weigh(
+    kept: &[Candidate],
+    thresholds: &Thresholds,
+    precedence: Precedence,
+    dropped: usize,
+) -> (VerdictKind, String) {
+    let Thresholds {
+        floor,
+        narrow,
+        margin,
+    } = thresholds;
+    let Some(best) = kept.first() else {
+        return (
+            VerdictKind::Miss,
+            format!("none of {dropped} candidates reaches the floor {floor}"),
+        );
+    };
+    let Candidate { id, score, .. } = best;
+    if kept.len() == 1 {
+        let reason =
+            format!("`{id}` ({score:.3}) is the only candidate at or above the floor {floor}");
+        return (VerdictKind::Narrow, reason);
+    }
+    if *score < *narrow {
+        let reason =
+            format!("the best, `{id}` ({score:.3}), is below the narrow threshold {narrow}");
+        return (VerdictKind::Broad, reason);
+    }
+    let rival = kept[1..].iter().find(|rival| match precedence {
+        Precedence::ByScore => true,
+        Precedence::Tenant => rival.scope == Scope::Tenant,
+    });
+    match rival {
+        Some(rival) if best.fused - rival.fused < *margin => {
+            let reason = format!(
+                "`{id}` ({score:.3}) does not lead `{}` by the margin {margin}",
+                rival.id
+            );
+            (VerdictKind::Broad, reason)
+        }
+        Some(_) => {
+            let reason = format!(
+                "`{id}` ({score:.3}) clears the narrow threshold {narrow} by the margin {margin}"
+            );
+            (VerdictKind::Narrow, reason)
+        }
+        None => {
+            let reason = format!(
+                "`{id}` ({score:.3}) is the tenant's own and clears the narrow threshold {narrow}"
+            );
+            (VerdictKind::Narrow, reason)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hit(id: &str, scope: Scope, score: f32, fused: f32) -> Candidate {
+        Candidate {
+            id: id.to_owned(),
+            scope,
+            score,
+            fused,
+            lexical: 0.0,
+            coverage: 0.0,
+            cosine: None,
+        }
+    }
+
+    const EDGES: Thresholds = Thresholds {
+        floor: 0.25,
+        narrow: 0.75,
+        margin: 0.5,
+    };
+
+    fn verdict(hits: &[(&str, Scope, f32, f32)]) -> (VerdictKind, Vec<String>) {
+        let hits = hits
+            .iter()
+            .map(|(id, scope, score, fused)| hit(id, *scope, *score, *fused));
+        let verdict = decide(hits.collect(), &EDGES, None);
+        let ids = verdict.candidates.into_iter().map(|candidate| candidate.id);
+        (verdict.kind, ids.collect())
+    }
+
+    fn outcome(kind: VerdictKind, ids: &[&str]) -> (VerdictKind, Vec<String>) {
+        (kind, ids.iter().map(|id| (*id).to_owned()).collect())
+    }
+
+    const BELOW_FLOOR: f32 = 0.249_999;
+    const BELOW_NARROW: f32 = 0.749_999;
+
+    #[test]
+    fn b000_3_at_the_floor_a_candidate_stays_and_below_it_it_is_dropped() {
+        use Scope::Global;
+        assert_eq!(verdict(&[]), outcome(VerdictKind::Miss, &[]));
+        assert_eq!(
+            verdict(&[("a", Global, BELOW_FLOOR, 1.0)]),
+            outcome(VerdictKind::Miss, &[])
+        );
+        assert_eq!(
+            verdict(&[("a", Global, 0.25, 1.0)]),
+            outcome(VerdictKind::Narrow, &["a"])
+        );
+        assert_eq!(
+            verdict(&[("a", Global, 0.5, 1.0), ("b", Global, BELOW_FLOOR, 0.9)]),
+            outcome(VerdictKind::Narrow, &["a"])
+        );
+        assert_eq!(
+            verdict(&[("a", Global, 0.5, 1.0), ("b", Global, 0.25, 0.9)]),
+            outcome(VerdictKind::Broad, &["a", "b"])
+        );
+    }
+
+    #[test]
+    fn b000_3_narrow_needs_the_threshold_and_the_margin() {
+        use Scope::Global;
+        let second = ("b", Global, 0.3, 0.25);
+        assert_eq!(
+            verdict(&[("a", Global, 0.75, 0.75), second]),
+            outcome(VerdictKind::Narrow, &["a", "b"])
+        );
+        assert_eq!(
+            verdict(&[("a", Global, BELOW_NARROW, 0.75), second]),
+            outcome(VerdictKind::Broad, &["a", "b"])
+        );
+        assert_eq!(
+            verdict(&[("a", Global, 0.75, 0.749), second]),
+            outcome(VerdictKind::Broad, &["a", "b"])
+        );
+    }
+
+    #[test]
+    fn b000_3_a_tenant_hit_that_clears_the_narrow_threshold_wins_over_global_hits() {
+        use Scope::{Global, Tenant};
+        let better = ("g", Global, 0.9, 1.0);
+        assert_eq!(
+            verdict(&[better, ("t", Tenant, 0.75, 0.9)]),
+            outcome(VerdictKind::Narrow, &["t", "g"])
+        );
+        assert_eq!(
+            verdict(&[better, ("t", Tenant, BELOW_NARROW, 0.9)]),
+            outcome(VerdictKind::Broad, &["g", "t"])
+        );
+        assert_eq!(
+            verdict(&[better, ("t", Tenant, 0.8, 0.9), ("u", Tenant, 0.78, 0.8)]),
+            outcome(VerdictKind::Broad, &["t", "u", "g"])
+        );
+        assert_eq!(
+            verdict(&[better, ("t", Tenant, 0.8, 0.9), ("u", Tenant, 0.3, 0.1)]),
+            outcome(VerdictKind::Narrow, &["t", "u", "g"])
+        );
+    }
+
+    #[test]
+    fn b000_3_the_verdict_records_thresholds_model_and_reason_and_survives_storage() {
+        let hits = vec![hit("a", Scope::Global, 0.9, 1.0)];
+        let verdict = decide(hits, &EDGES, Some("m/f32".to_owned()));
+        assert_eq!(verdict.thresholds, EDGES);
+        assert_eq!(verdict.model.as_deref(), Some("m/f32"));
+        assert_eq!(
+            verdict.reason,
+            "`a` (0.900) is the only candidate at or above the floor 0.25"
+        );
+        let stored = serde_json::to_string(&verdict).unwrap();
+        assert_eq!(serde_json::from_str::<Verdict>(&stored).unwrap(), verdict);
+    }
+}
