@@ -1,4 +1,20 @@
 //! Wire types of every Charter contract, their JSON Schemas, ids and error codes.
+//!
+//! No I/O, no clock, no randomness: bytes and values come in, typed documents or
+//! violations come out.
+//!
+//! - [`catalogue`]: what packages register, tags and evidence (seed 000);
+//!   [`link_graph`]: nodes of the skill link graph (seed 001); [`mission`]: the ten
+//!   artifacts (seed 002); [`agentic`]: the contracts at the edge (seed 003);
+//!   [`package`] and [`finding`] are this project's own.
+//! - [`validate`]: reading documents, by the typed path straight from their bytes, or
+//!   with every violation said; [`schema`]: all contracts by name.
+//! - [`ids`], [`text`], [`number`], [`time`], [`scope`], [`parameter`],
+//!   [`placeholder`]: what the contracts are made of.
+//! - [`error_code`]: the public error codes.
+//!
+//! Two paths read a document, and they agree: a property test changes valid examples
+//! at random and compares what each accepts. See [`validate::parse`].
 
 #[macro_use]
 mod macros;

@@ -55,7 +55,9 @@ pub fn parse<T: Contract>(bytes: &[u8]) -> Result<T, Vec<Violation>> {
             bytes.len()
         ))]);
     }
-    if let Ok(document) = serde_json::from_slice::<T>(bytes) {
+    // UTF-8 is checked once for the whole text, which is cheaper than once per string.
+    let text = utf8(bytes)?;
+    if let Ok(document) = serde_json::from_str::<T>(text) {
         let mut report = Report::new();
         document.check(&mut report);
         return if report.violations.is_empty() {
@@ -64,16 +66,16 @@ pub fn parse<T: Contract>(bytes: &[u8]) -> Result<T, Vec<Violation>> {
             Err(report.violations)
         };
     }
-    parse_slowly(bytes)
+    parse_slowly(text)
 }
 
 /// The path of documents that are wrong, or use an accepted spelling that is not stored.
 #[cold]
-fn parse_slowly<T: Contract>(bytes: &[u8]) -> Result<T, Vec<Violation>> {
-    let value = parse_json(bytes)?;
+fn parse_slowly<T: Contract>(text: &str) -> Result<T, Vec<Violation>> {
+    let value = parse_json(text.as_bytes())?;
     let (document, _) = read_value::<T>(&value)?;
     // A typed value from a `Value` cannot see a field that was given twice.
-    match serde_json::from_slice::<T>(bytes) {
+    match serde_json::from_str::<T>(text) {
         Err(error) if error.is_data() && is_duplicate(&error) => {
             Err(vec![structure(error.to_string())])
         }
@@ -91,11 +93,17 @@ fn is_duplicate(error: &serde_json::Error) -> bool {
 /// # Errors
 /// One violation of the stage `structure`.
 pub fn parse_json(bytes: &[u8]) -> Result<Value, Vec<Violation>> {
-    if let Err(error) = std::str::from_utf8(bytes) {
-        let at = error.valid_up_to();
-        return Err(vec![structure(format!("byte {at} is not UTF-8"))]);
-    }
-    serde_json::from_slice(bytes).map_err(|error| vec![structure(error.to_string())])
+    let text = utf8(bytes)?;
+    serde_json::from_str(text).map_err(|error| vec![structure(error.to_string())])
+}
+
+fn utf8(bytes: &[u8]) -> Result<&str, Vec<Violation>> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        vec![structure(format!(
+            "byte {} is not UTF-8",
+            error.valid_up_to()
+        ))]
+    })
 }
 
 /// Reads a value that is JSON already, with the warnings about it.
@@ -123,6 +131,17 @@ pub fn read_value<T: Contract>(value: &Value) -> Result<(T, Vec<Violation>), Vec
     } else {
         Err(report.violations)
     }
+}
+
+/// Every violation of a foreign schema, such as a tool's; its pointers start at the value.
+pub(crate) fn violations_of(
+    validator: &jsonschema::Validator,
+    schema: &Value,
+    value: &Value,
+) -> Vec<Violation> {
+    let mut report = Report::new();
+    describe::collect(validator, schema, value, &mut report);
+    report.violations
 }
 
 /// Whether a regular expression compiles, in the dialect that schemas use.

@@ -1,6 +1,8 @@
 //! Every contract is held to the seeds' own examples, to examples of this project,
 //! and to agreement: the typed reader accepts exactly what schema and meaning do.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails")]
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -14,8 +14,8 @@ use crate::ids::ToolDefinitionId;
 use crate::number::Integer;
 use crate::parameter::{Parameter, ParameterType, check_fits};
 use crate::schema::SchemaName;
-use crate::validate::Contract;
-use crate::violation::{Report, pointer_segment};
+use crate::validate::{Contract, violations_of};
+use crate::violation::{Report, Stage, pointer_segment};
 
 /// A tool as agents see it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -334,8 +334,10 @@ impl ToolDefinition {
     }
 
     fn check_examples(&self, report: &mut Report) {
-        let input = crate::schema::compile(&parameters_to_schema(&self.parameters));
-        let output = crate::schema::compile(&Value::Object(self.result_schema.clone()));
+        let input_schema = parameters_to_schema(&self.parameters);
+        let output_schema = Value::Object(self.result_schema.clone());
+        let input = crate::schema::compile(&input_schema);
+        let output = crate::schema::compile(&output_schema);
         if let Err(why) = &input {
             let message = format!("the parameters are not a JSON Schema: {why}");
             report.meaning("/parameters", "json_schema", message);
@@ -350,14 +352,14 @@ impl ToolDefinition {
         for (at, example) in self.examples.iter().flatten().enumerate() {
             let arguments = Value::Object(example.input.clone());
             let sides = [
-                ("input", &input, &arguments),
-                ("output", &output, &example.output),
+                ("input", &input, &input_schema, &arguments),
+                ("output", &output, &output_schema, &example.output),
             ];
-            for (side, validator, value) in sides {
-                if let Err(error) = validator.validate(value) {
-                    let place = error.instance_path().as_str().to_owned();
-                    let message = format!("the example does not fit the tool: {error}");
-                    report.meaning(format!("/examples/{at}/{side}{place}"), "example", message);
+            for (side, validator, schema, value) in sides {
+                for mut found in violations_of(validator, schema, value) {
+                    found.stage = Stage::Meaning;
+                    found.pointer = format!("/examples/{at}/{side}{}", found.pointer);
+                    report.push(found);
                 }
             }
         }

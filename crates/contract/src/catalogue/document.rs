@@ -266,7 +266,7 @@ fn not_registrable(kind: DocumentKind) -> Violation {
         stage: Stage::Meaning,
         pointer: String::new(),
         keyword: "registrable".to_owned(),
-        message: format!("a {kind} is written by the server and cannot be registered"),
+        message: format!("`{kind}` is written by the server and cannot be registered"),
         suggestion: None,
     }
 }

@@ -26,16 +26,7 @@ fn describe(error: &ValidationError<'_>, schema: &Value, report: &mut Report) {
     let here = error.instance_path().as_str();
     match error.kind() {
         ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
-            match meant(context, here) {
-                Some(branch) => branch
-                    .iter()
-                    .for_each(|error| describe(error, schema, report)),
-                None => report.push(plain(
-                    here,
-                    "anyOf",
-                    "fits none of the allowed forms".into(),
-                )),
-            }
+            alternatives(context, error, schema, report);
         }
         ValidationErrorKind::AdditionalProperties { unexpected }
         | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
@@ -56,23 +47,97 @@ fn describe(error: &ValidationError<'_>, schema: &Value, report: &mut Report) {
     }
 }
 
-/// The branch that the author most likely meant: the one whose constants and type
-/// fit, and of those the one with the fewest errors.
-fn meant<'e>(
-    branches: &'e [Vec<ValidationError<'static>>],
-    here: &str,
-) -> Option<&'e Vec<ValidationError<'static>>> {
-    branches
+/// Alternatives of which none fits. When all of them ask for another word in one
+/// place, or for another type, that is the violation; else it is what is wrong with
+/// the alternative that was most likely meant.
+fn alternatives(
+    branches: &[Vec<ValidationError<'static>>],
+    error: &ValidationError<'_>,
+    schema: &Value,
+    report: &mut Report,
+) {
+    let here = error.instance_path().as_str();
+    if let Some(found) = no_such_word(branches) {
+        return report.push(found);
+    }
+    let types: Vec<String> = branches
+        .iter()
+        .filter_map(|branch| other_type(branch, here))
+        .collect();
+    if types.len() == branches.len() && types.len() > 1 {
+        let given = type_of(error.instance());
+        let message = format!("expected {}, found {given}", types.join(" or "));
+        return report.push(plain(here, "type", message));
+    }
+    let meant = branches
         .iter()
         .filter(|branch| !branch.is_empty())
         .min_by_key(|branch| {
-            let mismatches = branch.iter().filter(|error| match error.kind() {
-                ValidationErrorKind::Constant { .. } => true,
-                ValidationErrorKind::Type { .. } => error.instance_path().as_str() == here,
-                _ => false,
+            let mismatches = branch.iter().filter(|error| {
+                matches!(error.kind(), ValidationErrorKind::Constant { .. })
+                    || (matches!(error.kind(), ValidationErrorKind::Type { .. })
+                        && error.instance_path().as_str() == here)
             });
             (mismatches.count(), branch.len())
-        })
+        });
+    match meant {
+        Some(branch) => branch
+            .iter()
+            .for_each(|error| describe(error, schema, report)),
+        None => report.push(plain(
+            here,
+            "anyOf",
+            "fits none of the allowed forms".into(),
+        )),
+    }
+}
+
+/// The constants that the branches ask for in the place where each has one.
+fn no_such_word(branches: &[Vec<ValidationError<'static>>]) -> Option<Violation> {
+    let mut options = Vec::new();
+    let mut asked: Option<&ValidationError<'static>> = None;
+    for branch in branches {
+        let (error, expected) = branch.iter().find_map(|error| match error.kind() {
+            ValidationErrorKind::Constant { expected_value } => Some((error, expected_value)),
+            _ => None,
+        })?;
+        if asked.is_some_and(|first| first.instance_path() != error.instance_path()) {
+            return None;
+        }
+        asked = asked.or(Some(error));
+        options.push(Value::clone(expected));
+    }
+    let error = asked?;
+    Some(not_listed(
+        error,
+        error.instance_path().as_str(),
+        &Value::Array(options),
+    ))
+}
+
+/// The type that a branch asks for instead of the one that is there.
+fn other_type(branch: &[ValidationError<'static>], here: &str) -> Option<String> {
+    branch.iter().find_map(|error| match error.kind() {
+        ValidationErrorKind::Type { kind } if error.instance_path().as_str() == here => {
+            Some(types(kind))
+        }
+        _ => None,
+    })
+}
+
+/// What is expected, in words; a null that is allowed as well is not worth a word.
+fn types(kind: &TypeKind) -> String {
+    match kind {
+        TypeKind::Single(one) => one.to_string(),
+        TypeKind::Multiple(several) => {
+            let several: Vec<String> = several
+                .iter()
+                .map(|one| one.to_string())
+                .filter(|one| one != "null")
+                .collect();
+            several.join(" or ")
+        }
+    }
 }
 
 /// The names of the properties that stand beside a broken `additionalProperties`.
@@ -91,13 +156,18 @@ fn sibling_properties<'s>(error: &ValidationError<'_>, schema: &'s Value) -> Vec
 /// A value outside a list. A version outside the known ones has a word of its own (B002-1).
 fn not_listed(error: &ValidationError<'_>, here: &str, options: &Value) -> Violation {
     let options = options.as_array().map(Vec::as_slice).unwrap_or_default();
+    let options: Vec<&Value> = options.iter().filter(|option| !option.is_null()).collect();
     let given = quoted(error.instance());
-    let listed = options.iter().map(quoted).collect::<Vec<_>>().join(", ");
+    let listed = options
+        .iter()
+        .map(|option| quoted(option))
+        .collect::<Vec<_>>()
+        .join(", ");
     if here == "/schema_version" {
         let message = format!("the version {given} is not supported; known: {listed}");
         return plain(here, "unsupported_version", message);
     }
-    let message = match options {
+    let message = match options[..] {
         [only] => format!("{given} is not {}", quoted(only)),
         _ => format!("{given} is not one of {listed}"),
     };
@@ -105,7 +175,7 @@ fn not_listed(error: &ValidationError<'_>, here: &str, options: &Value) -> Viola
     found.suggestion = error
         .instance()
         .as_str()
-        .and_then(|text| nearest(text, options.iter().filter_map(Value::as_str)));
+        .and_then(|text| nearest(text, options.iter().filter_map(|option| option.as_str())));
     found
 }
 
@@ -120,15 +190,11 @@ fn in_words(error: &ValidationError<'_>, kind: &ValidationErrorKind) -> String {
             )
         }
         ValidationErrorKind::Type { kind } => {
-            let expected = match kind {
-                TypeKind::Single(one) => one.to_string(),
-                TypeKind::Multiple(several) => several
-                    .iter()
-                    .map(|one| one.to_string())
-                    .collect::<Vec<_>>()
-                    .join(" or "),
-            };
-            format!("expected {expected}, found {}", type_of(error.instance()))
+            format!(
+                "expected {}, found {}",
+                types(kind),
+                type_of(error.instance())
+            )
         }
         ValidationErrorKind::Constant { expected_value } => {
             format!("{} is not {}", given(), quoted(expected_value))
