@@ -73,7 +73,6 @@ pub struct Parameter {
     pub default: Option<Value>,
     /// The only values allowed.
     #[serde(rename = "enum", default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1))]
     pub allowed: Option<Vec<Value>>,
     /// Regular expression that a string value must match as a whole or in part,
     /// as `pattern` does in JSON Schema.
@@ -104,6 +103,10 @@ pub(crate) fn check_parameters(parameters: &[Parameter], pointer: &str, report: 
 fn check_values(parameter: &Parameter, pointer: &str, report: &mut Report) {
     let kind = parameter.kind;
     let allowed = parameter.allowed.as_deref().unwrap_or_default();
+    if parameter.allowed.is_some() && allowed.is_empty() {
+        let message = "an empty list of allowed values allows nothing".to_owned();
+        report.meaning(format!("{pointer}/enum"), "minItems", message);
+    }
     for (at, value) in allowed.iter().enumerate() {
         check_fits(kind, value, &format!("{pointer}/enum/{at}"), report);
     }
