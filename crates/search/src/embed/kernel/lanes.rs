@@ -18,6 +18,8 @@ pub(crate) trait Lanes: Copy {
     unsafe fn splat(value: f32) -> Self;
     unsafe fn load(from: *const f32) -> Self;
     unsafe fn store(self, to: *mut f32);
+    /// Asks for a line that will be loaded soon; any address is allowed.
+    unsafe fn prefetch(from: *const f32);
     unsafe fn add(self, other: Self) -> Self;
     unsafe fn subtract(self, other: Self) -> Self;
     unsafe fn multiply(self, other: Self) -> Self;
@@ -71,6 +73,8 @@ impl Lanes for Plain {
         // SAFETY: the caller gives room for four floats.
         unsafe { to.cast::<[f32; 4]>().write_unaligned(self.0) }
     }
+    #[inline(always)]
+    unsafe fn prefetch(_from: *const f32) {}
     #[inline(always)]
     unsafe fn add(self, other: Plain) -> Plain {
         self.zip(other, |a, b| a + b)

@@ -64,6 +64,11 @@ impl Lanes for Wide {
         unsafe { _mm512_storeu_ps(to, self.0) }
     }
     #[inline(always)]
+    unsafe fn prefetch(from: *const f32) {
+        // SAFETY: a hint, which never faults.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast()) }
+    }
+    #[inline(always)]
     unsafe fn round(self) -> Wide {
         // SAFETY: the caller runs under AVX-512F.
         unsafe { Wide(_mm512_roundscale_ps::<0>(self.0)) }
@@ -121,6 +126,11 @@ impl Lanes for Half {
     unsafe fn store(self, to: *mut f32) {
         // SAFETY: the caller gives room for 8 floats.
         unsafe { _mm256_storeu_ps(to, self.0) }
+    }
+    #[inline(always)]
+    unsafe fn prefetch(from: *const f32) {
+        // SAFETY: a hint, which never faults.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast()) }
     }
     #[inline(always)]
     unsafe fn round(self) -> Half {
