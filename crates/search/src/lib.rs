@@ -30,5 +30,5 @@ pub use query::{
     EmbeddedQuery, MAX_QUERY_BYTES, MAX_SENTENCES, QueryError, RouteQuery, WHOLE_QUERY_CHARS,
 };
 pub use rank::{Candidate, MAX_TOP_K, search};
-pub use settings::{Fusion, MAX_LEAD, RouteSettings, ScoreFeatures, ScoreModel, Thresholds};
+pub use settings::{Fusion, RouteSettings, ScoreFeatures, ScoreModel, Thresholds};
 pub use verdict::{Verdict, VerdictKind, decide};

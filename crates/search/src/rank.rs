@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::layers::{Allowed, Layer, Layers, Scope};
 use crate::lexical::{self, LexicalScores, SearchedLayer};
 use crate::query::{EmbeddedQuery, QueryError};
-use crate::settings::{Fusion, MAX_LEAD, RouteSettings, ScoreFeatures};
+use crate::settings::{Fusion, RouteSettings, ScoreFeatures};
 
 /// Most candidates of one search.
 pub const MAX_TOP_K: usize = 1000;
@@ -54,11 +54,8 @@ pub fn search(
         return Err(QueryError::NoCandidates);
     }
     let scores = EntryScores::compute(layers, query, allowed, &settings.fusion)?;
-    // One more than asked for: the lead over the next hit is a feature of the score.
-    let ranked = scores.ranked(layers, &scores.fused, top_k.clamp(2, MAX_TOP_K));
-    let mut candidates = scores.candidates(layers, &ranked, settings);
-    candidates.truncate(top_k);
-    Ok(candidates)
+    let ranked = scores.ranked(layers, &scores.fused, top_k.min(MAX_TOP_K));
+    Ok(scores.candidates(layers, &ranked, settings))
 }
 
 /// The number of a layer and of an entry in it.
@@ -182,18 +179,13 @@ impl EntryScores {
             .collect()
     }
 
-    /// What the score model is asked about, from the first two of the ranking; `None` without hits.
+    /// What the score model is asked about, from the best of the ranking; `None` without hits.
     pub(crate) fn features(&self, ranked: &[Place]) -> Option<ScoreFeatures> {
-        let best = *ranked.first()?;
-        let lead = match ranked.get(1) {
-            Some(next) => (self.fused_at(best) - self.fused_at(*next)).min(MAX_LEAD),
-            None => MAX_LEAD,
-        };
-        let cosine = self.cosines.as_ref().map(|cosines| cosines[best.0][best.1]);
+        let (layer, entry) = *ranked.first()?;
+        let cosine = self.cosines.as_ref().map(|cosines| cosines[layer][entry]);
         Some(ScoreFeatures {
             cosine: cosine.unwrap_or(0.0),
-            coverage: self.lexical.coverage[best.0][best.1],
-            lead,
+            coverage: self.lexical.coverage[layer][entry],
         })
     }
 
@@ -310,3 +302,6 @@ impl Range {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

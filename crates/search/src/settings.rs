@@ -31,6 +31,10 @@ impl Default for Fusion {
 }
 
 /// From what a query's best hit looks like to the chance that it is right: a logistic model.
+///
+/// How far the best hit leads is deliberately no part of it: a lead tells a right hit from its
+/// rivals, but nothing fitting from something fitting worse than a high cosine does. The lead has
+/// its own threshold, [`Thresholds::margin`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScoreModel {
@@ -40,14 +44,9 @@ pub struct ScoreModel {
     pub cosine: f32,
     /// Weight of the best hit's lexical coverage.
     pub coverage: f32,
-    /// Weight of the best hit's lead in fused score over the next hit, cut at [`MAX_LEAD`].
-    pub lead: f32,
     /// Log odds lost for each unit of fused score behind the best hit; not negative.
     pub decay: f32,
 }
-
-/// A lead of more says nothing further.
-pub const MAX_LEAD: f32 = 0.3;
 
 /// Features of a query's best hit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -57,8 +56,6 @@ pub struct ScoreFeatures {
     pub cosine: f32,
     /// Its BM25 as a share of what the query could reach.
     pub coverage: f32,
-    /// How far it leads in fused score, at most [`MAX_LEAD`]; [`MAX_LEAD`] if it is alone.
-    pub lead: f32,
 }
 
 impl ScoreModel {
@@ -66,10 +63,7 @@ impl ScoreModel {
     ///
     /// Monotone along a query's ranking, comparable across queries.
     pub fn score(&self, best: &ScoreFeatures, behind: f32) -> f32 {
-        let odds = self.intercept
-            + self.cosine * best.cosine
-            + self.coverage * best.coverage
-            + self.lead * best.lead
+        let odds = self.intercept + self.cosine * best.cosine + self.coverage * best.coverage
             - self.decay * behind;
         1.0 / (1.0 + (-odds).exp())
     }
@@ -90,9 +84,9 @@ pub struct Thresholds {
 impl Default for Thresholds {
     fn default() -> Self {
         Thresholds {
-            floor: 0.25,
-            narrow: 0.75,
-            margin: 0.03,
+            floor: 0.2,
+            narrow: 0.6,
+            margin: 0.08,
         }
     }
 }
@@ -116,17 +110,15 @@ impl Default for RouteSettings {
         RouteSettings {
             fusion: Fusion::default(),
             score: ScoreModel {
-                intercept: -4.0,
-                cosine: 6.0,
-                coverage: 2.0,
-                lead: 6.0,
-                decay: 10.0,
+                intercept: -3.57,
+                cosine: 7.4,
+                coverage: 1.5,
+                decay: 5.0,
             },
             words_only_score: ScoreModel {
-                intercept: -2.0,
+                intercept: -1.83,
                 cosine: 0.0,
-                coverage: 4.0,
-                lead: 5.0,
+                coverage: 9.0,
                 decay: 5.0,
             },
             thresholds: Thresholds::default(),

@@ -98,6 +98,13 @@ pub struct Observation {
 }
 
 impl Observation {
+    /// How far the best hit leads the next in fused score; infinite if it is alone.
+    pub fn lead(&self) -> f32 {
+        self.hits
+            .get(1)
+            .map_or(f32::INFINITY, |(behind, _)| *behind)
+    }
+
     /// Whether the best hit is relevant.
     pub fn is_right(&self) -> bool {
         self.hits.first().is_some_and(|(_, relevant)| *relevant)

@@ -1,0 +1,223 @@
+//! What a search may see and how it orders it.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::embed::{EmbeddingModel, Quantisation, Vector};
+use crate::index::{IndexSettings, RouteEntry, RouteIndex, RouteText, VectorRole};
+use crate::query::RouteQuery;
+
+const DIMS: usize = 4;
+
+fn model() -> EmbeddingModel {
+    EmbeddingModel {
+        name: "test".to_owned(),
+        dims: DIMS,
+        quantisation: Quantisation::F32,
+    }
+}
+
+fn vector(seed: u8) -> Vector {
+    let component = |at: usize| f32::from(seed.wrapping_mul(31 + 2 * at as u8) % 17) - 8.0;
+    let mut components: Vec<f32> = (0..DIMS).map(component).collect();
+    components[0] += 0.5;
+    Vector::new(components).unwrap()
+}
+
+fn entry(id: &str, description: &str, seed: u8) -> RouteEntry {
+    RouteEntry {
+        id: id.to_owned(),
+        text: RouteText {
+            name: id.to_owned(),
+            description: description.to_owned(),
+            ..RouteText::default()
+        },
+        vectors: vec![(VectorRole::Description, vector(seed))],
+    }
+}
+
+fn layer(scope: Scope, entries: Vec<RouteEntry>) -> Layer {
+    Layer {
+        scope,
+        index: Arc::new(
+            RouteIndex::build(entries, Some(model()), &IndexSettings::default()).unwrap(),
+        ),
+    }
+}
+
+fn query(text: &str, seed: u8) -> EmbeddedQuery {
+    let query = RouteQuery::parse(text).unwrap();
+    let vectors: Vec<Vector> = query.texts().map(|_| vector(seed)).collect();
+    query.embedded(&model(), &vectors).unwrap()
+}
+
+fn hits(layers: &Layers, query: &EmbeddedQuery, allowed: Allowed<'_>) -> Vec<Candidate> {
+    search(layers, query, allowed, &RouteSettings::default(), 100).unwrap()
+}
+
+/// Entries from a few words, so that statistics and ties matter.
+fn entries() -> impl Strategy<Value = Vec<RouteEntry>> {
+    let word = prop::sample::select(vec!["bucket", "invoice", "send", "list", "mail", "delete"]);
+    let one = (prop::collection::vec(word, 1..6), any::<u8>());
+    prop::collection::vec(one, 1..20).prop_map(|all| {
+        let numbered = all.into_iter().enumerate();
+        let made =
+            numbered.map(|(at, (words, seed))| entry(&format!("e{at:02}"), &words.join(" "), seed));
+        made.collect()
+    })
+}
+
+proptest! {
+    /// Authorise before ranking: neither places nor scores betray what the caller may not see.
+    #[test]
+    fn b001_6_a_filtered_search_is_a_search_where_only_the_allowed_exist(
+        all in entries(), mask in any::<u32>(), seed in any::<u8>(),
+    ) {
+        let is_allowed = |id: &str| mask >> id[1..].parse::<u32>().unwrap() & 1 == 1;
+        let allowed: Vec<RouteEntry> = all.iter().filter(|entry| is_allowed(&entry.id)).cloned().collect();
+        let asked = query("send the invoice list by mail", seed);
+        let filtered = hits(
+            &Layers::new(vec![layer(Scope::Global, all)]),
+            &asked,
+            Allowed::Where(&|_, id| is_allowed(id)),
+        );
+        let alone = hits(&Layers::new(vec![layer(Scope::Global, allowed)]), &asked, Allowed::Everything);
+        prop_assert_eq!(filtered, alone);
+    }
+
+    /// Layers share their statistics: how entries are spread over them changes no score.
+    #[test]
+    fn b000_1_a_search_over_layers_is_a_search_over_one_index_of_what_is_not_shadowed(
+        all in entries(), spread in any::<u32>(), seed in any::<u8>(),
+    ) {
+        let (own, mut global): (Vec<RouteEntry>, Vec<RouteEntry>) =
+            all.iter().cloned().partition(|entry| spread >> entry.id[1..].parse::<u32>().unwrap() & 1 == 1);
+        global.extend(own.iter().map(|shadowed| entry(&shadowed.id, "shadowed invoice send mail", 7)));
+        let asked = query("send the invoice list by mail", seed);
+        let stacked = hits(
+            &Layers::new(vec![layer(Scope::Tenant, own), layer(Scope::Global, global)]),
+            &asked,
+            Allowed::Everything,
+        );
+        let flat = hits(&Layers::new(vec![layer(Scope::Global, all)]), &asked, Allowed::Everything);
+        let without_scope = |found: Vec<Candidate>| -> Vec<Candidate> {
+            found.into_iter().map(|hit| Candidate { scope: Scope::Global, ..hit }).collect()
+        };
+        prop_assert_eq!(without_scope(stacked), flat);
+    }
+
+    /// B000-3: thresholds mean something only if scores fall along a ranking and stay in 0..1.
+    #[test]
+    fn b000_3_scores_fall_along_a_ranking_and_equal_ones_are_in_order_of_id(
+        all in entries(), seed in any::<u8>(),
+    ) {
+        let layers = Layers::new(vec![layer(Scope::Global, all)]);
+        let found = hits(&layers, &query("delete a bucket", seed), Allowed::Everything);
+        for pair in found.windows(2) {
+            prop_assert!(pair[0].fused > pair[1].fused || (pair[0].fused == pair[1].fused && pair[0].id < pair[1].id));
+            prop_assert!(pair[0].score >= pair[1].score);
+        }
+        prop_assert!(found.iter().all(|hit| (0.0..=1.0).contains(&hit.score) && (0.0..=1.0).contains(&hit.fused)));
+    }
+}
+
+#[test]
+fn b000_2_equal_scores_order_by_id_whatever_the_order_of_entries() {
+    let twins = ["c", "a", "b"].map(|id| RouteEntry {
+        text: RouteText {
+            description: "list invoices".to_owned(),
+            ..RouteText::default()
+        },
+        ..entry(id, "", 3)
+    });
+    let layers = Layers::new(vec![layer(Scope::Global, twins.to_vec())]);
+    let settings = RouteSettings::default();
+    let found = search(
+        &layers,
+        &query("invoices", 3),
+        Allowed::Everything,
+        &settings,
+        2,
+    )
+    .unwrap();
+    let ids: Vec<&str> = found.iter().map(|hit| hit.id.as_str()).collect();
+    assert_eq!(ids, ["a", "b"]);
+}
+
+#[test]
+fn b000_2_no_candidates_asked_for_is_refused() {
+    let layers = Layers::new(vec![layer(Scope::Global, vec![entry("a", "x", 1)])]);
+    let found = search(
+        &layers,
+        &query("x", 1),
+        Allowed::Everything,
+        &RouteSettings::default(),
+        0,
+    );
+    assert_eq!(found, Err(QueryError::NoCandidates));
+}
+
+#[test]
+fn a_query_of_another_model_is_refused() {
+    let layers = Layers::new(vec![layer(Scope::Global, vec![entry("a", "x", 1)])]);
+    let other = EmbeddingModel {
+        name: "other".to_owned(),
+        ..model()
+    };
+    let asked = RouteQuery::parse("x")
+        .unwrap()
+        .embedded(&other, &[vector(1)])
+        .unwrap();
+    let found = search(
+        &layers,
+        &asked,
+        Allowed::Everything,
+        &RouteSettings::default(),
+        1,
+    );
+    assert_eq!(
+        found,
+        Err(QueryError::Model {
+            query: "other/f32".to_owned(),
+            index: "test/f32".to_owned(),
+        })
+    );
+}
+
+#[test]
+fn words_alone_find_only_entries_with_a_common_word() {
+    let all = vec![
+        entry("mailInvoice", "", 1),
+        entry("dropBucket", "", 2),
+        entry("invoices", "mail", 3),
+    ];
+    let layers = Layers::new(vec![layer(Scope::Global, all)]);
+    let asked = RouteQuery::parse("mail the invoice")
+        .unwrap()
+        .lexical_only();
+    let found = hits(&layers, &asked, Allowed::Everything);
+    let places: Vec<(&str, Option<f32>)> = found
+        .iter()
+        .map(|hit| (hit.id.as_str(), hit.cosine))
+        .collect();
+    // Words in the query's order beat the same words in another order.
+    assert_eq!(places, [("mailInvoice", None), ("invoices", None)]);
+    let nothing = RouteQuery::parse("the of").unwrap().lexical_only();
+    assert_eq!(hits(&layers, &nothing, Allowed::Everything), []);
+}
+
+#[test]
+fn an_entry_without_vectors_is_found_by_its_words() {
+    let mut unembedded = entry("fileInvoice", "", 1);
+    unembedded.vectors.clear();
+    let layers = Layers::new(vec![layer(
+        Scope::Global,
+        vec![unembedded, entry("other", "", 2)],
+    )]);
+    let found = hits(&layers, &query("file invoice", 9), Allowed::Everything);
+    let one = found.iter().find(|hit| hit.id == "fileInvoice").unwrap();
+    assert_eq!(one.cosine, Some(0.0));
+    assert!(one.lexical > 0.0);
+}
