@@ -14,6 +14,7 @@ mod layers;
 mod lexical;
 mod query;
 mod rank;
+mod select;
 mod settings;
 mod verdict;
 

@@ -4,13 +4,12 @@
 //! normalisation, so a search gives exactly what it would give if only the visible entries existed.
 //! Must not decide: thresholds belong to the verdict.
 
-use std::cmp::Ordering;
-
 use serde::{Deserialize, Serialize};
 
 use crate::layers::{Allowed, Layer, Layers, Scope};
 use crate::lexical::{self, LexicalScores, SearchedLayer};
 use crate::query::{EmbeddedQuery, QueryError};
+use crate::select::kth_largest;
 use crate::settings::{Fusion, RouteSettings, ScoreFeatures};
 
 /// Most candidates of one search.
@@ -116,28 +115,31 @@ impl EntryScores {
 
     /// Up to `count` hits by `values`, highest first, equal ones in order of id, then of layer.
     pub(crate) fn ranked(&self, layers: &Layers, values: &[Vec<f32>], count: usize) -> Vec<Place> {
-        let mut places: Vec<Place> = self
-            .visible
-            .iter()
-            .enumerate()
-            .flat_map(|(layer, visible)| {
-                let seen = visible.iter().enumerate().filter(|(_, visible)| **visible);
-                seen.map(move |(entry, _)| (layer, entry))
-            })
-            .filter(|place| self.is_hit(*place))
-            .collect();
-        let order = |a: &Place, b: &Place| -> Ordering {
-            let (left, right) = (values[a.0][a.1], values[b.0][b.1]);
-            right
-                .total_cmp(&left)
-                .then_with(|| id(layers, *a).cmp(id(layers, *b)))
+        let hits = || {
+            self.visible
+                .iter()
+                .enumerate()
+                .flat_map(move |(layer, visible)| {
+                    let seen = visible.iter().enumerate().filter(|(_, visible)| **visible);
+                    seen.map(move |(entry, _)| (layer, entry))
+                        .filter(|place| self.is_hit(*place))
+                })
         };
-        if places.len() > count {
-            places.select_nth_unstable_by(count, order);
-            places.truncate(count);
-        }
-        places.sort_unstable_by(order);
-        places
+        let value = |(layer, entry): Place| values[layer][entry];
+        let least = match count {
+            usize::MAX => None,
+            count => kth_largest(hits().map(value), count),
+        };
+        let mut found: Vec<Place> = match least {
+            None => hits().collect(),
+            Some(least) => hits().filter(|place| value(*place) >= least).collect(),
+        };
+        found.sort_unstable_by(|a, b| {
+            let by_id = || id(layers, *a).cmp(id(layers, *b));
+            value(*b).total_cmp(&value(*a)).then_with(by_id)
+        });
+        found.truncate(count);
+        found
     }
 
     fn is_hit(&self, (layer, entry): Place) -> bool {

@@ -443,3 +443,6 @@ async fn embed_all(
     }
     Ok(vectors)
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,6 +6,7 @@
 use super::analyser::{AnalysedQuery, PAIR_WINDOW};
 use super::index::{FIELD_MARKS, LexicalIndex};
 use super::score::{SearchedLayer, Statistics, saturated};
+use crate::select::kth_largest;
 
 /// How many entries, best by BM25 first, are looked at.
 const INSPECTED: usize = 128;
@@ -33,8 +34,8 @@ pub(super) fn add_proximity(
         let lookup = query_terms_by_number(layer.index, &numbers[at]);
         for entry in best
             .iter()
-            .filter(|(_, of, _)| *of == at)
-            .map(|(.., entry)| *entry)
+            .filter(|(of, _)| *of == at)
+            .map(|(_, entry)| *entry)
         {
             counts.fill(0.0);
             count_pairs(layer.index, entry, &lookup, query.pairs(), &mut counts);
@@ -55,23 +56,26 @@ pub(super) fn add_proximity(
     }
 }
 
-/// (score, layer, entry) of the [`INSPECTED`] best entries, and of all that equal the last of them:
-/// ties must not be decided by where an entry happens to stand.
-fn best_entries(scores: &[Vec<f32>]) -> Vec<(f32, usize, usize)> {
-    let mut found: Vec<(f32, usize, usize)> = scores
+/// (layer, entry) of the [`INSPECTED`] best entries, and of all that equal the last of them: ties
+/// must not be decided by where an entry happens to stand.
+fn best_entries(scores: &[Vec<f32>]) -> Vec<(usize, usize)> {
+    let matching = scores
+        .iter()
+        .flatten()
+        .copied()
+        .filter(|score| *score > 0.0);
+    let least = kth_largest(matching, INSPECTED).unwrap_or(f32::MIN_POSITIVE);
+    scores
         .iter()
         .enumerate()
         .flat_map(|(layer, scores)| {
-            let matching = scores.iter().enumerate().filter(|(_, score)| **score > 0.0);
-            matching.map(move |(entry, score)| (*score, layer, entry))
+            let best = scores
+                .iter()
+                .enumerate()
+                .filter(|(_, score)| **score >= least);
+            best.map(move |(entry, _)| (layer, entry))
         })
-        .collect();
-    if found.len() > INSPECTED {
-        let (_, last, _) = found.select_nth_unstable_by(INSPECTED - 1, |a, b| b.0.total_cmp(&a.0));
-        let least = last.0;
-        found.retain(|(score, ..)| *score >= least);
-    }
-    found
+        .collect()
 }
 
 /// For each term of the index, its position in the query or [`ABSENT`].

@@ -89,20 +89,22 @@ fn gather(layers: &[SearchedLayer<'_>], numbers: &[Vec<Option<u32>>], terms: usi
     let mut length = 0.0f64;
     let mut holders = vec![0usize; terms];
     for (layer, numbers) in layers.iter().zip(numbers) {
+        let everything = layer.visible.iter().all(|visible| *visible);
         for (visible, words) in layer.visible.iter().zip(layer.index.lengths()) {
-            if *visible {
-                count += 1;
-                length += f64::from(*words);
-            }
+            count += usize::from(*visible);
+            length += if *visible { f64::from(*words) } else { 0.0 };
         }
         for (holders, number) in holders.iter_mut().zip(numbers) {
-            if let Some(number) = number {
-                let (entries, _) = layer.index.postings(*number);
-                *holders += entries
+            let Some(number) = number else { continue };
+            let (entries, _) = layer.index.postings(*number);
+            *holders += if everything {
+                entries.len()
+            } else {
+                let seen = entries
                     .iter()
-                    .filter(|entry| layer.visible[**entry as usize])
-                    .count();
-            }
+                    .filter(|entry| layer.visible[**entry as usize]);
+                seen.count()
+            };
         }
     }
     let count_f = count as f64;
@@ -121,16 +123,23 @@ fn gather(layers: &[SearchedLayer<'_>], numbers: &[Vec<Option<u32>>], terms: usi
 
 fn bm25(layer: SearchedLayer<'_>, numbers: &[Option<u32>], statistics: &Statistics) -> Vec<f32> {
     let lengths = layer.index.lengths();
+    let held_back: Vec<f32> = lengths
+        .iter()
+        .map(|length| held_back(*length, statistics.mean_length))
+        .collect();
     let mut scores = vec![0.0; lengths.len()];
     for (number, idf) in numbers.iter().zip(&statistics.idf) {
         let Some(number) = number else { continue };
         let (entries, frequencies) = layer.index.postings(*number);
+        let most = idf * (K1 + 1.0);
         for (entry, frequency) in entries.iter().zip(frequencies) {
             let entry = *entry as usize;
-            if layer.visible[entry] {
-                scores[entry] +=
-                    idf * saturated(*frequency, lengths[entry], statistics.mean_length);
-            }
+            scores[entry] += most * frequency / (frequency + held_back[entry]);
+        }
+    }
+    for (score, visible) in scores.iter_mut().zip(layer.visible) {
+        if !visible {
+            *score = 0.0;
         }
     }
     scores
@@ -138,5 +147,10 @@ fn bm25(layer: SearchedLayer<'_>, numbers: &[Option<u32>], statistics: &Statisti
 
 /// BM25's term frequency part, 0 to `K1 + 1`.
 pub(super) fn saturated(frequency: f32, length: f32, mean_length: f32) -> f32 {
-    frequency * (K1 + 1.0) / (frequency + K1 * (1.0 - B + B * length / mean_length))
+    frequency * (K1 + 1.0) / (frequency + held_back(length, mean_length))
+}
+
+/// The frequency at which a term reaches half its worth in an entry of this length.
+fn held_back(length: f32, mean_length: f32) -> f32 {
+    K1 * (1.0 - B + B * length / mean_length)
 }
