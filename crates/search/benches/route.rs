@@ -3,6 +3,8 @@
 //! The catalogue is synthetic, of the size of real skills (a name, a sentence or two, 800 characters
 //! of body), its words distributed as in natural text. Embedding is not part of these figures.
 
+#![allow(clippy::unwrap_used, reason = "a benchmark stops at its first failure")]
+
 use std::sync::Arc;
 
 use charter_search::embed::{EmbeddingModel, Quantisation, Vector};
