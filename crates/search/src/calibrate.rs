@@ -27,8 +27,10 @@ const LEAST_GAIN: f64 = 0.005;
 const PRIOR_QUERIES: f64 = 20.0;
 /// Sweeps over the parameters; Newton steps converge long before.
 const SWEEPS: usize = 200;
-/// Share of right answers that a floor without misses to learn from may cost.
-const LOST_TO_FLOOR: f64 = 0.02;
+/// Share of right answers that a floor may cost.
+const LOST_TO_FLOOR: f64 = 0.05;
+/// The same without misses to learn from.
+const LOST_TO_BLIND_FLOOR: f64 = 0.02;
 /// Margins that are tried.
 const MARGINS: [f32; 8] = [0.0, 0.02, 0.04, 0.06, 0.08, 0.1, 0.12, 0.15];
 
@@ -201,7 +203,7 @@ struct Outcome {
     answerable: bool,
 }
 
-/// Floor: separates right answers from misses best. Narrow and margin: the most narrow verdicts of
+/// Floor: separates right answers from misses best, at no more than [`LOST_TO_FLOOR`]. Narrow and margin: the most narrow verdicts of
 /// which [`TARGET_PRECISION`] are right, or the most precise ones if that cannot be had.
 fn fit_thresholds(
     observations: &[Observation],
@@ -242,7 +244,7 @@ fn fit_floor(descending: &[Outcome]) -> Option<f32> {
         return None;
     }
     if misses < MIN_MISSES {
-        let keep = ((1.0 - LOST_TO_FLOOR) * right).ceil() as usize;
+        let keep = ((1.0 - LOST_TO_BLIND_FLOOR) * right).ceil() as usize;
         let lowest = descending
             .iter()
             .filter(|outcome| outcome.right)
@@ -254,7 +256,7 @@ fn fit_floor(descending: &[Outcome]) -> Option<f32> {
     for outcome in descending {
         kept += f64::from(u8::from(outcome.right)) / right;
         let_in += f64::from(u8::from(!outcome.answerable)) / misses as f64;
-        if kept - let_in > best.0 {
+        if kept >= 1.0 - LOST_TO_FLOOR && kept - let_in > best.0 {
             best = (kept - let_in, outcome.score);
         }
     }

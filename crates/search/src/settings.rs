@@ -23,7 +23,7 @@ impl Default for Fusion {
     fn default() -> Self {
         Fusion {
             lexical_weight: 0.32,
-            lexical_weight_with_examples: 0.2,
+            lexical_weight_with_examples: 0.18,
             proximity_weight: 0.8,
             sentence_weight: 0.6,
         }

@@ -124,7 +124,7 @@ proptest! {
 }
 
 #[test]
-fn b000_2_equal_scores_order_by_id_whatever_the_order_of_entries() {
+fn b000_2_equal_scores_order_by_id_whatever_their_layer() {
     let twins = ["c", "a", "b"].map(|id| RouteEntry {
         text: RouteText {
             description: "list invoices".to_owned(),
@@ -132,7 +132,11 @@ fn b000_2_equal_scores_order_by_id_whatever_the_order_of_entries() {
         },
         ..entry(id, "", 3)
     });
-    let layers = Layers::new(vec![layer(Scope::Global, twins.to_vec())]);
+    let [own, global @ ..] = twins;
+    let layers = Layers::new(vec![
+        layer(Scope::Tenant, vec![own]),
+        layer(Scope::Global, global.to_vec()),
+    ]);
     let settings = RouteSettings::default();
     let found = search(
         &layers,
