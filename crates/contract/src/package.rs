@@ -10,7 +10,7 @@ use crate::ids::{DocumentId, PackageName};
 use crate::schema::SchemaName;
 use crate::text::{ShortText, Text, Version};
 use crate::validate::Contract;
-use crate::violation::Report;
+use crate::violation::{Report, pointer_segment};
 
 object_only!(PackageManifest, RoutingTest, PackageBundle);
 
@@ -76,6 +76,23 @@ impl Contract for PackageManifest {
     const NAME: SchemaName = SchemaName::PackageManifest;
 
     fn check(&self, _: &mut Report) {}
+}
+
+impl Contract for PackageBundle {
+    const NAME: SchemaName = SchemaName::PackageBundle;
+
+    fn check(&self, report: &mut Report) {
+        for path in self.files.keys() {
+            if !crate::catalogue::tool::is_package_path(path) {
+                let pointer = format!("/files/{}", pointer_segment(path));
+                report.meaning(
+                    pointer,
+                    "relative_path",
+                    format!("`{path}` does not stay inside the package"),
+                );
+            }
+        }
+    }
 }
 
 impl Contract for RoutingTest {

@@ -102,6 +102,8 @@ string_enum! {
         PackageManifest = "package_manifest",
         /// This project: a routing test.
         RoutingTest = "routing_test",
+        /// This project: the files of a package.
+        PackageBundle = "package_bundle",
         /// This project: a finding.
         Finding = "finding",
     }

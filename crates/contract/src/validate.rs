@@ -8,13 +8,14 @@ mod suggest;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::schema::SchemaName;
 use crate::violation::{Report, Stage, Violation};
 
 pub use crate::violation::{MAX_VIOLATIONS, pointer_segment};
 pub use guess::guess;
+pub use suggest::nearest;
 
 /// Largest document that is parsed, in bytes.
 pub const MAX_DOCUMENT_BYTES: usize = 16 * 1024 * 1024;
@@ -142,6 +143,17 @@ pub(crate) fn violations_of(
     let mut report = Report::new();
     describe::collect(validator, schema, value, &mut report);
     report.violations
+}
+
+/// Everything in a value that a document's own schema, such as a tool's `output_schema`, does not
+/// allow. A schema that does not compile is itself the violation.
+#[must_use]
+pub fn against_schema(schema: &Map<String, Value>, value: &Value) -> Vec<Violation> {
+    let schema = Value::Object(schema.clone());
+    match crate::schema::compile(&schema) {
+        Ok(validator) => violations_of(&validator, &schema, value),
+        Err(broken) => vec![structure(broken)],
+    }
 }
 
 /// Whether a regular expression compiles, in the dialect that schemas use.

@@ -98,6 +98,7 @@ fn of(name: SchemaName) -> Typed {
         a::decision_tree::DecisionTree,
         charter_contract::package::PackageManifest,
         charter_contract::package::RoutingTest,
+        charter_contract::package::PackageBundle,
         charter_contract::finding::Finding,
     ];
     assert_eq!(all.len(), SchemaName::ALL.len());

@@ -193,6 +193,19 @@ macro_rules! documents {
                 report
             }
 
+            /// Reads a document that was checked and stored before: types only, no report.
+            ///
+            /// # Errors
+            /// What does not fit its type, or a kind that is never registered.
+            pub fn from_stored(kind: DocumentKind, json: &str) -> Result<Self, serde_json::Error> {
+                match kind {
+                    $( DocumentKind::$variant => serde_json::from_str(json).map(Self::$variant), )+
+                    DocumentKind::TagRecord | DocumentKind::Evidence => {
+                        Err(serde::de::Error::custom(format!("a {kind} is not registered")))
+                    }
+                }
+            }
+
             /// Reads a document of a known kind, with the warnings about it.
             ///
             /// # Errors

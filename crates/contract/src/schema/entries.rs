@@ -39,7 +39,7 @@ use crate::mission::review_packet::ReviewPacket;
 use crate::mission::task_graph::MissionTaskGraph;
 use crate::mission::worker_result::WorkerResult;
 use crate::mission::writeback_proposal::WritebackProposal;
-use crate::package::{PackageManifest, RoutingTest};
+use crate::package::{PackageBundle, PackageManifest, RoutingTest};
 
 const DRAFT: Draft = Draft::Draft202012;
 
@@ -100,7 +100,7 @@ macro_rules! entry {
 const DOMAIN: Alias = Alias::inside("classification", "domain", "domain");
 const EMBEDDING: Alias = Alias::field("_embedding", "embedding");
 
-pub(super) static ENTRIES: [SchemaEntry; 41] = [
+pub(super) static ENTRIES: [SchemaEntry; 42] = [
     entry!(
         Skill,
         "seed 000 §2.2",
@@ -227,5 +227,6 @@ pub(super) static ENTRIES: [SchemaEntry; 41] = [
     entry!(authored draft07 DecisionTree, "this project, for seed 003, Decision Tree Schema"),
     entry!(authored PackageManifest, "this project, packages"),
     entry!(authored RoutingTest, "this project, packages"),
+    entry!(authored PackageBundle, "this project, packages"),
     entry!(authored Finding, "this project, findings"),
 ];

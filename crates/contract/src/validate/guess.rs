@@ -77,6 +77,7 @@ const BY_FIELDS: &[(&[&str], SchemaName)] = &[
     (&["input", "timestamp"], SchemaName::AgentRequest),
     (&["request_id", "content"], SchemaName::AgentResponse),
     (&["result_schema"], SchemaName::ToolDefinition),
+    (&["files"], SchemaName::PackageBundle),
     (&["query", "expect"], SchemaName::RoutingTest),
     (&["query", "expect_miss"], SchemaName::RoutingTest),
     (&["query", "expect_not"], SchemaName::RoutingTest),

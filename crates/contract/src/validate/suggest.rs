@@ -1,10 +1,7 @@
 //! "Did you mean": the nearest of the words that would have been right.
 
 /// The candidate nearest to `given`, if it is near enough to be meant.
-pub(super) fn nearest<'c>(
-    given: &str,
-    candidates: impl IntoIterator<Item = &'c str>,
-) -> Option<String> {
+pub fn nearest<'c>(given: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<String> {
     let lowered = given.to_lowercase();
     let allowed = (given.chars().count() / 3).clamp(1, 3);
     candidates

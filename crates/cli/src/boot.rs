@@ -1,0 +1,222 @@
+//! From configuration to a running engine.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use charter_contract::error_code::ErrorCode;
+use charter_domain::clock::SystemClock;
+use charter_effects::{LandlockUse, Sandbox, SandboxOptions};
+use charter_engine::{Caller, Engine, IdSource, Ports, Settings, ToolGrants};
+use charter_search::embed::fetch::{ModelSource, fetch_model};
+use charter_search::embed::{
+    ApiKey as RemoteKey, Embedder, MiniLm, MiniLmOptions, RemoteEmbedder, RemoteOptions,
+};
+use charter_server::{Access, ApiKey, AppState, Limits};
+use charter_store::StoreError;
+use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
+use uuid::Uuid;
+
+use crate::config::{Config, ModelKind};
+use crate::failure::Reported;
+use crate::terminal;
+
+/// An engine with the store that it must give back in the end.
+pub(crate) struct Running {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) store: Arc<SqliteStore>,
+}
+
+impl Running {
+    /// Stops the engine, then closes the store.
+    pub(crate) async fn stop(self) -> anyhow::Result<()> {
+        self.engine.stop().await;
+        self.store.close().await.context("closing the store")
+    }
+}
+
+struct RandomIds;
+
+impl IdSource for RandomIds {
+    fn uuid(&self) -> Uuid {
+        Uuid::now_v7()
+    }
+}
+
+/// Opens the data directory and starts an engine over it.
+pub(crate) async fn start(config: &Config) -> anyhow::Result<Running> {
+    let (ports, store) = ports(config).await?;
+    let engine = Engine::start(ports, settings(config)).await.map_err(Reported::from)?;
+    Ok(Running { engine, store })
+}
+
+/// The same without loading the catalogue, whose vectors may be another model's.
+pub(crate) async fn start_for_reindex(config: &Config) -> anyhow::Result<Running> {
+    let (ports, store) = ports(config).await?;
+    let engine = Engine::unloaded(ports, settings(config));
+    Ok(Running { engine, store })
+}
+
+async fn ports(config: &Config) -> anyhow::Result<(Ports, Arc<SqliteStore>)> {
+    let store = Arc::new(open_store(config)?);
+    let (embedder, tools) = tokio::try_join!(embedder(config), sandbox(config))?;
+    let ports = Ports {
+        store: Arc::<SqliteStore>::clone(&store),
+        embedder,
+        tools: Arc::new(tools),
+        clock: Arc::new(SystemClock::start().context("reading the clock")?),
+        ids: Arc::new(RandomIds),
+    };
+    Ok((ports, store))
+}
+
+/// Opens the store; a directory that another process holds has a code of its own.
+pub(crate) fn open_store(config: &Config) -> anyhow::Result<SqliteStore> {
+    std::fs::create_dir_all(&config.data_dir)
+        .with_context(|| format!("creating the data directory {}", config.data_dir.display()))?;
+    let options = SqliteOptions {
+        holder: format!("pid {}", std::process::id()),
+        max_bytes: config.limits.storage_bytes,
+        ..SqliteOptions::default()
+    };
+    SqliteStore::open(&config.data_dir, &options).map_err(|error| match error {
+        StoreError::Locked { .. } => {
+            Reported::new(ErrorCode::DataDirectoryLocked, error.to_string()).into()
+        }
+        StoreError::Full { .. } => Reported::new(ErrorCode::StorageFull, error.to_string()).into(),
+        other => anyhow::Error::new(other).context("opening the data directory"),
+    })
+}
+
+/// The configured embedder; `None` where words alone are compared.
+pub(crate) async fn embedder(config: &Config) -> anyhow::Result<Option<Arc<dyn Embedder>>> {
+    match config.model.source {
+        ModelKind::None => Ok(None),
+        ModelKind::Remote => Ok(Some(Arc::new(remote(config)?))),
+        ModelKind::Local => {
+            let directory = model_directory(config).await?;
+            let loading = tokio::task::spawn_blocking(move || MiniLm::load(&directory, &MiniLmOptions::default()));
+            let model = loading.await.context("loading the embedding model")?;
+            let model = model.map_err(|error| missing(&anyhow::Error::new(error)))?;
+            Ok(Some(Arc::new(model)))
+        }
+    }
+}
+
+/// Where the model's files are, fetched first if need be.
+pub(crate) async fn model_directory(config: &Config) -> anyhow::Result<PathBuf> {
+    if let Some(directory) = &config.model.directory {
+        return Ok(directory.clone());
+    }
+    let mut sources = ModelSource::defaults();
+    sources.retain(|source| !matches!(source, ModelSource::Pip { .. }));
+    sources.push(ModelSource::Pip {
+        python: config.tools.python.clone(),
+    });
+    let bar = terminal::fetch_bar();
+    let shown = bar.clone();
+    let fetched = fetch_model(&sources, &config.model_cache(), &move |progress| {
+        terminal::show_fetch(&shown, &progress);
+    })
+    .await;
+    bar.finish_and_clear();
+    fetched.map_err(|error| missing(&anyhow::Error::new(error)))
+}
+
+fn missing(error: &anyhow::Error) -> anyhow::Error {
+    let message = format!("the embedding model cannot be used: {error:#}");
+    Reported::new(ErrorCode::ModelMissing, message).into()
+}
+
+fn remote(config: &Config) -> anyhow::Result<RemoteEmbedder> {
+    let (Some(base), Some(name), Some(dims)) = (&config.model.base_url, &config.model.name, config.model.dims) else {
+        bail!("a remote model needs model.base_url, model.name and model.dims");
+    };
+    let base = base.parse().with_context(|| format!("model.base_url = {base:?}"))?;
+    let mut options = RemoteOptions::new(base, name, dims);
+    if let Some(variable) = &config.model.api_key_variable {
+        let key = std::env::var(variable).with_context(|| format!("reading the API key from {variable}"))?;
+        options.api_key = Some(RemoteKey::new(key));
+    }
+    RemoteEmbedder::new(options).context("setting up the remote model")
+}
+
+/// The sandbox that runs tools.
+pub(crate) async fn sandbox(config: &Config) -> anyhow::Result<Sandbox> {
+    let mut options = SandboxOptions::new(config.data_dir.join("sandbox"));
+    options.python = config.tools.python.clone();
+    if !config.tools.require_confinement {
+        options.landlock = LandlockUse::WhenAvailable;
+    }
+    Sandbox::new(options).await.context("setting up the sandbox for tools")
+}
+
+fn settings(config: &Config) -> Settings {
+    let requests = &config.requests;
+    Settings {
+        tags_ttl: Duration::from_secs(requests.tags_ttl_s),
+        session_ttl: Duration::from_secs(requests.session_ttl_s),
+        broad_skills: requests.broad_skills,
+        persona: requests.persona.clone(),
+        retention: Duration::from_secs(requests.retention_days * 24 * 3_600),
+        tool_calls: config.tools.concurrency,
+        grants: grants(config),
+        ..Settings::default()
+    }
+}
+
+/// The values of the variables that the operator lets tools have.
+fn grants(config: &Config) -> ToolGrants {
+    let named = config.tools.environment.iter();
+    let environment: BTreeMap<String, String> = named
+        .filter_map(|name| Some((name.clone(), std::env::var(name).ok()?)))
+        .collect();
+    // Profiles live in files: a tool that is granted a profile may read them.
+    let files = ["AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"];
+    let readable = files
+        .into_iter()
+        .filter_map(|name| Some((name.to_owned(), vec![PathBuf::from(environment.get(name)?)])))
+        .collect();
+    ToolGrants {
+        environment,
+        egress: config.tools.egress.clone(),
+        readable,
+    }
+}
+
+/// The server's state over an engine, for callers of the configured address.
+pub(crate) fn app(config: &Config, engine: &Arc<Engine>) -> anyhow::Result<AppState> {
+    let keys = config.auth.keys.iter().map(|key| {
+        Ok(ApiKey {
+            sha256: digest(&key.sha256)?,
+            caller: Caller {
+                tenant: key.tenant.clone(),
+                user: key.user.clone(),
+                role: key.role,
+            },
+        })
+    });
+    let keys = keys.collect::<anyhow::Result<Vec<_>>>()?;
+    let access = Access::new(config.listen, keys)?;
+    let limits = Limits {
+        body_bytes: config.limits.body_bytes,
+        timeout: Duration::from_millis(config.limits.timeout_ms),
+        concurrency: config.limits.concurrency,
+    };
+    Ok(AppState::new(Arc::clone(engine), access, limits))
+}
+
+fn digest(hex: &str) -> anyhow::Result<[u8; 32]> {
+    let digits = hex.as_bytes();
+    let mut bytes = [0; 32];
+    if digits.len() != 64 {
+        bail!("auth.keys: `sha256` must be 64 hexadecimal digits");
+    }
+    for (byte, pair) in bytes.iter_mut().zip(digits.chunks(2)) {
+        let pair = std::str::from_utf8(pair).context("auth.keys: `sha256` must be hexadecimal")?;
+        *byte = u8::from_str_radix(pair, 16).context("auth.keys: `sha256` must be hexadecimal")?;
+    }
+    Ok(bytes)
+}

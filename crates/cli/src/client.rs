@@ -1,0 +1,232 @@
+//! Talking to the API: over HTTP to a running server, or inside this process to an engine over the
+//! data directory. Commands see no difference.
+
+use anyhow::{Context, bail};
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Method, Request};
+use charter_contract::ids::{TenantId, UserId};
+use charter_engine::{Caller, Role};
+use charter_server::{Access, AppState, Limits, router};
+use futures_util::StreamExt;
+use http_body_util::BodyExt;
+use serde_json::Value;
+use tower::ServiceExt;
+
+use crate::boot::{self, Running};
+use crate::config::Config;
+use crate::failure::Reported;
+
+/// Largest response that a command reads, in bytes.
+const MAX_RESPONSE: usize = 256 << 20;
+
+/// A way to the API.
+pub(crate) enum Client {
+    /// A server elsewhere.
+    Remote {
+        http: reqwest::Client,
+        base: String,
+        key: Option<String>,
+    },
+    /// An engine in this process.
+    Local { router: Router, running: Running },
+}
+
+impl Client {
+    /// The configured server; else the one that holds the data directory; else this process.
+    pub(crate) async fn connect(config: &Config) -> anyhow::Result<Self> {
+        if let Some(server) = &config.server {
+            return Self::remote(server, config);
+        }
+        match boot::start(config).await {
+            Ok(running) => Self::local(running),
+            Err(error) => match holder_address(&error) {
+                Some(address) => Self::remote(&address, config),
+                None => Err(error),
+            },
+        }
+    }
+
+    /// The server that holds the data directory, if that is why opening it failed.
+    pub(crate) fn holder(error: &anyhow::Error) -> Option<String> {
+        holder_address(error)
+    }
+
+    fn remote(base: &str, config: &Config) -> anyhow::Result<Self> {
+        let http = reqwest::Client::builder().build().context("setting up the HTTP client")?;
+        Ok(Self::Remote {
+            http,
+            base: base.trim_end_matches('/').to_owned(),
+            key: config.api_key.clone(),
+        })
+    }
+
+    fn local(running: Running) -> anyhow::Result<Self> {
+        let caller = Caller {
+            tenant: TenantId::parse("local")?,
+            user: UserId::parse("local")?,
+            role: Role::Admin,
+        };
+        let limits = Limits {
+            body_bytes: MAX_RESPONSE,
+            ..Limits::default()
+        };
+        let state = AppState::new(std::sync::Arc::clone(&running.engine), Access::in_process(caller), limits);
+        Ok(Self::Local {
+            router: router(state),
+            running,
+        })
+    }
+
+    /// Gives back what the client holds.
+    pub(crate) async fn close(self) -> anyhow::Result<()> {
+        match self {
+            Self::Remote { .. } => Ok(()),
+            Self::Local { router, running } => {
+                drop(router);
+                running.stop().await
+            }
+        }
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> anyhow::Result<Value> {
+        self.call(Method::GET, path, None).await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: Option<&Value>) -> anyhow::Result<Value> {
+        self.call(Method::POST, path, body).await
+    }
+
+    pub(crate) async fn delete(&self, path: &str) -> anyhow::Result<Value> {
+        self.call(Method::DELETE, path, None).await
+    }
+
+    async fn call(&self, method: Method, path: &str, body: Option<&Value>) -> anyhow::Result<Value> {
+        let body = body.map(Value::to_string);
+        let (ok, bytes) = match self {
+            Self::Remote { http, base, key } => {
+                let mut request = http.request(method, format!("{base}{path}"));
+                if let Some(key) = key {
+                    request = request.bearer_auth(key);
+                }
+                if let Some(body) = body {
+                    request = request.header("content-type", "application/json").body(body);
+                }
+                let response = request.send().await.with_context(|| format!("asking {base}"))?;
+                let ok = response.status().is_success();
+                (ok, response.bytes().await.context("reading the answer")?)
+            }
+            Self::Local { router, .. } => {
+                let request = Request::builder()
+                    .method(method)
+                    .uri(path)
+                    .header("content-type", "application/json")
+                    .body(Body::from(body.unwrap_or_default()))
+                    .context("building a request")?;
+                let response = router.clone().oneshot(request).await?;
+                let ok = response.status().is_success();
+                let bytes = response.into_body().collect().await.context("reading the answer")?;
+                (ok, bytes.to_bytes())
+            }
+        };
+        answer(ok, &bytes)
+    }
+
+    /// Asks and tells each progress event as it comes; the answer is the response.
+    pub(crate) async fn ask(&self, request: &Value, mut progress: impl FnMut(&Value)) -> anyhow::Result<Value> {
+        let mut events = self.events(request).await?;
+        let mut buffer: Vec<u8> = Vec::new();
+        while let Some(chunk) = events.next().await {
+            buffer.extend(chunk?);
+            while let Some(end) = buffer.windows(2).position(|pair| pair == b"\n\n") {
+                let event: Vec<u8> = buffer.drain(..end + 2).collect();
+                let event = String::from_utf8(event).context("the stream is not UTF-8")?;
+                match parse_event(&event) {
+                    Some(("progress", data)) => progress(&data),
+                    Some(("response", data)) => return Ok(data),
+                    Some(("error", data)) => return Err(failure(&data)),
+                    Some(_) | None => {}
+                }
+            }
+        }
+        bail!("the server ended the stream without an answer")
+    }
+
+    async fn events(
+        &self,
+        request: &Value,
+    ) -> anyhow::Result<futures_util::stream::BoxStream<'static, anyhow::Result<Vec<u8>>>> {
+        const STREAM: &str = "text/event-stream";
+        let body = request.to_string();
+        match self {
+            Self::Remote { http, base, key } => {
+                let mut request = http
+                    .post(format!("{base}/v1/requests"))
+                    .header("content-type", "application/json")
+                    .header("accept", STREAM)
+                    .body(body);
+                if let Some(key) = key {
+                    request = request.bearer_auth(key);
+                }
+                let response = request.send().await.with_context(|| format!("asking {base}"))?;
+                if !response.status().is_success() {
+                    let bytes = response.bytes().await.context("reading the answer")?;
+                    return Err(answer(false, &bytes).err().unwrap_or_else(|| anyhow::anyhow!("the server refused")));
+                }
+                let chunks = response.bytes_stream();
+                Ok(chunks.map(|chunk| Ok(chunk.context("reading the stream")?.to_vec())).boxed())
+            }
+            Self::Local { router, .. } => {
+                let request = Request::post("/v1/requests")
+                    .header("content-type", "application/json")
+                    .header("accept", STREAM)
+                    .body(Body::from(body))
+                    .context("building a request")?;
+                let response = router.clone().oneshot(request).await?;
+                if !response.status().is_success() {
+                    let bytes = response.into_body().collect().await.context("reading the answer")?.to_bytes();
+                    return Err(answer(false, &bytes).err().unwrap_or_else(|| anyhow::anyhow!("the engine refused")));
+                }
+                let chunks = response.into_body().into_data_stream();
+                Ok(chunks.map(|chunk| Ok(chunk.context("reading the stream")?.to_vec())).boxed())
+            }
+        }
+    }
+}
+
+fn parse_event(event: &str) -> Option<(&str, Value)> {
+    let field = |name: &str| {
+        let mut lines = event.lines();
+        lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':').map(str::trim_start))
+    };
+    Some((field("event")?, serde_json::from_str(field("data")?).ok()?))
+}
+
+fn answer(ok: bool, bytes: &[u8]) -> anyhow::Result<Value> {
+    if bytes.len() > MAX_RESPONSE {
+        bail!("the answer is larger than {MAX_RESPONSE} bytes");
+    }
+    if bytes.is_empty() && ok {
+        return Ok(Value::Null);
+    }
+    let body: Value = serde_json::from_slice(bytes).context("the answer is not JSON; is this a Charter server?")?;
+    if ok { Ok(body) } else { Err(failure(&body)) }
+}
+
+fn failure(body: &Value) -> anyhow::Error {
+    match Reported::from_body(body) {
+        Some(reported) => reported.into(),
+        None => anyhow::anyhow!("the server refused: {body}"),
+    }
+}
+
+/// The address that the holder of the data directory wrote down, if it is a server.
+fn holder_address(error: &anyhow::Error) -> Option<String> {
+    let reported = error.downcast_ref::<Reported>()?;
+    if reported.code != "data_directory_locked" {
+        return None;
+    }
+    let start = reported.message.find("http://")?;
+    let address = reported.message[start..].trim_end_matches(')');
+    Some(address.to_owned())
+}

@@ -1,0 +1,148 @@
+//! The commands, one file each.
+
+mod ask;
+mod catalogue;
+mod completions;
+mod config;
+mod doctor;
+mod evidence;
+mod migrate;
+mod model;
+mod package;
+mod reindex;
+mod resolve;
+mod route;
+mod runs;
+mod schema;
+mod serve;
+mod validate;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+use crate::config::{CONFIG_VARIABLE, Config, Flags};
+use crate::output::Format;
+
+/// The contract-first context engine and mission runtime for AI agents.
+///
+/// Exit codes: 0 yes or done, 1 no (invalid, differs, something is wrong), 2 the command failed.
+#[derive(Debug, Parser)]
+#[command(name = "charter", version, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    /// Configuration file (TOML).
+    #[arg(long, global = true, env = CONFIG_VARIABLE, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Where everything is kept.
+    #[arg(long, global = true, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+    /// A running server to talk to, e.g. http://127.0.0.1:7407.
+    #[arg(long, global = true, value_name = "URL")]
+    server: Option<String>,
+    /// Form of the output.
+    #[arg(long, global = true, value_enum, default_value_t = Format::Table)]
+    output: Format,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve the API.
+    Serve(serve::Serve),
+    /// Ask a question and see the answer.
+    Ask(ask::Ask),
+    /// Route a query without acting, measure routing, or fit it.
+    Route(route::Route),
+    /// Check, compare, register and list packages.
+    #[command(subcommand)]
+    Package(package::Package),
+    /// List registered documents of one kind.
+    List(catalogue::List),
+    /// Show what is in force for something.
+    #[command(subcommand)]
+    Resolve(resolve::Resolve),
+    /// Show runs and their journals.
+    #[command(subcommand)]
+    Runs(runs::Runs),
+    /// Find and show evidence.
+    #[command(subcommand)]
+    Evidence(evidence::Evidence),
+    /// List and show the contracts' schemas.
+    #[command(subcommand)]
+    Schema(schema::Schema),
+    /// Check documents against their contracts.
+    Validate(validate::Validate),
+    /// Fetch the embedding model.
+    #[command(subcommand)]
+    Model(model::Model),
+    /// Embed the catalogue anew, after the model was changed.
+    Reindex,
+    /// Look for what is wrong with this installation.
+    Doctor,
+    /// Bring the data directory to this version's layout.
+    Migrate(migrate::Migrate),
+    /// Show the configuration in force.
+    #[command(subcommand)]
+    Config(config::ConfigCommand),
+    /// Write a completion script for a shell.
+    Completions(completions::Completions),
+}
+
+/// Runs a command; the number is the exit code.
+pub(crate) async fn run(cli: Cli) -> anyhow::Result<u8> {
+    let listen: Option<SocketAddr> = match &cli.command {
+        Command::Serve(serve) => serve.listen,
+        _ => None,
+    };
+    let flags = Flags {
+        file: cli.config,
+        data_dir: cli.data_dir,
+        listen,
+        server: cli.server,
+    };
+    let format = cli.output;
+    // These need no configuration, so a broken one does not stop them.
+    let command = match cli.command {
+        Command::Schema(command) => return schema::run(&command, format),
+        Command::Validate(command) => return validate::run(&command, format),
+        Command::Completions(command) => return completions::run(&command),
+        other => other,
+    };
+    let config = Config::load(&flags)?;
+    crate::terminal::start_log(&config.log);
+    match command {
+        Command::Serve(_) => serve::run(&config).await,
+        Command::Ask(command) => ask::run(&command, &config, format).await,
+        Command::Route(command) => route::run(&command, &config, format).await,
+        Command::Package(command) => package::run(&command, &config, format).await,
+        Command::List(command) => catalogue::run(&command, &config, format).await,
+        Command::Resolve(command) => resolve::run(&command, &config, format).await,
+        Command::Runs(command) => runs::run(&command, &config, format).await,
+        Command::Evidence(command) => evidence::run(&command, &config, format).await,
+        Command::Model(command) => model::run(&command, &config).await,
+        Command::Reindex => reindex::run(&config, format).await,
+        Command::Doctor => doctor::run(&config, format).await,
+        Command::Migrate(command) => migrate::run(&command, &config, format),
+        Command::Config(command) => config::run(&command, &config, format),
+        Command::Schema(_) | Command::Validate(_) | Command::Completions(_) => Ok(crate::failure::EXIT_OK),
+    }
+}
+
+/// A path segment or query value, percent-encoded.
+fn encoded(text: &str) -> String {
+    text.bytes()
+        .map(|byte| match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
+            other => format!("%{other:02X}"),
+        })
+        .collect()
+}
+
+/// `?a=1&b=2` of the pairs that have a value.
+fn query(pairs: &[(&str, Option<&str>)]) -> String {
+    let given = pairs.iter().filter_map(|(name, value)| Some(format!("{name}={}", encoded((*value)?))));
+    let given: Vec<String> = given.collect();
+    if given.is_empty() { String::new() } else { format!("?{}", given.join("&")) }
+}

@@ -1,0 +1,107 @@
+//! `charter ask`
+
+use anyhow::{Context, bail};
+use clap::Args;
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use crate::client::Client;
+use crate::config::Config;
+use crate::failure::EXIT_OK;
+use crate::output::{self, Format};
+use crate::terminal;
+
+/// Ask a question and see the answer.
+#[derive(Debug, Args)]
+pub(crate) struct Ask {
+    /// The question.
+    question: String,
+    /// A value for a skill's parameter: NAME=VALUE, JSON where it reads as such.
+    #[arg(long = "param", short = 'p', value_name = "NAME=VALUE", value_parser = parameter)]
+    parameters: Vec<(String, Value)>,
+    /// The skill to use, instead of routing.
+    #[arg(long, value_name = "ID")]
+    skill: Option<String>,
+    /// The persona to answer for.
+    #[arg(long)]
+    persona: Option<String>,
+    /// The session that this continues.
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+}
+
+fn parameter(text: &str) -> Result<(String, Value), String> {
+    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
+    let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
+    Ok((name.to_owned(), value))
+}
+
+pub(crate) async fn run(command: &Ask, config: &Config, format: Format) -> anyhow::Result<u8> {
+    let client = Client::connect(config).await?;
+    let answered = ask(command, &client).await;
+    client.close().await?;
+    output::print(format, &answered?, table)?;
+    Ok(EXIT_OK)
+}
+
+async fn ask(command: &Ask, client: &Client) -> anyhow::Result<Value> {
+    let bar = terminal::spinner("routing");
+    let answer = client.ask(&request(command)?, |event| bar.set_message(said(event))).await;
+    bar.finish_and_clear();
+    answer
+}
+
+fn request(command: &Ask) -> anyhow::Result<Value> {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let micros = i64::try_from(now.context("reading the clock")?.as_micros()).context("reading the clock")?;
+    let timestamp = charter_contract::time::Timestamp::from_micros(micros)?;
+    let parameters: Map<String, Value> = command.parameters.iter().cloned().collect();
+    let mut metadata = json!({"parameters": parameters});
+    if let Some(skill) = &command.skill {
+        metadata["skill_id"] = json!(skill);
+    }
+    if let Some(persona) = &command.persona {
+        metadata["persona"] = json!(persona);
+    }
+    let mut request = json!({
+        "id": format!("req-{}", Uuid::now_v7()), "timestamp": timestamp,
+        "input": command.question, "metadata": metadata,
+    });
+    if let Some(session) = &command.session {
+        request["session_id"] = json!(session);
+    }
+    if command.question.trim().is_empty() {
+        bail!("the question is empty");
+    }
+    Ok(request)
+}
+
+/// A progress event in a few words.
+fn said(event: &Value) -> String {
+    let text = |field: &str| event.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+    match text("stage").as_str() {
+        "routed" => format!("{}: {}", text("verdict"), text("reason")),
+        "skill_started" => format!("running {}", text("skill")),
+        "step_started" => format!("calling {}", text("tool")),
+        "step_ended" => format!("{} {}", text("step"), text("outcome")),
+        "analysed" => format!("{}: {} finding(s)", text("skill"), event["findings"]),
+        other => other.to_owned(),
+    }
+}
+
+/// The answer for people, and where it comes from.
+fn table(answer: &Value) -> String {
+    let metadata = &answer["metadata"];
+    let count = |field: &str| metadata[field].as_array().map_or(0, Vec::len);
+    let verdict = metadata.pointer("/verdict/kind").and_then(Value::as_str).unwrap_or_default();
+    let reason = metadata.pointer("/verdict/reason").and_then(Value::as_str).unwrap_or_default();
+    let tools: Vec<&str> = metadata["tools_used"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    format!(
+        "{}\n\nrouted     {verdict}: {reason}\ntools      {}\nfindings   {}\nevidence   {}\ntook       {} ms",
+        answer["content"].as_str().unwrap_or_default(),
+        tools.join(", "),
+        count("findings"),
+        count("evidence_ids"),
+        metadata["execution_time_ms"],
+    )
+}

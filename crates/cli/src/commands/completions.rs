@@ -1,0 +1,19 @@
+//! `charter completions`
+
+use clap::{Args, CommandFactory};
+use clap_complete::{Shell, generate};
+
+use super::Cli;
+use crate::failure::EXIT_OK;
+
+/// Write a completion script for a shell.
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// The shell.
+    shell: Shell,
+}
+
+pub(crate) fn run(command: &Completions) -> anyhow::Result<u8> {
+    generate(command.shell, &mut Cli::command(), "charter", &mut std::io::stdout());
+    Ok(EXIT_OK)
+}

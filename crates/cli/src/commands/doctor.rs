@@ -1,0 +1,92 @@
+//! `charter doctor`
+
+use charter_effects::CapabilityState;
+use charter_store_sql::sqlite::{migrations_pending, newest_schema_version, schema_version};
+use serde_json::{Value, json};
+
+use crate::boot;
+use crate::config::Config;
+use crate::failure::{EXIT_NEGATIVE, EXIT_OK};
+use crate::output::{self, Format};
+
+/// One thing looked at.
+struct Check {
+    name: &'static str,
+    /// What was found; an error when it is wrong.
+    found: Result<String, String>,
+}
+
+pub(crate) async fn run(config: &Config, format: Format) -> anyhow::Result<u8> {
+    let mut checks = vec![layout(config), store(config).await, model(config).await];
+    checks.extend(tools(config).await);
+    let shown: Vec<Value> = checks.iter().map(shown).collect();
+    output::print(format, &Value::Array(shown), |checks| output::rows(checks, &["state", "check", "found"]))?;
+    let failed = checks.iter().any(|check| check.found.is_err());
+    Ok(if failed { EXIT_NEGATIVE } else { EXIT_OK })
+}
+
+fn shown(check: &Check) -> Value {
+    let (state, found) = match &check.found {
+        Ok(found) => ("ok", found),
+        Err(wrong) => ("wrong", wrong),
+    };
+    json!({"state": state, "check": check.name, "found": found})
+}
+
+fn layout(config: &Config) -> Check {
+    let found = migrations_pending(&config.data_dir)
+        .and_then(|pending| Ok((pending.len(), schema_version(&config.data_dir)?)))
+        .map(|(pending, version)| {
+            format!("{}: layout {version} of {}, {pending} migration(s) pending", config.data_dir.display(), newest_schema_version())
+        });
+    Check {
+        name: "data directory",
+        found: found.map_err(|error| error.to_string()),
+    }
+}
+
+async fn store(config: &Config) -> Check {
+    let found = match boot::open_store(config) {
+        Err(error) => match crate::client::Client::holder(&error) {
+            Some(address) => Ok(format!("served by {address}")),
+            None => Err(format!("{error:#}")),
+        },
+        Ok(store) => match store.check_integrity().await {
+            Ok(findings) if findings.is_empty() => Ok("opens, and is intact".to_owned()),
+            Ok(findings) => Err(findings.join("; ")),
+            Err(error) => Err(error.to_string()),
+        },
+    };
+    Check { name: "store", found }
+}
+
+async fn model(config: &Config) -> Check {
+    let found = match boot::embedder(config).await {
+        Ok(Some(embedder)) => Ok(format!("{} ({} dims)", embedder.model(), embedder.model().dims)),
+        Ok(None) => Ok("none configured: routing compares words only".to_owned()),
+        Err(error) => Err(format!("{error:#}")),
+    };
+    Check { name: "embedding model", found }
+}
+
+/// What the sandbox enforces here. Partial confinement is said, and is no failure by itself.
+async fn tools(config: &Config) -> Vec<Check> {
+    match boot::sandbox(config).await {
+        Err(error) => vec![Check {
+            name: "tools",
+            found: Err(format!("{error:#}")),
+        }],
+        Ok(sandbox) => {
+            let capabilities = sandbox.capabilities().await;
+            let check = |capability: charter_effects::Capability| Check {
+                name: "tools",
+                found: Ok(match &capability.state {
+                    CapabilityState::Enforced => format!("{}: {}", capability.name, capability.guarantee),
+                    CapabilityState::Partial { gap } => format!("{}: partly: {gap}", capability.name),
+                    CapabilityState::Missing { reason } => format!("{}: missing: {reason}", capability.name),
+                }),
+            };
+            capabilities.into_iter().map(check).collect()
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! `charter package …`
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use charter_contract::error_code::ErrorCode;
+use charter_engine::Problem;
+use clap::{Subcommand, ValueEnum};
+use serde_json::{Value, json};
+
+use super::{encoded, query};
+use crate::client::Client;
+use crate::config::Config;
+use crate::failure::{EXIT_NEGATIVE, EXIT_OK, Reported};
+use crate::output::{self, Format};
+use crate::terminal;
+
+/// Largest package that is read, in bytes.
+const MAX_PACKAGE_BYTES: u64 = 15 << 20;
+
+/// Most files of a package.
+const MAX_PACKAGE_FILES: usize = 20_000;
+
+/// Check, compare, register and list packages.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Package {
+    /// Check a package; exit 0 when it could be registered, 1 when not.
+    Validate {
+        /// The package's directory.
+        dir: PathBuf,
+    },
+    /// Compare a package with what it has in force; exit 0 when they are the same, 1 when not.
+    Diff {
+        /// The package's directory.
+        dir: PathBuf,
+    },
+    /// Put a package in force.
+    Register {
+        /// The package's directory.
+        dir: PathBuf,
+        /// Say what would happen and write nothing.
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// List the packages in force.
+    List,
+    /// Show everything that happened to a package.
+    History {
+        /// The package.
+        name: String,
+        /// Whose package.
+        #[arg(long, value_enum, default_value_t = Scope::Tenant)]
+        scope: Scope,
+    },
+    /// Put an earlier version in force again.
+    Rollback {
+        /// The package.
+        name: String,
+        /// The version.
+        version: String,
+        /// Whose package.
+        #[arg(long, value_enum, default_value_t = Scope::Tenant)]
+        scope: Scope,
+    },
+    /// Take a package out of force.
+    Unregister {
+        /// The package.
+        name: String,
+        /// Whose package.
+        #[arg(long, value_enum, default_value_t = Scope::Tenant)]
+        scope: Scope,
+    },
+}
+
+/// Whose package.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Scope {
+    /// The caller's tenant's.
+    Tenant,
+    /// Everybody's.
+    Global,
+}
+
+impl Scope {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Tenant => "tenant",
+            Self::Global => "global",
+        }
+    }
+}
+
+pub(crate) async fn run(command: &Package, config: &Config, format: Format) -> anyhow::Result<u8> {
+    let client = Client::connect(config).await?;
+    let done = carry_out(command, &client, format).await;
+    client.close().await?;
+    done
+}
+
+async fn carry_out(command: &Package, client: &Client, format: Format) -> anyhow::Result<u8> {
+    match command {
+        Package::Validate { dir } => {
+            let report = client.post("/v1/packages/validate", Some(&bundle(dir)?)).await?;
+            output::print(format, &report, report_table)?;
+            let problems: Vec<Problem> = serde_json::from_value(report["problems"].clone())?;
+            let failed = problems.iter().any(|problem| problem.gravity == charter_engine::Gravity::Error);
+            Ok(if failed { EXIT_NEGATIVE } else { EXIT_OK })
+        }
+        Package::Diff { dir } => {
+            let diff = client.post("/v1/packages/diff", Some(&bundle(dir)?)).await?;
+            output::print(format, &diff, diff_table)?;
+            let same = diff["changes"].as_array().is_some_and(Vec::is_empty);
+            Ok(if same { EXIT_OK } else { EXIT_NEGATIVE })
+        }
+        Package::Register { dir, dry_run } => {
+            let bundle = bundle(dir)?;
+            let path = if *dry_run { "/v1/packages?dry_run=true" } else { "/v1/packages" };
+            let bar = terminal::spinner("checking, embedding and registering");
+            let registered = client.post(path, Some(&bundle)).await;
+            bar.finish_and_clear();
+            output::print(format, &registered?, registered_table)?;
+            Ok(EXIT_OK)
+        }
+        Package::List => {
+            let packages = client.get("/v1/packages").await?;
+            output::print(format, &packages, |p| output::rows(p, &["package", "version", "scope", "documents", "at"]))?;
+            Ok(EXIT_OK)
+        }
+        Package::History { name, scope } => {
+            let scope = query(&[("scope", Some(scope.as_str()))]);
+            let history = client.get(&format!("/v1/packages/{}/history{scope}", encoded(name))).await?;
+            output::print(format, &history, |h| output::rows(h, &["version", "change", "documents", "revision", "actor", "at"]))?;
+            Ok(EXIT_OK)
+        }
+        Package::Rollback { name, version, scope } => {
+            let query = query(&[("version", Some(version)), ("scope", Some(scope.as_str()))]);
+            let done = client.post(&format!("/v1/packages/{}/rollback{query}", encoded(name)), None).await?;
+            output::print(format, &done, registered_table)?;
+            Ok(EXIT_OK)
+        }
+        Package::Unregister { name, scope } => {
+            let scope = query(&[("scope", Some(scope.as_str()))]);
+            client.delete(&format!("/v1/packages/{}{scope}", encoded(name))).await?;
+            output::print(format, &json!({"unregistered": name}), output::fields)?;
+            Ok(EXIT_OK)
+        }
+    }
+}
+
+/// Every text file of a directory, by its path relative to it. Hidden files and caches are left
+/// out; links are not followed.
+fn bundle(dir: &Path) -> anyhow::Result<Value> {
+    let mut files = BTreeMap::new();
+    let mut bytes = 0;
+    collect(dir, dir, &mut files, &mut bytes)?;
+    if files.is_empty() {
+        bail!("{} holds no files", dir.display());
+    }
+    Ok(json!({"files": files}))
+}
+
+fn collect(root: &Path, dir: &Path, files: &mut BTreeMap<String, String>, bytes: &mut u64) -> anyhow::Result<()> {
+    let entries = std::fs::read_dir(dir).with_context(|| format!("reading {}", dir.display()))?;
+    for entry in entries {
+        let entry = entry.with_context(|| format!("reading {}", dir.display()))?;
+        let name = entry.file_name();
+        let hidden = name.to_str().is_some_and(|name| name.starts_with('.') || name == "__pycache__");
+        let kind = entry.file_type().with_context(|| format!("reading {}", entry.path().display()))?;
+        if hidden || kind.is_symlink() {
+            continue;
+        }
+        let path = entry.path();
+        if kind.is_dir() {
+            collect(root, &path, files, bytes)?;
+            continue;
+        }
+        *bytes += entry.metadata().with_context(|| format!("reading {}", path.display()))?.len();
+        if *bytes > MAX_PACKAGE_BYTES || files.len() >= MAX_PACKAGE_FILES {
+            let message = format!("{} is larger than {MAX_PACKAGE_BYTES} bytes or {MAX_PACKAGE_FILES} files", root.display());
+            return Err(Reported::new(ErrorCode::TooLarge, message).into());
+        }
+        let content = std::fs::read(&path).with_context(|| format!("reading {}", path.display()))?;
+        let text = String::from_utf8(content).map_err(|error| invalid_utf8(&path, &error))?;
+        let relative = path.strip_prefix(root).context("naming a file")?;
+        let relative = relative.to_str().with_context(|| format!("the name {} is not UTF-8", path.display()))?;
+        files.insert(relative.to_owned(), text);
+    }
+    Ok(())
+}
+
+fn invalid_utf8(path: &Path, error: &std::string::FromUtf8Error) -> anyhow::Error {
+    let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+    let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+    let message = format!("{}:{line}: not valid UTF-8", path.display());
+    Reported::new(ErrorCode::InvalidUtf8, message).into()
+}
+
+fn report_table(report: &Value) -> String {
+    let problems: Vec<Problem> = serde_json::from_value(report["problems"].clone()).unwrap_or_default();
+    let count = problems.len();
+    let what = format!(
+        "{} {}: {} document(s), {count} problem(s)",
+        report["package"].as_str().unwrap_or("package"),
+        report["version"].as_str().unwrap_or_default(),
+        report["documents"]
+    );
+    format!("{}{what}", output::problems(&problems))
+}
+
+fn diff_table(diff: &Value) -> String {
+    let from = diff["from"].as_str().unwrap_or("nothing");
+    let head = format!("{}: {from} → {}", diff["package"].as_str().unwrap_or_default(), diff["to"].as_str().unwrap_or_default());
+    let changes = diff["changes"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if changes.is_empty() {
+        return format!("{head}\nno change");
+    }
+    let lines = changes.iter().map(|change| {
+        let sign = match change["difference"].as_str() {
+            Some("added") => '+',
+            Some("removed") => '-',
+            _ => '~',
+        };
+        let text = |field: &str| change[field].as_str().unwrap_or_default().to_owned();
+        let fields: Vec<&str> = change["fields"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        format!("{sign} {} {} {}", text("kind"), text("id"), fields.join(" "))
+    });
+    format!("{head}\n{}", lines.collect::<Vec<_>>().join("\n"))
+}
+
+fn registered_table(registered: &Value) -> String {
+    let problems: Vec<Problem> = serde_json::from_value(registered["problems"].clone()).unwrap_or_default();
+    let state = if registered["unchanged"] == json!(true) { "nothing written" } else { "in force" };
+    format!(
+        "{}{}\n{} {}: {state}, {} text(s) embedded",
+        output::problems(&problems),
+        diff_table(&registered["diff"]),
+        registered["package"].as_str().unwrap_or_default(),
+        registered["version"].as_str().unwrap_or_default(),
+        registered["embedded"]
+    )
+}

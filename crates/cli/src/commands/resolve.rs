@@ -1,0 +1,99 @@
+//! `charter resolve …`
+
+use clap::Subcommand;
+
+use super::{encoded, query};
+use crate::client::Client;
+use crate::config::Config;
+use crate::failure::EXIT_OK;
+use crate::output::{self, Format};
+
+/// Show what is in force for something.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Resolve {
+    /// The guardrails that bear on a skill, agent or domain.
+    Guardrails {
+        /// A skill or playbook.
+        #[arg(long)]
+        skill: Option<String>,
+        /// An agent.
+        #[arg(long)]
+        agent: Option<String>,
+        /// A domain.
+        #[arg(long)]
+        domain: Option<String>,
+    },
+    /// The template for an output.
+    Template {
+        /// What it renders.
+        output_type: String,
+        /// A skill.
+        #[arg(long)]
+        skill: Option<String>,
+        /// An agent.
+        #[arg(long)]
+        agent: Option<String>,
+        /// A domain.
+        #[arg(long)]
+        domain: Option<String>,
+    },
+    /// A skill by id.
+    Skill {
+        /// Its id.
+        id: String,
+    },
+    /// A playbook by id.
+    Playbook {
+        /// Its id.
+        id: String,
+    },
+    /// An agent by id.
+    Agent {
+        /// Its id.
+        id: String,
+    },
+    /// A tool by id.
+    Tool {
+        /// Its id.
+        id: String,
+    },
+}
+
+pub(crate) async fn run(command: &Resolve, config: &Config, format: Format) -> anyhow::Result<u8> {
+    let client = Client::connect(config).await?;
+    let found = client.get(&path(command)).await;
+    client.close().await?;
+    let found = found?;
+    output::print(format, &found, |found| match command {
+        Resolve::Guardrails { .. } => {
+            output::rows(found, &["document.guardrail_id", "document.scope", "document.enforcement", "layer", "matched"])
+        }
+        _ => {
+            let document = output::fields(&found["document"]);
+            format!("{document}\nlayer {}, package {}", found["layer"], found["package"])
+        }
+    })?;
+    Ok(EXIT_OK)
+}
+
+fn path(command: &Resolve) -> String {
+    match command {
+        Resolve::Guardrails { skill, agent, domain } => {
+            let query = query(&[("skill_id", skill.as_deref()), ("agent_id", agent.as_deref()), ("domain", domain.as_deref())]);
+            format!("/v1/resolve/guardrails{query}")
+        }
+        Resolve::Template { output_type, skill, agent, domain } => {
+            let query = query(&[
+                ("output_type", Some(output_type)),
+                ("skill_id", skill.as_deref()),
+                ("agent_id", agent.as_deref()),
+                ("domain", domain.as_deref()),
+            ]);
+            format!("/v1/resolve/template{query}")
+        }
+        Resolve::Skill { id } => format!("/v1/resolve/skill/{}", encoded(id)),
+        Resolve::Playbook { id } => format!("/v1/resolve/playbook/{}", encoded(id)),
+        Resolve::Agent { id } => format!("/v1/resolve/agent/{}", encoded(id)),
+        Resolve::Tool { id } => format!("/v1/resolve/tool/{}", encoded(id)),
+    }
+}

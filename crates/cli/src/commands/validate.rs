@@ -1,0 +1,152 @@
+//! `charter validate`
+
+use std::path::{Path, PathBuf};
+
+use charter_contract::schema::{self, SchemaName};
+use charter_contract::validate::{guess, inspect};
+use charter_contract::violation::{Report, Violation};
+use charter_domain::source::{self, Located};
+use charter_engine::{Gravity, Problem};
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::failure::{EXIT_ERROR, EXIT_NEGATIVE, EXIT_OK};
+use crate::output::{self, Format};
+
+/// Largest file that is read, in bytes.
+const MAX_FILE_BYTES: u64 = 16 << 20;
+
+/// Check documents (JSON or YAML) against their contracts.
+///
+/// Exit 0 when all are valid, 1 when one is not, 2 when one could not be read.
+#[derive(Debug, Args)]
+pub(crate) struct Validate {
+    /// The documents.
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// The contract, instead of guessing it from the document.
+    #[arg(long, value_name = "NAME")]
+    schema: Option<String>,
+}
+
+pub(crate) fn run(command: &Validate, format: Format) -> anyhow::Result<u8> {
+    let wanted = match &command.schema {
+        None => None,
+        Some(name) => match schema::get(name) {
+            Some(entry) => Some(entry.name),
+            None => anyhow::bail!("there is no schema `{name}`; see `charter schema list`"),
+        },
+    };
+    let checked: Vec<Checked> = command.files.iter().map(|file| check(file, wanted)).collect();
+    let shown: Vec<Value> = checked.iter().map(Checked::to_value).collect();
+    output::print(format, &Value::Array(shown), |_| {
+        checked.iter().map(Checked::to_text).collect::<Vec<_>>().join("\n")
+    })?;
+    Ok(checked.iter().map(Checked::code).max().unwrap_or(EXIT_OK))
+}
+
+/// What became of one file.
+struct Checked {
+    file: String,
+    outcome: Outcome,
+}
+
+enum Outcome {
+    Unreadable(String),
+    Read { name: Option<SchemaName>, problems: Vec<Problem> },
+}
+
+fn check(file: &Path, wanted: Option<SchemaName>) -> Checked {
+    let name = file.display().to_string();
+    let outcome = match read(file) {
+        Ok(text) => inspect_text(&name, &text, wanted),
+        Err(error) => Outcome::Unreadable(format!("{error:#}")),
+    };
+    Checked { file: name, outcome }
+}
+
+fn read(file: &Path) -> anyhow::Result<String> {
+    let size = std::fs::metadata(file)?.len();
+    if size > MAX_FILE_BYTES {
+        anyhow::bail!("{size} bytes; the limit is {MAX_FILE_BYTES}");
+    }
+    Ok(std::fs::read_to_string(file)?)
+}
+
+fn inspect_text(file: &str, text: &str, wanted: Option<SchemaName>) -> Outcome {
+    let located = match source::read(text) {
+        Ok(located) => located,
+        Err(error) => {
+            let problem = Problem {
+                suggestion: error.suggestion,
+                ..placed(file, text, error.position, Gravity::Error, "syntax", error.message)
+            };
+            return Outcome::Read { name: wanted, problems: vec![problem] };
+        }
+    };
+    let Some(name) = wanted.or_else(|| guess(&located.value)) else {
+        let start = located.position("");
+        let message = "no contract is recognised; name one with --schema".to_owned();
+        let problem = placed(file, text, start, Gravity::Error, "unknown_contract", message);
+        return Outcome::Read { name: None, problems: vec![problem] };
+    };
+    let Report { violations, warnings } = inspect(name, &located.value);
+    let errors = violations.into_iter().map(|violation| (Gravity::Error, violation));
+    let warnings = warnings.into_iter().map(|violation| (Gravity::Warning, violation));
+    let problems = errors.chain(warnings).map(|(gravity, violation)| problem(file, text, &located, gravity, violation));
+    Outcome::Read { name: Some(name), problems: problems.collect() }
+}
+
+fn problem(file: &str, text: &str, located: &Located, gravity: Gravity, violation: Violation) -> Problem {
+    let position = located.position(&violation.pointer);
+    Problem {
+        pointer: violation.pointer,
+        suggestion: violation.suggestion,
+        ..placed(file, text, position, gravity, &violation.keyword, violation.message)
+    }
+}
+
+fn placed(file: &str, text: &str, at: source::Position, gravity: Gravity, keyword: &str, message: String) -> Problem {
+    Problem {
+        file: file.to_owned(),
+        line: at.line,
+        column: at.column,
+        width: at.width,
+        pointer: String::new(),
+        gravity,
+        keyword: keyword.to_owned(),
+        message,
+        suggestion: None,
+        excerpt: text.lines().nth(at.line.saturating_sub(1)).unwrap_or_default().to_owned(),
+    }
+}
+
+impl Checked {
+    fn code(&self) -> u8 {
+        match &self.outcome {
+            Outcome::Unreadable(_) => EXIT_ERROR,
+            Outcome::Read { problems, .. } if problems.iter().any(|p| p.gravity == Gravity::Error) => EXIT_NEGATIVE,
+            Outcome::Read { .. } => EXIT_OK,
+        }
+    }
+
+    fn to_value(&self) -> Value {
+        match &self.outcome {
+            Outcome::Unreadable(why) => json!({"file": self.file, "unreadable": why}),
+            Outcome::Read { name, problems } => json!({
+                "file": self.file, "schema": name.map(SchemaName::as_str), "problems": problems,
+            }),
+        }
+    }
+
+    fn to_text(&self) -> String {
+        match &self.outcome {
+            Outcome::Unreadable(why) => format!("{}: cannot be read: {why}", self.file),
+            Outcome::Read { name, problems } => {
+                let name = name.map_or("unknown", SchemaName::as_str);
+                let verdict = if self.code() == EXIT_OK { "valid" } else { "invalid" };
+                format!("{}{}: {verdict} {name}", output::problems(problems), self.file)
+            }
+        }
+    }
+}

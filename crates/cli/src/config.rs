@@ -1,0 +1,287 @@
+//! The one configuration: flags over environment over file over defaults.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use charter_contract::ids::{TenantId, UserId};
+use charter_engine::Role;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Names the configuration file; a flag does the same.
+pub(crate) const CONFIG_VARIABLE: &str = "CHARTER_CONFIG";
+
+/// The port of a server that is told no other.
+const DEFAULT_PORT: u16 = 7407;
+
+/// Everything that an operator may set.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Config {
+    /// Where everything is kept.
+    pub(crate) data_dir: PathBuf,
+    /// Where the server listens.
+    #[schemars(with = "String")]
+    pub(crate) listen: SocketAddr,
+    /// A running server that commands talk to; without one they look into the data directory.
+    pub(crate) server: Option<String>,
+    /// The key that commands send to that server.
+    pub(crate) api_key: Option<String>,
+    /// The embedding model.
+    pub(crate) model: ModelConfig,
+    /// Who may call.
+    pub(crate) auth: AuthConfig,
+    /// Bounds of the server.
+    pub(crate) limits: LimitsConfig,
+    /// What tools may have.
+    pub(crate) tools: ToolsConfig,
+    /// How requests are answered.
+    pub(crate) requests: RequestsConfig,
+    /// What is logged, e.g. `info` or `charter_engine=debug`.
+    pub(crate) log: String,
+}
+
+/// The embedding model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct ModelConfig {
+    /// Where vectors come from.
+    pub(crate) source: ModelKind,
+    /// A directory that holds the model's files already.
+    pub(crate) directory: Option<PathBuf>,
+    /// Where a fetched model is kept; `models` in the data directory when absent.
+    pub(crate) cache: Option<PathBuf>,
+    /// Base URL of an OpenAI-compatible API, for a remote model.
+    pub(crate) base_url: Option<String>,
+    /// The remote model's name.
+    pub(crate) name: Option<String>,
+    /// The remote model's dimensions.
+    pub(crate) dims: Option<usize>,
+    /// Name of the environment variable that holds the remote API's key.
+    pub(crate) api_key_variable: Option<String>,
+}
+
+/// Where vectors come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ModelKind {
+    /// all-MiniLM-L6-v2 in this process.
+    Local,
+    /// An OpenAI-compatible API.
+    Remote,
+    /// None: routing compares words only.
+    None,
+}
+
+/// Who may call.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct AuthConfig {
+    /// The known keys. Without any the server answers on loopback only.
+    pub(crate) keys: Vec<KeyConfig>,
+}
+
+/// One API key.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct KeyConfig {
+    /// SHA-256 of the key, as 64 hexadecimal digits.
+    pub(crate) sha256: String,
+    /// Whose data it sees.
+    pub(crate) tenant: TenantId,
+    /// Whom it stands for.
+    pub(crate) user: UserId,
+    /// `user`, `operator` or `admin`.
+    #[schemars(with = "String")]
+    pub(crate) role: Role,
+}
+
+/// Bounds of the server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct LimitsConfig {
+    /// Largest body, in bytes.
+    pub(crate) body_bytes: usize,
+    /// Longest wait for an answer that is not streamed, in milliseconds.
+    pub(crate) timeout_ms: u64,
+    /// Requests under way at once.
+    pub(crate) concurrency: usize,
+    /// Bound on the database file, in bytes.
+    pub(crate) storage_bytes: Option<u64>,
+}
+
+/// What tools may have. A tool gets a thing only if it asks for it and it is here.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct ToolsConfig {
+    /// The Python interpreter; point it at a virtual environment to give tools its libraries.
+    pub(crate) python: PathBuf,
+    /// Names of environment variables that tools may be granted.
+    pub(crate) environment: Vec<String>,
+    /// Hosts that tools with network access may reach beside their own lists, e.g.
+    /// `127.0.0.1:5005`.
+    pub(crate) egress: Vec<String>,
+    /// Whether to run scripts on a kernel that cannot confine them to their files.
+    pub(crate) require_confinement: bool,
+    /// Tool calls that may be under way at once.
+    pub(crate) concurrency: usize,
+}
+
+/// How requests are answered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct RequestsConfig {
+    /// The persona of requests that name none.
+    pub(crate) persona: String,
+    /// How many skills a broad verdict runs.
+    pub(crate) broad_skills: usize,
+    /// How long the tags of a request are kept, in seconds.
+    pub(crate) tags_ttl_s: u64,
+    /// How long a session lives after its last turn, in seconds.
+    pub(crate) session_ttl_s: u64,
+    /// How long finished runs and requests are kept, in days.
+    pub(crate) retention_days: u64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            data_dir: default_data_dir(),
+            listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), DEFAULT_PORT),
+            server: None,
+            api_key: None,
+            model: ModelConfig::default(),
+            auth: AuthConfig::default(),
+            limits: LimitsConfig::default(),
+            tools: ToolsConfig::default(),
+            requests: RequestsConfig::default(),
+            log: "warn,charter=info".to_owned(),
+        }
+    }
+}
+
+impl Default for ModelConfig {
+    fn default() -> Self {
+        Self {
+            source: ModelKind::Local,
+            directory: None,
+            cache: None,
+            base_url: None,
+            name: None,
+            dims: None,
+            api_key_variable: None,
+        }
+    }
+}
+
+impl Default for LimitsConfig {
+    fn default() -> Self {
+        Self {
+            body_bytes: 16 << 20,
+            timeout_ms: 120_000,
+            concurrency: 256,
+            storage_bytes: None,
+        }
+    }
+}
+
+impl Default for ToolsConfig {
+    fn default() -> Self {
+        Self {
+            python: PathBuf::from("python3"),
+            environment: Vec::new(),
+            egress: Vec::new(),
+            require_confinement: true,
+            concurrency: 16,
+        }
+    }
+}
+
+impl Default for RequestsConfig {
+    fn default() -> Self {
+        Self {
+            persona: "operator".to_owned(),
+            broad_skills: 3,
+            tags_ttl_s: 3_600,
+            session_ttl_s: 24 * 3_600,
+            retention_days: 30,
+        }
+    }
+}
+
+/// What flags say.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Flags {
+    pub(crate) file: Option<PathBuf>,
+    pub(crate) data_dir: Option<PathBuf>,
+    pub(crate) listen: Option<SocketAddr>,
+    pub(crate) server: Option<String>,
+}
+
+impl Config {
+    /// Reads the configuration: defaults, then the file, then `CHARTER_…` (with `__` between levels,
+    /// e.g. `CHARTER_MODEL__SOURCE`), then flags.
+    pub(crate) fn load(flags: &Flags) -> anyhow::Result<Self> {
+        let defaults = config::Config::try_from(&Self::default()).context("reading the defaults")?;
+        let mut builder = config::Config::builder().add_source(defaults);
+        if let Some(file) = config_file(flags) {
+            builder = builder.add_source(config::File::from(file).format(config::FileFormat::Toml));
+        }
+        let environment = config::Environment::with_prefix("CHARTER")
+            .prefix_separator("_")
+            .separator("__")
+            .list_separator(",")
+            .with_list_parse_key("tools.environment")
+            .with_list_parse_key("tools.egress")
+            .try_parsing(true)
+            .source(Some(variables()));
+        let built = builder.add_source(environment).build().context("reading the configuration")?;
+        let mut config: Self = built.try_deserialize().context("the configuration does not fit")?;
+        if let Some(data_dir) = &flags.data_dir {
+            config.data_dir = data_dir.clone();
+        }
+        config.listen = flags.listen.unwrap_or(config.listen);
+        config.server = flags.server.clone().or(config.server);
+        config.check()?;
+        Ok(config)
+    }
+
+    fn check(&self) -> anyhow::Result<()> {
+        let remote = (&self.model.base_url, &self.model.name, self.model.dims);
+        if self.model.source == ModelKind::Remote && !matches!(remote, (Some(_), Some(_), Some(_))) {
+            bail!("model.source = \"remote\" needs model.base_url, model.name and model.dims");
+        }
+        Ok(())
+    }
+
+    /// Where a fetched model is kept.
+    pub(crate) fn model_cache(&self) -> PathBuf {
+        self.model.cache.clone().unwrap_or_else(|| self.data_dir.join("models"))
+    }
+}
+
+/// The environment without what only flags and tests read.
+fn variables() -> std::collections::HashMap<String, String> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .filter(|(name, _)| name != CONFIG_VARIABLE && !name.starts_with("CHARTER_TEST_"))
+        .collect()
+}
+
+/// The file that a flag or variable names, or the usual one if it is there.
+fn config_file(flags: &Flags) -> Option<PathBuf> {
+    let usual = || {
+        let home = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
+        let home = home.or_else(|| Some(Path::new(&std::env::var_os("HOME")?).join(".config")))?;
+        let file = home.join("charter").join("config.toml");
+        file.is_file().then_some(file)
+    };
+    flags.file.clone().or_else(usual)
+}
+
+fn default_data_dir() -> PathBuf {
+    let home = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(Path::new(&std::env::var_os("HOME")?).join(".local/share")));
+    home.unwrap_or_else(|| PathBuf::from(".")).join("charter")
+}

@@ -1,0 +1,97 @@
+//! What goes to stdout: tables for people, JSON and YAML for programs; problems with a caret.
+
+use anyhow::Context;
+use charter_engine::{Gravity, Problem};
+use clap::ValueEnum;
+use comfy_table::{ContentArrangement, Table};
+use serde_json::Value;
+
+/// The forms of output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people.
+    Table,
+    /// JSON, indented.
+    Json,
+    /// YAML.
+    Yaml,
+}
+
+/// Writes a value in a form; as a table it is what `table` makes of it.
+pub(crate) fn print(format: Format, value: &Value, table: impl FnOnce(&Value) -> String) -> anyhow::Result<()> {
+    let text = match format {
+        Format::Table => table(value),
+        Format::Json => serde_json::to_string_pretty(value).context("writing JSON")?,
+        Format::Yaml => serde_saphyr::to_string(value).context("writing YAML")?,
+    };
+    println!("{}", text.trim_end());
+    Ok(())
+}
+
+/// A table of one row for each entry, with the named fields as columns.
+pub(crate) fn rows(entries: &Value, columns: &[&str]) -> String {
+    let mut table = plain_table();
+    table.set_header(columns.iter().map(|column| column.replace('_', " ")));
+    for entry in entries.as_array().into_iter().flatten() {
+        table.add_row(columns.iter().map(|column| cell(field(entry, column))));
+    }
+    table.to_string()
+}
+
+/// A table of one row for each field.
+pub(crate) fn fields(value: &Value) -> String {
+    let mut table = plain_table();
+    for (name, value) in value.as_object().into_iter().flatten() {
+        table.add_row([name.replace('_', " "), cell(Some(value))]);
+    }
+    table.to_string()
+}
+
+fn plain_table() -> Table {
+    let mut table = Table::new();
+    table.load_style(comfy_table::presets::NOTHING);
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    table
+}
+
+fn field<'v>(entry: &'v Value, path: &str) -> Option<&'v Value> {
+    path.split('.').try_fold(entry, |value, key| value.get(key))
+}
+
+fn cell(value: Option<&Value>) -> String {
+    match value {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Number(number)) => match number.as_f64().filter(|_| number.is_f64()) {
+            Some(float) => format!("{float:.3}"),
+            None => number.to_string(),
+        },
+        Some(other) => other.to_string(),
+    }
+}
+
+/// Problems of a package, each with its line and a caret.
+pub(crate) fn problems(problems: &[Problem]) -> String {
+    let mut text = String::new();
+    for problem in problems {
+        let gravity = match problem.gravity {
+            Gravity::Error => "error",
+            Gravity::Warning => "warning",
+        };
+        let number = problem.line.to_string();
+        let margin = " ".repeat(number.len());
+        let Problem { file, column, .. } = problem;
+        text.push_str(&format!("{gravity}[{}]: {}\n", problem.keyword, problem.message));
+        text.push_str(&format!("{margin}--> {file}:{number}:{column}\n"));
+        if !problem.excerpt.is_empty() {
+            let indent = " ".repeat(column.saturating_sub(1));
+            let room = problem.excerpt.chars().count().saturating_sub(column.saturating_sub(1));
+            let carets = "^".repeat(problem.width.min(room.max(1)));
+            text.push_str(&format!("{margin} |\n{number} | {}\n{margin} | {indent}{carets}\n", problem.excerpt));
+        }
+        if let Some(suggestion) = &problem.suggestion {
+            text.push_str(&format!("{margin} = {suggestion}\n"));
+        }
+    }
+    text
+}

@@ -1,0 +1,43 @@
+//! Progress on stderr, where a person looks at it.
+
+use std::time::Duration;
+
+use charter_search::embed::fetch::FetchProgress;
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// A spinner with a message; silent when stderr is no terminal.
+pub(crate) fn spinner(message: &str) -> ProgressBar {
+    let bar = ProgressBar::new_spinner();
+    bar.set_message(message.to_owned());
+    bar.enable_steady_tick(Duration::from_millis(100));
+    bar
+}
+
+/// A bar for fetching the model.
+pub(crate) fn fetch_bar() -> ProgressBar {
+    let bar = ProgressBar::no_length();
+    let style = ProgressStyle::with_template("{msg} {wide_bar} {bytes}/{total_bytes} {eta}");
+    if let Ok(style) = style {
+        bar.set_style(style);
+    }
+    bar
+}
+
+/// Moves a bar to where fetching stands.
+pub(crate) fn show_fetch(bar: &ProgressBar, progress: &FetchProgress) {
+    if let Some(total) = progress.total {
+        bar.set_length(total);
+    }
+    bar.set_position(progress.bytes);
+    bar.set_message(format!("{} from {}", progress.file, progress.source));
+}
+
+/// Starts logging to stderr.
+pub(crate) fn start_log(filter: &str) {
+    let filter = tracing_subscriber::EnvFilter::try_new(filter);
+    let filter = filter.unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    if log.try_init().is_err() {
+        eprintln!("warning: logging was started before");
+    }
+}

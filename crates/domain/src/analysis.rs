@@ -1,0 +1,191 @@
+//! Exact rules over step outputs: jq filters that emit findings (DESIGN, analysis prefers rules).
+//!
+//! The filter language is jq as implemented by jaq. A filter sees one step's output as `.` and
+//! emits one object per finding. Filters are compiled when a package is registered. Running one
+//! may loop, so callers run [`findings`] where time and memory are bounded.
+
+use charter_contract::catalogue::skill::{FindingRule, Skill};
+use charter_contract::catalogue::vocabulary::Severity;
+use charter_contract::finding::Finding;
+use charter_contract::ids::FindingId;
+use charter_contract::text::{ShortText, Text};
+use jaq_core::load::{Arena, File, Loader};
+use jaq_core::{Compiler, Ctx, Vars, data, unwrap_valr};
+use jaq_json::Val;
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+/// Longest accepted filter, in bytes.
+pub const MAX_FILTER: usize = 16_384;
+
+/// Most findings that one rule may emit.
+pub const MAX_FINDINGS: usize = 10_000;
+
+/// Why a filter is refused or its run failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FilterError {
+    /// It does not compile.
+    #[error("the filter does not compile: {0}")]
+    Syntax(String),
+    /// It is longer than [`MAX_FILTER`].
+    #[error("the filter is longer than 16384 bytes")]
+    TooLong,
+    /// It failed on this input.
+    #[error("the filter failed: {0}")]
+    Failed(String),
+    /// It emitted more than the bound.
+    #[error("the filter emitted more than {0} values")]
+    TooMany(usize),
+    /// What it emitted is not a finding.
+    #[error("the filter emitted something that is no finding: {0}")]
+    NotAFinding(String),
+}
+
+/// A compiled jq filter.
+pub struct Filter {
+    filter: jaq_core::Filter<data::JustLut<Val>>,
+}
+
+impl std::fmt::Debug for Filter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Filter")
+    }
+}
+
+impl Filter {
+    /// Compiles a filter.
+    ///
+    /// # Errors
+    /// [`FilterError::Syntax`], [`FilterError::TooLong`].
+    pub fn compile(source: &str) -> Result<Self, FilterError> {
+        if source.len() > MAX_FILTER {
+            return Err(FilterError::TooLong);
+        }
+        let definitions = jaq_core::defs()
+            .chain(jaq_std::defs())
+            .chain(jaq_json::defs());
+        let functions = jaq_core::funs()
+            .chain(jaq_std::funs())
+            .chain(jaq_json::funs());
+        let arena = Arena::default();
+        let program = File {
+            code: source,
+            path: (),
+        };
+        let modules = Loader::new(definitions)
+            .load(&arena, program)
+            .map_err(|errors| FilterError::Syntax(load_errors(&errors)))?;
+        Compiler::default()
+            .with_funs(functions)
+            .compile(modules)
+            .map(|filter| Self { filter })
+            .map_err(|errors| FilterError::Syntax(compile_errors(&errors)))
+    }
+
+    /// Everything the filter emits for an input, at most `limit` values.
+    ///
+    /// # Errors
+    /// [`FilterError::Failed`], [`FilterError::TooMany`].
+    pub fn run(&self, input: &Value, limit: usize) -> Result<Vec<Value>, FilterError> {
+        let text = input.to_string();
+        let input = jaq_json::read::parse_single(text.as_bytes())
+            .map_err(|error| FilterError::Failed(error.to_string()))?;
+        let context = Ctx::<data::JustLut<Val>>::new(&self.filter.lut, Vars::new([]));
+        let mut emitted = Vec::new();
+        for output in self.filter.id.run((context, input)).map(unwrap_valr) {
+            if emitted.len() == limit {
+                return Err(FilterError::TooMany(limit));
+            }
+            let value = output.map_err(|error| FilterError::Failed(error.to_string()))?;
+            let json = serde_json::from_str(&value.to_string())
+                .map_err(|error| FilterError::Failed(error.to_string()))?;
+            emitted.push(json);
+        }
+        Ok(emitted)
+    }
+
+    /// The one value that the filter emits.
+    ///
+    /// # Errors
+    /// As [`Filter::run`]; [`FilterError::Failed`] when it emits none.
+    pub fn single(&self, input: &Value) -> Result<Value, FilterError> {
+        self.run(input, 1)?
+            .pop()
+            .ok_or_else(|| FilterError::Failed("it emitted nothing".to_owned()))
+    }
+}
+
+fn load_errors(errors: &jaq_core::load::Errors<&str, ()>) -> String {
+    errors
+        .iter()
+        .map(|(_, error)| format!("{error:?}"))
+        .collect::<Vec<_>>()
+        .join("; ")
+}
+
+fn compile_errors(errors: &jaq_core::compile::Errors<&str, ()>) -> String {
+    errors
+        .iter()
+        .flat_map(|(_, undefined)| undefined.iter())
+        .map(|(name, what)| format!("{what:?} `{name}` is not defined"))
+        .collect::<Vec<_>>()
+        .join("; ")
+}
+
+/// The findings of one rule over its step's output, in the order emitted.
+///
+/// A finding's id is a function of skill, rule, resource and fields, so the same exposure keeps
+/// its id from one run to the next.
+///
+/// # Errors
+/// Any [`FilterError`].
+pub fn findings(skill: &Skill, rule: &FindingRule, output: &Value) -> Result<Vec<Finding>, FilterError> {
+    Filter::compile(rule.filter.as_str())?
+        .run(output, MAX_FINDINGS)?
+        .into_iter()
+        .map(|emitted| finding(skill, rule, emitted))
+        .collect()
+}
+
+fn finding(skill: &Skill, rule: &FindingRule, emitted: Value) -> Result<Finding, FilterError> {
+    let Value::Object(mut fields) = emitted else {
+        return Err(FilterError::NotAFinding(shortened(&emitted)));
+    };
+    let severity = take_text(&mut fields, "severity")?;
+    let severity: Severity = serde_json::from_value(Value::String(severity))
+        .map_err(|error| FilterError::NotAFinding(format!("severity: {error}")))?;
+    let resource_type = take_text(&mut fields, "resource_type")?;
+    let resource_type = ShortText::parse(&resource_type)
+        .map_err(|error| FilterError::NotAFinding(format!("resource_type: {error}")))?;
+    let resource_id = take_text(&mut fields, "resource_id")?;
+    let resource_id = Text::parse(&resource_id)
+        .map_err(|error| FilterError::NotAFinding(format!("resource_id: {error}")))?;
+    let identity = serde_json::json!([skill.skill_id, rule.rule_id, resource_type, resource_id, fields]);
+    let digest = Sha256::digest(identity.to_string());
+    let hex: String = digest[..12].iter().map(|b| format!("{b:02x}")).collect();
+    let finding_id = FindingId::parse(&format!("fnd_{hex}"))
+        .map_err(|error| FilterError::NotAFinding(error.to_string()))?;
+    Ok(Finding {
+        finding_id,
+        rule_id: rule.rule_id.clone(),
+        skill_id: skill.skill_id.clone(),
+        severity,
+        resource_type,
+        resource_id,
+        fields,
+        evidence_ids: Vec::new(),
+        rendered: None,
+    })
+}
+
+fn take_text(fields: &mut Map<String, Value>, name: &str) -> Result<String, FilterError> {
+    match fields.remove(name) {
+        Some(Value::String(text)) => Ok(text),
+        Some(other) => Err(FilterError::NotAFinding(format!("{name} is {}", shortened(&other)))),
+        None => Err(FilterError::NotAFinding(format!("it has no {name}"))),
+    }
+}
+
+fn shortened(value: &Value) -> String {
+    value.to_string().chars().take(120).collect()
+}

@@ -1,0 +1,94 @@
+//! CEL expressions of guardrails: compiled when registered, bounded and total when run.
+//!
+//! Google's Common Expression Language has no loops beyond its collections and no I/O, so an
+//! expression over a bounded context ends. Errors are values: an exception whose condition fails
+//! grants nothing (B000-12).
+
+use cel::{Context, Program};
+use serde_json::{Map, Value};
+
+/// Longest accepted expression, in bytes.
+pub const MAX_EXPRESSION: usize = 4_096;
+
+/// Why an expression is refused or has no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ExpressionError {
+    /// It does not compile.
+    #[error("the expression does not compile: {0}")]
+    Syntax(String),
+    /// It is longer than [`MAX_EXPRESSION`].
+    #[error("the expression is longer than 4096 bytes")]
+    TooLong,
+    /// It failed on this context.
+    #[error("the expression failed: {0}")]
+    Failed(String),
+    /// It answered something other than true or false.
+    #[error("the expression answered {0} instead of true or false")]
+    NotBoolean(String),
+}
+
+/// A compiled expression that answers true or false.
+#[derive(Debug)]
+pub struct Condition {
+    program: Program,
+}
+
+impl Condition {
+    /// Compiles an expression.
+    ///
+    /// # Errors
+    /// [`ExpressionError::Syntax`], [`ExpressionError::TooLong`].
+    pub fn compile(source: &str) -> Result<Self, ExpressionError> {
+        if source.len() > MAX_EXPRESSION {
+            return Err(ExpressionError::TooLong);
+        }
+        Program::compile(source)
+            .map(|program| Self { program })
+            .map_err(|errors| ExpressionError::Syntax(errors.to_string()))
+    }
+
+    /// Answers on a context whose fields are the expression's variables.
+    ///
+    /// # Errors
+    /// [`ExpressionError::Failed`], [`ExpressionError::NotBoolean`].
+    pub fn holds(&self, variables: &Map<String, Value>) -> Result<bool, ExpressionError> {
+        let mut context = Context::default();
+        for (name, value) in variables {
+            context
+                .add_variable(name.as_str(), value)
+                .map_err(|error| ExpressionError::Failed(error.to_string()))?;
+        }
+        match self.program.execute(&context) {
+            Ok(cel::Value::Bool(answer)) => Ok(answer),
+            Ok(other) => Err(ExpressionError::NotBoolean(other.type_of().to_string())),
+            Err(error) => Err(ExpressionError::Failed(error.to_string())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn answer(source: &str) -> Result<bool, ExpressionError> {
+        let variables = json!({"dry_run": false, "tool": {"id": "aws.x", "class": "write"}, "parameters": {"n": 3}});
+        Condition::compile(source)?.holds(variables.as_object().unwrap())
+    }
+
+    /// B000-12: what does not compile is refused; what fails has no answer.
+    #[test]
+    fn b000_12_expressions_answer_true_false_or_an_error() {
+        assert_eq!(answer("tool.class == 'write' && parameters.n > 2"), Ok(true));
+        assert_eq!(answer("dry_run == true"), Ok(false));
+        assert!(matches!(answer("dry_run =="), Err(ExpressionError::Syntax(_))));
+        assert!(matches!(answer("parameters.gone == 1"), Err(ExpressionError::Failed(_))));
+        assert!(matches!(answer("absent"), Err(ExpressionError::Failed(_))));
+        assert_eq!(
+            answer("parameters.n"),
+            Err(ExpressionError::NotBoolean("uint".into()))
+        );
+        assert_eq!(answer(&"1+".repeat(3000)), Err(ExpressionError::TooLong));
+    }
+}

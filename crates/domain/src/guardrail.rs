@@ -1,0 +1,179 @@
+//! Which guardrails bear on something, and what they say about one effect.
+//!
+//! Resolution is a union: every match of the tenant and of the global layer, in the order skill,
+//! agent, domain, global (seed 000 §2.5, rulings 5 and 6). Judging one effect evaluates
+//! exceptions first and lets the strictest of what remains decide (B000-12, B000-13).
+
+use charter_contract::catalogue::guardrail::{Enforcement, Guardrail, GuardrailScope};
+use charter_contract::catalogue::vocabulary::Status;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::catalogue::{Found, View};
+use crate::expression::Condition;
+use crate::glob;
+
+/// What guardrails are resolved for. Absent levels match nothing on that level.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Subject<'a> {
+    /// A skill's or playbook's id.
+    pub skill: Option<&'a str>,
+    /// The agent that owns it.
+    pub agent: Option<&'a str>,
+    /// Its domain.
+    pub domain: Option<&'a str>,
+}
+
+/// A guardrail that bears on the subject.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Resolved {
+    /// The guardrail, and the layer it came from.
+    pub found: Found<Guardrail>,
+    /// The glob that matched.
+    pub matched: String,
+}
+
+/// Every guardrail that bears on the subject, strictest level of scope first: skill, agent,
+/// domain, global; by id within a level; each once.
+#[must_use]
+pub fn resolve(view: &View, subject: Subject<'_>) -> Vec<Resolved> {
+    let mut resolved: Vec<Resolved> = view
+        .guardrails()
+        .filter(|found| found.document().status == Status::Active)
+        .filter_map(|found| {
+            let matched = matching_glob(found.document(), subject)?;
+            Some(Resolved { found, matched })
+        })
+        .collect();
+    resolved.sort_by(|a, b| {
+        let (left, right) = (a.found.document(), b.found.document());
+        level(left.scope)
+            .cmp(&level(right.scope))
+            .then_with(|| left.guardrail_id.cmp(&right.guardrail_id))
+    });
+    resolved
+}
+
+fn level(scope: GuardrailScope) -> u8 {
+    match scope {
+        GuardrailScope::Skill => 0,
+        GuardrailScope::Agent => 1,
+        GuardrailScope::Domain => 2,
+        GuardrailScope::Global => 3,
+    }
+}
+
+fn matching_glob(guardrail: &Guardrail, subject: Subject<'_>) -> Option<String> {
+    let target = match guardrail.scope {
+        GuardrailScope::Skill => subject.skill?,
+        GuardrailScope::Agent => subject.agent?,
+        GuardrailScope::Domain => subject.domain?,
+        GuardrailScope::Global => subject.skill.or(subject.domain).unwrap_or_default(),
+    };
+    guardrail
+        .applies_to
+        .iter()
+        .find(|glob| glob::covers(glob.as_ref(), target))
+        .map(ToString::to_string)
+}
+
+/// Whether an effect changes something outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EffectClass {
+    /// It only reads.
+    Read,
+    /// It writes.
+    Write,
+}
+
+/// What one guardrail said about an effect.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, serde::Deserialize)]
+pub struct Ruling {
+    /// The guardrail.
+    pub guardrail_id: String,
+    /// What it enforces.
+    pub enforcement: Enforcement,
+    /// What the user is told.
+    pub message: String,
+    /// Why an expression of it had no answer, where one had none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// The guardrails' answer for one effect, strictest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, serde::Deserialize)]
+#[serde(tag = "verdict", rename_all = "snake_case")]
+pub enum Judgement {
+    /// It may happen, with these warnings.
+    Allow {
+        /// `soft_warn` guardrails that bear on it.
+        warnings: Vec<Ruling>,
+    },
+    /// A human has to agree first.
+    NeedsApproval {
+        /// The guardrails that ask for it.
+        rulings: Vec<Ruling>,
+    },
+    /// It may not happen.
+    Deny {
+        /// The guardrail that refuses, first in order.
+        ruling: Ruling,
+    },
+}
+
+/// Judges one effect.
+///
+/// A guardrail without `when` bears on writes only; one with `when` bears where it holds, and
+/// where it fails to answer too: a broken rule does not open a door. An exception bears where its
+/// condition holds, and nowhere else.
+#[must_use]
+pub fn judge(guardrails: &[Resolved], class: EffectClass, variables: &Map<String, Value>) -> Judgement {
+    let rulings: Vec<Ruling> = guardrails
+        .iter()
+        .filter_map(|resolved| rule(resolved.found.document(), class, variables))
+        .collect();
+    if let Some(ruling) = rulings.iter().find(|r| r.enforcement == Enforcement::HardBlock) {
+        return Judgement::Deny {
+            ruling: ruling.clone(),
+        };
+    }
+    let (asking, warnings): (Vec<_>, Vec<_>) = rulings
+        .into_iter()
+        .partition(|r| r.enforcement == Enforcement::RequireApproval);
+    if asking.is_empty() {
+        Judgement::Allow { warnings }
+    } else {
+        Judgement::NeedsApproval { rulings: asking }
+    }
+}
+
+fn rule(guardrail: &Guardrail, class: EffectClass, variables: &Map<String, Value>) -> Option<Ruling> {
+    let mut note = None;
+    for exception in &guardrail.exceptions {
+        match holds(exception.condition.as_str(), variables) {
+            Ok(true) if exception.allow => return None,
+            Ok(_) => {}
+            Err(error) => note = Some(format!("the exception `{}`: {error}", exception.condition)),
+        }
+    }
+    match (&guardrail.when, class) {
+        (None, EffectClass::Read) => return None,
+        (None, EffectClass::Write) => {}
+        (Some(when), _) => match holds(when.as_str(), variables) {
+            Ok(true) => {}
+            Ok(false) => return None,
+            Err(error) => note = Some(format!("the condition `{when}`: {error}")),
+        },
+    }
+    Some(Ruling {
+        guardrail_id: guardrail.guardrail_id.to_string(),
+        enforcement: guardrail.enforcement,
+        message: guardrail.message.to_string(),
+        note,
+    })
+}
+
+fn holds(source: &str, variables: &Map<String, Value>) -> Result<bool, crate::expression::ExpressionError> {
+    Condition::compile(source)?.holds(variables)
+}
+

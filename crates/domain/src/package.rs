@@ -1,0 +1,73 @@
+//! A package as its author writes it: files in folders by kind, read into documents whose every
+//! part remembers its file and place.
+//!
+//! Reading reports all problems, not the first. What only shows against the rest of the catalogue
+//! is checked by [`check`]. Knows nothing of directories, archives or storage.
+
+mod check;
+mod layout;
+mod needs;
+mod problem;
+mod read;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use charter_contract::catalogue::Document;
+use charter_contract::package::{PackageManifest, RoutingTest};
+
+use crate::source::{Located, Position};
+
+pub use check::{Against, check};
+pub use needs::{Need, needs};
+pub use problem::{Gravity, Problem};
+pub use read::{Reading, read};
+
+/// The file that names a package.
+pub const MANIFEST: &str = "package.yaml";
+
+/// A place inside a package.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// The file's path, relative to the package.
+    pub file: Arc<str>,
+    /// JSON pointer of the document inside its file; empty when the file is the document.
+    pub pointer: String,
+    /// The file as read.
+    pub located: Arc<Located>,
+    /// The file's text, for showing the line.
+    pub text: Arc<str>,
+}
+
+impl Place {
+    /// Where a part of the document stands in the file.
+    #[must_use]
+    pub fn position(&self, pointer: &str) -> Position {
+        self.located.position(&format!("{}{pointer}", self.pointer))
+    }
+}
+
+/// Something read from a package, with its place.
+#[derive(Debug, Clone)]
+pub struct Sourced<T> {
+    /// What was read.
+    pub value: T,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// A package whose files all read well.
+#[derive(Debug, Clone)]
+pub struct Package {
+    /// Name, version, scope.
+    pub manifest: Sourced<PackageManifest>,
+    /// Its documents, by file and position.
+    pub documents: Vec<Sourced<Document>>,
+    /// Its routing tests.
+    pub tests: Vec<Sourced<RoutingTest>>,
+    /// Every file by path.
+    pub files: BTreeMap<String, String>,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,161 @@
+//! What only shows against the rest of the catalogue, and everything that must compile.
+
+mod compile;
+mod fit;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use charter_contract::catalogue::vocabulary::Status;
+use charter_contract::catalogue::{Document, DocumentKind};
+use charter_contract::ids::TenantId;
+use charter_contract::scope::Scope;
+
+use super::{Package, Problem, Sourced, needs};
+use crate::catalogue::{Layer, Origin, View};
+
+/// The catalogue that a package is to enter.
+#[derive(Debug)]
+pub struct Against<'a> {
+    /// Where the package goes.
+    pub scope: &'a Scope,
+    /// The catalogue as that scope sees it now.
+    pub before: &'a View,
+    /// The same with this package in force in place of its earlier version.
+    pub after: &'a View,
+    /// This package at that place.
+    pub origin: &'a Origin,
+}
+
+/// Every problem of a package against the catalogue.
+#[must_use]
+pub fn check(package: &Package, against: &Against<'_>) -> Vec<Problem> {
+    let mut problems = duplicates(package);
+    for document in &package.documents {
+        problems.extend(scope_problems(document, against));
+        problems.extend(unmet_needs(document, against.after));
+        problems.extend(compile::problems(document, package));
+        problems.extend(fit::problems(document, against.after));
+    }
+    problems.extend(test_problems(package, against.after));
+    problems.extend(breakages(package, against));
+    problems.sort();
+    problems
+}
+
+fn duplicates(package: &Package) -> Vec<Problem> {
+    let mut seen: BTreeMap<(DocumentKind, String), &Sourced<Document>> = BTreeMap::new();
+    let mut problems = Vec::new();
+    for document in &package.documents {
+        let key = (document.value.kind(), document.value.id().into_owned());
+        let message = format!("the {} `{}` stands twice", key.0, key.1);
+        if let Some(first) = seen.insert(key, document) {
+            let position = first.place.position("");
+            let advice = format!("the other is at {}:{}", first.place.file, position.line);
+            problems.push(Problem::at(&document.place, "", "unique", message).suggest(advice));
+        }
+    }
+    problems
+}
+
+/// The tenant comes from the credential; a document may repeat it and nothing else.
+fn scope_problems(document: &Sourced<Document>, against: &Against<'_>) -> Vec<Problem> {
+    let own: Option<&TenantId> = match against.scope {
+        Scope::Global => None,
+        Scope::Tenant(tenant) => Some(tenant),
+    };
+    let mut problems = Vec::new();
+    let named = document.value.tenant_id();
+    if named.is_some() && named != own {
+        let message = "the document names another tenant than the one it is registered for";
+        let problem = Problem::at(&document.place, "/tenant_id", "tenant", message);
+        problems.push(problem.suggest("leave `tenant_id` out, or write null"));
+    }
+    let layer = match against.scope {
+        Scope::Global => &against.before.global,
+        Scope::Tenant(_) => &against.before.tenant,
+    };
+    if let Some(owner) = layer.origin(document.value.kind(), &document.value.id())
+        && owner.package != against.origin.package
+    {
+        let message = format!(
+            "the {} `{}` belongs to the package `{}`",
+            document.value.kind(),
+            document.value.id(),
+            owner.package
+        );
+        problems.push(Problem::at(&document.place, "", "owner", message));
+    }
+    problems
+}
+
+fn unmet_needs(document: &Sourced<Document>, after: &View) -> Vec<Problem> {
+    needs(&document.value)
+        .into_iter()
+        .filter_map(|need| {
+            let problem = |message: String| Problem::at(&document.place, &need.pointer, "reference", message);
+            match after.status(need.kind, &need.id) {
+                None => {
+                    let known = after.ids(need.kind);
+                    let message = format!("there is no {} `{}`", need.kind, need.id);
+                    let problem = problem(message);
+                    Some(match charter_contract::validate::nearest(&need.id, known) {
+                        Some(advice) => problem.suggest(advice),
+                        None => problem,
+                    })
+                }
+                Some(Status::Inactive) => Some(problem(format!("the {} `{}` is inactive", need.kind, need.id))),
+                Some(Status::Active) => None,
+            }
+        })
+        .collect()
+}
+
+fn test_problems(package: &Package, after: &View) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for test in &package.tests {
+        let expected = test.value.expect.iter().map(|id| ("/expect".to_owned(), id));
+        let excluded = test.value.expect_not.iter().enumerate();
+        let excluded = excluded.map(|(at, id)| (format!("/expect_not/{at}"), id));
+        for (pointer, id) in expected.chain(excluded) {
+            if after.skill(id.as_ref()).is_none() && after.playbook(id.as_ref()).is_none() {
+                let message = format!("there is no skill or playbook `{id}`");
+                problems.push(Problem::at(&test.place, &pointer, "reference", message));
+            }
+        }
+    }
+    problems
+}
+
+/// Documents of other packages that lose something they need.
+fn breakages(package: &Package, against: &Against<'_>) -> Vec<Problem> {
+    broken(against.after)
+        .into_iter()
+        .filter(|(origin, ..)| origin.package != against.origin.package)
+        .map(|(origin, document, need)| {
+            let message = format!(
+                "the {} `{}` of the package `{}` needs the {} `{}`, which would be gone",
+                document.kind(),
+                document.id(),
+                origin.package,
+                need.kind,
+                need.id
+            );
+            Problem::at(&package.manifest.place, "/name", "breaks", message)
+        })
+        .collect()
+}
+
+/// Every document in view that needs something which is not there.
+fn broken(view: &View) -> Vec<(Arc<Origin>, Document, super::Need)> {
+    let layers: [&Layer; 2] = [&view.tenant, &view.global];
+    let mut broken = Vec::new();
+    for (origin, document) in layers.iter().flat_map(|layer| layer.documents()) {
+        for need in needs(&document) {
+            if view.status(need.kind, &need.id).is_none() {
+                broken.push((Arc::clone(&origin), document.clone(), need));
+            }
+        }
+    }
+    broken
+}

@@ -1,0 +1,127 @@
+//! Everything in a document that is written in a language of its own: jq, CEL, templates, files.
+
+use charter_contract::catalogue::Document;
+use charter_contract::catalogue::guardrail::Guardrail;
+use charter_contract::catalogue::lens::{DomainLens, LensSourceType};
+use charter_contract::catalogue::skill::Skill;
+use charter_contract::catalogue::tool::{Implementation, Tool};
+use serde_json::Value;
+
+use super::super::{Package, Problem, Sourced};
+use crate::analysis::Filter;
+use crate::expression::Condition;
+use crate::{console_link, template};
+
+pub(super) fn problems(document: &Sourced<Document>, package: &Package) -> Vec<Problem> {
+    let faults = match &document.value {
+        Document::Skill(skill) => skill_faults(skill),
+        Document::Tool(tool) => tool_faults(tool, package),
+        Document::Guardrail(guardrail) => guardrail_faults(guardrail),
+        Document::Template(template) => {
+            template_fault("/structure", &Value::Object(template.structure.clone()))
+        }
+        Document::DomainLens(lens) => lens_faults(lens, package),
+        Document::Playbook(_)
+        | Document::Agent(_)
+        | Document::GraphNode(_)
+        | Document::GraphEdge(_)
+        | Document::Domain(_) => Vec::new(),
+    };
+    faults
+        .into_iter()
+        .map(|fault| Problem::at(&document.place, &fault.pointer, fault.keyword, fault.message))
+        .collect()
+}
+
+struct Fault {
+    pointer: String,
+    keyword: &'static str,
+    message: String,
+}
+
+fn fault(pointer: impl Into<String>, keyword: &'static str, message: impl ToString) -> Fault {
+    Fault {
+        pointer: pointer.into(),
+        keyword,
+        message: message.to_string(),
+    }
+}
+
+fn skill_faults(skill: &Skill) -> Vec<Fault> {
+    let Some(analysis) = &skill.analysis else {
+        return Vec::new();
+    };
+    let rules = analysis.findings.iter().enumerate();
+    let mut faults: Vec<Fault> = rules
+        .filter_map(|(at, rule)| {
+            let error = Filter::compile(rule.filter.as_str()).err()?;
+            Some(fault(format!("/analysis/findings/{at}/filter"), "jq", error))
+        })
+        .collect();
+    if let Some(summary) = &analysis.summary {
+        faults.extend(template_fault("/analysis/summary", &Value::String(summary.clone())));
+    }
+    faults
+}
+
+fn tool_faults(tool: &Tool, package: &Package) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    if let Some(Implementation::Script { path: Some(path), .. }) = &tool.implementation
+        && !package.files.contains_key(path.as_str())
+    {
+        let message = format!("the package has no file `{path}`");
+        faults.push(fault("/implementation/path", "file", message));
+    }
+    let Some(evidence) = &tool.evidence else {
+        return faults;
+    };
+    if !console_link::supports(evidence.system.as_ref()) {
+        let message = format!(
+            "no cloud console shows `{}`: write aws.…, azure.… or gcp.…",
+            evidence.system
+        );
+        faults.push(fault("/evidence/system", "console", message));
+    }
+    let filters = [
+        ("native_id", &evidence.native_id),
+        ("region", &evidence.region),
+        ("account_id", &evidence.account_id),
+    ];
+    for (field, filter) in filters {
+        if let Some(error) = filter.as_ref().and_then(|f| Filter::compile(f.as_str()).err()) {
+            faults.push(fault(format!("/evidence/{field}"), "jq", error));
+        }
+    }
+    if let Some(summary) = &evidence.summary {
+        faults.extend(template_fault("/evidence/summary", &Value::String(summary.to_string())));
+    }
+    faults
+}
+
+fn guardrail_faults(guardrail: &Guardrail) -> Vec<Fault> {
+    let exceptions = guardrail.exceptions.iter().enumerate();
+    let exceptions = exceptions
+        .map(|(at, exception)| (format!("/exceptions/{at}/condition"), exception.condition.as_str()));
+    let when = guardrail.when.iter().map(|when| ("/when".to_owned(), when.as_str()));
+    when.chain(exceptions)
+        .filter_map(|(pointer, source)| {
+            let error = Condition::compile(source).err()?;
+            Some(fault(pointer, "cel", error))
+        })
+        .collect()
+}
+
+fn template_fault(pointer: &str, structure: &Value) -> Vec<Fault> {
+    let error = template::placeholders(structure).err();
+    error.map(|error| fault(pointer, "template", error)).into_iter().collect()
+}
+
+fn lens_faults(lens: &DomainLens, package: &Package) -> Vec<Fault> {
+    let path = lens.source.reference.as_str();
+    match lens.source.source_type {
+        LensSourceType::File if !package.files.contains_key(path) => {
+            vec![fault("/source/ref", "file", format!("the package has no file `{path}`"))]
+        }
+        LensSourceType::File | LensSourceType::Url => Vec::new(),
+    }
+}

@@ -1,0 +1,136 @@
+//! Whether what a document refers to is of the kind that it needs: readonly tools in skills,
+//! known parameters, one owner for a skill, edges between the right nodes.
+
+use charter_contract::catalogue::Document;
+use charter_contract::catalogue::agent::AgentManifest;
+use charter_contract::catalogue::graph::GraphEdge;
+use charter_contract::catalogue::playbook::Playbook;
+use charter_contract::catalogue::skill::Skill;
+use charter_contract::catalogue::tool::{Tool, ToolClass};
+use charter_contract::catalogue::vocabulary::StepType;
+use charter_contract::violation::pointer_segment;
+use serde_json::{Map, Value};
+
+use super::super::{Problem, Sourced};
+use crate::catalogue::View;
+use crate::reference::references;
+
+pub(super) fn problems(document: &Sourced<Document>, after: &View) -> Vec<Problem> {
+    let misfits = match &document.value {
+        Document::Skill(skill) => skill_misfits(skill, after),
+        Document::Playbook(playbook) => playbook_misfits(playbook, after),
+        Document::Agent(agent) => agent_misfits(agent, after),
+        Document::GraphEdge(edge) => edge_misfits(edge, after),
+        Document::Tool(_)
+        | Document::Guardrail(_)
+        | Document::DomainLens(_)
+        | Document::Template(_)
+        | Document::GraphNode(_)
+        | Document::Domain(_) => Vec::new(),
+    };
+    misfits
+        .into_iter()
+        .map(|(pointer, keyword, message)| Problem::at(&document.place, &pointer, keyword, message))
+        .collect()
+}
+
+type Misfit = (String, &'static str, String);
+
+/// B000-11: a skill's plan uses readonly tools only.
+fn skill_misfits(skill: &Skill, after: &View) -> Vec<Misfit> {
+    let mut misfits = Vec::new();
+    for (at, step) in skill.execution_plan.steps.iter().enumerate() {
+        let here = format!("/execution_plan/steps/{at}");
+        let Some(tool) = after.tool(step.tool_id.as_ref()) else {
+            continue;
+        };
+        if tool.document().tool_class != ToolClass::Readonly {
+            let message = format!("a skill may use readonly tools only; `{}` is {}", step.tool_id, tool.document().tool_class);
+            misfits.push((format!("{here}/tool_id"), "readonly", message));
+        }
+        misfits.extend(argument_misfits(tool.document(), &step.parameters, &here));
+    }
+    misfits
+}
+
+fn playbook_misfits(playbook: &Playbook, after: &View) -> Vec<Misfit> {
+    let mut misfits = Vec::new();
+    for (at, step) in playbook.steps.iter().enumerate() {
+        let here = format!("/steps/{at}");
+        let Some(tool) = after.tool(step.tool_id.as_ref()) else {
+            continue;
+        };
+        let wanted = match step.step_type {
+            StepType::Readonly => ToolClass::Readonly,
+            StepType::Write => ToolClass::Write,
+        };
+        if tool.document().tool_class != wanted {
+            let message = format!("a {} step needs a {wanted} tool; `{}` is {}", step.step_type, step.tool_id, tool.document().tool_class);
+            misfits.push((format!("{here}/tool_id"), "tool_class", message));
+        }
+        // A step with a script of its own takes its arguments from the script.
+        let scripted = playbook.scripts.iter().any(|s| s.step_id == step.step_id);
+        if !scripted {
+            misfits.extend(argument_misfits(tool.document(), &step.parameters, &here));
+        }
+    }
+    misfits
+}
+
+/// Unknown, missing and wrongly typed arguments, as far as they can be known before a run.
+fn argument_misfits(tool: &Tool, given: &Map<String, Value>, here: &str) -> Vec<Misfit> {
+    let mut misfits = Vec::new();
+    for (name, value) in given {
+        let pointer = format!("{here}/parameters/{}", pointer_segment(name));
+        match tool.parameters.iter().find(|p| p.name.as_ref() == name.as_str()) {
+            None => {
+                let message = format!("the tool `{}` has no parameter `{name}`", tool.tool_id);
+                misfits.push((pointer, "parameter", message));
+            }
+            Some(parameter) => {
+                let literal = references(value).is_ok_and(|found| found.is_empty());
+                if literal && !parameter.kind.fits(value) {
+                    let message = format!("`{name}` must be of the type {}", parameter.kind);
+                    misfits.push((pointer, "type", message));
+                }
+            }
+        }
+    }
+    for parameter in &tool.parameters {
+        let absent = !given.contains_key(parameter.name.as_ref());
+        if parameter.required && parameter.default.is_none() && absent {
+            let message = format!("the tool `{}` needs the parameter `{}`", tool.tool_id, parameter.name);
+            misfits.push((format!("{here}/parameters"), "required", message));
+        }
+    }
+    misfits
+}
+
+/// Ruling 8: a skill has one owner.
+fn agent_misfits(agent: &AgentManifest, after: &View) -> Vec<Misfit> {
+    let mut misfits = Vec::new();
+    for (at, skill) in agent.skill_refs.iter().enumerate() {
+        let others = after.agents().filter(|other| other.document().agent_id != agent.agent_id);
+        for other in others.filter(|other| other.document().skill_refs.contains(skill)) {
+            let message = format!("the skill `{skill}` belongs to the agent `{}` already", other.document().agent_id);
+            misfits.push((format!("/skill_refs/{at}"), "owner", message));
+        }
+    }
+    misfits
+}
+
+/// B000-17: each edge joins the types of node that its meaning says.
+fn edge_misfits(edge: &GraphEdge, after: &View) -> Vec<Misfit> {
+    let (from, to) = edge.edge_type.endpoints();
+    let ends = [("/from", &edge.from, from), ("/to", &edge.to, to)];
+    ends.into_iter()
+        .filter_map(|(pointer, id, wanted)| {
+            let node = after.node(id.as_ref())?;
+            let found = node.document().node_type;
+            (found != wanted).then(|| {
+                let message = format!("`{}` leads from a {from} to a {to}; `{id}` is a {found}", edge.edge_type);
+                (pointer.to_owned(), "endpoint", message)
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,72 @@
+//! The dependency graph over documents: what each one cannot do without.
+
+use charter_contract::catalogue::{Document, DocumentKind};
+
+/// A document that another one refers to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Need {
+    /// Which collection.
+    pub kind: DocumentKind,
+    /// The id.
+    pub id: String,
+    /// Where the reference stands in the referring document.
+    pub pointer: String,
+}
+
+fn need(kind: DocumentKind, id: impl ToString, pointer: impl Into<String>) -> Need {
+    Need {
+        kind,
+        id: id.to_string(),
+        pointer: pointer.into(),
+    }
+}
+
+/// Everything that a document refers to, in the order of its fields.
+#[must_use]
+pub fn needs(document: &Document) -> Vec<Need> {
+    let mut found: Vec<Need> = match document {
+        Document::Domain(_) => return Vec::new(),
+        Document::Skill(skill) => skill
+            .execution_plan
+            .steps
+            .iter()
+            .enumerate()
+            .map(|(at, step)| {
+                let pointer = format!("/execution_plan/steps/{at}/tool_id");
+                need(DocumentKind::Tool, &step.tool_id, pointer)
+            })
+            .collect(),
+        Document::Playbook(playbook) => {
+            let steps = playbook.steps.iter().enumerate().map(|(at, step)| {
+                need(DocumentKind::Tool, &step.tool_id, format!("/steps/{at}/tool_id"))
+            });
+            let rollbacks = playbook.rollback_steps.iter().enumerate();
+            let undo = rollbacks.filter_map(|(at, step)| {
+                let pointer = format!("/rollback_steps/{at}/tool_id");
+                step.tool_id.as_ref().map(|tool| need(DocumentKind::Tool, tool, pointer))
+            });
+            steps.chain(undo).collect()
+        }
+        Document::Agent(agent) => agent
+            .skill_refs
+            .iter()
+            .enumerate()
+            .map(|(at, skill)| need(DocumentKind::Skill, skill, format!("/skill_refs/{at}")))
+            .collect(),
+        Document::Template(template) => {
+            let skill = template.skill_id.iter();
+            let agent = template.agent_id.iter();
+            skill
+                .map(|id| need(DocumentKind::Skill, id, "/skill_id"))
+                .chain(agent.map(|id| need(DocumentKind::Agent, id, "/agent_id")))
+                .collect()
+        }
+        Document::GraphEdge(edge) => vec![
+            need(DocumentKind::GraphNode, &edge.from, "/from"),
+            need(DocumentKind::GraphNode, &edge.to, "/to"),
+        ],
+        Document::Tool(_) | Document::Guardrail(_) | Document::DomainLens(_) | Document::GraphNode(_) => Vec::new(),
+    };
+    found.extend(document.domain().map(|domain| need(DocumentKind::Domain, domain, "/domain")));
+    found
+}

@@ -1,0 +1,165 @@
+//! Files to documents, with every problem of every file.
+
+use std::sync::Arc;
+
+use charter_contract::catalogue::{Document, DocumentKind};
+use charter_contract::package::{PackageBundle, PackageManifest, RoutingTest};
+use charter_contract::validate::{Contract, read_value};
+use charter_contract::violation::Violation;
+use serde_json::Value;
+
+use super::layout::{self, Role};
+use super::{MANIFEST, Package, Place, Problem, Sourced};
+use crate::source;
+
+/// What came of reading: the package if every file reads well, and all problems either way.
+#[derive(Debug)]
+pub struct Reading {
+    /// Absent while there is an error among the problems.
+    pub package: Option<Package>,
+    /// Errors and warnings, by file and place.
+    pub problems: Vec<Problem>,
+}
+
+/// Reads a bundle.
+#[must_use]
+pub fn read(bundle: PackageBundle) -> Reading {
+    let mut reader = Reader::default();
+    for (path, text) in &bundle.files {
+        reader.file(path, text);
+    }
+    if !bundle.files.contains_key(MANIFEST) {
+        let message = format!("the package has no {MANIFEST}");
+        reader.problems.push(Problem::of_file(MANIFEST, "required", message));
+    }
+    let Reader {
+        manifest,
+        documents,
+        tests,
+        mut problems,
+    } = reader;
+    problems.sort();
+    let failed = problems.iter().any(|p| p.gravity == super::Gravity::Error);
+    let package = manifest.filter(|_| !failed).map(|manifest| Package {
+        manifest,
+        documents,
+        tests,
+        files: bundle.files,
+    });
+    Reading { package, problems }
+}
+
+#[derive(Default)]
+struct Reader {
+    manifest: Option<Sourced<PackageManifest>>,
+    documents: Vec<Sourced<Document>>,
+    tests: Vec<Sourced<RoutingTest>>,
+    problems: Vec<Problem>,
+}
+
+impl Reader {
+    fn file(&mut self, path: &str, text: &str) {
+        let role = layout::role(path);
+        match role {
+            Role::Opaque => return,
+            Role::Stray => {
+                let message = format!("this file is read by nothing: known folders are {}", layout::known_folders());
+                self.problems.push(Problem::of_file(path, "layout", message).warning());
+                return;
+            }
+            Role::Manifest | Role::Documents(_) | Role::Graph | Role::Tests => {}
+        }
+        let located = match source::read(text) {
+            Ok(located) => Arc::new(located),
+            Err(error) => {
+                self.problems.push(Problem::unreadable(path, text, &error));
+                return;
+            }
+        };
+        let file = Place {
+            file: path.into(),
+            pointer: String::new(),
+            text: text.into(),
+            located: Arc::clone(&located),
+        };
+        for place in parts(&file, role) {
+            if let Some(value) = located.value.pointer(&place.pointer) {
+                self.part(role, place, value);
+            }
+        }
+    }
+
+    fn part(&mut self, role: Role, place: Place, value: &Value) {
+        match role {
+            Role::Manifest => {
+                let manifest = self.contract::<PackageManifest>(&place, value);
+                self.manifest = manifest.map(|value| Sourced { value, place });
+            }
+            Role::Tests => {
+                if let Some(value) = self.contract::<RoutingTest>(&place, value) {
+                    self.tests.push(Sourced { value, place });
+                }
+            }
+            Role::Documents(kind) => self.document(kind, place, value),
+            Role::Graph => self.document(layout::graph_kind(value), place, value),
+            Role::Opaque | Role::Stray => {}
+        }
+    }
+
+    fn document(&mut self, kind: DocumentKind, place: Place, value: &Value) {
+        match Document::from_value(kind, value) {
+            Ok((value, warnings)) => {
+                self.warn(&place, warnings);
+                self.documents.push(Sourced { value, place });
+            }
+            Err(violations) => self.fail(&place, violations),
+        }
+    }
+
+    fn contract<T: Contract>(&mut self, place: &Place, value: &Value) -> Option<T> {
+        match read_value::<T>(value) {
+            Ok((value, warnings)) => {
+                self.warn(place, warnings);
+                Some(value)
+            }
+            Err(violations) => {
+                self.fail(place, violations);
+                None
+            }
+        }
+    }
+
+    fn warn(&mut self, place: &Place, warnings: Vec<Violation>) {
+        let problems = warnings.into_iter().map(|w| Problem::violation(place, w).warning());
+        self.problems.extend(problems);
+    }
+
+    fn fail(&mut self, place: &Place, violations: Vec<Violation>) {
+        let problems = violations.into_iter().map(|v| Problem::violation(place, v));
+        self.problems.extend(problems);
+    }
+}
+
+/// The documents of a file: the file itself, the items of its list, or in the graph's folder the
+/// items of its `nodes` and `edges`.
+fn parts(file: &Place, role: Role) -> Vec<Place> {
+    let at = |pointer: String| Place {
+        pointer,
+        ..file.clone()
+    };
+    let items = |prefix: &str, value: &Value| -> Vec<Place> {
+        let count = value.as_array().map_or(0, Vec::len);
+        (0..count).map(|index| at(format!("{prefix}/{index}"))).collect()
+    };
+    let value = &file.located.value;
+    if value.is_array() {
+        return items("", value);
+    }
+    if role == Role::Graph && (value.get("nodes").is_some() || value.get("edges").is_some()) {
+        let lists = ["nodes", "edges"].into_iter();
+        return lists
+            .flat_map(|list| items(&format!("/{list}"), value.get(list).unwrap_or(&Value::Null)))
+            .collect();
+    }
+    vec![at(String::new())]
+}

@@ -1,0 +1,222 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use charter_contract::catalogue::Document;
+use charter_contract::catalogue::domain::Domain;
+use charter_contract::ids::{PackageName, TenantId};
+use charter_contract::package::PackageBundle;
+use charter_contract::scope::Scope;
+
+use super::*;
+use crate::catalogue::{Layer, Origin, View};
+
+const MANIFEST_TEXT: &str = "name: demo\nversion: 1.0.0\ntitle: Demo\n";
+
+const TOOL: &str = r"
+tool_id: demo.list
+name: list
+provider: demo
+tool_class: readonly
+domain: security
+description: Lists things.
+language: python
+parameters:
+  - {name: region, type: string, required: true}
+implementation: {type: script, path: scripts/list.py}
+";
+
+const SKILL: &str = r#"
+skill_id: demo.find
+name: find
+domain: security
+display_name: Find
+description: Finds things.
+purpose: find things
+output_type: finding
+parameters:
+  - {name: region, type: string, default: eu-west-1}
+execution_plan:
+  steps:
+    - step_id: step_1
+      type: read
+      tool_id: demo.list
+      parameters: {region: "${user.region}"}
+analysis:
+  findings:
+    - {rule_id: any, from: step_1, filter: ".[]"}
+"#;
+
+fn files(changes: &[(&str, &str)]) -> PackageBundle {
+    let base = [
+        ("package.yaml", MANIFEST_TEXT),
+        ("tools/list.yaml", TOOL),
+        ("skills/find.yaml", SKILL),
+        ("scripts/list.py", "print('[]')"),
+    ];
+    let files: BTreeMap<String, String> = base
+        .iter()
+        .chain(changes)
+        .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()))
+        .collect();
+    PackageBundle { files }
+}
+
+fn catalogue() -> View {
+    let origin = Arc::new(Origin {
+        scope: Scope::Global,
+        package: PackageName::parse("charter").unwrap(),
+        version: "0".into(),
+    });
+    let mut global = Layer::default();
+    for domain in Domain::seeded() {
+        global.insert(Document::Domain(domain), Arc::clone(&origin), String::new());
+    }
+    View {
+        global: Arc::new(global),
+        tenant: Arc::default(),
+    }
+}
+
+/// `file:line message` of every problem.
+fn problems(changes: &[(&str, &str)]) -> Vec<String> {
+    let reading = read(files(changes));
+    let mut problems = reading.problems;
+    if let Some(package) = reading.package {
+        let scope = Scope::Tenant(TenantId::parse("acme").unwrap());
+        let origin = Arc::new(Origin {
+            scope: scope.clone(),
+            package: package.manifest.value.name.clone(),
+            version: "1.0.0".into(),
+        });
+        let before = catalogue();
+        let documents = package.documents.iter().map(|d| (d.value.clone(), String::new()));
+        let after = before.with_package(&origin, documents);
+        let against = Against {
+            scope: &scope,
+            before: &before,
+            after: &after,
+            origin: &origin,
+        };
+        problems.extend(check(&package, &against));
+    }
+    let line = |p: &Problem| format!("{}:{}:{} {}", p.file, p.line, p.column, p.message);
+    problems.iter().map(line).collect()
+}
+
+#[test]
+fn a_sound_package_has_no_problem() {
+    assert_eq!(problems(&[]), Vec::<String>::new());
+}
+
+/// B000-7: every error is reported with file and line, whichever file it is in.
+#[test]
+fn b000_7_all_errors_of_all_files_are_reported() {
+    let bad_tool = TOOL.replace("tool_class: readonly", "tool_class: readnoly");
+    let bad_skill = SKILL.replace("domain: security", "domain: [").replace('}', "");
+    assert_eq!(
+        problems(&[("tools/list.yaml", &bad_tool), ("skills/find.yaml", &bad_skill), ("odd.yaml", "a: 1")])
+            .iter()
+            .map(|line| line.split(' ').next().unwrap().to_owned())
+            .collect::<Vec<_>>(),
+        ["odd.yaml:1:1", "skills/find.yaml:5:1", "tools/list.yaml:5:1"]
+    );
+}
+
+/// B000-7: an unknown or inactive domain is refused, with what was probably meant.
+#[test]
+fn b000_7_an_unknown_domain_is_refused() {
+    let skill = SKILL.replace("domain: security", "domain: securty");
+    assert_eq!(
+        problems(&[("skills/find.yaml", &skill)]),
+        ["skills/find.yaml:4:1 there is no domain `securty`"]
+    );
+    let inactive = "domain_id: odd\ndisplay_name: Odd\ndomain_type: domain\nstatus: inactive\n";
+    let skill = SKILL.replace("domain: security", "domain: odd");
+    assert_eq!(
+        problems(&[("skills/find.yaml", &skill), ("domains/odd.yaml", inactive)]),
+        ["skills/find.yaml:4:1 the domain `odd` is inactive"]
+    );
+}
+
+/// B000-11: a skill's plan may use readonly tools only.
+#[test]
+fn b000_11_a_write_tool_in_a_skill_is_refused() {
+    let tool = TOOL.replace("readonly", "write");
+    assert_eq!(
+        problems(&[("tools/list.yaml", &tool)]),
+        ["skills/find.yaml:15:7 a skill may use readonly tools only; `demo.list` is write"]
+    );
+}
+
+/// B000-12: an expression that does not compile is refused at registration.
+#[test]
+fn b000_12_what_does_not_compile_is_refused() {
+    let guardrail = "guardrail_id: demo.g\nscope: global\napplies_to: ['*']\nrule: r\n\
+                     enforcement: soft_warn\nmessage: m\nwhen: 'tool.id =='\n";
+    let found = problems(&[("guardrails/g.yaml", guardrail)]);
+    assert!(found[0].starts_with("guardrails/g.yaml:7:1 the expression does not compile"), "{found:?}");
+    let skill = SKILL.replace("filter: \".[]\"", "filter: \".[\"");
+    let found = problems(&[("skills/find.yaml", &skill)]);
+    assert!(found[0].starts_with("skills/find.yaml:19:36 the filter does not compile"), "{found:?}");
+}
+
+#[test]
+fn what_refers_to_nothing_is_refused() {
+    let skill = SKILL.replace("demo.list", "demo.lits");
+    assert_eq!(
+        problems(&[("skills/find.yaml", &skill)]),
+        ["skills/find.yaml:15:7 there is no tool `demo.lits`"]
+    );
+    let tool = TOOL.replace("scripts/list.py", "scripts/gone.py");
+    assert_eq!(
+        problems(&[("tools/list.yaml", &tool)]),
+        ["tools/list.yaml:11:33 the package has no file `scripts/gone.py`"]
+    );
+    let skill = SKILL.replace("{region: \"${user.region}\"}", "{regin: 1}");
+    assert_eq!(
+        problems(&[("skills/find.yaml", &skill)]),
+        [
+            "skills/find.yaml:16:7 the tool `demo.list` needs the parameter `region`",
+            "skills/find.yaml:16:20 the tool `demo.list` has no parameter `regin`",
+        ]
+    );
+    let test = "- query: find things\n  expect: demo.fnd\n";
+    assert_eq!(
+        problems(&[("tests/routing.yaml", test)]),
+        ["tests/routing.yaml:2:3 there is no skill or playbook `demo.fnd`"]
+    );
+}
+
+/// Ruling 8: a skill has one owner.
+#[test]
+fn a_skill_of_two_agents_is_refused() {
+    let agent = |id: &str| {
+        format!("agent_id: {id}\nname: a\ndisplay_name: A\nagent_type: domain\ndomain: security\nskill_refs: [demo.find]\n")
+    };
+    let found = problems(&[("agents/a.yaml", &agent("demo.a")), ("agents/b.yaml", &agent("demo.b"))]);
+    assert_eq!(
+        found,
+        [
+            "agents/a.yaml:6:14 the skill `demo.find` belongs to the agent `demo.b` already",
+            "agents/b.yaml:6:14 the skill `demo.find` belongs to the agent `demo.a` already",
+        ]
+    );
+}
+
+/// The tenant comes from the credential, never from a document.
+#[test]
+fn another_tenants_id_is_refused() {
+    let skill = format!("{SKILL}tenant_id: umbrella\n");
+    assert_eq!(
+        problems(&[("skills/find.yaml", &skill)]),
+        ["skills/find.yaml:20:1 the document names another tenant than the one it is registered for"]
+    );
+}
+
+#[test]
+fn one_id_twice_is_refused() {
+    assert_eq!(
+        problems(&[("tools/again.yaml", TOOL)]),
+        ["tools/list.yaml:2:1 the tool `demo.list` stands twice"]
+    );
+}

@@ -1,0 +1,237 @@
+//! Values for declared parameters: where they come from, and whether they fit.
+//!
+//! A tool call is checked against the tool's declaration before anything happens (B003-4). A
+//! skill's parameters come from the request: given outright, else mentioned in the text, else the
+//! declared default.
+
+use charter_contract::parameter::{Parameter, ParameterType};
+use regex::Regex;
+use serde_json::{Map, Value};
+
+/// Longest text that is searched for mentions, in bytes.
+const MAX_TEXT: usize = 16_384;
+
+/// One thing wrong with given values.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ParameterFault {
+    /// A required parameter has no value.
+    #[error("`{name}` is missing: {description}")]
+    Missing {
+        /// Its name.
+        name: String,
+        /// What it is for.
+        description: String,
+    },
+    /// Nothing of that name is declared.
+    #[error("`{name}` is not a parameter here")]
+    Unknown {
+        /// The given name.
+        name: String,
+    },
+    /// The value has another type.
+    #[error("`{name}` must be of the type {wanted}")]
+    Type {
+        /// Its name.
+        name: String,
+        /// The declared type.
+        wanted: ParameterType,
+    },
+    /// The value is none of the allowed ones.
+    #[error("`{name}` must be one of {allowed}")]
+    NotAllowed {
+        /// Its name.
+        name: String,
+        /// The allowed values, as JSON.
+        allowed: String,
+    },
+    /// The text does not match the declared pattern.
+    #[error("`{name}` must match `{pattern}`")]
+    Pattern {
+        /// Its name.
+        name: String,
+        /// The declared pattern.
+        pattern: String,
+    },
+}
+
+/// Checks given values against a declaration and fills in defaults. `null` counts as not given.
+///
+/// # Errors
+/// Every [`ParameterFault`], declared parameters first.
+pub fn bind(
+    declared: &[Parameter],
+    given: &Map<String, Value>,
+) -> Result<Map<String, Value>, Vec<ParameterFault>> {
+    let mut bound = Map::new();
+    let mut faults = Vec::new();
+    for parameter in declared {
+        let name = parameter.name.as_ref();
+        let value = given.get(name).filter(|value| !value.is_null());
+        match (value, &parameter.default) {
+            (Some(value), _) => match check(parameter, value) {
+                Ok(()) => {
+                    bound.insert(name.to_owned(), value.clone());
+                }
+                Err(fault) => faults.push(fault),
+            },
+            (None, Some(default)) => {
+                bound.insert(name.to_owned(), default.clone());
+            }
+            (None, None) if parameter.required => faults.push(ParameterFault::Missing {
+                name: name.to_owned(),
+                description: parameter.description.clone(),
+            }),
+            (None, None) => {}
+        }
+    }
+    let unknown = given
+        .keys()
+        .filter(|key| declared.iter().all(|p| p.name.as_ref() != key.as_str()));
+    faults.extend(unknown.map(|name| ParameterFault::Unknown { name: name.clone() }));
+    if faults.is_empty() { Ok(bound) } else { Err(faults) }
+}
+
+fn check(parameter: &Parameter, value: &Value) -> Result<(), ParameterFault> {
+    let name = || parameter.name.to_string();
+    if !parameter.kind.fits(value) {
+        return Err(ParameterFault::Type {
+            name: name(),
+            wanted: parameter.kind,
+        });
+    }
+    if let Some(allowed) = &parameter.allowed
+        && !allowed.contains(value)
+    {
+        return Err(ParameterFault::NotAllowed {
+            name: name(),
+            allowed: Value::Array(allowed.clone()).to_string(),
+        });
+    }
+    match (&parameter.pattern, value.as_str()) {
+        (Some(pattern), Some(text)) if !matches(pattern, text) => Err(ParameterFault::Pattern {
+            name: name(),
+            pattern: pattern.clone(),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// A pattern that does not compile was refused at registration, and matches nothing.
+fn matches(pattern: &str, text: &str) -> bool {
+    Regex::new(pattern).is_ok_and(|regex| regex.is_match(text))
+}
+
+/// The values for a skill's parameters: what is given, and for the rest what the text mentions.
+///
+/// Only text parameters with allowed values or a pattern are looked for, word by word; the first
+/// word that fits is taken. Anything given under another name is kept, for [`bind`] to refuse.
+#[must_use]
+pub fn from_request(declared: &[Parameter], given: &Map<String, Value>, text: &str) -> Map<String, Value> {
+    let mut values = given.clone();
+    let text = prefix(text, MAX_TEXT);
+    for parameter in declared {
+        let name = parameter.name.as_ref();
+        if !values.contains_key(name)
+            && let Some(word) = mention(parameter, text)
+        {
+            values.insert(name.to_owned(), Value::String(word.to_owned()));
+        }
+    }
+    values
+}
+
+fn mention<'t>(parameter: &Parameter, text: &'t str) -> Option<&'t str> {
+    if parameter.kind != ParameterType::String {
+        return None;
+    }
+    let pattern = match (&parameter.allowed, &parameter.pattern) {
+        (Some(_), _) => None,
+        (None, Some(pattern)) => Some(Regex::new(&format!("^(?:{pattern})$")).ok()?),
+        (None, None) => return None,
+    };
+    words(text).find(|word| match (&parameter.allowed, &pattern) {
+        (Some(allowed), _) => allowed.iter().any(|value| value.as_str() == Some(*word)),
+        (None, Some(pattern)) => pattern.is_match(word),
+        (None, None) => false,
+    })
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '(' | ')' | '"' | '\'' | '`'))
+        .map(|word| word.trim_matches(|c: char| matches!(c, '.' | '?' | '!' | ':')))
+        .filter(|word| !word.is_empty())
+}
+
+fn prefix(text: &str, limit: usize) -> &str {
+    let mut end = text.len().min(limit);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn declared() -> Vec<Parameter> {
+        serde_json::from_value(json!([
+            {"name": "region", "type": "string", "required": true, "description": "AWS region code",
+             "pattern": "^[a-z]{2}(-[a-z]+)+-[0-9]$"},
+            {"name": "severity", "type": "string", "enum": ["high", "low"]},
+            {"name": "limit", "type": "integer", "default": 10},
+            {"name": "profile", "type": "string"}
+        ]))
+        .unwrap()
+    }
+
+    fn object(value: Value) -> Map<String, Value> {
+        value.as_object().unwrap().clone()
+    }
+
+    /// B003-4: required, types, allowed values, patterns, defaults; unknown arguments are refused.
+    #[test]
+    fn b003_4_given_values_are_checked_and_defaults_filled() {
+        assert_eq!(
+            bind(&declared(), &object(json!({"region": "us-east-1", "profile": null}))),
+            Ok(object(json!({"region": "us-east-1", "limit": 10})))
+        );
+        let faults = bind(
+            &declared(),
+            &object(json!({"severity": "grave", "limit": "x", "profile": "p", "regin": "us-east-1"})),
+        )
+        .unwrap_err();
+        let messages: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            messages,
+            [
+                "`region` is missing: AWS region code",
+                "`severity` must be one of [\"high\",\"low\"]",
+                "`limit` must be of the type integer",
+                "`regin` is not a parameter here",
+            ]
+        );
+        assert_eq!(
+            bind(&declared(), &object(json!({"region": "us-east-1; rm -rf /"}))),
+            Err(vec![ParameterFault::Pattern {
+                name: "region".into(),
+                pattern: "^[a-z]{2}(-[a-z]+)+-[0-9]$".into()
+            }])
+        );
+    }
+
+    #[test]
+    fn what_the_text_mentions_is_taken_when_nothing_is_given() {
+        let text = "Which groups in eu-west-1, are open? Only high ones.";
+        assert_eq!(
+            from_request(&declared(), &Map::new(), text),
+            object(json!({"region": "eu-west-1", "severity": "high"}))
+        );
+        assert_eq!(
+            from_request(&declared(), &object(json!({"region": "us-east-1"})), text),
+            object(json!({"region": "us-east-1", "severity": "high"}))
+        );
+    }
+}

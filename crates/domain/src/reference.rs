@@ -1,0 +1,202 @@
+//! `${…}` references in step parameters, resolved as data and never spliced into source.
+//!
+//! `${user.x}` is the declared parameter `x`; `${step.path}` is a part of an earlier step's output
+//! (ruling 12). A text that is exactly one reference takes the referred value with its type; a
+//! reference inside a longer text is written out: text as it is, anything else as JSON. What a
+//! reference brings in is never looked at again, so a value cannot refer.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use charter_contract::ids::StepId;
+use charter_contract::placeholder::{Placeholder, PlaceholderError, Segment, segments};
+use serde_json::{Map, Value};
+
+/// What a reference points at.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reference {
+    /// A declared parameter.
+    Parameter(String),
+    /// A part of an earlier step's output; the whole of it when the path is empty.
+    Output {
+        /// The step.
+        step: StepId,
+        /// Field names and array indexes, outermost first.
+        path: Vec<String>,
+    },
+}
+
+impl fmt::Display for Reference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Parameter(name) => write!(f, "${{user.{name}}}"),
+            Self::Output { step, path } => {
+                write!(f, "${{{step}")?;
+                path.iter().try_for_each(|part| write!(f, ".{part}"))?;
+                f.write_str("}")
+            }
+        }
+    }
+}
+
+/// Why a reference cannot be read or resolved.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReferenceError {
+    /// Not a reference at all.
+    #[error(transparent)]
+    Malformed(#[from] PlaceholderError),
+    /// The parameter has no value.
+    #[error("the parameter `{name}` has no value")]
+    NoParameter {
+        /// Its name.
+        name: String,
+    },
+    /// The step has produced nothing, or not that part.
+    #[error("`{reference}` has no value: {detail}")]
+    NoOutput {
+        /// The reference.
+        reference: String,
+        /// How far it could be followed.
+        detail: String,
+    },
+}
+
+/// What references may point at.
+#[derive(Debug, Clone, Copy)]
+pub struct Bindings<'a> {
+    /// Values of the declared parameters.
+    pub parameters: &'a Map<String, Value>,
+    /// Outputs of finished steps.
+    pub outputs: &'a BTreeMap<StepId, Value>,
+}
+
+/// Every reference in a value, in the order of reading.
+///
+/// # Errors
+/// The first `${` that opens no reference.
+pub fn references(value: &Value) -> Result<Vec<Reference>, ReferenceError> {
+    let mut found = Vec::new();
+    collect(value, &mut found)?;
+    Ok(found)
+}
+
+fn collect(value: &Value, found: &mut Vec<Reference>) -> Result<(), ReferenceError> {
+    match value {
+        Value::String(text) => {
+            for part in parts(text)? {
+                if let Part::Reference(reference) = part {
+                    found.push(reference);
+                }
+            }
+            Ok(())
+        }
+        Value::Array(items) => items.iter().try_for_each(|item| collect(item, found)),
+        Value::Object(fields) => fields.values().try_for_each(|field| collect(field, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
+    }
+}
+
+/// The value with every reference replaced by what it points at.
+///
+/// # Errors
+/// The first reference that cannot be read or has no value.
+pub fn resolve(value: &Value, bindings: Bindings<'_>) -> Result<Value, ReferenceError> {
+    Ok(match value {
+        Value::String(text) => resolve_text(text, bindings)?,
+        Value::Array(items) => items
+            .iter()
+            .map(|item| resolve(item, bindings))
+            .collect::<Result<_, _>>()?,
+        Value::Object(fields) => Value::Object(
+            fields
+                .iter()
+                .map(|(key, field)| Ok((key.clone(), resolve(field, bindings)?)))
+                .collect::<Result<_, ReferenceError>>()?,
+        ),
+        plain @ (Value::Null | Value::Bool(_) | Value::Number(_)) => plain.clone(),
+    })
+}
+
+fn resolve_text(text: &str, bindings: Bindings<'_>) -> Result<Value, ReferenceError> {
+    let parts = parts(text)?;
+    if let [Part::Reference(reference)] = parts.as_slice() {
+        return follow(reference, bindings).cloned();
+    }
+    let mut written = String::with_capacity(text.len());
+    for part in &parts {
+        match part {
+            Part::Text(text) => written.push_str(text),
+            Part::Reference(reference) => match follow(reference, bindings)? {
+                Value::String(text) => written.push_str(text),
+                other => written.push_str(&other.to_string()),
+            },
+        }
+    }
+    Ok(Value::String(written))
+}
+
+fn follow<'a>(
+    reference: &Reference,
+    bindings: Bindings<'a>,
+) -> Result<&'a Value, ReferenceError> {
+    match reference {
+        Reference::Parameter(name) => bindings
+            .parameters
+            .get(name)
+            .ok_or_else(|| ReferenceError::NoParameter { name: name.clone() }),
+        Reference::Output { step, path } => {
+            let absent = |detail: String| ReferenceError::NoOutput {
+                reference: reference.to_string(),
+                detail,
+            };
+            let output = bindings
+                .outputs
+                .get(step)
+                .ok_or_else(|| absent(format!("the step `{step}` has no output")))?;
+            path.iter().try_fold(output, |value, key| {
+                part_of(value, key).ok_or_else(|| absent(format!("there is no `{key}`")))
+            })
+        }
+    }
+}
+
+fn part_of<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
+    match value {
+        Value::Object(fields) => fields.get(key),
+        Value::Array(items) => key.parse::<usize>().ok().and_then(|index| items.get(index)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+    }
+}
+
+enum Part<'t> {
+    Text(&'t str),
+    Reference(Reference),
+}
+
+fn parts(text: &str) -> Result<Vec<Part<'_>>, ReferenceError> {
+    segments(text)?
+        .into_iter()
+        .map(|segment| match segment {
+            Segment::Text(text) => Ok(Part::Text(text)),
+            Segment::Placeholder(placeholder) => reference(placeholder).map(Part::Reference),
+        })
+        .collect()
+}
+
+fn reference(placeholder: Placeholder<'_>) -> Result<Reference, ReferenceError> {
+    match placeholder {
+        Placeholder::User(name) => Ok(Reference::Parameter(name.to_owned())),
+        Placeholder::Step { step, path } => {
+            let step = StepId::parse(step)
+                .map_err(|_| PlaceholderError::BadName(step.to_owned()))?;
+            let path = path.split('.').filter(|key| !key.is_empty());
+            Ok(Reference::Output {
+                step,
+                path: path.map(str::to_owned).collect(),
+            })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,68 @@
+use serde_json::json;
+
+use super::*;
+
+fn resolve_with(value: &Value) -> Result<Value, ReferenceError> {
+    let parameters = json!({"region": "us-east-1", "tricky": "'; ${step_1.id} {{x}} \n\"", "n": 3});
+    let outputs = BTreeMap::from([(
+        StepId::parse("step_1").unwrap(),
+        json!({"id": "sg-1", "rules": [{"port": 22}]}),
+    )]);
+    resolve(
+        value,
+        Bindings {
+            parameters: parameters.as_object().unwrap(),
+            outputs: &outputs,
+        },
+    )
+}
+
+#[test]
+fn a_lone_reference_keeps_its_type_and_one_in_a_text_is_written_out() {
+    let value = json!({
+        "n": "${user.n}", "port": "${step_1.rules.0.port}", "all": "${step_1.rules}",
+        "text": "in ${user.region}: ${step_1.rules.0}"
+    });
+    assert_eq!(
+        resolve_with(&value).unwrap(),
+        json!({
+            "n": 3, "port": 22, "all": [{"port": 22}],
+            "text": "in us-east-1: {\"port\":22}"
+        })
+    );
+}
+
+/// Ruling 13: values are data; quotes, newlines and references inside them stay what they are.
+#[test]
+fn a_value_is_never_read_again() {
+    assert_eq!(
+        resolve_with(&json!("<${user.tricky}>")).unwrap(),
+        json!("<'; ${step_1.id} {{x}} \n\">")
+    );
+}
+
+#[test]
+fn what_has_no_value_is_named() {
+    let cases = [
+        ("${user.gone}", "the parameter `gone` has no value"),
+        (
+            "${step_2.id}",
+            "`${step_2.id}` has no value: the step `step_2` has no output",
+        ),
+        (
+            "${step_1.rules.7}",
+            "`${step_1.rules.7}` has no value: there is no `7`",
+        ),
+        (
+            "${user.a.b}",
+            "`${user.a.b}` is not a placeholder: write `${user.name}` or `${step.path}`",
+        ),
+        (
+            "${open",
+            "`${` is not closed",
+        ),
+    ];
+    for (text, message) in cases {
+        assert_eq!(resolve_with(&json!(text)).unwrap_err().to_string(), message);
+    }
+}

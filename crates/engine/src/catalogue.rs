@@ -1,0 +1,92 @@
+//! The catalogue that this process serves: an immutable snapshot with its routing indexes, swapped
+//! whole when a registration changes it.
+//!
+//! Reads take the present snapshot and never wait. A reload parses and indexes only the scopes
+//! whose documents changed, and embeds nothing: vectors come from the store (B000-9).
+
+mod index;
+mod load;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use charter_contract::ids::TenantId;
+use charter_domain::catalogue::{Snapshot, View};
+use charter_search::{Layer, Layers, RouteSettings, Scope};
+use charter_store::catalogue::CatalogueRevision;
+
+pub(crate) use load::parse_document;
+pub(crate) use index::{IndexSet, actions, parse_entry_id, text_hash, texts_of};
+
+/// One revision of the catalogue, ready to serve.
+#[derive(Debug, Default)]
+pub struct Live {
+    /// Which revision.
+    pub revision: CatalogueRevision,
+    /// The documents.
+    pub snapshot: Snapshot,
+    /// Weights and thresholds in force.
+    pub settings: RouteSettings,
+    global: Arc<Stacked>,
+    tenants: BTreeMap<TenantId, Arc<Stacked>>,
+    scopes: BTreeMap<Option<TenantId>, load::ScopeState>,
+}
+
+impl Live {
+    /// The catalogue as one tenant sees it.
+    #[must_use]
+    pub fn view(&self, tenant: &TenantId) -> View {
+        self.snapshot.view(tenant)
+    }
+
+    /// Number of documents in force, over all scopes.
+    #[must_use]
+    pub fn documents(&self) -> usize {
+        let tenants = self.snapshot.tenants.values().map(|layer| layer.len());
+        self.snapshot.global.len() + tenants.sum::<usize>()
+    }
+
+    /// What one tenant's requests are routed over.
+    pub(crate) fn stacked(&self, tenant: &TenantId) -> Arc<Stacked> {
+        Arc::clone(self.tenants.get(tenant).unwrap_or(&self.global))
+    }
+
+    /// The global indexes, for stacking another layer over them.
+    pub(crate) fn global_indexes(&self) -> Option<&IndexSet> {
+        self.scopes.get(&None).map(|state| &state.indexes)
+    }
+}
+
+/// A tenant's indexes over the global ones.
+#[derive(Debug)]
+pub(crate) struct Stacked {
+    pub(crate) actions: Layers,
+    pub(crate) agents: Layers,
+}
+
+impl Default for Stacked {
+    fn default() -> Self {
+        Self {
+            actions: Layers::new(Vec::new()),
+            agents: Layers::new(Vec::new()),
+        }
+    }
+}
+
+impl Stacked {
+    pub(crate) fn new(tenant: Option<&IndexSet>, global: &IndexSet) -> Self {
+        let stack = |of: fn(&IndexSet) -> &Arc<charter_search::RouteIndex>| {
+            let own = tenant.map(|set| (Scope::Tenant, set));
+            let layers = own.into_iter().chain([(Scope::Global, global)]);
+            let layers = layers.map(|(scope, set)| Layer {
+                scope,
+                index: Arc::clone(of(set)),
+            });
+            Layers::new(layers.collect())
+        };
+        Self {
+            actions: stack(|set| &set.actions),
+            agents: stack(|set| &set.agents),
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! What of a layer is routed to, by which texts, and its indexes.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use charter_contract::catalogue::DocumentKind;
+use charter_contract::catalogue::agent::AgentManifest;
+use charter_contract::catalogue::playbook::Playbook;
+use charter_contract::catalogue::skill::Skill;
+use charter_contract::catalogue::vocabulary::Status;
+use charter_contract::parameter::Parameter;
+use charter_contract::text::Text;
+use charter_domain::catalogue::Layer;
+use charter_search::embed::{EmbeddingModel, Vector};
+use charter_search::{
+    BuildError, IndexSettings, RouteEntry, RouteIndex, RouteText, VectorRole, embedding_texts,
+};
+use charter_store::vector::TextHash;
+use sha2::{Digest, Sha256};
+
+/// The indexes of one layer.
+#[derive(Debug, Clone)]
+pub(crate) struct IndexSet {
+    /// Skills and playbooks together: what a request can be sent to.
+    pub(crate) actions: Arc<RouteIndex>,
+    /// Agents, asked on a miss only.
+    pub(crate) agents: Arc<RouteIndex>,
+}
+
+/// Vectors by the hash of their text.
+pub(crate) type VectorsByText = HashMap<TextHash, Vector>;
+
+/// The hash that a text's vector is stored under.
+pub(crate) fn text_hash(text: &str) -> TextHash {
+    TextHash(Sha256::digest(text).into())
+}
+
+/// An entry's id within an index: kind and id, so that a skill and a playbook may share a name.
+pub(crate) fn entry_id(kind: DocumentKind, id: &str) -> String {
+    format!("{kind} {id}")
+}
+
+/// Kind and id of an index entry.
+pub(crate) fn parse_entry_id(entry: &str) -> Option<(DocumentKind, &str)> {
+    let (kind, id) = entry.split_once(' ')?;
+    Some((kind.parse().ok()?, id))
+}
+
+/// Every text of a layer that has a vector.
+pub(crate) fn texts_of(layer: &Layer) -> Vec<String> {
+    let entries = actions(layer).into_iter().chain(agents(layer));
+    entries
+        .flat_map(|(_, text)| embedding_texts(&text))
+        .map(|(_, text)| text)
+        .collect()
+}
+
+impl IndexSet {
+    /// Builds the indexes of a layer from stored vectors.
+    ///
+    /// # Errors
+    /// [`BuildError`]; among others when a vector has other dims than the model says.
+    pub(crate) fn build(
+        layer: &Layer,
+        model: Option<&EmbeddingModel>,
+        vectors: &VectorsByText,
+    ) -> Result<Self, BuildError> {
+        let index = |texts: Vec<(String, RouteText)>| {
+            let entries = texts.into_iter().map(|(id, text)| entry(id, text, vectors)).collect();
+            RouteIndex::build(entries, model.cloned(), &IndexSettings::default()).map(Arc::new)
+        };
+        Ok(Self {
+            actions: index(actions(layer))?,
+            agents: index(agents(layer))?,
+        })
+    }
+}
+
+fn entry(id: String, text: RouteText, vectors: &VectorsByText) -> RouteEntry {
+    let known = |(role, text): (VectorRole, String)| Some((role, vectors.get(&text_hash(&text))?.clone()));
+    RouteEntry {
+        id,
+        vectors: embedding_texts(&text).into_iter().filter_map(known).collect(),
+        text,
+    }
+}
+
+/// Active skills and playbooks; what is inactive is left out of every search (B000-2).
+pub(crate) fn actions(layer: &Layer) -> Vec<(String, RouteText)> {
+    let skills = layer.skills.values().map(|entry| &entry.document);
+    let skills = skills
+        .filter(|skill| skill.status == Status::Active)
+        .map(|skill| (entry_id(DocumentKind::Skill, skill.skill_id.as_ref()), skill_text(skill)));
+    let playbooks = layer.playbooks.values().map(|entry| &entry.document);
+    let playbooks = playbooks
+        .filter(|playbook| playbook.status == Status::Active)
+        .map(|playbook| {
+            let id = entry_id(DocumentKind::Playbook, playbook.playbook_id.as_ref());
+            (id, playbook_text(playbook))
+        });
+    skills.chain(playbooks).collect()
+}
+
+fn agents(layer: &Layer) -> Vec<(String, RouteText)> {
+    let agents = layer.agents.values().map(|entry| &entry.document);
+    agents
+        .filter(|agent| agent.status == Status::Active)
+        .map(|agent| (entry_id(DocumentKind::Agent, agent.agent_id.as_ref()), agent_text(agent)))
+        .collect()
+}
+
+/// The six embedded fields of seed 000 §2.2 (ruling 2), and the utterances.
+fn skill_text(skill: &Skill) -> RouteText {
+    let capability = skill.capability_id.iter().map(ToString::to_string);
+    let described = [skill.purpose.to_string(), skill.description.to_string()];
+    let capabilities = skill.capabilities.iter().map(ToString::to_string);
+    let contexts = skill.context.context_descriptions.iter().map(ToString::to_string);
+    RouteText {
+        name: skill.display_name.to_string(),
+        description: sentences(described.into_iter().chain(capability).chain(capabilities).chain(contexts)),
+        parameters: skill.parameters.iter().map(parameter_text).collect(),
+        examples: texts(&skill.examples),
+        ..RouteText::default()
+    }
+}
+
+/// Trigger conditions, name and domain (seed 000 §2.8, ruling 3), and the utterances.
+fn playbook_text(playbook: &Playbook) -> RouteText {
+    RouteText {
+        name: playbook.name.to_string(),
+        group: playbook.domain.to_string(),
+        description: sentences(playbook.trigger_conditions.iter().map(|t| t.as_str().replace('_', " "))),
+        examples: texts(&playbook.examples),
+        ..RouteText::default()
+    }
+}
+
+/// Capabilities (seed 000 §2.11).
+fn agent_text(agent: &AgentManifest) -> RouteText {
+    RouteText {
+        name: agent.display_name.to_string(),
+        description: sentences(agent.capabilities.iter().map(ToString::to_string)),
+        ..RouteText::default()
+    }
+}
+
+fn parameter_text(parameter: &Parameter) -> String {
+    if parameter.description.is_empty() {
+        parameter.name.to_string()
+    } else {
+        format!("{}: {}", parameter.name, parameter.description)
+    }
+}
+
+fn texts(texts: &[Text]) -> Vec<String> {
+    texts.iter().map(ToString::to_string).collect()
+}
+
+fn sentences(parts: impl Iterator<Item = String>) -> String {
+    let parts: Vec<String> = parts.map(|part| part.trim_end_matches('.').to_owned()).collect();
+    parts.join(". ")
+}

@@ -1,0 +1,243 @@
+//! From stored documents to a live catalogue, reusing every scope that did not change.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use charter_contract::catalogue::{Document, DocumentKind};
+use charter_contract::catalogue::domain::Domain;
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::{PackageName, TenantId};
+use charter_contract::scope::Scope;
+use charter_domain::catalogue::{Layer, Origin, Snapshot};
+use charter_search::embed::{EmbeddingModel, Vector};
+use charter_search::RouteSettings;
+use charter_store::catalogue::{CatalogueRevision, StoredDocument};
+use charter_store::vector::TextHash;
+use sha2::{Digest, Sha256};
+
+use super::index::{IndexSet, VectorsByText, text_hash, texts_of};
+use super::{Live, Stacked};
+use crate::{Engine, EngineError};
+
+/// From this many texts on, all vectors of the model are read in one scan.
+const SCAN_FROM: usize = 1_000;
+
+/// The package that the six seeded domains count as.
+const BUILT_IN: &str = "charter";
+
+/// A scope's documents with what they were made from.
+#[derive(Debug, Clone)]
+pub(crate) struct ScopeState {
+    digest: [u8; 32],
+    pub(crate) layer: Arc<Layer>,
+    pub(crate) indexes: IndexSet,
+}
+
+impl Engine {
+    /// Serves what the store has now.
+    ///
+    /// # Errors
+    /// When storage fails, or `model_mismatch` when the stored vectors are another model's.
+    pub(crate) async fn reload_catalogue(&self) -> Result<(), EngineError> {
+        let (revision, documents) = self.store().load().await?;
+        let settings = self.route_settings().await?;
+        let before = self.live();
+        let scopes = by_scope(documents);
+        let changed = tokio::task::spawn_blocking(move || layers(scopes, &before))
+            .await
+            .map_err(|error| EngineError::internal("loading the catalogue", error))??;
+        let mut states = BTreeMap::new();
+        for (scope, part) in changed {
+            let state = match part {
+                Part::Same(state) => state,
+                Part::New { digest, layer } => {
+                    let indexes = self.index(&layer).await?;
+                    ScopeState { digest, layer, indexes }
+                }
+            };
+            states.insert(scope, state);
+        }
+        self.serve(stack(revision, states, settings)?);
+        Ok(())
+    }
+
+    /// The documents of every scope as stored, without indexes.
+    pub(crate) async fn stored_layers(&self) -> Result<Vec<Layer>, EngineError> {
+        let (_, documents) = self.store().load().await?;
+        let scopes = by_scope(documents);
+        scopes.iter().map(|(scope, documents)| layer(scope.as_ref(), documents)).collect()
+    }
+
+    /// The indexes of a layer, from stored vectors.
+    pub(crate) async fn index(&self, layer: &Arc<Layer>) -> Result<IndexSet, EngineError> {
+        let model = self.embedder().map(|embedder| embedder.model().clone());
+        let vectors = match &model {
+            Some(model) => self.stored_vectors(layer, model).await?,
+            None => VectorsByText::default(),
+        };
+        let layer = Arc::clone(layer);
+        let building = tokio::task::spawn_blocking(move || IndexSet::build(&layer, model.as_ref(), &vectors));
+        building
+            .await
+            .map_err(|error| EngineError::internal("indexing the catalogue", error))?
+            .map_err(|error| EngineError::internal("indexing the catalogue", error))
+    }
+
+    async fn stored_vectors(&self, layer: &Layer, model: &EmbeddingModel) -> Result<VectorsByText, EngineError> {
+        let mut wanted: Vec<TextHash> = texts_of(layer).iter().map(|text| text_hash(text)).collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let name = model.to_string();
+        let stored = if wanted.len() >= SCAN_FROM {
+            self.store().all_vectors(&name).await?
+        } else {
+            self.store().vectors(&name, &wanted).await?
+        };
+        let mut vectors = VectorsByText::with_capacity(stored.len());
+        for vector in stored {
+            let parsed = Vector::from_bytes(&vector.bytes)
+                .map_err(|error| EngineError::internal("reading a stored vector", error))?;
+            vectors.insert(vector.text, parsed);
+        }
+        if wanted.iter().all(|text| vectors.contains_key(text)) {
+            return Ok(vectors);
+        }
+        let message = format!("the catalogue has documents without a vector of the model {name}; run `charter reindex`");
+        Err(EngineError::new(ErrorCode::ModelMismatch, message))
+    }
+
+    /// The routing settings fitted for the model in use, or the defaults.
+    pub(crate) async fn route_settings(&self) -> Result<RouteSettings, EngineError> {
+        match self.store().calibration(&self.model_name()).await? {
+            Some(record) => serde_json::from_str(&record.body)
+                .map_err(|error| EngineError::internal("reading the routing calibration", error)),
+            None => Ok(RouteSettings::default()),
+        }
+    }
+
+    /// The model's name as calibrations and vectors are stored under it.
+    pub(crate) fn model_name(&self) -> String {
+        self.embedder()
+            .map_or_else(|| "words".to_owned(), |embedder| embedder.model().to_string())
+    }
+}
+
+type ByScope = BTreeMap<Option<TenantId>, Vec<StoredDocument>>;
+
+fn by_scope(documents: Vec<StoredDocument>) -> ByScope {
+    let mut scopes: ByScope = BTreeMap::from([(None, Vec::new())]);
+    for document in documents {
+        let scope = document.key.scope.tenant().cloned();
+        scopes.entry(scope).or_default().push(document);
+    }
+    scopes
+}
+
+enum Part {
+    Same(ScopeState),
+    New { digest: [u8; 32], layer: Arc<Layer> },
+}
+
+fn layers(scopes: ByScope, before: &Live) -> Result<Vec<(Option<TenantId>, Part)>, EngineError> {
+    scopes
+        .into_iter()
+        .map(|(scope, documents)| {
+            let digest = digest(&documents);
+            let known = before.scopes.get(&scope).filter(|state| state.digest == digest);
+            let part = match known {
+                Some(state) => Part::Same(state.clone()),
+                None => Part::New {
+                    digest,
+                    layer: Arc::new(layer(scope.as_ref(), &documents)?),
+                },
+            };
+            Ok((scope, part))
+        })
+        .collect()
+}
+
+fn digest(documents: &[StoredDocument]) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    for document in documents {
+        for part in [document.key.kind.as_str(), &document.key.id, document.package.as_ref(), &document.package_version] {
+            hash.update((part.len() as u64).to_be_bytes());
+            hash.update(part);
+        }
+        hash.update(document.content_hash.0);
+    }
+    hash.finalize().into()
+}
+
+fn layer(tenant: Option<&TenantId>, documents: &[StoredDocument]) -> Result<Layer, EngineError> {
+    let scope = tenant.map_or(Scope::Global, |tenant| Scope::Tenant(tenant.clone()));
+    let mut layer = Layer::default();
+    if scope == Scope::Global {
+        seed_domains(&mut layer)?;
+    }
+    let mut origins: BTreeMap<(&PackageName, &str), Arc<Origin>> = BTreeMap::new();
+    for stored in documents {
+        let origin = origins
+            .entry((&stored.package, &stored.package_version))
+            .or_insert_with(|| {
+                Arc::new(Origin {
+                    scope: scope.clone(),
+                    package: stored.package.clone(),
+                    version: stored.package_version.clone(),
+                })
+            });
+        let document = parse_document(stored.key.kind, &stored.key.id, &stored.body)?;
+        layer.insert(document, Arc::clone(origin), stored.content_hash.to_string());
+    }
+    Ok(layer)
+}
+
+/// A document as it was stored. It was checked then, so what does not read now is damage.
+pub(crate) fn parse_document(kind: DocumentKind, id: &str, body: &str) -> Result<Document, EngineError> {
+    Document::from_stored(kind, body).map_err(|error| {
+        let cause = format!("{kind} `{id}`: {error}");
+        EngineError::internal("reading a stored document", cause)
+    })
+}
+
+/// The six domains that are there from the start (B000-7); a package may describe them anew.
+fn seed_domains(layer: &mut Layer) -> Result<(), EngineError> {
+    let package = PackageName::parse(BUILT_IN)
+        .map_err(|error| EngineError::internal("naming the built-in package", error))?;
+    let origin = Arc::new(Origin {
+        scope: Scope::Global,
+        package,
+        version: String::new(),
+    });
+    for domain in Domain::seeded() {
+        layer.insert(Document::Domain(domain), Arc::clone(&origin), String::new());
+    }
+    Ok(())
+}
+
+fn stack(
+    revision: CatalogueRevision,
+    scopes: BTreeMap<Option<TenantId>, ScopeState>,
+    settings: RouteSettings,
+) -> Result<Live, EngineError> {
+    let global = scopes
+        .get(&None)
+        .ok_or_else(|| EngineError::internal("loading the catalogue", "there is no global scope"))?;
+    let tenants = scopes.iter().filter_map(|(scope, state)| Some((scope.clone()?, state)));
+    let mut snapshot = Snapshot {
+        global: Arc::clone(&global.layer),
+        tenants: BTreeMap::new(),
+    };
+    let mut stacked = BTreeMap::new();
+    for (tenant, state) in tenants {
+        snapshot.tenants.insert(tenant.clone(), Arc::clone(&state.layer));
+        stacked.insert(tenant, Arc::new(Stacked::new(Some(&state.indexes), &global.indexes)));
+    }
+    Ok(Live {
+        revision,
+        snapshot,
+        settings,
+        global: Arc::new(Stacked::new(None, &global.indexes)),
+        tenants: stacked,
+        scopes,
+    })
+}

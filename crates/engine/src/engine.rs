@@ -1,0 +1,193 @@
+//! The engine: its ports, and what every use case needs of them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use charter_contract::time::Timestamp;
+use charter_domain::clock::Clock;
+use charter_domain::catalogue::Origin;
+use charter_effects::{PackageFiles, ToolRunner};
+use charter_search::embed::Embedder;
+use charter_store::SharedStore;
+use quick_cache::sync::Cache;
+use tokio::sync::{Mutex, Semaphore, SemaphorePermit};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use uuid::Uuid;
+
+use crate::EngineError;
+use crate::catalogue::Live;
+use crate::settings::Settings;
+use crate::tool_results::ToolResults;
+
+/// Package versions whose files are kept in memory.
+const KEPT_PACKAGES: usize = 64;
+
+/// Fresh ids. Injected, so that tests know them beforehand.
+pub trait IdSource: Send + Sync {
+    /// A uuid that was never given before.
+    fn uuid(&self) -> Uuid;
+}
+
+/// What the engine works with.
+#[derive(Clone)]
+pub struct Ports {
+    /// Storage.
+    pub store: SharedStore,
+    /// Embeddings; absent means lexical routing only, which every verdict then says.
+    pub embedder: Option<Arc<dyn Embedder>>,
+    /// Tools.
+    pub tools: Arc<dyn ToolRunner>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Ids.
+    pub ids: Arc<dyn IdSource>,
+}
+
+/// The use cases of one process over one store.
+pub struct Engine {
+    ports: Ports,
+    settings: Settings,
+    live: ArcSwap<Live>,
+    registration: Mutex<()>,
+    results: ToolResults,
+    files: Cache<Origin, Arc<PackageFiles>>,
+    slots: Semaphore,
+    holder: String,
+    shutdown: CancellationToken,
+    tasks: TaskTracker,
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+impl Engine {
+    /// An engine that serves the catalogue as the store has it now.
+    ///
+    /// # Errors
+    /// When the catalogue cannot be read or a stored vector is missing and cannot be made.
+    pub async fn start(ports: Ports, settings: Settings) -> Result<Arc<Self>, EngineError> {
+        let engine = Self::unloaded(ports, settings);
+        engine.reload_catalogue().await?;
+        Ok(engine)
+    }
+
+    /// An engine that serves an empty catalogue: for [`Engine::reindex`], which loads it in the end.
+    #[must_use]
+    pub fn unloaded(ports: Ports, settings: Settings) -> Arc<Self> {
+        let holder = format!("worker-{}", ports.ids.uuid().simple());
+        Arc::new(Self {
+            results: ToolResults::new(settings.cached_results),
+            files: Cache::new(KEPT_PACKAGES),
+            slots: Semaphore::new(settings.tool_calls),
+            live: ArcSwap::default(),
+            registration: Mutex::new(()),
+            shutdown: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+            holder,
+            ports,
+            settings,
+        })
+    }
+
+    /// Stops taking work, cancels what is under way and waits for it. What was under way is taken
+    /// up at the next start.
+    pub async fn stop(&self) {
+        self.shutdown.cancel();
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+
+    /// Whether storage answers.
+    ///
+    /// # Errors
+    /// What storage says.
+    pub async fn check_storage(&self) -> Result<(), EngineError> {
+        self.store().revision().await?;
+        Ok(())
+    }
+
+    /// The catalogue that is served now.
+    #[must_use]
+    pub fn live(&self) -> Arc<Live> {
+        self.live.load_full()
+    }
+
+    pub(crate) fn serve(&self, live: Live) {
+        self.live.store(Arc::new(live));
+    }
+
+    /// The engine's settings.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The embedding model in use, if there is one.
+    #[must_use]
+    pub fn embedder(&self) -> Option<&Arc<dyn Embedder>> {
+        self.ports.embedder.as_ref()
+    }
+
+    pub(crate) fn store(&self) -> &SharedStore {
+        &self.ports.store
+    }
+
+    pub(crate) fn tools(&self) -> &Arc<dyn ToolRunner> {
+        &self.ports.tools
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.ports.clock.now()
+    }
+
+    /// A moment later, or the last that can be written.
+    pub(crate) fn after(&self, at: Timestamp, span: Duration) -> Timestamp {
+        let micros = i64::try_from(span.as_micros()).unwrap_or(i64::MAX);
+        Timestamp::from_micros(at.as_micros().saturating_add(micros)).unwrap_or(at)
+    }
+
+    /// A moment earlier, or the first that can be written.
+    pub(crate) fn before(&self, at: Timestamp, span: Duration) -> Timestamp {
+        let micros = i64::try_from(span.as_micros()).unwrap_or(i64::MAX);
+        Timestamp::from_micros(at.as_micros().saturating_sub(micros)).unwrap_or(at)
+    }
+
+    pub(crate) fn new_uuid(&self) -> Uuid {
+        self.ports.ids.uuid()
+    }
+
+    pub(crate) fn holder(&self) -> &str {
+        &self.holder
+    }
+
+    pub(crate) fn registration(&self) -> &Mutex<()> {
+        &self.registration
+    }
+
+    pub(crate) fn tool_results(&self) -> &ToolResults {
+        &self.results
+    }
+
+    pub(crate) fn files(&self) -> &Cache<Origin, Arc<PackageFiles>> {
+        &self.files
+    }
+
+    /// Waits for a free place among the tool calls of this process.
+    pub(crate) async fn tool_slot(&self) -> Option<SemaphorePermit<'_>> {
+        // The semaphore is never closed.
+        self.slots.acquire().await.ok()
+    }
+
+    pub(crate) fn shutdown(&self) -> &CancellationToken {
+        &self.shutdown
+    }
+
+    pub(crate) fn tasks(&self) -> &TaskTracker {
+        &self.tasks
+    }
+}

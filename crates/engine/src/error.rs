@@ -1,0 +1,97 @@
+//! The engine's one error: a public code, a message that is safe to show, and the cause.
+
+use std::error::Error as StdError;
+
+use charter_contract::error_code::ErrorCode;
+use charter_store::StoreError;
+use serde_json::Value;
+
+/// A use case that could not be carried out.
+///
+/// `Display` is safe to show to a client: no secrets, no internal paths. The cause is in
+/// `source()` and belongs in the log.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct EngineError {
+    /// What kind of failure, as clients know it.
+    pub code: ErrorCode,
+    /// What was tried and what was wrong.
+    pub message: String,
+    /// Facts for a program: the problems of a package, the candidates of a verdict.
+    pub details: Option<Value>,
+    #[source]
+    source: Option<Box<dyn StdError + Send + Sync>>,
+}
+
+impl EngineError {
+    /// A failure with its message.
+    #[must_use]
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            details: None,
+            source: None,
+        }
+    }
+
+    /// Adds facts for a program.
+    #[must_use]
+    pub fn with_details(mut self, details: Value) -> Self {
+        self.details = Some(details);
+        self
+    }
+
+    /// Adds the cause.
+    #[must_use]
+    pub fn caused_by(mut self, cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        self.source = Some(cause.into());
+        self
+    }
+
+    /// Something of this kind and id is not there for this caller.
+    #[must_use]
+    pub fn not_found(what: &str, id: impl std::fmt::Display) -> Self {
+        Self::new(ErrorCode::NotFound, format!("there is no {what} `{id}`"))
+    }
+
+    /// A failure that the caller can do nothing about.
+    #[must_use]
+    pub fn internal(doing: &str, cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self::new(ErrorCode::Internal, format!("an internal error while {doing}")).caused_by(cause)
+    }
+}
+
+impl From<StoreError> for EngineError {
+    fn from(error: StoreError) -> Self {
+        let (code, message) = match &error {
+            StoreError::AlreadyExists { what, id } => {
+                (ErrorCode::AlreadyExists, format!("the {what} `{id}` exists already"))
+            }
+            StoreError::NotFound { what, id } => {
+                (ErrorCode::NotFound, format!("there is no {what} `{id}`"))
+            }
+            StoreError::VersionConflict { what, .. } => (
+                ErrorCode::VersionConflict,
+                format!("somebody else changed the {what} at the same time"),
+            ),
+            StoreError::Full { doing, .. } => (
+                ErrorCode::StorageFull,
+                format!("the storage device is full while {doing}; nothing was written"),
+            ),
+            StoreError::Locked { .. } => (
+                ErrorCode::DataDirectoryLocked,
+                "the data directory is held by another process".to_owned(),
+            ),
+            StoreError::Refused { what, id, detail } => {
+                (ErrorCode::IllegalTransition, format!("the {what} `{id}`: {detail}"))
+            }
+            StoreError::FencedOff { .. } => (ErrorCode::Overloaded, "another worker took over".to_owned()),
+            StoreError::Corrupt { .. }
+            | StoreError::NewerSchema { .. }
+            | StoreError::Engine { .. } => (ErrorCode::Internal, "storage failed".to_owned()),
+            StoreError::Closed => (ErrorCode::Unavailable, "the server is shutting down".to_owned()),
+        };
+        Self::new(code, message).caused_by(error)
+    }
+}

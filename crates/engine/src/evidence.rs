@@ -1,0 +1,210 @@
+//! Evidence: what tools returned, captured once and never changed (seed 000 §2.14).
+
+use charter_contract::catalogue::evidence::{
+    Attachment, ConsoleLink, EvidenceRecord, EvidenceSchemaVersion, EvidenceSource, EvidenceType,
+};
+use charter_contract::catalogue::tool::{Tool, ToolEvidence};
+use charter_contract::error_code::ErrorCode;
+use charter_contract::finding::Finding;
+use charter_contract::ids::{EvidenceId, EvidenceRunId, RunId, StepId, TenantId};
+use charter_contract::text::{HttpsUrl, ShortText, Text};
+use charter_contract::time::Timestamp;
+use charter_domain::analysis::Filter;
+use charter_domain::{console_link, template};
+use charter_store::evidence::EvidenceFilter;
+use charter_store::page::{Page, PageRequest};
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+use crate::{Caller, Engine, EngineError};
+
+/// Largest tool output that a record holds whole, in bytes of JSON; of a larger one it holds the
+/// digest.
+pub const MAX_PAYLOAD: usize = 1 << 20;
+
+/// Findings that one record is attached to at most; the others cite it.
+const MAX_ATTACHED: usize = 500;
+
+/// A tool result that becomes evidence.
+#[derive(Debug)]
+pub(crate) struct Captured<'a> {
+    pub(crate) tool: &'a Tool,
+    pub(crate) step: &'a StepId,
+    pub(crate) parameters: Option<&'a Map<String, Value>>,
+    pub(crate) output: &'a Value,
+    pub(crate) at: Timestamp,
+}
+
+impl Captured<'_> {
+    /// The record; `None` for a tool that declares no evidence.
+    ///
+    /// # Errors
+    /// When what the tool's filters give does not make a record: the tool's fault, said as such.
+    pub(crate) fn record<'f>(
+        &self,
+        tenant: &TenantId,
+        run: &RunId,
+        findings: impl Iterator<Item = &'f Finding>,
+    ) -> Result<Option<EvidenceRecord>, EngineError> {
+        let Some(declared) = &self.tool.evidence else {
+            return Ok(None);
+        };
+        let source = self.source(declared)?;
+        let link = console_link::link(declared.evidence_type, &source)
+            .ok_or_else(|| self.fault(format!("no console shows `{}`", source.system)))?;
+        let href = HttpsUrl::parse(&link.href).map_err(|error| self.fault(error.to_string()))?;
+        let label = Text::parse(&link.label).map_err(|error| self.fault(error.to_string()))?;
+        let attached = findings.take(MAX_ATTACHED).map(|finding| Attachment {
+            finding_id: Some(finding.finding_id.clone()),
+            ..Attachment::default()
+        });
+        let of_run = Attachment {
+            run_id: EvidenceRunId::parse(run.as_ref()).ok(),
+            ..Attachment::default()
+        };
+        Ok(Some(EvidenceRecord {
+            id: EvidenceId::from_uuid(Uuid::new_v5(&run.uuid(), self.step.as_ref().as_bytes())),
+            schema_version: EvidenceSchemaVersion,
+            created_at: Some(self.at),
+            evidence_type: declared.evidence_type,
+            captured_at: self.at,
+            estate_view_id: None,
+            source,
+            console_links: vec![ConsoleLink { label, href }],
+            payload: self.payload(),
+            summary: self.summary(declared)?,
+            attached_to: std::iter::once(of_run).chain(attached).collect(),
+            tenant_id: tenant.clone(),
+            redaction_class: None,
+        }))
+    }
+
+    fn context(&self) -> Value {
+        json!({"parameters": self.parameters, "output": self.output})
+    }
+
+    fn source(&self, declared: &ToolEvidence) -> Result<EvidenceSource, EngineError> {
+        let context = self.context();
+        let native_id = match &declared.native_id {
+            Some(filter) => self.text(filter, &context)?,
+            None => None,
+        };
+        let native_id = native_id.unwrap_or_else(|| self.tool.tool_id.to_string());
+        let short = |filter: &Option<Text>| -> Result<Option<ShortText>, EngineError> {
+            let Some(filter) = filter else {
+                return Ok(None);
+            };
+            let text = self.text(filter, &context)?;
+            text.map(|text| ShortText::parse(&text).map_err(|error| self.fault(error.to_string())))
+                .transpose()
+        };
+        Ok(EvidenceSource {
+            system: declared.system.clone(),
+            region: short(&declared.region)?,
+            account_id: short(&declared.account_id)?,
+            tenant_id: None,
+            native_id: Text::parse(&native_id).map_err(|error| self.fault(error.to_string()))?,
+            api_call: ShortText::parse(self.tool.name.as_ref()).ok(),
+        })
+    }
+
+    /// What a filter gives, as text; `null` counts as nothing.
+    fn text(&self, filter: &Text, context: &Value) -> Result<Option<String>, EngineError> {
+        let value = Filter::compile(filter.as_str())
+            .and_then(|filter| filter.single(context))
+            .map_err(|error| self.fault(error.to_string()))?;
+        Ok(match value {
+            Value::Null => None,
+            Value::String(text) => Some(text),
+            other => Some(other.to_string()),
+        })
+    }
+
+    fn payload(&self) -> Map<String, Value> {
+        let text = self.output.to_string();
+        let digest: String = Sha256::digest(&text).iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut payload = Map::new();
+        payload.insert("tool_id".to_owned(), json!(self.tool.tool_id));
+        payload.insert("parameters".to_owned(), json!(self.parameters));
+        payload.insert("output_sha256".to_owned(), json!(digest));
+        if text.len() <= MAX_PAYLOAD {
+            payload.insert("output".to_owned(), self.output.clone());
+        }
+        payload
+    }
+
+    fn summary(&self, declared: &ToolEvidence) -> Result<Text, EngineError> {
+        let summary = match &declared.summary {
+            Some(summary) => {
+                let mut values = self.context();
+                let count = self.output.as_array().map(Vec::len);
+                values["count"] = json!(count);
+                values["tool_id"] = json!(self.tool.tool_id);
+                let values = values.as_object().cloned().unwrap_or_default();
+                template::render(&Value::String(summary.to_string()), &values)
+                    .map_err(|error| self.fault(error.to_string()))?
+            }
+            None => json!(format!("`{}` answered.", self.tool.tool_id)),
+        };
+        let summary = summary.as_str().map_or_else(|| summary.to_string(), str::to_owned);
+        Text::parse(&summary).map_err(|error| self.fault(error.to_string()))
+    }
+
+    fn fault(&self, detail: String) -> EngineError {
+        let message = format!("the evidence of the tool `{}`: {detail}", self.tool.tool_id);
+        EngineError::new(ErrorCode::ToolFailed, message)
+    }
+}
+
+/// What to look evidence up by. Absent fields do not restrict.
+#[derive(Debug, Clone, Default)]
+pub struct EvidenceQuery {
+    /// Attached to exactly this.
+    pub attached_to: Option<Attachment>,
+    /// Of this type.
+    pub evidence_type: Option<EvidenceType>,
+    /// From this system.
+    pub system: Option<String>,
+    /// Captured at or after.
+    pub from: Option<Timestamp>,
+    /// Captured before.
+    pub until: Option<Timestamp>,
+}
+
+impl Engine {
+    /// One record with all its attachments.
+    ///
+    /// # Errors
+    /// `not_found`, also for another tenant's.
+    pub async fn evidence(&self, caller: &Caller, id: &EvidenceId) -> Result<EvidenceRecord, EngineError> {
+        let found = self.store().evidence(&caller.tenant, id).await?;
+        found.ok_or_else(|| EngineError::not_found("evidence record", id))
+    }
+
+    /// The tenant's records that fit, by capture time.
+    ///
+    /// # Errors
+    /// `invalid_document` for a range that ends before it starts (B000-19).
+    pub async fn find_evidence(
+        &self,
+        caller: &Caller,
+        query: EvidenceQuery,
+        page: &PageRequest,
+    ) -> Result<Page<EvidenceRecord>, EngineError> {
+        if let (Some(from), Some(until)) = (query.from, query.until)
+            && until < from
+        {
+            let message = format!("the range ends ({until}) before it starts ({from})");
+            return Err(EngineError::new(ErrorCode::InvalidDocument, message));
+        }
+        let filter = EvidenceFilter {
+            attached_to: query.attached_to,
+            evidence_type: query.evidence_type,
+            system: query.system,
+            captured_from: query.from,
+            captured_until: query.until,
+        };
+        Ok(self.store().find_evidence(&caller.tenant, &filter, page).await?)
+    }
+}

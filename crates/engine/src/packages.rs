@@ -1,0 +1,354 @@
+//! Packages: checking, comparing, registering, rolling back, removing.
+//!
+//! One road leads into the catalogue: read every file, check everything against the catalogue as
+//! it would be, embed what is new, run the routing tests, then put it all in force in one
+//! transaction. Nothing is written when anything is wrong, and every problem is reported.
+
+mod admit;
+mod compare;
+mod gate;
+
+
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::PackageName;
+use charter_contract::package::{PackageBundle, PackageScope};
+use charter_contract::scope::Scope;
+use charter_contract::time::Timestamp;
+use charter_domain::package::{Gravity, Problem};
+use charter_store::catalogue::{Change, PackageVersion, Registration};
+use serde::Serialize;
+
+use crate::{Caller, Engine, EngineError, Role};
+
+pub use compare::{Difference, DocumentChange, PackageDiff};
+
+use admit::Admitted;
+
+/// What checking a package found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PackageReport {
+    /// The package's name, where its manifest could be read.
+    pub package: Option<PackageName>,
+    /// Its version.
+    pub version: Option<String>,
+    /// Errors and warnings, by file and place.
+    pub problems: Vec<Problem>,
+    /// Number of documents that were read.
+    pub documents: usize,
+}
+
+impl PackageReport {
+    /// Whether nothing stands in the way of registering it.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        self.problems.iter().all(|problem| problem.gravity != Gravity::Error)
+    }
+}
+
+/// Whether a registration is carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Put the package in force.
+    Apply,
+    /// Say what would happen and write nothing.
+    DryRun,
+}
+
+/// One entry of a package's history.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PackageShown {
+    /// The package.
+    pub package: PackageName,
+    /// The version concerned.
+    pub version: String,
+    /// `global`, or `tenant` for the caller's own.
+    pub scope: PackageScope,
+    /// `registered`, `rolled_back` or `unregistered`.
+    pub change: &'static str,
+    /// Number of documents in force after it.
+    pub documents: usize,
+    /// `sha256:…` over all files.
+    pub content_hash: String,
+    /// The catalogue's revision after it.
+    pub revision: u64,
+    /// Who did it.
+    pub actor: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+impl From<PackageVersion> for PackageShown {
+    fn from(version: PackageVersion) -> Self {
+        Self {
+            scope: match version.scope {
+                Scope::Global => PackageScope::Global,
+                Scope::Tenant(_) => PackageScope::Tenant,
+            },
+            change: match version.change {
+                Change::Registered => "registered",
+                Change::RolledBack => "rolled_back",
+                Change::Unregistered => "unregistered",
+            },
+            package: version.package,
+            version: version.version,
+            documents: version.documents,
+            content_hash: version.content_hash.to_string(),
+            revision: version.revision.0,
+            actor: version.actor.to_string(),
+            at: version.at,
+        }
+    }
+}
+
+/// What a registration did.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Registered {
+    /// The package.
+    pub package: PackageName,
+    /// Its version.
+    pub version: String,
+    /// `true` when the same content was in force already, or for a dry run.
+    pub unchanged: bool,
+    /// What changed, or would.
+    pub diff: PackageDiff,
+    /// Warnings.
+    pub problems: Vec<Problem>,
+    /// Texts that had to be embedded.
+    pub embedded: usize,
+}
+
+impl Engine {
+    /// Checks a package against the catalogue without writing anything.
+    ///
+    /// # Errors
+    /// When storage or the embedder fails; problems of the package are in the report.
+    pub async fn validate_package(&self, caller: &Caller, bundle: PackageBundle) -> Result<PackageReport, EngineError> {
+        match self.admit(caller, bundle).await? {
+            Ok(admitted) => {
+                let mut problems = admitted.warnings.clone();
+                problems.extend(self.gate(&admitted).await?.problems);
+                Ok(admitted.report(problems))
+            }
+            Err(report) => Ok(report),
+        }
+    }
+
+    /// Compares a package with what it has in force.
+    ///
+    /// # Errors
+    /// `invalid_document` with all problems.
+    pub async fn diff_package(&self, caller: &Caller, bundle: PackageBundle) -> Result<PackageDiff, EngineError> {
+        let admitted = self.admit(caller, bundle).await?.map_err(refusal)?;
+        Ok(compare::diff(&admitted))
+    }
+
+    /// Puts a package in force.
+    ///
+    /// # Errors
+    /// `invalid_document` with all problems; `version_conflict` when this version is registered
+    /// with other content; `permission_denied` for a global package without the role.
+    pub async fn register_package(
+        &self,
+        caller: &Caller,
+        bundle: PackageBundle,
+        mode: Mode,
+    ) -> Result<Registered, EngineError> {
+        let _one_at_a_time = self.registration().lock().await;
+        let admitted = self.admit(caller, bundle).await?.map_err(refusal)?;
+        may_change(caller, &admitted.origin.scope)?;
+        let history = self
+            .store()
+            .package_history(&admitted.origin.scope, &admitted.origin.package)
+            .await?;
+        let diff = compare::diff(&admitted);
+        let mut registered = Registered {
+            package: admitted.origin.package.clone(),
+            version: admitted.origin.version.clone(),
+            unchanged: true,
+            diff,
+            problems: admitted.warnings.clone(),
+            embedded: 0,
+        };
+        if already_registered(&history, &admitted)? == InForce::Yes {
+            return Ok(registered);
+        }
+        let gated = self.gate(&admitted).await?;
+        if !gated.problems.is_empty() {
+            return Err(refusal(admitted.report(gated.problems)));
+        }
+        if mode == Mode::DryRun {
+            return Ok(registered);
+        }
+        registered.embedded = self.store_vectors(gated.vectors).await?;
+        self.put_in_force(caller, &admitted, Change::Registered).await?;
+        registered.unchanged = false;
+        Ok(registered)
+    }
+
+    async fn put_in_force(&self, caller: &Caller, admitted: &Admitted, change: Change) -> Result<(), EngineError> {
+        let registration = Registration {
+            scope: admitted.origin.scope.clone(),
+            package: admitted.origin.package.clone(),
+            version: admitted.origin.version.clone(),
+            content_hash: admitted.content_hash,
+            change,
+            files: admitted.package.files.clone(),
+            documents: admitted.documents.clone(),
+            expected: admitted.revision,
+            actor: caller.user.clone(),
+            at: self.now(),
+        };
+        self.store().register(registration).await?;
+        self.reload_catalogue().await
+    }
+
+    /// The packages in force for the caller: the tenant's own, then the global ones.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn packages(&self, caller: &Caller) -> Result<Vec<PackageShown>, EngineError> {
+        let mut packages = self.store().packages(&Scope::Tenant(caller.tenant.clone())).await?;
+        packages.extend(self.store().packages(&Scope::Global).await?);
+        Ok(packages.into_iter().map(PackageShown::from).collect())
+    }
+
+    /// Everything that happened to a package, oldest first.
+    ///
+    /// # Errors
+    /// `not_found` when it never existed in that scope.
+    pub async fn package_history(
+        &self,
+        caller: &Caller,
+        scope: PackageScope,
+        package: &PackageName,
+    ) -> Result<Vec<PackageShown>, EngineError> {
+        let history = self.store().package_history(&scope_of(caller, scope), package).await?;
+        if history.is_empty() {
+            return Err(EngineError::not_found("package", package));
+        }
+        Ok(history.into_iter().map(PackageShown::from).collect())
+    }
+
+    /// Puts an earlier version in force again, checked like any registration.
+    ///
+    /// # Errors
+    /// `not_found` for a version that was never registered; as for registering otherwise.
+    pub async fn rollback_package(
+        &self,
+        caller: &Caller,
+        scope: PackageScope,
+        package: &PackageName,
+        version: &str,
+    ) -> Result<Registered, EngineError> {
+        let _one_at_a_time = self.registration().lock().await;
+        let scope = scope_of(caller, scope);
+        may_change(caller, &scope)?;
+        let files = self
+            .store()
+            .package_files(&scope, package, version)
+            .await?
+            .ok_or_else(|| EngineError::not_found("version", format!("{package} {version}")))?;
+        let admitted = self.admit(caller, PackageBundle { files }).await?.map_err(refusal)?;
+        let gated = self.gate(&admitted).await?;
+        if !gated.problems.is_empty() {
+            return Err(refusal(admitted.report(gated.problems)));
+        }
+        let embedded = self.store_vectors(gated.vectors).await?;
+        let diff = compare::diff(&admitted);
+        self.put_in_force(caller, &admitted, Change::RolledBack).await?;
+        Ok(Registered {
+            package: package.clone(),
+            version: version.to_owned(),
+            unchanged: false,
+            diff,
+            problems: admitted.warnings,
+            embedded,
+        })
+    }
+
+    /// Takes a package out of force.
+    ///
+    /// # Errors
+    /// `not_found`; `still_referenced` naming what other packages would lose.
+    pub async fn unregister_package(
+        &self,
+        caller: &Caller,
+        scope: PackageScope,
+        package: &PackageName,
+    ) -> Result<(), EngineError> {
+        let _one_at_a_time = self.registration().lock().await;
+        let scope = scope_of(caller, scope);
+        may_change(caller, &scope)?;
+        let live = self.live();
+        let losses = compare::losses(&live, &scope, package);
+        if !losses.is_empty() {
+            let message = format!("other packages need what `{package}` holds: {}", losses.join("; "));
+            return Err(EngineError::new(ErrorCode::StillReferenced, message));
+        }
+        let at = self.now();
+        self.store()
+            .unregister(&scope, package, live.revision, &caller.user, at)
+            .await?;
+        self.reload_catalogue().await
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum InForce {
+    Yes,
+    No,
+}
+
+/// B000-7: the same version with the same content is a no-op, with other content a conflict.
+fn already_registered(history: &[PackageVersion], admitted: &Admitted) -> Result<InForce, EngineError> {
+    let version = &admitted.origin.version;
+    let known = history.iter().rev().find(|entry| entry.version == *version);
+    match known {
+        Some(known) if known.content_hash != admitted.content_hash => {
+            let message = format!(
+                "version {version} of `{}` is registered with other content; raise the version",
+                admitted.origin.package
+            );
+            Err(EngineError::new(ErrorCode::VersionConflict, message))
+        }
+        Some(_) => {
+            let last = history.last();
+            let in_force = last.is_some_and(|last| {
+                last.change != Change::Unregistered && last.content_hash == admitted.content_hash
+            });
+            Ok(if in_force { InForce::Yes } else { InForce::No })
+        }
+        None => Ok(InForce::No),
+    }
+}
+
+fn scope_of(caller: &Caller, scope: PackageScope) -> Scope {
+    match scope {
+        PackageScope::Global => Scope::Global,
+        PackageScope::Tenant => Scope::Tenant(caller.tenant.clone()),
+    }
+}
+
+fn may_change(caller: &Caller, scope: &Scope) -> Result<(), EngineError> {
+    let needed = match scope {
+        Scope::Global => Role::Admin,
+        Scope::Tenant(_) => Role::Operator,
+    };
+    if caller.role >= needed {
+        return Ok(());
+    }
+    let message = match scope {
+        Scope::Global => "only an admin may change global packages",
+        Scope::Tenant(_) => "only an operator may change packages",
+    };
+    Err(EngineError::new(ErrorCode::PermissionDenied, message))
+}
+
+/// The report as the error that a client sees.
+fn refusal(report: PackageReport) -> EngineError {
+    let errors = report.problems.iter().filter(|p| p.gravity == Gravity::Error).count();
+    let message = format!("the package has {errors} error(s); nothing was registered");
+    let details = serde_json::to_value(&report).unwrap_or_default();
+    EngineError::new(ErrorCode::InvalidDocument, message).with_details(details)
+}
+

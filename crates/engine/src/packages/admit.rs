@@ -1,0 +1,175 @@
+//! From files to a checked package in its stored form.
+
+use std::sync::Arc;
+
+use charter_contract::catalogue::Document;
+use charter_contract::catalogue::agent::AgentManifest;
+use charter_contract::ids::Label;
+use charter_contract::package::PackageBundle;
+use charter_contract::scope::Scope;
+use charter_domain::catalogue::{Origin, View};
+use charter_domain::package::{Against, Gravity, Package, Problem, check, read};
+use charter_store::catalogue::{CatalogueRevision, ContentHash, NewDocument};
+use sha2::{Digest, Sha256};
+
+use super::{PackageReport, scope_of};
+use crate::catalogue::Live;
+use crate::{Caller, Engine, EngineError};
+
+/// A package that may enter the catalogue, as far as its documents go.
+#[derive(Debug)]
+pub(crate) struct Admitted {
+    pub(crate) package: Package,
+    pub(crate) origin: Arc<Origin>,
+    pub(crate) content_hash: ContentHash,
+    /// The catalogue that it was checked against.
+    pub(crate) revision: CatalogueRevision,
+    pub(crate) before: View,
+    pub(crate) after: View,
+    pub(crate) documents: Vec<NewDocument>,
+    pub(crate) warnings: Vec<Problem>,
+}
+
+impl Admitted {
+    pub(crate) fn report(&self, problems: Vec<Problem>) -> PackageReport {
+        PackageReport {
+            package: Some(self.origin.package.clone()),
+            version: Some(self.origin.version.clone()),
+            problems,
+            documents: self.documents.len(),
+        }
+    }
+}
+
+impl Engine {
+    /// Reads and checks a bundle. The inner error is the report of what is wrong with it.
+    pub(super) async fn admit(
+        &self,
+        caller: &Caller,
+        bundle: PackageBundle,
+    ) -> Result<Result<Admitted, PackageReport>, EngineError> {
+        let live = self.live();
+        let caller = caller.clone();
+        let checking = tokio::task::spawn_blocking(move || {
+            admit(&caller, &live, bundle)
+        });
+        checking
+            .await
+            .map_err(|error| EngineError::internal("checking a package", error))?
+    }
+}
+
+fn admit(
+    caller: &Caller,
+    live: &Live,
+    bundle: PackageBundle,
+) -> Result<Result<Admitted, PackageReport>, EngineError> {
+    let content_hash = hash_files(&bundle);
+    let reading = read(bundle);
+    let Some(mut package) = reading.package else {
+        return Ok(Err(PackageReport {
+            package: None,
+            version: None,
+            problems: reading.problems,
+            documents: 0,
+        }));
+    };
+    let manifest = &package.manifest.value;
+    let origin = Arc::new(Origin {
+        scope: scope_of(caller, manifest.scope),
+        package: manifest.name.clone(),
+        version: manifest.version.to_string(),
+    });
+    // What is global may lean on nothing that only one tenant has.
+    let before = match &origin.scope {
+        Scope::Tenant(tenant) => live.view(tenant),
+        Scope::Global => live.snapshot.global_view(),
+    };
+    let mut problems = reading.problems;
+    let undecided = package.documents.iter().map(|d| (d.value.clone(), String::new()));
+    let after = before.with_package(&origin, undecided);
+    problems.extend(check(
+        &package,
+        &Against {
+            scope: &origin.scope,
+            before: &before,
+            after: &after,
+            origin: &origin,
+        },
+    ));
+    problems.sort();
+    derive(&mut package, &after, &origin);
+    let documents = stored_form(&package)?;
+    let hashed = package.documents.iter().zip(&documents);
+    let hashed = hashed.map(|(document, new)| (document.value.clone(), new.content_hash.to_string()));
+    let failed = problems.iter().any(|problem| problem.gravity == Gravity::Error);
+    let admitted = Admitted {
+        after: before.with_package(&origin, hashed),
+        before,
+        package,
+        origin,
+        content_hash,
+        revision: live.revision,
+        documents,
+        warnings: problems,
+    };
+    if failed {
+        let problems = admitted.warnings.clone();
+        return Ok(Err(admitted.report(problems)));
+    }
+    Ok(Ok(admitted))
+}
+
+/// What registration decides: the tenant of every document, and the context types of every agent.
+fn derive(package: &mut Package, view: &View, origin: &Origin) {
+    for document in &mut package.documents {
+        document.value.set_tenant_id(origin.scope.tenant().cloned());
+        if let Document::Agent(agent) = &mut document.value {
+            agent.supported_context_types = context_types(agent, view);
+        }
+    }
+}
+
+/// B000-8: the union over the agent's skills, in order of first mention, whatever was authored.
+fn context_types(agent: &AgentManifest, view: &View) -> Vec<Label> {
+    let mut types: Vec<Label> = Vec::new();
+    let skills = agent.skill_refs.iter().filter_map(|id| view.skill(id.as_ref()));
+    for skill in skills {
+        for kind in &skill.document().context.supported_context_types {
+            if !types.contains(kind) {
+                types.push(kind.clone());
+            }
+        }
+    }
+    types
+}
+
+fn stored_form(package: &Package) -> Result<Vec<NewDocument>, EngineError> {
+    package
+        .documents
+        .iter()
+        .map(|document| {
+            // A JSON object's keys are written in order, so equal documents are equal texts.
+            let value = serde_json::to_value(&document.value)
+                .map_err(|error| EngineError::internal("writing a document", error))?;
+            let body: Arc<str> = value.to_string().into();
+            Ok(NewDocument {
+                kind: document.value.kind(),
+                id: document.value.id().into_owned(),
+                content_hash: ContentHash(Sha256::digest(body.as_bytes()).into()),
+                body,
+            })
+        })
+        .collect()
+}
+
+fn hash_files(bundle: &PackageBundle) -> ContentHash {
+    let mut hash = Sha256::new();
+    for (path, text) in &bundle.files {
+        for part in [path, text] {
+            hash.update((part.len() as u64).to_be_bytes());
+            hash.update(part.as_bytes());
+        }
+    }
+    ContentHash(hash.finalize().into())
+}

@@ -1,0 +1,173 @@
+//! What a package would change, and what others would lose.
+
+use std::sync::Arc;
+
+use charter_contract::catalogue::DocumentKind;
+use charter_contract::ids::PackageName;
+use charter_contract::scope::Scope;
+use charter_contract::violation::pointer_segment;
+use charter_domain::catalogue::{Layer, Origin, View};
+use charter_domain::package::needs;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::admit::Admitted;
+use crate::catalogue::Live;
+
+/// What happens to one document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Difference {
+    /// It is new.
+    Added,
+    /// Its content differs.
+    Changed,
+    /// It goes out of force.
+    Removed,
+}
+
+/// One changed document.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DocumentChange {
+    /// Which collection.
+    pub kind: DocumentKind,
+    /// The document.
+    pub id: String,
+    /// What happens to it.
+    pub difference: Difference,
+    /// JSON pointers of the parts that differ, for a changed document.
+    pub fields: Vec<String>,
+}
+
+/// What a package would change.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PackageDiff {
+    /// The package.
+    pub package: PackageName,
+    /// The version in force, if any.
+    pub from: Option<String>,
+    /// The version compared.
+    pub to: String,
+    /// The changed documents, by kind and id.
+    pub changes: Vec<DocumentChange>,
+}
+
+impl PackageDiff {
+    /// Whether nothing would change.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty()
+    }
+}
+
+pub(super) fn diff(admitted: &Admitted) -> PackageDiff {
+    let origin = &admitted.origin;
+    let (before, after) = match origin.scope {
+        Scope::Global => (&admitted.before.global, &admitted.after.global),
+        Scope::Tenant(_) => (&admitted.before.tenant, &admitted.after.tenant),
+    };
+    let mut changes = Vec::new();
+    for kind in DocumentKind::ALL {
+        let old = owned(before, *kind, &origin.package);
+        let new = owned(after, *kind, &origin.package);
+        let ids = old.iter().chain(new.iter().filter(|id| !old.contains(id)));
+        changes.extend(ids.filter_map(|id| change(before, after, *kind, id)));
+    }
+    changes.sort_by(|a, b| (a.kind, &a.id).cmp(&(b.kind, &b.id)));
+    PackageDiff {
+        package: origin.package.clone(),
+        from: version_in_force(before, &origin.package),
+        to: origin.version.clone(),
+        changes,
+    }
+}
+
+fn owned<'l>(layer: &'l Layer, kind: DocumentKind, package: &PackageName) -> Vec<&'l str> {
+    let belongs = |id: &&str| layer.origin(kind, id).is_some_and(|origin| origin.package == *package);
+    layer.ids(kind).into_iter().filter(belongs).collect()
+}
+
+fn change(before: &Layer, after: &Layer, kind: DocumentKind, id: &str) -> Option<DocumentChange> {
+    let (difference, fields) = match (before.content_hash(kind, id), after.content_hash(kind, id)) {
+        (Some(old), Some(new)) if old == new => return None,
+        (Some(_), Some(_)) => {
+            let json = |layer: &Layer| {
+                let document = layer.document(kind, id)?;
+                serde_json::to_value(document).ok()
+            };
+            let mut fields = Vec::new();
+            differing(&json(before)?, &json(after)?, String::new(), &mut fields);
+            (Difference::Changed, fields)
+        }
+        (None, _) => (Difference::Added, Vec::new()),
+        (Some(_), None) => (Difference::Removed, Vec::new()),
+    };
+    Some(DocumentChange {
+        kind,
+        id: id.to_owned(),
+        difference,
+        fields,
+    })
+}
+
+fn differing(old: &Value, new: &Value, pointer: String, fields: &mut Vec<String>) {
+    match (old, new) {
+        (Value::Object(old), Value::Object(new)) => {
+            let keys = old.keys().chain(new.keys().filter(|key| !old.contains_key(*key)));
+            for key in keys {
+                let here = format!("{pointer}/{}", pointer_segment(key));
+                let part = |of: &serde_json::Map<String, Value>| of.get(key).cloned().unwrap_or_default();
+                differing(&part(old), &part(new), here, fields);
+            }
+        }
+        (old, new) if old != new => fields.push(pointer),
+        _ => {}
+    }
+}
+
+fn version_in_force(layer: &Layer, package: &PackageName) -> Option<String> {
+    let mut origins = layer.documents().map(|(origin, _)| origin);
+    let origin = origins.find(|origin| origin.package == *package)?;
+    Some(origin.version.clone())
+}
+
+/// What documents of other packages would lack without this one, in words.
+pub(super) fn losses(live: &Live, scope: &Scope, package: &PackageName) -> Vec<String> {
+    let views: Vec<View> = match scope {
+        Scope::Tenant(tenant) => vec![live.view(tenant)],
+        Scope::Global => {
+            let tenants = live.snapshot.tenants.keys().map(|tenant| live.view(tenant));
+            tenants.chain([live.snapshot.global_view()]).collect()
+        }
+    };
+    let mut losses: Vec<String> = views.iter().flat_map(|view| losses_in(view, scope, package)).collect();
+    losses.sort();
+    losses.dedup();
+    losses
+}
+
+fn losses_in(view: &View, scope: &Scope, package: &PackageName) -> Vec<String> {
+    let origin = Arc::new(Origin {
+        scope: scope.clone(),
+        package: package.clone(),
+        version: String::new(),
+    });
+    let after = view.with_package(&origin, []);
+    let mut losses = Vec::new();
+    for (owner, document) in after.tenant.documents().chain(after.global.documents()) {
+        for need in needs(&document) {
+            let had = view.status(need.kind, &need.id).is_some();
+            if had && after.status(need.kind, &need.id).is_none() {
+                losses.push(format!(
+                    "the {} `{}` of `{}` needs the {} `{}`",
+                    document.kind(),
+                    document.id(),
+                    owner.package,
+                    need.kind,
+                    need.id
+                ));
+            }
+        }
+    }
+    losses
+}

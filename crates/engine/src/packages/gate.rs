@@ -1,0 +1,161 @@
+//! The last gate before registration: what must be embedded, and whether the package's own routing
+//! tests hold in the catalogue as it would be.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use charter_contract::catalogue::DocumentKind;
+use charter_contract::error_code::ErrorCode;
+use charter_contract::package::RoutingTest;
+use charter_contract::scope::Scope;
+use charter_domain::package::{Problem, Sourced};
+use charter_search::embed::Vector;
+use charter_store::vector::{StoredVector, TextHash};
+
+use super::admit::Admitted;
+use crate::catalogue::{IndexSet, Stacked, text_hash, texts_of};
+use crate::routing::{Purpose, RoutedVerdict, route_over};
+use crate::{Engine, EngineError};
+
+/// Texts embedded by one call.
+const EMBED_BATCH: usize = 256;
+
+/// What the gate found.
+#[derive(Debug)]
+pub(super) struct Gated {
+    /// Failed routing tests.
+    pub(super) problems: Vec<Problem>,
+    /// Vectors of texts that had none.
+    pub(super) vectors: HashMap<TextHash, Vector>,
+}
+
+impl Engine {
+    /// Embeds what is new and runs the routing tests.
+    pub(super) async fn gate(&self, admitted: &Admitted) -> Result<Gated, EngineError> {
+        let layer = match admitted.origin.scope {
+            Scope::Global => &admitted.after.global,
+            Scope::Tenant(_) => &admitted.after.tenant,
+        };
+        let fresh = self.embed_missing(texts_of(layer)).await?;
+        let problems = if admitted.package.tests.is_empty() {
+            Vec::new()
+        } else {
+            let stacked = self.stacked_with(admitted, layer, &fresh).await?;
+            self.run_tests(admitted, &stacked).await?
+        };
+        Ok(Gated {
+            problems,
+            vectors: fresh,
+        })
+    }
+
+    /// Vectors for those texts that the store has none for (B000-9).
+    pub(crate) async fn embed_missing(&self, texts: Vec<String>) -> Result<HashMap<TextHash, Vector>, EngineError> {
+        let Some(embedder) = self.embedder() else {
+            return Ok(HashMap::new());
+        };
+        let mut wanted: BTreeMap<TextHash, String> = texts.into_iter().map(|text| (text_hash(&text), text)).collect();
+        let hashes: Vec<TextHash> = wanted.keys().copied().collect();
+        for known in self.store().vectors(&self.model_name(), &hashes).await? {
+            wanted.remove(&known.text);
+        }
+        let mut fresh = HashMap::with_capacity(wanted.len());
+        let missing: Vec<(TextHash, String)> = wanted.into_iter().collect();
+        for batch in missing.chunks(EMBED_BATCH) {
+            let texts = batch.iter().map(|(_, text)| text.clone()).collect();
+            let vectors = embedder.embed(texts).await.map_err(|error| {
+                EngineError::new(ErrorCode::Unavailable, "the package's texts could not be embedded").caused_by(error)
+            })?;
+            fresh.extend(batch.iter().map(|(hash, _)| *hash).zip(vectors));
+        }
+        Ok(fresh)
+    }
+
+    /// Keeps vectors for everybody who needs those texts later; returns how many.
+    pub(crate) async fn store_vectors(&self, vectors: HashMap<TextHash, Vector>) -> Result<usize, EngineError> {
+        let stored: Vec<StoredVector> = vectors
+            .into_iter()
+            .map(|(text, vector)| StoredVector {
+                text,
+                bytes: vector.to_bytes(),
+            })
+            .collect();
+        let count = stored.len();
+        self.store().put_vectors(&self.model_name(), stored).await?;
+        Ok(count)
+    }
+
+    /// The indexes as they would be with the package in force.
+    async fn stacked_with(
+        &self,
+        admitted: &Admitted,
+        layer: &Arc<charter_domain::catalogue::Layer>,
+        fresh: &HashMap<TextHash, Vector>,
+    ) -> Result<Stacked, EngineError> {
+        let own = self.index_with(layer, fresh).await?;
+        let live = self.live();
+        Ok(match (&admitted.origin.scope, live.global_indexes()) {
+            (Scope::Tenant(_), Some(global)) => Stacked::new(Some(&own), global),
+            (Scope::Tenant(_), None) | (Scope::Global, _) => Stacked::new(None, &own),
+        })
+    }
+
+    async fn index_with(
+        &self,
+        layer: &Arc<charter_domain::catalogue::Layer>,
+        fresh: &HashMap<TextHash, Vector>,
+    ) -> Result<IndexSet, EngineError> {
+        let model = self.embedder().map(|embedder| embedder.model().clone());
+        let mut vectors = fresh.clone();
+        if model.is_some() {
+            let hashes: Vec<TextHash> = texts_of(layer).iter().map(|text| text_hash(text)).collect();
+            for known in self.store().vectors(&self.model_name(), &hashes).await? {
+                let vector = Vector::from_bytes(&known.bytes)
+                    .map_err(|error| EngineError::internal("reading a stored vector", error))?;
+                vectors.insert(known.text, vector);
+            }
+        }
+        IndexSet::build(layer, model.as_ref(), &vectors)
+            .map_err(|error| EngineError::internal("indexing a package", error))
+    }
+
+    async fn run_tests(&self, admitted: &Admitted, stacked: &Stacked) -> Result<Vec<Problem>, EngineError> {
+        let live = self.live();
+        let mut problems = Vec::new();
+        for test in &admitted.package.tests {
+            let text = test.value.query.as_str();
+            let query = self.embedded(text).await?;
+            let verdict = route_over(stacked, &live.settings, Purpose::Actions, text, &query, self.settings().candidates)?;
+            if let Some(message) = failure(&test.value, &verdict, self.settings().broad_skills) {
+                problems.push(failed(test, message));
+            }
+        }
+        Ok(problems)
+    }
+}
+
+fn failed(test: &Sourced<RoutingTest>, message: String) -> Problem {
+    Problem::at(&test.place, "/query", "routing_test", message)
+}
+
+/// Why a verdict does not satisfy a test, with the verdict's own reason.
+fn failure(test: &RoutingTest, verdict: &RoutedVerdict, broad: usize) -> Option<String> {
+    let reason = &verdict.reason;
+    let first = verdict.candidates.first();
+    if let Some(expected) = &test.expect
+        && first.is_none_or(|first| first.id != expected.as_ref())
+    {
+        let instead = first.map_or("nothing".to_owned(), |first| format!("`{}`", first.id));
+        return Some(format!("this should reach `{expected}` and reaches {instead}: {reason}"));
+    }
+    let chosen = verdict.chosen(broad);
+    let wrong = chosen.iter().find(|candidate| test.expect_not.iter().any(|id| id.as_ref() == candidate.id));
+    if let Some(wrong) = wrong {
+        return Some(format!("this should not reach `{}`: {reason}", wrong.id));
+    }
+    let acted = |kind: DocumentKind| chosen.iter().find(|candidate| candidate.kind == kind);
+    match acted(DocumentKind::Skill).or(acted(DocumentKind::Playbook)) {
+        Some(found) if test.expect_miss => Some(format!("this should reach nothing and reaches `{}`: {reason}", found.id)),
+        _ => None,
+    }
+}

@@ -1,0 +1,107 @@
+//! What runs beside the requests: taking up what a crash left open, and sweeping what expired.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use charter_contract::agentic::request::AgentRequest;
+
+use crate::requests::{Asked, Progress};
+use crate::{Engine, EngineError};
+
+/// Open requests that are taken up at once.
+const BATCH: usize = 100;
+
+/// Time between sweeps.
+const SWEEP_EVERY: Duration = Duration::from_secs(60);
+
+/// Runs deleted by one statement.
+const SWEEP_LIMIT: usize = 1_000;
+
+impl Engine {
+    /// Takes up every request that was recorded and not answered. Call once, at the start.
+    ///
+    /// # Errors
+    /// When storage fails; a request that fails again is recorded as failed.
+    pub async fn recover(self: &Arc<Self>) -> Result<usize, EngineError> {
+        let open = self.store().open_requests(BATCH).await?;
+        let count = open.len();
+        for record in open {
+            let asked = Asked::from_json(&record.asked, record.tenant_id)?;
+            let engine = Arc::clone(self);
+            self.tasks().spawn(async move {
+                let id = asked.id().clone();
+                match engine.answer_open(&asked, Progress::silent()).await {
+                    Ok(_) => tracing::info!(request.id = %id, "an interrupted request was answered"),
+                    Err(error) => {
+                        tracing::warn!(request.id = %id, error = %error, "an interrupted request failed");
+                    }
+                }
+            });
+        }
+        Ok(count)
+    }
+
+    /// Sweeps until the engine shuts down.
+    pub async fn sweep_forever(self: Arc<Self>) {
+        let mut ticks = tokio::time::interval(SWEEP_EVERY);
+        loop {
+            tokio::select! {
+                () = self.shutdown().cancelled() => return,
+                _ = ticks.tick() => {}
+            }
+            if let Err(error) = self.sweep().await {
+                tracing::warn!(error = %error, "sweeping failed; it is tried again");
+            }
+        }
+    }
+
+    /// Deletes what has expired or is past its retention.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn sweep(&self) -> Result<(), EngineError> {
+        let now = self.now();
+        let before = self.before(now, self.settings().retention);
+        let store = self.store();
+        let tags = store.sweep_tags(now).await?;
+        let sessions = store.sweep_sessions(now).await?;
+        let requests = store.sweep_requests(before).await?;
+        let messages = store.sweep_messages(before).await?;
+        let runs = store.sweep_runs(before, SWEEP_LIMIT).await?;
+        tracing::debug!(tags, sessions, requests, messages, runs, "swept");
+        Ok(())
+    }
+}
+
+impl Asked {
+    /// The recorded form: what was asked and by whom, without the tenant, which the record has.
+    pub(crate) fn to_json(&self) -> Result<String, EngineError> {
+        let recorded = Recorded {
+            user: self.caller.user.clone(),
+            role: self.caller.role,
+            request: self.request.clone(),
+        };
+        serde_json::to_string(&recorded).map_err(|error| EngineError::internal("recording a request", error))
+    }
+
+    pub(crate) fn from_json(
+        text: &str,
+        tenant: charter_contract::ids::TenantId,
+    ) -> Result<Self, EngineError> {
+        let recorded: Recorded =
+            serde_json::from_str(text).map_err(|error| EngineError::internal("reading a recorded request", error))?;
+        let caller = crate::Caller {
+            tenant,
+            user: recorded.user,
+            role: recorded.role,
+        };
+        Self::new(&caller, recorded.request)
+    }
+}
+
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Recorded {
+    user: charter_contract::ids::UserId,
+    role: crate::Role,
+    request: AgentRequest,
+}

@@ -1,0 +1,71 @@
+//! Embedding the catalogue anew, and fitting routing to labelled queries.
+
+use charter_contract::error_code::ErrorCode;
+use charter_search::Calibration;
+use charter_search::eval::EvalEntry;
+use charter_store::calibration::CalibrationRecord;
+
+use crate::catalogue::{actions, parse_entry_id, texts_of};
+use crate::{Caller, Engine, EngineError};
+
+impl Engine {
+    /// Embeds every text that has no vector of the model in use, serves the result, and forgets
+    /// vectors that nothing needs any more. Returns how many texts were embedded.
+    ///
+    /// # Errors
+    /// `unavailable` when the embedder fails; what storage says.
+    pub async fn reindex(&self) -> Result<usize, EngineError> {
+        let texts = self.stored_texts().await?;
+        let mut keep: Vec<_> = texts.iter().map(|text| crate::catalogue::text_hash(text)).collect();
+        keep.sort_unstable();
+        keep.dedup();
+        let fresh = self.embed_missing(texts).await?;
+        let embedded = self.store_vectors(fresh).await?;
+        self.store().retain_vectors(&self.model_name(), &keep).await?;
+        self.reload_catalogue().await?;
+        Ok(embedded)
+    }
+
+    async fn stored_texts(&self) -> Result<Vec<String>, EngineError> {
+        let layers = self.stored_layers().await?;
+        Ok(layers.iter().flat_map(|layer| texts_of(layer)).collect())
+    }
+
+    /// What the caller's requests are routed over, for measuring and fitting.
+    #[must_use]
+    pub fn routed_entries(&self, caller: &Caller) -> Vec<EvalEntry> {
+        let view = self.live().view(&caller.tenant);
+        let mut entries: Vec<EvalEntry> = Vec::new();
+        for layer in [&view.tenant, &view.global] {
+            for (id, text) in actions(layer) {
+                let id = parse_entry_id(&id).map_or(id.clone(), |(_, id)| id.to_owned());
+                if entries.iter().all(|entry| entry.id != id) {
+                    entries.push(EvalEntry { id, text });
+                }
+            }
+        }
+        entries
+    }
+
+    /// Keeps fitted weights and thresholds with the model that they were fitted for, and serves by
+    /// them from now on.
+    ///
+    /// # Errors
+    /// `model_mismatch` when they were fitted for another model.
+    pub async fn adopt_calibration(&self, calibration: &Calibration) -> Result<(), EngineError> {
+        let model = calibration.model.clone().unwrap_or_else(|| "words".to_owned());
+        if model != self.model_name() {
+            let message = format!("fitted for {model}, and the model in use is {}", self.model_name());
+            return Err(EngineError::new(ErrorCode::ModelMismatch, message));
+        }
+        let body = serde_json::to_string(&calibration.settings)
+            .map_err(|error| EngineError::internal("writing a calibration", error))?;
+        let record = CalibrationRecord {
+            model,
+            body,
+            at: self.now(),
+        };
+        self.store().put_calibration(&record).await?;
+        self.reload_catalogue().await
+    }
+}

@@ -1,0 +1,72 @@
+//! Requests: from a question to an answer with findings and evidence.
+//!
+//! A request is recorded before anything happens and closed with its answer. Each stage in between
+//! is recorded once and found again when the request is taken up after a crash: the verdict, the
+//! runs (whose ids follow from the request's), the evidence (whose ids follow from the runs'). So
+//! answering again goes on where it stopped, and a repeated request gets the recorded answer.
+
+mod analyse;
+mod answer;
+mod classify;
+mod progress;
+mod respond;
+
+use charter_contract::agentic::request::AgentRequest;
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::RequestId;
+use serde_json::Value;
+
+use crate::{Caller, EngineError};
+
+pub use progress::{Progress, ProgressEvent};
+
+/// Settings that a client may pass in a request's `metadata` (this project).
+#[derive(Debug, Clone, Default, PartialEq, serde::Deserialize)]
+#[serde(default)]
+pub(crate) struct Wishes {
+    /// Values for skill parameters.
+    pub(crate) parameters: serde_json::Map<String, Value>,
+    /// The persona to answer for.
+    pub(crate) persona: Option<charter_contract::ids::Label>,
+    /// The flow, when the client knows it.
+    pub(crate) flow: Option<charter_contract::catalogue::tags::Flow>,
+    /// The skill, when the client knows it.
+    pub(crate) skill_id: Option<charter_contract::ids::SkillId>,
+    /// The tier to answer on.
+    pub(crate) tier: Option<charter_contract::catalogue::vocabulary::Tier>,
+}
+
+impl Wishes {
+    fn of(request: &AgentRequest) -> Result<Self, EngineError> {
+        let Some(metadata) = &request.metadata else {
+            return Ok(Self::default());
+        };
+        serde_json::from_value(Value::Object(metadata.extra.clone())).map_err(|error| {
+            let message = format!("the request's metadata cannot be read: {error}");
+            EngineError::new(ErrorCode::InvalidRequest, message)
+        })
+    }
+}
+
+/// A request under way, with who asked it.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    pub(crate) caller: Caller,
+    pub(crate) request: AgentRequest,
+    pub(crate) wishes: Wishes,
+}
+
+impl Asked {
+    pub(crate) fn new(caller: &Caller, request: AgentRequest) -> Result<Self, EngineError> {
+        Ok(Self {
+            caller: caller.clone(),
+            wishes: Wishes::of(&request)?,
+            request,
+        })
+    }
+
+    pub(crate) fn id(&self) -> &RequestId {
+        &self.request.id
+    }
+}
+

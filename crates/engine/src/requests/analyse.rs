@@ -1,0 +1,264 @@
+//! From a finished run to findings with evidence.
+
+use std::collections::BTreeMap;
+
+use charter_contract::catalogue::evidence::EvidenceRecord;
+use charter_contract::catalogue::skill::Skill;
+use charter_contract::error_code::ErrorCode;
+use charter_contract::finding::Finding;
+use charter_contract::ids::{EvidenceId, StepId, ToolId};
+use charter_domain::analysis;
+use charter_domain::guardrail::{Judgement, Ruling};
+use charter_domain::run::{ResultSource, Run, RunEvent};
+use charter_domain::template::{self, Wanted};
+use charter_store::StoreError;
+use serde_json::{Map, Value, json};
+
+use super::Asked;
+use crate::runs::HistoryEvent;
+use crate::{Engine, EngineError};
+
+/// What a skill's run came to.
+#[derive(Debug)]
+pub(crate) struct Analysed {
+    pub(crate) skill: Skill,
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) evidence: Vec<EvidenceId>,
+    pub(crate) warnings: Vec<String>,
+    pub(crate) calls: Vec<Call>,
+    pub(crate) summary: Option<String>,
+}
+
+/// One tool call of the run, as the response shows it.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) tool: ToolId,
+    pub(crate) step: StepId,
+    pub(crate) source: ResultSource,
+    pub(crate) duration_ms: u64,
+    pub(crate) at: charter_contract::time::Timestamp,
+}
+
+impl Engine {
+    /// Applies the skill's rules to the run's outputs, records one evidence record per tool result
+    /// and renders the findings.
+    pub(super) async fn analyse(&self, asked: &Asked, skill: &Skill, run: &Run) -> Result<Analysed, EngineError> {
+        let history = self.history(run.id()).await?;
+        let mut findings = self.findings(skill, run).await?;
+        let records = self.evidence_of(asked, run, &history, &findings).await?;
+        self.record_evidence(asked, records.values()).await?;
+        let mut warnings = guardrail_warnings(&history);
+        for (finding, step) in &mut findings {
+            finding.evidence_ids = records.get(step).map(|record| record.id.clone()).into_iter().collect();
+        }
+        let mut findings: Vec<Finding> = findings.into_iter().map(|(finding, _)| finding).collect();
+        warnings.extend(self.render(asked, skill, &mut findings));
+        let summary = summarise(skill, run, &findings, &mut warnings);
+        Ok(Analysed {
+            skill: skill.clone(),
+            summary,
+            evidence: records.into_values().map(|record| record.id).collect(),
+            calls: calls(run, &history),
+            findings,
+            warnings,
+        })
+    }
+
+    /// Findings with the step that each was found in, most severe first.
+    async fn findings(&self, skill: &Skill, run: &Run) -> Result<Vec<(Finding, StepId)>, EngineError> {
+        let Some(analysis) = skill.analysis.clone() else {
+            return Ok(Vec::new());
+        };
+        let skill = skill.clone();
+        let outputs = run.outputs().clone();
+        let filtering = tokio::task::spawn_blocking(move || {
+            let mut found = Vec::new();
+            for rule in &analysis.findings {
+                // A step that was skipped or failed has nothing to look at.
+                let Some(output) = outputs.get(&rule.from) else {
+                    continue;
+                };
+                let emitted = analysis::findings(&skill, rule, output)
+                    .map_err(|error| format!("the rule `{}` of `{}`: {error}", rule.rule_id, skill.skill_id))?;
+                found.extend(emitted.into_iter().map(|finding| (finding, rule.from.clone())));
+            }
+            found.sort_by(|(a, _), (b, _)| {
+                let key = |f: &Finding| (f.severity, f.resource_id.to_string(), f.finding_id.clone());
+                key(a).cmp(&key(b))
+            });
+            found.dedup_by(|(a, _), (b, _)| a.finding_id == b.finding_id);
+            Ok(found)
+        });
+        filtering
+            .await
+            .map_err(|error| EngineError::internal("analysing a run", error))?
+            .map_err(|message: String| EngineError::new(ErrorCode::ToolFailed, message))
+    }
+
+    /// One record per tool result. Its id follows from run and step, so analysing again finds it.
+    async fn evidence_of(
+        &self,
+        asked: &Asked,
+        run: &Run,
+        history: &[HistoryEvent],
+        findings: &[(Finding, StepId)],
+    ) -> Result<BTreeMap<StepId, EvidenceRecord>, EngineError> {
+        let pinned = self.pinned(&asked.caller, run.id()).await?;
+        let mut records = BTreeMap::new();
+        for (step, output) in run.outputs() {
+            let Some(tool) = run.graph().step(step).and_then(|step| pinned.workspace.tools.get(&step.tool)) else {
+                continue;
+            };
+            let supported = findings.iter().filter(|(_, from)| from == step).map(|(finding, _)| finding);
+            let captured = crate::evidence::Captured {
+                tool: &tool.entry.document,
+                step,
+                parameters: begun_with(history, step),
+                output,
+                at: succeeded_at(history, step).unwrap_or_else(|| self.now()),
+            };
+            if let Some(record) = captured.record(&asked.caller.tenant, run.id(), supported)? {
+                records.insert(step.clone(), record);
+            }
+        }
+        Ok(records)
+    }
+
+    async fn record_evidence(
+        &self,
+        asked: &Asked,
+        records: impl Iterator<Item = &EvidenceRecord>,
+    ) -> Result<(), EngineError> {
+        for record in records {
+            let stored = self.store().put_evidence(&asked.caller.tenant, std::slice::from_ref(record)).await;
+            match stored {
+                Ok(()) | Err(StoreError::AlreadyExists { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Renders every finding; returns what could not be, in words.
+    fn render(&self, asked: &Asked, skill: &Skill, findings: &mut [Finding]) -> Vec<String> {
+        if findings.is_empty() {
+            return Vec::new();
+        }
+        let view = self.live().view(&asked.caller.tenant);
+        let agent = view.owner_of(skill.skill_id.as_ref());
+        let wanted = Wanted {
+            output_type: skill.output_type.as_ref(),
+            skill: Some(skill.skill_id.as_ref()),
+            agent: agent.as_ref().map(|agent| agent.document().agent_id.as_ref()),
+            domain: Some(skill.domain.as_ref()),
+        };
+        let Some((found, _)) = template::resolve(&view, wanted) else {
+            return vec![format!("there is no template for `{}`; findings are not rendered", skill.output_type)];
+        };
+        let template = found.document();
+        let structure = Value::Object(template.structure.clone());
+        let mut warnings: Vec<String> = Vec::new();
+        for finding in findings {
+            match template::render(&structure, &values(finding)) {
+                Ok(rendered) => finding.rendered = Some(rendered),
+                Err(error) => {
+                    let warning = format!("the template `{}`: {error}", template.template_id);
+                    if !warnings.contains(&warning) {
+                        warnings.push(warning);
+                    }
+                }
+            }
+        }
+        warnings
+    }
+}
+
+/// What a template's placeholders may name: the rule's own fields, and what every finding has.
+fn values(finding: &Finding) -> Map<String, Value> {
+    let mut values = finding.fields.clone();
+    let own = json!({
+        "finding_id": finding.finding_id, "rule_id": finding.rule_id, "skill_id": finding.skill_id,
+        "severity": finding.severity.as_str(), "resource_type": finding.resource_type,
+        "resource_id": finding.resource_id, "evidence_id": finding.evidence_ids.first(),
+    });
+    if let Value::Object(own) = own {
+        values.extend(own);
+    }
+    values
+}
+
+fn begun_with<'h>(history: &'h [HistoryEvent], step: &StepId) -> Option<&'h Map<String, Value>> {
+    history.iter().rev().find_map(|entry| match &entry.event {
+        RunEvent::StepBegun(begun) if begun.step == *step => Some(&begun.parameters),
+        _ => None,
+    })
+}
+
+fn succeeded_at(history: &[HistoryEvent], step: &StepId) -> Option<charter_contract::time::Timestamp> {
+    history.iter().find_map(|entry| match &entry.event {
+        RunEvent::StepSucceeded { step: ended, .. } if ended == step => Some(entry.at),
+        _ => None,
+    })
+}
+
+/// B000-13: `soft_warn` guardrails are added to the output, each once.
+fn guardrail_warnings(history: &[HistoryEvent]) -> Vec<String> {
+    let mut warnings: Vec<String> = Vec::new();
+    for entry in history {
+        let RunEvent::StepBegun(begun) = &entry.event else {
+            continue;
+        };
+        let Judgement::Allow { warnings: rulings } = &begun.judgement else {
+            continue;
+        };
+        for Ruling { guardrail_id, message, .. } in rulings {
+            let warning = format!("{guardrail_id}: {message}");
+            if !warnings.contains(&warning) {
+                warnings.push(warning);
+            }
+        }
+    }
+    warnings
+}
+
+fn calls(run: &Run, history: &[HistoryEvent]) -> Vec<Call> {
+    history
+        .iter()
+        .filter_map(|entry| match &entry.event {
+            RunEvent::StepSucceeded {
+                step,
+                source,
+                duration_ms,
+                ..
+            } => Some(Call {
+                tool: run.graph().step(step)?.tool.clone(),
+                step: step.clone(),
+                source: *source,
+                duration_ms: *duration_ms,
+                at: entry.at,
+            }),
+            _ => None,
+        })
+        .collect()
+}
+
+fn summarise(skill: &Skill, run: &Run, findings: &[Finding], warnings: &mut Vec<String>) -> Option<String> {
+    let summary = skill.analysis.as_ref()?.summary.clone()?;
+    let mut by_severity: BTreeMap<&str, usize> = BTreeMap::new();
+    for finding in findings {
+        *by_severity.entry(finding.severity.as_str()).or_default() += 1;
+    }
+    let values = json!({
+        "count": findings.len(), "findings": findings, "by_severity": by_severity,
+        "parameters": run.bindings().parameters,
+    });
+    let values = values.as_object().cloned().unwrap_or_default();
+    match template::render(&Value::String(summary), &values) {
+        Ok(Value::String(text)) => Some(text),
+        Ok(other) => Some(other.to_string()),
+        Err(error) => {
+            warnings.push(format!("the summary of `{}`: {error}", skill.skill_id));
+            None
+        }
+    }
+}

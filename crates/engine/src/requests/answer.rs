@@ -1,0 +1,262 @@
+//! The road from a request to its recorded answer.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use charter_contract::agentic::request::AgentRequest;
+use charter_contract::agentic::response::AgentResponse;
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::{RequestId, RunId, SkillId};
+use charter_domain::run::{Outcome, Run};
+use charter_domain::{graph, parameters};
+use charter_store::StoreError;
+use charter_store::request::RequestRecord;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::analyse::Analysed;
+use super::classify::{Classified, supported};
+use super::progress::{Progress, ProgressEvent};
+use super::{Asked, respond};
+use crate::runs::{NewRun, pin, pins_of_graph};
+use crate::{Caller, Engine, EngineError};
+
+/// What one skill contributed.
+#[derive(Debug)]
+pub(super) struct SkillResult {
+    pub(super) skill: SkillId,
+    pub(super) run_id: RunId,
+    pub(super) outcome: Result<Analysed, EngineError>,
+}
+
+impl Engine {
+    /// Answers a request, or returns the recorded answer of an earlier one with the same id.
+    ///
+    /// The work goes on when the caller goes away; asking again with the same request finds it.
+    ///
+    /// # Errors
+    /// Whatever stands in the way of an answer, with its public code. `already_exists` when the id
+    /// was used for another request.
+    pub async fn answer(
+        self: &Arc<Self>,
+        caller: &Caller,
+        request: AgentRequest,
+        progress: Progress,
+    ) -> Result<AgentResponse, EngineError> {
+        let asked = Asked::new(caller, request)?;
+        let engine = Arc::clone(self);
+        let answering = self.tasks().spawn(async move { engine.answer_once(asked, progress).await });
+        answering
+            .await
+            .map_err(|error| EngineError::internal("answering a request", error))?
+    }
+
+    /// A recorded request: what was asked, where it was routed, and its answer if there is one.
+    ///
+    /// # Errors
+    /// `not_found`, also for another tenant's.
+    pub async fn request(&self, caller: &Caller, id: &RequestId) -> Result<Value, EngineError> {
+        let found = self.store().request(&caller.tenant, id).await?;
+        let record = found.ok_or_else(|| EngineError::not_found("request", id))?;
+        let json = |text: &Option<String>| -> Result<Value, EngineError> {
+            let text = text.as_deref().unwrap_or("null");
+            serde_json::from_str(text).map_err(|error| EngineError::internal("reading a recorded request", error))
+        };
+        Ok(json!({
+            "request_id": record.request_id, "created_at": record.created_at,
+            "updated_at": record.updated_at, "asked": json(&Some(record.asked))?,
+            "verdict": json(&record.verdict)?, "answer": json(&record.answer)?,
+        }))
+    }
+
+    async fn answer_once(self: Arc<Self>, asked: Asked, progress: Progress) -> Result<AgentResponse, EngineError> {
+        if let Some(session) = &asked.request.session_id {
+            self.session(&asked.caller, session).await?;
+        }
+        if let Some(recorded) = self.open(&asked).await? {
+            return recorded;
+        }
+        self.answer_open(&asked, progress).await
+    }
+
+    /// Answers a request that is recorded and has no answer yet.
+    pub(crate) async fn answer_open(
+        self: &Arc<Self>,
+        asked: &Asked,
+        progress: Progress,
+    ) -> Result<AgentResponse, EngineError> {
+        let started = Instant::now();
+        let answer = self.work_out(asked, &progress).await;
+        let answer = answer.and_then(|(classified, results)| {
+            respond::response(self, asked, &classified, results, started.elapsed())
+        });
+        self.close(asked, &answer).await?;
+        answer
+    }
+
+    /// Records the request; an earlier one with the same id and content gives its answer back.
+    async fn open(&self, asked: &Asked) -> Result<Option<Result<AgentResponse, EngineError>>, EngineError> {
+        let at = self.now();
+        let record = RequestRecord {
+            request_id: asked.id().clone(),
+            tenant_id: asked.caller.tenant.clone(),
+            asked: asked.to_json()?,
+            verdict: None,
+            answer: None,
+            created_at: at,
+            updated_at: at,
+        };
+        match self.store().open_request(&record).await {
+            Ok(()) => return Ok(None),
+            Err(StoreError::AlreadyExists { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let earlier = self.store().request(&asked.caller.tenant, asked.id()).await?;
+        match earlier {
+            Some(earlier) if earlier.asked == record.asked => match earlier.answer {
+                Some(answer) => Ok(Some(respond::recorded(&answer))),
+                None => {
+                    let message = "this request is being answered";
+                    Err(EngineError::new(ErrorCode::Overloaded, message))
+                }
+            },
+            Some(_) | None => {
+                let message = format!("the request id `{}` was used for another request", asked.id());
+                Err(EngineError::new(ErrorCode::AlreadyExists, message))
+            }
+        }
+    }
+
+    /// Records the answer. A failure that may pass leaves the request open, to be taken up again.
+    async fn close(&self, asked: &Asked, answer: &Result<AgentResponse, EngineError>) -> Result<(), EngineError> {
+        let text = match answer {
+            Ok(response) => respond::write(response)?,
+            Err(error) if error.code.retryable() => return Ok(()),
+            Err(error) => respond::write_error(asked, error, self)?,
+        };
+        let at = self.now();
+        self.store().close_request(&asked.caller.tenant, asked.id(), &text, at).await?;
+        let output = answer.as_ref().ok().map(|response| response.content.as_str());
+        self.record_turn(asked, output, at).await
+    }
+
+    async fn work_out(
+        self: &Arc<Self>,
+        asked: &Asked,
+        progress: &Progress,
+    ) -> Result<(Classified, Vec<SkillResult>), EngineError> {
+        let classified = self.classified(asked).await?;
+        progress.tell(ProgressEvent::Routed {
+            verdict: classified.verdict.kind_name().to_owned(),
+            skills: classified.skills.iter().map(ToString::to_string).collect(),
+            reason: classified.verdict.reason.clone(),
+        });
+        supported(&classified)?;
+        let running = classified.skills.iter().map(|skill| async move {
+            let run_id = RunId::from_uuid(Uuid::new_v5(&asked.id().uuid(), skill.as_ref().as_bytes()));
+            SkillResult {
+                skill: skill.clone(),
+                outcome: self.run_skill(asked, skill, &run_id, progress).await,
+                run_id,
+            }
+        });
+        let results = futures_util::future::join_all(running).await;
+        Ok((classified, results))
+    }
+
+    /// The recorded classification, or a new one: tags first, then the verdict.
+    async fn classified(&self, asked: &Asked) -> Result<Classified, EngineError> {
+        let earlier = self.store().request(&asked.caller.tenant, asked.id()).await?;
+        if let Some(verdict) = earlier.and_then(|record| record.verdict) {
+            return serde_json::from_str(&verdict)
+                .map_err(|error| EngineError::internal("reading a recorded verdict", error));
+        }
+        let classified = self.classify(asked).await?;
+        let tags = self.tags_of(asked, &classified)?;
+        match self.store().put_tags(&tags).await {
+            Ok(()) | Err(StoreError::AlreadyExists { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let text = serde_json::to_string(&classified)
+            .map_err(|error| EngineError::internal("recording a verdict", error))?;
+        let at = self.now();
+        self.store().record_verdict(&asked.caller.tenant, asked.id(), &text, at).await?;
+        Ok(classified)
+    }
+
+    async fn run_skill(
+        self: &Arc<Self>,
+        asked: &Asked,
+        skill: &SkillId,
+        run_id: &RunId,
+        progress: &Progress,
+    ) -> Result<Analysed, EngineError> {
+        if self.store().run(&asked.caller.tenant, run_id).await?.is_none() {
+            let new = self.new_run(asked, skill, run_id.clone())?;
+            self.create_run(new).await?;
+        }
+        progress.tell(ProgressEvent::SkillStarted {
+            skill: skill.to_string(),
+            run_id: run_id.to_string(),
+        });
+        let pinned = self.pinned(&asked.caller, run_id).await?;
+        let run = self.drive(run_id, pinned.workspace, progress.clone()).await?;
+        succeeded(&run)?;
+        let analysed = self.analyse(asked, &pinned.skill, &run).await?;
+        progress.tell(ProgressEvent::Analysed {
+            skill: skill.to_string(),
+            findings: analysed.findings.len(),
+            evidence: analysed.evidence.len(),
+        });
+        Ok(analysed)
+    }
+
+    /// Compiles a skill's plan, binds its parameters and pins what it executes.
+    fn new_run(&self, asked: &Asked, skill: &SkillId, run_id: RunId) -> Result<NewRun, EngineError> {
+        let view = self.live().view(&asked.caller.tenant);
+        let found = view
+            .skill(skill.as_ref())
+            .ok_or_else(|| EngineError::not_found("skill", skill))?;
+        let document = found.document();
+        let graph = graph::from_skill(document)
+            .map_err(|error| EngineError::new(ErrorCode::InvalidDocument, format!("the plan of `{skill}`: {error}")))?;
+        let given = parameters::from_request(
+            &document.parameters,
+            &asked.wishes.parameters,
+            asked.request.input.as_str(),
+        );
+        let parameters = parameters::bind(&document.parameters, &given).map_err(|faults| {
+            let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+            EngineError::new(ErrorCode::MissingParameters, format!("`{skill}`: {}", faults.join("; ")))
+        })?;
+        let mut pins = vec![pin(
+            charter_contract::catalogue::DocumentKind::Skill,
+            skill.as_ref(),
+            &found.entry,
+        )];
+        pins.extend(pins_of_graph(&view, &graph)?);
+        Ok(NewRun {
+            run_id,
+            tenant: asked.caller.tenant.clone(),
+            title: format!("skill {skill}"),
+            graph,
+            parameters,
+            pins,
+        })
+    }
+}
+
+fn succeeded(run: &Run) -> Result<(), EngineError> {
+    match run.outcome() {
+        Some(Outcome::Completed) => Ok(()),
+        Some(Outcome::Failed { step, failure }) => {
+            let code = failure.code.parse().unwrap_or(ErrorCode::ToolFailed);
+            Err(EngineError::new(code, failure.message.clone())
+                .with_details(serde_json::json!({"step": step, "error_type": failure.kind, "run_id": run.id()})))
+        }
+        Some(Outcome::Cancelled { reason }) => {
+            Err(EngineError::new(ErrorCode::ToolFailed, format!("the run was cancelled: {reason}")))
+        }
+        None => Err(EngineError::internal("driving a run", "the run did not end")),
+    }
+}

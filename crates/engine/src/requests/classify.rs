@@ -1,0 +1,204 @@
+//! Which flow a request takes, decided and written down before anything else happens.
+
+use charter_contract::catalogue::DocumentKind;
+use charter_contract::catalogue::tags::{Flow, TagRecord};
+use charter_contract::catalogue::vocabulary::{ExecutionTarget, Tier};
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::{AgentId, DomainId, Label, PlaybookId, SkillId, TagRequestId, TagSessionId};
+use charter_domain::catalogue::View;
+use charter_search::VerdictKind;
+use serde::{Deserialize, Serialize};
+use serde_json::Map;
+
+use super::Asked;
+use crate::routing::{Purpose, RoutedVerdict};
+use crate::{Caller, Engine, EngineError};
+
+/// Where a request was sent, as it is recorded.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Classified {
+    /// The flow of seed 000 §2.10.
+    pub(crate) flow: Flow,
+    /// The verdict over the skills.
+    pub(crate) verdict: RoutedVerdict,
+    /// The skills that will run.
+    pub(crate) skills: Vec<SkillId>,
+    /// The playbook, for a request to write.
+    pub(crate) playbook: Option<PlaybookId>,
+    /// Active agents whose capabilities come near, on a miss only (B000-5).
+    pub(crate) agents: Vec<AgentId>,
+}
+
+impl Engine {
+    /// Decides the flow of a request.
+    pub(super) async fn classify(&self, asked: &Asked) -> Result<Classified, EngineError> {
+        let text = asked.request.input.as_str();
+        let view = self.live().view(&asked.caller.tenant);
+        if let Some(skill) = &asked.wishes.skill_id {
+            view.skill(skill.as_ref()).ok_or_else(|| EngineError::not_found("skill", skill))?;
+            return Ok(Classified {
+                flow: Flow::Skill,
+                verdict: RoutedVerdict::named(text, skill.as_ref()),
+                skills: vec![skill.clone()],
+                playbook: None,
+                agents: Vec::new(),
+            });
+        }
+        let candidates = self.settings().candidates;
+        let verdict = self.route(&asked.caller, Purpose::Actions, text, candidates).await?;
+        let first = verdict.candidates.first();
+        let playbook = first.filter(|first| first.kind == DocumentKind::Playbook);
+        let playbook = playbook.and_then(|first| PlaybookId::parse(&first.id).ok());
+        let skills: Vec<SkillId> = verdict
+            .chosen(self.settings().broad_skills)
+            .iter()
+            .filter(|candidate| candidate.kind == DocumentKind::Skill)
+            .filter_map(|candidate| SkillId::parse(&candidate.id).ok())
+            .collect();
+        let flow = match (&asked.wishes.flow, &playbook, skills.len()) {
+            (Some(flow), ..) => *flow,
+            (None, Some(_), _) => Flow::Write,
+            (None, None, 0) => Flow::CodeGenRead,
+            (None, None, 1) if verdict.kind == VerdictKind::Narrow => Flow::Skill,
+            (None, None, _) => Flow::ReadBroad,
+        };
+        let agents = match flow {
+            Flow::CodeGenRead => self.nearest_agents(&asked.caller, text).await?,
+            Flow::Skill
+            | Flow::ReadBroad
+            | Flow::RagSearch
+            | Flow::Knowledge
+            | Flow::Write
+            | Flow::CodeGenWrite
+            | Flow::CodeGenDirect => Vec::new(),
+        };
+        Ok(Classified {
+            flow,
+            verdict,
+            skills,
+            playbook,
+            agents,
+        })
+    }
+
+    /// Active agents that come near a request which nothing answers (B000-5).
+    async fn nearest_agents(&self, caller: &Caller, text: &str) -> Result<Vec<AgentId>, EngineError> {
+        let verdict = self.route(caller, Purpose::Agents, text, self.settings().candidates).await?;
+        let ids = verdict.candidates.iter().filter_map(|candidate| AgentId::parse(&candidate.id).ok());
+        Ok(ids.collect())
+    }
+
+    /// The tag record of a classified request (seed 000 §2.10, the fields of its flow).
+    pub(super) fn tags_of(&self, asked: &Asked, classified: &Classified) -> Result<TagRecord, EngineError> {
+        let view = self.live().view(&asked.caller.tenant);
+        let persona = match &asked.wishes.persona {
+            Some(persona) => persona.clone(),
+            None => Label::parse(&self.settings().persona)
+                .map_err(|error| EngineError::internal("reading the default persona", error))?,
+        };
+        let at = self.now();
+        let tier = Some(asked.wishes.tier.unwrap_or(Tier::Basic));
+        let mut tags = TagRecord {
+            request_id: tag_request(asked)?,
+            tenant_id: asked.caller.tenant.clone(),
+            session_id: tag_session(asked)?,
+            user_id: Some(asked.caller.user.clone()),
+            expires_at: Some(self.after(at, self.settings().tags_ttl)),
+            flow: classified.flow,
+            domain: domain_of(&view, classified)?,
+            persona,
+            tier,
+            skill_id: None,
+            skill_ids: None,
+            playbook_id: None,
+            output_type: None,
+            execution_location: None,
+            owner_agent_id: None,
+            rag_params: None,
+            provider: None,
+            tool_ids: None,
+            param_set: None,
+        };
+        match classified.flow {
+            Flow::Skill => {
+                let skill = classified.skills.first().and_then(|id| view.skill(id.as_ref()));
+                tags.owner_agent_id = classified
+                    .skills
+                    .first()
+                    .and_then(|id| view.owner_of(id.as_ref()))
+                    .map(|owner| owner.document().agent_id.clone());
+                tags.output_type = skill.map(|skill| skill.document().output_type.clone());
+                tags.execution_location = Some(ExecutionTarget::Server);
+                tags.skill_id = classified.skills.first().cloned();
+            }
+            Flow::ReadBroad => tags.skill_ids = Some(classified.skills.clone()),
+            Flow::Write => {
+                let playbook = classified.playbook.as_ref().and_then(|id| view.playbook(id.as_ref()));
+                let steps = playbook.iter().flat_map(|found| &found.document().steps);
+                tags.tool_ids = Some(steps.map(|step| step.tool_id.clone()).collect());
+                tags.param_set = Some(asked.wishes.parameters.clone());
+                tags.playbook_id = classified.playbook.clone();
+            }
+            Flow::RagSearch => {
+                tags.rag_params = Some(Map::new());
+                tags.provider = Some(tags.persona.clone());
+            }
+            Flow::Knowledge | Flow::CodeGenRead | Flow::CodeGenWrite | Flow::CodeGenDirect => {}
+        }
+        Ok(tags)
+    }
+}
+
+/// The domain of what was chosen; of the nearest agent on a miss; the platform's without one.
+fn domain_of(view: &View, classified: &Classified) -> Result<DomainId, EngineError> {
+    let skill = classified.skills.first().and_then(|id| view.skill(id.as_ref()));
+    let playbook = classified.playbook.as_ref().and_then(|id| view.playbook(id.as_ref()));
+    let agent = classified.agents.first().and_then(|id| view.agent(id.as_ref()));
+    let domain = playbook
+        .map(|found| found.document().domain.clone())
+        .or_else(|| skill.map(|found| found.document().domain.clone()))
+        .or_else(|| agent.map(|found| found.document().domain.clone()));
+    match domain {
+        Some(domain) => Ok(domain),
+        None => DomainId::parse("platform").map_err(|error| EngineError::internal("naming a domain", error)),
+    }
+}
+
+/// The request's id as the tag store writes it (ruling 25: the mapping is explicit).
+pub(crate) fn tag_request(asked: &Asked) -> Result<TagRequestId, EngineError> {
+    let id = format!("req_{}", asked.id().uuid().simple());
+    TagRequestId::parse(&id).map_err(|error| EngineError::internal("mapping a request id", error))
+}
+
+fn tag_session(asked: &Asked) -> Result<Option<TagSessionId>, EngineError> {
+    let Some(session) = &asked.request.session_id else {
+        return Ok(None);
+    };
+    TagSessionId::parse(&format!("sess_{}", session.uuid().simple()))
+        .map(Some)
+        .map_err(|error| EngineError::internal("mapping a session id", error))
+}
+
+/// Which flows are answered now; the others say so plainly.
+pub(super) fn supported(classified: &Classified) -> Result<(), EngineError> {
+    let refusal = |what: String| Err(EngineError::new(ErrorCode::UnsupportedFlow, what));
+    match classified.flow {
+        Flow::Skill | Flow::ReadBroad => Ok(()),
+        Flow::Write => refusal(match &classified.playbook {
+            Some(playbook) => format!("this asks for a change (playbook `{playbook}`); changes are not carried out yet"),
+            None => "this asks for a change; changes are not carried out yet".to_owned(),
+        }),
+        Flow::CodeGenRead | Flow::CodeGenWrite | Flow::CodeGenDirect => refusal(if classified.agents.is_empty() {
+            "nothing that is registered fits this request".to_owned()
+        } else {
+            let agents: Vec<String> = classified.agents.iter().map(|id| format!("`{id}`")).collect();
+            format!(
+                "no registered skill fits this request; the agents that come nearest are {}",
+                agents.join(", ")
+            )
+        }),
+        Flow::RagSearch | Flow::Knowledge => {
+            refusal("questions to the reference library are not answered yet".to_owned())
+        }
+    }
+}

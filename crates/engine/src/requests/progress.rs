@@ -1,0 +1,113 @@
+//! What a client is told while its request is answered.
+
+use charter_contract::ids::{StepId, ToolId};
+use serde::Serialize;
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use crate::runs::StepEnd;
+
+/// Progress events that wait for a slow reader; more are dropped, for the answer says everything.
+const CAPACITY: usize = 256;
+
+/// One thing that happened on the way to an answer.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "stage", rename_all = "snake_case")]
+pub enum ProgressEvent {
+    /// The request was routed.
+    Routed {
+        /// `narrow`, `broad` or `miss`.
+        verdict: String,
+        /// What will be run.
+        skills: Vec<String>,
+        /// Why.
+        reason: String,
+    },
+    /// A skill's run started or was taken up again.
+    SkillStarted {
+        /// The skill.
+        skill: String,
+        /// Its run.
+        run_id: String,
+    },
+    /// A tool is being called.
+    StepStarted {
+        /// The step.
+        step: String,
+        /// The tool.
+        tool: String,
+    },
+    /// A tool's call ended.
+    StepEnded {
+        /// The step.
+        step: String,
+        /// `succeeded` or `failed`.
+        outcome: String,
+        /// What went wrong.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
+    },
+    /// A skill's output was analysed.
+    Analysed {
+        /// The skill.
+        skill: String,
+        /// How many findings.
+        findings: usize,
+        /// How many evidence records.
+        evidence: usize,
+    },
+}
+
+impl ProgressEvent {
+    /// The event as JSON.
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+}
+
+/// Where progress goes. Cheap to copy; telling nobody is fine.
+#[derive(Debug, Clone, Default)]
+pub struct Progress(Option<mpsc::Sender<ProgressEvent>>);
+
+impl Progress {
+    /// Progress that somebody reads.
+    #[must_use]
+    pub fn channel() -> (Self, mpsc::Receiver<ProgressEvent>) {
+        let (sender, receiver) = mpsc::channel(CAPACITY);
+        (Self(Some(sender)), receiver)
+    }
+
+    /// Progress that nobody reads.
+    #[must_use]
+    pub fn silent() -> Self {
+        Self(None)
+    }
+
+    pub(crate) fn tell(&self, event: ProgressEvent) {
+        if let Some(sender) = &self.0
+            && let Err(dropped) = sender.try_send(event)
+        {
+            tracing::debug!(error = %dropped, "a progress event was dropped");
+        }
+    }
+
+    pub(crate) fn step_started(&self, step: &StepId, tool: &ToolId) {
+        self.tell(ProgressEvent::StepStarted {
+            step: step.to_string(),
+            tool: tool.to_string(),
+        });
+    }
+
+    pub(crate) fn step_ended(&self, end: &StepEnd) {
+        let (step, outcome, message) = match end {
+            StepEnd::Succeeded { step, .. } => (step, "succeeded", None),
+            StepEnd::Failed { step, failure } => (step, "failed", Some(failure.message.clone())),
+        };
+        self.tell(ProgressEvent::StepEnded {
+            step: step.to_string(),
+            outcome: outcome.to_owned(),
+            message,
+        });
+    }
+}

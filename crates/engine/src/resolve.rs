@@ -1,0 +1,228 @@
+//! Resolving: which documents are in force for something. Served from the snapshot, no storage.
+
+use std::sync::Arc;
+
+use charter_contract::catalogue::agent::AgentManifest;
+use charter_contract::catalogue::guardrail::Guardrail;
+use charter_contract::catalogue::playbook::Playbook;
+use charter_contract::catalogue::skill::Skill;
+use charter_contract::catalogue::template::Template;
+use charter_contract::catalogue::tool::{Tool, ToolClass};
+use charter_contract::catalogue::vocabulary::Status;
+use charter_contract::catalogue::{Document, DocumentKind};
+use charter_contract::error_code::ErrorCode;
+use charter_domain::catalogue::{Entry, Found, Won};
+use charter_domain::guardrail::{self, Subject};
+use charter_domain::template::{self, Level, Wanted};
+use serde::Serialize;
+
+use crate::{Caller, Engine, EngineError};
+
+/// A document in force, and why this one.
+#[derive(Debug, Clone, Serialize)]
+pub struct InForce<T> {
+    /// The document.
+    #[serde(flatten)]
+    entry: Shown<T>,
+    /// Which layer won.
+    pub layer: Won,
+}
+
+/// Shows an entry as its document and where it comes from.
+#[derive(Debug, Clone)]
+struct Shown<T>(Arc<Entry<T>>);
+
+impl<T: Serialize> Serialize for Shown<T> {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeMap;
+        let mut map = to.serialize_map(Some(3))?;
+        map.serialize_entry("document", &self.0.document)?;
+        map.serialize_entry("package", &self.0.origin.package)?;
+        map.serialize_entry("package_version", &self.0.origin.version)?;
+        map.end()
+    }
+}
+
+impl<T> InForce<T> {
+    /// The document itself.
+    #[must_use]
+    pub fn document(&self) -> &T {
+        &self.entry.0.document
+    }
+}
+
+impl<T> From<Found<T>> for InForce<T> {
+    fn from(found: Found<T>) -> Self {
+        Self {
+            entry: Shown(found.entry),
+            layer: found.won,
+        }
+    }
+}
+
+/// A guardrail that bears on the subject.
+#[derive(Debug, Clone, Serialize)]
+pub struct ResolvedGuardrail {
+    /// The guardrail.
+    #[serde(flatten)]
+    pub guardrail: InForce<Guardrail>,
+    /// The glob that matched.
+    pub matched: String,
+}
+
+/// The template that renders an output.
+#[derive(Debug, Clone, Serialize)]
+pub struct ResolvedTemplate {
+    /// The template.
+    #[serde(flatten)]
+    pub template: InForce<Template>,
+    /// The level that it was found on.
+    pub level: Level,
+}
+
+/// Which tools to list. Absent fields do not restrict.
+#[derive(Debug, Clone, Default)]
+pub struct ToolFilter {
+    /// Of this class.
+    pub class: Option<ToolClass>,
+    /// Of this domain.
+    pub domain: Option<String>,
+}
+
+impl Engine {
+    /// Every guardrail that bears on the subject, in order (B000-12).
+    #[must_use]
+    pub fn resolve_guardrails(&self, caller: &Caller, subject: Subject<'_>) -> Vec<ResolvedGuardrail> {
+        let view = self.live().view(&caller.tenant);
+        let owner = subject.skill.and_then(|skill| view.owner_of(skill));
+        let subject = Subject {
+            agent: subject.agent.or(owner.as_ref().map(|owner| owner.document().agent_id.as_ref())),
+            ..subject
+        };
+        guardrail::resolve(&view, subject)
+            .into_iter()
+            .map(|resolved| ResolvedGuardrail {
+                guardrail: resolved.found.into(),
+                matched: resolved.matched,
+            })
+            .collect()
+    }
+
+    /// The template for an output (B000-14).
+    ///
+    /// # Errors
+    /// `template_missing`.
+    pub fn resolve_template(&self, caller: &Caller, wanted: Wanted<'_>) -> Result<ResolvedTemplate, EngineError> {
+        let view = self.live().view(&caller.tenant);
+        let (found, level) = template::resolve(&view, wanted).ok_or_else(|| {
+            let message = format!("there is no template for the output type `{}`", wanted.output_type);
+            EngineError::new(ErrorCode::TemplateMissing, message)
+        })?;
+        Ok(ResolvedTemplate {
+            template: found.into(),
+            level,
+        })
+    }
+
+    /// A skill by exact id (B000-6).
+    ///
+    /// # Errors
+    /// `not_found`.
+    pub fn resolve_skill(&self, caller: &Caller, id: &str) -> Result<InForce<Skill>, EngineError> {
+        let found = self.live().view(&caller.tenant).skill(id);
+        found.map(InForce::from).ok_or_else(|| EngineError::not_found("skill", id))
+    }
+
+    /// A playbook by exact id (B000-6).
+    ///
+    /// # Errors
+    /// `not_found`.
+    pub fn resolve_playbook(&self, caller: &Caller, id: &str) -> Result<InForce<Playbook>, EngineError> {
+        let found = self.live().view(&caller.tenant).playbook(id);
+        found.map(InForce::from).ok_or_else(|| EngineError::not_found("playbook", id))
+    }
+
+    /// An agent by exact id (B000-6).
+    ///
+    /// # Errors
+    /// `not_found`.
+    pub fn resolve_agent(&self, caller: &Caller, id: &str) -> Result<InForce<AgentManifest>, EngineError> {
+        let found = self.live().view(&caller.tenant).agent(id);
+        found.map(InForce::from).ok_or_else(|| EngineError::not_found("agent", id))
+    }
+
+    /// A tool by exact id; an internal one is never returned (B000-10).
+    ///
+    /// # Errors
+    /// `not_found`.
+    pub fn resolve_tool(&self, caller: &Caller, id: &str) -> Result<InForce<Tool>, EngineError> {
+        let found = self.live().view(&caller.tenant).tool(id);
+        found
+            .filter(|found| found.document().tool_class != ToolClass::Internal)
+            .map(InForce::from)
+            .ok_or_else(|| EngineError::not_found("tool", id))
+    }
+
+    /// The active tools that fit, by id; internal ones are left out (B000-10).
+    #[must_use]
+    pub fn resolve_tools(&self, caller: &Caller, filter: &ToolFilter) -> Vec<InForce<Tool>> {
+        let view = self.live().view(&caller.tenant);
+        view.tools()
+            .filter(|found| {
+                let tool = found.document();
+                tool.status == Status::Active
+                    && tool.tool_class != ToolClass::Internal
+                    && filter.class.is_none_or(|class| tool.tool_class == class)
+                    && filter.domain.as_ref().is_none_or(|domain| tool.domain.as_ref() == domain)
+            })
+            .map(InForce::from)
+            .collect()
+    }
+
+    /// The documents of one kind that the caller sees, by id, at most `limit` after `after`.
+    #[must_use]
+    pub fn list_documents(&self, caller: &Caller, kind: DocumentKind, after: &str, limit: usize) -> Vec<Listed> {
+        let view = self.live().view(&caller.tenant);
+        view.ids(kind)
+            .into_iter()
+            .filter(|id| *id > after)
+            .filter_map(|id| {
+                let (layer, own) = match view.tenant.document(kind, id) {
+                    Some(document) => (&view.tenant, document),
+                    None => (&view.global, view.global.document(kind, id)?),
+                };
+                let internal = matches!(&own, Document::Tool(tool) if tool.tool_class == ToolClass::Internal);
+                let origin = layer.origin(kind, id)?;
+                (!internal).then(|| Listed {
+                    id: id.to_owned(),
+                    kind,
+                    domain: own.domain().map(ToString::to_string),
+                    status: own.status(),
+                    tenant: origin.scope.tenant().is_some(),
+                    package: origin.package.to_string(),
+                    package_version: origin.version.clone(),
+                })
+            })
+            .take(limit)
+            .collect()
+    }
+}
+
+/// A document in a listing.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Listed {
+    /// Its id.
+    pub id: String,
+    /// Its kind.
+    pub kind: DocumentKind,
+    /// Its domain, where it has one.
+    pub domain: Option<String>,
+    /// Whether it is offered.
+    pub status: Status,
+    /// Whether it is the tenant's own.
+    pub tenant: bool,
+    /// The package that registered it.
+    pub package: String,
+    /// That package's version.
+    pub package_version: String,
+}

@@ -1,0 +1,182 @@
+//! Routing: which registered thing a request is for, with the grounds (B000-1 to B000-5).
+
+use charter_contract::catalogue::DocumentKind;
+use charter_contract::error_code::ErrorCode;
+use charter_search::{
+    Allowed, Candidate, EmbeddedQuery, QueryError, RouteQuery, RouteSettings, Scope, Thresholds,
+    VerdictKind, decide, search,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::catalogue::{Stacked, parse_entry_id};
+use crate::{Caller, Engine, EngineError};
+
+/// What a request is routed to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// Skills and playbooks: whatever can answer or act.
+    Actions,
+    /// Skills alone (phase 2C).
+    Skills,
+    /// Playbooks alone (phase 2W).
+    Playbooks,
+    /// Agents, for grounding after a miss.
+    Agents,
+}
+
+/// One candidate, with what explains its place.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RoutedCandidate {
+    /// What it is.
+    pub kind: DocumentKind,
+    /// Its id.
+    pub id: String,
+    /// The layer it came from.
+    pub scope: Scope,
+    /// Chance that it is right, 0 to 1; thresholds refer to it.
+    pub score: f32,
+    /// What it is ranked by within this query.
+    pub fused: f32,
+    /// Words in common, weighted.
+    pub lexical: f32,
+    /// Similarity of meaning; absent where only words were compared.
+    pub cosine: Option<f32>,
+}
+
+/// A verdict with everything it depends on, so that it can be shown and replayed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RoutedVerdict {
+    /// What was asked.
+    pub query: String,
+    /// Narrow, broad or miss.
+    pub kind: VerdictKind,
+    /// Best first.
+    pub candidates: Vec<RoutedCandidate>,
+    /// The thresholds in force.
+    pub thresholds: Thresholds,
+    /// The embedding model; absent where only words were compared.
+    pub model: Option<String>,
+    /// Why, for people.
+    pub reason: String,
+}
+
+impl RoutedVerdict {
+    /// The verdict of a request that names its skill.
+    pub(crate) fn named(query: &str, skill: &str) -> Self {
+        Self {
+            query: query.to_owned(),
+            kind: VerdictKind::Narrow,
+            candidates: Vec::new(),
+            thresholds: Thresholds::default(),
+            model: None,
+            reason: format!("the request names `{skill}`"),
+        }
+    }
+
+    /// `narrow`, `broad` or `miss`.
+    #[must_use]
+    pub fn kind_name(&self) -> &'static str {
+        match self.kind {
+            VerdictKind::Narrow => "narrow",
+            VerdictKind::Broad => "broad",
+            VerdictKind::Miss => "miss",
+        }
+    }
+
+    /// Candidates that are acted on: the first of a narrow verdict, the first few of a broad one.
+    #[must_use]
+    pub fn chosen(&self, few: usize) -> &[RoutedCandidate] {
+        let count = match self.kind {
+            VerdictKind::Narrow => 1,
+            VerdictKind::Broad => few,
+            VerdictKind::Miss => 0,
+        };
+        &self.candidates[..count.min(self.candidates.len())]
+    }
+}
+
+impl Engine {
+    /// Routes a request over what the caller sees.
+    ///
+    /// # Errors
+    /// `invalid_request` for an empty query or no candidates asked for (B000-2).
+    pub async fn route(
+        &self,
+        caller: &Caller,
+        purpose: Purpose,
+        text: &str,
+        top_k: usize,
+    ) -> Result<RoutedVerdict, EngineError> {
+        let live = self.live();
+        let query = self.embedded(text).await?;
+        route_over(&live.stacked(&caller.tenant), &live.settings, purpose, text, &query, top_k)
+    }
+
+    /// A query ready to be searched: embedded, or words alone without an embedder.
+    pub(crate) async fn embedded(&self, text: &str) -> Result<EmbeddedQuery, EngineError> {
+        let query = RouteQuery::parse(text).map_err(refused)?;
+        let Some(embedder) = self.embedder() else {
+            return Ok(query.lexical_only());
+        };
+        let texts = query.texts().map(str::to_owned).collect();
+        let vectors = embedder
+            .embed(texts)
+            .await
+            .map_err(|error| EngineError::new(ErrorCode::Unavailable, "the request could not be embedded").caused_by(error))?;
+        query.embedded(embedder.model(), &vectors).map_err(refused)
+    }
+}
+
+/// Routes an embedded query over given indexes.
+pub(crate) fn route_over(
+    stacked: &Stacked,
+    settings: &RouteSettings,
+    purpose: Purpose,
+    text: &str,
+    query: &EmbeddedQuery,
+    top_k: usize,
+) -> Result<RoutedVerdict, EngineError> {
+    let of_kind = |kind: DocumentKind| move |_: Scope, id: &str| id.split_once(' ').is_some_and(|(k, _)| k == kind.as_str());
+    let (skills, playbooks) = (of_kind(DocumentKind::Skill), of_kind(DocumentKind::Playbook));
+    let (layers, allowed) = match purpose {
+        Purpose::Actions => (&stacked.actions, Allowed::Everything),
+        Purpose::Skills => (&stacked.actions, Allowed::Where(&skills)),
+        Purpose::Playbooks => (&stacked.actions, Allowed::Where(&playbooks)),
+        Purpose::Agents => (&stacked.agents, Allowed::Everything),
+    };
+    let found = search(layers, query, allowed, settings, top_k).map_err(refused)?;
+    let model = query.model().map(ToString::to_string);
+    let verdict = decide(found, &settings.thresholds, model);
+    Ok(RoutedVerdict {
+        query: text.to_owned(),
+        kind: verdict.kind,
+        candidates: verdict.candidates.into_iter().filter_map(candidate).collect(),
+        thresholds: verdict.thresholds,
+        model: verdict.model,
+        reason: verdict.reason,
+    })
+}
+
+fn candidate(found: Candidate) -> Option<RoutedCandidate> {
+    let (kind, id) = parse_entry_id(&found.id)?;
+    Some(RoutedCandidate {
+        kind,
+        id: id.to_owned(),
+        scope: found.scope,
+        score: found.score,
+        fused: found.fused,
+        lexical: found.lexical,
+        cosine: found.cosine,
+    })
+}
+
+fn refused(error: QueryError) -> EngineError {
+    let code = match error {
+        QueryError::Empty | QueryError::NoCandidates => ErrorCode::InvalidRequest,
+        QueryError::TooLong { .. } => ErrorCode::TooLarge,
+        QueryError::Model { .. } | QueryError::Dims { .. } => ErrorCode::ModelMismatch,
+        QueryError::Vectors { .. } => ErrorCode::Internal,
+    };
+    EngineError::new(code, error.to_string()).caused_by(error)
+}

@@ -1,0 +1,173 @@
+//! Runs: creating them, driving them to their end, finding what a crash left behind.
+//!
+//! A worker drives a run under a lease. Every decision is appended to the journal before it takes
+//! effect; whoever picks the run up after a crash folds the journal and goes on from there.
+
+mod drive;
+mod effect;
+mod journal;
+mod pinned;
+
+use std::sync::Arc;
+
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::{RunId, TenantId};
+use charter_contract::time::Timestamp;
+use charter_domain::catalogue::{Entry, Origin, View};
+use charter_domain::graph::StepGraph;
+use charter_domain::run::{Pin, RunEvent};
+use charter_store::journal::{GENESIS, RunPhase, RunRecord};
+use charter_store::page::PageRequest;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::{Caller, Engine, EngineError};
+
+pub(crate) use effect::StepEnd;
+pub use journal::HistoryEvent;
+
+/// What a run is made from.
+#[derive(Debug, Clone)]
+pub(crate) struct NewRun {
+    pub(crate) run_id: RunId,
+    pub(crate) tenant: TenantId,
+    pub(crate) title: String,
+    pub(crate) graph: StepGraph,
+    pub(crate) parameters: Map<String, Value>,
+    pub(crate) pins: Vec<Pin>,
+}
+
+impl Engine {
+    /// Creates a run, or finds that an earlier attempt at the same request created it.
+    pub(crate) async fn create_run(&self, new: NewRun) -> Result<(), EngineError> {
+        let at = self.now();
+        let started = RunEvent::Started {
+            run_id: new.run_id.clone(),
+            graph: new.graph,
+            parameters: new.parameters,
+            pins: new.pins,
+        };
+        let events = journal::chain(GENESIS, 0, &[started], at)?;
+        let record = RunRecord {
+            run_id: new.run_id,
+            tenant_id: new.tenant,
+            title: new.title,
+            phase: RunPhase::Runnable,
+            version: 1,
+            created_at: at,
+            updated_at: at,
+        };
+        match self.store().create_run(&record, events, Vec::new()).await {
+            Ok(()) | Err(charter_store::StoreError::AlreadyExists { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// A run of the caller's tenant with its journal.
+    ///
+    /// # Errors
+    /// `not_found`, also for another tenant's run.
+    pub async fn show_run(&self, caller: &Caller, run: &RunId) -> Result<RunShown, EngineError> {
+        let record = self.store().run(&caller.tenant, run).await?;
+        let record = record.ok_or_else(|| EngineError::not_found("run", run))?;
+        Ok(RunShown {
+            summary: record.into(),
+            events: self.history(run).await?,
+        })
+    }
+
+    /// The caller's tenant's runs, newest first.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn runs(&self, caller: &Caller, page: &PageRequest) -> Result<RunListing, EngineError> {
+        let page = self.store().runs(&caller.tenant, page).await?;
+        Ok(RunListing {
+            entries: page.entries.into_iter().map(RunSummary::from).collect(),
+            next: page.next,
+        })
+    }
+}
+
+/// A run in a listing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RunSummary {
+    /// Its id.
+    pub run_id: RunId,
+    /// What started it.
+    pub title: String,
+    /// `runnable`, `waiting` or `finished`.
+    pub phase: &'static str,
+    /// Number of events in the journal.
+    pub version: u64,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+impl From<RunRecord> for RunSummary {
+    fn from(run: RunRecord) -> Self {
+        Self {
+            run_id: run.run_id,
+            title: run.title,
+            phase: match run.phase {
+                RunPhase::Runnable => "runnable",
+                RunPhase::Waiting => "waiting",
+                RunPhase::Finished => "finished",
+            },
+            version: run.version,
+            created_at: run.created_at,
+            updated_at: run.updated_at,
+        }
+    }
+}
+
+/// One page of runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RunListing {
+    /// Newest first.
+    pub entries: Vec<RunSummary>,
+    /// Where the next page starts.
+    pub next: Option<String>,
+}
+
+/// A run with its journal.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunShown {
+    /// The run.
+    #[serde(flatten)]
+    pub summary: RunSummary,
+    /// What happened, oldest first.
+    pub events: Vec<HistoryEvent>,
+}
+
+/// The pin of a document in force.
+pub(crate) fn pin<T>(kind: charter_contract::catalogue::DocumentKind, id: &str, entry: &Entry<T>) -> Pin {
+    let origin: &Arc<Origin> = &entry.origin;
+    Pin {
+        kind,
+        id: id.to_owned(),
+        tenant: origin.scope.tenant().cloned(),
+        package: origin.package.to_string(),
+        version: origin.version.clone(),
+        content_hash: entry.content_hash.clone(),
+    }
+}
+
+/// Pins for a skill and every tool that its plan calls.
+///
+/// # Errors
+/// `not_found` for a tool that is not in view any more.
+pub(crate) fn pins_of_graph(view: &View, graph: &StepGraph) -> Result<Vec<Pin>, EngineError> {
+    let mut pins: Vec<Pin> = Vec::new();
+    for step in graph.steps() {
+        let id = step.tool.as_ref();
+        if pins.iter().any(|pin| pin.id == id) {
+            continue;
+        }
+        let tool = view.tool(id).ok_or_else(|| EngineError::new(ErrorCode::NotFound, format!("there is no tool `{id}`")))?;
+        pins.push(pin(charter_contract::catalogue::DocumentKind::Tool, id, &tool.entry));
+    }
+    Ok(pins)
+}

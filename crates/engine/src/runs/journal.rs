@@ -1,0 +1,113 @@
+//! Between domain events and stored ones: JSON, hash chain, folding.
+
+use charter_contract::ids::RunId;
+use charter_contract::time::Timestamp;
+use charter_domain::run::{Run, RunEvent};
+use charter_store::journal::{EventHash, GENESIS, JournalEvent, NewEvent};
+use serde::Serialize;
+
+use crate::{Engine, EngineError};
+
+/// Events read from storage at once.
+const PAGE: usize = 500;
+
+/// A run with the end of its journal.
+#[derive(Debug)]
+pub(crate) struct Folded {
+    pub(crate) run: Run,
+    pub(crate) version: u64,
+    pub(crate) head: EventHash,
+}
+
+/// One event of a run's history.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HistoryEvent {
+    /// Position, from 1.
+    pub sequence: u64,
+    /// When.
+    pub at: Timestamp,
+    /// What.
+    #[serde(flatten)]
+    pub event: RunEvent,
+}
+
+/// Writes events as JSON and chains them from `head`.
+pub(crate) fn chain(
+    head: EventHash,
+    version: u64,
+    events: &[RunEvent],
+    at: Timestamp,
+) -> Result<Vec<NewEvent>, EngineError> {
+    let mut head = head;
+    let mut chained = Vec::with_capacity(events.len());
+    for (sequence, event) in (version + 1..).zip(events) {
+        let payload = serde_json::to_string(event)
+            .map_err(|error| EngineError::internal("writing an event", error))?;
+        head = head.chain(sequence, &payload);
+        chained.push(NewEvent {
+            payload,
+            hash: head,
+            at,
+        });
+    }
+    Ok(chained)
+}
+
+impl Engine {
+    /// Folds a run's whole journal, checking the chain.
+    pub(crate) async fn fold(&self, run: &RunId) -> Result<Folded, EngineError> {
+        let mut head = GENESIS;
+        let mut version = 0;
+        let mut folded: Option<Run> = None;
+        for stored in self.journal(run).await? {
+            let expected = head.chain(version + 1, &stored.payload);
+            if stored.hash != expected || stored.sequence != version + 1 {
+                return Err(damaged(run, version + 1, "it does not chain from the event before it"));
+            }
+            let event: RunEvent = serde_json::from_str(&stored.payload)
+                .map_err(|error| damaged(run, stored.sequence, &error.to_string()))?;
+            let result = match &mut folded {
+                None => Run::start(event).map(|run| folded = Some(run)),
+                Some(run) => run.apply(event),
+            };
+            result.map_err(|error| damaged(run, stored.sequence, &error.to_string()))?;
+            (head, version) = (stored.hash, stored.sequence);
+        }
+        let run = folded.ok_or_else(|| damaged(run, 1, "the journal is empty"))?;
+        Ok(Folded { run, version, head })
+    }
+
+    pub(crate) async fn history(&self, run: &RunId) -> Result<Vec<HistoryEvent>, EngineError> {
+        let stored = self.journal(run).await?;
+        stored
+            .into_iter()
+            .map(|stored| {
+                let event = serde_json::from_str(&stored.payload)
+                    .map_err(|error| damaged(run, stored.sequence, &error.to_string()))?;
+                Ok(HistoryEvent {
+                    sequence: stored.sequence,
+                    at: stored.at,
+                    event,
+                })
+            })
+            .collect()
+    }
+
+    async fn journal(&self, run: &RunId) -> Result<Vec<JournalEvent>, EngineError> {
+        let mut events: Vec<JournalEvent> = Vec::new();
+        loop {
+            let after = events.last().map_or(0, |event| event.sequence);
+            let page = self.store().events(run, after, PAGE).await?;
+            let last = page.len() < PAGE;
+            events.extend(page);
+            if last {
+                return Ok(events);
+            }
+        }
+    }
+}
+
+fn damaged(run: &RunId, sequence: u64, detail: &str) -> EngineError {
+    let cause = format!("event {sequence} of {run}: {detail}");
+    EngineError::internal("reading a run's journal", cause)
+}

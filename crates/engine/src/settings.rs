@@ -1,0 +1,62 @@
+//! Everything about the engine that an operator may set. Plain values: where they come from is
+//! the binary's business.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// The engine's settings.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// How long the tags of a request are kept (ruling 18).
+    pub tags_ttl: Duration,
+    /// How long a session lives after its last turn.
+    pub session_ttl: Duration,
+    /// How many turns a session keeps.
+    pub session_turns: usize,
+    /// How many skills a broad verdict runs.
+    pub broad_skills: usize,
+    /// How many candidates a verdict carries.
+    pub candidates: usize,
+    /// The persona of requests that name none.
+    pub persona: String,
+    /// How long finished runs, requests and messages are kept.
+    pub retention: Duration,
+    /// A worker's hold on a run; it is renewed at a third of this.
+    pub lease: Duration,
+    /// Tool calls of this process that may be under way at once.
+    pub tool_calls: usize,
+    /// Tool results kept for reuse.
+    pub cached_results: usize,
+    /// What tools may be granted.
+    pub grants: ToolGrants,
+}
+
+/// What the operator lets tools have. A tool gets a thing only if it asks and it is here.
+#[derive(Debug, Clone, Default)]
+pub struct ToolGrants {
+    /// Environment variables with their values.
+    pub environment: BTreeMap<String, String>,
+    /// Hosts that every tool with network access may reach beside its own list, e.g.
+    /// `127.0.0.1:5005`.
+    pub egress: Vec<String>,
+    /// Files that a tool granted the named variable may read, e.g. `AWS_PROFILE` and `~/.aws`.
+    pub readable: BTreeMap<String, Vec<std::path::PathBuf>>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            tags_ttl: Duration::from_secs(3_600),
+            session_ttl: Duration::from_secs(24 * 3_600),
+            session_turns: 50,
+            broad_skills: 3,
+            candidates: 5,
+            persona: "operator".to_owned(),
+            retention: Duration::from_secs(30 * 24 * 3_600),
+            lease: Duration::from_secs(30),
+            tool_calls: 16,
+            cached_results: 1_000,
+            grants: ToolGrants::default(),
+        }
+    }
+}

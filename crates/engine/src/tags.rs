@@ -1,0 +1,40 @@
+//! The tag store (seed 000 §2.10): internal, never shown to a client.
+
+use charter_contract::catalogue::tags::TagRecord;
+use charter_contract::ids::TagRequestId;
+
+use crate::{Caller, Engine, EngineError, Role};
+
+impl Engine {
+    /// Writes the tags of a request that another part of the deployment handles.
+    ///
+    /// # Errors
+    /// `permission_denied` below operator; `already_exists` on a second write (B000-15).
+    pub async fn put_tags(&self, caller: &Caller, mut tags: TagRecord) -> Result<(), EngineError> {
+        operators_only(caller)?;
+        tags.tenant_id = caller.tenant.clone();
+        if tags.expires_at.is_none() {
+            tags.expires_at = Some(self.after(self.now(), self.settings().tags_ttl));
+        }
+        Ok(self.store().put_tags(&tags).await?)
+    }
+
+    /// The tags of a request, unless they are absent or expired.
+    ///
+    /// # Errors
+    /// `permission_denied` below operator; `not_found`.
+    pub async fn tags(&self, caller: &Caller, request: &TagRequestId) -> Result<TagRecord, EngineError> {
+        operators_only(caller)?;
+        let found = self.store().tags(&caller.tenant, request, self.now()).await?;
+        found.ok_or_else(|| EngineError::not_found("tag record", request))
+    }
+}
+
+/// Tags are for the parts of a deployment, not for those who ask it questions.
+fn operators_only(caller: &Caller) -> Result<(), EngineError> {
+    if caller.role >= Role::Operator {
+        return Ok(());
+    }
+    let code = charter_contract::error_code::ErrorCode::PermissionDenied;
+    Err(EngineError::new(code, "tags are internal"))
+}

@@ -1,0 +1,102 @@
+//! Engine errors as HTTP: a status for each code, an `AgentError` as the body.
+
+use axum::Json;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::RequestId;
+use charter_engine::EngineError;
+use uuid::Uuid;
+
+use crate::state::AppState;
+
+/// An error on its way to the client.
+pub(crate) struct ApiError {
+    state: AppState,
+    request: RequestId,
+    error: EngineError,
+}
+
+impl ApiError {
+    /// An error of a call that is no agent request: it gets an id of its own.
+    pub(crate) fn new(state: &AppState, error: EngineError) -> Self {
+        Self::of_request(state, RequestId::from_uuid(Uuid::now_v7()), error)
+    }
+
+    /// An error of an agent request.
+    pub(crate) fn of_request(state: &AppState, request: RequestId, error: EngineError) -> Self {
+        Self {
+            state: state.clone(),
+            request,
+            error,
+        }
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let status = status(self.error.code);
+        log(&self.error, status, &self.request);
+        let body = self.state.engine.agent_error(&self.request, &self.error);
+        (status, Json(body)).into_response()
+    }
+}
+
+/// Logged once, here, with the cause that the client does not see.
+fn log(error: &EngineError, status: StatusCode, request: &RequestId) {
+    let cause = std::error::Error::source(error).map(chain).unwrap_or_default();
+    if status.is_server_error() {
+        tracing::error!(error.code = %error.code, request.id = %request, cause, "{error}");
+    } else {
+        tracing::debug!(error.code = %error.code, request.id = %request, cause, "{error}");
+    }
+}
+
+fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+/// The status of a code.
+pub(crate) fn status(code: ErrorCode) -> StatusCode {
+    match code {
+        ErrorCode::InvalidDocument
+        | ErrorCode::InvalidRequest
+        | ErrorCode::InvalidUtf8
+        | ErrorCode::UnsupportedVersion
+        | ErrorCode::UnknownDomain
+        | ErrorCode::MissingParameters
+        | ErrorCode::InvalidParameters
+        | ErrorCode::RoutingTestFailed => StatusCode::BAD_REQUEST,
+        ErrorCode::Unauthenticated => StatusCode::UNAUTHORIZED,
+        ErrorCode::PermissionDenied
+        | ErrorCode::GuardrailBlocked
+        | ErrorCode::ApprovalRequired
+        | ErrorCode::EgressDenied => StatusCode::FORBIDDEN,
+        ErrorCode::NotFound | ErrorCode::NoMatch | ErrorCode::SessionNotFound | ErrorCode::TemplateMissing => {
+            StatusCode::NOT_FOUND
+        }
+        ErrorCode::Immutable => StatusCode::METHOD_NOT_ALLOWED,
+        ErrorCode::AlreadyExists
+        | ErrorCode::VersionConflict
+        | ErrorCode::IllegalTransition
+        | ErrorCode::StillReferenced
+        | ErrorCode::Cancelled => StatusCode::CONFLICT,
+        ErrorCode::DeprecatedCollection => StatusCode::GONE,
+        ErrorCode::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        ErrorCode::UnsupportedFlow => StatusCode::UNPROCESSABLE_ENTITY,
+        ErrorCode::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+        ErrorCode::ToolFailed
+        | ErrorCode::ToolResultInvalid
+        | ErrorCode::PlaceholderMissing
+        | ErrorCode::ExpressionFailed => StatusCode::BAD_GATEWAY,
+        ErrorCode::ToolTimeout | ErrorCode::RequestTimeout => StatusCode::GATEWAY_TIMEOUT,
+        ErrorCode::ModelMissing
+        | ErrorCode::ModelMismatch
+        | ErrorCode::DataDirectoryLocked
+        | ErrorCode::Overloaded
+        | ErrorCode::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+        ErrorCode::StorageFull => StatusCode::INSUFFICIENT_STORAGE,
+        ErrorCode::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}

@@ -1,0 +1,57 @@
+//! Bounds on what one client, and all together, may ask of the server.
+
+use std::time::Duration;
+
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use charter_contract::error_code::ErrorCode;
+use charter_engine::EngineError;
+
+use crate::error::ApiError;
+use crate::state::AppState;
+
+/// The server's bounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Largest body, in bytes.
+    pub body_bytes: usize,
+    /// Longest wait for an answer that is not streamed.
+    pub timeout: Duration,
+    /// Requests under way at once; one more is refused with `overloaded`.
+    pub concurrency: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            body_bytes: 16 << 20,
+            timeout: Duration::from_secs(120),
+            concurrency: 256,
+        }
+    }
+}
+
+/// Refuses what is over the bounds, and counts everything.
+pub(crate) async fn enforce(State(state): State<AppState>, request: Request, next: Next) -> Response {
+    let method = request.method().clone();
+    let started = std::time::Instant::now();
+    let response = bounded(&state, request, next).await;
+    state.metrics.observe(&method, response.status(), started.elapsed());
+    response
+}
+
+async fn bounded(state: &AppState, request: Request, next: Next) -> Response {
+    let Ok(_place) = state.places.try_acquire() else {
+        let error = EngineError::new(ErrorCode::Overloaded, "too many requests are under way");
+        return ApiError::new(state, error).into_response();
+    };
+    match tokio::time::timeout(state.limits.timeout, next.run(request)).await {
+        Ok(response) => response,
+        Err(_) => {
+            let message = format!("no answer within {} s; the work goes on", state.limits.timeout.as_secs());
+            let error = EngineError::new(ErrorCode::RequestTimeout, message);
+            ApiError::new(state, error).into_response()
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Counters for Prometheus.
+
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use axum::http::{Method, StatusCode};
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::Registry;
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Answered {
+    method: String,
+    status: u16,
+}
+
+/// The server's metrics.
+#[derive(Debug)]
+pub(crate) struct Metrics {
+    registry: Registry,
+    answered: Family<Answered, Counter>,
+    seconds: Histogram,
+    documents: Gauge,
+    revision: Gauge<u64, AtomicU64>,
+}
+
+impl Metrics {
+    pub(crate) fn new() -> Self {
+        let mut registry = Registry::with_prefix("charter");
+        let answered = Family::<Answered, Counter>::default();
+        registry.register("http_requests", "HTTP requests answered", answered.clone());
+        let seconds = Histogram::new(exponential_buckets(0.001, 2.0, 16));
+        registry.register("http_request_duration_seconds", "Time to the response's head", seconds.clone());
+        let documents = Gauge::default();
+        registry.register("catalogue_documents", "Documents in force, all scopes", documents.clone());
+        let revision = Gauge::<u64, AtomicU64>::default();
+        registry.register("catalogue_revision", "Revision of the served catalogue", revision.clone());
+        Self {
+            registry,
+            answered,
+            seconds,
+            documents,
+            revision,
+        }
+    }
+
+    pub(crate) fn observe(&self, method: &Method, status: StatusCode, elapsed: Duration) {
+        let labels = Answered {
+            method: method.as_str().to_owned(),
+            status: status.as_u16(),
+        };
+        self.answered.get_or_create(&labels).inc();
+        self.seconds.observe(elapsed.as_secs_f64());
+    }
+
+    /// The text form, with the catalogue's figures of this moment.
+    pub(crate) fn text(&self, live: &charter_engine::Live) -> Result<String, std::fmt::Error> {
+        self.documents.set(i64::try_from(live.documents()).unwrap_or(i64::MAX));
+        self.revision.set(live.revision.0);
+        let mut text = String::new();
+        encode(&mut text, &self.registry)?;
+        Ok(text)
+    }
+}

@@ -1,0 +1,80 @@
+//! The routes, one noun per file.
+
+mod catalogue;
+mod evidence;
+mod health;
+mod packages;
+mod pages;
+mod requests;
+mod resolve;
+mod route;
+mod runs;
+mod schemas;
+mod sessions;
+mod tags;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{Method, Uri};
+use axum::routing::get;
+use charter_contract::error_code::ErrorCode;
+use charter_engine::EngineError;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::error::ApiError;
+use crate::state::AppState;
+
+/// The API under `/v1`, with its description.
+pub(crate) fn api() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(routes!(requests::ask))
+        .routes(routes!(requests::show))
+        .routes(routes!(route::route))
+        .routes(routes!(resolve::guardrails))
+        .routes(routes!(resolve::template))
+        .routes(routes!(resolve::skill))
+        .routes(routes!(resolve::playbook))
+        .routes(routes!(resolve::agent))
+        .routes(routes!(resolve::tool))
+        .routes(routes!(resolve::tools))
+        .routes(routes!(catalogue::list))
+        .routes(routes!(tags::put))
+        .routes(routes!(tags::get))
+        .routes(routes!(packages::list))
+        .routes(routes!(packages::validate))
+        .routes(routes!(packages::diff))
+        .routes(routes!(packages::register))
+        .routes(routes!(packages::history))
+        .routes(routes!(packages::rollback))
+        .routes(routes!(packages::unregister))
+        .routes(routes!(sessions::open))
+        .routes(routes!(sessions::show))
+        .routes(routes!(runs::list))
+        .routes(routes!(runs::show))
+        .routes(routes!(evidence::find))
+        .routes(routes!(evidence::show, evidence::change, evidence::delete))
+        .routes(routes!(schemas::list))
+        .routes(routes!(schemas::show))
+        .routes(routes!(schemas::openapi))
+}
+
+/// What is not part of the API: probes, metrics, the reference page.
+pub(crate) fn pages() -> Router<AppState> {
+    Router::new()
+        .route("/healthz", get(health::alive))
+        .route("/readyz", get(health::ready))
+        .route("/metrics", get(health::metrics))
+        .route("/", get(pages::reference))
+        .route("/reference", get(pages::reference))
+}
+
+pub(crate) async fn unknown(State(state): State<AppState>, uri: Uri) -> ApiError {
+    let message = format!("there is nothing at `{}`; see /reference", uri.path());
+    ApiError::new(&state, EngineError::new(ErrorCode::NotFound, message))
+}
+
+pub(crate) async fn wrong_method(State(state): State<AppState>, method: Method, uri: Uri) -> ApiError {
+    let message = format!("`{}` does not take {method}", uri.path());
+    ApiError::new(&state, EngineError::new(ErrorCode::Immutable, message))
+}

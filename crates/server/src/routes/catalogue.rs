@@ -1,0 +1,66 @@
+//! Listing what is registered.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use charter_contract::catalogue::{DocumentKind, DocumentKindError};
+use charter_contract::error_code::ErrorCode;
+use charter_engine::{EngineError, Listed};
+use serde::{Deserialize, Serialize};
+use utoipa::IntoParams;
+
+use crate::error::ApiError;
+use crate::extract::{Asked, By};
+use crate::state::AppState;
+
+/// Entries of a page when nothing else is asked for.
+const PAGE: usize = 100;
+
+/// The largest page.
+const MAX_PAGE: usize = 1_000;
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ListQuery {
+    /// Start after this id.
+    after: Option<String>,
+    /// At most so many, up to 1000; 100 when absent.
+    limit: Option<usize>,
+}
+
+#[derive(Serialize)]
+pub(crate) struct Listing {
+    entries: Vec<Listed>,
+    next: Option<String>,
+}
+
+/// List the documents of one kind that the caller sees.
+#[utoipa::path(get, path = "/v1/list/{kind}", tag = "catalogue", operation_id = "list_documents",
+    params(("kind" = String, Path, description = "skill, tool, guardrail, domain_lens, template, playbook, agent, graph_node, graph_edge or domain"), ListQuery),
+    responses((status = 200, description = "A page", body = Object), (status = 410, description = "A deprecated collection", body = ref("#/components/schemas/agent_error"))))]
+pub(crate) async fn list(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(kind): Path<String>,
+    Asked(asked): Asked<ListQuery>,
+) -> Result<Json<Listing>, ApiError> {
+    let kind = kind_of(&kind).map_err(|error| ApiError::new(&state, error))?;
+    let limit = asked.limit.unwrap_or(PAGE).clamp(1, MAX_PAGE);
+    let after = asked.after.unwrap_or_default();
+    let mut entries = state.engine.list_documents(&caller, kind, &after, limit + 1);
+    let more = entries.len() > limit;
+    entries.truncate(limit);
+    let next = entries.last().filter(|_| more).map(|last| last.id.clone());
+    Ok(Json(Listing { entries, next }))
+}
+
+/// A collection that can be listed. The deprecated ones answer 410 with their successor (ruling 1).
+fn kind_of(text: &str) -> Result<DocumentKind, EngineError> {
+    match DocumentKind::parse(text) {
+        Ok(kind) if kind.is_registrable() => Ok(kind),
+        Ok(kind) => Err(EngineError::new(ErrorCode::NotFound, format!("`{kind}` is not a collection that is listed"))),
+        Err(error @ DocumentKindError::Deprecated { .. }) => {
+            Err(EngineError::new(ErrorCode::DeprecatedCollection, error.to_string()))
+        }
+        Err(error @ DocumentKindError::Unknown(_)) => Err(EngineError::new(ErrorCode::NotFound, error.to_string())),
+    }
+}

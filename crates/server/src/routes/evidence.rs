@@ -1,0 +1,133 @@
+//! Evidence: read by id or filter; never changed, never deleted (B000-19).
+
+use axum::Json;
+use axum::extract::{Path, State};
+use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::EvidenceId;
+use charter_engine::{EngineError, EvidenceQuery};
+use charter_store::page::PageRequest;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use utoipa::IntoParams;
+
+use crate::error::ApiError;
+use crate::extract::{Asked, By, parsed};
+use crate::state::AppState;
+
+/// Records of a page when nothing else is asked for.
+const PAGE: usize = 50;
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct FindQuery {
+    /// Of this type, e.g. `config_snapshot`.
+    r#type: Option<String>,
+    /// From this system, e.g. `aws.ec2`.
+    system: Option<String>,
+    /// Attached to this finding.
+    finding_id: Option<String>,
+    /// Attached to this run.
+    run_id: Option<String>,
+    /// Attached to this report item.
+    report_item_id: Option<String>,
+    /// Attached to this plan.
+    plan_id: Option<String>,
+    /// Attached to this bundle.
+    bundle_id: Option<String>,
+    /// Captured at or after.
+    captured_from: Option<String>,
+    /// Captured before.
+    captured_until: Option<String>,
+    /// Where the page starts: `next` of the page before.
+    after: Option<String>,
+    /// At most so many, up to 1000; 50 when absent.
+    limit: Option<usize>,
+}
+
+#[derive(Serialize)]
+pub(crate) struct Records {
+    entries: Vec<EvidenceRecord>,
+    next: Option<String>,
+}
+
+/// Find evidence by what it is attached to, type, system and time.
+#[utoipa::path(get, path = "/v1/evidence", tag = "evidence", operation_id = "find_evidence", params(FindQuery),
+    responses((status = 200, description = "A page, by time of capture", body = Object)))]
+pub(crate) async fn find(
+    State(state): State<AppState>,
+    By(caller): By,
+    Asked(asked): Asked<FindQuery>,
+) -> Result<Json<Records>, ApiError> {
+    let time = |text: &Option<String>| text.as_deref().map(|text| parsed(&state, text)).transpose();
+    let query = EvidenceQuery {
+        attached_to: attached_to(&asked).map_err(|error| ApiError::new(&state, error))?,
+        evidence_type: asked.r#type.as_deref().map(|text| parsed(&state, text)).transpose()?,
+        system: asked.system.clone(),
+        from: time(&asked.captured_from)?,
+        until: time(&asked.captured_until)?,
+    };
+    let page = PageRequest::new(asked.after, asked.limit.unwrap_or(PAGE));
+    let found = state.engine.find_evidence(&caller, query, &page).await;
+    let found = found.map_err(|error| ApiError::new(&state, error))?;
+    Ok(Json(Records {
+        entries: found.entries,
+        next: found.next,
+    }))
+}
+
+fn attached_to(asked: &FindQuery) -> Result<Option<Attachment>, EngineError> {
+    let keys = [
+        ("finding_id", &asked.finding_id),
+        ("run_id", &asked.run_id),
+        ("report_item_id", &asked.report_item_id),
+        ("plan_id", &asked.plan_id),
+        ("bundle_id", &asked.bundle_id),
+    ];
+    let mut given = keys.into_iter().filter_map(|(key, id)| id.as_ref().map(|id| (key, id)));
+    let Some((key, id)) = given.next() else {
+        return Ok(None);
+    };
+    let refused = |message: String| EngineError::new(ErrorCode::InvalidRequest, message);
+    if given.next().is_some() {
+        return Err(refused("evidence is looked up by one attachment at a time".to_owned()));
+    }
+    serde_json::from_value(json!({key: id}))
+        .map(Some)
+        .map_err(|error| refused(format!("`{key}`: {error}")))
+}
+
+/// Show one record with all its attachments.
+#[utoipa::path(get, path = "/v1/evidence/{id}", tag = "evidence", operation_id = "show_evidence",
+    params(("id" = String, Path, description = "`ev_…`")),
+    responses((status = 200, description = "The record", body = ref("#/components/schemas/evidence"))))]
+pub(crate) async fn show(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(id): Path<String>,
+) -> Result<Json<EvidenceRecord>, ApiError> {
+    let id: EvidenceId = parsed(&state, &id)?;
+    let record = state.engine.evidence(&caller, &id).await;
+    record.map(Json).map_err(|error| ApiError::new(&state, error))
+}
+
+/// Refused: evidence is never changed.
+#[utoipa::path(put, path = "/v1/evidence/{id}", tag = "evidence", operation_id = "change_evidence",
+    params(("id" = String, Path, description = "`ev_…`")),
+    responses((status = 405, description = "Always", body = ref("#/components/schemas/agent_error"))))]
+pub(crate) async fn change(State(state): State<AppState>) -> ApiError {
+    immutable(&state)
+}
+
+/// Refused: evidence is never deleted.
+#[utoipa::path(delete, path = "/v1/evidence/{id}", tag = "evidence", operation_id = "delete_evidence",
+    params(("id" = String, Path, description = "`ev_…`")),
+    responses((status = 405, description = "Always", body = ref("#/components/schemas/agent_error"))))]
+pub(crate) async fn delete(State(state): State<AppState>) -> ApiError {
+    immutable(&state)
+}
+
+fn immutable(state: &AppState) -> ApiError {
+    let message = "evidence is never changed or deleted";
+    ApiError::new(state, EngineError::new(ErrorCode::Immutable, message))
+}

@@ -1,0 +1,144 @@
+//! Packages: what is registered, checked, compared and put in force.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use charter_contract::ids::PackageName;
+use charter_contract::package::{PackageBundle, PackageScope};
+use charter_engine::{Mode, PackageDiff, PackageReport, PackageShown, Registered};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::error::ApiError;
+use crate::extract::{Asked, By, Valid, parsed};
+use crate::state::AppState;
+
+/// List the packages in force.
+#[utoipa::path(get, path = "/v1/packages", tag = "packages", operation_id = "list_packages",
+    responses((status = 200, description = "The tenant's packages, then the global ones", body = Vec<Object>)))]
+pub(crate) async fn list(State(state): State<AppState>, By(caller): By) -> Result<Json<Vec<PackageShown>>, ApiError> {
+    let packages = state.engine.packages(&caller).await;
+    packages.map(Json).map_err(|error| ApiError::new(&state, error))
+}
+
+/// Check a package without writing anything.
+#[utoipa::path(post, path = "/v1/packages/validate", tag = "packages", operation_id = "validate_package",
+    request_body = ref("#/components/schemas/package_bundle"),
+    responses((status = 200, description = "All problems", body = Object)))]
+pub(crate) async fn validate(
+    State(state): State<AppState>,
+    By(caller): By,
+    Valid(bundle): Valid<PackageBundle>,
+) -> Result<Json<PackageReport>, ApiError> {
+    let report = state.engine.validate_package(&caller, bundle).await;
+    report.map(Json).map_err(|error| ApiError::new(&state, error))
+}
+
+/// Compare a package with what it has in force.
+#[utoipa::path(post, path = "/v1/packages/diff", tag = "packages", operation_id = "diff_package",
+    request_body = ref("#/components/schemas/package_bundle"),
+    responses((status = 200, description = "What would change", body = Object)))]
+pub(crate) async fn diff(
+    State(state): State<AppState>,
+    By(caller): By,
+    Valid(bundle): Valid<PackageBundle>,
+) -> Result<Json<PackageDiff>, ApiError> {
+    let diff = state.engine.diff_package(&caller, bundle).await;
+    diff.map(Json).map_err(|error| ApiError::new(&state, error))
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct RegisterQuery {
+    /// Say what would happen and write nothing.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+/// Put a package in force.
+#[utoipa::path(post, path = "/v1/packages", tag = "packages", operation_id = "register_package",
+    params(RegisterQuery), request_body = ref("#/components/schemas/package_bundle"),
+    responses((status = 200, description = "Unchanged, or a dry run", body = Object), (status = 201, description = "In force", body = Object),
+        (status = 400, description = "All problems", body = ref("#/components/schemas/agent_error")), (status = 409, description = "Registered with other content", body = ref("#/components/schemas/agent_error"))))]
+pub(crate) async fn register(
+    State(state): State<AppState>,
+    By(caller): By,
+    Asked(asked): Asked<RegisterQuery>,
+    Valid(bundle): Valid<PackageBundle>,
+) -> Result<(StatusCode, Json<Registered>), ApiError> {
+    let mode = if asked.dry_run { Mode::DryRun } else { Mode::Apply };
+    let registered = state.engine.register_package(&caller, bundle, mode).await;
+    let registered = registered.map_err(|error| ApiError::new(&state, error))?;
+    let status = if registered.unchanged { StatusCode::OK } else { StatusCode::CREATED };
+    Ok((status, Json(registered)))
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ScopeQuery {
+    /// `tenant` (the default) or `global`.
+    #[param(value_type = Option<String>)]
+    scope: Option<PackageScope>,
+}
+
+impl ScopeQuery {
+    fn scope(&self) -> PackageScope {
+        self.scope.unwrap_or(PackageScope::Tenant)
+    }
+}
+
+/// Show everything that happened to a package.
+#[utoipa::path(get, path = "/v1/packages/{name}/history", tag = "packages", operation_id = "package_history",
+    params(("name" = String, Path, description = "The package"), ScopeQuery),
+    responses((status = 200, description = "Oldest first", body = Vec<Object>)))]
+pub(crate) async fn history(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(name): Path<String>,
+    Asked(asked): Asked<ScopeQuery>,
+) -> Result<Json<Vec<PackageShown>>, ApiError> {
+    let name: PackageName = parsed(&state, &name)?;
+    let history = state.engine.package_history(&caller, asked.scope(), &name).await;
+    history.map(Json).map_err(|error| ApiError::new(&state, error))
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct RollbackQuery {
+    /// The version to put in force again.
+    version: String,
+    /// `tenant` (the default) or `global`.
+    #[param(value_type = Option<String>)]
+    scope: Option<PackageScope>,
+}
+
+/// Put an earlier version in force again.
+#[utoipa::path(post, path = "/v1/packages/{name}/rollback", tag = "packages", operation_id = "rollback_package",
+    params(("name" = String, Path, description = "The package"), RollbackQuery),
+    responses((status = 200, description = "In force again", body = Object)))]
+pub(crate) async fn rollback(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(name): Path<String>,
+    Asked(asked): Asked<RollbackQuery>,
+) -> Result<Json<Registered>, ApiError> {
+    let name: PackageName = parsed(&state, &name)?;
+    let scope = asked.scope.unwrap_or(PackageScope::Tenant);
+    let registered = state.engine.rollback_package(&caller, scope, &name, &asked.version).await;
+    registered.map(Json).map_err(|error| ApiError::new(&state, error))
+}
+
+/// Take a package out of force.
+#[utoipa::path(delete, path = "/v1/packages/{name}", tag = "packages", operation_id = "unregister_package",
+    params(("name" = String, Path, description = "The package"), ScopeQuery),
+    responses((status = 204, description = "Out of force"), (status = 409, description = "Others need it", body = ref("#/components/schemas/agent_error"))))]
+pub(crate) async fn unregister(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(name): Path<String>,
+    Asked(asked): Asked<ScopeQuery>,
+) -> Result<StatusCode, ApiError> {
+    let name: PackageName = parsed(&state, &name)?;
+    let done = state.engine.unregister_package(&caller, asked.scope(), &name).await;
+    done.map(|()| StatusCode::NO_CONTENT).map_err(|error| ApiError::new(&state, error))
+}

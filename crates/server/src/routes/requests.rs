@@ -1,0 +1,97 @@
+//! Asking, and seeing what was answered.
+
+use std::convert::Infallible;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::HeaderMap;
+use axum::http::header::ACCEPT;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use charter_contract::agentic::request::AgentRequest;
+use charter_contract::agentic::response::AgentResponse;
+use charter_contract::ids::RequestId;
+use charter_engine::{EngineError, Progress};
+use futures_util::StreamExt;
+use serde_json::Value;
+use tokio_stream::wrappers::ReceiverStream;
+
+use crate::error::ApiError;
+use crate::extract::{By, Valid, parsed};
+use crate::state::AppState;
+
+/// Ask.
+///
+/// With `Accept: text/event-stream` the answer comes as events: any number of `progress`, then one
+/// `response` (an AgentResponse) or `error` (an AgentError). The same request sent again gets the
+/// recorded answer.
+#[utoipa::path(post, path = "/v1/requests", tag = "requests", operation_id = "ask",
+    request_body = ref("#/components/schemas/agent_request"),
+    responses(
+        (status = 200, description = "The answer", body = ref("#/components/schemas/agent_response")),
+        (status = "4XX", description = "What is wrong", body = ref("#/components/schemas/agent_error")),
+    ))]
+pub(crate) async fn ask(
+    State(state): State<AppState>,
+    By(caller): By,
+    headers: HeaderMap,
+    Valid(request): Valid<AgentRequest>,
+) -> Result<Response, ApiError> {
+    let id = request.id.clone();
+    let streamed = headers
+        .get(ACCEPT)
+        .and_then(|accept| accept.to_str().ok())
+        .is_some_and(|accept| accept.contains("text/event-stream"));
+    if streamed {
+        let (progress, events) = Progress::channel();
+        let events = ReceiverStream::new(events).map(|event| ("progress", event.to_value()));
+        let last = async move {
+            let answer = state.engine.answer(&caller, request, progress).await;
+            closing(&state, &id, answer)
+        };
+        // The progress channel closes when the answer is there, so the answer comes last.
+        let (answer, said) = tokio::sync::oneshot::channel();
+        tokio::spawn(async move {
+            if answer.send(last.await).is_err() {
+                tracing::debug!("the client left before its answer");
+            }
+        });
+        let stream = events.chain(futures_util::stream::once(async move {
+            said.await.unwrap_or(("error", Value::Null))
+        }));
+        let stream = stream.map(|(name, data)| Ok::<_, Infallible>(Event::default().event(name).data(data.to_string())));
+        return Ok(Sse::new(stream).keep_alive(KeepAlive::default()).into_response());
+    }
+    let answer = state.engine.answer(&caller, request, Progress::silent()).await;
+    answer
+        .map(|response| Json(response).into_response())
+        .map_err(|error| ApiError::of_request(&state, id, error))
+}
+
+fn closing(
+    state: &AppState,
+    id: &RequestId,
+    answer: Result<AgentResponse, EngineError>,
+) -> (&'static str, Value) {
+    match answer {
+        Ok(response) => ("response", serde_json::to_value(response).unwrap_or_default()),
+        Err(error) => {
+            let error = state.engine.agent_error(id, &error);
+            ("error", serde_json::to_value(error).unwrap_or_default())
+        }
+    }
+}
+
+/// Show a request: what was asked, where it was routed, and its answer if there is one.
+#[utoipa::path(get, path = "/v1/requests/{id}", tag = "requests", operation_id = "show_request",
+    params(("id" = String, Path, description = "The request's id")),
+    responses((status = 200, description = "The request", body = Object)))]
+pub(crate) async fn show(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(id): Path<String>,
+) -> Result<Json<Value>, ApiError> {
+    let id: RequestId = parsed(&state, &id)?;
+    let shown = state.engine.request(&caller, &id).await;
+    shown.map(Json).map_err(|error| ApiError::new(&state, error))
+}

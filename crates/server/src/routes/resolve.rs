@@ -1,0 +1,120 @@
+//! Which documents are in force for something.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use charter_contract::catalogue::agent::AgentManifest;
+use charter_contract::catalogue::playbook::Playbook;
+use charter_contract::catalogue::skill::Skill;
+use charter_contract::catalogue::tool::Tool;
+use charter_engine::{InForce, ResolvedGuardrail, ResolvedTemplate, Subject, ToolFilter, Wanted};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::error::ApiError;
+use crate::extract::{Asked, By, parsed};
+use crate::state::AppState;
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct SubjectQuery {
+    /// A skill or playbook.
+    skill_id: Option<String>,
+    /// An agent; the skill's owner when absent.
+    agent_id: Option<String>,
+    /// A domain; the skill's when absent.
+    domain: Option<String>,
+}
+
+/// Resolve guardrails: every match, in the order skill, agent, domain, global.
+#[utoipa::path(get, path = "/v1/resolve/guardrails", tag = "resolve", operation_id = "resolve_guardrails",
+    params(SubjectQuery), responses((status = 200, description = "The guardrails", body = Vec<Object>)))]
+pub(crate) async fn guardrails(
+    State(state): State<AppState>,
+    By(caller): By,
+    Asked(asked): Asked<SubjectQuery>,
+) -> Json<Vec<ResolvedGuardrail>> {
+    let subject = Subject {
+        skill: asked.skill_id.as_deref(),
+        agent: asked.agent_id.as_deref(),
+        domain: asked.domain.as_deref(),
+    };
+    Json(state.engine.resolve_guardrails(&caller, subject))
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct TemplateQuery {
+    /// What the template renders; must match.
+    output_type: String,
+    /// The skill.
+    skill_id: Option<String>,
+    /// The agent.
+    agent_id: Option<String>,
+    /// The domain.
+    domain: Option<String>,
+}
+
+/// Resolve the template for an output: skill, then agent, then domain, then the global default.
+#[utoipa::path(get, path = "/v1/resolve/template", tag = "resolve", operation_id = "resolve_template",
+    params(TemplateQuery), responses((status = 200, description = "The template", body = Object)))]
+pub(crate) async fn template(
+    State(state): State<AppState>,
+    By(caller): By,
+    Asked(asked): Asked<TemplateQuery>,
+) -> Result<Json<ResolvedTemplate>, ApiError> {
+    let wanted = Wanted {
+        output_type: &asked.output_type,
+        skill: asked.skill_id.as_deref(),
+        agent: asked.agent_id.as_deref(),
+        domain: asked.domain.as_deref(),
+    };
+    let resolved = state.engine.resolve_template(&caller, wanted);
+    resolved.map(Json).map_err(|error| ApiError::new(&state, error))
+}
+
+macro_rules! by_id {
+    ($name:ident, $path:literal, $operation:literal, $doc:literal, $document:ty, $method:ident) => {
+        #[doc = $doc]
+        #[utoipa::path(get, path = $path, tag = "resolve", operation_id = $operation,
+            params(("id" = String, Path, description = "The exact id")),
+            responses((status = 200, description = "The document, its package and layer", body = Object)))]
+        pub(crate) async fn $name(
+            State(state): State<AppState>,
+            By(caller): By,
+            Path(id): Path<String>,
+        ) -> Result<Json<InForce<$document>>, ApiError> {
+            let resolved = state.engine.$method(&caller, &id);
+            resolved.map(Json).map_err(|error| ApiError::new(&state, error))
+        }
+    };
+}
+
+by_id!(skill, "/v1/resolve/skill/{id}", "resolve_skill", "Fetch a skill by id.", Skill, resolve_skill);
+by_id!(playbook, "/v1/resolve/playbook/{id}", "resolve_playbook", "Fetch a playbook by id.", Playbook, resolve_playbook);
+by_id!(agent, "/v1/resolve/agent/{id}", "resolve_agent", "Fetch an agent by id.", AgentManifest, resolve_agent);
+by_id!(tool, "/v1/resolve/tool/{id}", "resolve_tool", "Fetch a tool by id.", Tool, resolve_tool);
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ToolQuery {
+    /// `readonly` or `write`.
+    tool_class: Option<String>,
+    /// The domain.
+    domain: Option<String>,
+}
+
+/// Find the active tools of a class and domain.
+#[utoipa::path(get, path = "/v1/resolve/tools", tag = "resolve", operation_id = "resolve_tools",
+    params(ToolQuery), responses((status = 200, description = "The tools", body = Vec<Object>)))]
+pub(crate) async fn tools(
+    State(state): State<AppState>,
+    By(caller): By,
+    Asked(asked): Asked<ToolQuery>,
+) -> Result<Json<Vec<InForce<Tool>>>, ApiError> {
+    let class = asked.tool_class.as_deref().map(|class| parsed(&state, class)).transpose()?;
+    let filter = ToolFilter {
+        class,
+        domain: asked.domain,
+    };
+    Ok(Json(state.engine.resolve_tools(&caller, &filter)))
+}

@@ -1,0 +1,48 @@
+//! The contracts themselves.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use charter_contract::schema;
+use charter_engine::EngineError;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::error::ApiError;
+use crate::state::AppState;
+
+#[derive(Serialize)]
+pub(crate) struct Summary {
+    name: &'static str,
+    title: &'static str,
+    source: &'static str,
+}
+
+/// List the schemas.
+#[utoipa::path(get, path = "/v1/schemas", tag = "schemas", operation_id = "list_schemas",
+    responses((status = 200, description = "Names, titles and sources", body = Vec<Object>)))]
+pub(crate) async fn list() -> Json<Vec<Summary>> {
+    let summaries = schema::all().map(|entry| Summary {
+        name: entry.name.as_str(),
+        title: entry.title,
+        source: entry.source,
+    });
+    Json(summaries.collect())
+}
+
+/// Show a schema.
+#[utoipa::path(get, path = "/v1/schemas/{name}", tag = "schemas", operation_id = "show_schema",
+    params(("name" = String, Path, description = "Its name")),
+    responses((status = 200, description = "A JSON Schema", body = Object)))]
+pub(crate) async fn show(State(state): State<AppState>, Path(name): Path<String>) -> Result<Json<Value>, ApiError> {
+    match schema::get(&name) {
+        Some(entry) => Ok(Json(entry.json().clone())),
+        None => Err(ApiError::new(&state, EngineError::not_found("schema", name))),
+    }
+}
+
+/// This description of the API.
+#[utoipa::path(get, path = "/v1/openapi.json", tag = "schemas", operation_id = "openapi",
+    responses((status = 200, description = "OpenAPI 3.1", body = Object)))]
+pub(crate) async fn openapi() -> Json<Value> {
+    Json(crate::openapi::document())
+}

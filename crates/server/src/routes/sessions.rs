@@ -1,0 +1,38 @@
+//! Sessions.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use charter_contract::ids::SessionId;
+use charter_engine::SessionShown;
+
+use crate::error::ApiError;
+use crate::extract::{By, parsed};
+use crate::state::AppState;
+
+/// Open a session.
+#[utoipa::path(post, path = "/v1/sessions", tag = "sessions", operation_id = "open_session",
+    responses((status = 201, description = "The session", body = Object)))]
+pub(crate) async fn open(
+    State(state): State<AppState>,
+    By(caller): By,
+) -> Result<(StatusCode, Json<SessionShown>), ApiError> {
+    let opened = state.engine.open_session(&caller).await;
+    opened
+        .map(|session| (StatusCode::CREATED, Json(session)))
+        .map_err(|error| ApiError::new(&state, error))
+}
+
+/// Show a session with its newest turns.
+#[utoipa::path(get, path = "/v1/sessions/{id}", tag = "sessions", operation_id = "show_session",
+    params(("id" = String, Path, description = "`sess-…`")),
+    responses((status = 200, description = "The session", body = Object)))]
+pub(crate) async fn show(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(id): Path<String>,
+) -> Result<Json<SessionShown>, ApiError> {
+    let id: SessionId = parsed(&state, &id)?;
+    let shown = state.engine.show_session(&caller, &id).await;
+    shown.map(Json).map_err(|error| ApiError::new(&state, error))
+}

@@ -1,0 +1,37 @@
+//! The tag store: internal, for operators (B000-15).
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use charter_contract::catalogue::tags::TagRecord;
+
+use crate::error::ApiError;
+use crate::extract::{By, Valid, parsed};
+use crate::state::AppState;
+
+/// Write the tags of a request, once.
+#[utoipa::path(post, path = "/v1/tags", tag = "tags", operation_id = "put_tags",
+    request_body = ref("#/components/schemas/tag_record"),
+    responses((status = 201, description = "Written"), (status = 409, description = "Written before", body = ref("#/components/schemas/agent_error"))))]
+pub(crate) async fn put(
+    State(state): State<AppState>,
+    By(caller): By,
+    Valid(tags): Valid<TagRecord>,
+) -> Result<StatusCode, ApiError> {
+    let written = state.engine.put_tags(&caller, tags).await;
+    written.map(|()| StatusCode::CREATED).map_err(|error| ApiError::new(&state, error))
+}
+
+/// Read the tags of a request.
+#[utoipa::path(get, path = "/v1/tags/{request_id}", tag = "tags", operation_id = "get_tags",
+    params(("request_id" = String, Path, description = "`req_…`")),
+    responses((status = 200, description = "The tags", body = ref("#/components/schemas/tag_record"))))]
+pub(crate) async fn get(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(request_id): Path<String>,
+) -> Result<Json<TagRecord>, ApiError> {
+    let request = parsed(&state, &request_id)?;
+    let tags = state.engine.tags(&caller, &request).await;
+    tags.map(Json).map_err(|error| ApiError::new(&state, error))
+}

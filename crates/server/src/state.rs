@@ -1,0 +1,63 @@
+//! What every handler has at hand, and the router over them.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::middleware;
+use charter_engine::Engine;
+use tokio::sync::Semaphore;
+
+use crate::auth::Access;
+use crate::limits::{self, Limits};
+use crate::metrics::Metrics;
+use crate::routes;
+
+/// Shared by all handlers; cheap to clone.
+#[derive(Clone)]
+pub struct AppState(Arc<Shared>);
+
+/// The parts of [`AppState`].
+pub struct Shared {
+    /// The use cases.
+    pub engine: Arc<Engine>,
+    /// Who may call.
+    pub access: Access,
+    /// How much.
+    pub limits: Limits,
+    pub(crate) places: Semaphore,
+    pub(crate) metrics: Metrics,
+}
+
+impl Deref for AppState {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
+}
+
+impl AppState {
+    /// The state of a server over an engine.
+    #[must_use]
+    pub fn new(engine: Arc<Engine>, access: Access, limits: Limits) -> Self {
+        Self(Arc::new(Shared {
+            engine,
+            access,
+            limits,
+            places: Semaphore::new(limits.concurrency),
+            metrics: Metrics::new(),
+        }))
+    }
+}
+
+/// Everything the server answers.
+#[must_use]
+pub fn router(state: AppState) -> Router {
+    let (api, _) = routes::api().split_for_parts();
+    api.merge(routes::pages())
+        .fallback(routes::unknown)
+        .method_not_allowed_fallback(routes::wrong_method)
+        .layer(middleware::from_fn_with_state(state.clone(), limits::enforce))
+        .with_state(state)
+}

@@ -1,0 +1,170 @@
+//! Requests in SQLite.
+
+use async_trait::async_trait;
+use charter_contract::ids::{RequestId, TenantId};
+use charter_contract::time::Timestamp;
+use charter_store::StoreError;
+use charter_store::request::{RequestRecord, Requests};
+use rusqlite::{Connection, Row, params};
+
+use super::SqliteStore;
+use super::statement::{execute, field, insert, row, rows};
+use crate::column;
+
+const COLUMNS: &str = "tenant_id, request_id, asked, verdict, answer, created_at, updated_at";
+
+#[async_trait]
+impl Requests for SqliteStore {
+    async fn open_request(&self, request: &RequestRecord) -> Result<(), StoreError> {
+        let request = request.clone();
+        self.write(move |connection| {
+            insert(
+                "opening a request",
+                connection,
+                "INSERT INTO request (tenant_id, request_id, asked, created_at, updated_at)
+                 VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING",
+                params![
+                    request.tenant_id.as_str(),
+                    request.request_id.as_str(),
+                    request.asked,
+                    column::micros(request.created_at),
+                    column::micros(request.updated_at)
+                ],
+            )?
+            .map(|_| ())
+            .ok_or_else(|| taken("request", &request.request_id))
+        })
+        .await
+    }
+
+    async fn request(
+        &self,
+        tenant: &TenantId,
+        request: &RequestId,
+    ) -> Result<Option<RequestRecord>, StoreError> {
+        let (tenant, request) = (tenant.clone(), request.clone());
+        self.read(move |connection| {
+            row(
+                "reading a request",
+                connection,
+                &format!("SELECT {COLUMNS} FROM request WHERE tenant_id = ?1 AND request_id = ?2"),
+                [tenant.as_str(), request.as_str()],
+                record,
+            )
+        })
+        .await
+    }
+
+    async fn record_verdict(
+        &self,
+        tenant: &TenantId,
+        request: &RequestId,
+        verdict: &str,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let (tenant, request, verdict) = (tenant.clone(), request.clone(), verdict.to_owned());
+        self.write(move |connection| {
+            let changed = execute(
+                "recording a verdict",
+                connection,
+                "UPDATE request SET verdict = ?3, updated_at = ?4
+                 WHERE tenant_id = ?1 AND request_id = ?2 AND verdict IS NULL",
+                params![tenant.as_str(), request.as_str(), verdict, column::micros(at)],
+            )?;
+            once(connection, changed, "verdict", &tenant, &request)
+        })
+        .await
+    }
+
+    async fn close_request(
+        &self,
+        tenant: &TenantId,
+        request: &RequestId,
+        answer: &str,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let (tenant, request, answer) = (tenant.clone(), request.clone(), answer.to_owned());
+        self.write(move |connection| {
+            let changed = execute(
+                "recording an answer",
+                connection,
+                "UPDATE request SET answer = ?3, updated_at = ?4
+                 WHERE tenant_id = ?1 AND request_id = ?2 AND answer IS NULL",
+                params![tenant.as_str(), request.as_str(), answer, column::micros(at)],
+            )?;
+            once(connection, changed, "answer", &tenant, &request)
+        })
+        .await
+    }
+
+    async fn open_requests(&self, limit: usize) -> Result<Vec<RequestRecord>, StoreError> {
+        self.read(move |connection| {
+            rows(
+                "finding open requests",
+                connection,
+                &format!(
+                    "SELECT {COLUMNS} FROM request WHERE answer IS NULL
+                     ORDER BY created_at, tenant_id, request_id LIMIT ?1"
+                ),
+                [column::limit(limit)],
+                record,
+            )
+        })
+        .await
+    }
+
+    async fn sweep_requests(&self, before: Timestamp) -> Result<u64, StoreError> {
+        self.sweep(
+            "DELETE FROM request WHERE rowid IN
+             (SELECT rowid FROM request WHERE answer IS NOT NULL AND updated_at < ?1 LIMIT ?2)",
+            column::micros(before),
+        )
+        .await
+    }
+}
+
+/// Why nothing changed: the request is not there, or has what was to be recorded.
+fn once(
+    connection: &Connection,
+    changed: usize,
+    what: &'static str,
+    tenant: &TenantId,
+    request: &RequestId,
+) -> Result<(), StoreError> {
+    if changed > 0 {
+        return Ok(());
+    }
+    let known = row(
+        "reading a request",
+        connection,
+        "SELECT 1 FROM request WHERE tenant_id = ?1 AND request_id = ?2",
+        [tenant.as_str(), request.as_str()],
+        |_| Ok(()),
+    )?;
+    Err(match known {
+        Some(()) => taken(what, request),
+        None => StoreError::NotFound {
+            what: "request",
+            id: request.to_string(),
+        },
+    })
+}
+
+fn taken(what: &'static str, request: &RequestId) -> StoreError {
+    StoreError::AlreadyExists {
+        what,
+        id: request.to_string(),
+    }
+}
+
+fn record(row: &Row<'_>) -> Result<RequestRecord, StoreError> {
+    Ok(RequestRecord {
+        tenant_id: column::parse("request", &field::<String>(row, 0)?)?,
+        request_id: column::parse("request", &field::<String>(row, 1)?)?,
+        asked: field(row, 2)?,
+        verdict: field(row, 3)?,
+        answer: field(row, 4)?,
+        created_at: column::parse_micros(field(row, 5)?)?,
+        updated_at: column::parse_micros(field(row, 6)?)?,
+    })
+}

@@ -1,0 +1,130 @@
+//! Cases of requests (B000-3).
+
+use charter_store::request::RequestRecord;
+use charter_store::{Store, StoreError};
+
+use super::Outcome;
+use super::sample::{Made, at, request, tenant};
+use crate::assert_refused;
+
+fn opened(tenant_id: &str, n: u128, seconds: i64) -> Made<RequestRecord> {
+    Ok(RequestRecord {
+        request_id: request(n),
+        tenant_id: tenant(tenant_id)?,
+        asked: format!(r#"{{"input":"question {n}"}}"#),
+        verdict: None,
+        answer: None,
+        created_at: at(seconds)?,
+        updated_at: at(seconds)?,
+    })
+}
+
+/// Opened, routed and answered, each once; all fields.
+///
+/// # Errors
+/// As the store's.
+pub async fn b000_3_a_request_reads_back_whole(store: &dyn Store) -> Outcome {
+    let record = opened("acme", 1, 0)?;
+    let acme = tenant("acme")?;
+    store.open_request(&record).await?;
+    assert_eq!(store.request(&acme, &request(1)).await?, Some(record.clone()));
+    store.record_verdict(&acme, &request(1), "{\"verdict\":\"narrow\"}", at(1)?).await?;
+    store.close_request(&acme, &request(1), "{\"content\":\"done\"}", at(2)?).await?;
+    let whole = RequestRecord {
+        verdict: Some("{\"verdict\":\"narrow\"}".into()),
+        answer: Some("{\"content\":\"done\"}".into()),
+        updated_at: at(2)?,
+        ..record
+    };
+    assert_eq!(store.request(&acme, &request(1)).await?, Some(whole));
+    assert_eq!(store.request(&acme, &request(2)).await?, None);
+    Ok(())
+}
+
+/// What was asked, decided and answered stays as it was.
+///
+/// # Errors
+/// As the store's.
+pub async fn nothing_is_recorded_twice(store: &dyn Store) -> Outcome {
+    let first = opened("acme", 1, 0)?;
+    let acme = tenant("acme")?;
+    store.open_request(&first).await?;
+    let again = store.open_request(&opened("acme", 1, 5)?).await;
+    assert_refused!(again, StoreError::AlreadyExists { .. });
+    store.record_verdict(&acme, &request(1), "1", at(1)?).await?;
+    let again = store.record_verdict(&acme, &request(1), "2", at(2)?).await;
+    assert_refused!(again, StoreError::AlreadyExists { what: "verdict", .. });
+    store.close_request(&acme, &request(1), "1", at(3)?).await?;
+    let again = store.close_request(&acme, &request(1), "2", at(4)?).await;
+    assert_refused!(again, StoreError::AlreadyExists { what: "answer", .. });
+    let kept = RequestRecord {
+        verdict: Some("1".into()),
+        answer: Some("1".into()),
+        updated_at: at(3)?,
+        ..first
+    };
+    assert_eq!(store.request(&acme, &request(1)).await?, Some(kept));
+    Ok(())
+}
+
+/// A verdict or an answer belongs to a request.
+///
+/// # Errors
+/// As the store's.
+pub async fn recording_for_an_unknown_request_is_refused(store: &dyn Store) -> Outcome {
+    let acme = tenant("acme")?;
+    let verdict = store.record_verdict(&acme, &request(1), "1", at(1)?).await;
+    assert_refused!(verdict, StoreError::NotFound { .. });
+    let answer = store.close_request(&acme, &request(1), "1", at(1)?).await;
+    assert_refused!(answer, StoreError::NotFound { .. });
+    Ok(())
+}
+
+/// Each tenant has its own requests.
+///
+/// # Errors
+/// As the store's.
+pub async fn tenants_are_apart(store: &dyn Store) -> Outcome {
+    let own = opened("acme", 1, 0)?;
+    store.open_request(&own).await?;
+    let other = tenant("other")?;
+    assert_eq!(store.request(&other, &request(1)).await?, None);
+    let theft = store.close_request(&other, &request(1), "x", at(1)?).await;
+    assert_refused!(theft, StoreError::NotFound { .. });
+    store.open_request(&opened("other", 1, 5)?).await?;
+    assert_eq!(store.request(&own.tenant_id, &request(1)).await?, Some(own));
+    Ok(())
+}
+
+/// What a crash left open is found, oldest first, and only that.
+///
+/// # Errors
+/// As the store's.
+pub async fn open_requests_are_those_without_an_answer(store: &dyn Store) -> Outcome {
+    let (late, early, answered) = (opened("acme", 1, 5)?, opened("other", 2, 1)?, opened("acme", 3, 0)?);
+    for record in [&late, &early, &answered] {
+        store.open_request(record).await?;
+    }
+    store.close_request(&answered.tenant_id, &request(3), "x", at(9)?).await?;
+    assert_eq!(store.open_requests(10).await?, [early.clone(), late]);
+    assert_eq!(store.open_requests(1).await?, [early]);
+    Ok(())
+}
+
+/// Answered, and last changed strictly before the given time.
+///
+/// # Errors
+/// As the store's.
+pub async fn sweep_takes_older_answered_requests(store: &dyn Store) -> Outcome {
+    let acme = tenant("acme")?;
+    for n in 1..=3 {
+        store.open_request(&opened("acme", n, 0)?).await?;
+    }
+    store.close_request(&acme, &request(1), "x", at(1)?).await?;
+    store.close_request(&acme, &request(2), "x", at(2)?).await?;
+    assert_eq!(store.sweep_requests(at(2)?).await?, 1);
+    assert_eq!(store.request(&acme, &request(1)).await?, None);
+    assert!(store.request(&acme, &request(2)).await?.is_some());
+    assert!(store.request(&acme, &request(3)).await?.is_some());
+    Ok(())
+}
