@@ -14,12 +14,12 @@ mod lease;
 mod lock;
 mod outbox;
 mod readers;
+mod request;
 mod schema;
 mod session;
 mod statement;
 mod tag;
 mod vector;
-mod verdict;
 mod writer;
 
 use std::path::{Path, PathBuf};
@@ -217,4 +217,36 @@ pub fn schema_version(dir: &Path) -> Result<u32, StoreError> {
 #[must_use]
 pub fn newest_schema_version() -> u32 {
     schema::newest()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One broken write neither stops the write thread nor takes its batch along.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_panicking_write_fails_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(dir.path(), &SqliteOptions::default()).unwrap();
+        let insert = |connection: &Connection, model: &str| {
+            let sql = "INSERT INTO embedding_model (model) VALUES (?1)";
+            statement::execute("testing", connection, sql, [model])
+        };
+        let (before, broken, after) = tokio::join!(
+            store.write(move |connection| insert(connection, "before")),
+            store.write::<(), _>(move |connection| {
+                insert(connection, "broken")?;
+                panic!("on purpose");
+            }),
+            store.write(move |connection| insert(connection, "after")),
+        );
+        assert_eq!((before.unwrap(), after.unwrap()), (1, 1));
+        assert!(matches!(broken, Err(StoreError::Engine { .. })));
+        let sql = "SELECT model FROM embedding_model ORDER BY model";
+        let models: Vec<String> = store
+            .read(|c| statement::rows("testing", c, sql, [], |row| statement::field(row, 0)))
+            .await
+            .unwrap();
+        assert_eq!(models, ["after", "before"]);
+    }
 }

@@ -15,10 +15,10 @@ pub mod journal;
 pub mod lease;
 pub mod outbox;
 pub mod page;
+pub mod request;
 pub mod session;
 pub mod tag;
 pub mod vector;
-pub mod verdict;
 
 pub use error::StoreError;
 
@@ -32,10 +32,10 @@ pub trait Store:
     + journal::Journal
     + lease::Leases
     + outbox::Outbox
+    + request::Requests
     + session::Sessions
     + tag::Tags
     + vector::Vectors
-    + verdict::Verdicts
     + Send
     + Sync
 {
@@ -48,10 +48,10 @@ impl<T> Store for T where
         + journal::Journal
         + lease::Leases
         + outbox::Outbox
+        + request::Requests
         + session::Sessions
         + tag::Tags
         + vector::Vectors
-        + verdict::Verdicts
         + Send
         + Sync
 {

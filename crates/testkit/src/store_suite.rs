@@ -15,11 +15,11 @@ pub mod evidence;
 pub mod journal;
 pub mod lease;
 pub mod outbox;
+pub mod request;
 pub mod sample;
 pub mod session;
 pub mod tag;
 pub mod vector;
-pub mod verdict;
 
 use std::any::Any;
 use std::error::Error;
@@ -130,6 +130,13 @@ macro_rules! store_suite {
                 messages_come_in_order_and_stay,
                 the_last_message_survives_a_sweep,
                 sweep_takes_only_older_messages;
+            request:
+                b000_3_a_request_reads_back_whole,
+                nothing_is_recorded_twice,
+                recording_for_an_unknown_request_is_refused,
+                tenants_are_apart,
+                open_requests_are_those_without_an_answer,
+                sweep_takes_older_answered_requests;
             session:
                 a_session_reads_back_whole,
                 a_duplicate_session_is_refused,
@@ -152,11 +159,6 @@ macro_rules! store_suite {
                 a_key_keeps_its_first_vector,
                 models_are_apart,
                 retain_deletes_the_rest;
-            verdict:
-                b000_3_a_verdict_reads_back_whole,
-                a_second_verdict_is_refused,
-                tenants_are_apart,
-                sweep_takes_older_verdicts;
         }
     };
     (@cases $factory:path; $( $noun:ident: $( $case:ident ),+; )+) => {

@@ -69,7 +69,12 @@ impl Requests for SqliteStore {
                 connection,
                 "UPDATE request SET verdict = ?3, updated_at = ?4
                  WHERE tenant_id = ?1 AND request_id = ?2 AND verdict IS NULL",
-                params![tenant.as_str(), request.as_str(), verdict, column::micros(at)],
+                params![
+                    tenant.as_str(),
+                    request.as_str(),
+                    verdict,
+                    column::micros(at)
+                ],
             )?;
             once(connection, changed, "verdict", &tenant, &request)
         })
@@ -90,7 +95,12 @@ impl Requests for SqliteStore {
                 connection,
                 "UPDATE request SET answer = ?3, updated_at = ?4
                  WHERE tenant_id = ?1 AND request_id = ?2 AND answer IS NULL",
-                params![tenant.as_str(), request.as_str(), answer, column::micros(at)],
+                params![
+                    tenant.as_str(),
+                    request.as_str(),
+                    answer,
+                    column::micros(at)
+                ],
             )?;
             once(connection, changed, "answer", &tenant, &request)
         })

@@ -27,9 +27,16 @@ pub async fn b000_3_a_request_reads_back_whole(store: &dyn Store) -> Outcome {
     let record = opened("acme", 1, 0)?;
     let acme = tenant("acme")?;
     store.open_request(&record).await?;
-    assert_eq!(store.request(&acme, &request(1)).await?, Some(record.clone()));
-    store.record_verdict(&acme, &request(1), "{\"verdict\":\"narrow\"}", at(1)?).await?;
-    store.close_request(&acme, &request(1), "{\"content\":\"done\"}", at(2)?).await?;
+    assert_eq!(
+        store.request(&acme, &request(1)).await?,
+        Some(record.clone())
+    );
+    store
+        .record_verdict(&acme, &request(1), "{\"verdict\":\"narrow\"}", at(1)?)
+        .await?;
+    store
+        .close_request(&acme, &request(1), "{\"content\":\"done\"}", at(2)?)
+        .await?;
     let whole = RequestRecord {
         verdict: Some("{\"verdict\":\"narrow\"}".into()),
         answer: Some("{\"content\":\"done\"}".into()),
@@ -51,9 +58,17 @@ pub async fn nothing_is_recorded_twice(store: &dyn Store) -> Outcome {
     store.open_request(&first).await?;
     let again = store.open_request(&opened("acme", 1, 5)?).await;
     assert_refused!(again, StoreError::AlreadyExists { .. });
-    store.record_verdict(&acme, &request(1), "1", at(1)?).await?;
+    store
+        .record_verdict(&acme, &request(1), "1", at(1)?)
+        .await?;
     let again = store.record_verdict(&acme, &request(1), "2", at(2)?).await;
-    assert_refused!(again, StoreError::AlreadyExists { what: "verdict", .. });
+    assert_refused!(
+        again,
+        StoreError::AlreadyExists {
+            what: "verdict",
+            ..
+        }
+    );
     store.close_request(&acme, &request(1), "1", at(3)?).await?;
     let again = store.close_request(&acme, &request(1), "2", at(4)?).await;
     assert_refused!(again, StoreError::AlreadyExists { what: "answer", .. });
@@ -101,11 +116,17 @@ pub async fn tenants_are_apart(store: &dyn Store) -> Outcome {
 /// # Errors
 /// As the store's.
 pub async fn open_requests_are_those_without_an_answer(store: &dyn Store) -> Outcome {
-    let (late, early, answered) = (opened("acme", 1, 5)?, opened("other", 2, 1)?, opened("acme", 3, 0)?);
+    let (late, early, answered) = (
+        opened("acme", 1, 5)?,
+        opened("other", 2, 1)?,
+        opened("acme", 3, 0)?,
+    );
     for record in [&late, &early, &answered] {
         store.open_request(record).await?;
     }
-    store.close_request(&answered.tenant_id, &request(3), "x", at(9)?).await?;
+    store
+        .close_request(&answered.tenant_id, &request(3), "x", at(9)?)
+        .await?;
     assert_eq!(store.open_requests(10).await?, [early.clone(), late]);
     assert_eq!(store.open_requests(1).await?, [early]);
     Ok(())

@@ -108,14 +108,18 @@ CREATE TABLE tag (
 ) STRICT;
 CREATE INDEX tag_by_expiry ON tag (expires_at);
 
-CREATE TABLE verdict (
+CREATE TABLE request (
     tenant_id  TEXT NOT NULL,
     request_id TEXT NOT NULL,
-    at         INTEGER NOT NULL,
-    body       TEXT NOT NULL,
+    asked      TEXT NOT NULL,
+    verdict    TEXT,
+    answer     TEXT,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
     UNIQUE (tenant_id, request_id)
 ) STRICT;
-CREATE INDEX verdict_by_time ON verdict (at);
+CREATE INDEX request_answered ON request (updated_at) WHERE answer IS NOT NULL;
+CREATE INDEX request_open ON request (created_at) WHERE answer IS NULL;
 
 CREATE TABLE session (
     session_key INTEGER PRIMARY KEY,
