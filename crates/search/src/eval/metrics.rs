@@ -17,12 +17,16 @@ pub struct Figures {
     /// How many queries.
     pub queries: usize,
     /// The best hit is relevant.
+    #[serde(rename = "acc@1")]
     pub acc_at_1: f64,
     /// Share of the relevant among the first five.
+    #[serde(rename = "recall@5")]
     pub recall_at_5: f64,
     /// Normalised discounted cumulative gain of the first ten.
+    #[serde(rename = "ndcg@10")]
     pub ndcg_at_10: f64,
     /// Reciprocal of the first relevant rank, 0 beyond ten.
+    #[serde(rename = "mrr@10")]
     pub mrr_at_10: f64,
 }
 

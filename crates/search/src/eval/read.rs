@@ -123,10 +123,23 @@ impl EvalSet {
             entries.push(record.into());
             Ok(())
         })?;
+        Self::over(entries, queries, out_of_scope)
+    }
+
+    /// Reads the queries over a catalogue that is there already.
+    ///
+    /// # Errors
+    /// As [`EvalSet::read`].
+    pub fn over(
+        entries: Vec<EvalEntry>,
+        queries: &Path,
+        out_of_scope: Option<&Path>,
+    ) -> Result<EvalSet, ReadError> {
+        let ids: BTreeSet<&str> = entries.iter().map(|entry| entry.id.as_str()).collect();
         let mut labelled = Vec::new();
         read_lines(queries, |line, record: LabelledQuery| {
             let named = record.relevant.iter().chain(&record.candidates);
-            if let Some(id) = named.into_iter().find(|id| !ids.contains(*id)) {
+            if let Some(id) = named.into_iter().find(|id| !ids.contains(id.as_str())) {
                 return Err(meaning(
                     queries,
                     line,
