@@ -139,7 +139,11 @@ fn compile_errors(errors: &jaq_core::compile::Errors<&str, ()>) -> String {
 ///
 /// # Errors
 /// Any [`FilterError`].
-pub fn findings(skill: &Skill, rule: &FindingRule, output: &Value) -> Result<Vec<Finding>, FilterError> {
+pub fn findings(
+    skill: &Skill,
+    rule: &FindingRule,
+    output: &Value,
+) -> Result<Vec<Finding>, FilterError> {
     Filter::compile(rule.filter.as_str())?
         .run(output, MAX_FINDINGS)?
         .into_iter()
@@ -160,7 +164,13 @@ fn finding(skill: &Skill, rule: &FindingRule, emitted: Value) -> Result<Finding,
     let resource_id = take_text(&mut fields, "resource_id")?;
     let resource_id = Text::parse(&resource_id)
         .map_err(|error| FilterError::NotAFinding(format!("resource_id: {error}")))?;
-    let identity = serde_json::json!([skill.skill_id, rule.rule_id, resource_type, resource_id, fields]);
+    let identity = serde_json::json!([
+        skill.skill_id,
+        rule.rule_id,
+        resource_type,
+        resource_id,
+        fields
+    ]);
     let digest = Sha256::digest(identity.to_string());
     let hex: String = digest[..12].iter().map(|b| format!("{b:02x}")).collect();
     let finding_id = FindingId::parse(&format!("fnd_{hex}"))
@@ -181,7 +191,10 @@ fn finding(skill: &Skill, rule: &FindingRule, emitted: Value) -> Result<Finding,
 fn take_text(fields: &mut Map<String, Value>, name: &str) -> Result<String, FilterError> {
     match fields.remove(name) {
         Some(Value::String(text)) => Ok(text),
-        Some(other) => Err(FilterError::NotAFinding(format!("{name} is {}", shortened(&other)))),
+        Some(other) => Err(FilterError::NotAFinding(format!(
+            "{name} is {}",
+            shortened(&other)
+        ))),
         None => Err(FilterError::NotAFinding(format!("it has no {name}"))),
     }
 }

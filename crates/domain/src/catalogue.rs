@@ -31,6 +31,9 @@ pub struct Origin {
     pub version: String,
 }
 
+/// The package that the six seeded domains count as. Any other may describe them anew.
+pub const BUILT_IN: &str = "charter";
+
 /// A document in force with its origin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry<T> {
@@ -123,7 +126,10 @@ impl Layer {
     /// Number of documents of all kinds.
     #[must_use]
     pub fn len(&self) -> usize {
-        DocumentKind::ALL.iter().map(|kind| self.ids(*kind).len()).sum()
+        DocumentKind::ALL
+            .iter()
+            .map(|kind| self.ids(*kind).len())
+            .sum()
     }
 
     /// Whether there is no document at all.
@@ -135,25 +141,45 @@ impl Layer {
     /// The ids of one kind, in order. Tags and evidence are no part of the catalogue.
     #[must_use]
     pub fn ids(&self, kind: DocumentKind) -> Vec<&str> {
-        on_shelf!(self, kind, |shelf| shelf.keys().map(String::as_str).collect(), Vec::new())
+        on_shelf!(
+            self,
+            kind,
+            |shelf| shelf.keys().map(String::as_str).collect(),
+            Vec::new()
+        )
     }
 
     /// Who put a document in force, if it is there.
     #[must_use]
     pub fn origin(&self, kind: DocumentKind, id: &str) -> Option<&Arc<Origin>> {
-        on_shelf!(self, kind, |shelf| shelf.get(id).map(|entry| &entry.origin), None)
+        on_shelf!(
+            self,
+            kind,
+            |shelf| shelf.get(id).map(|entry| &entry.origin),
+            None
+        )
     }
 
     /// A document's content hash, if it is there.
     #[must_use]
     pub fn content_hash(&self, kind: DocumentKind, id: &str) -> Option<&str> {
-        on_shelf!(self, kind, |shelf| shelf.get(id).map(|entry| entry.content_hash.as_str()), None)
+        on_shelf!(
+            self,
+            kind,
+            |shelf| shelf.get(id).map(|entry| entry.content_hash.as_str()),
+            None
+        )
     }
 
     /// A document, if it is there.
     #[must_use]
     pub fn document(&self, kind: DocumentKind, id: &str) -> Option<Document> {
-        on_shelf!(self, kind, |shelf| shelf.get(id).map(|entry| entry.document.clone().into()), None)
+        on_shelf!(
+            self,
+            kind,
+            |shelf| shelf.get(id).map(|entry| entry.document.clone().into()),
+            None
+        )
     }
 
     /// Every document with its origin, by kind and id.
@@ -173,7 +199,9 @@ impl Layer {
                 $( self.$shelf.retain(|_, entry| entry.origin.package != *package); )+
             };
         }
-        purge!(skills, tools, guardrails, lenses, templates, playbooks, agents, nodes, edges, domains);
+        purge!(
+            skills, tools, guardrails, lenses, templates, playbooks, agents, nodes, edges, domains
+        );
     }
 }
 
@@ -285,19 +313,29 @@ impl View {
     #[must_use]
     pub fn status(&self, kind: DocumentKind, id: &str) -> Option<Status> {
         let own = self.tenant.document(kind, id);
-        own.or_else(|| self.global.document(kind, id)).map(|document| document.status())
+        own.or_else(|| self.global.document(kind, id))
+            .map(|document| document.status())
     }
 
     /// The ids of one kind in both layers, in order.
     #[must_use]
     pub fn ids(&self, kind: DocumentKind) -> Vec<&str> {
-        let ids: BTreeSet<&str> = self.tenant.ids(kind).into_iter().chain(self.global.ids(kind)).collect();
+        let ids: BTreeSet<&str> = self
+            .tenant
+            .ids(kind)
+            .into_iter()
+            .chain(self.global.ids(kind))
+            .collect();
         ids.into_iter().collect()
     }
 
     /// The same view with one package's documents in place of what it has in force.
     #[must_use]
-    pub fn with_package(&self, origin: &Arc<Origin>, documents: impl IntoIterator<Item = (Document, String)>) -> Self {
+    pub fn with_package(
+        &self,
+        origin: &Arc<Origin>,
+        documents: impl IntoIterator<Item = (Document, String)>,
+    ) -> Self {
         let mut after = self.clone();
         let layer = Arc::make_mut(match origin.scope {
             Scope::Global => &mut after.global,
@@ -313,8 +351,16 @@ impl View {
     /// Every guardrail of both layers: a tenant adds to the global ones and never replaces them
     /// (ruling 5), so equal ids both stand.
     pub fn guardrails(&self) -> impl Iterator<Item = Found<Guardrail>> + '_ {
-        let own = self.tenant.guardrails.values().map(|entry| (entry, Won::Tenant));
-        let global = self.global.guardrails.values().map(|entry| (entry, Won::Global));
+        let own = self
+            .tenant
+            .guardrails
+            .values()
+            .map(|entry| (entry, Won::Tenant));
+        let global = self
+            .global
+            .guardrails
+            .values()
+            .map(|entry| (entry, Won::Global));
         own.chain(global).map(|(entry, won)| Found {
             entry: Arc::clone(entry),
             won,
@@ -349,5 +395,6 @@ fn merged<'a, T>(
     global: &'a Shelf<T>,
 ) -> impl Iterator<Item = Found<T>> + 'a {
     let ids: BTreeSet<&'a String> = tenant.keys().chain(global.keys()).collect();
-    ids.into_iter().filter_map(move |id| find(tenant, global, id))
+    ids.into_iter()
+        .filter_map(move |id| find(tenant, global, id))
 }

@@ -72,7 +72,9 @@ fn encode(text: &str) -> String {
 fn aws(kind: EvidenceType, service: &str, source: &EvidenceSource) -> (String, String) {
     let region = encode(text(&source.region).unwrap_or("us-east-1"));
     let id = encode(source.native_id.as_str());
-    let home = |service: &str| format!("https://{region}.console.aws.amazon.com/{service}/home?region={region}");
+    let home = |service: &str| {
+        format!("https://{region}.console.aws.amazon.com/{service}/home?region={region}")
+    };
     if kind == EvidenceType::CloudtrailEvent {
         let href = format!("{}#/events/{id}", home("cloudtrail"));
         return ("View event in CloudTrail".to_owned(), href);
@@ -80,7 +82,10 @@ fn aws(kind: EvidenceType, service: &str, source: &EvidenceSource) -> (String, S
     match service.split('.').next().unwrap_or_default() {
         "ec2" | "vpc" => {
             let (label, fragment) = ec2(source.native_id.as_str(), &id);
-            (format!("View {label} in EC2"), format!("{}#{fragment}", home("ec2")))
+            (
+                format!("View {label} in EC2"),
+                format!("{}#{fragment}", home("ec2")),
+            )
         }
         "elb" | "elbv2" | "elasticloadbalancing" => (
             "View load balancers in EC2".to_owned(),
@@ -103,7 +108,10 @@ fn aws(kind: EvidenceType, service: &str, source: &EvidenceSource) -> (String, S
 fn ec2(native_id: &str, id: &str) -> (&'static str, String) {
     match native_id.split('-').next().unwrap_or_default() {
         "sg" => ("security group", format!("SecurityGroup:groupId={id}")),
-        "acl" => ("network ACL", format!("NetworkAclDetails:networkAclId={id}")),
+        "acl" => (
+            "network ACL",
+            format!("NetworkAclDetails:networkAclId={id}"),
+        ),
         "i" => ("instance", format!("InstanceDetails:instanceId={id}")),
         "vol" => ("volume", format!("VolumeDetails:volumeId={id}")),
         "snap" => ("snapshot", format!("SnapshotDetails:snapshotId={id}")),
@@ -121,7 +129,8 @@ fn ec2(native_id: &str, id: &str) -> (&'static str, String) {
 }
 
 fn azure(kind: EvidenceType, source: &EvidenceSource) -> (String, String) {
-    let directory = text(&source.tenant_id).map_or_else(String::new, |tenant| format!("@{}", encode(tenant)));
+    let directory =
+        text(&source.tenant_id).map_or_else(String::new, |tenant| format!("@{}", encode(tenant)));
     // A resource id is a path: its slashes stay, everything between them is encoded.
     let path: String = source
         .native_id
@@ -130,7 +139,11 @@ fn azure(kind: EvidenceType, source: &EvidenceSource) -> (String, String) {
         .split('/')
         .map(|segment| format!("/{}", encode(segment)))
         .collect();
-    let blade = if kind == EvidenceType::AzureActivityLog { "/eventlogs" } else { "/overview" };
+    let blade = if kind == EvidenceType::AzureActivityLog {
+        "/eventlogs"
+    } else {
+        "/overview"
+    };
     (
         "View resource in the Azure portal".to_owned(),
         format!("https://portal.azure.com/#{directory}/resource{path}{blade}"),
@@ -156,7 +169,10 @@ fn google(kind: EvidenceType, service: &str, source: &EvidenceSource) -> (String
         ),
         other => (
             "View resource in Google Cloud".to_owned(),
-            format!("{base}/welcome?project={project}&service={}&q={id}", encode(other)),
+            format!(
+                "{base}/welcome?project={project}&service={}&q={id}",
+                encode(other)
+            ),
         ),
     }
 }

@@ -47,6 +47,16 @@ impl Condition {
             .map_err(|errors| ExpressionError::Syntax(errors.to_string()))
     }
 
+    /// The names that the expression uses and `known` does not have.
+    #[must_use]
+    pub fn unknown_variables(&self, known: &[&str]) -> Vec<String> {
+        let references = self.program.references();
+        let used = references.variables().into_iter();
+        used.filter(|name| !known.contains(name))
+            .map(str::to_owned)
+            .collect()
+    }
+
     /// Answers on a context whose fields are the expression's variables.
     ///
     /// # Errors
@@ -80,10 +90,19 @@ mod tests {
     /// B000-12: what does not compile is refused; what fails has no answer.
     #[test]
     fn b000_12_expressions_answer_true_false_or_an_error() {
-        assert_eq!(answer("tool.class == 'write' && parameters.n > 2"), Ok(true));
+        assert_eq!(
+            answer("tool.class == 'write' && parameters.n > 2"),
+            Ok(true)
+        );
         assert_eq!(answer("dry_run == true"), Ok(false));
-        assert!(matches!(answer("dry_run =="), Err(ExpressionError::Syntax(_))));
-        assert!(matches!(answer("parameters.gone == 1"), Err(ExpressionError::Failed(_))));
+        assert!(matches!(
+            answer("dry_run =="),
+            Err(ExpressionError::Syntax(_))
+        ));
+        assert!(matches!(
+            answer("parameters.gone == 1"),
+            Err(ExpressionError::Failed(_))
+        ));
         assert!(matches!(answer("absent"), Err(ExpressionError::Failed(_))));
         assert_eq!(
             answer("parameters.n"),

@@ -131,7 +131,11 @@ impl StepGraph {
         let mut reached = BTreeSet::new();
         let mut frontier = vec![id.clone()];
         while let Some(current) = frontier.pop() {
-            for step in self.steps.iter().filter(|s| s.depends_on.contains(&current)) {
+            for step in self
+                .steps
+                .iter()
+                .filter(|s| s.depends_on.contains(&current))
+            {
                 if reached.insert(step.id.clone()) {
                     frontier.push(step.id.clone());
                 }

@@ -121,18 +121,29 @@ pub enum Judgement {
     },
 }
 
+/// The names that guardrail expressions may use: the tool as its document says, the resolved
+/// parameters, and whether nothing is to be changed.
+pub const VARIABLES: [&str; 3] = ["tool", "parameters", "dry_run"];
+
 /// Judges one effect.
 ///
 /// A guardrail without `when` bears on writes only; one with `when` bears where it holds, and
 /// where it fails to answer too: a broken rule does not open a door. An exception bears where its
 /// condition holds, and nowhere else.
 #[must_use]
-pub fn judge(guardrails: &[Resolved], class: EffectClass, variables: &Map<String, Value>) -> Judgement {
+pub fn judge(
+    guardrails: &[Resolved],
+    class: EffectClass,
+    variables: &Map<String, Value>,
+) -> Judgement {
     let rulings: Vec<Ruling> = guardrails
         .iter()
         .filter_map(|resolved| rule(resolved.found.document(), class, variables))
         .collect();
-    if let Some(ruling) = rulings.iter().find(|r| r.enforcement == Enforcement::HardBlock) {
+    if let Some(ruling) = rulings
+        .iter()
+        .find(|r| r.enforcement == Enforcement::HardBlock)
+    {
         return Judgement::Deny {
             ruling: ruling.clone(),
         };
@@ -147,7 +158,11 @@ pub fn judge(guardrails: &[Resolved], class: EffectClass, variables: &Map<String
     }
 }
 
-fn rule(guardrail: &Guardrail, class: EffectClass, variables: &Map<String, Value>) -> Option<Ruling> {
+fn rule(
+    guardrail: &Guardrail,
+    class: EffectClass,
+    variables: &Map<String, Value>,
+) -> Option<Ruling> {
     let mut note = None;
     for exception in &guardrail.exceptions {
         match holds(exception.condition.as_str(), variables) {
@@ -173,7 +188,9 @@ fn rule(guardrail: &Guardrail, class: EffectClass, variables: &Map<String, Value
     })
 }
 
-fn holds(source: &str, variables: &Map<String, Value>) -> Result<bool, crate::expression::ExpressionError> {
+fn holds(
+    source: &str,
+    variables: &Map<String, Value>,
+) -> Result<bool, crate::expression::ExpressionError> {
     Condition::compile(source)?.holds(variables)
 }
-

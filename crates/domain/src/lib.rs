@@ -1,4 +1,21 @@
 //! Pure decisions: overlay, resolution, graphs and the run machine. No I/O and no async; no decision
 //! reads the [`clock`].
+//!
+//! Everything here is a function from values to values. What it decides is carried out by
+//! `charter-engine`; what it decides on is read by it. The same inputs give the same decision, so
+//! every rule can be tested by a table and every run replayed.
 
+pub mod analysis;
+pub mod catalogue;
 pub mod clock;
+pub mod console_link;
+pub mod expression;
+pub mod glob;
+pub mod graph;
+pub mod guardrail;
+pub mod package;
+pub mod parameters;
+pub mod reference;
+pub mod run;
+pub mod source;
+pub mod template;

@@ -88,7 +88,11 @@ pub fn bind(
         .keys()
         .filter(|key| declared.iter().all(|p| p.name.as_ref() != key.as_str()));
     faults.extend(unknown.map(|name| ParameterFault::Unknown { name: name.clone() }));
-    if faults.is_empty() { Ok(bound) } else { Err(faults) }
+    if faults.is_empty() {
+        Ok(bound)
+    } else {
+        Err(faults)
+    }
 }
 
 fn check(parameter: &Parameter, value: &Value) -> Result<(), ParameterFault> {
@@ -126,7 +130,11 @@ fn matches(pattern: &str, text: &str) -> bool {
 /// Only text parameters with allowed values or a pattern are looked for, word by word; the first
 /// word that fits is taken. Anything given under another name is kept, for [`bind`] to refuse.
 #[must_use]
-pub fn from_request(declared: &[Parameter], given: &Map<String, Value>, text: &str) -> Map<String, Value> {
+pub fn from_request(
+    declared: &[Parameter],
+    given: &Map<String, Value>,
+    text: &str,
+) -> Map<String, Value> {
     let mut values = given.clone();
     let text = prefix(text, MAX_TEXT);
     for parameter in declared {
@@ -195,12 +203,17 @@ mod tests {
     #[test]
     fn b003_4_given_values_are_checked_and_defaults_filled() {
         assert_eq!(
-            bind(&declared(), &object(json!({"region": "us-east-1", "profile": null}))),
+            bind(
+                &declared(),
+                &object(json!({"region": "us-east-1", "profile": null}))
+            ),
             Ok(object(json!({"region": "us-east-1", "limit": 10})))
         );
         let faults = bind(
             &declared(),
-            &object(json!({"severity": "grave", "limit": "x", "profile": "p", "regin": "us-east-1"})),
+            &object(
+                json!({"severity": "grave", "limit": "x", "profile": "p", "regin": "us-east-1"}),
+            ),
         )
         .unwrap_err();
         let messages: Vec<String> = faults.iter().map(ToString::to_string).collect();
@@ -214,7 +227,10 @@ mod tests {
             ]
         );
         assert_eq!(
-            bind(&declared(), &object(json!({"region": "us-east-1; rm -rf /"}))),
+            bind(
+                &declared(),
+                &object(json!({"region": "us-east-1; rm -rf /"}))
+            ),
             Err(vec![ParameterFault::Pattern {
                 name: "region".into(),
                 pattern: "^[a-z]{2}(-[a-z]+)+-[0-9]$".into()

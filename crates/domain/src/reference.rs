@@ -135,10 +135,7 @@ fn resolve_text(text: &str, bindings: Bindings<'_>) -> Result<Value, ReferenceEr
     Ok(Value::String(written))
 }
 
-fn follow<'a>(
-    reference: &Reference,
-    bindings: Bindings<'a>,
-) -> Result<&'a Value, ReferenceError> {
+fn follow<'a>(reference: &Reference, bindings: Bindings<'a>) -> Result<&'a Value, ReferenceError> {
     match reference {
         Reference::Parameter(name) => bindings
             .parameters
@@ -187,8 +184,8 @@ fn reference(placeholder: Placeholder<'_>) -> Result<Reference, ReferenceError> 
     match placeholder {
         Placeholder::User(name) => Ok(Reference::Parameter(name.to_owned())),
         Placeholder::Step { step, path } => {
-            let step = StepId::parse(step)
-                .map_err(|_| PlaceholderError::BadName(step.to_owned()))?;
+            let step =
+                StepId::parse(step).map_err(|_| PlaceholderError::BadName(step.to_owned()))?;
             let path = path.split('.').filter(|key| !key.is_empty());
             Ok(Reference::Output {
                 step,

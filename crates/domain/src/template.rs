@@ -139,7 +139,9 @@ fn collect_missing(
                 .template_from_str(text)
                 .map_err(|error| syntax(text, &error))?;
             let unknown = template.undeclared_variables(true).into_iter();
-            missing.extend(unknown.filter(|name| lookup(values, name).is_none()));
+            let built_in = |name: &str| environment.globals().any(|(global, _)| global == name);
+            missing
+                .extend(unknown.filter(|name| lookup(values, name).is_none() && !built_in(name)));
             Ok(())
         }
         Value::Array(items) => items
@@ -167,7 +169,10 @@ fn fill(
         Value::String(text) => match lone_placeholder(text).and_then(|name| lookup(values, name)) {
             Some(value) => value.clone(),
             None => environment
-                .render_str(text, minijinja::Value::from(minijinja::value::Serde(values)))
+                .render_str(
+                    text,
+                    minijinja::Value::from(minijinja::value::Serde(values)),
+                )
                 .map(Value::String)
                 .map_err(|error| syntax(text, &error))?,
         },

@@ -11,10 +11,14 @@ fn href(kind: &str, source: serde_json::Value) -> String {
 /// B000-19: links are a pure function of type, source and native id, for three clouds.
 #[test]
 fn b000_19_links_lead_into_the_console_of_the_source() {
-    let aws = |system: &str, id: &str| json!({"system": system, "region": "us-east-1", "native_id": id});
+    let aws =
+        |system: &str, id: &str| json!({"system": system, "region": "us-east-1", "native_id": id});
     let cases = [
         (
-            href("cloudtrail_event", aws("aws.cloudtrail", "e-1234-5678-90ab")),
+            href(
+                "cloudtrail_event",
+                aws("aws.cloudtrail", "e-1234-5678-90ab"),
+            ),
             "https://us-east-1.console.aws.amazon.com/cloudtrail/home?region=us-east-1#/events/e-1234-5678-90ab",
         ),
         (
@@ -26,12 +30,18 @@ fn b000_19_links_lead_into_the_console_of_the_source() {
             "https://s3.console.aws.amazon.com/s3/buckets/my-bucket?region=us-east-1",
         ),
         (
-            href("azure_activity_log", json!({"system": "azure.network", "tenant_id": "contoso.com",
-                "native_id": "/subscriptions/s/resourceGroups/g"})),
+            href(
+                "azure_activity_log",
+                json!({"system": "azure.network", "tenant_id": "contoso.com",
+                "native_id": "/subscriptions/s/resourceGroups/g"}),
+            ),
             "https://portal.azure.com/#@contoso.com/resource/subscriptions/s/resourceGroups/g/eventlogs",
         ),
         (
-            href("log_line", json!({"system": "gcp.logging", "account_id": "p-1", "native_id": "abc"})),
+            href(
+                "log_line",
+                json!({"system": "gcp.logging", "account_id": "p-1", "native_id": "abc"}),
+            ),
             "https://console.cloud.google.com/logs/query;query=insertId%3D%22abc%22?project=p-1",
         ),
     ];

@@ -46,7 +46,10 @@ fn after_failure(on_failure: Option<OnFailure>) -> AfterFailure {
     }
 }
 
-fn referred_steps(step: &StepId, parameters: &Map<String, Value>) -> Result<BTreeSet<StepId>, GraphError> {
+fn referred_steps(
+    step: &StepId,
+    parameters: &Map<String, Value>,
+) -> Result<BTreeSet<StepId>, GraphError> {
     let mut steps = BTreeSet::new();
     for (name, value) in parameters {
         let found = references(value).map_err(|cause| GraphError::Reference {

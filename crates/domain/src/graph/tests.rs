@@ -52,6 +52,9 @@ fn dependants_are_found_at_any_distance() {
         step("d", &[]),
     ])
     .unwrap();
-    assert_eq!(graph.dependants(&id("a")), BTreeSet::from([id("b"), id("c")]));
+    assert_eq!(
+        graph.dependants(&id("a")),
+        BTreeSet::from([id("b"), id("c")])
+    );
     assert_eq!(graph.dependants(&id("d")), BTreeSet::new());
 }

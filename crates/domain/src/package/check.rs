@@ -12,7 +12,7 @@ use charter_contract::ids::TenantId;
 use charter_contract::scope::Scope;
 
 use super::{Package, Problem, Sourced, needs};
-use crate::catalogue::{Layer, Origin, View};
+use crate::catalogue::{BUILT_IN, Layer, Origin, View};
 
 /// The catalogue that a package is to enter.
 #[derive(Debug)]
@@ -31,6 +31,15 @@ pub struct Against<'a> {
 #[must_use]
 pub fn check(package: &Package, against: &Against<'_>) -> Vec<Problem> {
     let mut problems = duplicates(package);
+    if against.origin.package.as_ref() == BUILT_IN {
+        let message = format!("the name `{BUILT_IN}` is taken");
+        problems.push(Problem::at(
+            &package.manifest.place,
+            "/name",
+            "owner",
+            message,
+        ));
+    }
     for document in &package.documents {
         problems.extend(scope_problems(document, against));
         problems.extend(unmet_needs(document, against.after));
@@ -77,6 +86,7 @@ fn scope_problems(document: &Sourced<Document>, against: &Against<'_>) -> Vec<Pr
     };
     if let Some(owner) = layer.origin(document.value.kind(), &document.value.id())
         && owner.package != against.origin.package
+        && owner.package.as_ref() != BUILT_IN
     {
         let message = format!(
             "the {} `{}` belongs to the package `{}`",
@@ -93,7 +103,8 @@ fn unmet_needs(document: &Sourced<Document>, after: &View) -> Vec<Problem> {
     needs(&document.value)
         .into_iter()
         .filter_map(|need| {
-            let problem = |message: String| Problem::at(&document.place, &need.pointer, "reference", message);
+            let problem =
+                |message: String| Problem::at(&document.place, &need.pointer, "reference", message);
             match after.status(need.kind, &need.id) {
                 None => {
                     let known = after.ids(need.kind);
@@ -104,7 +115,10 @@ fn unmet_needs(document: &Sourced<Document>, after: &View) -> Vec<Problem> {
                         None => problem,
                     })
                 }
-                Some(Status::Inactive) => Some(problem(format!("the {} `{}` is inactive", need.kind, need.id))),
+                Some(Status::Inactive) => Some(problem(format!(
+                    "the {} `{}` is inactive",
+                    need.kind, need.id
+                ))),
                 Some(Status::Active) => None,
             }
         })
@@ -114,7 +128,11 @@ fn unmet_needs(document: &Sourced<Document>, after: &View) -> Vec<Problem> {
 fn test_problems(package: &Package, after: &View) -> Vec<Problem> {
     let mut problems = Vec::new();
     for test in &package.tests {
-        let expected = test.value.expect.iter().map(|id| ("/expect".to_owned(), id));
+        let expected = test
+            .value
+            .expect
+            .iter()
+            .map(|id| ("/expect".to_owned(), id));
         let excluded = test.value.expect_not.iter().enumerate();
         let excluded = excluded.map(|(at, id)| (format!("/expect_not/{at}"), id));
         for (pointer, id) in expected.chain(excluded) {

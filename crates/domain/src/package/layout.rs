@@ -59,7 +59,10 @@ pub(super) fn role(path: &str) -> Role {
 /// The names of all folders that mean something, for a message.
 pub(super) fn known_folders() -> String {
     let kinds = FOLDERS.iter().map(|(name, _)| *name);
-    let all: Vec<&str> = kinds.chain(["expert_graph", "tests"]).chain(OPAQUE).collect();
+    let all: Vec<&str> = kinds
+        .chain(["expert_graph", "tests"])
+        .chain(OPAQUE)
+        .collect();
     all.join(", ")
 }
 

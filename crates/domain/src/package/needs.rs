@@ -38,12 +38,18 @@ pub fn needs(document: &Document) -> Vec<Need> {
             .collect(),
         Document::Playbook(playbook) => {
             let steps = playbook.steps.iter().enumerate().map(|(at, step)| {
-                need(DocumentKind::Tool, &step.tool_id, format!("/steps/{at}/tool_id"))
+                need(
+                    DocumentKind::Tool,
+                    &step.tool_id,
+                    format!("/steps/{at}/tool_id"),
+                )
             });
             let rollbacks = playbook.rollback_steps.iter().enumerate();
             let undo = rollbacks.filter_map(|(at, step)| {
                 let pointer = format!("/rollback_steps/{at}/tool_id");
-                step.tool_id.as_ref().map(|tool| need(DocumentKind::Tool, tool, pointer))
+                step.tool_id
+                    .as_ref()
+                    .map(|tool| need(DocumentKind::Tool, tool, pointer))
             });
             steps.chain(undo).collect()
         }
@@ -65,8 +71,15 @@ pub fn needs(document: &Document) -> Vec<Need> {
             need(DocumentKind::GraphNode, &edge.from, "/from"),
             need(DocumentKind::GraphNode, &edge.to, "/to"),
         ],
-        Document::Tool(_) | Document::Guardrail(_) | Document::DomainLens(_) | Document::GraphNode(_) => Vec::new(),
+        Document::Tool(_)
+        | Document::Guardrail(_)
+        | Document::DomainLens(_)
+        | Document::GraphNode(_) => Vec::new(),
     };
-    found.extend(document.domain().map(|domain| need(DocumentKind::Domain, domain, "/domain")));
+    found.extend(
+        document
+            .domain()
+            .map(|domain| need(DocumentKind::Domain, domain, "/domain")),
+    );
     found
 }

@@ -51,7 +51,13 @@ impl Problem {
     pub fn at(place: &Place, pointer: &str, keyword: &str, message: impl Into<String>) -> Self {
         Self {
             pointer: format!("{}{pointer}", place.pointer),
-            ..Self::placed(&place.file, &place.text, place.position(pointer), keyword, message.into())
+            ..Self::placed(
+                &place.file,
+                &place.text,
+                place.position(pointer),
+                keyword,
+                message.into(),
+            )
         }
     }
 
@@ -76,7 +82,12 @@ impl Problem {
     pub(super) fn violation(place: &Place, violation: Violation) -> Self {
         Self {
             suggestion: violation.suggestion,
-            ..Self::at(place, &violation.pointer, &violation.keyword, violation.message)
+            ..Self::at(
+                place,
+                &violation.pointer,
+                &violation.keyword,
+                violation.message,
+            )
         }
     }
 
@@ -99,7 +110,10 @@ impl Problem {
     }
 
     fn placed(file: &str, text: &str, position: Position, keyword: &str, message: String) -> Self {
-        let line = text.lines().nth(position.line.saturating_sub(1)).unwrap_or_default();
+        let line = text
+            .lines()
+            .nth(position.line.saturating_sub(1))
+            .unwrap_or_default();
         Self {
             file: file.to_owned(),
             line: position.line,

@@ -30,7 +30,9 @@ pub fn read(bundle: PackageBundle) -> Reading {
     }
     if !bundle.files.contains_key(MANIFEST) {
         let message = format!("the package has no {MANIFEST}");
-        reader.problems.push(Problem::of_file(MANIFEST, "required", message));
+        reader
+            .problems
+            .push(Problem::of_file(MANIFEST, "required", message));
     }
     let Reader {
         manifest,
@@ -63,8 +65,12 @@ impl Reader {
         match role {
             Role::Opaque => return,
             Role::Stray => {
-                let message = format!("this file is read by nothing: known folders are {}", layout::known_folders());
-                self.problems.push(Problem::of_file(path, "layout", message).warning());
+                let message = format!(
+                    "this file is read by nothing: known folders are {}",
+                    layout::known_folders()
+                );
+                self.problems
+                    .push(Problem::of_file(path, "layout", message).warning());
                 return;
             }
             Role::Manifest | Role::Documents(_) | Role::Graph | Role::Tests => {}
@@ -130,7 +136,9 @@ impl Reader {
     }
 
     fn warn(&mut self, place: &Place, warnings: Vec<Violation>) {
-        let problems = warnings.into_iter().map(|w| Problem::violation(place, w).warning());
+        let problems = warnings
+            .into_iter()
+            .map(|w| Problem::violation(place, w).warning());
         self.problems.extend(problems);
     }
 
@@ -149,7 +157,9 @@ fn parts(file: &Place, role: Role) -> Vec<Place> {
     };
     let items = |prefix: &str, value: &Value| -> Vec<Place> {
         let count = value.as_array().map_or(0, Vec::len);
-        (0..count).map(|index| at(format!("{prefix}/{index}"))).collect()
+        (0..count)
+            .map(|index| at(format!("{prefix}/{index}")))
+            .collect()
     };
     let value = &file.located.value;
     if value.is_array() {

@@ -89,7 +89,10 @@ fn problems(changes: &[(&str, &str)]) -> Vec<String> {
             version: "1.0.0".into(),
         });
         let before = catalogue();
-        let documents = package.documents.iter().map(|d| (d.value.clone(), String::new()));
+        let documents = package
+            .documents
+            .iter()
+            .map(|d| (d.value.clone(), String::new()));
         let after = before.with_package(&origin, documents);
         let against = Against {
             scope: &scope,
@@ -112,13 +115,23 @@ fn a_sound_package_has_no_problem() {
 #[test]
 fn b000_7_all_errors_of_all_files_are_reported() {
     let bad_tool = TOOL.replace("tool_class: readonly", "tool_class: readnoly");
-    let bad_skill = SKILL.replace("domain: security", "domain: [").replace('}', "");
+    let bad_skill = SKILL
+        .replace("domain: security", "domain: [")
+        .replace('}', "");
     assert_eq!(
-        problems(&[("tools/list.yaml", &bad_tool), ("skills/find.yaml", &bad_skill), ("odd.yaml", "a: 1")])
-            .iter()
-            .map(|line| line.split(' ').next().unwrap().to_owned())
-            .collect::<Vec<_>>(),
-        ["odd.yaml:1:1", "skills/find.yaml:5:1", "tools/list.yaml:5:1"]
+        problems(&[
+            ("tools/list.yaml", &bad_tool),
+            ("skills/find.yaml", &bad_skill),
+            ("odd.yaml", "a: 1")
+        ])
+        .iter()
+        .map(|line| line.split(' ').next().unwrap().to_owned())
+        .collect::<Vec<_>>(),
+        [
+            "odd.yaml:1:1",
+            "skills/find.yaml:5:1",
+            "tools/list.yaml:5:1"
+        ]
     );
 }
 
@@ -154,10 +167,21 @@ fn b000_12_what_does_not_compile_is_refused() {
     let guardrail = "guardrail_id: demo.g\nscope: global\napplies_to: ['*']\nrule: r\n\
                      enforcement: soft_warn\nmessage: m\nwhen: 'tool.id =='\n";
     let found = problems(&[("guardrails/g.yaml", guardrail)]);
-    assert!(found[0].starts_with("guardrails/g.yaml:7:1 the expression does not compile"), "{found:?}");
+    assert!(
+        found[0].starts_with("guardrails/g.yaml:7:1 the expression does not compile"),
+        "{found:?}"
+    );
+    let unknown = guardrail.replace("'tool.id =='", "'tol.tool_class == 1'");
+    assert_eq!(
+        problems(&[("guardrails/g.yaml", &unknown)]),
+        ["guardrails/g.yaml:7:1 `tol` is no name here: use tool, parameters, dry_run"]
+    );
     let skill = SKILL.replace("filter: \".[]\"", "filter: \".[\"");
     let found = problems(&[("skills/find.yaml", &skill)]);
-    assert!(found[0].starts_with("skills/find.yaml:19:36 the filter does not compile"), "{found:?}");
+    assert!(
+        found[0].starts_with("skills/find.yaml:19:36 the filter does not compile"),
+        "{found:?}"
+    );
 }
 
 #[test]
@@ -191,9 +215,14 @@ fn what_refers_to_nothing_is_refused() {
 #[test]
 fn a_skill_of_two_agents_is_refused() {
     let agent = |id: &str| {
-        format!("agent_id: {id}\nname: a\ndisplay_name: A\nagent_type: domain\ndomain: security\nskill_refs: [demo.find]\n")
+        format!(
+            "agent_id: {id}\nname: a\ndisplay_name: A\nagent_type: domain\ndomain: security\nskill_refs: [demo.find]\n"
+        )
     };
-    let found = problems(&[("agents/a.yaml", &agent("demo.a")), ("agents/b.yaml", &agent("demo.b"))]);
+    let found = problems(&[
+        ("agents/a.yaml", &agent("demo.a")),
+        ("agents/b.yaml", &agent("demo.b")),
+    ]);
     assert_eq!(
         found,
         [
@@ -209,7 +238,9 @@ fn another_tenants_id_is_refused() {
     let skill = format!("{SKILL}tenant_id: umbrella\n");
     assert_eq!(
         problems(&[("skills/find.yaml", &skill)]),
-        ["skills/find.yaml:20:1 the document names another tenant than the one it is registered for"]
+        [
+            "skills/find.yaml:20:1 the document names another tenant than the one it is registered for"
+        ]
     );
 }
 

@@ -57,10 +57,7 @@ fn what_has_no_value_is_named() {
             "${user.a.b}",
             "`${user.a.b}` is not a placeholder: write `${user.name}` or `${step.path}`",
         ),
-        (
-            "${open",
-            "`${` is not closed",
-        ),
+        ("${open", "`${` is not closed"),
     ];
     for (text, message) in cases {
         assert_eq!(resolve_with(&json!(text)).unwrap_err().to_string(), message);

@@ -110,14 +110,26 @@ fn b003_5_ready_steps_start_together_in_listed_order() {
     assert_eq!(run.next(), start(&["z", "a"]));
     run.begin("z").unwrap();
     run.begin("a").unwrap();
-    assert_eq!(run.run.next(&BTreeSet::from([id("z"), id("a")])), Next::Wait);
+    assert_eq!(
+        run.run.next(&BTreeSet::from([id("z"), id("a")])),
+        Next::Wait
+    );
     run.succeed("a").unwrap();
-    assert!(matches!(run.begin("join"), Err(IllegalTransition::Step { .. })));
+    assert!(matches!(
+        run.begin("join"),
+        Err(IllegalTransition::Step { .. })
+    ));
     run.succeed("z").unwrap();
     assert_eq!(run.next(), start(&["join"]));
     run.begin("join").unwrap();
-    assert_eq!(run.succeed("join").unwrap().last(), Some(&RunEvent::Completed));
-    assert_eq!((run.next(), run.run.outcome()), (Next::Ended, Some(&Outcome::Completed)));
+    assert_eq!(
+        run.succeed("join").unwrap().last(),
+        Some(&RunEvent::Completed)
+    );
+    assert_eq!(
+        (run.next(), run.run.outcome()),
+        (Next::Ended, Some(&Outcome::Completed))
+    );
 }
 
 /// B003-8: an abort cancels what has not started, waits for what has, and fails the run.
@@ -134,13 +146,22 @@ fn b003_8_abort_skips_what_has_not_started() {
     assert_eq!(
         run.fail("a").unwrap(),
         [
-            RunEvent::StepFailed { step: id("a"), failure: failure() },
-            RunEvent::StepSkipped { step: id("c"), because: id("a") },
+            RunEvent::StepFailed {
+                step: id("a"),
+                failure: failure()
+            },
+            RunEvent::StepSkipped {
+                step: id("c"),
+                because: id("a")
+            },
         ]
     );
     assert_eq!(
         run.succeed("b").unwrap().last(),
-        Some(&RunEvent::Failed { step: id("a"), failure: failure() })
+        Some(&RunEvent::Failed {
+            step: id("a"),
+            failure: failure()
+        })
     );
 }
 
@@ -178,13 +199,18 @@ fn an_illegal_command_changes_nothing() {
     let mut run = Driven::new(vec![step("a", &[], AfterFailure::Abort)]);
     let before = run.run.clone();
     assert!(run.succeed("a").is_err());
-    assert!(matches!(run.begin("nope"), Err(IllegalTransition::UnknownStep(_))));
+    assert!(matches!(
+        run.begin("nope"),
+        Err(IllegalTransition::UnknownStep(_))
+    ));
     assert_eq!(run.run, before);
     run.begin("a").unwrap();
     run.succeed("a").unwrap();
     assert_eq!(run.begin("a"), Err(IllegalTransition::Ended));
     assert_eq!(
-        run.command(Command::Cancel { reason: "late".into() }),
+        run.command(Command::Cancel {
+            reason: "late".into()
+        }),
         Err(IllegalTransition::Ended)
     );
 }
@@ -201,7 +227,13 @@ fn a_journal_folds_to_the_same_state_again() {
     run.begin("c").unwrap();
     run.fail("a").unwrap();
     run.succeed("c").unwrap();
-    let written: Vec<String> = run.journal.iter().map(|e| serde_json::to_string(e).unwrap()).collect();
-    let read = written.iter().map(|text| serde_json::from_str(text).unwrap());
+    let written: Vec<String> = run
+        .journal
+        .iter()
+        .map(|e| serde_json::to_string(e).unwrap())
+        .collect();
+    let read = written
+        .iter()
+        .map(|text| serde_json::from_str(text).unwrap());
     assert_eq!(Run::replay(read).unwrap(), run.run);
 }

@@ -22,8 +22,16 @@ fn each_part_is_found_and_a_missing_field_is_shown_at_its_object() {
 #[test]
 fn what_is_not_one_plain_document_is_refused_with_its_place() {
     let cases = [
-        ("a: &x 1\nb: *x\n", "1:4", "anchors and aliases are not accepted"),
-        ("a: !!str 1\n", "1:4", "tags such as `!!str` are not accepted"),
+        (
+            "a: &x 1\nb: *x\n",
+            "1:4",
+            "anchors and aliases are not accepted",
+        ),
+        (
+            "a: !!str 1\n",
+            "1:4",
+            "tags such as `!!str` are not accepted",
+        ),
         ("a: 1\na: 2\n", "2:1", "the key `a` stands twice"),
         ("a: 1\n---\nb: 2\n", "3:1", "a second document starts here"),
         ("[a]: 1\n", "1:1", "a key must be text"),
@@ -48,7 +56,11 @@ fn nesting_is_bounded() {
     );
     let fits = "[".repeat(MAX_DEPTH) + &"]".repeat(MAX_DEPTH);
     assert_eq!(
-        read(&fits).unwrap().value.pointer("/0").map(|v| v.is_array()),
+        read(&fits)
+            .unwrap()
+            .value
+            .pointer("/0")
+            .map(|v| v.is_array()),
         Some(true)
     );
     assert_eq!(json!(1), read("1").unwrap().value);

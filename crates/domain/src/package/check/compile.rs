@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::super::{Package, Problem, Sourced};
 use crate::analysis::Filter;
 use crate::expression::Condition;
+use crate::guardrail::VARIABLES;
 use crate::{console_link, template};
 
 pub(super) fn problems(document: &Sourced<Document>, package: &Package) -> Vec<Problem> {
@@ -29,7 +30,14 @@ pub(super) fn problems(document: &Sourced<Document>, package: &Package) -> Vec<P
     };
     faults
         .into_iter()
-        .map(|fault| Problem::at(&document.place, &fault.pointer, fault.keyword, fault.message))
+        .map(|fault| {
+            Problem::at(
+                &document.place,
+                &fault.pointer,
+                fault.keyword,
+                fault.message,
+            )
+        })
         .collect()
 }
 
@@ -55,18 +63,27 @@ fn skill_faults(skill: &Skill) -> Vec<Fault> {
     let mut faults: Vec<Fault> = rules
         .filter_map(|(at, rule)| {
             let error = Filter::compile(rule.filter.as_str()).err()?;
-            Some(fault(format!("/analysis/findings/{at}/filter"), "jq", error))
+            Some(fault(
+                format!("/analysis/findings/{at}/filter"),
+                "jq",
+                error,
+            ))
         })
         .collect();
     if let Some(summary) = &analysis.summary {
-        faults.extend(template_fault("/analysis/summary", &Value::String(summary.clone())));
+        faults.extend(template_fault(
+            "/analysis/summary",
+            &Value::String(summary.clone()),
+        ));
     }
     faults
 }
 
 fn tool_faults(tool: &Tool, package: &Package) -> Vec<Fault> {
     let mut faults = Vec::new();
-    if let Some(Implementation::Script { path: Some(path), .. }) = &tool.implementation
+    if let Some(Implementation::Script {
+        path: Some(path), ..
+    }) = &tool.implementation
         && !package.files.contains_key(path.as_str())
     {
         let message = format!("the package has no file `{path}`");
@@ -88,39 +105,67 @@ fn tool_faults(tool: &Tool, package: &Package) -> Vec<Fault> {
         ("account_id", &evidence.account_id),
     ];
     for (field, filter) in filters {
-        if let Some(error) = filter.as_ref().and_then(|f| Filter::compile(f.as_str()).err()) {
+        if let Some(error) = filter
+            .as_ref()
+            .and_then(|f| Filter::compile(f.as_str()).err())
+        {
             faults.push(fault(format!("/evidence/{field}"), "jq", error));
         }
     }
     if let Some(summary) = &evidence.summary {
-        faults.extend(template_fault("/evidence/summary", &Value::String(summary.to_string())));
+        faults.extend(template_fault(
+            "/evidence/summary",
+            &Value::String(summary.to_string()),
+        ));
     }
     faults
 }
 
 fn guardrail_faults(guardrail: &Guardrail) -> Vec<Fault> {
     let exceptions = guardrail.exceptions.iter().enumerate();
-    let exceptions = exceptions
-        .map(|(at, exception)| (format!("/exceptions/{at}/condition"), exception.condition.as_str()));
-    let when = guardrail.when.iter().map(|when| ("/when".to_owned(), when.as_str()));
+    let exceptions = exceptions.map(|(at, exception)| {
+        (
+            format!("/exceptions/{at}/condition"),
+            exception.condition.as_str(),
+        )
+    });
+    let when = guardrail
+        .when
+        .iter()
+        .map(|when| ("/when".to_owned(), when.as_str()));
     when.chain(exceptions)
-        .filter_map(|(pointer, source)| {
-            let error = Condition::compile(source).err()?;
-            Some(fault(pointer, "cel", error))
+        .filter_map(|(pointer, source)| match Condition::compile(source) {
+            Err(error) => Some(fault(pointer, "cel", error)),
+            Ok(condition) => {
+                let unknown = condition.unknown_variables(&VARIABLES);
+                let message = format!(
+                    "`{}` is no name here: use {}",
+                    unknown.join("`, `"),
+                    VARIABLES.join(", ")
+                );
+                (!unknown.is_empty()).then(|| fault(pointer, "cel", message))
+            }
         })
         .collect()
 }
 
 fn template_fault(pointer: &str, structure: &Value) -> Vec<Fault> {
     let error = template::placeholders(structure).err();
-    error.map(|error| fault(pointer, "template", error)).into_iter().collect()
+    error
+        .map(|error| fault(pointer, "template", error))
+        .into_iter()
+        .collect()
 }
 
 fn lens_faults(lens: &DomainLens, package: &Package) -> Vec<Fault> {
     let path = lens.source.reference.as_str();
     match lens.source.source_type {
         LensSourceType::File if !package.files.contains_key(path) => {
-            vec![fault("/source/ref", "file", format!("the package has no file `{path}`"))]
+            vec![fault(
+                "/source/ref",
+                "file",
+                format!("the package has no file `{path}`"),
+            )]
         }
         LensSourceType::File | LensSourceType::Url => Vec::new(),
     }

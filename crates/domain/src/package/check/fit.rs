@@ -45,7 +45,11 @@ fn skill_misfits(skill: &Skill, after: &View) -> Vec<Misfit> {
             continue;
         };
         if tool.document().tool_class != ToolClass::Readonly {
-            let message = format!("a skill may use readonly tools only; `{}` is {}", step.tool_id, tool.document().tool_class);
+            let message = format!(
+                "a skill may use readonly tools only; `{}` is {}",
+                step.tool_id,
+                tool.document().tool_class
+            );
             misfits.push((format!("{here}/tool_id"), "readonly", message));
         }
         misfits.extend(argument_misfits(tool.document(), &step.parameters, &here));
@@ -65,7 +69,12 @@ fn playbook_misfits(playbook: &Playbook, after: &View) -> Vec<Misfit> {
             StepType::Write => ToolClass::Write,
         };
         if tool.document().tool_class != wanted {
-            let message = format!("a {} step needs a {wanted} tool; `{}` is {}", step.step_type, step.tool_id, tool.document().tool_class);
+            let message = format!(
+                "a {} step needs a {wanted} tool; `{}` is {}",
+                step.step_type,
+                step.tool_id,
+                tool.document().tool_class
+            );
             misfits.push((format!("{here}/tool_id"), "tool_class", message));
         }
         // A step with a script of its own takes its arguments from the script.
@@ -82,7 +91,11 @@ fn argument_misfits(tool: &Tool, given: &Map<String, Value>, here: &str) -> Vec<
     let mut misfits = Vec::new();
     for (name, value) in given {
         let pointer = format!("{here}/parameters/{}", pointer_segment(name));
-        match tool.parameters.iter().find(|p| p.name.as_ref() == name.as_str()) {
+        match tool
+            .parameters
+            .iter()
+            .find(|p| p.name.as_ref() == name.as_str())
+        {
             None => {
                 let message = format!("the tool `{}` has no parameter `{name}`", tool.tool_id);
                 misfits.push((pointer, "parameter", message));
@@ -99,7 +112,10 @@ fn argument_misfits(tool: &Tool, given: &Map<String, Value>, here: &str) -> Vec<
     for parameter in &tool.parameters {
         let absent = !given.contains_key(parameter.name.as_ref());
         if parameter.required && parameter.default.is_none() && absent {
-            let message = format!("the tool `{}` needs the parameter `{}`", tool.tool_id, parameter.name);
+            let message = format!(
+                "the tool `{}` needs the parameter `{}`",
+                tool.tool_id, parameter.name
+            );
             misfits.push((format!("{here}/parameters"), "required", message));
         }
     }
@@ -110,9 +126,14 @@ fn argument_misfits(tool: &Tool, given: &Map<String, Value>, here: &str) -> Vec<
 fn agent_misfits(agent: &AgentManifest, after: &View) -> Vec<Misfit> {
     let mut misfits = Vec::new();
     for (at, skill) in agent.skill_refs.iter().enumerate() {
-        let others = after.agents().filter(|other| other.document().agent_id != agent.agent_id);
+        let others = after
+            .agents()
+            .filter(|other| other.document().agent_id != agent.agent_id);
         for other in others.filter(|other| other.document().skill_refs.contains(skill)) {
-            let message = format!("the skill `{skill}` belongs to the agent `{}` already", other.document().agent_id);
+            let message = format!(
+                "the skill `{skill}` belongs to the agent `{}` already",
+                other.document().agent_id
+            );
             misfits.push((format!("/skill_refs/{at}"), "owner", message));
         }
     }
@@ -128,7 +149,10 @@ fn edge_misfits(edge: &GraphEdge, after: &View) -> Vec<Misfit> {
             let node = after.node(id.as_ref())?;
             let found = node.document().node_type;
             (found != wanted).then(|| {
-                let message = format!("`{}` leads from a {from} to a {to}; `{id}` is a {found}", edge.edge_type);
+                let message = format!(
+                    "`{}` leads from a {from} to a {to}; `{id}` is a {found}",
+                    edge.edge_type
+                );
                 (pointer.to_owned(), "endpoint", message)
             })
         })
