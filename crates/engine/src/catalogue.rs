@@ -15,8 +15,8 @@ use charter_domain::catalogue::{Snapshot, View};
 use charter_search::{Layer, Layers, RouteSettings, Scope};
 use charter_store::catalogue::CatalogueRevision;
 
-pub(crate) use load::parse_document;
 pub(crate) use index::{IndexSet, actions, parse_entry_id, text_hash, texts_of};
+pub(crate) use load::parse_document;
 
 /// One revision of the catalogue, ready to serve.
 #[derive(Debug, Default)]

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use charter_contract::time::Timestamp;
-use charter_domain::clock::Clock;
 use charter_domain::catalogue::Origin;
+use charter_domain::clock::Clock;
 use charter_effects::{PackageFiles, ToolRunner};
 use charter_search::embed::Embedder;
 use charter_store::SharedStore;
@@ -61,7 +61,9 @@ pub struct Engine {
 
 impl std::fmt::Debug for Engine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Engine").field("settings", &self.settings).finish_non_exhaustive()
+        f.debug_struct("Engine")
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
     }
 }
 

@@ -58,16 +58,21 @@ impl EngineError {
     /// A failure that the caller can do nothing about.
     #[must_use]
     pub fn internal(doing: &str, cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
-        Self::new(ErrorCode::Internal, format!("an internal error while {doing}")).caused_by(cause)
+        Self::new(
+            ErrorCode::Internal,
+            format!("an internal error while {doing}"),
+        )
+        .caused_by(cause)
     }
 }
 
 impl From<StoreError> for EngineError {
     fn from(error: StoreError) -> Self {
         let (code, message) = match &error {
-            StoreError::AlreadyExists { what, id } => {
-                (ErrorCode::AlreadyExists, format!("the {what} `{id}` exists already"))
-            }
+            StoreError::AlreadyExists { what, id } => (
+                ErrorCode::AlreadyExists,
+                format!("the {what} `{id}` exists already"),
+            ),
             StoreError::NotFound { what, id } => {
                 (ErrorCode::NotFound, format!("there is no {what} `{id}`"))
             }
@@ -83,14 +88,20 @@ impl From<StoreError> for EngineError {
                 ErrorCode::DataDirectoryLocked,
                 "the data directory is held by another process".to_owned(),
             ),
-            StoreError::Refused { what, id, detail } => {
-                (ErrorCode::IllegalTransition, format!("the {what} `{id}`: {detail}"))
+            StoreError::Refused { what, id, detail } => (
+                ErrorCode::IllegalTransition,
+                format!("the {what} `{id}`: {detail}"),
+            ),
+            StoreError::FencedOff { .. } => {
+                (ErrorCode::Overloaded, "another worker took over".to_owned())
             }
-            StoreError::FencedOff { .. } => (ErrorCode::Overloaded, "another worker took over".to_owned()),
             StoreError::Corrupt { .. }
             | StoreError::NewerSchema { .. }
             | StoreError::Engine { .. } => (ErrorCode::Internal, "storage failed".to_owned()),
-            StoreError::Closed => (ErrorCode::Unavailable, "the server is shutting down".to_owned()),
+            StoreError::Closed => (
+                ErrorCode::Unavailable,
+                "the server is shutting down".to_owned(),
+            ),
         };
         Self::new(code, message).caused_by(error)
     }

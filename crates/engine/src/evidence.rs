@@ -123,7 +123,10 @@ impl Captured<'_> {
 
     fn payload(&self) -> Map<String, Value> {
         let text = self.output.to_string();
-        let digest: String = Sha256::digest(&text).iter().map(|byte| format!("{byte:02x}")).collect();
+        let digest: String = Sha256::digest(&text)
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
         let mut payload = Map::new();
         payload.insert("tool_id".to_owned(), json!(self.tool.tool_id));
         payload.insert("parameters".to_owned(), json!(self.parameters));
@@ -147,7 +150,9 @@ impl Captured<'_> {
             }
             None => json!(format!("`{}` answered.", self.tool.tool_id)),
         };
-        let summary = summary.as_str().map_or_else(|| summary.to_string(), str::to_owned);
+        let summary = summary
+            .as_str()
+            .map_or_else(|| summary.to_string(), str::to_owned);
         Text::parse(&summary).map_err(|error| self.fault(error.to_string()))
     }
 
@@ -177,7 +182,11 @@ impl Engine {
     ///
     /// # Errors
     /// `not_found`, also for another tenant's.
-    pub async fn evidence(&self, caller: &Caller, id: &EvidenceId) -> Result<EvidenceRecord, EngineError> {
+    pub async fn evidence(
+        &self,
+        caller: &Caller,
+        id: &EvidenceId,
+    ) -> Result<EvidenceRecord, EngineError> {
         let found = self.store().evidence(&caller.tenant, id).await?;
         found.ok_or_else(|| EngineError::not_found("evidence record", id))
     }
@@ -205,6 +214,9 @@ impl Engine {
             captured_from: query.from,
             captured_until: query.until,
         };
-        Ok(self.store().find_evidence(&caller.tenant, &filter, page).await?)
+        Ok(self
+            .store()
+            .find_evidence(&caller.tenant, &filter, page)
+            .await?)
     }
 }

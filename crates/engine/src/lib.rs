@@ -1,1 +1,40 @@
 //! Use cases, one noun per file.
+//!
+//! The engine knows who asks, what is in force and what to do; it decides with `charter-domain`,
+//! remembers through the storage traits, and acts through the ports of `charter-effects` and
+//! `charter-search`. It knows no HTTP, no SQL, no command line and no environment.
+
+mod caller;
+mod catalogue;
+mod engine;
+mod error;
+mod evidence;
+mod packages;
+mod recovery;
+mod reindex;
+mod requests;
+mod resolve;
+mod routing;
+mod runs;
+mod sessions;
+mod settings;
+mod tags;
+mod tool_results;
+
+pub use caller::{Caller, Role};
+pub use catalogue::Live;
+pub use charter_domain::guardrail::Subject;
+pub use charter_domain::package::{Gravity, Problem};
+pub use charter_domain::template::Wanted;
+pub use engine::{Engine, IdSource, Ports};
+pub use error::EngineError;
+pub use evidence::{EvidenceQuery, MAX_PAYLOAD};
+pub use packages::{
+    Difference, DocumentChange, Mode, PackageDiff, PackageReport, PackageShown, Registered,
+};
+pub use requests::{Progress, ProgressEvent};
+pub use resolve::{InForce, Listed, ResolvedGuardrail, ResolvedTemplate, ToolFilter};
+pub use routing::{Purpose, RoutedCandidate, RoutedVerdict};
+pub use runs::{HistoryEvent, RunListing, RunShown, RunSummary};
+pub use sessions::{SessionShown, TurnShown};
+pub use settings::{Settings, ToolGrants};

@@ -8,7 +8,6 @@ mod admit;
 mod compare;
 mod gate;
 
-
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::PackageName;
 use charter_contract::package::{PackageBundle, PackageScope};
@@ -41,7 +40,9 @@ impl PackageReport {
     /// Whether nothing stands in the way of registering it.
     #[must_use]
     pub fn is_sound(&self) -> bool {
-        self.problems.iter().all(|problem| problem.gravity != Gravity::Error)
+        self.problems
+            .iter()
+            .all(|problem| problem.gravity != Gravity::Error)
     }
 }
 
@@ -122,7 +123,11 @@ impl Engine {
     ///
     /// # Errors
     /// When storage or the embedder fails; problems of the package are in the report.
-    pub async fn validate_package(&self, caller: &Caller, bundle: PackageBundle) -> Result<PackageReport, EngineError> {
+    pub async fn validate_package(
+        &self,
+        caller: &Caller,
+        bundle: PackageBundle,
+    ) -> Result<PackageReport, EngineError> {
         match self.admit(caller, bundle).await? {
             Ok(admitted) => {
                 let mut problems = admitted.warnings.clone();
@@ -137,7 +142,11 @@ impl Engine {
     ///
     /// # Errors
     /// `invalid_document` with all problems.
-    pub async fn diff_package(&self, caller: &Caller, bundle: PackageBundle) -> Result<PackageDiff, EngineError> {
+    pub async fn diff_package(
+        &self,
+        caller: &Caller,
+        bundle: PackageBundle,
+    ) -> Result<PackageDiff, EngineError> {
         let admitted = self.admit(caller, bundle).await?.map_err(refusal)?;
         Ok(compare::diff(&admitted))
     }
@@ -180,12 +189,18 @@ impl Engine {
             return Ok(registered);
         }
         registered.embedded = self.store_vectors(gated.vectors).await?;
-        self.put_in_force(caller, &admitted, Change::Registered).await?;
+        self.put_in_force(caller, &admitted, Change::Registered)
+            .await?;
         registered.unchanged = false;
         Ok(registered)
     }
 
-    async fn put_in_force(&self, caller: &Caller, admitted: &Admitted, change: Change) -> Result<(), EngineError> {
+    async fn put_in_force(
+        &self,
+        caller: &Caller,
+        admitted: &Admitted,
+        change: Change,
+    ) -> Result<(), EngineError> {
         let registration = Registration {
             scope: admitted.origin.scope.clone(),
             package: admitted.origin.package.clone(),
@@ -207,7 +222,10 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn packages(&self, caller: &Caller) -> Result<Vec<PackageShown>, EngineError> {
-        let mut packages = self.store().packages(&Scope::Tenant(caller.tenant.clone())).await?;
+        let mut packages = self
+            .store()
+            .packages(&Scope::Tenant(caller.tenant.clone()))
+            .await?;
         packages.extend(self.store().packages(&Scope::Global).await?);
         Ok(packages.into_iter().map(PackageShown::from).collect())
     }
@@ -222,7 +240,10 @@ impl Engine {
         scope: PackageScope,
         package: &PackageName,
     ) -> Result<Vec<PackageShown>, EngineError> {
-        let history = self.store().package_history(&scope_of(caller, scope), package).await?;
+        let history = self
+            .store()
+            .package_history(&scope_of(caller, scope), package)
+            .await?;
         if history.is_empty() {
             return Err(EngineError::not_found("package", package));
         }
@@ -248,14 +269,18 @@ impl Engine {
             .package_files(&scope, package, version)
             .await?
             .ok_or_else(|| EngineError::not_found("version", format!("{package} {version}")))?;
-        let admitted = self.admit(caller, PackageBundle { files }).await?.map_err(refusal)?;
+        let admitted = self
+            .admit(caller, PackageBundle { files })
+            .await?
+            .map_err(refusal)?;
         let gated = self.gate(&admitted).await?;
         if !gated.problems.is_empty() {
             return Err(refusal(admitted.report(gated.problems)));
         }
         let embedded = self.store_vectors(gated.vectors).await?;
         let diff = compare::diff(&admitted);
-        self.put_in_force(caller, &admitted, Change::RolledBack).await?;
+        self.put_in_force(caller, &admitted, Change::RolledBack)
+            .await?;
         Ok(Registered {
             package: package.clone(),
             version: version.to_owned(),
@@ -282,7 +307,10 @@ impl Engine {
         let live = self.live();
         let losses = compare::losses(&live, &scope, package);
         if !losses.is_empty() {
-            let message = format!("other packages need what `{package}` holds: {}", losses.join("; "));
+            let message = format!(
+                "other packages need what `{package}` holds: {}",
+                losses.join("; ")
+            );
             return Err(EngineError::new(ErrorCode::StillReferenced, message));
         }
         let at = self.now();
@@ -300,7 +328,10 @@ enum InForce {
 }
 
 /// B000-7: the same version with the same content is a no-op, with other content a conflict.
-fn already_registered(history: &[PackageVersion], admitted: &Admitted) -> Result<InForce, EngineError> {
+fn already_registered(
+    history: &[PackageVersion],
+    admitted: &Admitted,
+) -> Result<InForce, EngineError> {
     let version = &admitted.origin.version;
     let known = history.iter().rev().find(|entry| entry.version == *version);
     match known {
@@ -346,9 +377,12 @@ fn may_change(caller: &Caller, scope: &Scope) -> Result<(), EngineError> {
 
 /// The report as the error that a client sees.
 fn refusal(report: PackageReport) -> EngineError {
-    let errors = report.problems.iter().filter(|p| p.gravity == Gravity::Error).count();
+    let errors = report
+        .problems
+        .iter()
+        .filter(|p| p.gravity == Gravity::Error)
+        .count();
     let message = format!("the package has {errors} error(s); nothing was registered");
     let details = serde_json::to_value(&report).unwrap_or_default();
     EngineError::new(ErrorCode::InvalidDocument, message).with_details(details)
 }
-

@@ -81,15 +81,16 @@ impl Asked {
             role: self.caller.role,
             request: self.request.clone(),
         };
-        serde_json::to_string(&recorded).map_err(|error| EngineError::internal("recording a request", error))
+        serde_json::to_string(&recorded)
+            .map_err(|error| EngineError::internal("recording a request", error))
     }
 
     pub(crate) fn from_json(
         text: &str,
         tenant: charter_contract::ids::TenantId,
     ) -> Result<Self, EngineError> {
-        let recorded: Recorded =
-            serde_json::from_str(text).map_err(|error| EngineError::internal("reading a recorded request", error))?;
+        let recorded: Recorded = serde_json::from_str(text)
+            .map_err(|error| EngineError::internal("reading a recorded request", error))?;
         let caller = crate::Caller {
             tenant,
             user: recorded.user,

@@ -16,12 +16,17 @@ impl Engine {
     /// `unavailable` when the embedder fails; what storage says.
     pub async fn reindex(&self) -> Result<usize, EngineError> {
         let texts = self.stored_texts().await?;
-        let mut keep: Vec<_> = texts.iter().map(|text| crate::catalogue::text_hash(text)).collect();
+        let mut keep: Vec<_> = texts
+            .iter()
+            .map(|text| crate::catalogue::text_hash(text))
+            .collect();
         keep.sort_unstable();
         keep.dedup();
         let fresh = self.embed_missing(texts).await?;
         let embedded = self.store_vectors(fresh).await?;
-        self.store().retain_vectors(&self.model_name(), &keep).await?;
+        self.store()
+            .retain_vectors(&self.model_name(), &keep)
+            .await?;
         self.reload_catalogue().await?;
         Ok(embedded)
     }
@@ -53,9 +58,15 @@ impl Engine {
     /// # Errors
     /// `model_mismatch` when they were fitted for another model.
     pub async fn adopt_calibration(&self, calibration: &Calibration) -> Result<(), EngineError> {
-        let model = calibration.model.clone().unwrap_or_else(|| "words".to_owned());
+        let model = calibration
+            .model
+            .clone()
+            .unwrap_or_else(|| "words".to_owned());
         if model != self.model_name() {
-            let message = format!("fitted for {model}, and the model in use is {}", self.model_name());
+            let message = format!(
+                "fitted for {model}, and the model in use is {}",
+                self.model_name()
+            );
             return Err(EngineError::new(ErrorCode::ModelMismatch, message));
         }
         let body = serde_json::to_string(&calibration.settings)

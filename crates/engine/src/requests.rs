@@ -69,4 +69,3 @@ impl Asked {
         &self.request.id
     }
 }
-

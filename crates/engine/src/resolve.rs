@@ -92,11 +92,17 @@ pub struct ToolFilter {
 impl Engine {
     /// Every guardrail that bears on the subject, in order (B000-12).
     #[must_use]
-    pub fn resolve_guardrails(&self, caller: &Caller, subject: Subject<'_>) -> Vec<ResolvedGuardrail> {
+    pub fn resolve_guardrails(
+        &self,
+        caller: &Caller,
+        subject: Subject<'_>,
+    ) -> Vec<ResolvedGuardrail> {
         let view = self.live().view(&caller.tenant);
         let owner = subject.skill.and_then(|skill| view.owner_of(skill));
         let subject = Subject {
-            agent: subject.agent.or(owner.as_ref().map(|owner| owner.document().agent_id.as_ref())),
+            agent: subject.agent.or(owner
+                .as_ref()
+                .map(|owner| owner.document().agent_id.as_ref())),
             ..subject
         };
         guardrail::resolve(&view, subject)
@@ -112,10 +118,17 @@ impl Engine {
     ///
     /// # Errors
     /// `template_missing`.
-    pub fn resolve_template(&self, caller: &Caller, wanted: Wanted<'_>) -> Result<ResolvedTemplate, EngineError> {
+    pub fn resolve_template(
+        &self,
+        caller: &Caller,
+        wanted: Wanted<'_>,
+    ) -> Result<ResolvedTemplate, EngineError> {
         let view = self.live().view(&caller.tenant);
         let (found, level) = template::resolve(&view, wanted).ok_or_else(|| {
-            let message = format!("there is no template for the output type `{}`", wanted.output_type);
+            let message = format!(
+                "there is no template for the output type `{}`",
+                wanted.output_type
+            );
             EngineError::new(ErrorCode::TemplateMissing, message)
         })?;
         Ok(ResolvedTemplate {
@@ -130,25 +143,39 @@ impl Engine {
     /// `not_found`.
     pub fn resolve_skill(&self, caller: &Caller, id: &str) -> Result<InForce<Skill>, EngineError> {
         let found = self.live().view(&caller.tenant).skill(id);
-        found.map(InForce::from).ok_or_else(|| EngineError::not_found("skill", id))
+        found
+            .map(InForce::from)
+            .ok_or_else(|| EngineError::not_found("skill", id))
     }
 
     /// A playbook by exact id (B000-6).
     ///
     /// # Errors
     /// `not_found`.
-    pub fn resolve_playbook(&self, caller: &Caller, id: &str) -> Result<InForce<Playbook>, EngineError> {
+    pub fn resolve_playbook(
+        &self,
+        caller: &Caller,
+        id: &str,
+    ) -> Result<InForce<Playbook>, EngineError> {
         let found = self.live().view(&caller.tenant).playbook(id);
-        found.map(InForce::from).ok_or_else(|| EngineError::not_found("playbook", id))
+        found
+            .map(InForce::from)
+            .ok_or_else(|| EngineError::not_found("playbook", id))
     }
 
     /// An agent by exact id (B000-6).
     ///
     /// # Errors
     /// `not_found`.
-    pub fn resolve_agent(&self, caller: &Caller, id: &str) -> Result<InForce<AgentManifest>, EngineError> {
+    pub fn resolve_agent(
+        &self,
+        caller: &Caller,
+        id: &str,
+    ) -> Result<InForce<AgentManifest>, EngineError> {
         let found = self.live().view(&caller.tenant).agent(id);
-        found.map(InForce::from).ok_or_else(|| EngineError::not_found("agent", id))
+        found
+            .map(InForce::from)
+            .ok_or_else(|| EngineError::not_found("agent", id))
     }
 
     /// A tool by exact id; an internal one is never returned (B000-10).
@@ -173,7 +200,10 @@ impl Engine {
                 tool.status == Status::Active
                     && tool.tool_class != ToolClass::Internal
                     && filter.class.is_none_or(|class| tool.tool_class == class)
-                    && filter.domain.as_ref().is_none_or(|domain| tool.domain.as_ref() == domain)
+                    && filter
+                        .domain
+                        .as_ref()
+                        .is_none_or(|domain| tool.domain.as_ref() == domain)
             })
             .map(InForce::from)
             .collect()
@@ -181,7 +211,13 @@ impl Engine {
 
     /// The documents of one kind that the caller sees, by id, at most `limit` after `after`.
     #[must_use]
-    pub fn list_documents(&self, caller: &Caller, kind: DocumentKind, after: &str, limit: usize) -> Vec<Listed> {
+    pub fn list_documents(
+        &self,
+        caller: &Caller,
+        kind: DocumentKind,
+        after: &str,
+        limit: usize,
+    ) -> Vec<Listed> {
         let view = self.live().view(&caller.tenant);
         view.ids(kind)
             .into_iter()
@@ -191,7 +227,8 @@ impl Engine {
                     Some(document) => (&view.tenant, document),
                     None => (&view.global, view.global.document(kind, id)?),
                 };
-                let internal = matches!(&own, Document::Tool(tool) if tool.tool_class == ToolClass::Internal);
+                let internal =
+                    matches!(&own, Document::Tool(tool) if tool.tool_class == ToolClass::Internal);
                 let origin = layer.origin(kind, id)?;
                 (!internal).then(|| Listed {
                     id: id.to_owned(),

@@ -110,7 +110,14 @@ impl Engine {
     ) -> Result<RoutedVerdict, EngineError> {
         let live = self.live();
         let query = self.embedded(text).await?;
-        route_over(&live.stacked(&caller.tenant), &live.settings, purpose, text, &query, top_k)
+        route_over(
+            &live.stacked(&caller.tenant),
+            &live.settings,
+            purpose,
+            text,
+            &query,
+            top_k,
+        )
     }
 
     /// A query ready to be searched: embedded, or words alone without an embedder.
@@ -120,10 +127,10 @@ impl Engine {
             return Ok(query.lexical_only());
         };
         let texts = query.texts().map(str::to_owned).collect();
-        let vectors = embedder
-            .embed(texts)
-            .await
-            .map_err(|error| EngineError::new(ErrorCode::Unavailable, "the request could not be embedded").caused_by(error))?;
+        let vectors = embedder.embed(texts).await.map_err(|error| {
+            EngineError::new(ErrorCode::Unavailable, "the request could not be embedded")
+                .caused_by(error)
+        })?;
         query.embedded(embedder.model(), &vectors).map_err(refused)
     }
 }
@@ -137,8 +144,13 @@ pub(crate) fn route_over(
     query: &EmbeddedQuery,
     top_k: usize,
 ) -> Result<RoutedVerdict, EngineError> {
-    let of_kind = |kind: DocumentKind| move |_: Scope, id: &str| id.split_once(' ').is_some_and(|(k, _)| k == kind.as_str());
-    let (skills, playbooks) = (of_kind(DocumentKind::Skill), of_kind(DocumentKind::Playbook));
+    let of_kind = |kind: DocumentKind| {
+        move |_: Scope, id: &str| id.split_once(' ').is_some_and(|(k, _)| k == kind.as_str())
+    };
+    let (skills, playbooks) = (
+        of_kind(DocumentKind::Skill),
+        of_kind(DocumentKind::Playbook),
+    );
     let (layers, allowed) = match purpose {
         Purpose::Actions => (&stacked.actions, Allowed::Everything),
         Purpose::Skills => (&stacked.actions, Allowed::Where(&skills)),
@@ -151,7 +163,11 @@ pub(crate) fn route_over(
     Ok(RoutedVerdict {
         query: text.to_owned(),
         kind: verdict.kind,
-        candidates: verdict.candidates.into_iter().filter_map(candidate).collect(),
+        candidates: verdict
+            .candidates
+            .into_iter()
+            .filter_map(candidate)
+            .collect(),
         thresholds: verdict.thresholds,
         model: verdict.model,
         reason: verdict.reason,

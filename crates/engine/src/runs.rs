@@ -80,7 +80,11 @@ impl Engine {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn runs(&self, caller: &Caller, page: &PageRequest) -> Result<RunListing, EngineError> {
+    pub async fn runs(
+        &self,
+        caller: &Caller,
+        page: &PageRequest,
+    ) -> Result<RunListing, EngineError> {
         let page = self.store().runs(&caller.tenant, page).await?;
         Ok(RunListing {
             entries: page.entries.into_iter().map(RunSummary::from).collect(),
@@ -143,7 +147,11 @@ pub struct RunShown {
 }
 
 /// The pin of a document in force.
-pub(crate) fn pin<T>(kind: charter_contract::catalogue::DocumentKind, id: &str, entry: &Entry<T>) -> Pin {
+pub(crate) fn pin<T>(
+    kind: charter_contract::catalogue::DocumentKind,
+    id: &str,
+    entry: &Entry<T>,
+) -> Pin {
     let origin: &Arc<Origin> = &entry.origin;
     Pin {
         kind,
@@ -166,8 +174,14 @@ pub(crate) fn pins_of_graph(view: &View, graph: &StepGraph) -> Result<Vec<Pin>, 
         if pins.iter().any(|pin| pin.id == id) {
             continue;
         }
-        let tool = view.tool(id).ok_or_else(|| EngineError::new(ErrorCode::NotFound, format!("there is no tool `{id}`")))?;
-        pins.push(pin(charter_contract::catalogue::DocumentKind::Tool, id, &tool.entry));
+        let tool = view.tool(id).ok_or_else(|| {
+            EngineError::new(ErrorCode::NotFound, format!("there is no tool `{id}`"))
+        })?;
+        pins.push(pin(
+            charter_contract::catalogue::DocumentKind::Tool,
+            id,
+            &tool.entry,
+        ));
     }
     Ok(pins)
 }

@@ -77,20 +77,36 @@ impl Engine {
     ///
     /// # Errors
     /// `session_not_found` when it is unknown, expired, or somebody else's.
-    pub(crate) async fn session(&self, caller: &Caller, id: &SessionId) -> Result<SessionRecord, EngineError> {
+    pub(crate) async fn session(
+        &self,
+        caller: &Caller,
+        id: &SessionId,
+    ) -> Result<SessionRecord, EngineError> {
         let found = self.store().session(&caller.tenant, id, self.now()).await?;
         found
             .filter(|session| session.user_id == caller.user)
-            .ok_or_else(|| EngineError::new(ErrorCode::SessionNotFound, format!("there is no session `{id}`")))
+            .ok_or_else(|| {
+                EngineError::new(
+                    ErrorCode::SessionNotFound,
+                    format!("there is no session `{id}`"),
+                )
+            })
     }
 
     /// A session with its newest turns, oldest first.
     ///
     /// # Errors
     /// `session_not_found` when it is unknown, expired, or somebody else's.
-    pub async fn show_session(&self, caller: &Caller, id: &SessionId) -> Result<SessionShown, EngineError> {
+    pub async fn show_session(
+        &self,
+        caller: &Caller,
+        id: &SessionId,
+    ) -> Result<SessionShown, EngineError> {
         let session = self.session(caller, id).await?;
-        let turns = self.store().turns(&caller.tenant, id, self.settings().session_turns).await?;
+        let turns = self
+            .store()
+            .turns(&caller.tenant, id, self.settings().session_turns)
+            .await?;
         Ok(SessionShown::new(session, turns))
     }
 

@@ -23,9 +23,16 @@ impl Engine {
     ///
     /// # Errors
     /// `permission_denied` below operator; `not_found`.
-    pub async fn tags(&self, caller: &Caller, request: &TagRequestId) -> Result<TagRecord, EngineError> {
+    pub async fn tags(
+        &self,
+        caller: &Caller,
+        request: &TagRequestId,
+    ) -> Result<TagRecord, EngineError> {
         operators_only(caller)?;
-        let found = self.store().tags(&caller.tenant, request, self.now()).await?;
+        let found = self
+            .store()
+            .tags(&caller.tenant, request, self.now())
+            .await?;
         found.ok_or_else(|| EngineError::not_found("tag record", request))
     }
 }

@@ -22,7 +22,11 @@ pub(crate) struct ResultKey {
 }
 
 impl ResultKey {
-    pub(crate) fn new(tenant: &TenantId, tool: &Entry<Tool>, parameters: &Map<String, Value>) -> Self {
+    pub(crate) fn new(
+        tenant: &TenantId,
+        tool: &Entry<Tool>,
+        parameters: &Map<String, Value>,
+    ) -> Self {
         Self {
             tenant: tenant.clone(),
             tool: tool.document.tool_id.to_string(),

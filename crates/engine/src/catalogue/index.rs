@@ -66,7 +66,10 @@ impl IndexSet {
         vectors: &VectorsByText,
     ) -> Result<Self, BuildError> {
         let index = |texts: Vec<(String, RouteText)>| {
-            let entries = texts.into_iter().map(|(id, text)| entry(id, text, vectors)).collect();
+            let entries = texts
+                .into_iter()
+                .map(|(id, text)| entry(id, text, vectors))
+                .collect();
             RouteIndex::build(entries, model.cloned(), &IndexSettings::default()).map(Arc::new)
         };
         Ok(Self {
@@ -77,10 +80,14 @@ impl IndexSet {
 }
 
 fn entry(id: String, text: RouteText, vectors: &VectorsByText) -> RouteEntry {
-    let known = |(role, text): (VectorRole, String)| Some((role, vectors.get(&text_hash(&text))?.clone()));
+    let known =
+        |(role, text): (VectorRole, String)| Some((role, vectors.get(&text_hash(&text))?.clone()));
     RouteEntry {
         id,
-        vectors: embedding_texts(&text).into_iter().filter_map(known).collect(),
+        vectors: embedding_texts(&text)
+            .into_iter()
+            .filter_map(known)
+            .collect(),
         text,
     }
 }
@@ -90,7 +97,12 @@ pub(crate) fn actions(layer: &Layer) -> Vec<(String, RouteText)> {
     let skills = layer.skills.values().map(|entry| &entry.document);
     let skills = skills
         .filter(|skill| skill.status == Status::Active)
-        .map(|skill| (entry_id(DocumentKind::Skill, skill.skill_id.as_ref()), skill_text(skill)));
+        .map(|skill| {
+            (
+                entry_id(DocumentKind::Skill, skill.skill_id.as_ref()),
+                skill_text(skill),
+            )
+        });
     let playbooks = layer.playbooks.values().map(|entry| &entry.document);
     let playbooks = playbooks
         .filter(|playbook| playbook.status == Status::Active)
@@ -105,7 +117,12 @@ fn agents(layer: &Layer) -> Vec<(String, RouteText)> {
     let agents = layer.agents.values().map(|entry| &entry.document);
     agents
         .filter(|agent| agent.status == Status::Active)
-        .map(|agent| (entry_id(DocumentKind::Agent, agent.agent_id.as_ref()), agent_text(agent)))
+        .map(|agent| {
+            (
+                entry_id(DocumentKind::Agent, agent.agent_id.as_ref()),
+                agent_text(agent),
+            )
+        })
         .collect()
 }
 
@@ -114,10 +131,20 @@ fn skill_text(skill: &Skill) -> RouteText {
     let capability = skill.capability_id.iter().map(ToString::to_string);
     let described = [skill.purpose.to_string(), skill.description.to_string()];
     let capabilities = skill.capabilities.iter().map(ToString::to_string);
-    let contexts = skill.context.context_descriptions.iter().map(ToString::to_string);
+    let contexts = skill
+        .context
+        .context_descriptions
+        .iter()
+        .map(ToString::to_string);
     RouteText {
         name: skill.display_name.to_string(),
-        description: sentences(described.into_iter().chain(capability).chain(capabilities).chain(contexts)),
+        description: sentences(
+            described
+                .into_iter()
+                .chain(capability)
+                .chain(capabilities)
+                .chain(contexts),
+        ),
         parameters: skill.parameters.iter().map(parameter_text).collect(),
         examples: texts(&skill.examples),
         ..RouteText::default()
@@ -129,7 +156,12 @@ fn playbook_text(playbook: &Playbook) -> RouteText {
     RouteText {
         name: playbook.name.to_string(),
         group: playbook.domain.to_string(),
-        description: sentences(playbook.trigger_conditions.iter().map(|t| t.as_str().replace('_', " "))),
+        description: sentences(
+            playbook
+                .trigger_conditions
+                .iter()
+                .map(|t| t.as_str().replace('_', " ")),
+        ),
         examples: texts(&playbook.examples),
         ..RouteText::default()
     }
@@ -157,6 +189,8 @@ fn texts(texts: &[Text]) -> Vec<String> {
 }
 
 fn sentences(parts: impl Iterator<Item = String>) -> String {
-    let parts: Vec<String> = parts.map(|part| part.trim_end_matches('.').to_owned()).collect();
+    let parts: Vec<String> = parts
+        .map(|part| part.trim_end_matches('.').to_owned())
+        .collect();
     parts.join(". ")
 }

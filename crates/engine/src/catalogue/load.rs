@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use charter_contract::catalogue::{Document, DocumentKind};
 use charter_contract::catalogue::domain::Domain;
+use charter_contract::catalogue::{Document, DocumentKind};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{PackageName, TenantId};
 use charter_contract::scope::Scope;
-use charter_domain::catalogue::{Layer, Origin, Snapshot};
-use charter_search::embed::{EmbeddingModel, Vector};
+use charter_domain::catalogue::{BUILT_IN, Layer, Origin, Snapshot};
 use charter_search::RouteSettings;
+use charter_search::embed::{EmbeddingModel, Vector};
 use charter_store::catalogue::{CatalogueRevision, StoredDocument};
 use charter_store::vector::TextHash;
 use sha2::{Digest, Sha256};
@@ -21,9 +21,6 @@ use crate::{Engine, EngineError};
 
 /// From this many texts on, all vectors of the model are read in one scan.
 const SCAN_FROM: usize = 1_000;
-
-/// The package that the six seeded domains count as.
-const BUILT_IN: &str = "charter";
 
 /// A scope's documents with what they were made from.
 #[derive(Debug, Clone)]
@@ -52,7 +49,11 @@ impl Engine {
                 Part::Same(state) => state,
                 Part::New { digest, layer } => {
                     let indexes = self.index(&layer).await?;
-                    ScopeState { digest, layer, indexes }
+                    ScopeState {
+                        digest,
+                        layer,
+                        indexes,
+                    }
                 }
             };
             states.insert(scope, state);
@@ -65,7 +66,10 @@ impl Engine {
     pub(crate) async fn stored_layers(&self) -> Result<Vec<Layer>, EngineError> {
         let (_, documents) = self.store().load().await?;
         let scopes = by_scope(documents);
-        scopes.iter().map(|(scope, documents)| layer(scope.as_ref(), documents)).collect()
+        scopes
+            .iter()
+            .map(|(scope, documents)| layer(scope.as_ref(), documents))
+            .collect()
     }
 
     /// The indexes of a layer, from stored vectors.
@@ -76,15 +80,21 @@ impl Engine {
             None => VectorsByText::default(),
         };
         let layer = Arc::clone(layer);
-        let building = tokio::task::spawn_blocking(move || IndexSet::build(&layer, model.as_ref(), &vectors));
+        let building =
+            tokio::task::spawn_blocking(move || IndexSet::build(&layer, model.as_ref(), &vectors));
         building
             .await
             .map_err(|error| EngineError::internal("indexing the catalogue", error))?
             .map_err(|error| EngineError::internal("indexing the catalogue", error))
     }
 
-    async fn stored_vectors(&self, layer: &Layer, model: &EmbeddingModel) -> Result<VectorsByText, EngineError> {
-        let mut wanted: Vec<TextHash> = texts_of(layer).iter().map(|text| text_hash(text)).collect();
+    async fn stored_vectors(
+        &self,
+        layer: &Layer,
+        model: &EmbeddingModel,
+    ) -> Result<VectorsByText, EngineError> {
+        let mut wanted: Vec<TextHash> =
+            texts_of(layer).iter().map(|text| text_hash(text)).collect();
         wanted.sort_unstable();
         wanted.dedup();
         let name = model.to_string();
@@ -102,7 +112,9 @@ impl Engine {
         if wanted.iter().all(|text| vectors.contains_key(text)) {
             return Ok(vectors);
         }
-        let message = format!("the catalogue has documents without a vector of the model {name}; run `charter reindex`");
+        let message = format!(
+            "the catalogue has documents without a vector of the model {name}; run `charter reindex`"
+        );
         Err(EngineError::new(ErrorCode::ModelMismatch, message))
     }
 
@@ -117,8 +129,10 @@ impl Engine {
 
     /// The model's name as calibrations and vectors are stored under it.
     pub(crate) fn model_name(&self) -> String {
-        self.embedder()
-            .map_or_else(|| "words".to_owned(), |embedder| embedder.model().to_string())
+        self.embedder().map_or_else(
+            || "words".to_owned(),
+            |embedder| embedder.model().to_string(),
+        )
     }
 }
 
@@ -143,7 +157,10 @@ fn layers(scopes: ByScope, before: &Live) -> Result<Vec<(Option<TenantId>, Part)
         .into_iter()
         .map(|(scope, documents)| {
             let digest = digest(&documents);
-            let known = before.scopes.get(&scope).filter(|state| state.digest == digest);
+            let known = before
+                .scopes
+                .get(&scope)
+                .filter(|state| state.digest == digest);
             let part = match known {
                 Some(state) => Part::Same(state.clone()),
                 None => Part::New {
@@ -159,7 +176,12 @@ fn layers(scopes: ByScope, before: &Live) -> Result<Vec<(Option<TenantId>, Part)
 fn digest(documents: &[StoredDocument]) -> [u8; 32] {
     let mut hash = Sha256::new();
     for document in documents {
-        for part in [document.key.kind.as_str(), &document.key.id, document.package.as_ref(), &document.package_version] {
+        for part in [
+            document.key.kind.as_str(),
+            &document.key.id,
+            document.package.as_ref(),
+            &document.package_version,
+        ] {
             hash.update((part.len() as u64).to_be_bytes());
             hash.update(part);
         }
@@ -186,13 +208,21 @@ fn layer(tenant: Option<&TenantId>, documents: &[StoredDocument]) -> Result<Laye
                 })
             });
         let document = parse_document(stored.key.kind, &stored.key.id, &stored.body)?;
-        layer.insert(document, Arc::clone(origin), stored.content_hash.to_string());
+        layer.insert(
+            document,
+            Arc::clone(origin),
+            stored.content_hash.to_string(),
+        );
     }
     Ok(layer)
 }
 
 /// A document as it was stored. It was checked then, so what does not read now is damage.
-pub(crate) fn parse_document(kind: DocumentKind, id: &str, body: &str) -> Result<Document, EngineError> {
+pub(crate) fn parse_document(
+    kind: DocumentKind,
+    id: &str,
+    body: &str,
+) -> Result<Document, EngineError> {
     Document::from_stored(kind, body).map_err(|error| {
         let cause = format!("{kind} `{id}`: {error}");
         EngineError::internal("reading a stored document", cause)
@@ -219,18 +249,25 @@ fn stack(
     scopes: BTreeMap<Option<TenantId>, ScopeState>,
     settings: RouteSettings,
 ) -> Result<Live, EngineError> {
-    let global = scopes
-        .get(&None)
-        .ok_or_else(|| EngineError::internal("loading the catalogue", "there is no global scope"))?;
-    let tenants = scopes.iter().filter_map(|(scope, state)| Some((scope.clone()?, state)));
+    let global = scopes.get(&None).ok_or_else(|| {
+        EngineError::internal("loading the catalogue", "there is no global scope")
+    })?;
+    let tenants = scopes
+        .iter()
+        .filter_map(|(scope, state)| Some((scope.clone()?, state)));
     let mut snapshot = Snapshot {
         global: Arc::clone(&global.layer),
         tenants: BTreeMap::new(),
     };
     let mut stacked = BTreeMap::new();
     for (tenant, state) in tenants {
-        snapshot.tenants.insert(tenant.clone(), Arc::clone(&state.layer));
-        stacked.insert(tenant, Arc::new(Stacked::new(Some(&state.indexes), &global.indexes)));
+        snapshot
+            .tenants
+            .insert(tenant.clone(), Arc::clone(&state.layer));
+        stacked.insert(
+            tenant,
+            Arc::new(Stacked::new(Some(&state.indexes), &global.indexes)),
+        );
     }
     Ok(Live {
         revision,

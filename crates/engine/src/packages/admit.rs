@@ -50,9 +50,7 @@ impl Engine {
     ) -> Result<Result<Admitted, PackageReport>, EngineError> {
         let live = self.live();
         let caller = caller.clone();
-        let checking = tokio::task::spawn_blocking(move || {
-            admit(&caller, &live, bundle)
-        });
+        let checking = tokio::task::spawn_blocking(move || admit(&caller, &live, bundle));
         checking
             .await
             .map_err(|error| EngineError::internal("checking a package", error))?
@@ -86,7 +84,10 @@ fn admit(
         Scope::Global => live.snapshot.global_view(),
     };
     let mut problems = reading.problems;
-    let undecided = package.documents.iter().map(|d| (d.value.clone(), String::new()));
+    let undecided = package
+        .documents
+        .iter()
+        .map(|d| (d.value.clone(), String::new()));
     let after = before.with_package(&origin, undecided);
     problems.extend(check(
         &package,
@@ -101,8 +102,11 @@ fn admit(
     derive(&mut package, &after, &origin);
     let documents = stored_form(&package)?;
     let hashed = package.documents.iter().zip(&documents);
-    let hashed = hashed.map(|(document, new)| (document.value.clone(), new.content_hash.to_string()));
-    let failed = problems.iter().any(|problem| problem.gravity == Gravity::Error);
+    let hashed =
+        hashed.map(|(document, new)| (document.value.clone(), new.content_hash.to_string()));
+    let failed = problems
+        .iter()
+        .any(|problem| problem.gravity == Gravity::Error);
     let admitted = Admitted {
         after: before.with_package(&origin, hashed),
         before,
@@ -133,7 +137,10 @@ fn derive(package: &mut Package, view: &View, origin: &Origin) {
 /// B000-8: the union over the agent's skills, in order of first mention, whatever was authored.
 fn context_types(agent: &AgentManifest, view: &View) -> Vec<Label> {
     let mut types: Vec<Label> = Vec::new();
-    let skills = agent.skill_refs.iter().filter_map(|id| view.skill(id.as_ref()));
+    let skills = agent
+        .skill_refs
+        .iter()
+        .filter_map(|id| view.skill(id.as_ref()));
     for skill in skills {
         for kind in &skill.document().context.supported_context_types {
             if !types.contains(kind) {

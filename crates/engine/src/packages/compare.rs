@@ -83,7 +83,11 @@ pub(super) fn diff(admitted: &Admitted) -> PackageDiff {
 }
 
 fn owned<'l>(layer: &'l Layer, kind: DocumentKind, package: &PackageName) -> Vec<&'l str> {
-    let belongs = |id: &&str| layer.origin(kind, id).is_some_and(|origin| origin.package == *package);
+    let belongs = |id: &&str| {
+        layer
+            .origin(kind, id)
+            .is_some_and(|origin| origin.package == *package)
+    };
     layer.ids(kind).into_iter().filter(belongs).collect()
 }
 
@@ -113,10 +117,13 @@ fn change(before: &Layer, after: &Layer, kind: DocumentKind, id: &str) -> Option
 fn differing(old: &Value, new: &Value, pointer: String, fields: &mut Vec<String>) {
     match (old, new) {
         (Value::Object(old), Value::Object(new)) => {
-            let keys = old.keys().chain(new.keys().filter(|key| !old.contains_key(*key)));
+            let keys = old
+                .keys()
+                .chain(new.keys().filter(|key| !old.contains_key(*key)));
             for key in keys {
                 let here = format!("{pointer}/{}", pointer_segment(key));
-                let part = |of: &serde_json::Map<String, Value>| of.get(key).cloned().unwrap_or_default();
+                let part =
+                    |of: &serde_json::Map<String, Value>| of.get(key).cloned().unwrap_or_default();
                 differing(&part(old), &part(new), here, fields);
             }
         }
@@ -140,7 +147,10 @@ pub(super) fn losses(live: &Live, scope: &Scope, package: &PackageName) -> Vec<S
             tenants.chain([live.snapshot.global_view()]).collect()
         }
     };
-    let mut losses: Vec<String> = views.iter().flat_map(|view| losses_in(view, scope, package)).collect();
+    let mut losses: Vec<String> = views
+        .iter()
+        .flat_map(|view| losses_in(view, scope, package))
+        .collect();
     losses.sort();
     losses.dedup();
     losses

@@ -50,11 +50,17 @@ impl Engine {
     }
 
     /// Vectors for those texts that the store has none for (B000-9).
-    pub(crate) async fn embed_missing(&self, texts: Vec<String>) -> Result<HashMap<TextHash, Vector>, EngineError> {
+    pub(crate) async fn embed_missing(
+        &self,
+        texts: Vec<String>,
+    ) -> Result<HashMap<TextHash, Vector>, EngineError> {
         let Some(embedder) = self.embedder() else {
             return Ok(HashMap::new());
         };
-        let mut wanted: BTreeMap<TextHash, String> = texts.into_iter().map(|text| (text_hash(&text), text)).collect();
+        let mut wanted: BTreeMap<TextHash, String> = texts
+            .into_iter()
+            .map(|text| (text_hash(&text), text))
+            .collect();
         let hashes: Vec<TextHash> = wanted.keys().copied().collect();
         for known in self.store().vectors(&self.model_name(), &hashes).await? {
             wanted.remove(&known.text);
@@ -64,7 +70,11 @@ impl Engine {
         for batch in missing.chunks(EMBED_BATCH) {
             let texts = batch.iter().map(|(_, text)| text.clone()).collect();
             let vectors = embedder.embed(texts).await.map_err(|error| {
-                EngineError::new(ErrorCode::Unavailable, "the package's texts could not be embedded").caused_by(error)
+                EngineError::new(
+                    ErrorCode::Unavailable,
+                    "the package's texts could not be embedded",
+                )
+                .caused_by(error)
             })?;
             fresh.extend(batch.iter().map(|(hash, _)| *hash).zip(vectors));
         }
@@ -72,7 +82,10 @@ impl Engine {
     }
 
     /// Keeps vectors for everybody who needs those texts later; returns how many.
-    pub(crate) async fn store_vectors(&self, vectors: HashMap<TextHash, Vector>) -> Result<usize, EngineError> {
+    pub(crate) async fn store_vectors(
+        &self,
+        vectors: HashMap<TextHash, Vector>,
+    ) -> Result<usize, EngineError> {
         let stored: Vec<StoredVector> = vectors
             .into_iter()
             .map(|(text, vector)| StoredVector {
@@ -108,7 +121,8 @@ impl Engine {
         let model = self.embedder().map(|embedder| embedder.model().clone());
         let mut vectors = fresh.clone();
         if model.is_some() {
-            let hashes: Vec<TextHash> = texts_of(layer).iter().map(|text| text_hash(text)).collect();
+            let hashes: Vec<TextHash> =
+                texts_of(layer).iter().map(|text| text_hash(text)).collect();
             for known in self.store().vectors(&self.model_name(), &hashes).await? {
                 let vector = Vector::from_bytes(&known.bytes)
                     .map_err(|error| EngineError::internal("reading a stored vector", error))?;
@@ -119,13 +133,24 @@ impl Engine {
             .map_err(|error| EngineError::internal("indexing a package", error))
     }
 
-    async fn run_tests(&self, admitted: &Admitted, stacked: &Stacked) -> Result<Vec<Problem>, EngineError> {
+    async fn run_tests(
+        &self,
+        admitted: &Admitted,
+        stacked: &Stacked,
+    ) -> Result<Vec<Problem>, EngineError> {
         let live = self.live();
         let mut problems = Vec::new();
         for test in &admitted.package.tests {
             let text = test.value.query.as_str();
             let query = self.embedded(text).await?;
-            let verdict = route_over(stacked, &live.settings, Purpose::Actions, text, &query, self.settings().candidates)?;
+            let verdict = route_over(
+                stacked,
+                &live.settings,
+                Purpose::Actions,
+                text,
+                &query,
+                self.settings().candidates,
+            )?;
             if let Some(message) = failure(&test.value, &verdict, self.settings().broad_skills) {
                 problems.push(failed(test, message));
             }
@@ -146,16 +171,23 @@ fn failure(test: &RoutingTest, verdict: &RoutedVerdict, broad: usize) -> Option<
         && first.is_none_or(|first| first.id != expected.as_ref())
     {
         let instead = first.map_or("nothing".to_owned(), |first| format!("`{}`", first.id));
-        return Some(format!("this should reach `{expected}` and reaches {instead}: {reason}"));
+        return Some(format!(
+            "this should reach `{expected}` and reaches {instead}: {reason}"
+        ));
     }
     let chosen = verdict.chosen(broad);
-    let wrong = chosen.iter().find(|candidate| test.expect_not.iter().any(|id| id.as_ref() == candidate.id));
+    let wrong = chosen
+        .iter()
+        .find(|candidate| test.expect_not.iter().any(|id| id.as_ref() == candidate.id));
     if let Some(wrong) = wrong {
         return Some(format!("this should not reach `{}`: {reason}", wrong.id));
     }
     let acted = |kind: DocumentKind| chosen.iter().find(|candidate| candidate.kind == kind);
     match acted(DocumentKind::Skill).or(acted(DocumentKind::Playbook)) {
-        Some(found) if test.expect_miss => Some(format!("this should reach nothing and reaches `{}`: {reason}", found.id)),
+        Some(found) if test.expect_miss => Some(format!(
+            "this should reach nothing and reaches `{}`: {reason}",
+            found.id
+        )),
         _ => None,
     }
 }

@@ -42,14 +42,23 @@ pub(crate) struct Call {
 impl Engine {
     /// Applies the skill's rules to the run's outputs, records one evidence record per tool result
     /// and renders the findings.
-    pub(super) async fn analyse(&self, asked: &Asked, skill: &Skill, run: &Run) -> Result<Analysed, EngineError> {
+    pub(super) async fn analyse(
+        &self,
+        asked: &Asked,
+        skill: &Skill,
+        run: &Run,
+    ) -> Result<Analysed, EngineError> {
         let history = self.history(run.id()).await?;
         let mut findings = self.findings(skill, run).await?;
         let records = self.evidence_of(asked, run, &history, &findings).await?;
         self.record_evidence(asked, records.values()).await?;
         let mut warnings = guardrail_warnings(&history);
         for (finding, step) in &mut findings {
-            finding.evidence_ids = records.get(step).map(|record| record.id.clone()).into_iter().collect();
+            finding.evidence_ids = records
+                .get(step)
+                .map(|record| record.id.clone())
+                .into_iter()
+                .collect();
         }
         let mut findings: Vec<Finding> = findings.into_iter().map(|(finding, _)| finding).collect();
         warnings.extend(self.render(asked, skill, &mut findings));
@@ -65,7 +74,11 @@ impl Engine {
     }
 
     /// Findings with the step that each was found in, most severe first.
-    async fn findings(&self, skill: &Skill, run: &Run) -> Result<Vec<(Finding, StepId)>, EngineError> {
+    async fn findings(
+        &self,
+        skill: &Skill,
+        run: &Run,
+    ) -> Result<Vec<(Finding, StepId)>, EngineError> {
         let Some(analysis) = skill.analysis.clone() else {
             return Ok(Vec::new());
         };
@@ -78,12 +91,21 @@ impl Engine {
                 let Some(output) = outputs.get(&rule.from) else {
                     continue;
                 };
-                let emitted = analysis::findings(&skill, rule, output)
-                    .map_err(|error| format!("the rule `{}` of `{}`: {error}", rule.rule_id, skill.skill_id))?;
-                found.extend(emitted.into_iter().map(|finding| (finding, rule.from.clone())));
+                let emitted = analysis::findings(&skill, rule, output).map_err(|error| {
+                    format!(
+                        "the rule `{}` of `{}`: {error}",
+                        rule.rule_id, skill.skill_id
+                    )
+                })?;
+                found.extend(
+                    emitted
+                        .into_iter()
+                        .map(|finding| (finding, rule.from.clone())),
+                );
             }
             found.sort_by(|(a, _), (b, _)| {
-                let key = |f: &Finding| (f.severity, f.resource_id.to_string(), f.finding_id.clone());
+                let key =
+                    |f: &Finding| (f.severity, f.resource_id.to_string(), f.finding_id.clone());
                 key(a).cmp(&key(b))
             });
             found.dedup_by(|(a, _), (b, _)| a.finding_id == b.finding_id);
@@ -106,10 +128,17 @@ impl Engine {
         let pinned = self.pinned(&asked.caller, run.id()).await?;
         let mut records = BTreeMap::new();
         for (step, output) in run.outputs() {
-            let Some(tool) = run.graph().step(step).and_then(|step| pinned.workspace.tools.get(&step.tool)) else {
+            let Some(tool) = run
+                .graph()
+                .step(step)
+                .and_then(|step| pinned.workspace.tools.get(&step.tool))
+            else {
                 continue;
             };
-            let supported = findings.iter().filter(|(_, from)| from == step).map(|(finding, _)| finding);
+            let supported = findings
+                .iter()
+                .filter(|(_, from)| from == step)
+                .map(|(finding, _)| finding);
             let captured = crate::evidence::Captured {
                 tool: &tool.entry.document,
                 step,
@@ -130,7 +159,10 @@ impl Engine {
         records: impl Iterator<Item = &EvidenceRecord>,
     ) -> Result<(), EngineError> {
         for record in records {
-            let stored = self.store().put_evidence(&asked.caller.tenant, std::slice::from_ref(record)).await;
+            let stored = self
+                .store()
+                .put_evidence(&asked.caller.tenant, std::slice::from_ref(record))
+                .await;
             match stored {
                 Ok(()) | Err(StoreError::AlreadyExists { .. }) => {}
                 Err(error) => return Err(error.into()),
@@ -149,11 +181,16 @@ impl Engine {
         let wanted = Wanted {
             output_type: skill.output_type.as_ref(),
             skill: Some(skill.skill_id.as_ref()),
-            agent: agent.as_ref().map(|agent| agent.document().agent_id.as_ref()),
+            agent: agent
+                .as_ref()
+                .map(|agent| agent.document().agent_id.as_ref()),
             domain: Some(skill.domain.as_ref()),
         };
         let Some((found, _)) = template::resolve(&view, wanted) else {
-            return vec![format!("there is no template for `{}`; findings are not rendered", skill.output_type)];
+            return vec![format!(
+                "there is no template for `{}`; findings are not rendered",
+                skill.output_type
+            )];
         };
         let template = found.document();
         let structure = Value::Object(template.structure.clone());
@@ -194,7 +231,10 @@ fn begun_with<'h>(history: &'h [HistoryEvent], step: &StepId) -> Option<&'h Map<
     })
 }
 
-fn succeeded_at(history: &[HistoryEvent], step: &StepId) -> Option<charter_contract::time::Timestamp> {
+fn succeeded_at(
+    history: &[HistoryEvent],
+    step: &StepId,
+) -> Option<charter_contract::time::Timestamp> {
     history.iter().find_map(|entry| match &entry.event {
         RunEvent::StepSucceeded { step: ended, .. } if ended == step => Some(entry.at),
         _ => None,
@@ -211,7 +251,12 @@ fn guardrail_warnings(history: &[HistoryEvent]) -> Vec<String> {
         let Judgement::Allow { warnings: rulings } = &begun.judgement else {
             continue;
         };
-        for Ruling { guardrail_id, message, .. } in rulings {
+        for Ruling {
+            guardrail_id,
+            message,
+            ..
+        } in rulings
+        {
             let warning = format!("{guardrail_id}: {message}");
             if !warnings.contains(&warning) {
                 warnings.push(warning);
@@ -242,7 +287,12 @@ fn calls(run: &Run, history: &[HistoryEvent]) -> Vec<Call> {
         .collect()
 }
 
-fn summarise(skill: &Skill, run: &Run, findings: &[Finding], warnings: &mut Vec<String>) -> Option<String> {
+fn summarise(
+    skill: &Skill,
+    run: &Run,
+    findings: &[Finding],
+    warnings: &mut Vec<String>,
+) -> Option<String> {
     let summary = skill.analysis.as_ref()?.summary.clone()?;
     let mut by_severity: BTreeMap<&str, usize> = BTreeMap::new();
     for finding in findings {

@@ -45,7 +45,9 @@ impl Engine {
     ) -> Result<AgentResponse, EngineError> {
         let asked = Asked::new(caller, request)?;
         let engine = Arc::clone(self);
-        let answering = self.tasks().spawn(async move { engine.answer_once(asked, progress).await });
+        let answering = self
+            .tasks()
+            .spawn(async move { engine.answer_once(asked, progress).await });
         answering
             .await
             .map_err(|error| EngineError::internal("answering a request", error))?
@@ -60,7 +62,8 @@ impl Engine {
         let record = found.ok_or_else(|| EngineError::not_found("request", id))?;
         let json = |text: &Option<String>| -> Result<Value, EngineError> {
             let text = text.as_deref().unwrap_or("null");
-            serde_json::from_str(text).map_err(|error| EngineError::internal("reading a recorded request", error))
+            serde_json::from_str(text)
+                .map_err(|error| EngineError::internal("reading a recorded request", error))
         };
         Ok(json!({
             "request_id": record.request_id, "created_at": record.created_at,
@@ -69,7 +72,11 @@ impl Engine {
         }))
     }
 
-    async fn answer_once(self: Arc<Self>, asked: Asked, progress: Progress) -> Result<AgentResponse, EngineError> {
+    async fn answer_once(
+        self: Arc<Self>,
+        asked: Asked,
+        progress: Progress,
+    ) -> Result<AgentResponse, EngineError> {
         if let Some(session) = &asked.request.session_id {
             self.session(&asked.caller, session).await?;
         }
@@ -95,7 +102,10 @@ impl Engine {
     }
 
     /// Records the request; an earlier one with the same id and content gives its answer back.
-    async fn open(&self, asked: &Asked) -> Result<Option<Result<AgentResponse, EngineError>>, EngineError> {
+    async fn open(
+        &self,
+        asked: &Asked,
+    ) -> Result<Option<Result<AgentResponse, EngineError>>, EngineError> {
         let at = self.now();
         let record = RequestRecord {
             request_id: asked.id().clone(),
@@ -111,7 +121,10 @@ impl Engine {
             Err(StoreError::AlreadyExists { .. }) => {}
             Err(error) => return Err(error.into()),
         }
-        let earlier = self.store().request(&asked.caller.tenant, asked.id()).await?;
+        let earlier = self
+            .store()
+            .request(&asked.caller.tenant, asked.id())
+            .await?;
         match earlier {
             Some(earlier) if earlier.asked == record.asked => match earlier.answer {
                 Some(answer) => Ok(Some(respond::recorded(&answer))),
@@ -121,22 +134,34 @@ impl Engine {
                 }
             },
             Some(_) | None => {
-                let message = format!("the request id `{}` was used for another request", asked.id());
+                let message = format!(
+                    "the request id `{}` was used for another request",
+                    asked.id()
+                );
                 Err(EngineError::new(ErrorCode::AlreadyExists, message))
             }
         }
     }
 
     /// Records the answer. A failure that may pass leaves the request open, to be taken up again.
-    async fn close(&self, asked: &Asked, answer: &Result<AgentResponse, EngineError>) -> Result<(), EngineError> {
+    async fn close(
+        &self,
+        asked: &Asked,
+        answer: &Result<AgentResponse, EngineError>,
+    ) -> Result<(), EngineError> {
         let text = match answer {
             Ok(response) => respond::write(response)?,
             Err(error) if error.code.retryable() => return Ok(()),
             Err(error) => respond::write_error(asked, error, self)?,
         };
         let at = self.now();
-        self.store().close_request(&asked.caller.tenant, asked.id(), &text, at).await?;
-        let output = answer.as_ref().ok().map(|response| response.content.as_str());
+        self.store()
+            .close_request(&asked.caller.tenant, asked.id(), &text, at)
+            .await?;
+        let output = answer
+            .as_ref()
+            .ok()
+            .map(|response| response.content.as_str());
         self.record_turn(asked, output, at).await
     }
 
@@ -153,7 +178,8 @@ impl Engine {
         });
         supported(&classified)?;
         let running = classified.skills.iter().map(|skill| async move {
-            let run_id = RunId::from_uuid(Uuid::new_v5(&asked.id().uuid(), skill.as_ref().as_bytes()));
+            let run_id =
+                RunId::from_uuid(Uuid::new_v5(&asked.id().uuid(), skill.as_ref().as_bytes()));
             SkillResult {
                 skill: skill.clone(),
                 outcome: self.run_skill(asked, skill, &run_id, progress).await,
@@ -166,7 +192,10 @@ impl Engine {
 
     /// The recorded classification, or a new one: tags first, then the verdict.
     async fn classified(&self, asked: &Asked) -> Result<Classified, EngineError> {
-        let earlier = self.store().request(&asked.caller.tenant, asked.id()).await?;
+        let earlier = self
+            .store()
+            .request(&asked.caller.tenant, asked.id())
+            .await?;
         if let Some(verdict) = earlier.and_then(|record| record.verdict) {
             return serde_json::from_str(&verdict)
                 .map_err(|error| EngineError::internal("reading a recorded verdict", error));
@@ -180,7 +209,9 @@ impl Engine {
         let text = serde_json::to_string(&classified)
             .map_err(|error| EngineError::internal("recording a verdict", error))?;
         let at = self.now();
-        self.store().record_verdict(&asked.caller.tenant, asked.id(), &text, at).await?;
+        self.store()
+            .record_verdict(&asked.caller.tenant, asked.id(), &text, at)
+            .await?;
         Ok(classified)
     }
 
@@ -191,7 +222,12 @@ impl Engine {
         run_id: &RunId,
         progress: &Progress,
     ) -> Result<Analysed, EngineError> {
-        if self.store().run(&asked.caller.tenant, run_id).await?.is_none() {
+        if self
+            .store()
+            .run(&asked.caller.tenant, run_id)
+            .await?
+            .is_none()
+        {
             let new = self.new_run(asked, skill, run_id.clone())?;
             self.create_run(new).await?;
         }
@@ -200,7 +236,9 @@ impl Engine {
             run_id: run_id.to_string(),
         });
         let pinned = self.pinned(&asked.caller, run_id).await?;
-        let run = self.drive(run_id, pinned.workspace, progress.clone()).await?;
+        let run = self
+            .drive(run_id, pinned.workspace, progress.clone())
+            .await?;
         succeeded(&run)?;
         let analysed = self.analyse(asked, &pinned.skill, &run).await?;
         progress.tell(ProgressEvent::Analysed {
@@ -212,14 +250,23 @@ impl Engine {
     }
 
     /// Compiles a skill's plan, binds its parameters and pins what it executes.
-    fn new_run(&self, asked: &Asked, skill: &SkillId, run_id: RunId) -> Result<NewRun, EngineError> {
+    fn new_run(
+        &self,
+        asked: &Asked,
+        skill: &SkillId,
+        run_id: RunId,
+    ) -> Result<NewRun, EngineError> {
         let view = self.live().view(&asked.caller.tenant);
         let found = view
             .skill(skill.as_ref())
             .ok_or_else(|| EngineError::not_found("skill", skill))?;
         let document = found.document();
-        let graph = graph::from_skill(document)
-            .map_err(|error| EngineError::new(ErrorCode::InvalidDocument, format!("the plan of `{skill}`: {error}")))?;
+        let graph = graph::from_skill(document).map_err(|error| {
+            EngineError::new(
+                ErrorCode::InvalidDocument,
+                format!("the plan of `{skill}`: {error}"),
+            )
+        })?;
         let given = parameters::from_request(
             &document.parameters,
             &asked.wishes.parameters,
@@ -227,7 +274,10 @@ impl Engine {
         );
         let parameters = parameters::bind(&document.parameters, &given).map_err(|faults| {
             let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
-            EngineError::new(ErrorCode::MissingParameters, format!("`{skill}`: {}", faults.join("; ")))
+            EngineError::new(
+                ErrorCode::MissingParameters,
+                format!("`{skill}`: {}", faults.join("; ")),
+            )
         })?;
         let mut pins = vec![pin(
             charter_contract::catalogue::DocumentKind::Skill,
@@ -254,9 +304,13 @@ fn succeeded(run: &Run) -> Result<(), EngineError> {
             Err(EngineError::new(code, failure.message.clone())
                 .with_details(serde_json::json!({"step": step, "error_type": failure.kind, "run_id": run.id()})))
         }
-        Some(Outcome::Cancelled { reason }) => {
-            Err(EngineError::new(ErrorCode::ToolFailed, format!("the run was cancelled: {reason}")))
-        }
-        None => Err(EngineError::internal("driving a run", "the run did not end")),
+        Some(Outcome::Cancelled { reason }) => Err(EngineError::new(
+            ErrorCode::ToolFailed,
+            format!("the run was cancelled: {reason}"),
+        )),
+        None => Err(EngineError::internal(
+            "driving a run",
+            "the run did not end",
+        )),
     }
 }

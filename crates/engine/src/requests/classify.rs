@@ -4,7 +4,9 @@ use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::tags::{Flow, TagRecord};
 use charter_contract::catalogue::vocabulary::{ExecutionTarget, Tier};
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{AgentId, DomainId, Label, PlaybookId, SkillId, TagRequestId, TagSessionId};
+use charter_contract::ids::{
+    AgentId, DomainId, Label, PlaybookId, SkillId, TagRequestId, TagSessionId,
+};
 use charter_domain::catalogue::View;
 use charter_search::VerdictKind;
 use serde::{Deserialize, Serialize};
@@ -35,7 +37,8 @@ impl Engine {
         let text = asked.request.input.as_str();
         let view = self.live().view(&asked.caller.tenant);
         if let Some(skill) = &asked.wishes.skill_id {
-            view.skill(skill.as_ref()).ok_or_else(|| EngineError::not_found("skill", skill))?;
+            view.skill(skill.as_ref())
+                .ok_or_else(|| EngineError::not_found("skill", skill))?;
             return Ok(Classified {
                 flow: Flow::Skill,
                 verdict: RoutedVerdict::named(text, skill.as_ref()),
@@ -45,7 +48,9 @@ impl Engine {
             });
         }
         let candidates = self.settings().candidates;
-        let verdict = self.route(&asked.caller, Purpose::Actions, text, candidates).await?;
+        let verdict = self
+            .route(&asked.caller, Purpose::Actions, text, candidates)
+            .await?;
         let first = verdict.candidates.first();
         let playbook = first.filter(|first| first.kind == DocumentKind::Playbook);
         let playbook = playbook.and_then(|first| PlaybookId::parse(&first.id).ok());
@@ -82,14 +87,27 @@ impl Engine {
     }
 
     /// Active agents that come near a request which nothing answers (B000-5).
-    async fn nearest_agents(&self, caller: &Caller, text: &str) -> Result<Vec<AgentId>, EngineError> {
-        let verdict = self.route(caller, Purpose::Agents, text, self.settings().candidates).await?;
-        let ids = verdict.candidates.iter().filter_map(|candidate| AgentId::parse(&candidate.id).ok());
+    async fn nearest_agents(
+        &self,
+        caller: &Caller,
+        text: &str,
+    ) -> Result<Vec<AgentId>, EngineError> {
+        let verdict = self
+            .route(caller, Purpose::Agents, text, self.settings().candidates)
+            .await?;
+        let ids = verdict
+            .candidates
+            .iter()
+            .filter_map(|candidate| AgentId::parse(&candidate.id).ok());
         Ok(ids.collect())
     }
 
     /// The tag record of a classified request (seed 000 §2.10, the fields of its flow).
-    pub(super) fn tags_of(&self, asked: &Asked, classified: &Classified) -> Result<TagRecord, EngineError> {
+    pub(super) fn tags_of(
+        &self,
+        asked: &Asked,
+        classified: &Classified,
+    ) -> Result<TagRecord, EngineError> {
         let view = self.live().view(&asked.caller.tenant);
         let persona = match &asked.wishes.persona {
             Some(persona) => persona.clone(),
@@ -121,7 +139,10 @@ impl Engine {
         };
         match classified.flow {
             Flow::Skill => {
-                let skill = classified.skills.first().and_then(|id| view.skill(id.as_ref()));
+                let skill = classified
+                    .skills
+                    .first()
+                    .and_then(|id| view.skill(id.as_ref()));
                 tags.owner_agent_id = classified
                     .skills
                     .first()
@@ -133,7 +154,10 @@ impl Engine {
             }
             Flow::ReadBroad => tags.skill_ids = Some(classified.skills.clone()),
             Flow::Write => {
-                let playbook = classified.playbook.as_ref().and_then(|id| view.playbook(id.as_ref()));
+                let playbook = classified
+                    .playbook
+                    .as_ref()
+                    .and_then(|id| view.playbook(id.as_ref()));
                 let steps = playbook.iter().flat_map(|found| &found.document().steps);
                 tags.tool_ids = Some(steps.map(|step| step.tool_id.clone()).collect());
                 tags.param_set = Some(asked.wishes.parameters.clone());
@@ -151,16 +175,26 @@ impl Engine {
 
 /// The domain of what was chosen; of the nearest agent on a miss; the platform's without one.
 fn domain_of(view: &View, classified: &Classified) -> Result<DomainId, EngineError> {
-    let skill = classified.skills.first().and_then(|id| view.skill(id.as_ref()));
-    let playbook = classified.playbook.as_ref().and_then(|id| view.playbook(id.as_ref()));
-    let agent = classified.agents.first().and_then(|id| view.agent(id.as_ref()));
+    let skill = classified
+        .skills
+        .first()
+        .and_then(|id| view.skill(id.as_ref()));
+    let playbook = classified
+        .playbook
+        .as_ref()
+        .and_then(|id| view.playbook(id.as_ref()));
+    let agent = classified
+        .agents
+        .first()
+        .and_then(|id| view.agent(id.as_ref()));
     let domain = playbook
         .map(|found| found.document().domain.clone())
         .or_else(|| skill.map(|found| found.document().domain.clone()))
         .or_else(|| agent.map(|found| found.document().domain.clone()));
     match domain {
         Some(domain) => Ok(domain),
-        None => DomainId::parse("platform").map_err(|error| EngineError::internal("naming a domain", error)),
+        None => DomainId::parse("platform")
+            .map_err(|error| EngineError::internal("naming a domain", error)),
     }
 }
 
@@ -185,18 +219,26 @@ pub(super) fn supported(classified: &Classified) -> Result<(), EngineError> {
     match classified.flow {
         Flow::Skill | Flow::ReadBroad => Ok(()),
         Flow::Write => refusal(match &classified.playbook {
-            Some(playbook) => format!("this asks for a change (playbook `{playbook}`); changes are not carried out yet"),
+            Some(playbook) => format!(
+                "this asks for a change (playbook `{playbook}`); changes are not carried out yet"
+            ),
             None => "this asks for a change; changes are not carried out yet".to_owned(),
         }),
-        Flow::CodeGenRead | Flow::CodeGenWrite | Flow::CodeGenDirect => refusal(if classified.agents.is_empty() {
-            "nothing that is registered fits this request".to_owned()
-        } else {
-            let agents: Vec<String> = classified.agents.iter().map(|id| format!("`{id}`")).collect();
-            format!(
-                "no registered skill fits this request; the agents that come nearest are {}",
-                agents.join(", ")
-            )
-        }),
+        Flow::CodeGenRead | Flow::CodeGenWrite | Flow::CodeGenDirect => {
+            refusal(if classified.agents.is_empty() {
+                "nothing that is registered fits this request".to_owned()
+            } else {
+                let agents: Vec<String> = classified
+                    .agents
+                    .iter()
+                    .map(|id| format!("`{id}`"))
+                    .collect();
+                format!(
+                    "no registered skill fits this request; the agents that come nearest are {}",
+                    agents.join(", ")
+                )
+            })
+        }
         Flow::RagSearch | Flow::Knowledge => {
             refusal("questions to the reference library are not answered yet".to_owned())
         }

@@ -33,7 +33,12 @@ pub(super) fn response(
 ) -> Result<AgentResponse, EngineError> {
     let mut done: Vec<(SkillSummary, Analysed)> = Vec::new();
     let mut failures: Vec<(SkillSummary, EngineError)> = Vec::new();
-    for SkillResult { skill, run_id, outcome } in results {
+    for SkillResult {
+        skill,
+        run_id,
+        outcome,
+    } in results
+    {
         let summary = SkillSummary {
             skill: skill.to_string(),
             run_id: run_id.to_string(),
@@ -46,16 +51,33 @@ pub(super) fn response(
     if done.is_empty() {
         return match failures.into_iter().next() {
             Some((_, error)) => Err(error),
-            None => Err(EngineError::internal("answering a request", "no skill was run")),
+            None => Err(EngineError::internal(
+                "answering a request",
+                "no skill was run",
+            )),
         };
     }
-    let mut warnings: Vec<String> = done.iter().flat_map(|(_, analysed)| analysed.warnings.clone()).collect();
-    warnings.extend(failures.iter().map(|(of, error)| format!("`{}` failed: {error}", of.skill)));
+    let mut warnings: Vec<String> = done
+        .iter()
+        .flat_map(|(_, analysed)| analysed.warnings.clone())
+        .collect();
+    warnings.extend(
+        failures
+            .iter()
+            .map(|(of, error)| format!("`{}` failed: {error}", of.skill)),
+    );
     warnings.sort();
     warnings.dedup();
     let content = content(classified, &done, &warnings);
-    let findings: Vec<&Finding> = done.iter().flat_map(|(_, analysed)| &analysed.findings).collect();
-    let evidence: Vec<Value> = done.iter().flat_map(|(_, analysed)| &analysed.evidence).map(|id| json!(id)).collect();
+    let findings: Vec<&Finding> = done
+        .iter()
+        .flat_map(|(_, analysed)| &analysed.findings)
+        .collect();
+    let evidence: Vec<Value> = done
+        .iter()
+        .flat_map(|(_, analysed)| &analysed.evidence)
+        .map(|id| json!(id))
+        .collect();
     let runs: Vec<&str> = done.iter().map(|(of, _)| of.run_id.as_str()).collect();
     let mut builder = AgentResponse::builder(
         ResponseId::from_uuid(engine.new_uuid()),
@@ -77,10 +99,15 @@ pub(super) fn response(
             details.insert("step_id".to_owned(), json!(call.step));
             details.insert("skill_id".to_owned(), json!(analysed.skill.skill_id));
             details.insert("duration_ms".to_owned(), json!(call.duration_ms));
-            details.insert("cached".to_owned(), json!(call.source == ResultSource::Cached));
-            builder = builder
-                .tool_used(call.tool.to_string())
-                .action(ActionType::CommandExecution, call.at, details);
+            details.insert(
+                "cached".to_owned(),
+                json!(call.source == ResultSource::Cached),
+            );
+            builder = builder.tool_used(call.tool.to_string()).action(
+                ActionType::CommandExecution,
+                call.at,
+                details,
+            );
         }
     }
     Ok(builder.build())
@@ -92,10 +119,17 @@ struct SkillSummary {
 }
 
 /// The answer for people: what was asked of whom, the findings, and what to be careful about.
-fn content(classified: &Classified, done: &[(SkillSummary, Analysed)], warnings: &[String]) -> String {
+fn content(
+    classified: &Classified,
+    done: &[(SkillSummary, Analysed)],
+    warnings: &[String],
+) -> String {
     let mut text = String::new();
     if classified.flow == Flow::ReadBroad {
-        let names: Vec<&str> = done.iter().map(|(_, analysed)| analysed.skill.display_name.as_str()).collect();
+        let names: Vec<&str> = done
+            .iter()
+            .map(|(_, analysed)| analysed.skill.display_name.as_str())
+            .collect();
         text.push_str(&format!(
             "The question fits several skills; the best {} were run: {}.\n\n",
             names.len(),
@@ -113,13 +147,22 @@ fn content(classified: &Classified, done: &[(SkillSummary, Analysed)], warnings:
 fn part(analysed: &Analysed) -> String {
     let findings = &analysed.findings;
     let mut lines = vec![analysed.summary.clone().unwrap_or_else(|| {
-        format!("{}: {} finding(s).", analysed.skill.display_name, findings.len())
+        format!(
+            "{}: {} finding(s).",
+            analysed.skill.display_name,
+            findings.len()
+        )
     })];
     lines.extend(findings.iter().take(LISTED).map(|finding| {
         let rendered = finding.rendered.as_ref();
-        let text = |field: &str| rendered.and_then(|rendered| rendered.get(field)).and_then(Value::as_str);
+        let text = |field: &str| {
+            rendered
+                .and_then(|rendered| rendered.get(field))
+                .and_then(Value::as_str)
+        };
         let said = text("summary").or_else(|| text("title")).map(str::to_owned);
-        let said = said.unwrap_or_else(|| format!("{} {}", finding.resource_type, finding.resource_id));
+        let said =
+            said.unwrap_or_else(|| format!("{} {}", finding.resource_type, finding.resource_id));
         format!("- [{}] {said}", finding.severity)
     }));
     if findings.len() > LISTED {
@@ -149,25 +192,34 @@ impl Engine {
 }
 
 pub(super) fn write(response: &AgentResponse) -> Result<String, EngineError> {
-    serde_json::to_string(response).map_err(|error| EngineError::internal("recording an answer", error))
+    serde_json::to_string(response)
+        .map_err(|error| EngineError::internal("recording an answer", error))
 }
 
-pub(super) fn write_error(asked: &Asked, error: &EngineError, engine: &Engine) -> Result<String, EngineError> {
+pub(super) fn write_error(
+    asked: &Asked,
+    error: &EngineError,
+    engine: &Engine,
+) -> Result<String, EngineError> {
     let error = engine.agent_error(asked.id(), error);
-    serde_json::to_string(&error).map_err(|error| EngineError::internal("recording an answer", error))
+    serde_json::to_string(&error)
+        .map_err(|error| EngineError::internal("recording an answer", error))
 }
 
 /// A recorded answer, given again.
 pub(super) fn recorded(text: &str) -> Result<AgentResponse, EngineError> {
-    let value: Value =
-        serde_json::from_str(text).map_err(|error| EngineError::internal("reading a recorded answer", error))?;
+    let value: Value = serde_json::from_str(text)
+        .map_err(|error| EngineError::internal("reading a recorded answer", error))?;
     if value.get("error_id").is_none() {
         return serde_json::from_value(value)
             .map_err(|error| EngineError::internal("reading a recorded answer", error));
     }
     let error: AgentError = serde_json::from_value(value)
         .map_err(|error| EngineError::internal("reading a recorded answer", error))?;
-    let code = error.error_code.as_deref().and_then(|code| code.parse().ok());
+    let code = error
+        .error_code
+        .as_deref()
+        .and_then(|code| code.parse().ok());
     let details = error.technical_details.map(Value::Object);
     let again = EngineError::new(code.unwrap_or(ErrorCode::Internal), error.user_message);
     Err(match details {

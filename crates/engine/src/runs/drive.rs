@@ -43,9 +43,16 @@ impl Engine {
         let now = self.now();
         let lease = self
             .store()
-            .acquire(run_id.as_ref(), self.holder(), now, self.after(now, self.settings().lease))
+            .acquire(
+                run_id.as_ref(),
+                self.holder(),
+                now,
+                self.after(now, self.settings().lease),
+            )
             .await?
-            .ok_or_else(|| EngineError::new(ErrorCode::Overloaded, "another worker holds the run"))?;
+            .ok_or_else(|| {
+                EngineError::new(ErrorCode::Overloaded, "another worker holds the run")
+            })?;
         let mut drive = Drive {
             engine: self,
             folded: self.fold(run_id).await?,
@@ -71,10 +78,12 @@ impl Drive<'_> {
                 Next::Ended => return Ok(()),
                 Next::Start(steps) => {
                     for step in steps {
-                        if let Some(effect) = self.begin(&step).await? {
-                            in_hand.insert(step);
-                            in_flight.push(effect);
-                        }
+                        // A step that may not start can end the run or skip the steps after it.
+                        let Some(effect) = self.begin(&step).await? else {
+                            break;
+                        };
+                        in_hand.insert(step);
+                        in_flight.push(effect);
                     }
                 }
                 Next::Wait if in_flight.is_empty() => {
@@ -120,7 +129,9 @@ impl Drive<'_> {
         let engine = Arc::clone(self.engine);
         let key = format!("{}/{step}", self.folded.run.id());
         let cancel = self.cancel.child_token();
-        Ok(Some(async move { call.perform(&engine, key, cancel).await }))
+        Ok(Some(
+            async move { call.perform(&engine, key, cancel).await },
+        ))
     }
 
     async fn end(&mut self, end: StepEnd) -> Result<(), EngineError> {

@@ -15,8 +15,8 @@ use charter_domain::parameters;
 use charter_domain::reference::resolve;
 use charter_domain::run::{ErrorKind, ResultSource, Run, StepFailure};
 use charter_effects::{
-    DryRun, HostPattern, HttpTool, Limits, PackageFiles, ScriptTool, ToolCall,
-    ToolImplementation, ToolOutcome,
+    DryRun, HostPattern, HttpTool, Limits, PackageFiles, ScriptTool, ToolCall, ToolImplementation,
+    ToolOutcome,
 };
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
@@ -93,10 +93,14 @@ impl Workspace {
         let class = self.admit(document)?;
         let judgement = judge(&self.guardrails, class, &variables(document, &parameters));
         refuse(&judgement)?;
-        let own = document.timeout_ms.map(|limit| Duration::from_millis(limit.get()));
+        let own = document
+            .timeout_ms
+            .map(|limit| Duration::from_millis(limit.get()));
         let timeout = match (step.timeout_ms, own) {
             (0, own) => own.unwrap_or(Limits::TIMEOUT),
-            (limit, own) => own.unwrap_or(Duration::MAX).min(Duration::from_millis(limit)),
+            (limit, own) => own
+                .unwrap_or(Duration::MAX)
+                .min(Duration::from_millis(limit)),
         };
         Ok(Prepared {
             step: step_id.clone(),
@@ -111,7 +115,13 @@ impl Workspace {
 
     /// B000-11 and B003-4: readonly tools only, and none above the caller's permission.
     fn admit(&self, tool: &Tool) -> Result<EffectClass, StepFailure> {
-        let denied = |message| Err(failure(ErrorKind::PermissionError, ErrorCode::PermissionDenied, message));
+        let denied = |message| {
+            Err(failure(
+                ErrorKind::PermissionError,
+                ErrorCode::PermissionDenied,
+                message,
+            ))
+        };
         if !self.role.may_call(tool.permission_level) {
             return denied(format!(
                 "the tool `{}` needs the permission level {}",
@@ -129,8 +139,13 @@ impl Workspace {
 }
 
 /// Resolves a step's parameters and checks them against the tool's declaration.
-fn bind(run: &Run, written: &Map<String, Value>, tool: &Tool) -> Result<Map<String, Value>, StepFailure> {
-    let input = |message: String| failure(ErrorKind::InputError, ErrorCode::MissingParameters, message);
+fn bind(
+    run: &Run,
+    written: &Map<String, Value>,
+    tool: &Tool,
+) -> Result<Map<String, Value>, StepFailure> {
+    let input =
+        |message: String| failure(ErrorKind::InputError, ErrorCode::MissingParameters, message);
     let mut given = Map::new();
     for (name, value) in written {
         // A reference to an optional parameter without a value leaves the argument out.
@@ -144,22 +159,34 @@ fn bind(run: &Run, written: &Map<String, Value>, tool: &Tool) -> Result<Map<Stri
     }
     parameters::bind(&tool.parameters, &given).map_err(|faults| {
         let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
-        input(format!("the tool `{}`: {}", tool.tool_id, faults.join("; ")))
+        input(format!(
+            "the tool `{}`: {}",
+            tool.tool_id,
+            faults.join("; ")
+        ))
     })
 }
 
 /// What guardrail expressions may ask about.
 fn variables(tool: &Tool, parameters: &Map<String, Value>) -> Map<String, Value> {
     let tool = json!({
-        "id": tool.tool_id, "class": tool.tool_class.as_str(), "provider": tool.provider,
-        "service": tool.service, "domain": tool.domain,
+        "tool_id": tool.tool_id, "name": tool.name, "tool_class": tool.tool_class,
+        "provider": tool.provider, "service": tool.service, "domain": tool.domain,
+        "permission_level": tool.permission_level, "execution_target": tool.execution_target,
     });
-    let dry_run = parameters.get("dry_run").cloned().unwrap_or(Value::Bool(false));
+    let dry_run = parameters
+        .get("dry_run")
+        .cloned()
+        .unwrap_or(Value::Bool(false));
     let parameters = Value::Object(parameters.clone());
-    [("tool", tool), ("parameters", parameters), ("dry_run", dry_run)]
-        .map(|(name, value)| (name.to_owned(), value))
-        .into_iter()
-        .collect()
+    [
+        ("tool", tool),
+        ("parameters", parameters),
+        ("dry_run", dry_run),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into_iter()
+    .collect()
 }
 
 fn refuse(judgement: &Judgement) -> Result<(), StepFailure> {
@@ -198,10 +225,18 @@ impl Prepared {
     }
 
     /// Calls the tool, or takes an earlier result of the same call that is still fresh enough.
-    pub(crate) async fn perform(self, engine: &Engine, key: String, cancel: CancellationToken) -> StepEnd {
+    pub(crate) async fn perform(
+        self,
+        engine: &Engine,
+        key: String,
+        cancel: CancellationToken,
+    ) -> StepEnd {
         let step = self.step.clone();
         let result_key = ResultKey::new(&self.tenant, &self.tool.entry, &self.parameters);
-        if let Some(output) = engine.tool_results().get(&result_key, self.cache_ttl, engine.now()) {
+        if let Some(output) = engine
+            .tool_results()
+            .get(&result_key, self.cache_ttl, engine.now())
+        {
             return StepEnd::Succeeded {
                 step,
                 output,
@@ -211,7 +246,9 @@ impl Prepared {
         }
         match self.call(engine, key, cancel).await {
             Ok((output, duration_ms)) => {
-                engine.tool_results().put(result_key, output.clone(), engine.now());
+                engine
+                    .tool_results()
+                    .put(result_key, output.clone(), engine.now());
                 StepEnd::Succeeded {
                     step,
                     output,
@@ -264,7 +301,10 @@ impl Prepared {
             .iter()
             .filter_map(|name| Some((name.to_string(), granted(name.as_ref())?.clone())))
             .collect();
-        let readable = environment.iter().filter_map(|(name, _)| grants.readable.get(name)).flatten();
+        let readable = environment
+            .iter()
+            .filter_map(|(name, _)| grants.readable.get(name))
+            .flatten();
         let readable = readable.cloned().collect();
         let egress = egress(document, &grants.egress)?;
         Ok(ToolCall {
@@ -293,16 +333,25 @@ fn egress(tool: &Tool, granted: &[String]) -> Result<Vec<HostPattern>, StepFailu
     own.chain(granted.iter().map(String::as_str))
         .map(|pattern| {
             pattern.parse().map_err(|error| {
-                let message = format!("the host pattern `{pattern}` of `{}`: {error}", tool.tool_id);
+                let message = format!(
+                    "the host pattern `{pattern}` of `{}`: {error}",
+                    tool.tool_id
+                );
                 failure(ErrorKind::SystemError, ErrorCode::InvalidDocument, message)
             })
         })
         .collect()
 }
 
-fn implementation(tool: &Tool, files: &Arc<PackageFiles>) -> Result<ToolImplementation, StepFailure> {
+fn implementation(
+    tool: &Tool,
+    files: &Arc<PackageFiles>,
+) -> Result<ToolImplementation, StepFailure> {
     let unsupported = |what: &str| {
-        let message = format!("the tool `{}` has no {what} that can be run here", tool.tool_id);
+        let message = format!(
+            "the tool `{}` has no {what} that can be run here",
+            tool.tool_id
+        );
         failure(ErrorKind::SystemError, ErrorCode::ToolFailed, message)
     };
     let language = || match tool.language {
@@ -322,7 +371,11 @@ fn implementation(tool: &Tool, files: &Arc<PackageFiles>) -> Result<ToolImplemen
                 let entry = format!("scripts/{}", tool.tool_id);
                 let alone = BTreeMap::from([(entry.clone(), body.to_string())]);
                 let files = PackageFiles::new(alone).map_err(|error| {
-                    failure(ErrorKind::SystemError, ErrorCode::InvalidDocument, error.to_string())
+                    failure(
+                        ErrorKind::SystemError,
+                        ErrorCode::InvalidDocument,
+                        error.to_string(),
+                    )
                 })?;
                 Ok(ToolImplementation::Script(ScriptTool {
                     language: language()?,
@@ -341,8 +394,14 @@ fn implementation(tool: &Tool, files: &Arc<PackageFiles>) -> Result<ToolImplemen
         }) => Ok(ToolImplementation::Http(HttpTool {
             method: *method,
             url: url.to_string(),
-            headers: headers.iter().map(|(k, v)| (k.clone(), v.clone())).collect(),
-            query: query.iter().map(|(k, v)| (k.clone(), Value::String(v.clone()))).collect(),
+            headers: headers
+                .iter()
+                .map(|(k, v)| (k.clone(), v.clone()))
+                .collect(),
+            query: query
+                .iter()
+                .map(|(k, v)| (k.clone(), Value::String(v.clone())))
+                .collect(),
             body: body.clone(),
         })),
     }
@@ -372,5 +431,9 @@ fn check_output(tool: &Tool, output: &Value) -> Result<(), StepFailure> {
         "the tool `{}` answered something other than it declares: {first}",
         tool.tool_id
     );
-    Err(failure(ErrorKind::ExecutionError, ErrorCode::ToolFailed, message))
+    Err(failure(
+        ErrorKind::ExecutionError,
+        ErrorCode::ToolFailed,
+        message,
+    ))
 }

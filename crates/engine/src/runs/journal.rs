@@ -62,7 +62,11 @@ impl Engine {
         for stored in self.journal(run).await? {
             let expected = head.chain(version + 1, &stored.payload);
             if stored.hash != expected || stored.sequence != version + 1 {
-                return Err(damaged(run, version + 1, "it does not chain from the event before it"));
+                return Err(damaged(
+                    run,
+                    version + 1,
+                    "it does not chain from the event before it",
+                ));
             }
             let event: RunEvent = serde_json::from_str(&stored.payload)
                 .map_err(|error| damaged(run, stored.sequence, &error.to_string()))?;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use charter_contract::catalogue::skill::Skill;
 use charter_contract::catalogue::Document;
+use charter_contract::catalogue::skill::Skill;
 use charter_contract::ids::{PackageName, RunId};
 use charter_contract::scope::Scope;
 use charter_domain::catalogue::{Entry, Origin};
@@ -26,7 +26,11 @@ pub(crate) struct Pinned {
 impl Engine {
     /// The pinned versions of a run. Guardrails are those in force now: a rule that was tightened
     /// since then binds.
-    pub(crate) async fn pinned(&self, caller: &Caller, run_id: &RunId) -> Result<Pinned, EngineError> {
+    pub(crate) async fn pinned(
+        &self,
+        caller: &Caller,
+        run_id: &RunId,
+    ) -> Result<Pinned, EngineError> {
         let run = self.fold(run_id).await?.run;
         let mut skill = None;
         let mut tools = BTreeMap::new();
@@ -51,7 +55,9 @@ impl Engine {
         let owner = view.owner_of(skill.skill_id.as_ref());
         let subject = Subject {
             skill: Some(skill.skill_id.as_ref()),
-            agent: owner.as_ref().map(|owner| owner.document().agent_id.as_ref()),
+            agent: owner
+                .as_ref()
+                .map(|owner| owner.document().agent_id.as_ref()),
             domain: Some(skill.domain.as_ref()),
         };
         let workspace = Workspace {
@@ -70,7 +76,9 @@ impl Engine {
             None => Some(&live.snapshot.global),
             Some(tenant) => live.snapshot.tenants.get(tenant),
         };
-        let current = layer.filter(|layer| layer.content_hash(pin.kind, &pin.id) == Some(pin.content_hash.as_str()));
+        let current = layer.filter(|layer| {
+            layer.content_hash(pin.kind, &pin.id) == Some(pin.content_hash.as_str())
+        });
         if let Some(document) = current.and_then(|layer| layer.document(pin.kind, &pin.id)) {
             return Ok(document);
         }
@@ -96,7 +104,9 @@ impl Engine {
             .store()
             .package_files(&origin.scope, &origin.package, &origin.version)
             .await?
-            .ok_or_else(|| EngineError::not_found("version", format!("{} {}", origin.package, origin.version)))?;
+            .ok_or_else(|| {
+                EngineError::not_found("version", format!("{} {}", origin.package, origin.version))
+            })?;
         let files = PackageFiles::new(files)
             .map_err(|error| EngineError::internal("reading a package's files", error))?;
         let files = Arc::new(files);
@@ -114,7 +124,8 @@ fn scope_of(pin: &Pin) -> Scope {
 fn origin_of(pin: &Pin) -> Result<Origin, EngineError> {
     Ok(Origin {
         scope: scope_of(pin),
-        package: PackageName::parse(&pin.package).map_err(|error| EngineError::internal("reading a pin", error))?,
+        package: PackageName::parse(&pin.package)
+            .map_err(|error| EngineError::internal("reading a pin", error))?,
         version: pin.version.clone(),
     })
 }
@@ -122,4 +133,3 @@ fn origin_of(pin: &Pin) -> Result<Origin, EngineError> {
 fn lost(run: &Run, detail: &str) -> EngineError {
     EngineError::internal("reading a run's pins", format!("{}: {detail}", run.id()))
 }
-
