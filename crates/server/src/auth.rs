@@ -40,7 +40,10 @@ impl Access {
     /// [`AccessError`] for any other address without a key.
     pub fn new(address: SocketAddr, keys: Vec<ApiKey>) -> Result<Self, AccessError> {
         if !keys.is_empty() {
-            let keys = keys.into_iter().map(|key| (key.sha256, key.caller)).collect();
+            let keys = keys
+                .into_iter()
+                .map(|key| (key.sha256, key.caller))
+                .collect();
             return Ok(Self { keys, local: None });
         }
         match Self::local_only() {
@@ -80,8 +83,12 @@ impl Access {
                 Err(EngineError::new(ErrorCode::PermissionDenied, message))
             };
         }
-        let given = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let key = given.and_then(|value| value.strip_prefix("Bearer ")).map(str::trim);
+        let given = headers
+            .get(AUTHORIZATION)
+            .and_then(|value| value.to_str().ok());
+        let key = given
+            .and_then(|value| value.strip_prefix("Bearer "))
+            .map(str::trim);
         let known = key.and_then(|key| self.keys.get(&<[u8; 32]>::from(Sha256::digest(key))));
         known.cloned().ok_or_else(|| {
             let message = "a known API key is needed: `Authorization: Bearer …`";
@@ -100,7 +107,10 @@ fn names_this_machine(headers: &HeaderMap) -> bool {
         Some(v6) => v6.split(']').next().unwrap_or_default(),
         None => host.split(':').next().unwrap_or_default(),
     };
-    name == "localhost" || name.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
+    name == "localhost"
+        || name
+            .parse::<std::net::IpAddr>()
+            .is_ok_and(|ip| ip.is_loopback())
 }
 
 #[cfg(test)]
@@ -136,9 +146,15 @@ mod tests {
     fn a_key_says_whose_data_is_seen() {
         let keys = vec![key("one", "acme"), key("two", "umbrella")];
         let access = Access::new("127.0.0.1:1".parse().unwrap(), keys).unwrap();
-        let caller = access.caller(&headers("authorization", "Bearer two")).unwrap();
+        let caller = access
+            .caller(&headers("authorization", "Bearer two"))
+            .unwrap();
         assert_eq!(caller.tenant.as_ref(), "umbrella");
-        for (name, value) in [("authorization", "Bearer three"), ("authorization", "two"), ("x-tenant", "acme")] {
+        for (name, value) in [
+            ("authorization", "Bearer three"),
+            ("authorization", "two"),
+            ("x-tenant", "acme"),
+        ] {
             let refused = access.caller(&headers(name, value)).unwrap_err();
             assert_eq!(refused.code, ErrorCode::Unauthenticated);
         }
@@ -150,7 +166,9 @@ mod tests {
         for host in ["localhost:7407", "127.0.0.1", "[::1]:7407"] {
             assert!(access.caller(&headers("host", host)).is_ok(), "{host}");
         }
-        let refused = access.caller(&headers("host", "rebind.example:7407")).unwrap_err();
+        let refused = access
+            .caller(&headers("host", "rebind.example:7407"))
+            .unwrap_err();
         assert_eq!(refused.code, ErrorCode::PermissionDenied);
     }
 }

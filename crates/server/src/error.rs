@@ -36,16 +36,18 @@ impl ApiError {
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let status = status(self.error.code);
-        log(&self.error, status, &self.request);
+        log(&self.error, &self.request);
         let body = self.state.engine.agent_error(&self.request, &self.error);
         (status, Json(body)).into_response()
     }
 }
 
-/// Logged once, here, with the cause that the client does not see.
-fn log(error: &EngineError, status: StatusCode, request: &RequestId) {
-    let cause = std::error::Error::source(error).map(chain).unwrap_or_default();
-    if status.is_server_error() {
+/// Logged once, where it leaves, with the cause that the client does not see.
+pub(crate) fn log(error: &EngineError, request: &RequestId) {
+    let cause = std::error::Error::source(error)
+        .map(chain)
+        .unwrap_or_default();
+    if status(error.code).is_server_error() {
         tracing::error!(error.code = %error.code, request.id = %request, cause, "{error}");
     } else {
         tracing::debug!(error.code = %error.code, request.id = %request, cause, "{error}");
@@ -54,7 +56,10 @@ fn log(error: &EngineError, status: StatusCode, request: &RequestId) {
 
 fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
-    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+    causes
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(": ")
 }
 
 /// The status of a code.
@@ -73,9 +78,10 @@ pub(crate) fn status(code: ErrorCode) -> StatusCode {
         | ErrorCode::GuardrailBlocked
         | ErrorCode::ApprovalRequired
         | ErrorCode::EgressDenied => StatusCode::FORBIDDEN,
-        ErrorCode::NotFound | ErrorCode::NoMatch | ErrorCode::SessionNotFound | ErrorCode::TemplateMissing => {
-            StatusCode::NOT_FOUND
-        }
+        ErrorCode::NotFound
+        | ErrorCode::NoMatch
+        | ErrorCode::SessionNotFound
+        | ErrorCode::TemplateMissing => StatusCode::NOT_FOUND,
         ErrorCode::Immutable => StatusCode::METHOD_NOT_ALLOWED,
         ErrorCode::AlreadyExists
         | ErrorCode::VersionConflict

@@ -38,7 +38,10 @@ impl<T: Contract> FromRequest<AppState> for Valid<T> {
             return Err(ApiError::new(state, error));
         }
         parse::<T>(&bytes).map(Valid).map_err(|violations| {
-            let error = EngineError::new(ErrorCode::InvalidDocument, summary(T::NAME.as_str(), &violations));
+            let error = EngineError::new(
+                ErrorCode::InvalidDocument,
+                summary(T::NAME.as_str(), &violations),
+            );
             ApiError::new(state, error.with_details(json!({"violations": violations})))
         })
     }
@@ -53,16 +56,21 @@ async fn read(body: Body, state: &AppState) -> Result<axum::body::Bytes, ApiErro
             state,
             if too_large {
                 let message = format!("the body is larger than {limit} bytes");
-                EngineError::new(ErrorCode::TooLarge, message).with_details(json!({"limit_bytes": limit}))
+                EngineError::new(ErrorCode::TooLarge, message)
+                    .with_details(json!({"limit_bytes": limit}))
             } else {
-                EngineError::new(ErrorCode::InvalidRequest, "the body could not be read").caused_by(error)
+                EngineError::new(ErrorCode::InvalidRequest, "the body could not be read")
+                    .caused_by(error)
             },
         )
     })
 }
 
 fn summary(name: &str, violations: &[Violation]) -> String {
-    let first = violations.first().map(ToString::to_string).unwrap_or_default();
+    let first = violations
+        .first()
+        .map(ToString::to_string)
+        .unwrap_or_default();
     match violations.len() {
         0 | 1 => format!("this is no {name}: {first}"),
         count => format!("this is no {name}: {first}, and {} more", count - 1),
@@ -76,10 +84,15 @@ impl<T: DeserializeOwned> FromRequestParts<AppState> for Asked<T> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
-        Query::try_from_uri(&parts.uri).map(|Query(query)| Asked(query)).map_err(|rejection| {
-            let message = format!("the query parameters cannot be read: {}", rejection.body_text());
-            ApiError::new(state, EngineError::new(ErrorCode::InvalidRequest, message))
-        })
+        Query::try_from_uri(&parts.uri)
+            .map(|Query(query)| Asked(query))
+            .map_err(|rejection| {
+                let message = format!(
+                    "the query parameters cannot be read: {}",
+                    rejection.body_text()
+                );
+                ApiError::new(state, EngineError::new(ErrorCode::InvalidRequest, message))
+            })
     }
 }
 

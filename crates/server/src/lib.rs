@@ -1,1 +1,21 @@
 //! REST, events and authentication over the engine.
+//!
+//! A handler reads the request into the contract's types, asks the engine, and writes what it
+//! says. Nothing is decided here. Failures leave as `AgentError` (seed 003) with the status that
+//! belongs to their code. This crate knows no storage and no configuration file.
+
+mod auth;
+mod error;
+mod extract;
+mod limits;
+mod metrics;
+mod openapi;
+mod routes;
+mod serve;
+mod state;
+
+pub use auth::{Access, AccessError, ApiKey};
+pub use limits::Limits;
+pub use openapi::document as openapi_document;
+pub use serve::{ServeError, serve};
+pub use state::{AppState, router};

@@ -33,11 +33,17 @@ impl Default for Limits {
 }
 
 /// Refuses what is over the bounds, and counts everything.
-pub(crate) async fn enforce(State(state): State<AppState>, request: Request, next: Next) -> Response {
+pub(crate) async fn enforce(
+    State(state): State<AppState>,
+    request: Request,
+    next: Next,
+) -> Response {
     let method = request.method().clone();
     let started = std::time::Instant::now();
     let response = bounded(&state, request, next).await;
-    state.metrics.observe(&method, response.status(), started.elapsed());
+    state
+        .metrics
+        .observe(&method, response.status(), started.elapsed());
     response
 }
 
@@ -49,7 +55,10 @@ async fn bounded(state: &AppState, request: Request, next: Next) -> Response {
     match tokio::time::timeout(state.limits.timeout, next.run(request)).await {
         Ok(response) => response,
         Err(_) => {
-            let message = format!("no answer within {} s; the work goes on", state.limits.timeout.as_secs());
+            let message = format!(
+                "no answer within {} s; the work goes on",
+                state.limits.timeout.as_secs()
+            );
             let error = EngineError::new(ErrorCode::RequestTimeout, message);
             ApiError::new(state, error).into_response()
         }

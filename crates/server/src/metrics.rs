@@ -34,11 +34,23 @@ impl Metrics {
         let answered = Family::<Answered, Counter>::default();
         registry.register("http_requests", "HTTP requests answered", answered.clone());
         let seconds = Histogram::new(exponential_buckets(0.001, 2.0, 16));
-        registry.register("http_request_duration_seconds", "Time to the response's head", seconds.clone());
+        registry.register(
+            "http_request_duration_seconds",
+            "Time to the response's head",
+            seconds.clone(),
+        );
         let documents = Gauge::default();
-        registry.register("catalogue_documents", "Documents in force, all scopes", documents.clone());
+        registry.register(
+            "catalogue_documents",
+            "Documents in force, all scopes",
+            documents.clone(),
+        );
         let revision = Gauge::<u64, AtomicU64>::default();
-        registry.register("catalogue_revision", "Revision of the served catalogue", revision.clone());
+        registry.register(
+            "catalogue_revision",
+            "Revision of the served catalogue",
+            revision.clone(),
+        );
         Self {
             registry,
             answered,
@@ -59,7 +71,8 @@ impl Metrics {
 
     /// The text form, with the catalogue's figures of this moment.
     pub(crate) fn text(&self, live: &charter_engine::Live) -> Result<String, std::fmt::Error> {
-        self.documents.set(i64::try_from(live.documents()).unwrap_or(i64::MAX));
+        self.documents
+            .set(i64::try_from(live.documents()).unwrap_or(i64::MAX));
         self.revision.set(live.revision.0);
         let mut text = String::new();
         encode(&mut text, &self.registry)?;

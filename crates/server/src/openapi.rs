@@ -20,7 +20,8 @@ pub fn document() -> Value {
     let mut api = Api::openapi();
     api.merge(operations);
     let mut document = serde_json::to_value(&api).unwrap_or_default();
-    let schemas = schema::all().map(|entry| (entry.name.as_str().to_owned(), embedded(entry.json())));
+    let schemas =
+        schema::all().map(|entry| (entry.name.as_str().to_owned(), embedded(entry.json())));
     document["components"]["schemas"] = Value::Object(schemas.collect());
     document["components"]["securitySchemes"]["api_key"] =
         serde_json::json!({"type": "http", "scheme": "bearer", "description": "An API key"});

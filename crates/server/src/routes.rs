@@ -74,7 +74,11 @@ pub(crate) async fn unknown(State(state): State<AppState>, uri: Uri) -> ApiError
     ApiError::new(&state, EngineError::new(ErrorCode::NotFound, message))
 }
 
-pub(crate) async fn wrong_method(State(state): State<AppState>, method: Method, uri: Uri) -> ApiError {
+pub(crate) async fn wrong_method(
+    State(state): State<AppState>,
+    method: Method,
+    uri: Uri,
+) -> ApiError {
     let message = format!("`{}` does not take {method}", uri.path());
     ApiError::new(&state, EngineError::new(ErrorCode::Immutable, message))
 }

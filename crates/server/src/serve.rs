@@ -20,6 +20,8 @@ pub async fn serve(
     state: AppState,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(), ServeError> {
-    axum::serve(listener, router(state)).with_graceful_shutdown(stop).await?;
+    axum::serve(listener, router(state))
+        .with_graceful_shutdown(stop)
+        .await?;
     Ok(())
 }

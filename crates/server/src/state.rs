@@ -58,6 +58,9 @@ pub fn router(state: AppState) -> Router {
     api.merge(routes::pages())
         .fallback(routes::unknown)
         .method_not_allowed_fallback(routes::wrong_method)
-        .layer(middleware::from_fn_with_state(state.clone(), limits::enforce))
+        .layer(middleware::from_fn_with_state(
+            state.clone(),
+            limits::enforce,
+        ))
         .with_state(state)
 }

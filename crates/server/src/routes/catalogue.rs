@@ -46,7 +46,9 @@ pub(crate) async fn list(
     let kind = kind_of(&kind).map_err(|error| ApiError::new(&state, error))?;
     let limit = asked.limit.unwrap_or(PAGE).clamp(1, MAX_PAGE);
     let after = asked.after.unwrap_or_default();
-    let mut entries = state.engine.list_documents(&caller, kind, &after, limit + 1);
+    let mut entries = state
+        .engine
+        .list_documents(&caller, kind, &after, limit + 1);
     let more = entries.len() > limit;
     entries.truncate(limit);
     let next = entries.last().filter(|_| more).map(|last| last.id.clone());
@@ -57,10 +59,16 @@ pub(crate) async fn list(
 fn kind_of(text: &str) -> Result<DocumentKind, EngineError> {
     match DocumentKind::parse(text) {
         Ok(kind) if kind.is_registrable() => Ok(kind),
-        Ok(kind) => Err(EngineError::new(ErrorCode::NotFound, format!("`{kind}` is not a collection that is listed"))),
-        Err(error @ DocumentKindError::Deprecated { .. }) => {
-            Err(EngineError::new(ErrorCode::DeprecatedCollection, error.to_string()))
+        Ok(kind) => Err(EngineError::new(
+            ErrorCode::NotFound,
+            format!("`{kind}` is not a collection that is listed"),
+        )),
+        Err(error @ DocumentKindError::Deprecated { .. }) => Err(EngineError::new(
+            ErrorCode::DeprecatedCollection,
+            error.to_string(),
+        )),
+        Err(error @ DocumentKindError::Unknown(_)) => {
+            Err(EngineError::new(ErrorCode::NotFound, error.to_string()))
         }
-        Err(error @ DocumentKindError::Unknown(_)) => Err(EngineError::new(ErrorCode::NotFound, error.to_string())),
     }
 }

@@ -62,7 +62,11 @@ pub(crate) async fn find(
     let time = |text: &Option<String>| text.as_deref().map(|text| parsed(&state, text)).transpose();
     let query = EvidenceQuery {
         attached_to: attached_to(&asked).map_err(|error| ApiError::new(&state, error))?,
-        evidence_type: asked.r#type.as_deref().map(|text| parsed(&state, text)).transpose()?,
+        evidence_type: asked
+            .r#type
+            .as_deref()
+            .map(|text| parsed(&state, text))
+            .transpose()?,
         system: asked.system.clone(),
         from: time(&asked.captured_from)?,
         until: time(&asked.captured_until)?,
@@ -84,13 +88,17 @@ fn attached_to(asked: &FindQuery) -> Result<Option<Attachment>, EngineError> {
         ("plan_id", &asked.plan_id),
         ("bundle_id", &asked.bundle_id),
     ];
-    let mut given = keys.into_iter().filter_map(|(key, id)| id.as_ref().map(|id| (key, id)));
+    let mut given = keys
+        .into_iter()
+        .filter_map(|(key, id)| id.as_ref().map(|id| (key, id)));
     let Some((key, id)) = given.next() else {
         return Ok(None);
     };
     let refused = |message: String| EngineError::new(ErrorCode::InvalidRequest, message);
     if given.next().is_some() {
-        return Err(refused("evidence is looked up by one attachment at a time".to_owned()));
+        return Err(refused(
+            "evidence is looked up by one attachment at a time".to_owned(),
+        ));
     }
     serde_json::from_value(json!({key: id}))
         .map(Some)
@@ -108,7 +116,9 @@ pub(crate) async fn show(
 ) -> Result<Json<EvidenceRecord>, ApiError> {
     let id: EvidenceId = parsed(&state, &id)?;
     let record = state.engine.evidence(&caller, &id).await;
-    record.map(Json).map_err(|error| ApiError::new(&state, error))
+    record
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
 }
 
 /// Refused: evidence is never changed.

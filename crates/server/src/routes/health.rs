@@ -17,7 +17,9 @@ pub(crate) async fn alive() -> Json<Value> {
 /// The server can answer requests: storage reads, and routing says what it compares by.
 pub(crate) async fn ready(State(state): State<AppState>) -> Response {
     let routing = match state.engine.embedder() {
-        Some(embedder) => json!({"compares": "words and meaning", "model": embedder.model().to_string()}),
+        Some(embedder) => {
+            json!({"compares": "words and meaning", "model": embedder.model().to_string()})
+        }
         None => json!({"compares": "words only", "model": null}),
     };
     match state.engine.check_storage().await {

@@ -16,9 +16,14 @@ use crate::state::AppState;
 /// List the packages in force.
 #[utoipa::path(get, path = "/v1/packages", tag = "packages", operation_id = "list_packages",
     responses((status = 200, description = "The tenant's packages, then the global ones", body = Vec<Object>)))]
-pub(crate) async fn list(State(state): State<AppState>, By(caller): By) -> Result<Json<Vec<PackageShown>>, ApiError> {
+pub(crate) async fn list(
+    State(state): State<AppState>,
+    By(caller): By,
+) -> Result<Json<Vec<PackageShown>>, ApiError> {
     let packages = state.engine.packages(&caller).await;
-    packages.map(Json).map_err(|error| ApiError::new(&state, error))
+    packages
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
 }
 
 /// Check a package without writing anything.
@@ -31,7 +36,9 @@ pub(crate) async fn validate(
     Valid(bundle): Valid<PackageBundle>,
 ) -> Result<Json<PackageReport>, ApiError> {
     let report = state.engine.validate_package(&caller, bundle).await;
-    report.map(Json).map_err(|error| ApiError::new(&state, error))
+    report
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
 }
 
 /// Compare a package with what it has in force.
@@ -66,10 +73,18 @@ pub(crate) async fn register(
     Asked(asked): Asked<RegisterQuery>,
     Valid(bundle): Valid<PackageBundle>,
 ) -> Result<(StatusCode, Json<Registered>), ApiError> {
-    let mode = if asked.dry_run { Mode::DryRun } else { Mode::Apply };
+    let mode = if asked.dry_run {
+        Mode::DryRun
+    } else {
+        Mode::Apply
+    };
     let registered = state.engine.register_package(&caller, bundle, mode).await;
     let registered = registered.map_err(|error| ApiError::new(&state, error))?;
-    let status = if registered.unchanged { StatusCode::OK } else { StatusCode::CREATED };
+    let status = if registered.unchanged {
+        StatusCode::OK
+    } else {
+        StatusCode::CREATED
+    };
     Ok((status, Json(registered)))
 }
 
@@ -98,8 +113,13 @@ pub(crate) async fn history(
     Asked(asked): Asked<ScopeQuery>,
 ) -> Result<Json<Vec<PackageShown>>, ApiError> {
     let name: PackageName = parsed(&state, &name)?;
-    let history = state.engine.package_history(&caller, asked.scope(), &name).await;
-    history.map(Json).map_err(|error| ApiError::new(&state, error))
+    let history = state
+        .engine
+        .package_history(&caller, asked.scope(), &name)
+        .await;
+    history
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -124,8 +144,13 @@ pub(crate) async fn rollback(
 ) -> Result<Json<Registered>, ApiError> {
     let name: PackageName = parsed(&state, &name)?;
     let scope = asked.scope.unwrap_or(PackageScope::Tenant);
-    let registered = state.engine.rollback_package(&caller, scope, &name, &asked.version).await;
-    registered.map(Json).map_err(|error| ApiError::new(&state, error))
+    let registered = state
+        .engine
+        .rollback_package(&caller, scope, &name, &asked.version)
+        .await;
+    registered
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
 }
 
 /// Take a package out of force.
@@ -139,6 +164,10 @@ pub(crate) async fn unregister(
     Asked(asked): Asked<ScopeQuery>,
 ) -> Result<StatusCode, ApiError> {
     let name: PackageName = parsed(&state, &name)?;
-    let done = state.engine.unregister_package(&caller, asked.scope(), &name).await;
-    done.map(|()| StatusCode::NO_CONTENT).map_err(|error| ApiError::new(&state, error))
+    let done = state
+        .engine
+        .unregister_package(&caller, asked.scope(), &name)
+        .await;
+    done.map(|()| StatusCode::NO_CONTENT)
+        .map_err(|error| ApiError::new(&state, error))
 }

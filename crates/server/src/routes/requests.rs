@@ -16,7 +16,7 @@ use futures_util::StreamExt;
 use serde_json::Value;
 use tokio_stream::wrappers::ReceiverStream;
 
-use crate::error::ApiError;
+use crate::error::{ApiError, log};
 use crate::extract::{By, Valid, parsed};
 use crate::state::AppState;
 
@@ -59,10 +59,17 @@ pub(crate) async fn ask(
         let stream = events.chain(futures_util::stream::once(async move {
             said.await.unwrap_or(("error", Value::Null))
         }));
-        let stream = stream.map(|(name, data)| Ok::<_, Infallible>(Event::default().event(name).data(data.to_string())));
-        return Ok(Sse::new(stream).keep_alive(KeepAlive::default()).into_response());
+        let stream = stream.map(|(name, data)| {
+            Ok::<_, Infallible>(Event::default().event(name).data(data.to_string()))
+        });
+        return Ok(Sse::new(stream)
+            .keep_alive(KeepAlive::default())
+            .into_response());
     }
-    let answer = state.engine.answer(&caller, request, Progress::silent()).await;
+    let answer = state
+        .engine
+        .answer(&caller, request, Progress::silent())
+        .await;
     answer
         .map(|response| Json(response).into_response())
         .map_err(|error| ApiError::of_request(&state, id, error))
@@ -74,8 +81,12 @@ fn closing(
     answer: Result<AgentResponse, EngineError>,
 ) -> (&'static str, Value) {
     match answer {
-        Ok(response) => ("response", serde_json::to_value(response).unwrap_or_default()),
+        Ok(response) => (
+            "response",
+            serde_json::to_value(response).unwrap_or_default(),
+        ),
         Err(error) => {
+            log(&error, id);
             let error = state.engine.agent_error(id, &error);
             ("error", serde_json::to_value(error).unwrap_or_default())
         }
@@ -93,5 +104,7 @@ pub(crate) async fn show(
 ) -> Result<Json<Value>, ApiError> {
     let id: RequestId = parsed(&state, &id)?;
     let shown = state.engine.request(&caller, &id).await;
-    shown.map(Json).map_err(|error| ApiError::new(&state, error))
+    shown
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
 }

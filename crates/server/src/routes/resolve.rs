@@ -69,7 +69,9 @@ pub(crate) async fn template(
         domain: asked.domain.as_deref(),
     };
     let resolved = state.engine.resolve_template(&caller, wanted);
-    resolved.map(Json).map_err(|error| ApiError::new(&state, error))
+    resolved
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
 }
 
 macro_rules! by_id {
@@ -89,10 +91,38 @@ macro_rules! by_id {
     };
 }
 
-by_id!(skill, "/v1/resolve/skill/{id}", "resolve_skill", "Fetch a skill by id.", Skill, resolve_skill);
-by_id!(playbook, "/v1/resolve/playbook/{id}", "resolve_playbook", "Fetch a playbook by id.", Playbook, resolve_playbook);
-by_id!(agent, "/v1/resolve/agent/{id}", "resolve_agent", "Fetch an agent by id.", AgentManifest, resolve_agent);
-by_id!(tool, "/v1/resolve/tool/{id}", "resolve_tool", "Fetch a tool by id.", Tool, resolve_tool);
+by_id!(
+    skill,
+    "/v1/resolve/skill/{id}",
+    "resolve_skill",
+    "Fetch a skill by id.",
+    Skill,
+    resolve_skill
+);
+by_id!(
+    playbook,
+    "/v1/resolve/playbook/{id}",
+    "resolve_playbook",
+    "Fetch a playbook by id.",
+    Playbook,
+    resolve_playbook
+);
+by_id!(
+    agent,
+    "/v1/resolve/agent/{id}",
+    "resolve_agent",
+    "Fetch an agent by id.",
+    AgentManifest,
+    resolve_agent
+);
+by_id!(
+    tool,
+    "/v1/resolve/tool/{id}",
+    "resolve_tool",
+    "Fetch a tool by id.",
+    Tool,
+    resolve_tool
+);
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -111,7 +141,11 @@ pub(crate) async fn tools(
     By(caller): By,
     Asked(asked): Asked<ToolQuery>,
 ) -> Result<Json<Vec<InForce<Tool>>>, ApiError> {
-    let class = asked.tool_class.as_deref().map(|class| parsed(&state, class)).transpose()?;
+    let class = asked
+        .tool_class
+        .as_deref()
+        .map(|class| parsed(&state, class))
+        .transpose()?;
     let filter = ToolFilter {
         class,
         domain: asked.domain,

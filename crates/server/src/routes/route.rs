@@ -32,6 +32,11 @@ pub(crate) async fn route(
 ) -> Result<Json<RoutedVerdict>, ApiError> {
     let purpose = asked.purpose.unwrap_or(Purpose::Actions);
     let top_k = asked.top_k.unwrap_or(state.engine.settings().candidates);
-    let verdict = state.engine.route(&caller, purpose, &asked.query, top_k).await;
-    verdict.map(Json).map_err(|error| ApiError::new(&state, error))
+    let verdict = state
+        .engine
+        .route(&caller, purpose, &asked.query, top_k)
+        .await;
+    verdict
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
 }

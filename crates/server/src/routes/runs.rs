@@ -48,5 +48,7 @@ pub(crate) async fn show(
 ) -> Result<Json<RunShown>, ApiError> {
     let id: RunId = parsed(&state, &id)?;
     let shown = state.engine.show_run(&caller, &id).await;
-    shown.map(Json).map_err(|error| ApiError::new(&state, error))
+    shown
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
 }

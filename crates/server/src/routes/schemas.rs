@@ -33,10 +33,16 @@ pub(crate) async fn list() -> Json<Vec<Summary>> {
 #[utoipa::path(get, path = "/v1/schemas/{name}", tag = "schemas", operation_id = "show_schema",
     params(("name" = String, Path, description = "Its name")),
     responses((status = 200, description = "A JSON Schema", body = Object)))]
-pub(crate) async fn show(State(state): State<AppState>, Path(name): Path<String>) -> Result<Json<Value>, ApiError> {
+pub(crate) async fn show(
+    State(state): State<AppState>,
+    Path(name): Path<String>,
+) -> Result<Json<Value>, ApiError> {
     match schema::get(&name) {
         Some(entry) => Ok(Json(entry.json().clone())),
-        None => Err(ApiError::new(&state, EngineError::not_found("schema", name))),
+        None => Err(ApiError::new(
+            &state,
+            EngineError::not_found("schema", name),
+        )),
     }
 }
 

@@ -34,5 +34,7 @@ pub(crate) async fn show(
 ) -> Result<Json<SessionShown>, ApiError> {
     let id: SessionId = parsed(&state, &id)?;
     let shown = state.engine.show_session(&caller, &id).await;
-    shown.map(Json).map_err(|error| ApiError::new(&state, error))
+    shown
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
 }

@@ -19,7 +19,9 @@ pub(crate) async fn put(
     Valid(tags): Valid<TagRecord>,
 ) -> Result<StatusCode, ApiError> {
     let written = state.engine.put_tags(&caller, tags).await;
-    written.map(|()| StatusCode::CREATED).map_err(|error| ApiError::new(&state, error))
+    written
+        .map(|()| StatusCode::CREATED)
+        .map_err(|error| ApiError::new(&state, error))
 }
 
 /// Read the tags of a request.
