@@ -48,7 +48,9 @@ impl IdSource for RandomIds {
 /// Opens the data directory and starts an engine over it.
 pub(crate) async fn start(config: &Config) -> anyhow::Result<Running> {
     let (ports, store) = ports(config).await?;
-    let engine = Engine::start(ports, settings(config)).await.map_err(Reported::from)?;
+    let engine = Engine::start(ports, settings(config))
+        .await
+        .map_err(Reported::from)?;
     Ok(Running { engine, store })
 }
 
@@ -97,7 +99,9 @@ pub(crate) async fn embedder(config: &Config) -> anyhow::Result<Option<Arc<dyn E
         ModelKind::Remote => Ok(Some(Arc::new(remote(config)?))),
         ModelKind::Local => {
             let directory = model_directory(config).await?;
-            let loading = tokio::task::spawn_blocking(move || MiniLm::load(&directory, &MiniLmOptions::default()));
+            let loading = tokio::task::spawn_blocking(move || {
+                MiniLm::load(&directory, &MiniLmOptions::default())
+            });
             let model = loading.await.context("loading the embedding model")?;
             let model = model.map_err(|error| missing(&anyhow::Error::new(error)))?;
             Ok(Some(Arc::new(model)))
@@ -131,13 +135,20 @@ fn missing(error: &anyhow::Error) -> anyhow::Error {
 }
 
 fn remote(config: &Config) -> anyhow::Result<RemoteEmbedder> {
-    let (Some(base), Some(name), Some(dims)) = (&config.model.base_url, &config.model.name, config.model.dims) else {
+    let (Some(base), Some(name), Some(dims)) = (
+        &config.model.base_url,
+        &config.model.name,
+        config.model.dims,
+    ) else {
         bail!("a remote model needs model.base_url, model.name and model.dims");
     };
-    let base = base.parse().with_context(|| format!("model.base_url = {base:?}"))?;
+    let base = base
+        .parse()
+        .with_context(|| format!("model.base_url = {base:?}"))?;
     let mut options = RemoteOptions::new(base, name, dims);
     if let Some(variable) = &config.model.api_key_variable {
-        let key = std::env::var(variable).with_context(|| format!("reading the API key from {variable}"))?;
+        let key = std::env::var(variable)
+            .with_context(|| format!("reading the API key from {variable}"))?;
         options.api_key = Some(RemoteKey::new(key));
     }
     RemoteEmbedder::new(options).context("setting up the remote model")
@@ -150,7 +161,9 @@ pub(crate) async fn sandbox(config: &Config) -> anyhow::Result<Sandbox> {
     if !config.tools.require_confinement {
         options.landlock = LandlockUse::WhenAvailable;
     }
-    Sandbox::new(options).await.context("setting up the sandbox for tools")
+    Sandbox::new(options)
+        .await
+        .context("setting up the sandbox for tools")
 }
 
 fn settings(config: &Config) -> Settings {

@@ -53,7 +53,9 @@ impl Client {
     }
 
     fn remote(base: &str, config: &Config) -> anyhow::Result<Self> {
-        let http = reqwest::Client::builder().build().context("setting up the HTTP client")?;
+        let http = reqwest::Client::builder()
+            .build()
+            .context("setting up the HTTP client")?;
         Ok(Self::Remote {
             http,
             base: base.trim_end_matches('/').to_owned(),
@@ -71,7 +73,11 @@ impl Client {
             body_bytes: MAX_RESPONSE,
             ..Limits::default()
         };
-        let state = AppState::new(std::sync::Arc::clone(&running.engine), Access::in_process(caller), limits);
+        let state = AppState::new(
+            std::sync::Arc::clone(&running.engine),
+            Access::in_process(caller),
+            limits,
+        );
         Ok(Self::Local {
             router: router(state),
             running,
@@ -101,7 +107,12 @@ impl Client {
         self.call(Method::DELETE, path, None).await
     }
 
-    async fn call(&self, method: Method, path: &str, body: Option<&Value>) -> anyhow::Result<Value> {
+    async fn call(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> anyhow::Result<Value> {
         let body = body.map(Value::to_string);
         let (ok, bytes) = match self {
             Self::Remote { http, base, key } => {
@@ -110,9 +121,14 @@ impl Client {
                     request = request.bearer_auth(key);
                 }
                 if let Some(body) = body {
-                    request = request.header("content-type", "application/json").body(body);
+                    request = request
+                        .header("content-type", "application/json")
+                        .body(body);
                 }
-                let response = request.send().await.with_context(|| format!("asking {base}"))?;
+                let response = request
+                    .send()
+                    .await
+                    .with_context(|| format!("asking {base}"))?;
                 let ok = response.status().is_success();
                 (ok, response.bytes().await.context("reading the answer")?)
             }
@@ -125,7 +141,11 @@ impl Client {
                     .context("building a request")?;
                 let response = router.clone().oneshot(request).await?;
                 let ok = response.status().is_success();
-                let bytes = response.into_body().collect().await.context("reading the answer")?;
+                let bytes = response
+                    .into_body()
+                    .collect()
+                    .await
+                    .context("reading the answer")?;
                 (ok, bytes.to_bytes())
             }
         };
@@ -133,7 +153,11 @@ impl Client {
     }
 
     /// Asks and tells each progress event as it comes; the answer is the response.
-    pub(crate) async fn ask(&self, request: &Value, mut progress: impl FnMut(&Value)) -> anyhow::Result<Value> {
+    pub(crate) async fn ask(
+        &self,
+        request: &Value,
+        mut progress: impl FnMut(&Value),
+    ) -> anyhow::Result<Value> {
         let mut events = self.events(request).await?;
         let mut buffer: Vec<u8> = Vec::new();
         while let Some(chunk) = events.next().await {
@@ -168,13 +192,20 @@ impl Client {
                 if let Some(key) = key {
                     request = request.bearer_auth(key);
                 }
-                let response = request.send().await.with_context(|| format!("asking {base}"))?;
+                let response = request
+                    .send()
+                    .await
+                    .with_context(|| format!("asking {base}"))?;
                 if !response.status().is_success() {
                     let bytes = response.bytes().await.context("reading the answer")?;
-                    return Err(answer(false, &bytes).err().unwrap_or_else(|| anyhow::anyhow!("the server refused")));
+                    return Err(answer(false, &bytes)
+                        .err()
+                        .unwrap_or_else(|| anyhow::anyhow!("the server refused")));
                 }
                 let chunks = response.bytes_stream();
-                Ok(chunks.map(|chunk| Ok(chunk.context("reading the stream")?.to_vec())).boxed())
+                Ok(chunks
+                    .map(|chunk| Ok(chunk.context("reading the stream")?.to_vec()))
+                    .boxed())
             }
             Self::Local { router, .. } => {
                 let request = Request::post("/v1/requests")
@@ -184,11 +215,20 @@ impl Client {
                     .context("building a request")?;
                 let response = router.clone().oneshot(request).await?;
                 if !response.status().is_success() {
-                    let bytes = response.into_body().collect().await.context("reading the answer")?.to_bytes();
-                    return Err(answer(false, &bytes).err().unwrap_or_else(|| anyhow::anyhow!("the engine refused")));
+                    let bytes = response
+                        .into_body()
+                        .collect()
+                        .await
+                        .context("reading the answer")?
+                        .to_bytes();
+                    return Err(answer(false, &bytes)
+                        .err()
+                        .unwrap_or_else(|| anyhow::anyhow!("the engine refused")));
                 }
                 let chunks = response.into_body().into_data_stream();
-                Ok(chunks.map(|chunk| Ok(chunk.context("reading the stream")?.to_vec())).boxed())
+                Ok(chunks
+                    .map(|chunk| Ok(chunk.context("reading the stream")?.to_vec()))
+                    .boxed())
             }
         }
     }
@@ -197,7 +237,11 @@ impl Client {
 fn parse_event(event: &str) -> Option<(&str, Value)> {
     let field = |name: &str| {
         let mut lines = event.lines();
-        lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':').map(str::trim_start))
+        lines.find_map(|line| {
+            line.strip_prefix(name)?
+                .strip_prefix(':')
+                .map(str::trim_start)
+        })
     };
     Some((field("event")?, serde_json::from_str(field("data")?).ok()?))
 }
@@ -209,7 +253,8 @@ fn answer(ok: bool, bytes: &[u8]) -> anyhow::Result<Value> {
     if bytes.is_empty() && ok {
         return Ok(Value::Null);
     }
-    let body: Value = serde_json::from_slice(bytes).context("the answer is not JSON; is this a Charter server?")?;
+    let body: Value = serde_json::from_slice(bytes)
+        .context("the answer is not JSON; is this a Charter server?")?;
     if ok { Ok(body) } else { Err(failure(&body)) }
 }
 

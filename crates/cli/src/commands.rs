@@ -126,7 +126,9 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Doctor => doctor::run(&config, format).await,
         Command::Migrate(command) => migrate::run(&command, &config, format),
         Command::Config(command) => config::run(&command, &config, format),
-        Command::Schema(_) | Command::Validate(_) | Command::Completions(_) => Ok(crate::failure::EXIT_OK),
+        Command::Schema(_) | Command::Validate(_) | Command::Completions(_) => {
+            Ok(crate::failure::EXIT_OK)
+        }
     }
 }
 
@@ -134,7 +136,9 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<u8> {
 fn encoded(text: &str) -> String {
     text.bytes()
         .map(|byte| match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+                char::from(byte).to_string()
+            }
             other => format!("%{other:02X}"),
         })
         .collect()
@@ -142,7 +146,13 @@ fn encoded(text: &str) -> String {
 
 /// `?a=1&b=2` of the pairs that have a value.
 fn query(pairs: &[(&str, Option<&str>)]) -> String {
-    let given = pairs.iter().filter_map(|(name, value)| Some(format!("{name}={}", encoded((*value)?))));
+    let given = pairs
+        .iter()
+        .filter_map(|(name, value)| Some(format!("{name}={}", encoded((*value)?))));
     let given: Vec<String> = given.collect();
-    if given.is_empty() { String::new() } else { format!("?{}", given.join("&")) }
+    if given.is_empty() {
+        String::new()
+    } else {
+        format!("?{}", given.join("&"))
+    }
 }

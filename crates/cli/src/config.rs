@@ -38,7 +38,7 @@ pub(crate) struct Config {
     pub(crate) tools: ToolsConfig,
     /// How requests are answered.
     pub(crate) requests: RequestsConfig,
-    /// What is logged, e.g. `info` or `charter_engine=debug`.
+    /// What is logged, e.g. `info` or `warn,charter_engine=debug`.
     pub(crate) log: String,
 }
 
@@ -156,7 +156,7 @@ impl Default for Config {
             limits: LimitsConfig::default(),
             tools: ToolsConfig::default(),
             requests: RequestsConfig::default(),
-            log: "warn,charter=info".to_owned(),
+            log: "warn".to_owned(),
         }
     }
 }
@@ -223,7 +223,8 @@ impl Config {
     /// Reads the configuration: defaults, then the file, then `CHARTER_…` (with `__` between levels,
     /// e.g. `CHARTER_MODEL__SOURCE`), then flags.
     pub(crate) fn load(flags: &Flags) -> anyhow::Result<Self> {
-        let defaults = config::Config::try_from(&Self::default()).context("reading the defaults")?;
+        let defaults =
+            config::Config::try_from(&Self::default()).context("reading the defaults")?;
         let mut builder = config::Config::builder().add_source(defaults);
         if let Some(file) = config_file(flags) {
             builder = builder.add_source(config::File::from(file).format(config::FileFormat::Toml));
@@ -236,8 +237,13 @@ impl Config {
             .with_list_parse_key("tools.egress")
             .try_parsing(true)
             .source(Some(variables()));
-        let built = builder.add_source(environment).build().context("reading the configuration")?;
-        let mut config: Self = built.try_deserialize().context("the configuration does not fit")?;
+        let built = builder
+            .add_source(environment)
+            .build()
+            .context("reading the configuration")?;
+        let mut config: Self = built
+            .try_deserialize()
+            .context("the configuration does not fit")?;
         if let Some(data_dir) = &flags.data_dir {
             config.data_dir = data_dir.clone();
         }
@@ -249,7 +255,8 @@ impl Config {
 
     fn check(&self) -> anyhow::Result<()> {
         let remote = (&self.model.base_url, &self.model.name, self.model.dims);
-        if self.model.source == ModelKind::Remote && !matches!(remote, (Some(_), Some(_), Some(_))) {
+        if self.model.source == ModelKind::Remote && !matches!(remote, (Some(_), Some(_), Some(_)))
+        {
             bail!("model.source = \"remote\" needs model.base_url, model.name and model.dims");
         }
         Ok(())
@@ -257,7 +264,10 @@ impl Config {
 
     /// Where a fetched model is kept.
     pub(crate) fn model_cache(&self) -> PathBuf {
-        self.model.cache.clone().unwrap_or_else(|| self.data_dir.join("models"))
+        self.model
+            .cache
+            .clone()
+            .unwrap_or_else(|| self.data_dir.join("models"))
     }
 }
 

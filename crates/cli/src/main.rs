@@ -1,2 +1,41 @@
-//! The charter binary: configuration and wiring.
-fn main() {}
+//! The charter binary: the only place that reads configuration, environment and terminal, and
+//! wires everything together.
+
+mod boot;
+mod client;
+mod commands;
+mod config;
+mod failure;
+mod output;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use commands::Cli;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    if rustls::crypto::ring::default_provider()
+        .install_default()
+        .is_err()
+    {
+        eprintln!("error: a TLS provider was installed before");
+        return ExitCode::from(failure::EXIT_ERROR);
+    }
+    let runtime = match tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+    {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("error: the asynchronous runtime did not start: {error}");
+            return ExitCode::from(failure::EXIT_ERROR);
+        }
+    };
+    match runtime.block_on(commands::run(cli)) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => failure::report(&error),
+    }
+}

@@ -18,7 +18,11 @@ pub(crate) enum Format {
 }
 
 /// Writes a value in a form; as a table it is what `table` makes of it.
-pub(crate) fn print(format: Format, value: &Value, table: impl FnOnce(&Value) -> String) -> anyhow::Result<()> {
+pub(crate) fn print(
+    format: Format,
+    value: &Value,
+    table: impl FnOnce(&Value) -> String,
+) -> anyhow::Result<()> {
     let text = match format {
         Format::Table => table(value),
         Format::Json => serde_json::to_string_pretty(value).context("writing JSON")?,
@@ -81,13 +85,23 @@ pub(crate) fn problems(problems: &[Problem]) -> String {
         let number = problem.line.to_string();
         let margin = " ".repeat(number.len());
         let Problem { file, column, .. } = problem;
-        text.push_str(&format!("{gravity}[{}]: {}\n", problem.keyword, problem.message));
+        text.push_str(&format!(
+            "{gravity}[{}]: {}\n",
+            problem.keyword, problem.message
+        ));
         text.push_str(&format!("{margin}--> {file}:{number}:{column}\n"));
         if !problem.excerpt.is_empty() {
             let indent = " ".repeat(column.saturating_sub(1));
-            let room = problem.excerpt.chars().count().saturating_sub(column.saturating_sub(1));
+            let room = problem
+                .excerpt
+                .chars()
+                .count()
+                .saturating_sub(column.saturating_sub(1));
             let carets = "^".repeat(problem.width.min(room.max(1)));
-            text.push_str(&format!("{margin} |\n{number} | {}\n{margin} | {indent}{carets}\n", problem.excerpt));
+            text.push_str(&format!(
+                "{margin} |\n{number} | {}\n{margin} | {indent}{carets}\n",
+                problem.excerpt
+            ));
         }
         if let Some(suggestion) = &problem.suggestion {
             text.push_str(&format!("{margin} = {suggestion}\n"));

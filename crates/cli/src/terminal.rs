@@ -36,7 +36,9 @@ pub(crate) fn show_fetch(bar: &ProgressBar, progress: &FetchProgress) {
 pub(crate) fn start_log(filter: &str) {
     let filter = tracing_subscriber::EnvFilter::try_new(filter);
     let filter = filter.unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
     if log.try_init().is_err() {
         eprintln!("warning: logging was started before");
     }

@@ -46,14 +46,17 @@ pub(crate) async fn run(command: &Ask, config: &Config, format: Format) -> anyho
 
 async fn ask(command: &Ask, client: &Client) -> anyhow::Result<Value> {
     let bar = terminal::spinner("routing");
-    let answer = client.ask(&request(command)?, |event| bar.set_message(said(event))).await;
+    let answer = client
+        .ask(&request(command)?, |event| bar.set_message(said(event)))
+        .await;
     bar.finish_and_clear();
     answer
 }
 
 fn request(command: &Ask) -> anyhow::Result<Value> {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let micros = i64::try_from(now.context("reading the clock")?.as_micros()).context("reading the clock")?;
+    let micros = i64::try_from(now.context("reading the clock")?.as_micros())
+        .context("reading the clock")?;
     let timestamp = charter_contract::time::Timestamp::from_micros(micros)?;
     let parameters: Map<String, Value> = command.parameters.iter().cloned().collect();
     let mut metadata = json!({"parameters": parameters});
@@ -78,7 +81,13 @@ fn request(command: &Ask) -> anyhow::Result<Value> {
 
 /// A progress event in a few words.
 fn said(event: &Value) -> String {
-    let text = |field: &str| event.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |field: &str| {
+        event
+            .get(field)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
     match text("stage").as_str() {
         "routed" => format!("{}: {}", text("verdict"), text("reason")),
         "skill_started" => format!("running {}", text("skill")),
@@ -93,9 +102,20 @@ fn said(event: &Value) -> String {
 fn table(answer: &Value) -> String {
     let metadata = &answer["metadata"];
     let count = |field: &str| metadata[field].as_array().map_or(0, Vec::len);
-    let verdict = metadata.pointer("/verdict/kind").and_then(Value::as_str).unwrap_or_default();
-    let reason = metadata.pointer("/verdict/reason").and_then(Value::as_str).unwrap_or_default();
-    let tools: Vec<&str> = metadata["tools_used"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let verdict = metadata
+        .pointer("/verdict/kind")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let reason = metadata
+        .pointer("/verdict/reason")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let tools: Vec<&str> = metadata["tools_used"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
     format!(
         "{}\n\nrouted     {verdict}: {reason}\ntools      {}\nfindings   {}\nevidence   {}\ntook       {} ms",
         answer["content"].as_str().unwrap_or_default(),

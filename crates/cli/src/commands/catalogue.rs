@@ -21,10 +21,15 @@ pub(crate) struct List {
 pub(crate) async fn run(command: &List, config: &Config, format: Format) -> anyhow::Result<u8> {
     let client = Client::connect(config).await?;
     let query = query(&[("after", command.after.as_deref())]);
-    let listed = client.get(&format!("/v1/list/{}{query}", encoded(&command.kind))).await;
+    let listed = client
+        .get(&format!("/v1/list/{}{query}", encoded(&command.kind)))
+        .await;
     client.close().await?;
     output::print(format, &listed?, |listing| {
-        output::rows(&listing["entries"], &["id", "domain", "status", "package", "package_version"])
+        output::rows(
+            &listing["entries"],
+            &["id", "domain", "status", "package", "package_version"],
+        )
     })?;
     Ok(EXIT_OK)
 }

@@ -14,6 +14,11 @@ pub(crate) struct Completions {
 }
 
 pub(crate) fn run(command: &Completions) -> anyhow::Result<u8> {
-    generate(command.shell, &mut Cli::command(), "charter", &mut std::io::stdout());
+    generate(
+        command.shell,
+        &mut Cli::command(),
+        "charter",
+        &mut std::io::stdout(),
+    );
     Ok(EXIT_OK)
 }

@@ -20,7 +20,9 @@ pub(crate) async fn run(config: &Config, format: Format) -> anyhow::Result<u8> {
     let mut checks = vec![layout(config), store(config).await, model(config).await];
     checks.extend(tools(config).await);
     let shown: Vec<Value> = checks.iter().map(shown).collect();
-    output::print(format, &Value::Array(shown), |checks| output::rows(checks, &["state", "check", "found"]))?;
+    output::print(format, &Value::Array(shown), |checks| {
+        output::rows(checks, &["state", "check", "found"])
+    })?;
     let failed = checks.iter().any(|check| check.found.is_err());
     Ok(if failed { EXIT_NEGATIVE } else { EXIT_OK })
 }
@@ -37,7 +39,11 @@ fn layout(config: &Config) -> Check {
     let found = migrations_pending(&config.data_dir)
         .and_then(|pending| Ok((pending.len(), schema_version(&config.data_dir)?)))
         .map(|(pending, version)| {
-            format!("{}: layout {version} of {}, {pending} migration(s) pending", config.data_dir.display(), newest_schema_version())
+            format!(
+                "{}: layout {version} of {}, {pending} migration(s) pending",
+                config.data_dir.display(),
+                newest_schema_version()
+            )
         });
     Check {
         name: "data directory",
@@ -57,16 +63,26 @@ async fn store(config: &Config) -> Check {
             Err(error) => Err(error.to_string()),
         },
     };
-    Check { name: "store", found }
+    Check {
+        name: "store",
+        found,
+    }
 }
 
 async fn model(config: &Config) -> Check {
     let found = match boot::embedder(config).await {
-        Ok(Some(embedder)) => Ok(format!("{} ({} dims)", embedder.model(), embedder.model().dims)),
+        Ok(Some(embedder)) => Ok(format!(
+            "{} ({} dims)",
+            embedder.model(),
+            embedder.model().dims
+        )),
         Ok(None) => Ok("none configured: routing compares words only".to_owned()),
         Err(error) => Err(format!("{error:#}")),
     };
-    Check { name: "embedding model", found }
+    Check {
+        name: "embedding model",
+        found,
+    }
 }
 
 /// What the sandbox enforces here. Partial confinement is said, and is no failure by itself.
@@ -81,9 +97,15 @@ async fn tools(config: &Config) -> Vec<Check> {
             let check = |capability: charter_effects::Capability| Check {
                 name: "tools",
                 found: Ok(match &capability.state {
-                    CapabilityState::Enforced => format!("{}: {}", capability.name, capability.guarantee),
-                    CapabilityState::Partial { gap } => format!("{}: partly: {gap}", capability.name),
-                    CapabilityState::Missing { reason } => format!("{}: missing: {reason}", capability.name),
+                    CapabilityState::Enforced => {
+                        format!("{}: {}", capability.name, capability.guarantee)
+                    }
+                    CapabilityState::Partial { gap } => {
+                        format!("{}: partly: {gap}", capability.name)
+                    }
+                    CapabilityState::Missing { reason } => {
+                        format!("{}: missing: {reason}", capability.name)
+                    }
                 }),
             };
             capabilities.into_iter().map(check).collect()

@@ -47,9 +47,17 @@ pub(crate) async fn run(command: &Evidence, config: &Config, format: Format) -> 
     let found = client.get(&path(command)).await;
     client.close().await?;
     output::print(format, &found?, |found| match command {
-        Evidence::List { .. } => {
-            output::rows(&found["entries"], &["id", "type", "source.system", "source.native_id", "captured_at", "summary"])
-        }
+        Evidence::List { .. } => output::rows(
+            &found["entries"],
+            &[
+                "id",
+                "type",
+                "source.system",
+                "source.native_id",
+                "captured_at",
+                "summary",
+            ],
+        ),
         Evidence::Show { .. } => output::fields(found),
     })?;
     Ok(EXIT_OK)
@@ -57,7 +65,15 @@ pub(crate) async fn run(command: &Evidence, config: &Config, format: Format) -> 
 
 fn path(command: &Evidence) -> String {
     match command {
-        Evidence::List { finding, run, kind, system, from, until, after } => {
+        Evidence::List {
+            finding,
+            run,
+            kind,
+            system,
+            from,
+            until,
+            after,
+        } => {
             let query = query(&[
                 ("finding_id", finding.as_deref()),
                 ("run_id", run.as_deref()),

@@ -29,5 +29,9 @@ pub(crate) fn run(command: &Migrate, config: &Config, format: Format) -> anyhow:
         "newest": newest_schema_version(),
     });
     output::print(format, &report, output::fields)?;
-    Ok(if command.check && !pending.is_empty() { EXIT_NEGATIVE } else { EXIT_OK })
+    Ok(if command.check && !pending.is_empty() {
+        EXIT_NEGATIVE
+    } else {
+        EXIT_OK
+    })
 }

@@ -101,21 +101,31 @@ pub(crate) async fn run(command: &Package, config: &Config, format: Format) -> a
 async fn carry_out(command: &Package, client: &Client, format: Format) -> anyhow::Result<u8> {
     match command {
         Package::Validate { dir } => {
-            let report = client.post("/v1/packages/validate", Some(&bundle(dir)?)).await?;
+            let report = client
+                .post("/v1/packages/validate", Some(&bundle(dir)?))
+                .await?;
             output::print(format, &report, report_table)?;
             let problems: Vec<Problem> = serde_json::from_value(report["problems"].clone())?;
-            let failed = problems.iter().any(|problem| problem.gravity == charter_engine::Gravity::Error);
+            let failed = problems
+                .iter()
+                .any(|problem| problem.gravity == charter_engine::Gravity::Error);
             Ok(if failed { EXIT_NEGATIVE } else { EXIT_OK })
         }
         Package::Diff { dir } => {
-            let diff = client.post("/v1/packages/diff", Some(&bundle(dir)?)).await?;
+            let diff = client
+                .post("/v1/packages/diff", Some(&bundle(dir)?))
+                .await?;
             output::print(format, &diff, diff_table)?;
             let same = diff["changes"].as_array().is_some_and(Vec::is_empty);
             Ok(if same { EXIT_OK } else { EXIT_NEGATIVE })
         }
         Package::Register { dir, dry_run } => {
             let bundle = bundle(dir)?;
-            let path = if *dry_run { "/v1/packages?dry_run=true" } else { "/v1/packages" };
+            let path = if *dry_run {
+                "/v1/packages?dry_run=true"
+            } else {
+                "/v1/packages"
+            };
             let bar = terminal::spinner("checking, embedding and registering");
             let registered = client.post(path, Some(&bundle)).await;
             bar.finish_and_clear();
@@ -124,24 +134,44 @@ async fn carry_out(command: &Package, client: &Client, format: Format) -> anyhow
         }
         Package::List => {
             let packages = client.get("/v1/packages").await?;
-            output::print(format, &packages, |p| output::rows(p, &["package", "version", "scope", "documents", "at"]))?;
+            output::print(format, &packages, |p| {
+                output::rows(p, &["package", "version", "scope", "documents", "at"])
+            })?;
             Ok(EXIT_OK)
         }
         Package::History { name, scope } => {
             let scope = query(&[("scope", Some(scope.as_str()))]);
-            let history = client.get(&format!("/v1/packages/{}/history{scope}", encoded(name))).await?;
-            output::print(format, &history, |h| output::rows(h, &["version", "change", "documents", "revision", "actor", "at"]))?;
+            let history = client
+                .get(&format!("/v1/packages/{}/history{scope}", encoded(name)))
+                .await?;
+            output::print(format, &history, |h| {
+                output::rows(
+                    h,
+                    &["version", "change", "documents", "revision", "actor", "at"],
+                )
+            })?;
             Ok(EXIT_OK)
         }
-        Package::Rollback { name, version, scope } => {
+        Package::Rollback {
+            name,
+            version,
+            scope,
+        } => {
             let query = query(&[("version", Some(version)), ("scope", Some(scope.as_str()))]);
-            let done = client.post(&format!("/v1/packages/{}/rollback{query}", encoded(name)), None).await?;
+            let done = client
+                .post(
+                    &format!("/v1/packages/{}/rollback{query}", encoded(name)),
+                    None,
+                )
+                .await?;
             output::print(format, &done, registered_table)?;
             Ok(EXIT_OK)
         }
         Package::Unregister { name, scope } => {
             let scope = query(&[("scope", Some(scope.as_str()))]);
-            client.delete(&format!("/v1/packages/{}{scope}", encoded(name))).await?;
+            client
+                .delete(&format!("/v1/packages/{}{scope}", encoded(name)))
+                .await?;
             output::print(format, &json!({"unregistered": name}), output::fields)?;
             Ok(EXIT_OK)
         }
@@ -160,13 +190,22 @@ fn bundle(dir: &Path) -> anyhow::Result<Value> {
     Ok(json!({"files": files}))
 }
 
-fn collect(root: &Path, dir: &Path, files: &mut BTreeMap<String, String>, bytes: &mut u64) -> anyhow::Result<()> {
+fn collect(
+    root: &Path,
+    dir: &Path,
+    files: &mut BTreeMap<String, String>,
+    bytes: &mut u64,
+) -> anyhow::Result<()> {
     let entries = std::fs::read_dir(dir).with_context(|| format!("reading {}", dir.display()))?;
     for entry in entries {
         let entry = entry.with_context(|| format!("reading {}", dir.display()))?;
         let name = entry.file_name();
-        let hidden = name.to_str().is_some_and(|name| name.starts_with('.') || name == "__pycache__");
-        let kind = entry.file_type().with_context(|| format!("reading {}", entry.path().display()))?;
+        let hidden = name
+            .to_str()
+            .is_some_and(|name| name.starts_with('.') || name == "__pycache__");
+        let kind = entry
+            .file_type()
+            .with_context(|| format!("reading {}", entry.path().display()))?;
         if hidden || kind.is_symlink() {
             continue;
         }
@@ -175,15 +214,24 @@ fn collect(root: &Path, dir: &Path, files: &mut BTreeMap<String, String>, bytes:
             collect(root, &path, files, bytes)?;
             continue;
         }
-        *bytes += entry.metadata().with_context(|| format!("reading {}", path.display()))?.len();
+        *bytes += entry
+            .metadata()
+            .with_context(|| format!("reading {}", path.display()))?
+            .len();
         if *bytes > MAX_PACKAGE_BYTES || files.len() >= MAX_PACKAGE_FILES {
-            let message = format!("{} is larger than {MAX_PACKAGE_BYTES} bytes or {MAX_PACKAGE_FILES} files", root.display());
+            let message = format!(
+                "{} is larger than {MAX_PACKAGE_BYTES} bytes or {MAX_PACKAGE_FILES} files",
+                root.display()
+            );
             return Err(Reported::new(ErrorCode::TooLarge, message).into());
         }
-        let content = std::fs::read(&path).with_context(|| format!("reading {}", path.display()))?;
+        let content =
+            std::fs::read(&path).with_context(|| format!("reading {}", path.display()))?;
         let text = String::from_utf8(content).map_err(|error| invalid_utf8(&path, &error))?;
         let relative = path.strip_prefix(root).context("naming a file")?;
-        let relative = relative.to_str().with_context(|| format!("the name {} is not UTF-8", path.display()))?;
+        let relative = relative
+            .to_str()
+            .with_context(|| format!("the name {} is not UTF-8", path.display()))?;
         files.insert(relative.to_owned(), text);
     }
     Ok(())
@@ -197,7 +245,8 @@ fn invalid_utf8(path: &Path, error: &std::string::FromUtf8Error) -> anyhow::Erro
 }
 
 fn report_table(report: &Value) -> String {
-    let problems: Vec<Problem> = serde_json::from_value(report["problems"].clone()).unwrap_or_default();
+    let problems: Vec<Problem> =
+        serde_json::from_value(report["problems"].clone()).unwrap_or_default();
     let count = problems.len();
     let what = format!(
         "{} {}: {} document(s), {count} problem(s)",
@@ -210,8 +259,15 @@ fn report_table(report: &Value) -> String {
 
 fn diff_table(diff: &Value) -> String {
     let from = diff["from"].as_str().unwrap_or("nothing");
-    let head = format!("{}: {from} → {}", diff["package"].as_str().unwrap_or_default(), diff["to"].as_str().unwrap_or_default());
-    let changes = diff["changes"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let head = format!(
+        "{}: {from} → {}",
+        diff["package"].as_str().unwrap_or_default(),
+        diff["to"].as_str().unwrap_or_default()
+    );
+    let changes = diff["changes"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
     if changes.is_empty() {
         return format!("{head}\nno change");
     }
@@ -222,15 +278,30 @@ fn diff_table(diff: &Value) -> String {
             _ => '~',
         };
         let text = |field: &str| change[field].as_str().unwrap_or_default().to_owned();
-        let fields: Vec<&str> = change["fields"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-        format!("{sign} {} {} {}", text("kind"), text("id"), fields.join(" "))
+        let fields: Vec<&str> = change["fields"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
+        format!(
+            "{sign} {} {} {}",
+            text("kind"),
+            text("id"),
+            fields.join(" ")
+        )
     });
     format!("{head}\n{}", lines.collect::<Vec<_>>().join("\n"))
 }
 
 fn registered_table(registered: &Value) -> String {
-    let problems: Vec<Problem> = serde_json::from_value(registered["problems"].clone()).unwrap_or_default();
-    let state = if registered["unchanged"] == json!(true) { "nothing written" } else { "in force" };
+    let problems: Vec<Problem> =
+        serde_json::from_value(registered["problems"].clone()).unwrap_or_default();
+    let state = if registered["unchanged"] == json!(true) {
+        "nothing written"
+    } else {
+        "in force"
+    };
     format!(
         "{}{}\n{} {}: {state}, {} text(s) embedded",
         output::problems(&problems),

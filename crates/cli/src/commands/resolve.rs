@@ -65,12 +65,22 @@ pub(crate) async fn run(command: &Resolve, config: &Config, format: Format) -> a
     client.close().await?;
     let found = found?;
     output::print(format, &found, |found| match command {
-        Resolve::Guardrails { .. } => {
-            output::rows(found, &["document.guardrail_id", "document.scope", "document.enforcement", "layer", "matched"])
-        }
+        Resolve::Guardrails { .. } => output::rows(
+            found,
+            &[
+                "document.guardrail_id",
+                "document.scope",
+                "document.enforcement",
+                "layer",
+                "matched",
+            ],
+        ),
         _ => {
             let document = output::fields(&found["document"]);
-            format!("{document}\nlayer {}, package {}", found["layer"], found["package"])
+            format!(
+                "{document}\nlayer {}, package {}",
+                found["layer"], found["package"]
+            )
         }
     })?;
     Ok(EXIT_OK)
@@ -78,11 +88,24 @@ pub(crate) async fn run(command: &Resolve, config: &Config, format: Format) -> a
 
 fn path(command: &Resolve) -> String {
     match command {
-        Resolve::Guardrails { skill, agent, domain } => {
-            let query = query(&[("skill_id", skill.as_deref()), ("agent_id", agent.as_deref()), ("domain", domain.as_deref())]);
+        Resolve::Guardrails {
+            skill,
+            agent,
+            domain,
+        } => {
+            let query = query(&[
+                ("skill_id", skill.as_deref()),
+                ("agent_id", agent.as_deref()),
+                ("domain", domain.as_deref()),
+            ]);
             format!("/v1/resolve/guardrails{query}")
         }
-        Resolve::Template { output_type, skill, agent, domain } => {
+        Resolve::Template {
+            output_type,
+            skill,
+            agent,
+            domain,
+        } => {
             let query = query(&[
                 ("output_type", Some(output_type)),
                 ("skill_id", skill.as_deref()),

@@ -84,7 +84,10 @@ async fn route(command: &Route, config: &Config, format: Format) -> anyhow::Resu
     let verdict = client.get(&format!("/v1/route{query}")).await;
     client.close().await?;
     output::print(format, &verdict?, |verdict| {
-        let candidates = output::rows(&verdict["candidates"], &["kind", "id", "scope", "score", "fused", "lexical", "cosine"]);
+        let candidates = output::rows(
+            &verdict["candidates"],
+            &["kind", "id", "scope", "score", "fused", "lexical", "cosine"],
+        );
         let text = |field: &str| verdict[field].as_str().unwrap_or("words only").to_owned();
         let limits = &verdict["thresholds"];
         format!(
@@ -103,7 +106,11 @@ async fn route(command: &Route, config: &Config, format: Format) -> anyhow::Resu
 async fn eval(labelled: &Labelled, config: &Config, format: Format) -> anyhow::Result<u8> {
     let (settings, trial) = match &labelled.catalogue {
         Some(catalogue) => {
-            let set = EvalSet::read(catalogue, &labelled.queries, labelled.out_of_scope.as_deref())?;
+            let set = EvalSet::read(
+                catalogue,
+                &labelled.queries,
+                labelled.out_of_scope.as_deref(),
+            )?;
             (Default::default(), prepare(set, labelled, config).await?)
         }
         None => {
@@ -123,7 +130,11 @@ async fn eval(labelled: &Labelled, config: &Config, format: Format) -> anyhow::R
 async fn fit(labelled: &Labelled, config: &Config, format: Format) -> anyhow::Result<u8> {
     let running = boot::start(config).await?;
     let set = match &labelled.catalogue {
-        Some(catalogue) => EvalSet::read(catalogue, &labelled.queries, labelled.out_of_scope.as_deref())?,
+        Some(catalogue) => EvalSet::read(
+            catalogue,
+            &labelled.queries,
+            labelled.out_of_scope.as_deref(),
+        )?,
         None => {
             let entries = running.engine.routed_entries(&local()?);
             EvalSet::over(entries, &labelled.queries, labelled.out_of_scope.as_deref())?
@@ -134,24 +145,41 @@ async fn fit(labelled: &Labelled, config: &Config, format: Format) -> anyhow::Re
     let calibration = calibrate(&trial, &base).context("fitting")?;
     let before = trial.evaluate(&base)?;
     let after = trial.evaluate(&calibration.settings)?;
-    let adopted = running.engine.adopt_calibration(&calibration).await.map_err(Reported::from);
+    let adopted = running
+        .engine
+        .adopt_calibration(&calibration)
+        .await
+        .map_err(Reported::from);
     running.stop().await?;
     adopted?;
     let report = json!({"calibration": calibration, "before": before, "after": after});
     output::print(format, &report, |report| {
-        format!("before\n{}\n\nafter\n{}", figures(&report["before"]), figures(&report["after"]))
+        format!(
+            "before\n{}\n\nafter\n{}",
+            figures(&report["before"]),
+            figures(&report["after"])
+        )
     })?;
     Ok(EXIT_OK)
 }
 
 async fn prepare(mut set: EvalSet, labelled: &Labelled, config: &Config) -> anyhow::Result<Trial> {
     if !labelled.parts.is_empty() {
-        set.queries.retain(|query| query.part.as_ref().is_some_and(|part| labelled.parts.contains(part)));
+        set.queries.retain(|query| {
+            query
+                .part
+                .as_ref()
+                .is_some_and(|part| labelled.parts.contains(part))
+        });
     }
     let embedder = boot::embedder(config).await?;
     let options = EvalOptions {
         examples: labelled.examples,
-        offer: if labelled.candidates { Offer::Candidates } else { Offer::Catalogue },
+        offer: if labelled.candidates {
+            Offer::Candidates
+        } else {
+            Offer::Catalogue
+        },
         ..EvalOptions::default()
     };
     let bar = terminal::spinner("embedding the catalogue and the queries");
@@ -170,7 +198,11 @@ fn local() -> anyhow::Result<Caller> {
 
 fn figures(report: &Value) -> String {
     let line = |name: &str, of: &Value| {
-        let figure = |field: &str| of[field].as_f64().map_or("-".to_owned(), |figure| format!("{figure:.4}"));
+        let figure = |field: &str| {
+            of[field]
+                .as_f64()
+                .map_or("-".to_owned(), |figure| format!("{figure:.4}"))
+        };
         format!(
             "{name:<16} {:>7} {:>8} {:>8} {:>8} {:>8}",
             of["queries"],
@@ -180,13 +212,19 @@ fn figures(report: &Value) -> String {
             figure("mrr@10")
         )
     };
-    let mut lines = vec![format!("{:<16} {:>7} {:>8} {:>8} {:>8} {:>8}", "", "queries", "acc@1", "recall@5", "ndcg@10", "mrr@10")];
+    let mut lines = vec![format!(
+        "{:<16} {:>7} {:>8} {:>8} {:>8} {:>8}",
+        "", "queries", "acc@1", "recall@5", "ndcg@10", "mrr@10"
+    )];
     lines.push(line("all", report));
     let parts = report["by_part"].as_object().into_iter().flatten();
     lines.extend(parts.map(|(part, of)| line(part, of)));
     lines.push(line("rank fusion", &report["rrf"]));
     if let Some(auroc) = report["auroc"].as_f64() {
-        lines.push(format!("auroc {auroc:.4} over {} queries out of scope", report["misses"]));
+        lines.push(format!(
+            "auroc {auroc:.4} over {} queries out of scope",
+            report["misses"]
+        ));
     }
     lines.join("\n")
 }

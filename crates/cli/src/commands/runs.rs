@@ -33,10 +33,19 @@ pub(crate) async fn run(command: &Runs, config: &Config, format: Format) -> anyh
     let found = client.get(&path).await;
     client.close().await?;
     output::print(format, &found?, |found| match command {
-        Runs::List { .. } => output::rows(&found["entries"], &["run_id", "title", "phase", "version", "created_at"]),
+        Runs::List { .. } => output::rows(
+            &found["entries"],
+            &["run_id", "title", "phase", "version", "created_at"],
+        ),
         Runs::Show { .. } => {
-            let events = output::rows(&found["events"], &["sequence", "at", "event", "step", "duration_ms", "source"]);
-            format!("{} {} ({})\n{events}", found["run_id"], found["title"], found["phase"])
+            let events = output::rows(
+                &found["events"],
+                &["sequence", "at", "event", "step", "duration_ms", "source"],
+            );
+            format!(
+                "{} {} ({})\n{events}",
+                found["run_id"], found["title"], found["phase"]
+            )
         }
     })?;
     Ok(EXIT_OK)

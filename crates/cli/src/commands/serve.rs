@@ -25,7 +25,9 @@ pub(crate) async fn run(config: &Config) -> anyhow::Result<u8> {
     let listener = TcpListener::bind(config.listen)
         .await
         .with_context(|| format!("listening on {}", config.listen))?;
-    let address = listener.local_addr().context("reading the listener's address")?;
+    let address = listener
+        .local_addr()
+        .context("reading the listener's address")?;
     running
         .store
         .describe_holder(&format!("pid {}, http://{address}", std::process::id()))
@@ -35,7 +37,10 @@ pub(crate) async fn run(config: &Config) -> anyhow::Result<u8> {
         tracing::info!(requests = recovered, "taking up interrupted requests");
     }
     tokio::spawn(Arc::clone(&running.engine).sweep_forever());
-    eprintln!("charter is listening on http://{address} (data in {})", config.data_dir.display());
+    eprintln!(
+        "charter is listening on http://{address} (data in {})",
+        config.data_dir.display()
+    );
     charter_server::serve(listener, state, stop_signal()).await?;
     running.stop().await?;
     Ok(EXIT_OK)

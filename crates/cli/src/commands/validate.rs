@@ -37,10 +37,18 @@ pub(crate) fn run(command: &Validate, format: Format) -> anyhow::Result<u8> {
             None => anyhow::bail!("there is no schema `{name}`; see `charter schema list`"),
         },
     };
-    let checked: Vec<Checked> = command.files.iter().map(|file| check(file, wanted)).collect();
+    let checked: Vec<Checked> = command
+        .files
+        .iter()
+        .map(|file| check(file, wanted))
+        .collect();
     let shown: Vec<Value> = checked.iter().map(Checked::to_value).collect();
     output::print(format, &Value::Array(shown), |_| {
-        checked.iter().map(Checked::to_text).collect::<Vec<_>>().join("\n")
+        checked
+            .iter()
+            .map(Checked::to_text)
+            .collect::<Vec<_>>()
+            .join("\n")
     })?;
     Ok(checked.iter().map(Checked::code).max().unwrap_or(EXIT_OK))
 }
@@ -53,7 +61,10 @@ struct Checked {
 
 enum Outcome {
     Unreadable(String),
-    Read { name: Option<SchemaName>, problems: Vec<Problem> },
+    Read {
+        name: Option<SchemaName>,
+        problems: Vec<Problem>,
+    },
 }
 
 fn check(file: &Path, wanted: Option<SchemaName>) -> Checked {
@@ -62,7 +73,10 @@ fn check(file: &Path, wanted: Option<SchemaName>) -> Checked {
         Ok(text) => inspect_text(&name, &text, wanted),
         Err(error) => Outcome::Unreadable(format!("{error:#}")),
     };
-    Checked { file: name, outcome }
+    Checked {
+        file: name,
+        outcome,
+    }
 }
 
 fn read(file: &Path) -> anyhow::Result<String> {
@@ -79,34 +93,86 @@ fn inspect_text(file: &str, text: &str, wanted: Option<SchemaName>) -> Outcome {
         Err(error) => {
             let problem = Problem {
                 suggestion: error.suggestion,
-                ..placed(file, text, error.position, Gravity::Error, "syntax", error.message)
+                ..placed(
+                    file,
+                    text,
+                    error.position,
+                    Gravity::Error,
+                    "syntax",
+                    error.message,
+                )
             };
-            return Outcome::Read { name: wanted, problems: vec![problem] };
+            return Outcome::Read {
+                name: wanted,
+                problems: vec![problem],
+            };
         }
     };
     let Some(name) = wanted.or_else(|| guess(&located.value)) else {
         let start = located.position("");
         let message = "no contract is recognised; name one with --schema".to_owned();
-        let problem = placed(file, text, start, Gravity::Error, "unknown_contract", message);
-        return Outcome::Read { name: None, problems: vec![problem] };
+        let problem = placed(
+            file,
+            text,
+            start,
+            Gravity::Error,
+            "unknown_contract",
+            message,
+        );
+        return Outcome::Read {
+            name: None,
+            problems: vec![problem],
+        };
     };
-    let Report { violations, warnings } = inspect(name, &located.value);
-    let errors = violations.into_iter().map(|violation| (Gravity::Error, violation));
-    let warnings = warnings.into_iter().map(|violation| (Gravity::Warning, violation));
-    let problems = errors.chain(warnings).map(|(gravity, violation)| problem(file, text, &located, gravity, violation));
-    Outcome::Read { name: Some(name), problems: problems.collect() }
+    let Report {
+        violations,
+        warnings,
+    } = inspect(name, &located.value);
+    let errors = violations
+        .into_iter()
+        .map(|violation| (Gravity::Error, violation));
+    let warnings = warnings
+        .into_iter()
+        .map(|violation| (Gravity::Warning, violation));
+    let problems = errors
+        .chain(warnings)
+        .map(|(gravity, violation)| problem(file, text, &located, gravity, violation));
+    Outcome::Read {
+        name: Some(name),
+        problems: problems.collect(),
+    }
 }
 
-fn problem(file: &str, text: &str, located: &Located, gravity: Gravity, violation: Violation) -> Problem {
+fn problem(
+    file: &str,
+    text: &str,
+    located: &Located,
+    gravity: Gravity,
+    violation: Violation,
+) -> Problem {
     let position = located.position(&violation.pointer);
     Problem {
         pointer: violation.pointer,
         suggestion: violation.suggestion,
-        ..placed(file, text, position, gravity, &violation.keyword, violation.message)
+        ..placed(
+            file,
+            text,
+            position,
+            gravity,
+            &violation.keyword,
+            violation.message,
+        )
     }
 }
 
-fn placed(file: &str, text: &str, at: source::Position, gravity: Gravity, keyword: &str, message: String) -> Problem {
+fn placed(
+    file: &str,
+    text: &str,
+    at: source::Position,
+    gravity: Gravity,
+    keyword: &str,
+    message: String,
+) -> Problem {
     Problem {
         file: file.to_owned(),
         line: at.line,
@@ -117,7 +183,11 @@ fn placed(file: &str, text: &str, at: source::Position, gravity: Gravity, keywor
         keyword: keyword.to_owned(),
         message,
         suggestion: None,
-        excerpt: text.lines().nth(at.line.saturating_sub(1)).unwrap_or_default().to_owned(),
+        excerpt: text
+            .lines()
+            .nth(at.line.saturating_sub(1))
+            .unwrap_or_default()
+            .to_owned(),
     }
 }
 
@@ -125,7 +195,11 @@ impl Checked {
     fn code(&self) -> u8 {
         match &self.outcome {
             Outcome::Unreadable(_) => EXIT_ERROR,
-            Outcome::Read { problems, .. } if problems.iter().any(|p| p.gravity == Gravity::Error) => EXIT_NEGATIVE,
+            Outcome::Read { problems, .. }
+                if problems.iter().any(|p| p.gravity == Gravity::Error) =>
+            {
+                EXIT_NEGATIVE
+            }
             Outcome::Read { .. } => EXIT_OK,
         }
     }
@@ -144,8 +218,16 @@ impl Checked {
             Outcome::Unreadable(why) => format!("{}: cannot be read: {why}", self.file),
             Outcome::Read { name, problems } => {
                 let name = name.map_or("unknown", SchemaName::as_str);
-                let verdict = if self.code() == EXIT_OK { "valid" } else { "invalid" };
-                format!("{}{}: {verdict} {name}", output::problems(problems), self.file)
+                let verdict = if self.code() == EXIT_OK {
+                    "valid"
+                } else {
+                    "invalid"
+                };
+                format!(
+                    "{}{}: {verdict} {name}",
+                    output::problems(problems),
+                    self.file
+                )
             }
         }
     }
