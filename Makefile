@@ -1,0 +1,58 @@
+# Everything a newcomer runs. Each target installs what it needs below target/.
+
+CARGO ?= cargo
+PYTHON ?= python3
+MODELS := target/models/all-MiniLM-L6-v2/model.safetensors
+VENV := target/quickstart-venv
+VENV_READY := $(VENV)/.ready
+BENCH_VENV := target/bench-venv
+BENCH_READY := $(BENCH_VENV)/.ready
+CHARTER := target/debug/charter
+
+.PHONY: help quickstart test check bench build model clean-quickstart
+
+help:
+	@echo "make quickstart  build, and answer a real question over a simulated cloud estate"
+	@echo "make test        run every test"
+	@echo "make check       formatting, lints, repository rules, generated files"
+	@echo "make bench       measure against named peers (takes a while)"
+	@echo "make model       fetch the embedding model into target/models"
+
+build:
+	$(CARGO) build --locked -p charter-cli
+
+quickstart: build model $(VENV_READY)
+	$(VENV)/bin/python quickstart/run.py --charter $(CHARTER)
+
+test: model $(VENV_READY)
+	$(CARGO) test --locked --workspace
+	$(VENV)/bin/python quickstart/run.py --charter $(CHARTER)
+	@echo "test: all passed"
+
+check:
+	$(CARGO) fmt --check
+	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	$(CARGO) run --locked -q -p xtask -- tidy
+	$(CARGO) run --locked -q -p xtask -- codegen --check
+
+bench: model $(BENCH_READY)
+	$(CARGO) build --locked --release -p charter-cli
+	$(BENCH_VENV)/bin/python bench/run.py
+
+model: $(MODELS)
+
+$(MODELS): | build
+	CHARTER_MODEL__CACHE=target/models $(CHARTER) --data-dir target/quickstart/data model fetch
+
+$(VENV_READY): quickstart/requirements.txt
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	touch $@
+
+$(BENCH_READY): bench/peers/requirements.txt
+	$(PYTHON) -m venv $(BENCH_VENV)
+	$(BENCH_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	touch $@
+
+clean-quickstart:
+	rm -rf target/quickstart

@@ -13,6 +13,7 @@ import argparse
 import http.client
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -58,6 +59,13 @@ def _read_pid(pid_file: Path) -> int | None:
     except (FileNotFoundError, ValueError):
         return None
     return pid if _is_running(pid) else None
+
+
+def free_port() -> int:
+    """A loopback port that nothing listens on at this moment."""
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])
 
 
 def start(port: int, state: Path) -> str:

@@ -71,29 +71,34 @@ fn encode(text: &str) -> String {
 
 fn aws(kind: EvidenceType, service: &str, source: &EvidenceSource) -> (String, String) {
     let region = encode(text(&source.region).unwrap_or("us-east-1"));
-    let id = encode(source.native_id.as_str());
     let home = |service: &str| {
         format!("https://{region}.console.aws.amazon.com/{service}/home?region={region}")
     };
+    let native_id = source.native_id.as_str();
+    let id = encode(native_id);
     if kind == EvidenceType::CloudtrailEvent {
         let href = format!("{}#/events/{id}", home("cloudtrail"));
         return ("View event in CloudTrail".to_owned(), href);
     }
+    let resource = arn_resource(native_id);
     match service.split('.').next().unwrap_or_default() {
-        "ec2" | "vpc" => {
-            let (label, fragment) = ec2(source.native_id.as_str(), &id);
+        "ec2" | "vpc" | "elb" | "elbv2" | "elasticloadbalancing" => {
+            let (label, fragment) = ec2(resource);
             (
                 format!("View {label} in EC2"),
                 format!("{}#{fragment}", home("ec2")),
             )
         }
-        "elb" | "elbv2" | "elasticloadbalancing" => (
-            "View load balancers in EC2".to_owned(),
-            format!("{}#LoadBalancers:search={id}", home("ec2")),
+        "s3" if resource == "*" => (
+            "View buckets in S3".to_owned(),
+            format!("https://s3.console.aws.amazon.com/s3/buckets?region={region}"),
         ),
         "s3" => (
             "View bucket in S3".to_owned(),
-            format!("https://s3.console.aws.amazon.com/s3/buckets/{id}?region={region}"),
+            format!(
+                "https://s3.console.aws.amazon.com/s3/buckets/{}?region={region}",
+                encode(resource)
+            ),
         ),
         "cloudwatch" => (
             "View metrics in CloudWatch".to_owned(),
@@ -104,27 +109,83 @@ fn aws(kind: EvidenceType, service: &str, source: &EvidenceSource) -> (String, S
     }
 }
 
-/// The EC2 console's view of an id, by the prefix that says what it is.
-fn ec2(native_id: &str, id: &str) -> (&'static str, String) {
-    match native_id.split('-').next().unwrap_or_default() {
-        "sg" => ("security group", format!("SecurityGroup:groupId={id}")),
-        "acl" => (
-            "network ACL",
-            format!("NetworkAclDetails:networkAclId={id}"),
+/// The resource that an ARN names (`arn:partition:service:region:account:resource`), or the id
+/// itself when it is no ARN.
+fn arn_resource(native_id: &str) -> &str {
+    match native_id.strip_prefix("arn:") {
+        Some(rest) => rest.splitn(5, ':').nth(4).unwrap_or(rest),
+        None => native_id,
+    }
+}
+
+/// Resource types of EC2 as ARNs name them, with the prefix of their ids, what they are called and
+/// where the console shows one and all of them.
+const EC2_VIEWS: [(&str, &str, &str, &str, &str); 7] = [
+    (
+        "security-group",
+        "sg",
+        "security group",
+        "SecurityGroup:groupId=",
+        "SecurityGroups:",
+    ),
+    (
+        "network-acl",
+        "acl",
+        "network ACL",
+        "NetworkAclDetails:networkAclId=",
+        "acls:",
+    ),
+    (
+        "instance",
+        "i",
+        "instance",
+        "InstanceDetails:instanceId=",
+        "Instances:",
+    ),
+    (
+        "volume",
+        "vol",
+        "volume",
+        "VolumeDetails:volumeId=",
+        "Volumes:",
+    ),
+    (
+        "snapshot",
+        "snap",
+        "snapshot",
+        "SnapshotDetails:snapshotId=",
+        "Snapshots:",
+    ),
+    (
+        "elastic-ip",
+        "eipalloc",
+        "address",
+        "ElasticIpDetails:AllocationId=",
+        "Addresses:",
+    ),
+    (
+        "loadbalancer",
+        "",
+        "load balancer",
+        "LoadBalancers:search=",
+        "LoadBalancers:",
+    ),
+];
+
+/// The EC2 console's view of `type/id`, `type/*` or a bare id.
+fn ec2(resource: &str) -> (String, String) {
+    let (kind, id) = resource.split_once('/').unwrap_or(("", resource));
+    let prefix = id.split('-').next().unwrap_or_default();
+    let known = EC2_VIEWS.iter().find(|(name, start, ..)| {
+        *name == kind || (kind.is_empty() && !start.is_empty() && *start == prefix)
+    });
+    match known {
+        Some((_, _, label, _, all)) if id == "*" => (format!("{label}s"), (*all).to_owned()),
+        Some((_, _, label, one, _)) => ((*label).to_owned(), format!("{one}{}", encode(id))),
+        None => (
+            "resources".to_owned(),
+            format!("Home:search={}", encode(resource)),
         ),
-        "i" => ("instance", format!("InstanceDetails:instanceId={id}")),
-        "vol" => ("volume", format!("VolumeDetails:volumeId={id}")),
-        "snap" => ("snapshot", format!("SnapshotDetails:snapshotId={id}")),
-        "eipalloc" => ("address", format!("ElasticIpDetails:AllocationId={id}")),
-        "vpc" => ("VPC", format!("VpcDetails:VpcId={id}")),
-        "security_groups" => ("security groups", "SecurityGroups:".to_owned()),
-        "network_acls" => ("network ACLs", "acls:".to_owned()),
-        "instances" => ("instances", "Instances:".to_owned()),
-        "volumes" => ("volumes", "Volumes:".to_owned()),
-        "snapshots" => ("snapshots", "Snapshots:".to_owned()),
-        "addresses" => ("addresses", "Addresses:".to_owned()),
-        "load_balancers" => ("load balancers", "LoadBalancers:".to_owned()),
-        _ => ("resources", format!("Home:search={id}")),
     }
 }
 

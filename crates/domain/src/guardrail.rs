@@ -194,3 +194,6 @@ fn holds(
 ) -> Result<bool, crate::expression::ExpressionError> {
     Condition::compile(source)?.holds(variables)
 }
+
+#[cfg(test)]
+mod tests;

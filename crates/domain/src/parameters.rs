@@ -196,7 +196,10 @@ mod tests {
     }
 
     fn object(value: Value) -> Map<String, Value> {
-        value.as_object().unwrap().clone()
+        match value {
+            Value::Object(fields) => fields,
+            other => panic!("not an object: {other}"),
+        }
     }
 
     /// B003-4: required, types, allowed values, patterns, defaults; unknown arguments are refused.

@@ -169,17 +169,16 @@ impl Run {
             AfterFailure::Abort => self.pending().filter(|id| *id != step).collect(),
             AfterFailure::SkipDependants => self.graph().dependants(&step),
         };
-        let mut events = vec![RunEvent::StepFailed {
-            step: step.clone(),
-            failure: failure.clone(),
-        }];
-        events.extend(skipped.iter().map(|id| RunEvent::StepSkipped {
-            step: id.clone(),
+        let conclusion = self
+            .is_last_open(&step, &skipped)
+            .then(|| self.conclusion(Some((&step, &failure))));
+        let skips = skipped.into_iter().map(|id| RunEvent::StepSkipped {
+            step: id,
             because: step.clone(),
-        }));
-        if self.is_last_open(&step, &skipped) {
-            events.push(self.conclusion(Some((&step, &failure))));
-        }
+        });
+        let mut events: Vec<RunEvent> = skips.collect();
+        events.insert(0, RunEvent::StepFailed { step, failure });
+        events.extend(conclusion);
         Ok(events)
     }
 

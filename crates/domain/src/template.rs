@@ -204,3 +204,6 @@ fn syntax(text: &str, error: &minijinja::Error) -> RenderError {
         detail: error.to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -52,9 +52,9 @@ impl Captured<'_> {
         };
         let source = self.source(declared)?;
         let link = console_link::link(declared.evidence_type, &source)
-            .ok_or_else(|| self.fault(format!("no console shows `{}`", source.system)))?;
-        let href = HttpsUrl::parse(&link.href).map_err(|error| self.fault(error.to_string()))?;
-        let label = Text::parse(&link.label).map_err(|error| self.fault(error.to_string()))?;
+            .ok_or_else(|| self.fault(&format!("no console shows `{}`", source.system)))?;
+        let href = HttpsUrl::parse(&link.href).map_err(|error| self.fault(&error.to_string()))?;
+        let label = Text::parse(&link.label).map_err(|error| self.fault(&error.to_string()))?;
         let attached = findings.take(MAX_ATTACHED).map(|finding| Attachment {
             finding_id: Some(finding.finding_id.clone()),
             ..Attachment::default()
@@ -96,7 +96,7 @@ impl Captured<'_> {
                 return Ok(None);
             };
             let text = self.text(filter, &context)?;
-            text.map(|text| ShortText::parse(&text).map_err(|error| self.fault(error.to_string())))
+            text.map(|text| ShortText::parse(&text).map_err(|error| self.fault(&error.to_string())))
                 .transpose()
         };
         Ok(EvidenceSource {
@@ -104,7 +104,7 @@ impl Captured<'_> {
             region: short(&declared.region)?,
             account_id: short(&declared.account_id)?,
             tenant_id: None,
-            native_id: Text::parse(&native_id).map_err(|error| self.fault(error.to_string()))?,
+            native_id: Text::parse(&native_id).map_err(|error| self.fault(&error.to_string()))?,
             api_call: ShortText::parse(self.tool.name.as_ref()).ok(),
         })
     }
@@ -113,7 +113,7 @@ impl Captured<'_> {
     fn text(&self, filter: &Text, context: &Value) -> Result<Option<String>, EngineError> {
         let value = Filter::compile(filter.as_str())
             .and_then(|filter| filter.single(context))
-            .map_err(|error| self.fault(error.to_string()))?;
+            .map_err(|error| self.fault(&error.to_string()))?;
         Ok(match value {
             Value::Null => None,
             Value::String(text) => Some(text),
@@ -146,17 +146,17 @@ impl Captured<'_> {
                 values["tool_id"] = json!(self.tool.tool_id);
                 let values = values.as_object().cloned().unwrap_or_default();
                 template::render(&Value::String(summary.to_string()), &values)
-                    .map_err(|error| self.fault(error.to_string()))?
+                    .map_err(|error| self.fault(&error.to_string()))?
             }
             None => json!(format!("`{}` answered.", self.tool.tool_id)),
         };
         let summary = summary
             .as_str()
             .map_or_else(|| summary.to_string(), str::to_owned);
-        Text::parse(&summary).map_err(|error| self.fault(error.to_string()))
+        Text::parse(&summary).map_err(|error| self.fault(&error.to_string()))
     }
 
-    fn fault(&self, detail: String) -> EngineError {
+    fn fault(&self, detail: &str) -> EngineError {
         let message = format!("the evidence of the tool `{}`: {detail}", self.tool.tool_id);
         EngineError::new(ErrorCode::ToolFailed, message)
     }

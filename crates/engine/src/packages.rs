@@ -147,7 +147,10 @@ impl Engine {
         caller: &Caller,
         bundle: PackageBundle,
     ) -> Result<PackageDiff, EngineError> {
-        let admitted = self.admit(caller, bundle).await?.map_err(refusal)?;
+        let admitted = self
+            .admit(caller, bundle)
+            .await?
+            .map_err(|report| refusal(&report))?;
         Ok(compare::diff(&admitted))
     }
 
@@ -163,7 +166,10 @@ impl Engine {
         mode: Mode,
     ) -> Result<Registered, EngineError> {
         let _one_at_a_time = self.registration().lock().await;
-        let admitted = self.admit(caller, bundle).await?.map_err(refusal)?;
+        let admitted = self
+            .admit(caller, bundle)
+            .await?
+            .map_err(|report| refusal(&report))?;
         may_change(caller, &admitted.origin.scope)?;
         let history = self
             .store()
@@ -183,7 +189,7 @@ impl Engine {
         }
         let gated = self.gate(&admitted).await?;
         if !gated.problems.is_empty() {
-            return Err(refusal(admitted.report(gated.problems)));
+            return Err(refusal(&admitted.report(gated.problems)));
         }
         if mode == Mode::DryRun {
             return Ok(registered);
@@ -272,10 +278,10 @@ impl Engine {
         let admitted = self
             .admit(caller, PackageBundle { files })
             .await?
-            .map_err(refusal)?;
+            .map_err(|report| refusal(&report))?;
         let gated = self.gate(&admitted).await?;
         if !gated.problems.is_empty() {
-            return Err(refusal(admitted.report(gated.problems)));
+            return Err(refusal(&admitted.report(gated.problems)));
         }
         let embedded = self.store_vectors(gated.vectors).await?;
         let diff = compare::diff(&admitted);
@@ -376,13 +382,13 @@ fn may_change(caller: &Caller, scope: &Scope) -> Result<(), EngineError> {
 }
 
 /// The report as the error that a client sees.
-fn refusal(report: PackageReport) -> EngineError {
+fn refusal(report: &PackageReport) -> EngineError {
     let errors = report
         .problems
         .iter()
         .filter(|p| p.gravity == Gravity::Error)
         .count();
     let message = format!("the package has {errors} error(s); nothing was registered");
-    let details = serde_json::to_value(&report).unwrap_or_default();
+    let details = serde_json::to_value(report).unwrap_or_default();
     EngineError::new(ErrorCode::InvalidDocument, message).with_details(details)
 }

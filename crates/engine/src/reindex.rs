@@ -33,7 +33,7 @@ impl Engine {
 
     async fn stored_texts(&self) -> Result<Vec<String>, EngineError> {
         let layers = self.stored_layers().await?;
-        Ok(layers.iter().flat_map(|layer| texts_of(layer)).collect())
+        Ok(layers.iter().flat_map(texts_of).collect())
     }
 
     /// What the caller's requests are routed over, for measuring and fitting.

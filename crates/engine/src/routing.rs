@@ -163,18 +163,14 @@ pub(crate) fn route_over(
     Ok(RoutedVerdict {
         query: text.to_owned(),
         kind: verdict.kind,
-        candidates: verdict
-            .candidates
-            .into_iter()
-            .filter_map(candidate)
-            .collect(),
+        candidates: verdict.candidates.iter().filter_map(candidate).collect(),
         thresholds: verdict.thresholds,
         model: verdict.model,
         reason: verdict.reason,
     })
 }
 
-fn candidate(found: Candidate) -> Option<RoutedCandidate> {
+fn candidate(found: &Candidate) -> Option<RoutedCandidate> {
     let (kind, id) = parse_entry_id(&found.id)?;
     Some(RoutedCandidate {
         kind,

@@ -30,6 +30,8 @@ pub struct RouteText {
     pub body: Option<String>,
     /// Requests that it should answer.
     pub examples: Vec<String>,
+    /// The text whose vector stands for the entry, where that is not group, name and description.
+    pub embedded: Option<String>,
 }
 
 /// An entry to index.
@@ -47,7 +49,7 @@ pub struct RouteEntry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VectorRole {
-    /// Group, name and description.
+    /// [`RouteText::embedded`], or else group, name and description.
     Description,
     /// All parameters together.
     Parameters,
@@ -57,6 +59,24 @@ pub enum VectorRole {
 
 /// The texts of an entry that have a vector, in a fixed order.
 pub fn embedding_texts(text: &RouteText) -> Vec<(VectorRole, String)> {
+    let head = text.embedded.clone().unwrap_or_else(|| described(text));
+    let mut texts = Vec::with_capacity(2 + text.examples.len());
+    if !head.is_empty() {
+        texts.push((VectorRole::Description, head));
+    }
+    if !text.parameters.is_empty() {
+        texts.push((VectorRole::Parameters, parameter_text(&text.parameters)));
+    }
+    let examples = text
+        .examples
+        .iter()
+        .filter(|example| !example.trim().is_empty());
+    texts.extend(examples.map(|example| (VectorRole::Example, example.clone())));
+    texts
+}
+
+/// `group name: description`, as far as there is any of it.
+fn described(text: &RouteText) -> String {
     let name = split_identifier(&text.name);
     let mut head = String::new();
     for part in [text.group.trim(), name.as_str()] {
@@ -72,19 +92,7 @@ pub fn embedding_texts(text: &RouteText) -> Vec<(VectorRole, String)> {
         }
         head.push_str(description);
     }
-    let mut texts = Vec::with_capacity(2 + text.examples.len());
-    if !head.is_empty() {
-        texts.push((VectorRole::Description, head));
-    }
-    if !text.parameters.is_empty() {
-        texts.push((VectorRole::Parameters, parameter_text(&text.parameters)));
-    }
-    let examples = text
-        .examples
-        .iter()
-        .filter(|example| !example.trim().is_empty());
-    texts.extend(examples.map(|example| (VectorRole::Example, example.clone())));
-    texts
+    head
 }
 
 /// `page size: rows to return, order: …`: names as words, so that the model can read them.
@@ -396,6 +404,7 @@ mod tests {
             parameters: vec!["pageSize: rows".to_owned(), "nextToken".to_owned()],
             body: Some("not embedded".to_owned()),
             examples: vec!["show my buckets".to_owned(), " ".to_owned()],
+            embedded: None,
         };
         assert_eq!(
             embedding_texts(&text),
@@ -412,6 +421,18 @@ mod tests {
             ]
         );
         assert_eq!(embedding_texts(&RouteText::default()), []);
+        let own = RouteText {
+            embedded: Some("the entry in its own words".to_owned()),
+            name: "name".to_owned(),
+            ..RouteText::default()
+        };
+        assert_eq!(
+            embedding_texts(&own),
+            [(
+                VectorRole::Description,
+                "the entry in its own words".to_owned()
+            )]
+        );
     }
 
     #[test]

@@ -52,7 +52,6 @@ impl AppState {
 }
 
 /// Everything the server answers.
-#[must_use]
 pub fn router(state: AppState) -> Router {
     let (api, _) = routes::api().split_for_parts();
     api.merge(routes::pages())

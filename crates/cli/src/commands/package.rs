@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use charter_contract::error_code::ErrorCode;
-use charter_engine::Problem;
+use charter_engine::{Gravity, Problem};
 use clap::{Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
@@ -100,56 +100,23 @@ pub(crate) async fn run(command: &Package, config: &Config, format: Format) -> a
 
 async fn carry_out(command: &Package, client: &Client, format: Format) -> anyhow::Result<u8> {
     match command {
-        Package::Validate { dir } => {
-            let report = client
-                .post("/v1/packages/validate", Some(&bundle(dir)?))
-                .await?;
-            output::print(format, &report, report_table)?;
-            let problems: Vec<Problem> = serde_json::from_value(report["problems"].clone())?;
-            let failed = problems
-                .iter()
-                .any(|problem| problem.gravity == charter_engine::Gravity::Error);
-            Ok(if failed { EXIT_NEGATIVE } else { EXIT_OK })
-        }
-        Package::Diff { dir } => {
-            let diff = client
-                .post("/v1/packages/diff", Some(&bundle(dir)?))
-                .await?;
-            output::print(format, &diff, diff_table)?;
-            let same = diff["changes"].as_array().is_some_and(Vec::is_empty);
-            Ok(if same { EXIT_OK } else { EXIT_NEGATIVE })
-        }
-        Package::Register { dir, dry_run } => {
-            let bundle = bundle(dir)?;
-            let path = if *dry_run {
-                "/v1/packages?dry_run=true"
-            } else {
-                "/v1/packages"
-            };
-            let bar = terminal::spinner("checking, embedding and registering");
-            let registered = client.post(path, Some(&bundle)).await;
-            bar.finish_and_clear();
-            output::print(format, &registered?, registered_table)?;
-            Ok(EXIT_OK)
-        }
+        Package::Validate { dir } => validate(dir, client, format).await,
+        Package::Diff { dir } => diff(dir, client, format).await,
+        Package::Register { dir, dry_run } => register(dir, *dry_run, client, format).await,
         Package::List => {
             let packages = client.get("/v1/packages").await?;
-            output::print(format, &packages, |p| {
-                output::rows(p, &["package", "version", "scope", "documents", "at"])
+            let columns = ["package", "version", "scope", "documents", "at"];
+            output::print(format, &packages, |packages| {
+                output::rows(packages, &columns)
             })?;
             Ok(EXIT_OK)
         }
         Package::History { name, scope } => {
             let scope = query(&[("scope", Some(scope.as_str()))]);
-            let history = client
-                .get(&format!("/v1/packages/{}/history{scope}", encoded(name)))
-                .await?;
-            output::print(format, &history, |h| {
-                output::rows(
-                    h,
-                    &["version", "change", "documents", "revision", "actor", "at"],
-                )
-            })?;
+            let path = format!("/v1/packages/{}/history{scope}", encoded(name));
+            let history = client.get(&path).await?;
+            let columns = ["version", "change", "documents", "revision", "actor", "at"];
+            output::print(format, &history, |history| output::rows(history, &columns))?;
             Ok(EXIT_OK)
         }
         Package::Rollback {
@@ -158,12 +125,8 @@ async fn carry_out(command: &Package, client: &Client, format: Format) -> anyhow
             scope,
         } => {
             let query = query(&[("version", Some(version)), ("scope", Some(scope.as_str()))]);
-            let done = client
-                .post(
-                    &format!("/v1/packages/{}/rollback{query}", encoded(name)),
-                    None,
-                )
-                .await?;
+            let path = format!("/v1/packages/{}/rollback{query}", encoded(name));
+            let done = client.post(&path, None).await?;
             output::print(format, &done, registered_table)?;
             Ok(EXIT_OK)
         }
@@ -176,6 +139,46 @@ async fn carry_out(command: &Package, client: &Client, format: Format) -> anyhow
             Ok(EXIT_OK)
         }
     }
+}
+
+async fn validate(dir: &Path, client: &Client, format: Format) -> anyhow::Result<u8> {
+    let report = client
+        .post("/v1/packages/validate", Some(&bundle(dir)?))
+        .await?;
+    output::print(format, &report, report_table)?;
+    let problems: Vec<Problem> = serde_json::from_value(report["problems"].clone())?;
+    let failed = problems
+        .iter()
+        .any(|problem| problem.gravity == Gravity::Error);
+    Ok(if failed { EXIT_NEGATIVE } else { EXIT_OK })
+}
+
+async fn diff(dir: &Path, client: &Client, format: Format) -> anyhow::Result<u8> {
+    let diff = client
+        .post("/v1/packages/diff", Some(&bundle(dir)?))
+        .await?;
+    output::print(format, &diff, diff_table)?;
+    let same = diff["changes"].as_array().is_some_and(Vec::is_empty);
+    Ok(if same { EXIT_OK } else { EXIT_NEGATIVE })
+}
+
+async fn register(
+    dir: &Path,
+    dry_run: bool,
+    client: &Client,
+    format: Format,
+) -> anyhow::Result<u8> {
+    let bundle = bundle(dir)?;
+    let path = if dry_run {
+        "/v1/packages?dry_run=true"
+    } else {
+        "/v1/packages"
+    };
+    let bar = terminal::spinner("checking, embedding and registering");
+    let registered = client.post(path, Some(&bundle)).await;
+    bar.finish_and_clear();
+    output::print(format, &registered?, registered_table)?;
+    Ok(EXIT_OK)
 }
 
 /// Every text file of a directory, by its path relative to it. Hidden files and caches are left

@@ -26,6 +26,37 @@ fn b000_19_links_lead_into_the_console_of_the_source() {
             "https://us-east-1.console.aws.amazon.com/ec2/home?region=us-east-1#SecurityGroup:groupId=sg-0a1",
         ),
         (
+            href(
+                "config_snapshot",
+                aws(
+                    "aws.ec2",
+                    "arn:aws:ec2:us-east-1:123456789012:security-group/*",
+                ),
+            ),
+            "https://us-east-1.console.aws.amazon.com/ec2/home?region=us-east-1#SecurityGroups:",
+        ),
+        (
+            href(
+                "config_snapshot",
+                aws("aws.ec2", "arn:aws:ec2:us-east-1:123456789012:volume/vol-1"),
+            ),
+            "https://us-east-1.console.aws.amazon.com/ec2/home?region=us-east-1#VolumeDetails:volumeId=vol-1",
+        ),
+        (
+            href(
+                "config_snapshot",
+                aws(
+                    "aws.elasticloadbalancing",
+                    "arn:aws:elasticloadbalancing:us-east-1:123456789012:loadbalancer/*",
+                ),
+            ),
+            "https://us-east-1.console.aws.amazon.com/ec2/home?region=us-east-1#LoadBalancers:",
+        ),
+        (
+            href("config_snapshot", aws("aws.s3", "arn:aws:s3:::*")),
+            "https://s3.console.aws.amazon.com/s3/buckets?region=us-east-1",
+        ),
+        (
             href("config_snapshot", aws("aws.s3", "my-bucket")),
             "https://s3.console.aws.amazon.com/s3/buckets/my-bucket?region=us-east-1",
         ),

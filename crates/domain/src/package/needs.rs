@@ -13,7 +13,7 @@ pub struct Need {
     pub pointer: String,
 }
 
-fn need(kind: DocumentKind, id: impl ToString, pointer: impl Into<String>) -> Need {
+fn need(kind: DocumentKind, id: &impl ToString, pointer: impl Into<String>) -> Need {
     Need {
         kind,
         id: id.to_string(),

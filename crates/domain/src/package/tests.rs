@@ -194,7 +194,7 @@ fn what_refers_to_nothing_is_refused() {
     let tool = TOOL.replace("scripts/list.py", "scripts/gone.py");
     assert_eq!(
         problems(&[("tools/list.yaml", &tool)]),
-        ["tools/list.yaml:11:33 the package has no file `scripts/gone.py`"]
+        ["tools/list.yaml:11:32 the package has no file `scripts/gone.py`"]
     );
     let skill = SKILL.replace("{region: \"${user.region}\"}", "{regin: 1}");
     assert_eq!(

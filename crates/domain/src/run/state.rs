@@ -249,7 +249,9 @@ impl Run {
 
     pub(super) fn pending(&self) -> impl Iterator<Item = StepId> + '_ {
         let pending = self.steps.iter();
-        pending.filter_map(|(id, state)| matches!(state, StepState::Pending).then(|| id.clone()))
+        pending
+            .filter(|(_, state)| matches!(state, StepState::Pending))
+            .map(|(id, _)| id.clone())
     }
 
     pub(super) fn failures(&self) -> impl Iterator<Item = (&StepId, &StepFailure)> {

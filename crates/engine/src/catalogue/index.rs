@@ -126,43 +126,38 @@ fn agents(layer: &Layer) -> Vec<(String, RouteText)> {
         .collect()
 }
 
-/// The six embedded fields of seed 000 §2.2 (ruling 2), and the utterances.
+/// A skill by its words, its utterances, and a vector of the six fields of seed 000 §2.2 in their
+/// order (ruling 2).
 fn skill_text(skill: &Skill) -> RouteText {
+    let own = |texts: &[Text]| texts.iter().map(ToString::to_string).collect::<Vec<_>>();
     let capability = skill.capability_id.iter().map(ToString::to_string);
-    let described = [skill.purpose.to_string(), skill.description.to_string()];
-    let capabilities = skill.capabilities.iter().map(ToString::to_string);
-    let contexts = skill
-        .context
-        .context_descriptions
-        .iter()
-        .map(ToString::to_string);
+    let said = [skill.purpose.to_string(), skill.description.to_string()];
+    let capabilities = own(&skill.capabilities);
+    let contexts = own(&skill.context.context_descriptions);
+    let after_name = capability.clone().chain(capabilities).chain(contexts);
+    let name = [skill.display_name.to_string()];
     RouteText {
         name: skill.display_name.to_string(),
-        description: sentences(
-            described
-                .into_iter()
-                .chain(capability)
-                .chain(capabilities)
-                .chain(contexts),
-        ),
+        description: sentences(said.clone().into_iter().chain(after_name.clone())),
         parameters: skill.parameters.iter().map(parameter_text).collect(),
-        examples: texts(&skill.examples),
+        examples: own(&skill.examples),
+        embedded: Some(sentences(said.into_iter().chain(name).chain(after_name))),
         ..RouteText::default()
     }
 }
 
-/// Trigger conditions, name and domain (seed 000 §2.8, ruling 3), and the utterances.
+/// A playbook by its words, its utterances, and a vector of trigger conditions, name and domain
+/// (seed 000 §2.8, ruling 3).
 fn playbook_text(playbook: &Playbook) -> RouteText {
+    let triggers = playbook.trigger_conditions.iter();
+    let triggers: Vec<String> = triggers.map(|t| t.as_str().replace('_', " ")).collect();
+    let named = [playbook.name.to_string(), playbook.domain.to_string()];
     RouteText {
         name: playbook.name.to_string(),
         group: playbook.domain.to_string(),
-        description: sentences(
-            playbook
-                .trigger_conditions
-                .iter()
-                .map(|t| t.as_str().replace('_', " ")),
-        ),
-        examples: texts(&playbook.examples),
+        description: sentences(triggers.clone().into_iter()),
+        examples: playbook.examples.iter().map(ToString::to_string).collect(),
+        embedded: Some(sentences(triggers.into_iter().chain(named))),
         ..RouteText::default()
     }
 }
@@ -182,10 +177,6 @@ fn parameter_text(parameter: &Parameter) -> String {
     } else {
         format!("{}: {}", parameter.name, parameter.description)
     }
-}
-
-fn texts(texts: &[Text]) -> Vec<String> {
-    texts.iter().map(ToString::to_string).collect()
 }
 
 fn sentences(parts: impl Iterator<Item = String>) -> String {

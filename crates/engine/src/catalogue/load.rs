@@ -88,13 +88,16 @@ impl Engine {
             .map_err(|error| EngineError::internal("indexing the catalogue", error))
     }
 
+    /// The vectors of a layer's texts. Single texts without one (after an upgrade that embeds other
+    /// fields) are embedded now; a catalogue without any belongs to another model and is refused
+    /// until it is re-indexed (ruling 4).
     async fn stored_vectors(
         &self,
         layer: &Layer,
         model: &EmbeddingModel,
     ) -> Result<VectorsByText, EngineError> {
-        let mut wanted: Vec<TextHash> =
-            texts_of(layer).iter().map(|text| text_hash(text)).collect();
+        let texts = texts_of(layer);
+        let mut wanted: Vec<TextHash> = texts.iter().map(|text| text_hash(text)).collect();
         wanted.sort_unstable();
         wanted.dedup();
         let name = model.to_string();
@@ -109,13 +112,20 @@ impl Engine {
                 .map_err(|error| EngineError::internal("reading a stored vector", error))?;
             vectors.insert(vector.text, parsed);
         }
-        if wanted.iter().all(|text| vectors.contains_key(text)) {
+        let known = |text: &TextHash| vectors.contains_key(text);
+        if wanted.iter().all(known) {
             return Ok(vectors);
         }
-        let message = format!(
-            "the catalogue has documents without a vector of the model {name}; run `charter reindex`"
-        );
-        Err(EngineError::new(ErrorCode::ModelMismatch, message))
+        if !wanted.iter().any(known) {
+            let message =
+                format!("the catalogue has no vectors of the model {name}; run `charter reindex`");
+            return Err(EngineError::new(ErrorCode::ModelMismatch, message));
+        }
+        let fresh = self.embed_missing(texts).await?;
+        tracing::info!(texts = fresh.len(), "embedding texts that had no vector");
+        vectors.extend(fresh.clone());
+        self.store_vectors(fresh).await?;
+        Ok(vectors)
     }
 
     /// The routing settings fitted for the model in use, or the defaults.

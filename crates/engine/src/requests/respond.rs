@@ -7,12 +7,12 @@ use charter_contract::agentic::response::{ActionType, AgentResponse};
 use charter_contract::catalogue::tags::Flow;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::finding::Finding;
-use charter_contract::ids::{ErrorId, RequestId, ResponseId};
+use charter_contract::ids::{ErrorId, EvidenceId, RequestId, ResponseId};
 use charter_domain::run::ResultSource;
 use serde_json::{Map, Value, json};
 
 use super::Asked;
-use super::analyse::Analysed;
+use super::analyse::{Analysed, Call};
 use super::answer::SkillResult;
 use super::classify::Classified;
 use crate::{Engine, EngineError};
@@ -31,54 +31,20 @@ pub(super) fn response(
     results: Vec<SkillResult>,
     elapsed: Duration,
 ) -> Result<AgentResponse, EngineError> {
-    let mut done: Vec<(SkillSummary, Analysed)> = Vec::new();
-    let mut failures: Vec<(SkillSummary, EngineError)> = Vec::new();
-    for SkillResult {
-        skill,
-        run_id,
-        outcome,
-    } in results
-    {
-        let summary = SkillSummary {
-            skill: skill.to_string(),
-            run_id: run_id.to_string(),
-        };
-        match outcome {
-            Ok(analysed) => done.push((summary, analysed)),
-            Err(error) => failures.push((summary, error)),
-        }
-    }
-    if done.is_empty() {
-        return match failures.into_iter().next() {
-            Some((_, error)) => Err(error),
-            None => Err(EngineError::internal(
-                "answering a request",
-                "no skill was run",
-            )),
-        };
-    }
-    let mut warnings: Vec<String> = done
-        .iter()
-        .flat_map(|(_, analysed)| analysed.warnings.clone())
-        .collect();
-    warnings.extend(
-        failures
-            .iter()
-            .map(|(of, error)| format!("`{}` failed: {error}", of.skill)),
-    );
-    warnings.sort();
-    warnings.dedup();
+    let Parted {
+        done,
+        runs,
+        warnings,
+    } = part(results)?;
     let content = content(classified, &done, &warnings);
     let findings: Vec<&Finding> = done
         .iter()
-        .flat_map(|(_, analysed)| &analysed.findings)
+        .flat_map(|analysed| &analysed.findings)
         .collect();
-    let evidence: Vec<Value> = done
+    let evidence: Vec<&EvidenceId> = done
         .iter()
-        .flat_map(|(_, analysed)| &analysed.evidence)
-        .map(|id| json!(id))
+        .flat_map(|analysed| &analysed.evidence)
         .collect();
-    let runs: Vec<&str> = done.iter().map(|(of, _)| of.run_id.as_str()).collect();
     let mut builder = AgentResponse::builder(
         ResponseId::from_uuid(engine.new_uuid()),
         asked.id().clone(),
@@ -89,46 +55,77 @@ pub(super) fn response(
     .metadata("flow", json!(classified.flow))
     .metadata("verdict", json!(classified.verdict))
     .metadata("findings", json!(findings))
-    .metadata("evidence_ids", Value::Array(evidence))
+    .metadata("evidence_ids", json!(evidence))
     .metadata("run_ids", json!(runs))
     .metadata("warnings", json!(warnings));
-    for (_, analysed) in &done {
+    for analysed in &done {
         for call in &analysed.calls {
-            let mut details = Map::new();
-            details.insert("tool_id".to_owned(), json!(call.tool));
-            details.insert("step_id".to_owned(), json!(call.step));
-            details.insert("skill_id".to_owned(), json!(analysed.skill.skill_id));
-            details.insert("duration_ms".to_owned(), json!(call.duration_ms));
-            details.insert(
-                "cached".to_owned(),
-                json!(call.source == ResultSource::Cached),
-            );
             builder = builder.tool_used(call.tool.to_string()).action(
                 ActionType::CommandExecution,
                 call.at,
-                details,
+                details(analysed, call),
             );
         }
     }
     Ok(builder.build())
 }
 
-struct SkillSummary {
-    skill: String,
-    run_id: String,
+/// What the skills came to, apart from those that failed.
+struct Parted {
+    done: Vec<Analysed>,
+    runs: Vec<String>,
+    warnings: Vec<String>,
+}
+
+fn part(results: Vec<SkillResult>) -> Result<Parted, EngineError> {
+    let mut parted = Parted {
+        done: Vec::new(),
+        runs: Vec::new(),
+        warnings: Vec::new(),
+    };
+    let mut first_failure = None;
+    for result in results {
+        match result.outcome {
+            Ok(analysed) => {
+                parted.runs.push(result.run_id.to_string());
+                parted.warnings.extend(analysed.warnings.iter().cloned());
+                parted.done.push(analysed);
+            }
+            Err(error) => {
+                parted
+                    .warnings
+                    .push(format!("`{}` failed: {error}", result.skill));
+                first_failure.get_or_insert(error);
+            }
+        }
+    }
+    if parted.done.is_empty() {
+        let nothing = || EngineError::internal("answering a request", "no skill was run");
+        return Err(first_failure.unwrap_or_else(nothing));
+    }
+    parted.warnings.sort();
+    parted.warnings.dedup();
+    Ok(parted)
+}
+
+fn details(analysed: &Analysed, call: &Call) -> Map<String, Value> {
+    let details = json!({
+        "tool_id": call.tool, "step_id": call.step, "skill_id": analysed.skill.skill_id,
+        "duration_ms": call.duration_ms, "cached": call.source == ResultSource::Cached,
+    });
+    match details {
+        Value::Object(details) => details,
+        _ => Map::new(),
+    }
 }
 
 /// The answer for people: what was asked of whom, the findings, and what to be careful about.
-fn content(
-    classified: &Classified,
-    done: &[(SkillSummary, Analysed)],
-    warnings: &[String],
-) -> String {
+fn content(classified: &Classified, done: &[Analysed], warnings: &[String]) -> String {
     let mut text = String::new();
     if classified.flow == Flow::ReadBroad {
         let names: Vec<&str> = done
             .iter()
-            .map(|(_, analysed)| analysed.skill.display_name.as_str())
+            .map(|analysed| analysed.skill.display_name.as_str())
             .collect();
         text.push_str(&format!(
             "The question fits several skills; the best {} were run: {}.\n\n",
@@ -136,7 +133,7 @@ fn content(
             names.join(", ")
         ));
     }
-    let parts: Vec<String> = done.iter().map(|(_, analysed)| part(analysed)).collect();
+    let parts: Vec<String> = done.iter().map(written).collect();
     text.push_str(&parts.join("\n\n"));
     for warning in warnings {
         text.push_str(&format!("\n\nWarning: {warning}"));
@@ -144,7 +141,7 @@ fn content(
     text
 }
 
-fn part(analysed: &Analysed) -> String {
+fn written(analysed: &Analysed) -> String {
     let findings = &analysed.findings;
     let mut lines = vec![analysed.summary.clone().unwrap_or_else(|| {
         format!(

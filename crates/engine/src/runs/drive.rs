@@ -61,7 +61,7 @@ impl Engine {
             progress,
             cancel: self.shutdown().child_token(),
         };
-        let ended = drive.to_end().await;
+        let ended = drive.run_to_end().await;
         drive.cancel.cancel();
         self.store().release(&drive.lease).await?;
         ended.map(|()| drive.folded.run)
@@ -69,7 +69,7 @@ impl Engine {
 }
 
 impl Drive<'_> {
-    async fn to_end(&mut self) -> Result<(), EngineError> {
+    async fn run_to_end(&mut self) -> Result<(), EngineError> {
         let mut in_flight = FuturesUnordered::new();
         let mut in_hand: BTreeSet<StepId> = BTreeSet::new();
         let beat = self.engine.settings().lease / 3;

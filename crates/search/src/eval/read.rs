@@ -201,6 +201,7 @@ impl From<CatalogueLine> for EvalEntry {
         EvalEntry {
             id: line.id,
             text: RouteText {
+                embedded: None,
                 name: line.name,
                 group: line.tool.or(line.server).unwrap_or_default(),
                 description: line.description.unwrap_or_default(),

@@ -47,7 +47,11 @@ struct Fault {
     message: String,
 }
 
-fn fault(pointer: impl Into<String>, keyword: &'static str, message: impl ToString) -> Fault {
+fn fault(
+    pointer: impl Into<String>,
+    keyword: &'static str,
+    message: impl std::fmt::Display,
+) -> Fault {
     Fault {
         pointer: pointer.into(),
         keyword,

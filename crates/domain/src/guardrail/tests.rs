@@ -1,0 +1,175 @@
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "literal documents read better by value"
+)]
+
+use std::sync::Arc;
+
+use charter_contract::catalogue::Document;
+use charter_contract::ids::{PackageName, TenantId};
+use charter_contract::scope::Scope;
+use serde_json::json;
+
+use super::*;
+use crate::catalogue::{Layer, Origin, Won};
+
+fn guardrail(id: &str, scope: &str, glob: &str, more: Value) -> Document {
+    let mut guardrail = json!({
+        "guardrail_id": id, "scope": scope, "applies_to": [glob], "domain": "s", "rule": "r",
+        "enforcement": "soft_warn", "message": id
+    });
+    let fields = more.as_object().unwrap().clone();
+    guardrail.as_object_mut().unwrap().extend(fields);
+    Document::Guardrail(serde_json::from_value(guardrail).unwrap())
+}
+
+fn layer(scope: Scope, documents: Vec<Document>) -> Arc<Layer> {
+    let origin = Arc::new(Origin {
+        scope,
+        package: PackageName::parse("p").unwrap(),
+        version: "1".into(),
+    });
+    let mut layer = Layer::default();
+    for document in documents {
+        layer.insert(document, Arc::clone(&origin), String::new());
+    }
+    Arc::new(layer)
+}
+
+fn resolve_all(tenant: Vec<Document>, global: Vec<Document>) -> Vec<Resolved> {
+    let view = View {
+        tenant: layer(Scope::Tenant(TenantId::parse("acme").unwrap()), tenant),
+        global: layer(Scope::Global, global),
+    };
+    let subject = Subject {
+        skill: Some("s.detect"),
+        agent: Some("agent.a"),
+        domain: Some("s"),
+    };
+    resolve(&view, subject)
+}
+
+/// B000-12: all matches, skill before agent before domain before global; a tenant adds.
+#[test]
+fn b000_12_every_match_stands_in_order() {
+    let none = || json!({});
+    let resolved = resolve_all(
+        vec![
+            guardrail("g.global", "global", "*", none()),
+            guardrail("own.skill", "skill", "s.*", none()),
+        ],
+        vec![
+            guardrail("g.global", "global", "*", none()),
+            guardrail("g.domain", "domain", "s.*", none()),
+            guardrail("g.agent", "agent", "agent.*", none()),
+            guardrail("g.skill", "skill", "s.detect", none()),
+            guardrail("g.other", "skill", "s.other", none()),
+            guardrail("g.off", "global", "*", json!({"status": "inactive"})),
+        ],
+    );
+    let found: Vec<(String, Won)> = resolved
+        .iter()
+        .map(|r| (r.found.document().guardrail_id.to_string(), r.found.won))
+        .collect();
+    let expected = [
+        ("g.skill", Won::Global),
+        ("own.skill", Won::Tenant),
+        ("g.agent", Won::Global),
+        ("g.domain", Won::Global),
+        ("g.global", Won::Tenant),
+        ("g.global", Won::Global),
+    ];
+    assert_eq!(found, expected.map(|(id, won)| (id.to_owned(), won)));
+}
+
+fn judged(guardrails: Vec<Document>, class: EffectClass, variables: Value) -> Judgement {
+    judge(
+        &resolve_all(vec![], guardrails),
+        class,
+        variables.as_object().unwrap(),
+    )
+}
+
+fn ids(rulings: &[Ruling]) -> Vec<&str> {
+    rulings
+        .iter()
+        .map(|ruling| ruling.guardrail_id.as_str())
+        .collect()
+}
+
+/// B000-12, B000-13: the strictest wins; without `when` a guardrail bears on writes only.
+#[test]
+fn b000_13_the_strictest_guardrail_decides() {
+    let warn = || guardrail("g.warn", "global", "*", json!({}));
+    let ask = || {
+        guardrail(
+            "g.ask",
+            "global",
+            "*",
+            json!({"enforcement": "require_approval"}),
+        )
+    };
+    let block = || {
+        guardrail(
+            "g.block",
+            "global",
+            "*",
+            json!({"enforcement": "hard_block"}),
+        )
+    };
+    let all = || vec![warn(), ask(), block()];
+    let none = json!({});
+    assert_eq!(
+        judged(all(), EffectClass::Read, none.clone()),
+        Judgement::Allow { warnings: vec![] }
+    );
+    match judged(all(), EffectClass::Write, none.clone()) {
+        Judgement::Deny { ruling } => assert_eq!(ruling.guardrail_id, "g.block"),
+        other => panic!("{other:?}"),
+    }
+    match judged(vec![warn(), ask()], EffectClass::Write, none.clone()) {
+        Judgement::NeedsApproval { rulings } => assert_eq!(ids(&rulings), ["g.ask"]),
+        other => panic!("{other:?}"),
+    }
+    match judged(vec![warn()], EffectClass::Write, none) {
+        Judgement::Allow { warnings } => assert_eq!(ids(&warnings), ["g.warn"]),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// B000-12: exceptions come first; one that fails grants nothing; a condition that fails binds.
+#[test]
+fn b000_12_what_cannot_be_evaluated_opens_no_door() {
+    let block = |more: Value| {
+        let mut fields = json!({"enforcement": "hard_block"});
+        fields
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        vec![guardrail("g.block", "global", "*", fields)]
+    };
+    let excepted =
+        || block(json!({"exceptions": [{"condition": "dry_run == true", "allow": true}]}));
+    let allowed = Judgement::Allow { warnings: vec![] };
+    assert_eq!(
+        judged(excepted(), EffectClass::Write, json!({"dry_run": true})),
+        allowed
+    );
+    for variables in [json!({"dry_run": false}), json!({})] {
+        let found = judged(excepted(), EffectClass::Write, variables);
+        assert!(matches!(found, Judgement::Deny { .. }), "{found:?}");
+    }
+    let when = || block(json!({"when": "parameters.port == 22"}));
+    assert_eq!(
+        judged(
+            when(),
+            EffectClass::Read,
+            json!({"parameters": {"port": 80}})
+        ),
+        allowed
+    );
+    match judged(when(), EffectClass::Read, json!({"parameters": {}})) {
+        Judgement::Deny { ruling } => assert!(ruling.note.unwrap().contains("parameters.port")),
+        other => panic!("{other:?}"),
+    }
+}

@@ -1,0 +1,132 @@
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "literal documents read better by value"
+)]
+
+use std::sync::Arc;
+
+use charter_contract::catalogue::Document;
+use charter_contract::ids::PackageName;
+use charter_contract::scope::Scope;
+use serde_json::json;
+
+use super::*;
+use crate::catalogue::{Layer, Origin, Won};
+
+fn values() -> Map<String, Value> {
+    let values = json!({
+        "id": "sg-1", "port": 22, "rule": {"cidr": "0.0.0.0/0"}, "tricky": "{{id}} {% if x %} ${user.y}",
+        "tags": ["a", "b"],
+    });
+    values.as_object().unwrap().clone()
+}
+
+/// B000-14: typed alone, written out inside a text, never expanded again.
+#[test]
+fn b000_14_placeholders_are_filled_once() {
+    let structure = json!({
+        "title": "{{id}} on {{ port }} from {{rule.cidr}}", "port": "{{port}}", "tags": "{{tags}}",
+        "quoted": "<{{tricky}}>", "list": ["{{id}}"], "fixed": 1
+    });
+    assert_eq!(
+        render(&structure, &values()).unwrap(),
+        json!({
+            "title": "sg-1 on 22 from 0.0.0.0/0", "port": 22, "tags": ["a", "b"],
+            "quoted": "<{{id}} {% if x %} ${user.y}>", "list": ["sg-1"], "fixed": 1
+        })
+    );
+}
+
+/// B000-14: a placeholder without a value is reported by name, never blanked; all of them are.
+#[test]
+fn b000_14_missing_values_are_named() {
+    let structure = json!({"a": "{{gone}} {{id}}", "b": ["{{rule.port}}", "{{gone}}"]});
+    assert_eq!(
+        render(&structure, &values()),
+        Err(RenderError::Missing(vec![
+            "gone".into(),
+            "rule.port".into()
+        ]))
+    );
+}
+
+#[test]
+fn a_template_that_runs_for_ever_is_stopped() {
+    let endless =
+        json!("{% for a in range(9999) %}{% for b in range(9999) %}x{% endfor %}{% endfor %}");
+    assert!(matches!(
+        render(&endless, &values()),
+        Err(RenderError::Syntax { .. })
+    ));
+}
+
+fn template(id: &str, more: Value) -> Document {
+    let mut template = json!({"template_id": id, "output_type": "finding", "structure": {}});
+    let fields = more.as_object().unwrap().clone();
+    template.as_object_mut().unwrap().extend(fields);
+    Document::Template(serde_json::from_value(template).unwrap())
+}
+
+fn layer(scope: Scope, documents: Vec<Document>) -> Arc<Layer> {
+    let origin = Arc::new(Origin {
+        scope,
+        package: PackageName::parse("p").unwrap(),
+        version: "1".into(),
+    });
+    let mut layer = Layer::default();
+    for document in documents {
+        layer.insert(document, Arc::clone(&origin), String::new());
+    }
+    Arc::new(layer)
+}
+
+fn view(tenant: Vec<Document>, global: Vec<Document>) -> View {
+    let own = charter_contract::ids::TenantId::parse("acme").unwrap();
+    View {
+        tenant: layer(Scope::Tenant(own), tenant),
+        global: layer(Scope::Global, global),
+    }
+}
+
+fn resolved(view: &View) -> Option<(String, Level, Won)> {
+    let wanted = Wanted {
+        output_type: "finding",
+        skill: Some("s.a"),
+        agent: Some("agent.a"),
+        domain: Some("s"),
+    };
+    resolve(view, wanted)
+        .map(|(found, level)| (found.document().template_id.to_string(), level, found.won))
+}
+
+/// B000-14: skill, then agent, then domain, then the global default; tenant before global within a
+/// level, and never across levels.
+#[test]
+fn b000_14_the_nearest_template_wins() {
+    let skill = || template("t.skill", json!({"skill_id": "s.a"}));
+    let agent = || template("t.agent", json!({"agent_id": "agent.a"}));
+    let domain = || template("t.domain", json!({"domain": "s"}));
+    let default = || template("t.default", json!({}));
+    let foreign = || template("t.foreign", json!({"skill_id": "s.other"}));
+    let global = |id: &str, level| Some((id.to_owned(), level, Won::Global));
+    let all = view(
+        vec![],
+        vec![default(), domain(), agent(), skill(), foreign()],
+    );
+    assert_eq!(resolved(&all), global("t.skill", Level::Skill));
+    let no_skill = view(vec![], vec![default(), domain(), agent(), foreign()]);
+    assert_eq!(resolved(&no_skill), global("t.agent", Level::Agent));
+    let own_default = view(vec![default()], vec![domain()]);
+    assert_eq!(resolved(&own_default), global("t.domain", Level::Domain));
+    let own_domain = view(
+        vec![template("t.own", json!({"domain": "s"}))],
+        vec![domain()],
+    );
+    assert_eq!(
+        resolved(&own_domain),
+        Some(("t.own".to_owned(), Level::Domain, Won::Tenant))
+    );
+    assert_eq!(resolved(&view(vec![], vec![foreign()])), None);
+    let inactive = template("t.off", json!({"status": "inactive"}));
+    assert_eq!(resolved(&view(vec![], vec![inactive])), None);
+}
