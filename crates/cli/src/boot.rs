@@ -158,6 +158,8 @@ fn remote(config: &Config) -> anyhow::Result<RemoteEmbedder> {
 pub(crate) async fn sandbox(config: &Config) -> anyhow::Result<Sandbox> {
     let mut options = SandboxOptions::new(config.data_dir.join("sandbox"));
     options.python = config.tools.python.clone();
+    let own = std::env::current_exe().context("finding this program's own file")?;
+    options.filter = Some((own, vec![crate::commands::filter::ARGUMENT.to_owned()]));
     if !config.tools.require_confinement {
         options.landlock = LandlockUse::WhenAvailable;
     }

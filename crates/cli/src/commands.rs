@@ -6,6 +6,7 @@ mod completions;
 mod config;
 mod doctor;
 mod evidence;
+pub(crate) mod filter;
 mod migrate;
 mod model;
 mod package;

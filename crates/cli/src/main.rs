@@ -13,9 +13,17 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use commands::Cli;
+use commands::{Cli, filter};
 
 fn main() -> ExitCode {
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments
+        .next()
+        .is_some_and(|first| first == filter::ARGUMENT)
+    {
+        let program = arguments.next().unwrap_or_default();
+        return ExitCode::from(filter::run(program.as_ref()));
+    }
     let cli = Cli::parse();
     if rustls::crypto::ring::default_provider()
         .install_default()

@@ -2,7 +2,7 @@
 //!
 //! The filter language is jq as implemented by jaq. A filter sees one step's output as `.` and
 //! emits one object per finding. Filters are compiled when a package is registered. Running one
-//! may loop, so callers run [`findings`] where time and memory are bounded.
+//! may loop or grow, so callers run it in a process whose time and memory are bounded.
 
 use charter_contract::catalogue::skill::{FindingRule, Skill};
 use charter_contract::catalogue::vocabulary::Severity;
@@ -103,16 +103,6 @@ impl Filter {
         }
         Ok(emitted)
     }
-
-    /// The one value that the filter emits.
-    ///
-    /// # Errors
-    /// As [`Filter::run`]; [`FilterError::Failed`] when it emits none.
-    pub fn single(&self, input: &Value) -> Result<Value, FilterError> {
-        self.run(input, 1)?
-            .pop()
-            .ok_or_else(|| FilterError::Failed("it emitted nothing".to_owned()))
-    }
 }
 
 fn load_errors(errors: &jaq_core::load::Errors<&str, ()>) -> String {
@@ -132,20 +122,19 @@ fn compile_errors(errors: &jaq_core::compile::Errors<&str, ()>) -> String {
         .join("; ")
 }
 
-/// The findings of one rule over its step's output, in the order emitted.
+/// The findings that a rule's filter emitted, in the order emitted.
 ///
 /// A finding's id is a function of skill, rule, resource and fields, so the same exposure keeps
 /// its id from one run to the next.
 ///
 /// # Errors
-/// Any [`FilterError`].
+/// [`FilterError::NotAFinding`].
 pub fn findings(
     skill: &Skill,
     rule: &FindingRule,
-    output: &Value,
+    emitted: Vec<Value>,
 ) -> Result<Vec<Finding>, FilterError> {
-    Filter::compile(rule.filter.as_str())?
-        .run(output, MAX_FINDINGS)?
+    emitted
         .into_iter()
         .map(|emitted| finding(skill, rule, emitted))
         .collect()

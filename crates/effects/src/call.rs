@@ -91,6 +91,8 @@ pub enum Language {
     Python,
     /// `bash <entry>`
     Bash,
+    /// A filter program, run by [`crate::SandboxOptions::filter`] with the entry as last argument.
+    Filter,
 }
 
 /// An HTTP exchange with placeholders.

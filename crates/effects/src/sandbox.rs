@@ -54,6 +54,7 @@ pub struct Sandbox {
     watch: ProcessWatch,
     python: OnceCell<Result<Interpreter, InterpreterError>>,
     bash: OnceLock<Result<Interpreter, InterpreterError>>,
+    filter: OnceLock<Result<Interpreter, InterpreterError>>,
     http: HttpRunner,
 }
 
@@ -106,6 +107,7 @@ impl Sandbox {
             watch: ProcessWatch::default(),
             python: OnceCell::new(),
             bash: OnceLock::new(),
+            filter: OnceLock::new(),
             http: HttpRunner::new().map_err(SandboxError::Tls)?,
             options,
         })
@@ -115,6 +117,11 @@ impl Sandbox {
         self.python
             .get_or_init(|| interpreter::python(&self.options.python))
             .await
+    }
+
+    fn filter(&self) -> &Result<Interpreter, InterpreterError> {
+        let executable = self.options.filter.as_ref().map(|(path, _)| path.as_path());
+        self.filter.get_or_init(|| interpreter::filter(executable))
     }
 
     fn bash(&self) -> &Result<Interpreter, InterpreterError> {

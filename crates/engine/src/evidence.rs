@@ -9,7 +9,6 @@ use charter_contract::finding::Finding;
 use charter_contract::ids::{EvidenceId, EvidenceRunId, RunId, StepId, TenantId};
 use charter_contract::text::{HttpsUrl, ShortText, Text};
 use charter_contract::time::Timestamp;
-use charter_domain::analysis::Filter;
 use charter_domain::{console_link, template};
 use charter_store::evidence::EvidenceFilter;
 use charter_store::page::{Page, PageRequest};
@@ -41,8 +40,9 @@ impl Captured<'_> {
     ///
     /// # Errors
     /// When what the tool's filters give does not make a record: the tool's fault, said as such.
-    pub(crate) fn record<'f>(
+    pub(crate) async fn record<'f>(
         &self,
+        engine: &Engine,
         tenant: &TenantId,
         run: &RunId,
         findings: impl Iterator<Item = &'f Finding>,
@@ -50,7 +50,7 @@ impl Captured<'_> {
         let Some(declared) = &self.tool.evidence else {
             return Ok(None);
         };
-        let source = self.source(declared)?;
+        let source = self.source(engine, declared).await?;
         let link = console_link::link(declared.evidence_type, &source)
             .ok_or_else(|| self.fault(&format!("no console shows `{}`", source.system)))?;
         let href = HttpsUrl::parse(&link.href).map_err(|error| self.fault(&error.to_string()))?;
@@ -84,40 +84,47 @@ impl Captured<'_> {
         json!({"parameters": self.parameters, "output": self.output})
     }
 
-    fn source(&self, declared: &ToolEvidence) -> Result<EvidenceSource, EngineError> {
-        let context = self.context();
-        let native_id = match &declared.native_id {
-            Some(filter) => self.text(filter, &context)?,
-            None => None,
+    /// The source, from what the tool's filters give; `null` counts as nothing.
+    async fn source(
+        &self,
+        engine: &Engine,
+        declared: &ToolEvidence,
+    ) -> Result<EvidenceSource, EngineError> {
+        let one = |filter: &Option<Text>| match filter {
+            Some(filter) => format!("([{filter}\n] | .[0])"),
+            None => "null".to_owned(),
         };
-        let native_id = native_id.unwrap_or_else(|| self.tool.tool_id.to_string());
-        let short = |filter: &Option<Text>| -> Result<Option<ShortText>, EngineError> {
-            let Some(filter) = filter else {
-                return Ok(None);
+        let program = format!(
+            "{{native_id: {}, region: {}, account_id: {}}}",
+            one(&declared.native_id),
+            one(&declared.region),
+            one(&declared.account_id)
+        );
+        let what = format!("the evidence of the tool `{}`", self.tool.tool_id);
+        let given = engine
+            .filter(&what, &program, &self.context(), 1)
+            .await?
+            .pop()
+            .unwrap_or_default();
+        let text = |field: &str| match given.get(field) {
+            None | Some(Value::Null) => None,
+            Some(Value::String(text)) => Some(text.clone()),
+            Some(other) => Some(other.to_string()),
+        };
+        let short = |field: &str| -> Result<Option<ShortText>, EngineError> {
+            let parse = |text: String| {
+                ShortText::parse(&text).map_err(|error| self.fault(&error.to_string()))
             };
-            let text = self.text(filter, &context)?;
-            text.map(|text| ShortText::parse(&text).map_err(|error| self.fault(&error.to_string())))
-                .transpose()
+            text(field).map(parse).transpose()
         };
+        let native_id = text("native_id").unwrap_or_else(|| self.tool.tool_id.to_string());
         Ok(EvidenceSource {
             system: declared.system.clone(),
-            region: short(&declared.region)?,
-            account_id: short(&declared.account_id)?,
+            region: short("region")?,
+            account_id: short("account_id")?,
             tenant_id: None,
             native_id: Text::parse(&native_id).map_err(|error| self.fault(&error.to_string()))?,
             api_call: ShortText::parse(self.tool.name.as_ref()).ok(),
-        })
-    }
-
-    /// What a filter gives, as text; `null` counts as nothing.
-    fn text(&self, filter: &Text, context: &Value) -> Result<Option<String>, EngineError> {
-        let value = Filter::compile(filter.as_str())
-            .and_then(|filter| filter.single(context))
-            .map_err(|error| self.fault(&error.to_string()))?;
-        Ok(match value {
-            Value::Null => None,
-            Value::String(text) => Some(text),
-            other => Some(other.to_string()),
         })
     }
 

@@ -9,6 +9,7 @@ mod catalogue;
 mod engine;
 mod error;
 mod evidence;
+mod filters;
 mod packages;
 mod recovery;
 mod reindex;

@@ -56,6 +56,24 @@ pub(super) fn bash(path: &Path) -> Result<Interpreter, InterpreterError> {
     }
 }
 
+/// A program that needs nothing but itself and the system's libraries.
+pub(super) fn filter(path: Option<&Path>) -> Result<Interpreter, InterpreterError> {
+    let path = path.ok_or_else(|| InterpreterError::Start {
+        path: PathBuf::from("filter"),
+        source: io::Error::new(io::ErrorKind::NotFound, "no filter program is configured"),
+    })?;
+    match path.canonicalize() {
+        Ok(executable) => Ok(Interpreter {
+            folders: vec![executable.clone()],
+            executable,
+        }),
+        Err(source) => Err(InterpreterError::Start {
+            path: path.to_path_buf(),
+            source,
+        }),
+    }
+}
+
 /// Runs Python once, unconfined and without any script, to learn its folders.
 /// A launcher (such as a version switcher) is replaced by what it launches.
 pub(super) async fn python(path: &Path) -> Result<Interpreter, InterpreterError> {

@@ -14,6 +14,8 @@ pub struct SandboxOptions {
     pub python: PathBuf,
     /// The bash interpreter.
     pub bash: PathBuf,
+    /// What runs filter programs, and its arguments before the program's path; none by default.
+    pub filter: Option<(PathBuf, Vec<String>)>,
     /// Whether to run without Landlock.
     pub landlock: LandlockUse,
     /// Whether to use namespaces.
@@ -28,6 +30,7 @@ impl SandboxOptions {
             directory: directory.into(),
             python: PathBuf::from("python3"),
             bash: PathBuf::from("/bin/bash"),
+            filter: None,
             landlock: LandlockUse::Required,
             namespaces: NamespaceUse::WhenAvailable,
         }

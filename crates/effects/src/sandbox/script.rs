@@ -96,8 +96,14 @@ impl Sandbox {
         let interpreter = self.interpreter(script.language).await?;
         let package = self.materialise(script).await?;
         let folder = self.private_folder()?;
+        let arguments = self
+            .options
+            .filter
+            .as_ref()
+            .map(|(_, arguments)| arguments.as_slice());
         let run = Run {
             call,
+            filter_arguments: arguments.unwrap_or_default(),
             script,
             interpreter,
             package,
@@ -220,6 +226,7 @@ impl Sandbox {
         let found = match language {
             Language::Python => self.python().await,
             Language::Bash => self.bash(),
+            Language::Filter => self.filter(),
         };
         found.as_ref().map_err(|error| system(error.to_string()))
     }
@@ -243,6 +250,7 @@ impl Sandbox {
 /// Everything about one script that is known before it starts.
 struct Run<'a> {
     call: &'a ToolCall,
+    filter_arguments: &'a [String],
     script: &'a ScriptTool,
     interpreter: &'a Interpreter,
     package: PathBuf,
@@ -256,6 +264,7 @@ impl Run<'_> {
             // No user site, no bytecode, and standard streams in UTF-8.
             Language::Python => command.args(["-s", "-B", "-X", "utf8"]),
             Language::Bash => command.args(["--noprofile", "--norc"]),
+            Language::Filter => command.args(self.filter_arguments),
         };
         command
             .arg(&self.script.entry)

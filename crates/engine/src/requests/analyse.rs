@@ -7,7 +7,7 @@ use charter_contract::catalogue::skill::Skill;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::finding::Finding;
 use charter_contract::ids::{EvidenceId, StepId, ToolId};
-use charter_domain::analysis;
+use charter_domain::analysis::{self, MAX_FINDINGS};
 use charter_domain::guardrail::{Judgement, Ruling};
 use charter_domain::run::{ResultSource, Run, RunEvent};
 use charter_domain::template::{self, Wanted};
@@ -79,42 +79,35 @@ impl Engine {
         skill: &Skill,
         run: &Run,
     ) -> Result<Vec<(Finding, StepId)>, EngineError> {
-        let Some(analysis) = skill.analysis.clone() else {
-            return Ok(Vec::new());
-        };
-        let skill = skill.clone();
-        let outputs = run.outputs().clone();
-        let filtering = tokio::task::spawn_blocking(move || {
-            let mut found = Vec::new();
-            for rule in &analysis.findings {
-                // A step that was skipped or failed has nothing to look at.
-                let Some(output) = outputs.get(&rule.from) else {
-                    continue;
-                };
-                let emitted = analysis::findings(&skill, rule, output).map_err(|error| {
-                    format!(
-                        "the rule `{}` of `{}`: {error}",
-                        rule.rule_id, skill.skill_id
-                    )
-                })?;
-                found.extend(
-                    emitted
-                        .into_iter()
-                        .map(|finding| (finding, rule.from.clone())),
-                );
-            }
-            found.sort_by(|(a, _), (b, _)| {
-                let key =
-                    |f: &Finding| (f.severity, f.resource_id.to_string(), f.finding_id.clone());
-                key(a).cmp(&key(b))
-            });
-            found.dedup_by(|(a, _), (b, _)| a.finding_id == b.finding_id);
-            Ok(found)
+        let mut found = Vec::new();
+        for rule in skill
+            .analysis
+            .iter()
+            .flat_map(|analysis| &analysis.findings)
+        {
+            // A step that was skipped or failed has nothing to look at.
+            let Some(output) = run.outputs().get(&rule.from) else {
+                continue;
+            };
+            let what = format!("the rule `{}` of `{}`", rule.rule_id, skill.skill_id);
+            let emitted = self
+                .filter(&what, rule.filter.as_str(), output, MAX_FINDINGS)
+                .await?;
+            let findings = analysis::findings(skill, rule, emitted).map_err(|error| {
+                EngineError::new(ErrorCode::ToolFailed, format!("{what}: {error}"))
+            })?;
+            found.extend(
+                findings
+                    .into_iter()
+                    .map(|finding| (finding, rule.from.clone())),
+            );
+        }
+        found.sort_by(|(a, _), (b, _)| {
+            let key = |f: &Finding| (f.severity, f.resource_id.to_string(), f.finding_id.clone());
+            key(a).cmp(&key(b))
         });
-        filtering
-            .await
-            .map_err(|error| EngineError::internal("analysing a run", error))?
-            .map_err(|message: String| EngineError::new(ErrorCode::ToolFailed, message))
+        found.dedup_by(|(a, _), (b, _)| a.finding_id == b.finding_id);
+        Ok(found)
     }
 
     /// One record per tool result. Its id follows from run and step, so analysing again finds it.
@@ -146,7 +139,10 @@ impl Engine {
                 output,
                 at: succeeded_at(history, step).unwrap_or_else(|| self.now()),
             };
-            if let Some(record) = captured.record(&asked.caller.tenant, run.id(), supported)? {
+            if let Some(record) = captured
+                .record(self, &asked.caller.tenant, run.id(), supported)
+                .await?
+            {
                 records.insert(step.clone(), record);
             }
         }
