@@ -9,7 +9,7 @@ use charter_contract::catalogue::vocabulary::Severity;
 use charter_contract::finding::Finding;
 use charter_contract::ids::FindingId;
 use charter_contract::text::{ShortText, Text};
-use jaq_core::load::{Arena, File, Loader};
+use jaq_core::load::{self, Arena, File, Loader};
 use jaq_core::{Compiler, Ctx, Vars, data, unwrap_valr};
 use jaq_json::Val;
 use serde_json::{Map, Value};
@@ -74,12 +74,12 @@ impl Filter {
         };
         let modules = Loader::new(definitions)
             .load(&arena, program)
-            .map_err(|errors| FilterError::Syntax(load_errors(&errors)))?;
+            .map_err(|errors| FilterError::Syntax(load_errors(source, &errors)))?;
         Compiler::default()
             .with_funs(functions)
             .compile(modules)
             .map(|filter| Self { filter })
-            .map_err(|errors| FilterError::Syntax(compile_errors(&errors)))
+            .map_err(|errors| FilterError::Syntax(compile_errors(source, &errors)))
     }
 
     /// Everything the filter emits for an input, at most `limit` values.
@@ -105,19 +105,66 @@ impl Filter {
     }
 }
 
-fn load_errors(errors: &jaq_core::load::Errors<&str, ()>) -> String {
-    errors
-        .iter()
-        .map(|(_, error)| format!("{error:?}"))
-        .collect::<Vec<_>>()
-        .join("; ")
+fn load_errors(source: &str, errors: &jaq_core::load::Errors<&str, ()>) -> String {
+    let mut said = Vec::new();
+    for (_, error) in errors {
+        match error {
+            load::Error::Io(failures) => {
+                said.extend(
+                    failures
+                        .iter()
+                        .map(|(path, why)| format!("`{path}`: {why}")),
+                );
+            }
+            load::Error::Lex(faults) => said.extend(
+                faults
+                    .iter()
+                    .map(|(wanted, found)| expected(source, wanted.as_str(), found)),
+            ),
+            load::Error::Parse(faults) => said.extend(
+                faults
+                    .iter()
+                    .map(|(wanted, found)| expected(source, wanted.as_str(), found)),
+            ),
+        }
+    }
+    said.join("; ")
 }
 
-fn compile_errors(errors: &jaq_core::compile::Errors<&str, ()>) -> String {
+fn expected(source: &str, wanted: &str, found: &str) -> String {
+    let instead = match found.lines().next().unwrap_or_default() {
+        "" => "the filter ends".to_owned(),
+        text => format!("`{}` stands", text.chars().take(20).collect::<String>()),
+    };
+    format!(
+        "{wanted} is expected where {instead} ({})",
+        place(source, found)
+    )
+}
+
+/// Where a part of the source stands, as `line:column` of the filter. An empty part is the end.
+fn place(source: &str, part: &str) -> String {
+    let offset = (part.as_ptr() as usize).wrapping_sub(source.as_ptr() as usize);
+    let before = source
+        .get(..offset)
+        .filter(|_| !part.is_empty())
+        .unwrap_or(source);
+    let line = before.matches('\n').count() + 1;
+    let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+    format!("{line}:{column}")
+}
+
+fn compile_errors(source: &str, errors: &jaq_core::compile::Errors<&str, ()>) -> String {
     errors
         .iter()
         .flat_map(|(_, undefined)| undefined.iter())
-        .map(|(name, what)| format!("{what:?} `{name}` is not defined"))
+        .map(|(name, what)| {
+            format!(
+                "the {} `{name}` is not defined ({})",
+                what.as_str(),
+                place(source, name)
+            )
+        })
         .collect::<Vec<_>>()
         .join("; ")
 }
@@ -191,3 +238,6 @@ fn take_text(fields: &mut Map<String, Value>, name: &str) -> Result<String, Filt
 fn shortened(value: &Value) -> String {
     value.to_string().chars().take(120).collect()
 }
+
+#[cfg(test)]
+mod tests;

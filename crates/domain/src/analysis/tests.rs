@@ -1,0 +1,92 @@
+use serde_json::json;
+
+use super::*;
+
+fn refused(source: &str) -> String {
+    Filter::compile(source).unwrap_err().to_string()
+}
+
+#[test]
+fn what_does_not_compile_says_where() {
+    assert_eq!(
+        refused(".a |\n  .b[0"),
+        "the filter does not compile: closing bracket is expected where the filter ends (2:7)"
+    );
+    assert_eq!(
+        refused(".[] | selct(.x)"),
+        "the filter does not compile: the filter `selct` is not defined (1:7)"
+    );
+    assert_eq!(
+        refused(&".".repeat(MAX_FILTER + 1)),
+        FilterError::TooLong.to_string()
+    );
+}
+
+#[test]
+fn outputs_are_bounded_and_failures_are_values() {
+    let filter = Filter::compile(".[]").unwrap();
+    assert_eq!(
+        filter.run(&json!([1, "a", null]), 3),
+        Ok(vec![json!(1), json!("a"), json!(null)])
+    );
+    assert_eq!(filter.run(&json!([1, 2]), 1), Err(FilterError::TooMany(1)));
+    assert!(matches!(
+        filter.run(&json!(1), 1),
+        Err(FilterError::Failed(_))
+    ));
+}
+
+fn skill() -> Skill {
+    serde_json::from_value(json!({
+        "skill_id": "s.a", "name": "a", "domain": "s", "display_name": "A", "description": "d",
+        "purpose": "p", "output_type": "finding",
+        "execution_plan": {"steps": [{"step_id": "step_1", "type": "read", "tool_id": "t"}]},
+        "analysis": {"findings": [{"rule_id": "open", "from": "step_1", "filter": ".[]"}]}
+    }))
+    .unwrap()
+}
+
+/// A finding's id follows from what was found, so that the same exposure keeps it.
+#[test]
+fn the_same_finding_keeps_its_id() {
+    let skill = skill();
+    let rule = &skill.analysis.as_ref().unwrap().findings[0];
+    let emitted = |port: u16| {
+        vec![
+            json!({"severity": "high", "resource_type": "group", "resource_id": "sg-1", "port": port}),
+        ]
+    };
+    let of = |port| findings(&skill, rule, emitted(port)).unwrap().remove(0);
+    assert_eq!(of(22), of(22));
+    assert_ne!(of(22).finding_id, of(80).finding_id);
+    assert_eq!(
+        of(22).fields,
+        json!({"port": 22}).as_object().unwrap().clone()
+    );
+}
+
+#[test]
+fn what_is_no_finding_is_refused_with_the_reason() {
+    let skill = skill();
+    let rule = &skill.analysis.as_ref().unwrap().findings[0];
+    let cases = [
+        (
+            json!(1),
+            "the filter emitted something that is no finding: 1",
+        ),
+        (
+            json!({"severity": "grave", "resource_type": "g", "resource_id": "r"}),
+            "the filter emitted something that is no finding: severity",
+        ),
+        (
+            json!({"severity": "high", "resource_type": "g"}),
+            "the filter emitted something that is no finding: it has no resource_id",
+        ),
+    ];
+    for (emitted, message) in cases {
+        let refused = findings(&skill, rule, vec![emitted])
+            .unwrap_err()
+            .to_string();
+        assert!(refused.starts_with(message), "{refused}");
+    }
+}
