@@ -18,6 +18,7 @@ use uuid::Uuid;
 
 use crate::EngineError;
 use crate::catalogue::Live;
+use crate::requests::{Asked, Holding, InHand};
 use crate::settings::Settings;
 use crate::tool_results::ToolResults;
 
@@ -52,6 +53,7 @@ pub struct Engine {
     live: ArcSwap<Live>,
     registration: Mutex<()>,
     results: ToolResults,
+    in_hand: InHand,
     files: Cache<Origin, Arc<PackageFiles>>,
     slots: Semaphore,
     holder: String,
@@ -84,6 +86,7 @@ impl Engine {
         let holder = format!("worker-{}", ports.ids.uuid().simple());
         Arc::new(Self {
             results: ToolResults::new(settings.cached_results),
+            in_hand: InHand::default(),
             files: Cache::new(KEPT_PACKAGES),
             slots: Semaphore::new(settings.tool_calls),
             live: ArcSwap::default(),
@@ -173,6 +176,11 @@ impl Engine {
 
     pub(crate) fn tool_results(&self) -> &ToolResults {
         &self.results
+    }
+
+    /// Takes a request in hand; `None` while this process is answering it already.
+    pub(crate) fn in_hand(&self, asked: &Asked) -> Option<Holding> {
+        self.in_hand.take(&asked.caller.tenant, asked.id())
     }
 
     pub(crate) fn files(&self) -> &Cache<Origin, Arc<PackageFiles>> {

@@ -30,6 +30,9 @@ impl Engine {
             let engine = Arc::clone(self);
             self.tasks().spawn(async move {
                 let id = asked.id().clone();
+                let Some(_alone) = engine.in_hand(&asked) else {
+                    return;
+                };
                 match engine.answer_open(&asked, Progress::silent()).await {
                     Ok(_) => tracing::info!(request.id = %id, "an interrupted request was answered"),
                     Err(error) => {

@@ -8,6 +8,7 @@
 mod analyse;
 mod answer;
 mod classify;
+mod in_hand;
 mod progress;
 mod respond;
 
@@ -18,6 +19,7 @@ use serde_json::Value;
 
 use crate::{Caller, EngineError};
 
+pub(crate) use in_hand::{Holding, InHand};
 pub use progress::{Progress, ProgressEvent};
 
 /// Settings that a client may pass in a request's `metadata` (this project).

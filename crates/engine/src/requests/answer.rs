@@ -80,6 +80,10 @@ impl Engine {
         if let Some(session) = &asked.request.session_id {
             self.session(&asked.caller, session).await?;
         }
+        let Some(_alone) = self.in_hand(&asked) else {
+            let message = "this request is being answered";
+            return Err(EngineError::new(ErrorCode::Overloaded, message));
+        };
         if let Some(recorded) = self.open(&asked).await? {
             return recorded;
         }
@@ -126,13 +130,10 @@ impl Engine {
             .request(&asked.caller.tenant, asked.id())
             .await?;
         match earlier {
-            Some(earlier) if earlier.asked == record.asked => match earlier.answer {
-                Some(answer) => Ok(Some(respond::recorded(&answer))),
-                None => {
-                    let message = "this request is being answered";
-                    Err(EngineError::new(ErrorCode::Overloaded, message))
-                }
-            },
+            Some(earlier) if earlier.asked == record.asked => {
+                // Without an answer it failed in passing, or a crash interrupted it: go on.
+                Ok(earlier.answer.map(|answer| respond::recorded(&answer)))
+            }
             Some(_) | None => {
                 let message = format!(
                     "the request id `{}` was used for another request",

@@ -117,9 +117,13 @@ impl Engine {
         let at = self.now();
         let tier = Some(asked.wishes.tier.unwrap_or(Tier::Basic));
         let mut tags = TagRecord {
-            request_id: tag_request(asked)?,
+            request_id: TagRequestId::from_request_id(asked.id()),
             tenant_id: asked.caller.tenant.clone(),
-            session_id: tag_session(asked)?,
+            session_id: asked
+                .request
+                .session_id
+                .as_ref()
+                .map(TagSessionId::from_session_id),
             user_id: Some(asked.caller.user.clone()),
             expires_at: Some(self.after(at, self.settings().tags_ttl)),
             flow: classified.flow,
@@ -196,21 +200,6 @@ fn domain_of(view: &View, classified: &Classified) -> Result<DomainId, EngineErr
         None => DomainId::parse("platform")
             .map_err(|error| EngineError::internal("naming a domain", error)),
     }
-}
-
-/// The request's id as the tag store writes it (ruling 25: the mapping is explicit).
-pub(crate) fn tag_request(asked: &Asked) -> Result<TagRequestId, EngineError> {
-    let id = format!("req_{}", asked.id().uuid().simple());
-    TagRequestId::parse(&id).map_err(|error| EngineError::internal("mapping a request id", error))
-}
-
-fn tag_session(asked: &Asked) -> Result<Option<TagSessionId>, EngineError> {
-    let Some(session) = &asked.request.session_id else {
-        return Ok(None);
-    };
-    TagSessionId::parse(&format!("sess_{}", session.uuid().simple()))
-        .map(Some)
-        .map_err(|error| EngineError::internal("mapping a session id", error))
 }
 
 /// Which flows are answered now; the others say so plainly.
