@@ -2,7 +2,7 @@
 
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::tags::{Flow, TagRecord};
-use charter_contract::catalogue::vocabulary::{ExecutionTarget, Tier};
+use charter_contract::catalogue::vocabulary::{ExecutionTarget, Status, Tier};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{
     AgentId, DomainId, Label, PlaybookId, SkillId, TagRequestId, TagSessionId,
@@ -38,7 +38,8 @@ impl Engine {
         let view = self.live().view(&asked.caller.tenant);
         if let Some(skill) = &asked.wishes.skill_id {
             view.skill(skill.as_ref())
-                .ok_or_else(|| EngineError::not_found("skill", skill))?;
+                .filter(|found| found.document().status == Status::Active)
+                .ok_or_else(|| EngineError::not_found("active skill", skill))?;
             return Ok(Classified {
                 flow: Flow::Skill,
                 verdict: RoutedVerdict::named(text, skill.as_ref()),
@@ -60,8 +61,15 @@ impl Engine {
             .filter(|candidate| candidate.kind == DocumentKind::Skill)
             .filter_map(|candidate| SkillId::parse(&candidate.id).ok())
             .collect();
-        let flow = match (&asked.wishes.flow, &playbook, skills.len()) {
-            (Some(flow), ..) => *flow,
+        // A client may ask for a flow that does more than read; which kind of reading it is, the
+        // verdict says.
+        let wished = asked
+            .wishes
+            .flow
+            .filter(|flow| !matches!(flow, Flow::Skill | Flow::ReadBroad));
+        let flow = match (wished, &playbook, skills.len()) {
+            (Some(Flow::Write), None, _) => Flow::CodeGenWrite,
+            (Some(flow), ..) => flow,
             (None, Some(_), _) => Flow::Write,
             (None, None, 0) => Flow::CodeGenRead,
             (None, None, 1) if verdict.kind == VerdictKind::Narrow => Flow::Skill,
@@ -169,7 +177,8 @@ impl Engine {
             }
             Flow::RagSearch => {
                 tags.rag_params = Some(Map::new());
-                tags.provider = Some(tags.persona.clone());
+                // The reference library is the only provider.
+                tags.provider = Label::parse("domain_lens").ok();
             }
             Flow::Knowledge | Flow::CodeGenRead | Flow::CodeGenWrite | Flow::CodeGenDirect => {}
         }
