@@ -1,0 +1,35 @@
+//! What the compiler and clippy do not check: who may import whom, sizes, names, module pages,
+//! error pages, links. Each check is a function from texts to findings in a file of its own.
+
+mod edges;
+mod error_pages;
+mod links;
+mod manifests;
+mod sources;
+
+use crate::finding::Finding;
+use crate::workspace::Workspace;
+
+/// Every finding, by file and line.
+///
+/// # Errors
+/// When the list of error codes cannot be found.
+pub(crate) fn run(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
+    let mut findings = edges::check(&workspace.crates);
+    findings.extend(edges::check_narrow(workspace.rust_below("crates/")));
+    findings.extend(workspace.crates.iter().filter_map(manifests::check));
+    for file in workspace.rust_below("crates/") {
+        findings.extend(sources::check(file));
+        findings.extend(sources::check_markers(file));
+    }
+    for file in workspace.rust_below("xtask/") {
+        findings.extend(sources::check(file));
+    }
+    findings.extend(error_pages::check(workspace)?);
+    let exists = |path: &str| workspace.root.join(path).exists();
+    for file in workspace.markdown() {
+        findings.extend(links::check(file, &exists));
+    }
+    findings.sort();
+    Ok(findings)
+}

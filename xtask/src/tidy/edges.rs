@@ -1,0 +1,290 @@
+//! Which crate may import which: the layers of the design, and what each layer must not touch.
+//!
+//! Tests may use the layers below, the test kit, and a real store in place of a mock.
+
+use crate::finding::Finding;
+use crate::workspace::{Crate, TextFile, Use};
+
+/// A crate and the crates of ours that it may import.
+struct Rule {
+    name: &'static str,
+    may_import: &'static [&'static str],
+}
+
+/// The layers, lowest first.
+const RULES: [Rule; 11] = [
+    Rule {
+        name: "charter-contract",
+        may_import: &[],
+    },
+    Rule {
+        name: "charter-domain",
+        may_import: &["charter-contract"],
+    },
+    Rule {
+        name: "charter-store",
+        may_import: &["charter-contract", "charter-domain"],
+    },
+    Rule {
+        name: "charter-store-sql",
+        may_import: &["charter-contract", "charter-store"],
+    },
+    Rule {
+        name: "charter-search",
+        may_import: &["charter-contract"],
+    },
+    Rule {
+        name: "charter-effects",
+        may_import: &["charter-contract"],
+    },
+    Rule {
+        name: "charter-engine",
+        may_import: &[
+            "charter-contract",
+            "charter-domain",
+            "charter-store",
+            "charter-search",
+            "charter-effects",
+        ],
+    },
+    Rule {
+        name: "charter-server",
+        may_import: &["charter-contract", "charter-engine", "charter-store"],
+    },
+    Rule {
+        name: "charter-cli",
+        may_import: &[
+            "charter-contract",
+            "charter-domain",
+            "charter-store",
+            "charter-store-sql",
+            "charter-search",
+            "charter-effects",
+            "charter-engine",
+            "charter-server",
+        ],
+    },
+    Rule {
+        name: "charter-testkit",
+        may_import: &["charter-contract", "charter-domain", "charter-store"],
+    },
+    Rule {
+        name: "xtask",
+        may_import: &[],
+    },
+];
+
+/// What tests may import beside the layers below.
+const FOR_TESTS: [&str; 2] = ["charter-testkit", "charter-store-sql"];
+
+/// Foreign crates that would bring a layer what it must not know.
+const FORBIDDEN: [(&str, &[&str]); 5] = [
+    (
+        "charter-contract",
+        &["tokio", "reqwest", "hyper", "axum", "rusqlite"],
+    ),
+    (
+        "charter-domain",
+        &["tokio", "reqwest", "hyper", "axum", "rusqlite"],
+    ),
+    (
+        "charter-store",
+        &["tokio", "reqwest", "hyper", "axum", "rusqlite"],
+    ),
+    (
+        "charter-engine",
+        &["axum", "hyper", "reqwest", "rusqlite", "clap", "config"],
+    ),
+    ("charter-server", &["rusqlite", "reqwest", "clap", "config"]),
+];
+
+/// An import of which a crate may use a part only.
+const NARROW: (&str, &str, &str) = ("crates/server/src/", "charter_store::", "page::");
+
+/// Paths that a crate's own code must not name, and why.
+const UNTOUCHED: [(&str, &[&str], &str); 4] = [
+    (
+        "crates/contract/src/",
+        &["std::fs", "std::net", "std::process", "std::thread"],
+        "no I/O",
+    ),
+    (
+        "crates/domain/src/",
+        &["std::fs", "std::net", "std::process", "std::thread"],
+        "no I/O",
+    ),
+    (
+        "crates/store/src/",
+        &["std::fs", "std::net", "std::process", "std::thread"],
+        "no I/O",
+    ),
+    (
+        "crates/",
+        &["env::var"],
+        "only the command line reads the environment",
+    ),
+];
+
+/// The one crate that reads the environment.
+const READS_ENVIRONMENT: &str = "crates/cli/";
+
+/// Imports that no rule allows.
+pub(crate) fn check(crates: &[Crate]) -> Vec<Finding> {
+    crates.iter().flat_map(check_crate).collect()
+}
+
+fn check_crate(member: &Crate) -> Vec<Finding> {
+    let Some(rule) = RULES.iter().find(|rule| rule.name == member.name) else {
+        let message = format!("`{}` has no rule in xtask/src/tidy/edges.rs", member.name);
+        return vec![Finding::error(&member.manifest.path, 1, message)];
+    };
+    let forbidden = FORBIDDEN.iter().find(|(name, _)| *name == member.name);
+    let forbidden = forbidden.map_or(&[][..], |(_, forbidden)| *forbidden);
+    let ours = |name: &str| RULES.iter().any(|rule| rule.name == name);
+    let refused = member.dependencies.iter().filter(|dependency| {
+        let name = dependency.name.as_str();
+        match dependency.used {
+            Use::Product if ours(name) => !rule.may_import.contains(&name),
+            Use::Tests if ours(name) => {
+                !rule.may_import.contains(&name) && !FOR_TESTS.contains(&name)
+            }
+            Use::Product => forbidden.contains(&name),
+            Use::Tests => false,
+        }
+    });
+    refused
+        .map(|dependency| {
+            let line = member.manifest.line_of(&dependency.name);
+            let message = format!("`{}` may not import `{}`", member.name, dependency.name);
+            Finding::error(&member.manifest.path, line, message)
+        })
+        .collect()
+}
+
+/// Uses of what a crate may not touch, in its own code.
+pub(crate) fn check_narrow<'f>(files: impl Iterator<Item = &'f TextFile>) -> Vec<Finding> {
+    files.flat_map(check_file).collect()
+}
+
+fn check_file(file: &TextFile) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (number, line) in super::sources::product_lines(file) {
+        if line.trim_start().starts_with("//") {
+            continue;
+        }
+        let (folder, import, part) = NARROW;
+        let found = line.find(import).map(|at| &line[at + import.len()..]);
+        if file.path.starts_with(folder) && found.is_some_and(|rest| !rest.starts_with(part)) {
+            let message = format!("of `{import}` only `{part}` may be used here");
+            findings.push(Finding::error(&file.path, number, message));
+        }
+        for (folder, paths, reason) in UNTOUCHED {
+            let applies = file.path.starts_with(folder)
+                && file.path.contains("/src/")
+                && !file.path.starts_with(READS_ENVIRONMENT);
+            if let Some(path) = paths.iter().find(|path| applies && line.contains(**path)) {
+                let message = format!("`{path}` may not be used here: {reason}");
+                findings.push(Finding::error(&file.path, number, message));
+            }
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace::Dependency;
+
+    fn member(name: &str, dependencies: &[(&str, Use)]) -> Crate {
+        let lines = dependencies
+            .iter()
+            .map(|(name, _)| format!("{name} = \"1\"\n"));
+        Crate {
+            name: name.to_owned(),
+            manifest: TextFile {
+                path: format!("crates/{name}/Cargo.toml"),
+                text: lines.collect(),
+            },
+            dependencies: dependencies
+                .iter()
+                .map(|(name, used)| Dependency {
+                    name: (*name).to_owned(),
+                    used: *used,
+                })
+                .collect(),
+        }
+    }
+
+    fn source(path: &str, text: &str) -> TextFile {
+        TextFile {
+            path: path.to_owned(),
+            text: text.to_owned(),
+        }
+    }
+
+    #[test]
+    fn an_import_against_the_layers_is_found_at_its_line() {
+        let domain = member(
+            "charter-domain",
+            &[
+                ("serde", Use::Product),
+                ("charter-contract", Use::Product),
+                ("charter-store", Use::Product),
+            ],
+        );
+        assert_eq!(
+            check(&[domain]),
+            [Finding::error(
+                "crates/charter-domain/Cargo.toml",
+                3,
+                "`charter-domain` may not import `charter-store`"
+            )]
+        );
+    }
+
+    #[test]
+    fn the_test_kit_is_for_tests_only() {
+        let tests = member("charter-engine", &[("charter-testkit", Use::Tests)]);
+        let product = member("charter-engine", &[("charter-testkit", Use::Product)]);
+        assert_eq!(check(&[tests]), []);
+        assert_eq!(check(&[product]).len(), 1);
+    }
+
+    #[test]
+    fn a_foreign_crate_can_be_out_of_bounds_for_a_layer() {
+        let engine = member(
+            "charter-engine",
+            &[("axum", Use::Product), ("axum", Use::Tests)],
+        );
+        assert_eq!(check(&[engine]).len(), 1);
+        let server = member("charter-server", &[("axum", Use::Product)]);
+        assert_eq!(check(&[server]), []);
+    }
+
+    #[test]
+    fn a_crate_without_a_rule_is_found() {
+        assert_eq!(check(&[member("charter-new", &[])]).len(), 1);
+    }
+
+    #[test]
+    fn the_server_may_use_the_pages_of_the_store_and_nothing_else() {
+        let text = "use charter_store::page::PageRequest;\nuse charter_store::StoreError;\n";
+        let file = source("crates/server/src/x.rs", text);
+        let lines: Vec<usize> = check_file(&file).iter().map(|f| f.line).collect();
+        assert_eq!(lines, [2]);
+        assert_eq!(check_file(&source("crates/engine/src/x.rs", text)), []);
+    }
+
+    #[test]
+    fn only_the_command_line_reads_the_environment() {
+        let text = "// env::var is for the command line\nlet a = std::env::var(\"A\");\n\n#[cfg(test)]\nmod tests {\n    fn t() { std::env::var(\"A\"); }\n}\n";
+        let lines = |path: &str| -> Vec<usize> {
+            let findings = check_file(&source(path, text));
+            findings.iter().map(|finding| finding.line).collect()
+        };
+        assert_eq!(lines("crates/search/src/x.rs"), [2]);
+        assert_eq!(lines("crates/cli/src/x.rs"), Vec::<usize>::new());
+        assert_eq!(lines("crates/search/tests/x.rs"), Vec::<usize>::new());
+    }
+}

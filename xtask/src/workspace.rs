@@ -1,0 +1,185 @@
+//! The repository as the checks see it: its crates, and its text files by path.
+//!
+//! Everything is read once, so that each check is a function from texts to findings. Knows no rule.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, bail};
+use serde_json::Value;
+
+/// Folders that hold nothing of ours.
+const FOREIGN: [&str; 6] = [
+    "target",
+    ".git",
+    "node_modules",
+    ".venv",
+    "data",
+    "__pycache__",
+];
+
+/// A text file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TextFile {
+    /// Relative to the root, with `/`.
+    pub(crate) path: String,
+    pub(crate) text: String,
+}
+
+impl TextFile {
+    /// The line, from 1, that `part` first stands on; 1 when it stands nowhere.
+    pub(crate) fn line_of(&self, part: &str) -> usize {
+        let lines = self.text.lines();
+        lines
+            .enumerate()
+            .find_map(|(at, line)| line.contains(part).then_some(at + 1))
+            .unwrap_or(1)
+    }
+}
+
+/// How a crate uses another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Use {
+    /// In what it ships, or to build that.
+    Product,
+    /// In its tests, examples and benchmarks.
+    Tests,
+}
+
+/// A dependency of a crate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Dependency {
+    pub(crate) name: String,
+    pub(crate) used: Use,
+}
+
+/// A crate of the workspace.
+#[derive(Debug, Clone)]
+pub(crate) struct Crate {
+    pub(crate) name: String,
+    pub(crate) manifest: TextFile,
+    pub(crate) dependencies: Vec<Dependency>,
+}
+
+/// The repository.
+#[derive(Debug)]
+pub(crate) struct Workspace {
+    pub(crate) root: PathBuf,
+    /// Where cargo builds.
+    pub(crate) target: PathBuf,
+    pub(crate) crates: Vec<Crate>,
+    /// Every `.rs` and `.md` file, in order of path.
+    pub(crate) files: Vec<TextFile>,
+}
+
+impl Workspace {
+    /// Reads the repository that this crate belongs to.
+    ///
+    /// # Errors
+    /// When `cargo metadata` fails or a file cannot be read.
+    pub(crate) fn read() -> anyhow::Result<Self> {
+        let metadata = metadata()?;
+        let place = |field: &str| {
+            let place = metadata[field].as_str().map(PathBuf::from);
+            place.with_context(|| format!("cargo metadata has no {field}"))
+        };
+        let root = place("workspace_root")?;
+        let packages = metadata["packages"]
+            .as_array()
+            .map_or(&[][..], Vec::as_slice);
+        let crates = packages.iter().map(|package| member(&root, package));
+        let crates = crates.collect::<anyhow::Result<_>>()?;
+        let mut files = Vec::new();
+        walk(&root, &root, &mut files)?;
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(Self {
+            target: place("target_directory")?,
+            root,
+            crates,
+            files,
+        })
+    }
+
+    /// The Rust files below a folder.
+    pub(crate) fn rust_below<'w>(&'w self, folder: &'w str) -> impl Iterator<Item = &'w TextFile> {
+        self.files
+            .iter()
+            .filter(move |file| file.path.starts_with(folder) && file.path.ends_with(".rs"))
+    }
+
+    /// The Markdown files.
+    pub(crate) fn markdown(&self) -> impl Iterator<Item = &TextFile> {
+        self.files.iter().filter(|file| file.path.ends_with(".md"))
+    }
+}
+
+/// The cargo that runs this program.
+pub(crate) fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+fn metadata() -> anyhow::Result<Value> {
+    let output = cargo()
+        .args(["metadata", "--format-version", "1", "--no-deps"])
+        .output()
+        .context("running cargo metadata")?;
+    if !output.status.success() {
+        bail!(
+            "cargo metadata: {}",
+            String::from_utf8_lossy(&output.stderr).trim()
+        );
+    }
+    serde_json::from_slice(&output.stdout).context("reading what cargo metadata says")
+}
+
+fn member(root: &Path, package: &Value) -> anyhow::Result<Crate> {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let name = text(&package["name"]).context("a package without a name")?;
+    let manifest = text(&package["manifest_path"]).context("a package without a manifest")?;
+    let dependencies = package["dependencies"].as_array().into_iter().flatten();
+    let dependencies = dependencies.filter_map(|dependency| {
+        Some(Dependency {
+            name: text(&dependency["name"])?,
+            used: match dependency["kind"].as_str() {
+                Some("dev") => Use::Tests,
+                Some(_) | None => Use::Product,
+            },
+        })
+    });
+    Ok(Crate {
+        dependencies: dependencies.collect(),
+        manifest: read_file(root, Path::new(&manifest))?,
+        name,
+    })
+}
+
+fn read_file(root: &Path, path: &Path) -> anyhow::Result<TextFile> {
+    let text = fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
+    let relative = path.strip_prefix(root).unwrap_or(path);
+    Ok(TextFile {
+        path: relative.to_string_lossy().replace('\\', "/"),
+        text,
+    })
+}
+
+fn walk(root: &Path, folder: &Path, files: &mut Vec<TextFile>) -> anyhow::Result<()> {
+    let entries = fs::read_dir(folder).with_context(|| format!("listing {}", folder.display()))?;
+    for entry in entries {
+        let path = entry
+            .with_context(|| format!("listing {}", folder.display()))?
+            .path();
+        let name = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default();
+        if path.is_dir() {
+            if !FOREIGN.contains(&name) {
+                walk(root, &path, files)?;
+            }
+        } else if name.ends_with(".rs") || name.ends_with(".md") {
+            files.push(read_file(root, &path)?);
+        }
+    }
+    Ok(())
+}
