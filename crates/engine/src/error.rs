@@ -3,8 +3,9 @@
 use std::error::Error as StdError;
 
 use charter_contract::error_code::ErrorCode;
+use charter_domain::parameters::ParameterFault;
 use charter_store::StoreError;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A use case that could not be carried out.
 ///
@@ -55,6 +56,20 @@ impl EngineError {
         Self::new(ErrorCode::NotFound, format!("there is no {what} `{id}`"))
     }
 
+    /// Values that do not fit a declaration, all of them.
+    #[must_use]
+    pub(crate) fn parameters(of: &str, faults: &[ParameterFault]) -> Self {
+        let missing = |fault: &ParameterFault| matches!(fault, ParameterFault::Missing { .. });
+        let code = if faults.iter().any(missing) {
+            ErrorCode::MissingParameters
+        } else {
+            ErrorCode::InvalidParameters
+        };
+        let said: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        Self::new(code, format!("{of}: {}", said.join("; ")))
+            .with_details(json!({"parameters": said}))
+    }
+
     /// A failure that the caller can do nothing about.
     #[must_use]
     pub fn internal(doing: &str, cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
@@ -89,7 +104,7 @@ impl From<StoreError> for EngineError {
                 "the data directory is held by another process".to_owned(),
             ),
             StoreError::Refused { what, id, detail } => (
-                ErrorCode::IllegalTransition,
+                ErrorCode::InvalidRequest,
                 format!("the {what} `{id}`: {detail}"),
             ),
             StoreError::FencedOff { .. } => {

@@ -152,7 +152,7 @@ impl Engine {
     ) -> Result<(), EngineError> {
         let text = match answer {
             Ok(response) => respond::write(response)?,
-            Err(error) if error.code.retryable() => return Ok(()),
+            Err(error) if may_go_on(error.code) => return Ok(()),
             Err(error) => respond::write_error(asked, error, self)?,
         };
         let at = self.now();
@@ -273,13 +273,8 @@ impl Engine {
             &asked.wishes.parameters,
             asked.request.input.as_str(),
         );
-        let parameters = parameters::bind(&document.parameters, &given).map_err(|faults| {
-            let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
-            EngineError::new(
-                ErrorCode::MissingParameters,
-                format!("`{skill}`: {}", faults.join("; ")),
-            )
-        })?;
+        let parameters = parameters::bind(&document.parameters, &given)
+            .map_err(|faults| EngineError::parameters(&format!("`{skill}`"), &faults))?;
         let mut pins = vec![pin(
             charter_contract::catalogue::DocumentKind::Skill,
             skill.as_ref(),
@@ -297,6 +292,15 @@ impl Engine {
     }
 }
 
+/// Whether a failure came before anything was decided, so that the same request may go on. What a
+/// finished run said stands.
+fn may_go_on(code: ErrorCode) -> bool {
+    matches!(
+        code,
+        ErrorCode::Overloaded | ErrorCode::Unavailable | ErrorCode::StorageFull
+    )
+}
+
 fn succeeded(run: &Run) -> Result<(), EngineError> {
     match run.outcome() {
         Some(Outcome::Completed) => Ok(()),
@@ -306,7 +310,7 @@ fn succeeded(run: &Run) -> Result<(), EngineError> {
                 .with_details(serde_json::json!({"step": step, "error_type": failure.kind, "run_id": run.id()})))
         }
         Some(Outcome::Cancelled { reason }) => Err(EngineError::new(
-            ErrorCode::ToolFailed,
+            ErrorCode::Cancelled,
             format!("the run was cancelled: {reason}"),
         )),
         None => Err(EngineError::internal(

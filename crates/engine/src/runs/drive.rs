@@ -135,6 +135,11 @@ impl Drive<'_> {
     }
 
     async fn end(&mut self, end: StepEnd) -> Result<(), EngineError> {
+        // A step that was cut off because the server stops has not failed: it is taken up again.
+        if matches!(end, StepEnd::Failed { .. }) && self.engine.shutdown().is_cancelled() {
+            let message = "the server is stopping";
+            return Err(EngineError::new(ErrorCode::Unavailable, message));
+        }
         self.progress.step_ended(&end);
         let command = match end {
             StepEnd::Succeeded {

@@ -22,7 +22,7 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::tool_results::ResultKey;
-use crate::{Engine, Role};
+use crate::{Engine, EngineError, Role};
 
 /// A tool as a run pinned it, with the files of its package.
 #[derive(Debug, Clone)]
@@ -145,7 +145,7 @@ fn bind(
     tool: &Tool,
 ) -> Result<Map<String, Value>, StepFailure> {
     let input =
-        |message: String| failure(ErrorKind::InputError, ErrorCode::MissingParameters, message);
+        |message: String| failure(ErrorKind::InputError, ErrorCode::InvalidParameters, message);
     let mut given = Map::new();
     for (name, value) in written {
         // A reference to an optional parameter without a value leaves the argument out.
@@ -158,12 +158,8 @@ fn bind(
         }
     }
     parameters::bind(&tool.parameters, &given).map_err(|faults| {
-        let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
-        input(format!(
-            "the tool `{}`: {}",
-            tool.tool_id,
-            faults.join("; ")
-        ))
+        let error = EngineError::parameters(&format!("the tool `{}`", tool.tool_id), &faults);
+        failure(ErrorKind::InputError, error.code, error.to_string())
     })
 }
 
@@ -433,7 +429,7 @@ fn check_output(tool: &Tool, output: &Value) -> Result<(), StepFailure> {
     );
     Err(failure(
         ErrorKind::ExecutionError,
-        ErrorCode::ToolFailed,
+        ErrorCode::ToolResultInvalid,
         message,
     ))
 }
