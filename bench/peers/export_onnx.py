@@ -5,6 +5,8 @@
 The graph is the one that onnxruntime's own transformer optimiser arrives at
 for BERT (fused Attention, SkipLayerNormalization and BiasGelu), so that the
 peer is measured at its best; --plain writes standard operators instead.
+--token-types gives the graph the third input that the usual exports have, for
+callers that pass it (chromadb does).
 Outputs the token states; pooling is the caller's, as in the usual exports.
 """
 
@@ -23,12 +25,13 @@ FUSED_DOMAIN = "com.microsoft"
 class Graph:
     """Nodes and constants as they are added."""
 
-    def __init__(self, weights, config, fused):
+    def __init__(self, weights, config, fused, token_types):
         self.weights = weights
         self.heads = config["num_attention_heads"]
         self.hidden = config["hidden_size"]
         self.epsilon = config["layer_norm_eps"]
         self.fused = fused
+        self.token_types = token_types
         self.nodes = []
         self.constants = {}
 
@@ -78,10 +81,13 @@ class Graph:
         words = self.add(
             "Gather", [self.weight("embeddings.word_embeddings.weight"), "input_ids"], "words"
         )
-        rows = (
-            self.weights["embeddings.position_embeddings.weight"]
-            + self.weights["embeddings.token_type_embeddings.weight"][0]
-        )
+        types = self.weights["embeddings.token_type_embeddings.weight"]
+        rows = self.weights["embeddings.position_embeddings.weight"]
+        if self.token_types:
+            kinds = self.add("Gather", [self.constant("types", types), "token_type_ids"], "kinds")
+            words = self.add("Add", [words, kinds], "words.kinds")
+        else:
+            rows = rows + types[0]
         shape = self.add("Shape", ["input_ids"], "length", start=1, end=2)
         zero = self.constant("zero", numpy.array([0], dtype=numpy.int64))
         positions = self.add(
@@ -144,9 +150,9 @@ class Graph:
         self.add("Mul", [self.add("Sub", [one, mask], "mask.inverse"), low], "mask.added")
 
 
-def build(directory, fused):
+def build(directory, fused, token_types):
     config = json.loads((directory / "config.json").read_text())
-    graph = Graph(load_file(directory / "model.safetensors"), config, fused)
+    graph = Graph(load_file(directory / "model.safetensors"), config, fused, token_types)
     graph.mask()
     x = graph.embeddings()
     for layer in range(config["num_hidden_layers"]):
@@ -159,7 +165,7 @@ def build(directory, fused):
         x = graph.residual_norm(inner, x, output + ".dense", output + ".LayerNorm", output + ".y")
     inputs = [
         helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "tokens"])
-        for name in ("input_ids", "attention_mask")
+        for name in ("input_ids", "attention_mask", "token_type_ids")[: 3 if token_types else 2]
     ]
     states = helper.make_tensor_value_info(x, TensorProto.FLOAT, ["batch", "tokens", graph.hidden])
     body = helper.make_graph(
@@ -172,9 +178,10 @@ def build(directory, fused):
 
 
 def main() -> None:
-    arguments = [argument for argument in sys.argv[1:] if argument != "--plain"]
+    arguments = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
     directory, target = (pathlib.Path(argument) for argument in arguments)
-    onnx.save(build(directory, fused="--plain" not in sys.argv), target)
+    fused, token_types = "--plain" not in sys.argv, "--token-types" in sys.argv
+    onnx.save(build(directory, fused, token_types), target)
     print(f"{target}: {target.stat().st_size} bytes")
 
 

@@ -1,0 +1,359 @@
+"""`make bench`: Charter against named peers, as ratios measured in one run.
+
+    python bench/run.py [--model DIR] [--rounds N] [--keep] [--no-build]
+
+Run it with the packages of bench/peers/requirements.txt; node, npm, wrk and
+cargo are expected on the path. Ours and theirs take turns; each figure is the
+median of the rounds. Figures never decide the exit code: it is 1 only when
+something could not be run. What each line measures: bench/README.md.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+import traceback
+from urllib.parse import quote
+
+import catalogue
+from charter_server import Connection, Server
+from table import Line, show
+from tokenizers import Tokenizer
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PEERS = ROOT / "bench" / "peers"
+WORK = ROOT / "target" / "bench"
+RELEASE = ROOT / "target" / "release"
+SEED_ENVELOPE = ROOT / "crates/contract/tests/seeds/mission_envelope.json"
+ENVELOPE_SCHEMA = ROOT / "schemas/mission_envelope.json"
+
+ROUNDS = 5
+QUERY_TOKENS = 16
+# chromadb takes about a hundred times longer than the others: it is asked less often.
+QUERIES = {"charter": 200, "numpy": 200, "embedding": 200, "chromadb": 25}
+WARM_UP_QUERIES = 20
+ROUTES_BEFORE_MEMORY = 1_000
+STARTS = 5
+WRK_CONNECTIONS = 16
+WRK_THREADS = 1
+WRK_SECONDS = 4
+SUBJECTS = 200
+
+
+def say(text):
+    print(f"bench: {text}", file=sys.stderr, flush=True)
+
+
+def last_json(command, **options):
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, **options)
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def p50(values):
+    return statistics.median(values)
+
+
+def build():
+    say("building (release)")
+    cargo = ["cargo", "build", "--release", "--quiet"]
+    subprocess.run([*cargo, "-p", "charter-cli"], check=True, cwd=ROOT)
+    packages = ("charter-contract", "charter-search", "charter-server")
+    examples = ("envelope_bench", "embed_bench", "bare_route")
+    chosen = [part for package in packages for part in ("-p", package)]
+    chosen += [part for example in examples for part in ("--example", example)]
+    subprocess.run([*cargo, *chosen], check=True, cwd=ROOT)
+
+
+def find_model(given):
+    if given:
+        return pathlib.Path(given).resolve()
+    environment = os.environ | {"CHARTER_MODEL__CACHE": str(ROOT / "target" / "models")}
+    fetched = subprocess.run(
+        [RELEASE / "charter", "model", "fetch"],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+    return pathlib.Path(fetched.stdout.strip())
+
+
+def embedding(model, rounds):
+    """The query and the passages, against onnxruntime."""
+    graph = WORK / "embed.onnx"
+    subprocess.run(
+        [sys.executable, PEERS / "export_onnx.py", model, graph], check=True, stdout=sys.stderr
+    )
+    ours, theirs = [], []
+    for _ in range(rounds):
+        ours.append(last_json([RELEASE / "examples" / "embed_bench", model]))
+        theirs.append(last_json([sys.executable, PEERS / "embed_onnxruntime.py", model, graph]))
+    peer = theirs[0]["engine"]
+    median = lambda rows, key: statistics.median(row[key] for row in rows)
+    own_ms, peer_ms = median(ours, "query16_p50_ms"), median(theirs, "query16_p50_ms")
+    own_rate, peer_rate = median(ours, "passages128_per_s"), median(theirs, "passages128_per_s")
+    return own_ms, [
+        Line.of_times("16-token query embedded, p50", own_ms, peer_ms, "ms", peer).as_speed(1.0),
+        Line.of_rates("128-token passages embedded", own_rate, peer_rate, "/s", peer).at_least(1.0),
+    ]
+
+
+class RoutePeers:
+    """bench/peers/route_peers.py, loaded once and asked in turn."""
+
+    def __init__(self, model, documents):
+        self.process = subprocess.Popen(
+            [sys.executable, PEERS / "route_peers.py", model, WORK, documents],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.engines = self.read()["ready"]
+
+    def read(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError("route_peers.py ended early")
+        return json.loads(line)
+
+    def ask(self, what, queries):
+        print(json.dumps({"what": what, "queries": queries}), file=self.process.stdin, flush=True)
+        return self.read()
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def route(server, queries):
+    """Times and best candidates of GET /v1/route over one kept-alive connection."""
+    requests = [
+        f"GET /v1/route?query={quote(query)} HTTP/1.1\r\nhost: localhost\r\n\r\n".encode()
+        for query in queries
+    ]
+    connection, times, top = Connection(server.port), [], []
+    for request in requests:
+        started = time.perf_counter()
+        status, body = connection.exchange(request)
+        times.append((time.perf_counter() - started) * 1e3)
+        if status != 200:
+            raise RuntimeError(f"/v1/route answered {status}: {body[:500].decode()}")
+        candidates = json.loads(body)["candidates"]
+        top.append(candidates[0]["id"] if candidates else None)
+    connection.close()
+    return {"times_ms": times, "top": top}
+
+
+def take_turns(server, peers, queries, rounds):
+    """p50 of each round and best candidates, for each side."""
+    texts = [query["text"] for query in queries]
+    ask = {what: (lambda part, what=what: peers.ask(what, part)) for what in peers.engines}
+    ask["charter"] = lambda part: route(server, part)
+    found = {what: {"p50": [], "top": {}} for what in ask}
+    for what, work in ask.items():
+        work(texts[: WARM_UP_QUERIES if what != "chromadb" else 3])
+    for number in range(rounds):
+        for what, work in ask.items():
+            count = QUERIES[what]
+            start = number * count % len(texts)
+            part = (texts + texts)[start : start + count]
+            answer = work(part)
+            found[what]["p50"].append(p50(answer["times_ms"]))
+            found[what]["top"].update(zip(part, answer["top"]))
+    return found
+
+
+def right(found, queries):
+    wanted = {query["text"]: query["skill_id"] for query in queries}
+    top = found["top"]
+    return sum(wanted[text] == id for text, id in top.items()) / len(top)
+
+
+def routing(server, model, queries, own_embedding_ms, rounds):
+    say("loading the routing peers")
+    peers = RoutePeers(model, WORK / "catalogue" / "documents.jsonl")
+    say("routing")
+    found = take_turns(server, peers, queries, rounds)
+    peers.close()
+    ms = {what: statistics.median(of["p50"]) for what, of in found.items()}
+    what, engines, own = "route among 10,000 over HTTP, p50", peers.engines, ms["charter"]
+    line = lambda name, key, peer: Line.of_times(name, own, key, "ms", peer)
+    notes = ", ".join(
+        f"{what} {right(found[what], queries):.2f}" for what in ("charter", "chromadb", "numpy")
+    )
+    say(f"best candidate is the skill that the query was drawn from: {notes}")
+    return [
+        line(what, ms["chromadb"], engines["chromadb"]).at_most(0.2),
+        line(what, ms["embedding"], f"embedding alone, {engines['embedding']}").at_most(1.2),
+        line(what, own_embedding_ms, "embedding alone, Charter's own").at_most(1.2),
+        line(what, ms["numpy"], engines["numpy"]),
+    ]
+
+
+WRK_SCRIPT = """local paths = {%s}
+local requests, at = {}, 0
+init = function()
+  for i, path in ipairs(paths) do requests[i] = wrk.format("GET", path) end
+end
+request = function()
+  at = at %% #requests + 1
+  return requests[at]
+end
+"""
+
+
+def wrk(port, script):
+    done = subprocess.run(
+        ["wrk", f"-t{WRK_THREADS}", f"-c{WRK_CONNECTIONS}", f"-d{WRK_SECONDS}s", "-s", script,
+         f"http://127.0.0.1:{port}"],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    )  # fmt: skip
+    if "Non-2xx" in done.stdout or "Socket errors" in done.stdout:
+        raise RuntimeError(f"wrk saw failures:\n{done.stdout}")
+    line = next(line for line in done.stdout.splitlines() if line.startswith("Requests/sec:"))
+    return float(line.split()[1])
+
+
+def resolving(server, queries, rounds):
+    """GET /v1/resolve/guardrails against a bare axum route with a body of the same size."""
+    say("resolving guardrails")
+    paths = [f"/v1/resolve/guardrails?skill_id={query['skill_id']}" for query in queries[:SUBJECTS]]
+    script = WORK / "guardrails.lua"
+    script.write_text(WRK_SCRIPT % ", ".join(json.dumps(path) for path in paths))
+    bodies = sorted((server.get_json(path) for path in paths), key=lambda body: len(json.dumps(body)))
+    body = WORK / "guardrails.json"
+    body.write_text(json.dumps(bodies[len(bodies) // 2], separators=(",", ":")))
+    say(f"the middle answer has {len(json.loads(body.read_text()))} guardrails, {body.stat().st_size} bytes")
+    bare = subprocess.Popen(
+        [RELEASE / "examples" / "bare_route", body], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        port = int(bare.stdout.readline())
+        ours, theirs = [], []
+        for _ in range(rounds):
+            ours.append(wrk(server.port, script))
+            theirs.append(wrk(port, script))
+    finally:
+        bare.kill()
+        bare.wait()
+    own, peer = statistics.median(ours), statistics.median(theirs)
+    name = "a bare axum route, same body size"
+    return [Line.of_rates("resolve guardrails over HTTP", own, peer, "req/s", name).at_least(0.7)]
+
+
+def envelopes(rounds):
+    say("validating envelopes")
+    if not (PEERS / "node_modules" / "ajv").exists():
+        subprocess.run(["npm", "ci", "--silent"], check=True, cwd=PEERS, stdout=sys.stderr)
+    ours, theirs = [], []
+    for _ in range(rounds):
+        ours.append(last_json([RELEASE / "examples" / "envelope_bench"])["per_second"])
+        theirs.append(last_json(["node", PEERS / "envelope_ajv.mjs", ENVELOPE_SCHEMA, SEED_ENVELOPE]))
+    own = statistics.median(ours)
+    peer = statistics.median(row["per_second"] for row in theirs)
+    name = f"JSON.parse and {theirs[0]['engine']}"
+    return [Line.of_rates("mission envelope parsed, validated", own, peer, "/s", name).at_least(1.5)]
+
+
+def starting(model, data, queries):
+    """Cold starts, and memory of a server that has just started and after 1,000 routes."""
+    say("starting")
+    binary = RELEASE / "charter"
+    starts, idle = [], 0.0
+    for number in range(STARTS):
+        server = Server(binary, model, data)
+        starts.append(server.ready_s)
+        idle = server.memory_mib()
+        if number < STARTS - 1:
+            server.stop()
+    texts = [query["text"] for query in queries] * ROUTES_BEFORE_MEMORY
+    route(server, texts[:ROUTES_BEFORE_MEMORY])
+    lines = [
+        Line.of_one("start with 10,000 skills until ready", statistics.median(starts), "s").limit(1.0),
+        Line.of_one("resident memory, just started", idle, "MiB"),
+        Line.of_one("resident memory, after 1,000 routes", server.memory_mib(), "MiB"),
+    ]
+    return server, lines
+
+
+def fill(model, keep):
+    """A data directory with the catalogue registered, and its queries of 16 tokens."""
+    texts, data = WORK / "catalogue", WORK / "data"
+    catalogue.write(texts)
+    rows = (texts / "queries.jsonl").read_text(encoding="utf-8").splitlines()
+    tokenizer = Tokenizer.from_file(str(model / "tokenizer.json"))
+    tokenizer.no_padding()
+    queries = [json.loads(row) for row in rows]
+    queries = [row for row in queries if len(tokenizer.encode(row["text"]).ids) == QUERY_TOKENS]
+    if keep and data.exists():
+        return data, queries, []
+    shutil.rmtree(data, ignore_errors=True)
+    say("registering 10,000 skills")
+    server = Server(RELEASE / "charter", model, data)
+    took = server.register((texts / "bundles.jsonl").read_bytes().splitlines())
+    server.stop()
+    say("seconds per package: " + ", ".join(f"{seconds:.1f}" for seconds in took))
+    return data, queries, [Line.of_one("10,000 skills registered, five packages", sum(took), "s")]
+
+
+def measured(steps):
+    """Runs each step, and says which could not run."""
+    failed = []
+    for name, step in steps:
+        try:
+            step()
+        except Exception:  # Whatever stops one measurement, the others are still worth having.
+            traceback.print_exc()
+            failed.append(name)
+    return failed
+
+
+def run(options):
+    WORK.mkdir(parents=True, exist_ok=True)
+    if not options.no_build:
+        build()
+    model, lines = find_model(options.model), []
+    say("embedding")
+    own_embedding_ms, rows = embedding(model, options.rounds)
+    lines += rows
+    data, queries, registered = fill(model, options.keep)
+    server, rows = starting(model, data, queries)
+    failed = measured(
+        [
+            ("routing", lambda: lines.extend(
+                routing(server, model, queries, own_embedding_ms, options.rounds))),
+            ("resolving", lambda: lines.extend(resolving(server, queries, options.rounds))),
+            ("envelopes", lambda: lines.extend(envelopes(options.rounds))),
+        ]
+    )  # fmt: skip
+    server.stop()
+    lines += rows + registered
+    return lines, failed
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--model", help="directory of all-MiniLM-L6-v2; fetched when absent")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--keep", action="store_true", help="use the last run's data directory")
+    parser.add_argument("--no-build", action="store_true", help="measure what is built")
+    options = parser.parse_args()
+    lines, failed = run(options)
+    machine = f"{os.cpu_count()} cores, {platform.machine()}, {platform.system()} {platform.release()}"
+    print(show(lines, f"{machine}; median of {options.rounds} rounds, ours and theirs in turn"))
+    (WORK / "last.json").write_text(json.dumps([line.__dict__ for line in lines], indent=1) + "\n")
+    if failed:
+        print(f"could not be run: {', '.join(failed)}")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

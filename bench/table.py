@@ -1,0 +1,75 @@
+"""The lines that `make bench` prints."""
+
+from dataclasses import dataclass
+from typing import Optional
+
+
+@dataclass
+class Line:
+    """One comparison. `ratio` is ours over theirs, or theirs over ours where `speed` says so."""
+
+    what: str
+    ours: float
+    theirs: Optional[float]
+    unit: str
+    peer: str
+    ratio: Optional[float] = None
+    goal: str = "none"
+    met: Optional[bool] = None
+
+    @classmethod
+    def of_times(cls, what, ours, theirs, unit, peer):
+        return cls(what, ours, theirs, unit, peer, ours / theirs)
+
+    @classmethod
+    def of_rates(cls, what, ours, theirs, unit, peer):
+        return cls(what, ours, theirs, unit, peer, ours / theirs)
+
+    @classmethod
+    def of_one(cls, what, ours, unit):
+        return cls(what, ours, None, unit, "")
+
+    def as_speed(self, goal):
+        """A time as a speed: how often we are done while they are done once."""
+        self.ratio = self.theirs / self.ours
+        return self.at_least(goal)
+
+    def at_least(self, goal):
+        self.goal, self.met = f"ratio ≥ {goal:g}", self.ratio >= goal
+        return self
+
+    def at_most(self, goal):
+        self.goal, self.met = f"ratio ≤ {goal:g}", self.ratio <= goal
+        return self
+
+    def limit(self, goal):
+        self.goal, self.met = f"≤ {goal:g} {self.unit}", self.ours <= goal
+        return self
+
+    def cells(self):
+        return [
+            self.what,
+            figure(self.ours, self.unit),
+            "" if self.theirs is None else figure(self.theirs, self.unit),
+            self.peer,
+            "" if self.ratio is None else f"{self.ratio:.2f}",
+            self.goal,
+            {True: "yes", False: "NO", None: ""}[self.met],
+        ]
+
+
+def figure(value, unit):
+    digits = 0 if value >= 1_000 else 1 if value >= 100 else 2
+    return f"{value:,.{digits}f} {unit}"
+
+
+def show(lines, title):
+    head = ["what", "Charter", "peer", "the peer", "ratio", "goal", "met?"]
+    rows = [head] + [line.cells() for line in lines]
+    widths = [max(len(row[at]) for row in rows) for at in range(len(head))]
+    lined = [
+        "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths)) + " |"
+        for row in rows
+    ]
+    rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
+    return "\n".join([title, "", lined[0], rule, *lined[1:]])
