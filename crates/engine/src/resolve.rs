@@ -11,8 +11,8 @@ use charter_contract::catalogue::tool::{Tool, ToolClass};
 use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::catalogue::{Document, DocumentKind};
 use charter_contract::error_code::ErrorCode;
-use charter_domain::catalogue::{Entry, Found, Won};
-use charter_domain::guardrail::{self, Subject};
+use charter_domain::catalogue::{Entry, Found, View, Won};
+use charter_domain::guardrail::{self, Resolved, Subject};
 use charter_domain::template::{self, Level, Wanted};
 use serde::Serialize;
 
@@ -97,15 +97,7 @@ impl Engine {
         caller: &Caller,
         subject: Subject<'_>,
     ) -> Vec<ResolvedGuardrail> {
-        let view = self.live().view(&caller.tenant);
-        let owner = subject.skill.and_then(|skill| view.owner_of(skill));
-        let subject = Subject {
-            agent: subject.agent.or(owner
-                .as_ref()
-                .map(|owner| owner.document().agent_id.as_ref())),
-            ..subject
-        };
-        guardrail::resolve(&view, subject)
+        bearing_on(&self.live().view(&caller.tenant), subject)
             .into_iter()
             .map(|resolved| ResolvedGuardrail {
                 guardrail: resolved.found.into(),
@@ -245,6 +237,27 @@ impl Engine {
     }
 }
 
+/// The guardrails on a subject, whose owner and domain are looked up where they are not given.
+fn bearing_on(view: &View, subject: Subject<'_>) -> Vec<Resolved> {
+    let owner = subject.skill.and_then(|id| view.owner_of(id));
+    let skill = subject.skill.and_then(|id| view.skill(id));
+    let playbook = subject.skill.and_then(|id| view.playbook(id));
+    let domain = match (&skill, &playbook) {
+        (Some(skill), _) => Some(skill.document().domain.as_ref()),
+        (None, Some(playbook)) => Some(playbook.document().domain.as_ref()),
+        (None, None) => None,
+    };
+    let owner = owner
+        .as_ref()
+        .map(|owner| owner.document().agent_id.as_ref());
+    let subject = Subject {
+        agent: subject.agent.or(owner),
+        domain: subject.domain.or(domain),
+        ..subject
+    };
+    guardrail::resolve(view, subject)
+}
+
 /// A document in a listing.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Listed {
@@ -263,3 +276,6 @@ pub struct Listed {
     /// That package's version.
     pub package_version: String,
 }
+
+#[cfg(test)]
+mod tests;
