@@ -2,13 +2,16 @@
 //!
 //! Must not know where a value came from or where the text goes.
 
+use std::path::Path;
+
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// Shorter values are left alone: replacing them would only shred the text.
 const SHORTEST_SECRET: usize = 4;
 
-/// Replaces each granted value, and its common encodings, by `[redacted:NAME]`.
-#[derive(Debug)]
+/// Replaces each granted value, and its common encodings, by `[redacted:NAME]`; and paths of this
+/// machine by what they are.
+#[derive(Debug, Clone)]
 pub(crate) struct Redactor {
     /// Text to find and what to put there, longest first.
     replacements: Vec<(String, String)>,
@@ -26,8 +29,21 @@ impl Redactor {
                 replacements.push((form, mark.clone()));
             }
         }
+        Self::sorted(replacements)
+    }
+
+    fn sorted(mut replacements: Vec<(String, String)>) -> Self {
         replacements.sort_by(|a, b| b.0.len().cmp(&a.0.len()).then_with(|| a.cmp(b)));
         Self { replacements }
+    }
+
+    /// Also replaces a folder and the slash after it, so that paths in it become relative.
+    pub(crate) fn hiding(mut self, folder: &Path, mark: &str) -> Self {
+        let folder = folder.display().to_string();
+        self.replacements
+            .push((format!("{folder}/"), mark.to_owned()));
+        self.replacements.push((folder, mark.to_owned()));
+        Self::sorted(self.replacements)
     }
 
     /// The length in bytes of the longest text that is replaced.
@@ -105,6 +121,18 @@ mod tests {
         assert_eq!(
             redactor().apply("x abcd\"efgh-and-more abcd\\\"efgh abcd%22efgh"),
             "x [redacted:LONGER] [redacted:TOKEN] [redacted:TOKEN]"
+        );
+    }
+
+    /// B003-3
+    #[test]
+    fn b003_3_paths_become_relative_to_their_folder() {
+        let redactor = redactor()
+            .hiding(Path::new("/srv/data/sandbox"), "[sandbox]/")
+            .hiding(Path::new("/srv/data/sandbox/packages/1f"), "");
+        assert_eq!(
+            redactor.apply("/srv/data/sandbox/packages/1f/scripts/a.py and /srv/data/sandbox/x"),
+            "scripts/a.py and [sandbox]/x"
         );
     }
 

@@ -17,7 +17,7 @@ mod watch;
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -29,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 use crate::call::{ToolCall, ToolImplementation, ToolRunner};
 use crate::egress::proxy::SharedProxy;
 use crate::http::HttpRunner;
-use crate::outcome::ToolOutcome;
+use crate::outcome::{Failure, ToolOutcome};
 use crate::package::PackageStore;
 use crate::redact::Redactor;
 use interpreter::{Interpreter, InterpreterError};
@@ -85,7 +85,13 @@ impl Sandbox {
     /// # Errors
     /// An unusable folder, a required facility that is missing, no port on
     /// loopback, or no TLS certificates.
-    pub async fn new(options: SandboxOptions) -> Result<Self, SandboxError> {
+    pub async fn new(mut options: SandboxOptions) -> Result<Self, SandboxError> {
+        // Scripts start in their package's folder, where a relative path leads elsewhere.
+        options.directory =
+            path::absolute(&options.directory).map_err(|source| SandboxError::Directory {
+                directory: options.directory.clone(),
+                source,
+            })?;
         let support = Support::detect(&options)?;
         let calls = options.directory.join("calls");
         let in_directory = |source| SandboxError::Directory {
@@ -137,13 +143,19 @@ impl ToolRunner for Sandbox {
         if cancel.is_cancelled() {
             return ToolOutcome::since(started, Err(script::cancelled()));
         }
-        let redactor = Redactor::new(&call.environment);
+        // What people read of a call names no path of this machine (B003-3).
+        let redactor =
+            Redactor::new(&call.environment).hiding(&self.options.directory, "[sandbox]/");
         let result = match &call.implementation {
             ToolImplementation::Script(script) => {
                 self.run_script(&call, script, &redactor, &cancel).await
             }
             ToolImplementation::Http(tool) => self.http.run(&call, tool, &redactor, &cancel).await,
         };
+        let result = result.map_err(|failure| Failure {
+            message: redactor.apply(&failure.message),
+            ..failure
+        });
         ToolOutcome::since(started, result)
     }
 }

@@ -82,7 +82,8 @@ impl Stacked {
                 scope,
                 index: Arc::clone(of(set)),
             });
-            Layers::new(layers.collect())
+            let withdrawn = tenant.iter().flat_map(|set| set.withdrawn.iter());
+            Layers::new(layers.collect()).hiding(withdrawn.map(String::as_str))
         };
         Self {
             actions: stack(|set| &set.actions),

@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use crate::EngineError;
 use crate::catalogue::Live;
-use crate::requests::{Asked, Holding, InHand};
+use crate::requests::InHand;
 use crate::settings::Settings;
 use crate::tool_results::ToolResults;
 
@@ -53,9 +53,9 @@ pub struct Engine {
     live: ArcSwap<Live>,
     registration: Mutex<()>,
     results: ToolResults,
-    in_hand: InHand,
     files: Cache<Origin, Arc<PackageFiles>>,
     slots: Semaphore,
+    in_hand: InHand,
     holder: String,
     shutdown: CancellationToken,
     tasks: TaskTracker,
@@ -86,9 +86,9 @@ impl Engine {
         let holder = format!("worker-{}", ports.ids.uuid().simple());
         Arc::new(Self {
             results: ToolResults::new(settings.cached_results),
-            in_hand: InHand::default(),
             files: Cache::new(KEPT_PACKAGES),
             slots: Semaphore::new(settings.tool_calls),
+            in_hand: InHand::default(),
             live: ArcSwap::default(),
             registration: Mutex::new(()),
             shutdown: CancellationToken::new(),
@@ -99,10 +99,15 @@ impl Engine {
         })
     }
 
-    /// Stops taking work, cancels what is under way and waits for it. What was under way is taken
-    /// up at the next start.
-    pub async fn stop(&self) {
+    /// Ends what is under way, without waiting: requests answer `unavailable`, stay open, and are
+    /// taken up at the next start.
+    pub fn interrupt(&self) {
         self.shutdown.cancel();
+    }
+
+    /// Ends what is under way, as [`Engine::interrupt`] does, and waits for it.
+    pub async fn stop(&self) {
+        self.interrupt();
         self.tasks.close();
         self.tasks.wait().await;
     }
@@ -178,11 +183,6 @@ impl Engine {
         &self.results
     }
 
-    /// Takes a request in hand; `None` while this process is answering it already.
-    pub(crate) fn in_hand(&self, asked: &Asked) -> Option<Holding> {
-        self.in_hand.take(&asked.caller.tenant, asked.id())
-    }
-
     pub(crate) fn files(&self) -> &Cache<Origin, Arc<PackageFiles>> {
         &self.files
     }
@@ -191,6 +191,10 @@ impl Engine {
     pub(crate) async fn tool_slot(&self) -> Option<SemaphorePermit<'_>> {
         // The semaphore is never closed.
         self.slots.acquire().await.ok()
+    }
+
+    pub(crate) fn in_hand(&self) -> &InHand {
+        &self.in_hand
     }
 
     pub(crate) fn shutdown(&self) -> &CancellationToken {

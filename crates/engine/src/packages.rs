@@ -157,8 +157,8 @@ impl Engine {
     /// Puts a package in force.
     ///
     /// # Errors
-    /// `invalid_document` with all problems; `version_conflict` when this version is registered
-    /// with other content; `permission_denied` for a global package without the role.
+    /// `invalid_document` with all problems; `routing_test_failed`; `version_conflict` when this
+    /// version is registered with other content; `permission_denied` for a global package without the role.
     pub async fn register_package(
         &self,
         caller: &Caller,
@@ -189,7 +189,7 @@ impl Engine {
         }
         let gated = self.gate(&admitted).await?;
         if !gated.problems.is_empty() {
-            return Err(refusal(&admitted.report(gated.problems)));
+            return Err(failed_tests(&admitted.report(gated.problems)));
         }
         if mode == Mode::DryRun {
             return Ok(registered);
@@ -281,7 +281,7 @@ impl Engine {
             .map_err(|report| refusal(&report))?;
         let gated = self.gate(&admitted).await?;
         if !gated.problems.is_empty() {
-            return Err(refusal(&admitted.report(gated.problems)));
+            return Err(failed_tests(&admitted.report(gated.problems)));
         }
         let embedded = self.store_vectors(gated.vectors).await?;
         let diff = compare::diff(&admitted);
@@ -379,6 +379,13 @@ fn may_change(caller: &Caller, scope: &Scope) -> Result<(), EngineError> {
         Scope::Tenant(_) => "only an operator may change packages",
     };
     Err(EngineError::new(ErrorCode::PermissionDenied, message))
+}
+
+/// The report of failed routing tests as the error that a client sees.
+fn failed_tests(report: &PackageReport) -> EngineError {
+    let mut error = refusal(report);
+    error.code = ErrorCode::RoutingTestFailed;
+    error
 }
 
 /// The report as the error that a client sees.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use charter_contract::agentic::request::AgentRequest;
 
-use crate::requests::{Asked, Progress};
+use crate::requests::Asked;
 use crate::{Engine, EngineError};
 
 /// Open requests that are taken up at once.
@@ -18,7 +18,9 @@ const SWEEP_EVERY: Duration = Duration::from_secs(60);
 const SWEEP_LIMIT: usize = 1_000;
 
 impl Engine {
-    /// Takes up every request that was recorded and not answered. Call once, at the start.
+    /// Takes up requests that were recorded and not answered: at the start those that the last
+    /// process left, later those that something passing kept from their answer. Returns how many
+    /// are open.
     ///
     /// # Errors
     /// When storage fails; a request that fails again is recorded as failed.
@@ -30,12 +32,12 @@ impl Engine {
             let engine = Arc::clone(self);
             self.tasks().spawn(async move {
                 let id = asked.id().clone();
-                let Some(_alone) = engine.in_hand(&asked) else {
-                    return;
-                };
-                match engine.answer_open(&asked, Progress::silent()).await {
-                    Ok(_) => tracing::info!(request.id = %id, "an interrupted request was answered"),
-                    Err(error) => {
+                match engine.take_up(&asked).await {
+                    None => {}
+                    Some(Ok(_)) => {
+                        tracing::info!(request.id = %id, "an interrupted request was answered");
+                    }
+                    Some(Err(error)) => {
                         tracing::warn!(request.id = %id, error = %error, "an interrupted request failed");
                     }
                 }
@@ -44,7 +46,7 @@ impl Engine {
         Ok(count)
     }
 
-    /// Sweeps until the engine shuts down.
+    /// Sweeps, and takes up what was left open, until the engine shuts down.
     pub async fn sweep_forever(self: Arc<Self>) {
         let mut ticks = tokio::time::interval(SWEEP_EVERY);
         loop {
@@ -54,6 +56,9 @@ impl Engine {
             }
             if let Err(error) = self.sweep().await {
                 tracing::warn!(error = %error, "sweeping failed; it is tried again");
+            }
+            if let Err(error) = self.recover().await {
+                tracing::warn!(error = %error, "open requests could not be read; it is tried again");
             }
         }
     }

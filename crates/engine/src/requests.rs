@@ -19,7 +19,7 @@ use serde_json::Value;
 
 use crate::{Caller, EngineError};
 
-pub(crate) use in_hand::{Holding, InHand};
+pub(crate) use in_hand::InHand;
 pub use progress::{Progress, ProgressEvent};
 
 /// Settings that a client may pass in a request's `metadata` (this project).

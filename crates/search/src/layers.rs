@@ -58,6 +58,20 @@ impl Layers {
         Layers { layers, hidden }
     }
 
+    /// Hides entries in every layer, e.g. those that the strongest layer has withdrawn. Ids that no
+    /// layer has are passed over.
+    #[must_use]
+    pub fn hiding<'i>(mut self, ids: impl IntoIterator<Item = &'i str>) -> Self {
+        for id in ids {
+            for (layer, hidden) in self.layers.iter().zip(&mut self.hidden) {
+                if let Some(entry) = layer.index.position(id) {
+                    hidden[entry] = true;
+                }
+            }
+        }
+        self
+    }
+
     /// The layers, the strongest first.
     pub fn as_slice(&self) -> &[Layer] {
         &self.layers

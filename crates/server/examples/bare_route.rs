@@ -19,7 +19,9 @@ async fn answer(State(body): State<Arc<Value>>) -> Response {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let file = std::env::args().nth(1).ok_or("usage: bare_route BODY.json")?;
+    let file = std::env::args()
+        .nth(1)
+        .ok_or("usage: bare_route BODY.json")?;
     let body: Value = serde_json::from_slice(&std::fs::read(file)?)?;
     let router = Router::new()
         .route("/v1/resolve/guardrails", get(answer))

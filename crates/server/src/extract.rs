@@ -1,17 +1,21 @@
 //! Reading requests: the caller from the credential, bodies through the contract.
 
-use axum::body::{Body, to_bytes};
+use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Query, Request};
 use axum::http::request::Parts;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::validate::{Contract, parse};
 use charter_contract::violation::Violation;
 use charter_engine::{Caller, EngineError};
+use futures_util::StreamExt;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use crate::error::ApiError;
 use crate::state::AppState;
+
+/// How much of a body over the limit is read before the connection is given up, in bytes.
+const MAX_THROWN_AWAY: usize = 64 << 20;
 
 /// The authenticated caller.
 pub(crate) struct By(pub(crate) Caller);
@@ -47,23 +51,33 @@ impl<T: Contract> FromRequest<AppState> for Valid<T> {
     }
 }
 
-async fn read(body: Body, state: &AppState) -> Result<axum::body::Bytes, ApiError> {
+/// Reads a body. Of one that is too large some more is read and thrown away: a client that is still
+/// sending when the connection closes would see a broken pipe and not the answer.
+async fn read(body: Body, state: &AppState) -> Result<Vec<u8>, ApiError> {
     let limit = state.limits.body_bytes;
-    to_bytes(body, limit).await.map_err(|error| {
-        let too_large = std::error::Error::source(&error)
-            .is_some_and(|cause| cause.is::<http_body_util::LengthLimitError>());
-        ApiError::new(
-            state,
-            if too_large {
-                let message = format!("the body is larger than {limit} bytes");
-                EngineError::new(ErrorCode::TooLarge, message)
-                    .with_details(json!({"limit_bytes": limit}))
-            } else {
-                EngineError::new(ErrorCode::InvalidRequest, "the body could not be read")
-                    .caused_by(error)
-            },
-        )
-    })
+    let mut chunks = body.into_data_stream();
+    let (mut bytes, mut seen) = (Vec::new(), 0_usize);
+    while let Some(chunk) = chunks.next().await {
+        let chunk = chunk.map_err(|error| {
+            let refused = EngineError::new(ErrorCode::InvalidRequest, "the body could not be read");
+            ApiError::new(state, refused.caused_by(error))
+        })?;
+        seen = seen.saturating_add(chunk.len());
+        if seen <= limit {
+            bytes.extend_from_slice(&chunk);
+        } else if seen - limit > MAX_THROWN_AWAY {
+            break;
+        }
+    }
+    if seen <= limit {
+        return Ok(bytes);
+    }
+    let message = format!("the body is larger than {limit} bytes");
+    let error = EngineError::new(ErrorCode::TooLarge, message);
+    Err(ApiError::new(
+        state,
+        error.with_details(json!({"limit_bytes": limit})),
+    ))
 }
 
 fn summary(name: &str, violations: &[Violation]) -> String {

@@ -84,6 +84,8 @@ impl SqliteStore {
         let path = dir.join(DATABASE);
         let mut connection = connection::open_writer(&path, options.max_bytes)?;
         schema::migrate(&mut connection, &path)?;
+        // The directory's lock says that whoever held a lease is gone.
+        lease::release_all(&connection)?;
         let readers = Readers::open(&path, options.readers.max(1))?;
         let writer = Arc::new(Writer::start(connection, Arc::clone(&lock))?);
         Ok(Self {

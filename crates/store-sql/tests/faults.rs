@@ -8,6 +8,7 @@ use std::sync::Arc;
 use charter_store::StoreError;
 use charter_store::evidence::Evidence;
 use charter_store::journal::{GENESIS, Journal, RunPhase, verify_chain};
+use charter_store::lease::{Fence, Leases};
 use charter_store::outbox::{NewMessage, Outbox};
 use charter_store::tag::Tags;
 use charter_store_sql::sqlite::{
@@ -185,6 +186,23 @@ async fn a_second_open_is_refused_and_told_who_holds_the_directory() -> Outcome 
     }
     store.close().await?;
     open(dir.path())?;
+    Ok(())
+}
+
+/// The next process need not wait for the lease of one that was killed; its fence is a new one.
+#[tokio::test]
+async fn an_opened_directory_has_no_lease_of_the_last_process() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    let (now, until) = (sample::at(0)?, sample::at(60)?);
+    let store = open(dir.path())?;
+    let first = store.acquire("run-1", "killed", now, until).await?;
+    assert_eq!(store.acquire("run-1", "next", now, until).await?, None);
+    drop(store);
+    let next = open(dir.path())?
+        .acquire("run-1", "next", now, until)
+        .await?;
+    let fences = [first, next].map(|lease| lease.map(|lease| lease.fence));
+    assert_eq!(fences, [Some(Fence(1)), Some(Fence(2))]);
     Ok(())
 }
 

@@ -13,7 +13,7 @@ use landlock::RulesetCreated;
 use rustix::net::{
     AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
 };
-use rustix::process::{Pid, PidfdFlags, Resource, Rlimit};
+use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, Signal};
 use rustix::thread::{CapabilitySet, UnshareFlags};
 use seccompiler::BpfProgram;
 use tokio::io::Interest;
@@ -58,7 +58,11 @@ impl Namespaces {
 /// Has the child of `command` confine itself before it executes anything.
 pub(super) fn confine(command: &mut tokio::process::Command, confinement: Confinement) {
     let mut confinement = confinement;
-    let enter = move || confinement.enter();
+    let parent = rustix::process::getpid();
+    let enter = move || {
+        confinement.enter()?;
+        end_with(parent)
+    };
     // SAFETY: `enter` makes system calls on memory prepared by the parent; it
     // neither allocates nor frees nor takes a lock, so it may run after fork in
     // a process that had other threads.
@@ -116,6 +120,19 @@ pub(super) fn exit_of(pid: Pid) -> io::Result<AsyncFd<OwnedFd>> {
     // which `AsyncFd` does last.
     let registered = unsafe { AsyncFd::register_with_interest(descriptor, Interest::READABLE)? };
     Ok(registered)
+}
+
+/// Has the kernel kill this process when the thread that started it ends, which for a thread of the
+/// runtime is when the server does, however it does. Comes last, because a change of credentials
+/// undoes it; what the script itself starts is not bound by it.
+fn end_with(parent: Pid) -> io::Result<()> {
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+    if rustix::process::getppid() == Some(parent) {
+        Ok(())
+    } else {
+        // It ended before the kernel was told.
+        Err(io::Error::from_raw_os_error(libc::ESRCH))
+    }
 }
 
 impl Confinement {

@@ -101,6 +101,10 @@ impl Sandbox {
             .filter
             .as_ref()
             .map(|(_, arguments)| arguments.as_slice());
+        let redactor = &redactor
+            .clone()
+            .hiding(&package, "")
+            .hiding(folder.path(), "[private folder]/");
         let run = Run {
             call,
             filter_arguments: arguments.unwrap_or_default(),

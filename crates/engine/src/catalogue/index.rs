@@ -25,6 +25,8 @@ pub(crate) struct IndexSet {
     pub(crate) actions: Arc<RouteIndex>,
     /// Agents, asked on a miss only.
     pub(crate) agents: Arc<RouteIndex>,
+    /// What the layer has and does not offer: it hides the same ids in the layers below (B000-1).
+    pub(crate) withdrawn: Arc<[String]>,
 }
 
 /// Vectors by the hash of their text.
@@ -75,6 +77,7 @@ impl IndexSet {
         Ok(Self {
             actions: index(actions(layer))?,
             agents: index(agents(layer))?,
+            withdrawn: withdrawn(layer).into(),
         })
     }
 }
@@ -111,6 +114,23 @@ pub(crate) fn actions(layer: &Layer) -> Vec<(String, RouteText)> {
             (id, playbook_text(playbook))
         });
     skills.chain(playbooks).collect()
+}
+
+/// Entries of inactive skills, playbooks and agents.
+fn withdrawn(layer: &Layer) -> Vec<String> {
+    let skills = layer.skills.iter();
+    let skills = skills.map(|(id, entry)| (DocumentKind::Skill, id, entry.document.status));
+    let playbooks = layer.playbooks.iter();
+    let playbooks =
+        playbooks.map(|(id, entry)| (DocumentKind::Playbook, id, entry.document.status));
+    let agents = layer.agents.iter();
+    let agents = agents.map(|(id, entry)| (DocumentKind::Agent, id, entry.document.status));
+    skills
+        .chain(playbooks)
+        .chain(agents)
+        .filter(|(.., status)| *status == Status::Inactive)
+        .map(|(kind, id, _)| entry_id(kind, id))
+        .collect()
 }
 
 fn agents(layer: &Layer) -> Vec<(String, RouteText)> {

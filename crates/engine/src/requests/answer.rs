@@ -80,18 +80,33 @@ impl Engine {
         if let Some(session) = &asked.request.session_id {
             self.session(&asked.caller, session).await?;
         }
-        let Some(_alone) = self.in_hand(&asked) else {
-            let message = "this request is being answered";
-            return Err(EngineError::new(ErrorCode::Overloaded, message));
-        };
+        let hold = self.in_hand().take(&asked);
         if let Some(recorded) = self.open(&asked).await? {
             return recorded;
+        }
+        if hold.is_none() {
+            let message = "this request is being answered";
+            return Err(EngineError::new(ErrorCode::Overloaded, message));
         }
         self.answer_open(&asked, progress).await
     }
 
+    /// Answers a request that an earlier attempt left open. `None` while it is being answered, or
+    /// when it has been since it was found.
+    pub(crate) async fn take_up(
+        self: &Arc<Self>,
+        asked: &Asked,
+    ) -> Option<Result<AgentResponse, EngineError>> {
+        let _hold = self.in_hand().take(asked)?;
+        match self.open(asked).await {
+            Ok(None) => Some(self.answer_open(asked, Progress::silent()).await),
+            Ok(Some(_)) => None,
+            Err(error) => Some(Err(error)),
+        }
+    }
+
     /// Answers a request that is recorded and has no answer yet.
-    pub(crate) async fn answer_open(
+    async fn answer_open(
         self: &Arc<Self>,
         asked: &Asked,
         progress: Progress,
@@ -105,7 +120,8 @@ impl Engine {
         answer
     }
 
-    /// Records the request; an earlier one with the same id and content gives its answer back.
+    /// Records the request; an earlier one with the same id and content gives its answer back, or
+    /// nothing while it has none.
     async fn open(
         &self,
         asked: &Asked,
@@ -131,8 +147,7 @@ impl Engine {
             .await?;
         match earlier {
             Some(earlier) if earlier.asked == record.asked => {
-                // Without an answer it failed in passing, or a crash interrupted it: go on.
-                Ok(earlier.answer.map(|answer| respond::recorded(&answer)))
+                Ok(earlier.answer.as_deref().map(respond::recorded))
             }
             Some(_) | None => {
                 let message = format!(
@@ -152,7 +167,7 @@ impl Engine {
     ) -> Result<(), EngineError> {
         let text = match answer {
             Ok(response) => respond::write(response)?,
-            Err(error) if may_go_on(error.code) => return Ok(()),
+            Err(error) if leaves_open(error.code) => return Ok(()),
             Err(error) => respond::write_error(asked, error, self)?,
         };
         let at = self.now();
@@ -179,8 +194,7 @@ impl Engine {
         });
         supported(&classified)?;
         let running = classified.skills.iter().map(|skill| async move {
-            let run_id =
-                RunId::from_uuid(Uuid::new_v5(&asked.id().uuid(), skill.as_ref().as_bytes()));
+            let run_id = run_id(asked, skill);
             SkillResult {
                 skill: skill.clone(),
                 outcome: self.run_skill(asked, skill, &run_id, progress).await,
@@ -292,12 +306,19 @@ impl Engine {
     }
 }
 
-/// Whether a failure came before anything was decided, so that the same request may go on. What a
-/// finished run said stands.
-fn may_go_on(code: ErrorCode) -> bool {
+/// The run of a skill for a request. Another tenant may use the same request id, so the tenant is
+/// part of it.
+fn run_id(asked: &Asked, skill: &SkillId) -> RunId {
+    let name = format!("{}/{skill}", asked.caller.tenant);
+    RunId::from_uuid(Uuid::new_v5(&asked.id().uuid(), name.as_bytes()))
+}
+
+/// Failures of this process rather than of the request. A tool's timeout is none: the run has ended
+/// with it.
+fn leaves_open(code: ErrorCode) -> bool {
     matches!(
         code,
-        ErrorCode::Overloaded | ErrorCode::Unavailable | ErrorCode::StorageFull
+        ErrorCode::StorageFull | ErrorCode::Overloaded | ErrorCode::Unavailable
     )
 }
 

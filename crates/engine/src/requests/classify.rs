@@ -55,7 +55,7 @@ impl Engine {
         let first = verdict.candidates.first();
         let playbook = first.filter(|first| first.kind == DocumentKind::Playbook);
         let playbook = playbook.and_then(|first| PlaybookId::parse(&first.id).ok());
-        let skills: Vec<SkillId> = verdict
+        let mut skills: Vec<SkillId> = verdict
             .chosen(self.settings().broad_skills)
             .iter()
             .filter(|candidate| candidate.kind == DocumentKind::Skill)
@@ -75,6 +75,9 @@ impl Engine {
             (None, None, 1) if verdict.kind == VerdictKind::Narrow => Flow::Skill,
             (None, None, _) => Flow::ReadBroad,
         };
+        if flow == Flow::Skill {
+            skills.truncate(1);
+        }
         let agents = match flow {
             Flow::CodeGenRead => self.nearest_agents(&asked.caller, text).await?,
             Flow::Skill

@@ -1,56 +1,43 @@
-//! The requests that this process is answering, so that one sent twice is answered once.
+//! Which requests this process is answering right now, so that none is answered twice at once.
+//!
+//! Must not know how a request is answered.
 
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
 
 use charter_contract::ids::{RequestId, TenantId};
 
+use super::Asked;
+
+/// The requests under way.
+#[derive(Debug, Default)]
+pub(crate) struct InHand(Mutex<BTreeSet<Key>>);
+
 type Key = (TenantId, RequestId);
 
-/// The requests in hand.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct InHand(Arc<Mutex<HashSet<Key>>>);
-
-/// One request in hand, given back when dropped.
+/// A request that its holder answers; given back when dropped.
 #[derive(Debug)]
-pub(crate) struct Holding {
-    all: InHand,
+pub(super) struct Hold<'a> {
+    all: &'a InHand,
     key: Key,
 }
 
 impl InHand {
-    /// Takes a request; `None` while it is in hand already.
-    pub(crate) fn take(&self, tenant: &TenantId, request: &RequestId) -> Option<Holding> {
-        let key = (tenant.clone(), request.clone());
-        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        held.insert(key.clone()).then(|| Holding {
-            all: self.clone(),
-            key,
-        })
+    /// Takes a request in hand; `None` while somebody else has it.
+    pub(super) fn take(&self, asked: &Asked) -> Option<Hold<'_>> {
+        let key = (asked.caller.tenant.clone(), asked.id().clone());
+        let free = self.with(|requests| requests.insert(key.clone()));
+        free.then_some(Hold { all: self, key })
+    }
+
+    /// A panic of a holder leaves the set whole: every change is one step.
+    fn with<T>(&self, change: impl FnOnce(&mut BTreeSet<Key>) -> T) -> T {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl Drop for Holding {
+impl Drop for Hold<'_> {
     fn drop(&mut self) {
-        let mut held = self.all.0.lock().unwrap_or_else(PoisonError::into_inner);
-        held.remove(&self.key);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_request_is_in_one_hand_at_a_time() {
-        let held = InHand::default();
-        let tenant = |name: &str| TenantId::parse(name).unwrap();
-        let request = RequestId::parse("req-00000000-0000-4000-8000-000000000001").unwrap();
-        let first = held.take(&tenant("acme"), &request);
-        assert!(first.is_some());
-        assert!(held.take(&tenant("acme"), &request).is_none());
-        assert!(held.take(&tenant("other"), &request).is_some());
-        drop(first);
-        assert!(held.take(&tenant("acme"), &request).is_some());
+        self.all.with(|requests| requests.remove(&self.key));
     }
 }

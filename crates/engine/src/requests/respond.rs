@@ -15,6 +15,7 @@ use super::Asked;
 use super::analyse::{Analysed, Call};
 use super::answer::SkillResult;
 use super::classify::Classified;
+use crate::routing::RoutedVerdict;
 use crate::{Engine, EngineError};
 
 /// Findings that are written out in the text; the rest are counted.
@@ -53,7 +54,7 @@ pub(super) fn response(
     )
     .execution_time_ms(u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX))
     .metadata("flow", json!(classified.flow))
-    .metadata("verdict", json!(classified.verdict))
+    .metadata("verdict", verdict(&classified.verdict)?)
     .metadata("findings", json!(findings))
     .metadata("evidence_ids", json!(evidence))
     .metadata("run_ids", json!(runs))
@@ -68,6 +69,14 @@ pub(super) fn response(
         }
     }
     Ok(builder.build())
+}
+
+/// A verdict as its JSON text reads: its scores are single precision, and `json!` would widen them
+/// to digits that nobody measured.
+fn verdict(verdict: &RoutedVerdict) -> Result<Value, EngineError> {
+    serde_json::to_string(verdict)
+        .and_then(|text| serde_json::from_str(&text))
+        .map_err(|error| EngineError::internal("writing a verdict", error))
 }
 
 /// What the skills came to, apart from those that failed.

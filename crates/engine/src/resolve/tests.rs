@@ -48,7 +48,7 @@ fn agent(id: &str, skill: &str) -> (DocumentKind, Value) {
     (DocumentKind::Agent, value)
 }
 
-fn ids(resolved: Vec<Resolved>) -> Vec<String> {
+fn ids(resolved: &[Resolved]) -> Vec<String> {
     resolved
         .iter()
         .map(|resolved| resolved.found.document().guardrail_id.to_string())
@@ -67,7 +67,7 @@ fn b000_12_a_skill_brings_its_agent_and_its_domain() {
         guardrail_on("global", "*"),
     ]);
     let of = |skill, agent, domain| {
-        ids(bearing_on(
+        ids(&bearing_on(
             &view,
             Subject {
                 skill,

@@ -32,8 +32,8 @@ impl Engine {
     /// Drives a run to its end, wherever its journal says that it stands.
     ///
     /// # Errors
-    /// `overloaded` while another worker holds the run; what storage says otherwise. Failures of
-    /// steps are no errors: they are in the run's outcome.
+    /// `overloaded` while another worker holds the run; `unavailable` when the engine stops first;
+    /// what storage says otherwise. Failures of steps are no errors: they are in the run's outcome.
     pub(crate) async fn drive(
         self: &Arc<Self>,
         run_id: &RunId,
@@ -68,6 +68,11 @@ impl Engine {
     }
 }
 
+fn interrupted() -> EngineError {
+    let message = "the server is stopping; this goes on when it is back";
+    EngineError::new(ErrorCode::Unavailable, message)
+}
+
 impl Drive<'_> {
     async fn run_to_end(&mut self) -> Result<(), EngineError> {
         let mut in_flight = FuturesUnordered::new();
@@ -76,6 +81,11 @@ impl Drive<'_> {
         loop {
             match self.folded.run.next(&in_hand) {
                 Next::Ended => return Ok(()),
+                // Effects under way are dropped, which ends them: the journal says that they began,
+                // and whoever takes the run up begins them again under the same key.
+                Next::Start(_) | Next::Wait if self.cancel.is_cancelled() => {
+                    return Err(interrupted());
+                }
                 Next::Start(steps) => {
                     for step in steps {
                         // A step that may not start can end the run or skip the steps after it.
@@ -91,7 +101,11 @@ impl Drive<'_> {
                     return Err(EngineError::internal("driving a run", cause));
                 }
                 Next::Wait => {
-                    let waited = tokio::time::timeout(beat, in_flight.next()).await;
+                    let waited = tokio::select! {
+                        biased;
+                        () = self.cancel.cancelled() => continue,
+                        waited = tokio::time::timeout(beat, in_flight.next()) => waited,
+                    };
                     match waited {
                         Ok(Some(end)) => self.end(end).await?,
                         Ok(None) => {}
@@ -136,9 +150,8 @@ impl Drive<'_> {
 
     async fn end(&mut self, end: StepEnd) -> Result<(), EngineError> {
         // A step that was cut off because the server stops has not failed: it is taken up again.
-        if matches!(end, StepEnd::Failed { .. }) && self.engine.shutdown().is_cancelled() {
-            let message = "the server is stopping";
-            return Err(EngineError::new(ErrorCode::Unavailable, message));
+        if matches!(end, StepEnd::Failed { .. }) && self.cancel.is_cancelled() {
+            return Err(interrupted());
         }
         self.progress.step_ended(&end);
         let command = match end {

@@ -225,3 +225,25 @@ fn an_entry_without_vectors_is_found_by_its_words() {
     assert_eq!(one.cosine, Some(0.0));
     assert!(one.lexical > 0.0);
 }
+
+/// B000-1: what the tenant has withdrawn is seen in no layer.
+#[test]
+fn b000_1_a_withdrawn_entry_hides_the_same_id_below() {
+    let layers = Layers::new(vec![
+        layer(Scope::Tenant, vec![entry("own", "tape", 1)]),
+        layer(
+            Scope::Global,
+            vec![entry("a", "tape", 2), entry("b", "tape", 3)],
+        ),
+    ]);
+    let ids = |layers: &Layers| {
+        let mut ids: Vec<String> = hits(layers, &query("tape", 1), Allowed::Everything)
+            .into_iter()
+            .map(|hit| hit.id)
+            .collect();
+        ids.sort();
+        ids
+    };
+    assert_eq!(ids(&layers), ["a", "b", "own"]);
+    assert_eq!(ids(&layers.hiding(["a", "nowhere"])), ["b", "own"]);
+}
