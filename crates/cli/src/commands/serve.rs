@@ -41,7 +41,12 @@ pub(crate) async fn run(config: &Config) -> anyhow::Result<u8> {
         "charter is listening on http://{address} (data in {})",
         config.data_dir.display()
     );
-    charter_server::serve(listener, state, stop_signal()).await?;
+    let engine = Arc::clone(&running.engine);
+    let stop = async move {
+        stop_signal().await;
+        engine.interrupt();
+    };
+    charter_server::serve(listener, state, stop).await?;
     running.stop().await?;
     Ok(EXIT_OK)
 }

@@ -1,0 +1,268 @@
+//! What is wrong with what is given: each a clear error with a code, and nothing lost.
+
+use serde_json::json;
+
+use crate::home::{Home, request, request_of};
+use crate::packages::{QUESTION, SKILL, SKILL_FILE, backups};
+
+/// A YAML error is shown at its place, with a caret.
+#[test]
+fn a_malformed_package_is_shown_with_a_caret() {
+    let home = Home::new();
+    let broken = backups().with(
+        "tools/bad.yaml",
+        "tool_id: x\nname: [unclosed\nprovider: aws\n",
+    );
+    let folder = broken.write(&home.path("package"));
+    let checked = home.run(&["package", "validate", &folder]);
+    assert_eq!(checked.code, Some(1), "{checked:?}");
+    let shown = &checked.out;
+    assert!(shown.contains("error[syntax]"), "{shown}");
+    assert!(shown.contains("--> tools/bad.yaml:"), "{shown}");
+    assert!(
+        shown
+            .lines()
+            .any(|line| line.contains('|') && line.trim_end().ends_with('^')),
+        "{shown}"
+    );
+    let registered = home.run(&["package", "register", &folder]);
+    assert_eq!(registered.code, Some(2), "{registered:?}");
+    assert!(
+        registered.err.starts_with("error[invalid_document]"),
+        "{registered:?}"
+    );
+    assert!(
+        registered.err.contains("--> tools/bad.yaml:"),
+        "{registered:?}"
+    );
+}
+
+#[test]
+fn an_unknown_domain_is_shown_at_its_line() {
+    let home = Home::new();
+    let package = backups().edit(SKILL_FILE, "domain: reliability", "domain: relability");
+    let checked = home.run(&["package", "validate", &package.write(&home.path("package"))]);
+    assert_eq!(checked.code, Some(1), "{checked:?}");
+    let at = format!(
+        "--> {SKILL_FILE}:3:1\n  |\n3 | domain: relability\n  | ^^^^^^\n  = did you mean `reliability`?\n"
+    );
+    assert!(checked.out.contains(&at), "{}", checked.out);
+}
+
+/// A package file that is no UTF-8 is named with its line.
+#[test]
+fn a_file_that_is_no_utf_8_is_named() {
+    let home = Home::new();
+    let folder = backups().write(&home.path("package"));
+    std::fs::write(home.path("package/skills/odd.yaml"), b"a: b\nc: \xff\n").unwrap();
+    let checked = home.run(&["package", "validate", &folder]);
+    assert_eq!(checked.code, Some(2), "{checked:?}");
+    assert!(
+        checked.err.contains("error[invalid_utf8]") && checked.err.contains("odd.yaml:2"),
+        "{checked:?}"
+    );
+}
+
+#[test]
+fn a_body_of_20_mib_is_too_large() {
+    let home = Home::new();
+    let server = home.serve();
+    let refused = server.api.post_bytes("/v1/packages", vec![b' '; 20 << 20]);
+    refused.clone().fails(413, "too_large");
+    assert_eq!(refused.body["technical_details"]["limit_bytes"], 16 << 20);
+    server.api.register(&backups());
+}
+
+#[test]
+fn a_body_that_is_no_utf_8_or_no_json_is_refused() {
+    let home = Home::new();
+    let server = home.serve();
+    server
+        .api
+        .post_bytes("/v1/requests", b"{\"input\": \"\xff\"}".to_vec())
+        .fails(400, "invalid_utf8");
+    server
+        .api
+        .post_bytes("/v1/requests", b"{\"input\": ".to_vec())
+        .fails(400, "invalid_document");
+    server
+        .api
+        .post_bytes("/v1/requests", Vec::new())
+        .fails(400, "invalid_document");
+    let refused = server
+        .api
+        .ask(&json!({"id": "req-1", "timestamp": "yesterday", "input": 7}));
+    refused.clone().fails(400, "invalid_document");
+    let violations = refused.body["technical_details"]["violations"]
+        .as_array()
+        .unwrap();
+    let mut pointers: Vec<&str> = violations
+        .iter()
+        .map(|v| v["pointer"].as_str().unwrap())
+        .collect();
+    pointers.sort_unstable();
+    pointers.dedup();
+    assert_eq!(pointers, ["/id", "/input", "/timestamp"]);
+    let mut odd = request("x");
+    odd["metadata"] = json!({"parameters": "not a map"});
+    server.api.ask(&odd).fails(400, "invalid_request");
+    server
+        .api
+        .ask(&request("   "))
+        .fails(400, "invalid_request");
+}
+
+/// A path that leaves the package is refused, on the wire as well.
+#[test]
+fn a_package_stays_inside_itself() {
+    let home = Home::new();
+    let server = home.serve();
+    for path in ["../evil.py", "/etc/passwd", "scripts/../../x"] {
+        let bundle = backups().with(path, "x").bundle();
+        server
+            .api
+            .post("/v1/packages", &bundle)
+            .fails(400, "invalid_document");
+    }
+}
+
+#[test]
+fn a_missing_model_is_said_with_what_to_do() {
+    let mut home = Home::new();
+    home.set(
+        "CHARTER_MODEL__DIRECTORY",
+        home.path("nothing").to_str().unwrap(),
+    );
+    let ran = home.run(&["serve", "--listen", "127.0.0.1:0"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.err.starts_with("error[model_missing]: "), "{ran:?}");
+    assert!(ran.err.contains("charter model fetch"), "{ran:?}");
+}
+
+/// An empty cache with no source in reach is the same.
+#[test]
+fn an_unreachable_model_is_missing() {
+    let mut home = Home::new();
+    let empty = home.path("empty");
+    home.set("CHARTER_MODEL__CACHE", empty.to_str().unwrap());
+    home.set("CHARTER_TOOLS__PYTHON", "/nonexistent/python");
+    for proxy in [
+        "HTTPS_PROXY",
+        "HTTP_PROXY",
+        "ALL_PROXY",
+        "https_proxy",
+        "http_proxy",
+        "all_proxy",
+    ] {
+        home.set(proxy, "http://127.0.0.1:9");
+    }
+    let ran = home.run(&["model", "fetch"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.err.contains("\nerror[model_missing]: "), "{ran:?}");
+    assert!(
+        !empty.join("all-MiniLM-L6-v2").exists(),
+        "nothing half-fetched stays"
+    );
+}
+
+/// A catalogue that was embedded by another model says what mends it.
+#[test]
+fn a_catalogue_without_vectors_is_mended_by_reindex() {
+    let mut home = Home::new().with("CHARTER_MODEL__SOURCE", "none");
+    let server = home.serve();
+    server.api.register(&backups());
+    let routed = server.api.get("/v1/route?query=stale+backups").expect(200);
+    assert_eq!(
+        (&routed["model"], &routed["candidates"][0]["id"]),
+        (&json!(null), &json!(SKILL))
+    );
+    drop(server);
+    home.set("CHARTER_MODEL__SOURCE", "local");
+    let before = home.run(&["package", "list"]);
+    assert_eq!(before.code, Some(2), "{before:?}");
+    assert!(
+        before.err.starts_with("error[model_mismatch]: ") && before.err.contains("charter reindex"),
+        "{before:?}"
+    );
+    assert_eq!(home.run(&["reindex"]).code, Some(0));
+    let server = home.serve();
+    assert_eq!(server.api.routed(QUESTION.trim_end_matches('?')), [SKILL]);
+}
+
+/// A full disk: registration fails with a code, what was there stays, and it works again after.
+#[test]
+fn a_full_disk_loses_nothing() {
+    let mut home = Home::new();
+    let server = home.serve();
+    server.api.register(&backups());
+    let answer = server.api.ask(&request(QUESTION)).expect(200);
+    drop(server);
+    home.set("CHARTER_LIMITS__STORAGE_BYTES", "700000");
+    let server = home.serve();
+    let large = backups()
+        .version("1.0.0", "1.1.0")
+        .with("docs/large.md", &"all work and no play\n".repeat(50_000));
+    server
+        .api
+        .post("/v1/packages", &large.bundle())
+        .fails(507, "storage_full");
+    assert_eq!(
+        server.api.get("/v1/packages").expect(200)[0]["version"],
+        "1.0.0"
+    );
+    let shown = server
+        .api
+        .get(&format!(
+            "/v1/requests/{}",
+            answer["request_id"].as_str().unwrap()
+        ))
+        .expect(200);
+    assert_eq!(shown["answer"], answer);
+    drop(server);
+    home.set("CHARTER_LIMITS__STORAGE_BYTES", "100000000");
+    let server = home.serve();
+    assert_eq!(
+        server.api.get("/v1/packages").expect(200)[0]["version"],
+        "1.0.0"
+    );
+    server.api.register(&large);
+    server.api.ask(&request_of(SKILL, json!({}))).expect(200);
+}
+
+/// One server on one data directory; commands talk to the one that is there.
+#[test]
+fn a_second_server_on_one_data_directory_names_the_first() {
+    let home = Home::new();
+    let server = home.serve();
+    server.api.register(&backups());
+    let second = home.run(&["serve", "--listen", "127.0.0.1:0"]);
+    assert_eq!(second.code, Some(2), "{second:?}");
+    assert!(
+        second.err.starts_with("error[data_directory_locked]: "),
+        "{second:?}"
+    );
+    for part in [format!("pid {}", server.pid()), server.api.base.clone()] {
+        assert!(second.err.contains(&part), "{part} in {second:?}");
+    }
+    let listed = home.run(&["package", "list", "--output", "json"]).json(0);
+    assert_eq!(listed, server.api.get("/v1/packages").expect(200));
+    let asked = home.run(&["ask", QUESTION, "--output", "json"]).json(0);
+    assert_eq!(asked["metadata"]["findings"][0]["resource_id"], "b-1");
+    drop(server);
+    assert_eq!(
+        home.run(&["package", "list", "--output", "json"]).json(0),
+        listed
+    );
+}
+
+#[test]
+fn an_open_address_without_keys_is_refused() {
+    let home = Home::new();
+    let ran = home.run(&["serve", "--listen", "0.0.0.0:0"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(
+        ran.err
+            .contains("0.0.0.0:0 can be reached from other machines and no API key is configured"),
+        "{ran:?}"
+    );
+}

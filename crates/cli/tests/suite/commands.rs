@@ -1,0 +1,278 @@
+//! The commands: exit codes, forms of output, what is hidden.
+
+use serde_json::{Value, json};
+
+use crate::home::{Home, project};
+use crate::packages::{QUESTION, SCRIPT_FILE, SKILL, TOOL_FILE, backups};
+
+/// `validate`: 0 valid, 1 invalid, 2 unreadable; the worst counts.
+#[test]
+fn validate_has_three_exit_codes() {
+    let home = Home::new();
+    let examples = project().join("crates/contract/tests/examples");
+    let valid = examples.join("agent_request.json");
+    let valid = valid.to_str().unwrap();
+    let invalid = home.path("invalid.yaml");
+    std::fs::write(&invalid, "tool_id: a.b\nname: b\nprovider: aws\ntool_class: readonly\ndomain: cost\ndescription: d\nlanguage: cobol\n").unwrap();
+    let invalid = invalid.to_str().unwrap();
+    assert_eq!(home.run(&["validate", valid]).code, Some(0));
+    let ran = home.run(&["validate", "--schema", "tool", invalid]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(
+        ran.out.contains("invalid.yaml:7:1") && ran.out.contains("^^^^^^^^"),
+        "{}",
+        ran.out
+    );
+    assert_eq!(
+        home.run(&["validate", valid, invalid, "/nowhere.json"])
+            .code,
+        Some(2)
+    );
+    assert_eq!(
+        home.run(&["validate", "--schema", "no_such", valid]).code,
+        Some(2)
+    );
+    let report = home.run(&["validate", valid, "--output", "json"]).json(0);
+    assert_eq!(
+        report,
+        json!([{"file": valid, "schema": "agent_request", "problems": []}])
+    );
+}
+
+/// `package diff`: 0 same, 1 differs, 2 error.
+#[test]
+fn package_diff_has_three_exit_codes() {
+    let home = Home::new();
+    let folder = backups().write(&home.path("package"));
+    assert_eq!(home.run(&["package", "diff", &folder]).code, Some(1));
+    let registered = home.run(&["package", "register", &folder]);
+    assert_eq!(registered.code, Some(0), "{registered:?}");
+    let same = home.run(&["package", "diff", &folder]);
+    assert_eq!(same.code, Some(0), "{same:?}");
+    let next = backups()
+        .version("1.0.0", "1.1.0")
+        .edit(TOOL_FILE, "Lists", "Names")
+        .write(&home.path("next"));
+    let differs = home.run(&["package", "diff", &next]);
+    assert_eq!(differs.code, Some(1), "{differs:?}");
+    assert!(
+        differs
+            .out
+            .contains("~ tool vault.list_backups /description"),
+        "{}",
+        differs.out
+    );
+    assert_eq!(home.run(&["package", "diff", "/nowhere"]).code, Some(2));
+    let broken = backups()
+        .with("tools/bad.yaml", "x: [\n")
+        .write(&home.path("broken"));
+    assert_eq!(home.run(&["package", "diff", &broken]).code, Some(2));
+}
+
+/// The package commands on a directory that nobody serves.
+#[test]
+fn packages_are_registered_listed_rolled_back_and_removed() {
+    let home = Home::new();
+    let folder = backups().write(&home.path("package"));
+    let json = |arguments: &[&str]| {
+        home.run(&[arguments, &["--output", "json"]].concat())
+            .json(0)
+    };
+    let dry = json(&["package", "register", &folder, "--dry-run"]);
+    assert_eq!(dry["unchanged"], true);
+    assert_eq!(json(&["package", "list"]), json!([]));
+    assert_eq!(json(&["package", "register", &folder])["unchanged"], false);
+    let next = backups()
+        .version("1.0.0", "1.1.0")
+        .write(&home.path("next"));
+    json(&["package", "register", &next]);
+    json(&["package", "rollback", "backups", "1.0.0"]);
+    assert_eq!(json(&["package", "list"])[0]["version"], "1.0.0");
+    assert_eq!(
+        json(&["package", "history", "backups"])
+            .as_array()
+            .unwrap()
+            .len(),
+        3
+    );
+    let resolved = json(&["resolve", "skill", SKILL]);
+    assert_eq!(resolved["package_version"], "1.0.0");
+    let routed = json(&["route", "which backups are stale"]);
+    assert_eq!(
+        (&routed["kind"], &routed["candidates"][0]["id"]),
+        (&json!("narrow"), &json!(SKILL))
+    );
+    let asked = json(&["ask", QUESTION, "-p", "vault=tokyo"]);
+    assert_eq!(asked["metadata"]["flow"], "skill");
+    let run = asked["metadata"]["run_ids"][0].as_str().unwrap();
+    assert_eq!(json(&["runs", "show", run])["phase"], "finished");
+    let evidence = json(&["evidence", "list", "--run", run]);
+    assert_eq!(evidence["entries"][0]["source"]["native_id"], "tokyo");
+    json(&["package", "unregister", "backups"]);
+    assert_eq!(json(&["list", "skill"])["entries"], json!([]));
+    let gone = home.run(&["resolve", "skill", SKILL]);
+    assert_eq!(gone.code, Some(2));
+    assert!(gone.err.starts_with("error[not_found]: "), "{gone:?}");
+}
+
+/// A data directory given relative to where the command is run works all the same.
+#[test]
+fn a_relative_data_directory_is_one() {
+    let home = Home::new();
+    let script = "import json, os, tempfile\nhandle, path = tempfile.mkstemp()\nimport beside\n\
+                  print(json.dumps({'backups': beside.BACKUPS}))\n";
+    let beside = "BACKUPS = [{'id': 'b-9', 'age_days': 99}]\n";
+    let package = backups()
+        .with("scripts/deep/main.py", script)
+        .with("scripts/beside.py", beside)
+        .edit(TOOL_FILE, SCRIPT_FILE, "scripts/deep/main.py");
+    let folder = package.write(&home.path("package"));
+    let there = |arguments: &[&str]| {
+        let ran = home.run_in_home(&[&["--data-dir", "data"], arguments].concat());
+        ran.json(0)
+    };
+    there(&["package", "register", &folder, "--output", "json"]);
+    let asked = there(&["ask", QUESTION, "--output", "json"]);
+    assert_eq!(asked["metadata"]["findings"][0]["resource_id"], "b-9");
+}
+
+/// `--output`: the same data as JSON, as YAML, and as a table for people; all on stdout.
+#[test]
+fn output_has_three_forms() {
+    let home = Home::new();
+    let list = |form: &str| home.run(&["schema", "list", "--output", form]);
+    let json = list("json").json(0);
+    let yaml = list("yaml");
+    let read = charter_domain::source::read(&yaml.out).unwrap().value;
+    assert_eq!(read, json);
+    let table = list("table");
+    assert!(
+        table
+            .out
+            .lines()
+            .any(|line| line.contains("agent_request") && line.contains("draft")),
+        "{}",
+        table.out
+    );
+    assert_eq!((table.code, table.err.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn schema_show_prints_the_committed_schema() {
+    let home = Home::new();
+    let shown = home
+        .run(&["schema", "show", "skill", "--output", "json"])
+        .json(0);
+    let committed = std::fs::read_to_string(project().join("schemas/skill.json")).unwrap();
+    assert_eq!(shown, serde_json::from_str::<Value>(&committed).unwrap());
+    let unknown = home.run(&["schema", "show", "skil"]);
+    assert_eq!(unknown.code, Some(2));
+    assert!(
+        unknown.err.contains("error[not_found]") && unknown.err.contains("skill"),
+        "{unknown:?}"
+    );
+}
+
+/// Flags over environment over file over defaults; secrets are hidden.
+#[test]
+fn config_show_hides_secrets_and_says_what_is_in_force() {
+    let mut home = Home::with_keys(&[("secret-of-ann", "acme", "ann", "user")]);
+    home.set("CHARTER_API_KEY", "hush-hush");
+    home.set("CHARTER_LIMITS__TIMEOUT_MS", "1234");
+    home.set("CHARTER_TOOLS__ENVIRONMENT", "AWS_PROFILE,AWS_REGION");
+    for form in ["json", "yaml", "table"] {
+        let shown = home.run(&["config", "show", "--output", form]);
+        assert_eq!(shown.code, Some(0), "{shown:?}");
+        assert!(
+            !shown.out.contains("hush-hush") && !shown.out.contains("secret-of-ann"),
+            "{shown:?}"
+        );
+    }
+    let shown = home.run(&["config", "show", "--output", "json"]).json(0);
+    assert_eq!(shown["api_key"], "(hidden)");
+    assert_eq!(shown["limits"]["timeout_ms"], 1234);
+    assert_eq!(
+        shown["tools"]["environment"],
+        json!(["AWS_PROFILE", "AWS_REGION"])
+    );
+    assert_eq!(shown["auth"]["keys"][0]["tenant"], "acme");
+    assert_eq!(shown["data_dir"], home.data().to_str().unwrap());
+    home.set("CHARTER_LIMITS__TIMEOUT", "1");
+    let wrong = home.run(&["config", "show"]);
+    assert_eq!(wrong.code, Some(2), "{wrong:?}");
+    assert!(wrong.err.contains("timeout"), "{wrong:?}");
+}
+
+#[test]
+fn completions_are_written_for_bash() {
+    let ran = Home::new().run(&["completions", "bash"]);
+    assert_eq!(ran.code, Some(0));
+    assert!(ran.out.contains("complete -F _charter"), "{}", ran.out);
+}
+
+#[test]
+fn doctor_finds_what_is_wrong() {
+    let mut home = Home::new();
+    let sound = home.run(&["doctor", "--output", "json"]).json(0);
+    let states = sound
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|check| check["state"].as_str().unwrap());
+    assert!(
+        states.clone().count() > 4 && states.clone().all(|state| state == "ok"),
+        "{sound:#}"
+    );
+    home.set("CHARTER_MODEL__DIRECTORY", "/nowhere");
+    let wrong = home.run(&["doctor", "--output", "json"]).json(1);
+    let model = wrong
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|check| check["check"] == "embedding model")
+        .unwrap();
+    assert_eq!(model["state"], "wrong");
+}
+
+/// `migrate --check`: 1 while there is something to do, 0 after.
+#[test]
+fn migrate_says_what_it_would_do_and_does_it() {
+    let home = Home::new();
+    let pending = home
+        .run(&["migrate", "--check", "--output", "json"])
+        .json(1);
+    assert!(pending["pending"].as_u64().unwrap() > 0, "{pending}");
+    assert!(!home.data().join("charter.db").exists());
+    assert_eq!(home.run(&["migrate"]).code, Some(0));
+    let done = home
+        .run(&["migrate", "--check", "--output", "json"])
+        .json(0);
+    assert_eq!(
+        (&done["pending"], &done["schema_version"]),
+        (&json!(0), &done["newest"])
+    );
+}
+
+/// Probes, metrics, the description of the API and its page.
+#[test]
+fn a_server_describes_itself() {
+    let home = Home::new();
+    let server = home.serve();
+    server.api.register(&backups());
+    assert_eq!(
+        server.api.get("/healthz").expect(200),
+        json!({"status": "ok"})
+    );
+    assert_eq!(server.api.get("/readyz").expect(200)["status"], "ready");
+    let metrics = server.api.get("/metrics").expect(200);
+    assert!(metrics.as_str().unwrap().contains("charter_"), "{metrics}");
+    let page = server.api.get("/reference").expect(200);
+    assert!(page.as_str().unwrap().contains("<html"));
+    let openapi = server.api.get("/v1/openapi.json").expect(200);
+    assert!(openapi["openapi"].as_str().unwrap().starts_with("3.1"));
+    assert!(openapi["paths"]["/v1/requests"]["post"].is_object());
+    server
+        .api
+        .call("DELETE", "/v1/requests", &[], Vec::new())
+        .fails(405, "immutable");
+}

@@ -1,0 +1,147 @@
+//! Servers that end in the middle of a request.
+
+use serde_json::{Value, json};
+
+use crate::home::{Home, Server, eventually, ids, request_of};
+use crate::packages::{SCRIPT_FILE, SKILL, backups};
+use crate::service::Service;
+
+/// Sends a request and leaves its answer to itself.
+fn send(server: &Server, asked: &Value) -> std::thread::JoinHandle<()> {
+    let (api, asked) = (server.api.clone(), asked.clone());
+    std::thread::spawn(move || {
+        // The server ends before it answers, so the connection breaks.
+        drop(std::panic::catch_unwind(std::panic::AssertUnwindSafe(
+            || api.ask(&asked),
+        )));
+    })
+}
+
+/// What became of a request that a server left open, from the next server.
+fn taken_up(home: &Home, service: &Service, asked: &Value, key: Option<String>) -> Value {
+    let server = home.serve();
+    let second = service.next();
+    assert_eq!(second.idempotency_key, key);
+    second.answer();
+    let path = format!("/v1/requests/{}", asked["id"].as_str().unwrap());
+    let answer = eventually("the answer of the interrupted request", || {
+        Some(server.api.get(&path).expect(200)["answer"].clone()).filter(|answer| !answer.is_null())
+    });
+    assert_eq!(ids(&answer["metadata"]["findings"], "resource_id"), ["b-1"]);
+    let evidence = server.api.get("/v1/evidence").expect(200);
+    assert_eq!(
+        ids(&evidence["entries"], "id"),
+        ids(
+            &json!([{"id": answer["metadata"]["evidence_ids"][0]}]),
+            "id"
+        )
+    );
+    let run = answer["metadata"]["run_ids"][0].as_str().unwrap();
+    let run = server.api.get(&format!("/v1/runs/{run}")).expect(200);
+    assert_eq!(server.api.ask(asked).expect(200), answer);
+    assert!(!service.was_called());
+    run
+}
+
+/// Killed during a step: the next server takes the request up, under the same idempotency key.
+#[test]
+fn a_killed_servers_request_is_taken_up_and_answered() {
+    let home = Home::new();
+    let service = Service::start();
+    let server = home.serve();
+    server.api.register(&service.package());
+    let asked = request_of(SKILL, json!({}));
+    let client = send(&server, &asked);
+    let first = service.next();
+    server.kill();
+    client.join().unwrap();
+    let key = first.idempotency_key;
+    assert!(key.is_some());
+    let run = taken_up(&home, &service, &asked, key);
+    assert_eq!(
+        ids(&run["events"], "event"),
+        [
+            "started",
+            "step_begun",
+            "step_begun",
+            "step_succeeded",
+            "completed"
+        ]
+    );
+    let attempts: Vec<Value> = run["events"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|event| event["event"] == "step_begun")
+        .map(|event| json!([event["attempt"], event["idempotency_key"]]))
+        .collect();
+    let key = format!("{}/step_1", run["run_id"].as_str().unwrap());
+    assert_eq!(attempts, [json!([1, key]), json!([2, key])]);
+}
+
+/// Asked to stop during a step: it ends in good order, and the next server goes on.
+#[test]
+fn a_stopped_servers_request_is_taken_up_and_answered() {
+    let home = Home::new();
+    let service = Service::start();
+    let server = home.serve();
+    server.api.register(&service.package());
+    let asked = request_of(SKILL, json!({}));
+    let client = send(&server, &asked);
+    let first = service.next();
+    let key = first.idempotency_key;
+    assert_eq!(server.terminate(), Some(0));
+    client.join().unwrap();
+    taken_up(&home, &service, &asked, key);
+}
+
+/// The processes that work in a folder of this home.
+fn scripts_in(home: &Home) -> usize {
+    let processes = std::fs::read_dir("/proc").unwrap().map_while(Result::ok);
+    let places =
+        processes.filter_map(|process| std::fs::read_link(process.path().join("cwd")).ok());
+    places.filter(|cwd| cwd.starts_with(home.data())).count()
+}
+
+/// A script does not outlive its server.
+#[test]
+fn a_killed_servers_scripts_end_with_it() {
+    let home = Home::new();
+    let server = home.serve();
+    let endless = backups().with(SCRIPT_FILE, "import time\ntime.sleep(600)\n");
+    server.api.register(&endless);
+    let client = send(&server, &request_of(SKILL, json!({})));
+    eventually("the script", || (scripts_in(&home) > 0).then_some(()));
+    server.kill();
+    client.join().unwrap();
+    eventually("the script's end", || {
+        (scripts_in(&home) == 0).then_some(())
+    });
+}
+
+/// What was acknowledged is there after a kill, and the directory opens at once.
+#[test]
+fn a_killed_server_loses_nothing_acknowledged() {
+    let home = Home::new();
+    for round in 0..5 {
+        let server = home.serve();
+        let version = format!("1.0.{round}");
+        let package = backups().version("1.0.0", &version);
+        let status = server.api.post("/v1/packages", &package.bundle()).status;
+        assert_eq!(status, 201);
+        let session = server.api.post("/v1/sessions", &json!({})).expect(201);
+        server.kill();
+        let server = home.serve();
+        assert_eq!(
+            server.api.get("/v1/packages").expect(200)[0]["version"],
+            json!(version)
+        );
+        server
+            .api
+            .get(&format!(
+                "/v1/sessions/{}",
+                session["session_id"].as_str().unwrap()
+            ))
+            .expect(200);
+    }
+}

@@ -1,0 +1,250 @@
+//! Failures as a client meets them. That each is a valid AgentError which gives nothing away
+//! (B003-3) is checked by the harness for every failure of the suite.
+
+use serde_json::json;
+
+use crate::home::{Home, request, request_of};
+use crate::packages::{Package, SCRIPT_FILE, SKILL, SKILL_FILE, TOOL_FILE, backups, skill};
+
+fn with_script(script: &str) -> Package {
+    backups().with(SCRIPT_FILE, script)
+}
+
+/// B003-3: the six types, each reached in earnest where this storey can reach it.
+#[test]
+fn b003_3_failures_have_their_type_and_their_request() {
+    let home = Home::new();
+    let server = home.serve();
+    server
+        .api
+        .register(&with_script("import sys\nsys.exit(7)\n"));
+    let failed = server.api.ask(&request_of(SKILL, json!({})));
+    failed.clone().fails(502, "tool_failed");
+    assert_eq!(failed.body["error_type"], "execution_error");
+    let asked = request_of("reliability.none", json!({}));
+    let unknown = server.api.ask(&asked);
+    unknown.clone().fails(404, "not_found");
+    assert_eq!(
+        (&unknown.body["error_type"], &unknown.body["request_id"]),
+        (&json!("input_error"), &asked["id"])
+    );
+    assert!(
+        !unknown.body["recommended_actions"]
+            .as_array()
+            .unwrap()
+            .is_empty()
+    );
+}
+
+/// A tool that fails says why, and the answer says it too.
+#[test]
+fn a_failing_tools_message_reaches_the_client() {
+    let home = Home::new();
+    let server = home.serve();
+    let script = "import json, sys\nprint('looking', file=sys.stderr)\n\
+                  print(json.dumps({'error_type': 'permission_error', 'message': 'the vault is sealed'}), file=sys.stderr)\nsys.exit(1)\n";
+    server.api.register(&with_script(script));
+    let failed = server.api.ask(&request_of(SKILL, json!({})));
+    let message = failed.clone().fails(502, "tool_failed");
+    assert_eq!(
+        message,
+        "the tool `vault.list_backups` failed: the vault is sealed"
+    );
+    assert_eq!(
+        failed.body["technical_details"]["error_type"],
+        "permission_error"
+    );
+    let run = failed.body["technical_details"]["run_id"].as_str().unwrap();
+    let shown = server.api.get(&format!("/v1/runs/{run}")).expect(200);
+    assert_eq!(shown["phase"], "finished");
+    assert_eq!(
+        server.api.get("/v1/evidence").expect(200)["entries"],
+        json!([])
+    );
+}
+
+/// A traceback of a tool names files of the server; the client is not told them.
+#[test]
+fn b003_3_a_tools_traceback_gives_no_path_away() {
+    let home = Home::new();
+    let server = home.serve();
+    server
+        .api
+        .register(&with_script("raise RuntimeError('here: ' + __file__)\n"));
+    // The harness looks for the data directory in the message.
+    server
+        .api
+        .ask(&request_of(SKILL, json!({})))
+        .fails(502, "tool_failed");
+}
+
+/// B003-4: a result is checked against what the tool declares.
+#[test]
+fn b003_4_a_result_that_breaks_its_schema_fails_the_step() {
+    let home = Home::new();
+    let server = home.serve();
+    let schema = "language: python\noutput_schema: {type: object, required: [tapes]}";
+    server
+        .api
+        .register(&backups().edit(TOOL_FILE, "language: python", schema));
+    let message = server
+        .api
+        .ask(&request_of(SKILL, json!({})))
+        .fails(502, "tool_result_invalid");
+    assert!(message.contains("tapes"), "{message}");
+}
+
+/// B003-7: a timeout is a `timeout_error`, and the same request asked again is told the same.
+#[test]
+fn b003_7_a_tool_that_takes_too_long_times_out() {
+    let home = Home::new();
+    let server = home.serve();
+    let slow = with_script("import time\ntime.sleep(600)\n").edit(
+        TOOL_FILE,
+        "language: python",
+        "language: python\ntimeout_ms: 300",
+    );
+    server.api.register(&slow);
+    let asked = request_of(SKILL, json!({}));
+    let first = server.api.ask(&asked);
+    first.clone().fails(504, "tool_timeout");
+    assert_eq!(first.body["error_type"], "timeout_error");
+    let again = server.api.ask(&asked);
+    assert_eq!(
+        again.fails(504, "tool_timeout"),
+        first.body["user_message"].as_str().unwrap()
+    );
+}
+
+/// B003-4: unknown, missing and misfitting parameters of a skill, all at once and by name.
+#[test]
+fn b003_4_parameters_of_a_skill_are_checked() {
+    let home = Home::new();
+    let server = home.serve();
+    let package = backups().edit(
+        SKILL_FILE,
+        ", default: main}",
+        "}\n  - {name: days, type: integer, description: age}",
+    );
+    server.api.register(&package);
+    let message = server
+        .api
+        .ask(&request_of(SKILL, json!({"days": "many", "color": "red"})))
+        .fails(400, "missing_parameters");
+    for part in [
+        "`vault` is missing",
+        "`days` must be of the type integer",
+        "`color` is not a parameter",
+    ] {
+        assert!(message.contains(part), "{message}");
+    }
+    let missing = server
+        .api
+        .ask(&request_of(SKILL, json!({})))
+        .fails(400, "missing_parameters");
+    assert!(
+        missing.contains("`vault` is missing: the vault to look into"),
+        "{missing}"
+    );
+    server
+        .api
+        .ask(&request_of(SKILL, json!({"vault": "main"})))
+        .expect(200);
+}
+
+/// B003-4: permission user < system < admin.
+#[test]
+fn b003_4_a_tool_above_the_callers_permission_is_not_called() {
+    let home = Home::with_keys(&[
+        ("op", "acme", "ann", "operator"),
+        ("user", "acme", "bob", "user"),
+    ]);
+    let server = home.serve();
+    let package = backups().edit(
+        TOOL_FILE,
+        "language: python",
+        "language: python\npermission_level: system",
+    );
+    server.key("op").register(&package);
+    let refused = server
+        .key("user")
+        .ask(&request_of(SKILL, json!({})))
+        .fails(403, "permission_denied");
+    assert!(
+        refused.contains("`vault.list_backups` needs the permission level system"),
+        "{refused}"
+    );
+    server
+        .key("op")
+        .ask(&request_of(SKILL, json!({})))
+        .expect(200);
+}
+
+/// What this storey does not answer is said, and not pretended.
+#[test]
+fn unsupported_flows_say_so() {
+    let home = Home::new();
+    let server = home.serve();
+    let writing = "tool_id: vault.purge\nname: purge\nprovider: aws\ntool_class: write\ndomain: reliability\ndescription: Purges.\n\
+                   language: bash\nimplementation: {type: script, body: \"echo {}\"}\n";
+    let playbook = "playbook_id: reliability.purge_tapes\nname: Purge worn tapes\ndomain: reliability\n\
+                    trigger_conditions: [purge the worn tapes]\nexamples: [purge the worn tapes]\ntarget_language: bash\n\
+                    steps:\n  - {step_id: s1, name: Purge, type: write, tool_id: vault.purge, required: true, on_failure: stop}\n\
+                    safety: {safety_class: supervised}\n";
+    let package = backups()
+        .with("tools/purge.yaml", writing)
+        .with("playbooks/purge.yaml", playbook);
+    server.api.register(&package);
+    let message = server
+        .api
+        .ask(&request("purge the worn tapes"))
+        .fails(422, "unsupported_flow");
+    assert!(message.contains("`reliability.purge_tapes`"), "{message}");
+    for flow in [
+        "write",
+        "rag_search",
+        "knowledge",
+        "code_gen_read",
+        "code_gen_write",
+        "code_gen_direct",
+    ] {
+        let mut asked = request("which backups are stale");
+        asked["metadata"] = json!({"flow": flow});
+        server.api.ask(&asked).fails(422, "unsupported_flow");
+    }
+    for flow in ["skill", "read_broad"] {
+        let mut asked = request("compose a birthday poem");
+        asked["metadata"] = json!({"flow": flow});
+        server.api.ask(&asked).fails(422, "unsupported_flow");
+    }
+}
+
+/// One broken skill of several does not take the others with it.
+#[test]
+fn a_broad_answer_says_which_skill_failed() {
+    let home = Home::new();
+    let server = home.serve();
+    let broken = "tool_id: vault.broken\nname: broken\nprovider: aws\ntool_class: readonly\ndomain: reliability\ndescription: Breaks.\n\
+                  language: bash\nimplementation: {type: script, body: \"exit 3\"}\n";
+    let twin = |name: &str, tool: &str| {
+        skill(&format!("reliability.{name}"), "count the tape drives")
+            .replace("vault.list_backups, parameters: {vault: main}", tool)
+    };
+    let package = backups()
+        .with("tools/broken.yaml", broken)
+        .with(
+            "skills/one.yaml",
+            &twin("one", "vault.list_backups, parameters: {vault: main}"),
+        )
+        .with("skills/two.yaml", &twin("two", "vault.broken"));
+    server.api.register(&package);
+    let answer = server
+        .api
+        .ask(&request("count the tape drives"))
+        .expect(200);
+    let warnings = answer["metadata"]["warnings"].to_string();
+    assert!(
+        warnings.contains("`reliability.two` failed: the tool `vault.broken` failed"),
+        "{answer:#}"
+    );
+}

@@ -1,0 +1,134 @@
+//! B000-19: evidence of what tools returned.
+
+use serde_json::{Value, json};
+
+use crate::home::{Home, ids, request_of};
+use crate::packages::{SKILL, backups};
+
+/// B000-19: one record per tool result, with what it supports and where a person can check it.
+#[test]
+fn b000_19_a_tool_result_becomes_one_record() {
+    let home = Home::new();
+    let server = home.serve();
+    server.api.register(&backups());
+    let answer = server
+        .api
+        .ask(&request_of(SKILL, json!({"vault": "tokyo"})))
+        .expect(200);
+    let metadata = &answer["metadata"];
+    let id = metadata["evidence_ids"][0].as_str().unwrap();
+    let finding = &metadata["findings"][0];
+    assert_eq!(finding["evidence_ids"], json!([id]));
+    let record = server.api.get(&format!("/v1/evidence/{id}")).expect(200);
+    let attached =
+        json!([{"run_id": metadata["run_ids"][0]}, {"finding_id": finding["finding_id"]}]);
+    assert_eq!(record["attached_to"], attached);
+    assert_eq!(
+        record["source"],
+        json!({"system": "aws.backup", "region": "eu-west-1", "native_id": "tokyo", "api_call": "list_backups"})
+    );
+    assert_eq!(record["payload"]["output"]["vault"], "tokyo");
+    let href = record["console_links"][0]["href"].as_str().unwrap();
+    assert!(
+        href.starts_with("https://") && href.contains("eu-west-1"),
+        "{href}"
+    );
+    assert_eq!(
+        server.api.get("/v1/evidence").expect(200)["entries"],
+        json!([record])
+    );
+}
+
+/// B000-19
+#[test]
+fn b000_19_evidence_is_never_changed_or_deleted() {
+    let home = Home::new();
+    let server = home.serve();
+    server.api.register(&backups());
+    let answer = server.api.ask(&request_of(SKILL, json!({}))).expect(200);
+    let path = format!(
+        "/v1/evidence/{}",
+        answer["metadata"]["evidence_ids"][0].as_str().unwrap()
+    );
+    let before = server.api.get(&path).expect(200);
+    for method in ["PUT", "DELETE", "PATCH", "POST"] {
+        server
+            .api
+            .call(method, &path, &[], b"{}".to_vec())
+            .fails(405, "immutable");
+    }
+    assert_eq!(server.api.get(&path).expect(200), before);
+}
+
+/// B000-19: by finding, run, type, system and time.
+#[test]
+fn b000_19_evidence_is_found_by_what_it_is() {
+    let home = Home::new();
+    let server = home.serve();
+    server.api.register(&backups());
+    let ask = |vault: &str| {
+        server
+            .api
+            .ask(&request_of(SKILL, json!({"vault": vault})))
+            .expect(200)["metadata"]
+            .clone()
+    };
+    let (first, second) = (ask("one"), ask("two"));
+    let all =
+        [&first, &second].map(|answer| answer["evidence_ids"][0].as_str().unwrap().to_owned());
+    let found = |query: &str| {
+        ids(
+            &server.api.get(&format!("/v1/evidence?{query}")).expect(200)["entries"],
+            "id",
+        )
+    };
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    assert_eq!(
+        found(&format!("run_id={}", text(&first["run_ids"][0]))),
+        all[..1]
+    );
+    assert_eq!(
+        found(&format!(
+            "finding_id={}",
+            text(&first["findings"][0]["finding_id"])
+        )),
+        all
+    );
+    assert_eq!(found("type=config_snapshot"), all);
+    assert_eq!(found("type=log_line"), [""; 0]);
+    assert_eq!(found("system=aws.backup"), all);
+    assert_eq!(found("system=aws.ec2"), [""; 0]);
+    let record = server
+        .api
+        .get(&format!("/v1/evidence/{}", all[1]))
+        .expect(200);
+    let at = text(&record["captured_at"]);
+    assert_eq!(found(&format!("captured_from={at}")), all[1..]);
+    assert_eq!(found(&format!("captured_until={at}")), all[..1]);
+    let page = server.api.get("/v1/evidence?limit=1").expect(200);
+    assert_eq!(ids(&page["entries"], "id"), all[..1]);
+    assert_eq!(
+        found(&format!(
+            "limit=1&after={}",
+            text(&page["next"]).replace('+', "%2B").replace(' ', "%20")
+        )),
+        all[1..]
+    );
+}
+
+/// B000-19
+#[test]
+fn b000_19_an_inverted_range_or_an_unknown_type_is_refused() {
+    let home = Home::new();
+    let server = home.serve();
+    let range = "captured_from=2026-02-01T00:00:00Z&captured_until=2026-01-01T00:00:00Z";
+    for query in [
+        range,
+        "type=rumour",
+        "captured_from=yesterday",
+        "run_id=run-x&finding_id=f",
+    ] {
+        let refused = server.api.get(&format!("/v1/evidence?{query}"));
+        assert_eq!(refused.status, 400, "{query}: {:#}", refused.body);
+    }
+}

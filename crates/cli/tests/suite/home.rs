@@ -1,0 +1,409 @@
+//! A charter installation of its own: data directory, configuration, commands, a server.
+//!
+//! Every failure that a server answers is checked here to be a valid AgentError that gives away
+//! nothing internal (B003-3), so every test of the suite checks it.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use charter_contract::schema::SchemaName;
+use charter_contract::validate::validate;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use tempfile::TempDir;
+use uuid::Uuid;
+
+/// How long anything may take before a test gives up.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
+
+const CHARTER: &str = env!("CARGO_BIN_EXE_charter");
+
+/// The build folder, where the Makefile puts the model and the quickstart's Python.
+pub(crate) fn target() -> &'static Path {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap()
+}
+
+/// The project's root.
+pub(crate) fn project() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2);
+    root.unwrap().to_path_buf()
+}
+
+/// Asks until there is an answer.
+pub(crate) fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    loop {
+        if let Some(found) = ask() {
+            return found;
+        }
+        assert!(start.elapsed() < DEADLINE, "waited in vain for {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// A data directory with a configuration.
+pub(crate) struct Home {
+    dir: TempDir,
+    environment: Vec<(String, String)>,
+}
+
+impl Home {
+    pub(crate) fn new() -> Self {
+        let models = target().join("models");
+        assert!(
+            models.is_dir(),
+            "the tests need the embedding model in {}: `make test` fetches it",
+            models.display()
+        );
+        let home = Self {
+            dir: TempDir::new().unwrap(),
+            environment: Vec::new(),
+        };
+        home.with("CHARTER_MODEL__CACHE", models.to_str().unwrap())
+    }
+
+    /// A home whose server knows one key for each `(key, tenant, user, role)`.
+    pub(crate) fn with_keys(keys: &[(&str, &str, &str, &str)]) -> Self {
+        let home = Self::new();
+        let mut text = String::new();
+        for (key, tenant, user, role) in keys {
+            let digest = Sha256::digest(key.as_bytes());
+            let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+            text += &format!(
+                "[[auth.keys]]\nsha256 = \"{digest}\"\ntenant = \"{tenant}\"\nuser = \"{user}\"\nrole = \"{role}\"\n"
+            );
+        }
+        let file = home.dir.path().join("config.toml");
+        std::fs::write(&file, text).unwrap();
+        home.with("CHARTER_CONFIG", file.to_str().unwrap())
+    }
+
+    /// Sets an environment variable for everything started from here.
+    pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
+        self.set(name, value);
+        self
+    }
+
+    pub(crate) fn set(&mut self, name: &str, value: &str) {
+        self.environment.retain(|(known, _)| known != name);
+        self.environment.push((name.to_owned(), value.to_owned()));
+    }
+
+    /// A path beside the data directory.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    pub(crate) fn data(&self) -> PathBuf {
+        self.path("data")
+    }
+
+    fn command(&self) -> Command {
+        let mut command = self.bare_command();
+        command.arg("--data-dir").arg(self.data());
+        command
+    }
+
+    /// The binary in an environment of its own, and not told where its data is.
+    fn bare_command(&self) -> Command {
+        let mut command = Command::new(CHARTER);
+        command.env_clear().env("HOME", self.dir.path());
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command.stdin(Stdio::null());
+        command
+    }
+
+    /// Runs a command to its end.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
+        Ran::of(self.command().args(arguments).output().unwrap())
+    }
+
+    /// Runs a command in the folder that holds the data directory.
+    pub(crate) fn run_in_home(&self, arguments: &[&str]) -> Ran {
+        let mut command = self.bare_command();
+        command.current_dir(self.dir.path()).args(arguments);
+        Ran::of(command.output().unwrap())
+    }
+
+    /// Starts a server on a free port; returns once it listens.
+    pub(crate) fn serve(&self) -> Server {
+        let mut command = self.command();
+        command.args(["serve", "--listen", "127.0.0.1:0"]);
+        let mut child = command
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (said, heard) = mpsc::channel();
+        let log = Arc::new(Mutex::new(String::new()));
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        let kept = Arc::clone(&log);
+        std::thread::spawn(move || {
+            for line in stderr.lines().map_while(Result::ok) {
+                let address = line.strip_prefix("charter is listening on ");
+                if let Some(address) = address.and_then(|rest| rest.split(' ').next()) {
+                    // Nobody listens once the server is known to run.
+                    drop(said.send(address.to_owned()));
+                }
+                let mut kept = kept.lock().unwrap();
+                kept.push_str(&line);
+                kept.push('\n');
+            }
+        });
+        let base = heard.recv_timeout(DEADLINE).unwrap_or_else(|_| {
+            drop(child.kill());
+            panic!("no server started: {}", log.lock().unwrap())
+        });
+        let api = Api {
+            base,
+            key: None,
+            private: self.dir.path().to_path_buf(),
+        };
+        Server { child, api, log }
+    }
+}
+
+/// What a command left behind.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Ran {
+    fn of(output: Output) -> Self {
+        Self {
+            code: output.status.code(),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// The output as JSON, of a command that ended with `code`.
+    pub(crate) fn json(&self, code: i32) -> Value {
+        assert_eq!(self.code, Some(code), "{self:?}");
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+}
+
+/// A running server; killed when it goes out of scope.
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) api: Api,
+    log: Arc<Mutex<String>>,
+}
+
+impl Server {
+    /// The API as whoever has this key sees it.
+    pub(crate) fn key(&self, key: &str) -> Api {
+        Api {
+            key: Some(key.to_owned()),
+            ..self.api.clone()
+        }
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// What it wrote to standard error.
+    pub(crate) fn log(&self) -> String {
+        self.log.lock().unwrap().clone()
+    }
+
+    /// SIGKILL, without a word.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// SIGTERM, and waits for the exit code.
+    pub(crate) fn terminate(mut self) -> Option<i32> {
+        let pid = self.pid().to_string();
+        let sent = Command::new("kill").args(["-TERM", &pid]).status().unwrap();
+        assert!(sent.success());
+        let status = eventually("the server's end", || self.child.try_wait().unwrap());
+        status.code()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // A server that was waited for is gone already.
+        drop(self.child.kill());
+        drop(self.child.wait());
+        if std::thread::panicking() {
+            eprintln!("the server said:\n{}", self.log());
+        }
+    }
+}
+
+/// An answer over HTTP.
+#[derive(Debug, Clone)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) body: Value,
+}
+
+impl Answer {
+    /// The body of an answer with this status.
+    #[track_caller]
+    pub(crate) fn expect(self, status: u16) -> Value {
+        assert_eq!(self.status, status, "{:#}", self.body);
+        self.body
+    }
+
+    /// The message of a failure with this status and code.
+    #[track_caller]
+    pub(crate) fn fails(self, status: u16, code: &str) -> String {
+        let found = (self.status, self.body["error_code"].as_str());
+        assert_eq!(found, (status, Some(code)), "{:#}", self.body);
+        self.body["user_message"].as_str().unwrap().to_owned()
+    }
+}
+
+/// The API with one caller's credential.
+#[derive(Clone)]
+pub(crate) struct Api {
+    pub(crate) base: String,
+    key: Option<String>,
+    /// A path that no failure may name.
+    private: PathBuf,
+}
+
+impl Api {
+    pub(crate) fn get(&self, path: &str) -> Answer {
+        self.call("GET", path, &[], Vec::new())
+    }
+
+    pub(crate) fn post(&self, path: &str, body: &Value) -> Answer {
+        self.post_bytes(path, body.to_string().into_bytes())
+    }
+
+    pub(crate) fn post_bytes(&self, path: &str, body: Vec<u8>) -> Answer {
+        self.call("POST", path, &[], body)
+    }
+
+    pub(crate) fn call(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Vec<u8>,
+    ) -> Answer {
+        let (status, mut reader) = self.send(method, path, headers, body);
+        let mut text = String::new();
+        reader.read_to_string(&mut text).unwrap();
+        let body = match text.as_str() {
+            "" => Value::Null,
+            text => serde_json::from_str(text).unwrap_or_else(|_| json!(text)),
+        };
+        if status >= 400 {
+            self.check_failure(&body);
+        }
+        Answer { status, body }
+    }
+
+    /// Asks for a stream of events: the name and data of each.
+    pub(crate) fn stream(&self, request: &Value) -> Vec<(String, Value)> {
+        let headers = [("accept", "text/event-stream")];
+        let body = request.to_string().into_bytes();
+        let (status, mut reader) = self.send("POST", "/v1/requests", &headers, body);
+        let mut text = String::new();
+        reader.read_to_string(&mut text).unwrap();
+        assert_eq!(status, 200, "{text}");
+        let events = text.split("\n\n").filter_map(|event| {
+            let field = |name| event.lines().find_map(|line| line.strip_prefix(name));
+            let data = serde_json::from_str(field("data: ")?).unwrap();
+            Some((field("event: ")?.to_owned(), data))
+        });
+        events.collect()
+    }
+
+    fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Vec<u8>,
+    ) -> (u16, impl Read + use<>) {
+        let agent: ureq::Agent = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .timeout_global(Some(DEADLINE))
+            .proxy(None)
+            .build()
+            .into();
+        let mut request = ureq::http::Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", self.base));
+        if let Some(key) = &self.key {
+            request = request.header("authorization", format!("Bearer {key}"));
+        }
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let response = agent.run(request.body(body).unwrap()).unwrap();
+        (
+            response.status().as_u16(),
+            response.into_body().into_reader(),
+        )
+    }
+
+    /// B003-3: one of the six types, and neither a path nor a source file in what the user reads.
+    fn check_failure(&self, body: &Value) {
+        assert_eq!(validate(SchemaName::AgentError, body), [], "{body:#}");
+        let message = body["user_message"].as_str().unwrap();
+        for internal in [self.private.to_str().unwrap(), ".rs", "/crates/", "sqlite"] {
+            assert!(!message.contains(internal), "{message}");
+        }
+    }
+
+    /// Puts a package in force.
+    #[track_caller]
+    pub(crate) fn register(&self, package: &crate::packages::Package) -> Value {
+        self.post("/v1/packages", &package.bundle()).expect(201)
+    }
+
+    /// Sends a request.
+    pub(crate) fn ask(&self, request: &Value) -> Answer {
+        self.post("/v1/requests", request)
+    }
+
+    /// The ids that a query is routed to, best first.
+    #[track_caller]
+    pub(crate) fn routed(&self, query: &str) -> Vec<String> {
+        let path = format!("/v1/route?top_k=20&query={}", query.replace(' ', "+"));
+        ids(&self.get(&path).expect(200)["candidates"], "id")
+    }
+}
+
+/// One field of every item.
+pub(crate) fn ids(items: &Value, field: &str) -> Vec<String> {
+    let items = items.as_array().unwrap_or_else(|| panic!("{items:#}"));
+    let text = |item: &Value| {
+        let pointer = format!("/{}", field.replace('.', "/"));
+        let found = item.pointer(&pointer).and_then(Value::as_str);
+        found.unwrap_or_else(|| panic!("{item:#}")).to_owned()
+    };
+    items.iter().map(text).collect()
+}
+
+/// A new request.
+pub(crate) fn request(input: &str) -> Value {
+    json!({
+        "id": format!("req-{}", Uuid::now_v7()), "timestamp": "2026-04-14T12:00:00Z", "input": input,
+    })
+}
+
+/// A new request that names its skill and gives parameters.
+pub(crate) fn request_of(skill: &str, parameters: Value) -> Value {
+    let mut request = request("do it");
+    request["metadata"] = json!({"skill_id": skill, "parameters": parameters});
+    request
+}

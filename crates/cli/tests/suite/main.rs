@@ -1,0 +1,29 @@
+//! The binary as a user meets it: `charter serve` in a process of its own over a data directory of
+//! its own, spoken to over HTTP and by the commands. Knows nothing of the crates inside.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::needless_pass_by_value,
+    reason = "a test ends at the first surprise, and literals read better by value"
+)]
+
+mod home;
+mod packages;
+mod service;
+
+mod bad_input;
+mod commands;
+mod crash;
+mod errors;
+mod evidence;
+mod guardrails;
+mod overlay;
+mod quickstart;
+mod registration;
+mod requests;
+mod routing;
+mod sessions;
+mod tags;
+mod templates;

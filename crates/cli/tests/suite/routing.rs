@@ -1,0 +1,199 @@
+//! Routing: what is offered, in what order, and what happens when nothing fits.
+
+use serde_json::{Value, json};
+
+use crate::home::{Home, ids, request};
+use crate::packages::{Package, QUESTION, SKILL, backups, skill};
+
+/// B000-2
+#[test]
+fn b000_2_an_empty_query_or_no_candidates_is_refused() {
+    let home = Home::new();
+    let server = home.serve();
+    for path in [
+        "/v1/route?query=",
+        "/v1/route?query=+++",
+        "/v1/route?query=backups&top_k=0",
+        "/v1/route?query=backups&top_k=-1",
+        "/v1/route",
+    ] {
+        server.api.get(path).fails(400, "invalid_request");
+    }
+}
+
+/// B000-2: ids, short fields and scores, and never a whole document.
+#[test]
+fn b000_2_inactive_is_left_out_and_nothing_but_ids_and_scores_is_shown() {
+    let home = Home::new();
+    let server = home.serve();
+    let off = skill("reliability.check_tapes", "find stale tape backups") + "status: inactive\n";
+    server
+        .api
+        .register(&backups().with("skills/off.yaml", &off));
+    let verdict = server
+        .api
+        .get("/v1/route?query=stale+tape+backups")
+        .expect(200);
+    assert_eq!(ids(&verdict["candidates"], "id"), [SKILL]);
+    let candidate = verdict["candidates"][0].as_object().unwrap();
+    let fields: Vec<&str> = candidate.keys().map(String::as_str).collect();
+    assert_eq!(
+        fields,
+        ["cosine", "fused", "id", "kind", "lexical", "scope", "score"]
+    );
+    {
+        let (path, pointer) = ("/v1/list/skill", "/entries");
+        let listed = server.api.get(path).expect(200);
+        assert_eq!(
+            listed.pointer(pointer).unwrap().as_array().unwrap().len(),
+            2
+        );
+    }
+}
+
+/// B000-2
+#[test]
+fn b000_2_equal_scores_are_in_the_order_of_their_ids() {
+    let home = Home::new();
+    let server = home.serve();
+    let mut package = backups();
+    for name in ["zeta", "alpha", "mid"] {
+        let text = skill(&format!("reliability.{name}"), "count the tape drives")
+            .replace(&format!("display_name: {name}"), "display_name: tapes")
+            .replace(&format!("name: {name}\n"), "name: tapes\n");
+        package = package.with(&format!("skills/{name}.yaml"), &text);
+    }
+    server.api.register(&package);
+    let verdict = server
+        .api
+        .get("/v1/route?query=count+the+tape+drives")
+        .expect(200);
+    let three: Vec<&Value> = verdict["candidates"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .take(3)
+        .collect();
+    assert_eq!(three[0]["score"], three[2]["score"]);
+    let found: Vec<&str> = three.iter().map(|c| c["id"].as_str().unwrap()).collect();
+    assert_eq!(
+        found,
+        ["reliability.alpha", "reliability.mid", "reliability.zeta"]
+    );
+    assert_eq!(verdict["kind"], "broad");
+}
+
+/// B000-3: the verdict says what it rests on, and is kept with the request.
+#[test]
+fn b000_3_the_verdict_is_recorded_with_its_grounds() {
+    let home = Home::new();
+    let server = home.serve();
+    server.api.register(&backups());
+    let asked = request(QUESTION);
+    let answer = server.api.ask(&asked).expect(200);
+    let shown = server
+        .api
+        .get(&format!("/v1/requests/{}", asked["id"].as_str().unwrap()))
+        .expect(200);
+    let mut routed = server
+        .api
+        .get(&format!(
+            "/v1/route?query={}",
+            QUESTION.replace(' ', "+").replace('?', "%3F")
+        ))
+        .expect(200);
+    assert_eq!(shown["verdict"]["verdict"], answer["metadata"]["verdict"]);
+    assert_eq!(routed["kind"].take(), "narrow");
+    assert!(routed["thresholds"]["floor"].as_f64().unwrap() > 0.0);
+    assert!(routed["model"].as_str().unwrap().contains("MiniLM"));
+    assert!(routed["reason"].as_str().unwrap().contains(SKILL));
+}
+
+/// B000-5: on a miss, and then only, the agents that come near are named.
+#[test]
+fn b000_5_a_miss_searches_the_agents() {
+    let home = Home::new();
+    let server = home.serve();
+    let off = "agent_id: domain.reliability.old\nname: old\ndisplay_name: Old\nagent_type: domain\ndomain: reliability\n\
+               capabilities: [restore databases and files after a disaster]\nstatus: inactive\n";
+    server.api.register(&backups().with("agents/old.yaml", off));
+    let asked = request("restore our database after the disaster");
+    let refused = server.api.ask(&asked).fails(422, "unsupported_flow");
+    assert!(
+        refused.contains("`domain.reliability.recovery`"),
+        "{refused}"
+    );
+    assert!(!refused.contains("domain.reliability.old"), "{refused}");
+    let shown = server
+        .api
+        .get(&format!("/v1/requests/{}", asked["id"].as_str().unwrap()))
+        .expect(200);
+    assert_eq!(shown["verdict"]["flow"], "code_gen_read");
+    assert_eq!(
+        shown["verdict"]["agents"],
+        json!(["domain.reliability.recovery"])
+    );
+    let hit = request(QUESTION);
+    server.api.ask(&hit).expect(200);
+    let shown = server
+        .api
+        .get(&format!("/v1/requests/{}", hit["id"].as_str().unwrap()))
+        .expect(200);
+    assert_eq!(shown["verdict"]["agents"], json!([]));
+}
+
+/// B000-6
+#[test]
+fn b000_6_an_unknown_id_is_404() {
+    let home = Home::new();
+    let server = home.serve();
+    server.api.register(&backups());
+    for kind in ["skill", "tool", "agent", "playbook"] {
+        server
+            .api
+            .get(&format!("/v1/resolve/{kind}/reliability.find_stale_backup"))
+            .fails(404, "not_found");
+    }
+    for path in [
+        "/v1/runs/run-01930000-0000-7000-8000-000000000001",
+        "/v1/requests/req-01930000-0000-7000-8000-000000000001",
+        "/v1/evidence/ev_nothing",
+        "/v1/list/widget",
+        "/v1/nowhere",
+    ] {
+        server.api.get(path).fails(404, "not_found");
+    }
+    server
+        .api
+        .get("/v1/list/intent")
+        .fails(410, "deprecated_collection");
+}
+
+/// A package's routing tests decide on its registration.
+#[test]
+fn routing_tests_gate_a_registration() {
+    let home = Home::new();
+    let server = home.serve();
+    let tests = "- query: which backups are stale\n  expect: reliability.find_stale_backups\n\
+                 - query: which backups have become old\n  expect_miss: true\n";
+    let package = backups().with("tests/routing.yaml", tests);
+    let refused = server.api.post("/v1/packages", &package.bundle());
+    refused.clone().fails(400, "routing_test_failed");
+    let problems = &refused.body["technical_details"]["problems"];
+    assert_eq!(ids(problems, "keyword"), ["routing_test"]);
+    assert_eq!(
+        (&problems[0]["file"], &problems[0]["line"]),
+        (&json!("tests/routing.yaml"), &json!(3))
+    );
+    assert_eq!(server.api.get("/v1/packages").expect(200), json!([]));
+    server.api.register(&package.edit(
+        "tests/routing.yaml",
+        "which backups have become old",
+        "book a table for two",
+    ));
+    let other = Package::new("other", "1.0.0", "tenant").with(
+        "tests/t.yaml",
+        "- {query: stale backups, expect: reliability.find_stale_backups}\n",
+    );
+    server.api.register(&other);
+}

@@ -1,0 +1,154 @@
+//! B000-15: the tag store.
+
+use serde_json::{Value, json};
+
+use crate::home::{Home, request_of};
+use crate::packages::{SKILL, backups};
+
+fn record() -> Value {
+    json!({
+        "request_id": "req_abc123", "tenant_id": "local", "flow": "skill", "domain": "reliability",
+        "persona": "operator", "tier": "basic", "skill_id": SKILL, "output_type": "finding",
+        "execution_location": "server",
+    })
+}
+
+fn without(field: &str) -> Value {
+    let mut record = record();
+    record.as_object_mut().unwrap().remove(field).unwrap();
+    record
+}
+
+/// B000-15
+#[test]
+fn b000_15_tags_are_written_once() {
+    let home = Home::new();
+    let server = home.serve();
+    server.api.post("/v1/tags", &record()).expect(201);
+    server
+        .api
+        .post("/v1/tags", &record())
+        .fails(409, "already_exists");
+    let mut other = record();
+    other["persona"] = json!("auditor");
+    server
+        .api
+        .post("/v1/tags", &other)
+        .fails(409, "already_exists");
+    let mut read = server.api.get("/v1/tags/req_abc123").expect(200);
+    assert!(read["expires_at"].take().is_string());
+    let mut expected = record();
+    expected["expires_at"] = Value::Null;
+    assert_eq!(read, expected);
+}
+
+/// B000-15
+#[test]
+fn b000_15_a_flow_is_known_and_has_its_fields() {
+    let home = Home::new();
+    let server = home.serve();
+    let mut unknown = record();
+    unknown["flow"] = json!("guess");
+    server
+        .api
+        .post("/v1/tags", &unknown)
+        .fails(400, "invalid_document");
+    for field in [
+        "domain",
+        "persona",
+        "skill_id",
+        "tier",
+        "output_type",
+        "execution_location",
+    ] {
+        let refused = server
+            .api
+            .post("/v1/tags", &without(field))
+            .fails(400, "invalid_document");
+        assert!(refused.contains(field), "{refused}");
+    }
+    for (flow, needed) in [
+        ("read_broad", "skill_ids"),
+        ("write", "playbook_id"),
+        ("rag_search", "rag_params"),
+    ] {
+        let mut record = without("skill_id");
+        record["flow"] = json!(flow);
+        let refused = server.api.post("/v1/tags", &record);
+        refused.clone().fails(400, "invalid_document");
+        assert!(
+            refused.body["technical_details"]
+                .to_string()
+                .contains(needed),
+            "{:#}",
+            refused.body
+        );
+    }
+    server
+        .api
+        .get("/v1/tags/req_abc123")
+        .fails(404, "not_found");
+}
+
+/// B000-15: expired reads as absent.
+#[test]
+fn b000_15_expired_tags_are_absent() {
+    let home = Home::new();
+    let server = home.serve();
+    let mut record = record();
+    record["expires_at"] = json!("2020-01-01T00:00:00Z");
+    server.api.post("/v1/tags", &record).expect(201);
+    server
+        .api
+        .get("/v1/tags/req_abc123")
+        .fails(404, "not_found");
+}
+
+/// B000-15: never visible to clients; written before a request is answered.
+#[test]
+fn b000_15_a_user_neither_reads_nor_writes_tags() {
+    let home = Home::with_keys(&[
+        ("op", "acme", "ann", "operator"),
+        ("user", "acme", "bob", "user"),
+    ]);
+    let server = home.serve();
+    let (operator, user) = (server.key("op"), server.key("user"));
+    operator.register(&backups());
+    let asked = request_of(SKILL, json!({}));
+    user.ask(&asked).expect(200);
+    let id = format!(
+        "req_{}",
+        asked["id"]
+            .as_str()
+            .unwrap()
+            .trim_start_matches("req-")
+            .replace('-', "")
+    );
+    let tags = operator.get(&format!("/v1/tags/{id}")).expect(200);
+    let found = [
+        "tenant_id",
+        "user_id",
+        "flow",
+        "domain",
+        "persona",
+        "skill_id",
+        "owner_agent_id",
+    ]
+    .map(|field| tags[field].clone());
+    assert_eq!(
+        found,
+        [
+            "acme",
+            "bob",
+            "skill",
+            "reliability",
+            "operator",
+            SKILL,
+            "domain.reliability.recovery"
+        ]
+    );
+    user.get(&format!("/v1/tags/{id}"))
+        .fails(403, "permission_denied");
+    user.post("/v1/tags", &record())
+        .fails(403, "permission_denied");
+}
