@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::home::{Home, Server, eventually, ids, request_of};
 use crate::packages::{SCRIPT_FILE, SKILL, backups};
-use crate::service::Service;
+use crate::service::{Call, Service};
 
 /// Sends a request and leaves its answer to itself.
 fn send(server: &Server, asked: &Value) -> std::thread::JoinHandle<()> {
@@ -18,10 +18,10 @@ fn send(server: &Server, asked: &Value) -> std::thread::JoinHandle<()> {
 }
 
 /// What became of a request that a server left open, from the next server.
-fn taken_up(home: &Home, service: &Service, asked: &Value, key: Option<String>) -> Value {
+fn taken_up(home: &Home, service: &Service, asked: &Value, first: &Call) -> Value {
     let server = home.serve();
     let second = service.next();
-    assert_eq!(second.idempotency_key, key);
+    assert_eq!(second.idempotency_key, first.idempotency_key);
     second.answer();
     let path = format!("/v1/requests/{}", asked["id"].as_str().unwrap());
     let answer = eventually("the answer of the interrupted request", || {
@@ -55,9 +55,8 @@ fn a_killed_servers_request_is_taken_up_and_answered() {
     let first = service.next();
     server.kill();
     client.join().unwrap();
-    let key = first.idempotency_key;
-    assert!(key.is_some());
-    let run = taken_up(&home, &service, &asked, key);
+    assert!(first.idempotency_key.is_some());
+    let run = taken_up(&home, &service, &asked, &first);
     assert_eq!(
         ids(&run["events"], "event"),
         [
@@ -89,10 +88,9 @@ fn a_stopped_servers_request_is_taken_up_and_answered() {
     let asked = request_of(SKILL, json!({}));
     let client = send(&server, &asked);
     let first = service.next();
-    let key = first.idempotency_key;
     assert_eq!(server.terminate(), Some(0));
     client.join().unwrap();
-    taken_up(&home, &service, &asked, key);
+    taken_up(&home, &service, &asked, &first);
 }
 
 /// The processes that work in a folder of this home.
