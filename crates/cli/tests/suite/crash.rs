@@ -2,20 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::home::{Home, Server, eventually, ids, request_of};
+use crate::home::{Home, eventually, ids, request_of};
 use crate::packages::{SCRIPT_FILE, SKILL, backups};
 use crate::service::{Call, Service};
-
-/// Sends a request and leaves its answer to itself.
-fn send(server: &Server, asked: &Value) -> std::thread::JoinHandle<()> {
-    let (api, asked) = (server.api.clone(), asked.clone());
-    std::thread::spawn(move || {
-        // The server ends before it answers, so the connection breaks.
-        drop(std::panic::catch_unwind(std::panic::AssertUnwindSafe(
-            || api.ask(&asked),
-        )));
-    })
-}
 
 /// What became of a request that a server left open, from the next server.
 fn taken_up(home: &Home, service: &Service, asked: &Value, first: &Call) -> Value {
@@ -51,10 +40,10 @@ fn a_killed_servers_request_is_taken_up_and_answered() {
     let server = home.serve();
     server.api.register(&service.package());
     let asked = request_of(SKILL, json!({}));
-    let client = send(&server, &asked);
+    let connection = server.api.send_and_hold(&asked);
     let first = service.next();
     server.kill();
-    client.join().unwrap();
+    drop(connection);
     assert!(first.idempotency_key.is_some());
     let run = taken_up(&home, &service, &asked, &first);
     assert_eq!(
@@ -86,10 +75,10 @@ fn a_stopped_servers_request_is_taken_up_and_answered() {
     let server = home.serve();
     server.api.register(&service.package());
     let asked = request_of(SKILL, json!({}));
-    let client = send(&server, &asked);
+    let connection = server.api.send_and_hold(&asked);
     let first = service.next();
     assert_eq!(server.terminate(), Some(0));
-    client.join().unwrap();
+    drop(connection);
     taken_up(&home, &service, &asked, &first);
 }
 
@@ -108,10 +97,10 @@ fn a_killed_servers_scripts_end_with_it() {
     let server = home.serve();
     let endless = backups().with(SCRIPT_FILE, "import time\ntime.sleep(600)\n");
     server.api.register(&endless);
-    let client = send(&server, &request_of(SKILL, json!({})));
+    let connection = server.api.send_and_hold(&request_of(SKILL, json!({})));
     eventually("the script", || (scripts_in(&home) > 0).then_some(()));
     server.kill();
-    client.join().unwrap();
+    drop(connection);
     eventually("the script's end", || {
         (scripts_in(&home) == 0).then_some(())
     });

@@ -3,7 +3,8 @@
 //! Every failure that a server answers is checked here to be a valid AgentError that gives away
 //! nothing internal (B003-3), so every test of the suite checks it.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
@@ -308,6 +309,20 @@ impl Api {
             self.check_failure(&body);
         }
         Answer { status, body }
+    }
+
+    /// Sends a request and does not read its answer, for as long as the connection is held.
+    pub(crate) fn send_and_hold(&self, request: &Value) -> TcpStream {
+        let host = self.base.strip_prefix("http://").unwrap();
+        let mut connection = TcpStream::connect(host).unwrap();
+        let body = request.to_string();
+        let length = body.len();
+        write!(
+            connection,
+            "POST /v1/requests HTTP/1.1\r\nhost: {host}\r\ncontent-length: {length}\r\n\r\n{body}"
+        )
+        .unwrap();
+        connection
     }
 
     /// Asks for a stream of events: the name and data of each.

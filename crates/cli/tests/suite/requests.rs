@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::home::{Home, ids, request, request_of};
+use crate::home::{Api, Home, eventually, ids, request, request_of};
 use crate::packages::{QUESTION, SKILL, SKILL_FILE, backups, skill};
 use crate::service::Service;
 
@@ -96,21 +96,46 @@ fn a_request_under_way_is_not_started_again() {
     assert!(!service.was_called());
 }
 
+/// The answer of a request that somebody else waits for, or nobody.
+fn answer_of(api: &Api, asked: &Value) -> Value {
+    let path = format!("/v1/requests/{}", asked["id"].as_str().unwrap());
+    eventually("the answer", || {
+        let shown = api.get(&path);
+        Some(shown.body["answer"].clone()).filter(|answer| !answer.is_null())
+    })
+}
+
 /// The work goes on when the client goes away.
 #[test]
 fn a_client_that_leaves_finds_its_answer_later() {
-    let home = Home::new().with("CHARTER_LIMITS__TIMEOUT_MS", "500");
+    let home = Home::new();
     let service = Service::start();
     let server = home.serve();
     server.api.register(&service.package());
     let asked = request_of(SKILL, json!({}));
+    let connection = server.api.send_and_hold(&asked);
+    let call = service.next();
+    drop(connection);
+    call.answer();
+    let answer = answer_of(&server.api, &asked);
+    assert_eq!(server.api.ask(&asked).expect(200), answer);
+}
+
+/// A wait has its limit; the work goes on after it.
+#[test]
+fn a_wait_that_is_too_long_ends_with_request_timeout() {
+    let mut home = Home::new();
+    let service = Service::start();
+    let server = home.serve();
+    server.api.register(&service.package());
+    drop(server);
+    home.set("CHARTER_LIMITS__TIMEOUT_MS", "1000");
+    let server = home.serve();
+    let asked = request_of(SKILL, json!({}));
     server.api.ask(&asked).fails(504, "request_timeout");
     service.next().answer();
-    let path = format!("/v1/requests/{}", asked["id"].as_str().unwrap());
-    let answer = crate::home::eventually("the answer", || {
-        Some(server.api.get(&path).expect(200)["answer"].clone()).filter(|answer| !answer.is_null())
-    });
-    assert_eq!(server.api.ask(&asked).expect(200), answer);
+    let answer = answer_of(&server.api, &asked);
+    assert_eq!(ids(&answer["metadata"]["findings"], "resource_id"), ["b-1"]);
 }
 
 /// A broad verdict runs the best few skills and says so.
@@ -195,7 +220,7 @@ fn cache_ttl_seconds_is_honoured() {
         .clone()
         .edit(SKILL_FILE, "cache_ttl_seconds: 0", "cache_ttl_seconds: 300");
     ann.register(&package);
-    let ask = |api: &crate::home::Api, vault: &str| {
+    let ask = |api: &Api, vault: &str| {
         let answer = api
             .ask(&request_of(SKILL, json!({"vault": vault})))
             .expect(200);
