@@ -11,7 +11,7 @@
 use std::time::{Duration, Instant};
 
 use charter_contract::agentic::error::ErrorType;
-use charter_effects::{ToolOutcome, ToolRunner};
+use charter_effects::ToolOutcome;
 use serde_json::json;
 
 use support::{bash_call, failure, sandbox};
