@@ -7,11 +7,11 @@ use std::collections::HashMap;
 use crate::violation::Report;
 
 /// One node as its contract writes it.
-pub(crate) struct Node<'a> {
+pub struct Node<'a> {
     /// Its name.
-    pub(crate) name: &'a str,
+    pub name: &'a str,
     /// The names it waits for, in the order written.
-    pub(crate) needs: Vec<&'a str>,
+    pub needs: Vec<&'a str>,
 }
 
 /// How a contract words its graph.
@@ -75,7 +75,8 @@ pub(crate) fn check_graph(nodes: &[Node<'_>], wording: &Wording, report: &mut Re
 
 /// The first cycle in listed order, as names from a node back to itself. Names that
 /// are not nodes are passed over.
-pub(crate) fn cycle<'a>(nodes: &[Node<'a>]) -> Option<Vec<&'a str>> {
+#[must_use]
+pub fn cycle<'a>(nodes: &[Node<'a>]) -> Option<Vec<&'a str>> {
     let places = nodes
         .iter()
         .enumerate()

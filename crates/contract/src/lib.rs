@@ -23,7 +23,7 @@ mod object;
 
 pub mod agentic;
 pub mod catalogue;
-mod dependency;
+pub mod dependency;
 pub mod error_code;
 pub mod finding;
 pub mod ids;

@@ -1,7 +1,11 @@
 //! The catalogue in memory: one global layer, one small layer per tenant, read together as a view.
 //!
-//! A snapshot is immutable. The six seeded domains are always there. A tenant's document shadows the global one of the same id (B000-1),
-//! and what a view answers says which layer won. Knows nothing of where documents are stored.
+//! A snapshot is immutable. The six seeded domains are always there. A tenant's document shadows
+//! the global one of the same id (B000-1), and what a view answers says which layer won. Knows
+//! nothing of where documents are stored.
+
+mod layer;
+mod lookup;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,7 +13,7 @@ use std::sync::Arc;
 use charter_contract::catalogue::agent::AgentManifest;
 use charter_contract::catalogue::domain::Domain;
 use charter_contract::catalogue::graph::{GraphEdge, GraphNode};
-use charter_contract::catalogue::guardrail::Guardrail;
+use charter_contract::catalogue::guardrail::{Guardrail, GuardrailScope};
 use charter_contract::catalogue::lens::DomainLens;
 use charter_contract::catalogue::playbook::Playbook;
 use charter_contract::catalogue::skill::Skill;
@@ -19,6 +23,9 @@ use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::catalogue::{Document, DocumentKind};
 use charter_contract::ids::{PackageName, TenantId};
 use charter_contract::scope::Scope;
+
+pub use layer::Layer;
+use layer::Shelf;
 
 /// The package version that put a document in force.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -43,166 +50,6 @@ pub struct Entry<T> {
     pub origin: Arc<Origin>,
     /// `sha256:…` of its canonical JSON.
     pub content_hash: String,
-}
-
-/// Evaluates an expression on the shelf of a kind.
-macro_rules! on_shelf {
-    ($layer:expr, $kind:expr, |$shelf:ident| $found:expr, $none:expr) => {
-        match $kind {
-            DocumentKind::Skill => on_shelf!(@ $layer.skills, $shelf, $found),
-            DocumentKind::Tool => on_shelf!(@ $layer.tools, $shelf, $found),
-            DocumentKind::Guardrail => on_shelf!(@ $layer.guardrails, $shelf, $found),
-            DocumentKind::DomainLens => on_shelf!(@ $layer.lenses, $shelf, $found),
-            DocumentKind::Template => on_shelf!(@ $layer.templates, $shelf, $found),
-            DocumentKind::Playbook => on_shelf!(@ $layer.playbooks, $shelf, $found),
-            DocumentKind::Agent => on_shelf!(@ $layer.agents, $shelf, $found),
-            DocumentKind::GraphNode => on_shelf!(@ $layer.nodes, $shelf, $found),
-            DocumentKind::GraphEdge => on_shelf!(@ $layer.edges, $shelf, $found),
-            DocumentKind::Domain => on_shelf!(@ $layer.domains, $shelf, $found),
-            DocumentKind::TagRecord | DocumentKind::Evidence => $none,
-        }
-    };
-    (@ $field:expr, $shelf:ident, $found:expr) => {{
-        let $shelf = &$field;
-        $found
-    }};
-}
-
-type Shelf<T> = BTreeMap<String, Arc<Entry<T>>>;
-
-/// All documents in force in one scope, by kind and id.
-#[derive(Debug, Default, Clone, PartialEq)]
-pub struct Layer {
-    /// Skills by id.
-    pub skills: Shelf<Skill>,
-    /// Tools by id.
-    pub tools: Shelf<Tool>,
-    /// Guardrails by id.
-    pub guardrails: Shelf<Guardrail>,
-    /// Domain lenses by id.
-    pub lenses: Shelf<DomainLens>,
-    /// Templates by id.
-    pub templates: Shelf<Template>,
-    /// Playbooks by id.
-    pub playbooks: Shelf<Playbook>,
-    /// Agents by id.
-    pub agents: Shelf<AgentManifest>,
-    /// Expert graph nodes by id.
-    pub nodes: Shelf<GraphNode>,
-    /// Expert graph edges by `from type to`.
-    pub edges: Shelf<GraphEdge>,
-    /// Domains by id.
-    pub domains: Shelf<Domain>,
-}
-
-impl Layer {
-    /// Adds a document, in place of one of the same kind and id.
-    pub fn insert(&mut self, document: Document, origin: Arc<Origin>, content_hash: String) {
-        let id = document.id().to_string();
-        macro_rules! shelve {
-            ($shelf:ident, $document:expr) => {{
-                let entry = Entry {
-                    document: $document,
-                    origin,
-                    content_hash,
-                };
-                self.$shelf.insert(id, Arc::new(entry));
-            }};
-        }
-        match document {
-            Document::Skill(document) => shelve!(skills, document),
-            Document::Tool(document) => shelve!(tools, document),
-            Document::Guardrail(document) => shelve!(guardrails, document),
-            Document::DomainLens(document) => shelve!(lenses, document),
-            Document::Template(document) => shelve!(templates, document),
-            Document::Playbook(document) => shelve!(playbooks, document),
-            Document::Agent(document) => shelve!(agents, document),
-            Document::GraphNode(document) => shelve!(nodes, document),
-            Document::GraphEdge(document) => shelve!(edges, document),
-            Document::Domain(document) => shelve!(domains, document),
-        }
-    }
-
-    /// Number of documents of all kinds.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        DocumentKind::ALL
-            .iter()
-            .map(|kind| self.ids(*kind).len())
-            .sum()
-    }
-
-    /// Whether there is no document at all.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The ids of one kind, in order. Tags and evidence are no part of the catalogue.
-    #[must_use]
-    pub fn ids(&self, kind: DocumentKind) -> Vec<&str> {
-        on_shelf!(
-            self,
-            kind,
-            |shelf| shelf.keys().map(String::as_str).collect(),
-            Vec::new()
-        )
-    }
-
-    /// Who put a document in force, if it is there.
-    #[must_use]
-    pub fn origin(&self, kind: DocumentKind, id: &str) -> Option<&Arc<Origin>> {
-        on_shelf!(
-            self,
-            kind,
-            |shelf| shelf.get(id).map(|entry| &entry.origin),
-            None
-        )
-    }
-
-    /// A document's content hash, if it is there.
-    #[must_use]
-    pub fn content_hash(&self, kind: DocumentKind, id: &str) -> Option<&str> {
-        on_shelf!(
-            self,
-            kind,
-            |shelf| shelf.get(id).map(|entry| entry.content_hash.as_str()),
-            None
-        )
-    }
-
-    /// A document, if it is there.
-    #[must_use]
-    pub fn document(&self, kind: DocumentKind, id: &str) -> Option<Document> {
-        on_shelf!(
-            self,
-            kind,
-            |shelf| shelf.get(id).map(|entry| entry.document.clone().into()),
-            None
-        )
-    }
-
-    /// Every document with its origin, by kind and id.
-    pub fn documents(&self) -> impl Iterator<Item = (Arc<Origin>, Document)> + '_ {
-        DocumentKind::ALL.iter().flat_map(move |kind| {
-            self.ids(*kind).into_iter().filter_map(move |id| {
-                let origin = self.origin(*kind, id)?;
-                Some((Arc::clone(origin), self.document(*kind, id)?))
-            })
-        })
-    }
-
-    /// Takes a package's documents out.
-    pub fn remove_package(&mut self, package: &PackageName) {
-        macro_rules! purge {
-            ($($shelf:ident),+) => {
-                $( self.$shelf.retain(|_, entry| entry.origin.package != *package); )+
-            };
-        }
-        purge!(
-            skills, tools, guardrails, lenses, templates, playbooks, agents, nodes, edges, domains
-        );
-    }
 }
 
 /// The whole catalogue at one revision.
@@ -312,9 +159,8 @@ impl View {
     /// Whether a document is there, and offered.
     #[must_use]
     pub fn status(&self, kind: DocumentKind, id: &str) -> Option<Status> {
-        let own = self.tenant.document(kind, id);
-        own.or_else(|| self.global.document(kind, id))
-            .map(|document| document.status())
+        let own = self.tenant.status(kind, id);
+        own.or_else(|| self.global.status(kind, id))
     }
 
     /// The ids of one kind in both layers, in order.
@@ -348,32 +194,49 @@ impl View {
         after
     }
 
-    /// Every guardrail of both layers: a tenant adds to the global ones and never replaces them
-    /// (ruling 5), so equal ids both stand.
-    pub fn guardrails(&self) -> impl Iterator<Item = Found<Guardrail>> + '_ {
-        let own = self
-            .tenant
-            .guardrails
-            .values()
-            .map(|entry| (entry, Won::Tenant));
-        let global = self
-            .global
-            .guardrails
-            .values()
-            .map(|entry| (entry, Won::Global));
-        own.chain(global).map(|(entry, won)| Found {
-            entry: Arc::clone(entry),
-            won,
-        })
+    /// The active guardrails on one level of scope whose globs may cover `target`, by id. Both
+    /// layers': a tenant adds to the global ones and never replaces them (ruling 5), so equal ids
+    /// both stand, the tenant's first.
+    #[must_use]
+    pub fn guardrails_near(&self, scope: GuardrailScope, target: &str) -> Vec<Found<Guardrail>> {
+        let layers = [(&self.tenant, Won::Tenant), (&self.global, Won::Global)];
+        let mut found: Vec<Found<Guardrail>> = layers
+            .into_iter()
+            .flat_map(|(layer, won)| {
+                let near = layer.lookup().guardrails_near(scope, target);
+                near.map(move |entry| Found {
+                    entry: Arc::clone(entry),
+                    won,
+                })
+            })
+            .collect();
+        let id = |found: &Found<Guardrail>| found.entry.document.guardrail_id.clone();
+        found.sort_by(|a, b| id(a).cmp(&id(b)));
+        found
     }
 
-    /// The agent that lists a skill, if any (ruling 8: at most one does).
+    /// The agents that list a skill, by id. At most one does in a catalogue that was checked
+    /// (ruling 8).
     #[must_use]
-    pub fn owner_of(&self, skill: &str) -> Option<Found<AgentManifest>> {
-        self.agents().find(|agent| {
+    pub fn owners_of(&self, skill: &str) -> Vec<Found<AgentManifest>> {
+        let lists = |agent: &Found<AgentManifest>| {
             let refs = &agent.document().skill_refs;
             refs.iter().any(|reference| reference.as_ref() == skill)
-        })
+        };
+        let own = self.tenant.lookup().owners_of(skill);
+        let global = self.global.lookup().owners_of(skill);
+        let ids: BTreeSet<&str> = own.chain(global).collect();
+        // What the tenant shadows may list other skills than what shadows it.
+        ids.into_iter()
+            .filter_map(|id| self.agent(id))
+            .filter(lists)
+            .collect()
+    }
+
+    /// The agent that lists a skill, if any.
+    #[must_use]
+    pub fn owner_of(&self, skill: &str) -> Option<Found<AgentManifest>> {
+        self.owners_of(skill).into_iter().next()
     }
 }
 
@@ -398,3 +261,6 @@ fn merged<'a, T>(
     ids.into_iter()
         .filter_map(move |id| find(tenant, global, id))
 }
+
+#[cfg(test)]
+mod tests;

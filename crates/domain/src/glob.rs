@@ -29,9 +29,26 @@ pub fn covers(glob: &str, id: &str) -> bool {
     }
 }
 
+/// The segments before the first `*`: what every id that the glob covers begins with.
+#[must_use]
+pub fn stem(glob: &str) -> &str {
+    let literal = glob.split('.').take_while(|segment| *segment != "*");
+    let length: usize = literal.map(|segment| segment.len() + 1).sum();
+    glob.get(..length.saturating_sub(1)).unwrap_or(glob)
+}
+
+/// Every stem that a glob covering the id may have, shortest first.
+pub fn stems_over(id: &str) -> impl Iterator<Item = &str> {
+    let dots = id.match_indices('.').map(|(at, _)| &id[..at]);
+    let whole = (!id.is_empty()).then_some(id);
+    std::iter::once("").chain(dots).chain(whole)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::covers;
+    use proptest::prelude::*;
+
+    use super::*;
 
     #[test]
     fn segments_are_matched_whole() {
@@ -49,6 +66,18 @@ mod tests {
         ];
         for (glob, id, expected) in cases {
             assert_eq!(covers(glob, id), expected, "{glob} over {id}");
+        }
+    }
+
+    proptest! {
+        /// Looking up by stem misses nothing.
+        #[test]
+        fn b000_12_an_id_has_the_stem_of_every_glob_that_covers_it(
+            glob in "(\\*|a|b|ab)(\\.(\\*|a|b|ab)){0,3}", id in "(a|b|ab)?(\\.(a|b|ab)){0,3}",
+        ) {
+            if covers(&glob, &id) {
+                prop_assert!(stems_over(&id).any(|over| over == stem(&glob)), "{glob} {id}");
+            }
         }
     }
 }

@@ -3,8 +3,9 @@
 
 mod compile;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
+use charter_contract::dependency::{self, Node};
 use charter_contract::ids::{StepId, ToolId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -93,21 +94,21 @@ impl StepGraph {
         if steps.is_empty() {
             return Err(GraphError::Empty);
         }
-        let mut known = BTreeMap::new();
+        let mut known = BTreeSet::new();
         for step in &steps {
-            if known.insert(&step.id, &step.depends_on).is_some() {
+            if !known.insert(&step.id) {
                 return Err(GraphError::Duplicate(step.id.clone()));
             }
         }
         for step in &steps {
-            if let Some(missing) = step.depends_on.iter().find(|id| !known.contains_key(id)) {
+            if let Some(missing) = step.depends_on.iter().find(|id| !known.contains(id)) {
                 return Err(GraphError::Unknown {
                     step: step.id.clone(),
                     missing: missing.clone(),
                 });
             }
         }
-        match find_cycle(&known) {
+        match find_cycle(&steps) {
             Some(cycle) => Err(GraphError::Cycle(cycle)),
             None => Ok(Self { steps }),
         }
@@ -159,35 +160,23 @@ impl From<StepGraph> for Vec<Step> {
     }
 }
 
-/// A cycle's steps, the first repeated at the end, by walking back along dependencies.
-fn find_cycle(known: &BTreeMap<&StepId, &BTreeSet<StepId>>) -> Option<Vec<StepId>> {
-    let mut settled: BTreeSet<&StepId> = BTreeSet::new();
-    for start in known.keys() {
-        let mut trail: Vec<(&StepId, std::collections::btree_set::Iter<'_, StepId>)> = Vec::new();
-        if !settled.contains(*start) {
-            trail.push((start, known[*start].iter()));
-        }
-        while let Some((current, waits_for)) = trail.last_mut() {
-            match waits_for.next() {
-                None => {
-                    settled.insert(current);
-                    trail.pop();
-                }
-                Some(next) if settled.contains(next) => {}
-                Some(next) => {
-                    if let Some(at) = trail.iter().position(|(id, _)| *id == next) {
-                        let mut cycle: Vec<StepId> =
-                            trail[at..].iter().map(|(id, _)| (*id).clone()).collect();
-                        cycle.push(next.clone());
-                        return Some(cycle);
-                    }
-                    let waits_for = known.get(next)?;
-                    trail.push((next, waits_for.iter()));
-                }
-            }
-        }
-    }
-    None
+/// A cycle's steps, the first repeated at the end.
+fn find_cycle(steps: &[Step]) -> Option<Vec<StepId>> {
+    let nodes: Vec<Node<'_>> = steps
+        .iter()
+        .map(|step| Node {
+            name: step.id.as_ref(),
+            needs: step.depends_on.iter().map(AsRef::as_ref).collect(),
+        })
+        .collect();
+    let cycle = dependency::cycle(&nodes)?;
+    let id = |name: &str| steps.iter().find(|step| step.id.as_ref() == name);
+    Some(
+        cycle
+            .into_iter()
+            .filter_map(|name| Some(id(name)?.id.clone()))
+            .collect(),
+    )
 }
 
 #[cfg(test)]

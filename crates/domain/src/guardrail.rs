@@ -5,7 +5,6 @@
 //! exceptions first and lets the strictest of what remains decide (B000-12, B000-13).
 
 use charter_contract::catalogue::guardrail::{Enforcement, Guardrail, GuardrailScope};
-use charter_contract::catalogue::vocabulary::Status;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -37,44 +36,31 @@ pub struct Resolved {
 /// domain, global; by id within a level; each once.
 #[must_use]
 pub fn resolve(view: &View, subject: Subject<'_>) -> Vec<Resolved> {
-    let mut resolved: Vec<Resolved> = view
-        .guardrails()
-        .filter(|found| found.document().status == Status::Active)
-        .filter_map(|found| {
-            let matched = matching_glob(found.document(), subject)?;
-            Some(Resolved { found, matched })
+    let anything = subject.skill.or(subject.domain).unwrap_or_default();
+    let levels = [
+        (GuardrailScope::Skill, subject.skill),
+        (GuardrailScope::Agent, subject.agent),
+        (GuardrailScope::Domain, subject.domain),
+        (GuardrailScope::Global, Some(anything)),
+    ];
+    levels
+        .into_iter()
+        .filter_map(|(scope, target)| Some((scope, target?)))
+        .flat_map(|(scope, target)| {
+            let near = view.guardrails_near(scope, target).into_iter();
+            near.filter_map(move |found| {
+                let matched = matching_glob(found.document(), target)?;
+                Some(Resolved { found, matched })
+            })
         })
-        .collect();
-    resolved.sort_by(|a, b| {
-        let (left, right) = (a.found.document(), b.found.document());
-        level(left.scope)
-            .cmp(&level(right.scope))
-            .then_with(|| left.guardrail_id.cmp(&right.guardrail_id))
-    });
-    resolved
+        .collect()
 }
 
-fn level(scope: GuardrailScope) -> u8 {
-    match scope {
-        GuardrailScope::Skill => 0,
-        GuardrailScope::Agent => 1,
-        GuardrailScope::Domain => 2,
-        GuardrailScope::Global => 3,
-    }
-}
-
-fn matching_glob(guardrail: &Guardrail, subject: Subject<'_>) -> Option<String> {
-    let target = match guardrail.scope {
-        GuardrailScope::Skill => subject.skill?,
-        GuardrailScope::Agent => subject.agent?,
-        GuardrailScope::Domain => subject.domain?,
-        GuardrailScope::Global => subject.skill.or(subject.domain).unwrap_or_default(),
-    };
-    guardrail
-        .applies_to
-        .iter()
-        .find(|glob| glob::covers(glob.as_ref(), target))
-        .map(ToString::to_string)
+fn matching_glob(guardrail: &Guardrail, target: &str) -> Option<String> {
+    let mut globs = guardrail.applies_to.iter().map(AsRef::as_ref);
+    globs
+        .find(|glob| glob::covers(glob, target))
+        .map(str::to_owned)
 }
 
 /// Whether an effect changes something outside.

@@ -3,6 +3,7 @@
     reason = "literal documents read better by value"
 )]
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use charter_contract::catalogue::Document;
@@ -172,4 +173,72 @@ fn b000_12_what_cannot_be_evaluated_opens_no_door() {
         Judgement::Deny { ruling } => assert!(ruling.note.unwrap().contains("parameters.port")),
         other => panic!("{other:?}"),
     }
+}
+
+/// The look-up answers what reading every guardrail would, whatever the globs.
+#[test]
+fn b000_12_a_look_up_finds_what_reading_every_guardrail_finds() {
+    let globs = [
+        "*",
+        "s",
+        "s.*",
+        "s.detect",
+        "s.detect.*",
+        "*.detect",
+        "s.*.x",
+        "agent.*",
+        "agent.a",
+        "t",
+        "t.*",
+    ];
+    let scopes = ["skill", "agent", "domain", "global"];
+    let every = || {
+        let pairs = scopes
+            .iter()
+            .flat_map(|scope| globs.iter().map(move |glob| (scope, glob)));
+        pairs
+            .enumerate()
+            .map(|(at, (scope, glob))| guardrail(&format!("g{at:02}"), scope, glob, json!({})))
+            .collect::<Vec<_>>()
+    };
+    let found: BTreeSet<String> = resolve_all(vec![], every())
+        .iter()
+        .map(|resolved| resolved.found.document().guardrail_id.to_string())
+        .collect();
+    let target = |scope| match scope {
+        GuardrailScope::Skill | GuardrailScope::Global => "s.detect",
+        GuardrailScope::Agent => "agent.a",
+        GuardrailScope::Domain => "s",
+    };
+    let expected: BTreeSet<String> = every()
+        .into_iter()
+        .filter_map(|document| match document {
+            Document::Guardrail(guardrail) => Some(guardrail),
+            _ => None,
+        })
+        .filter(|guardrail| matching_glob(guardrail, target(guardrail.scope)).is_some())
+        .map(|guardrail| guardrail.guardrail_id.to_string())
+        .collect();
+    assert_eq!(found, expected);
+    assert!(expected.len() > scopes.len() && expected.len() < every().len());
+}
+
+#[test]
+fn b000_12_a_guardrail_with_several_matching_globs_stands_once_and_an_inactive_one_never() {
+    let wide = json!({"applies_to": ["x.*", "s.*", "*", "s.detect"]});
+    let inactive = json!({"status": "inactive"});
+    let resolved = resolve_all(
+        vec![guardrail("idle", "skill", "s.*", inactive)],
+        vec![guardrail("wide", "skill", "s.*", wide)],
+    );
+    let found: Vec<(&str, &str)> = resolved
+        .iter()
+        .map(|resolved| {
+            (
+                resolved.found.document().guardrail_id.as_ref(),
+                resolved.matched.as_str(),
+            )
+        })
+        .collect();
+    assert_eq!(found, [("wide", "s.*")]);
 }

@@ -126,10 +126,8 @@ fn argument_misfits(tool: &Tool, given: &Map<String, Value>, here: &str) -> Vec<
 fn agent_misfits(agent: &AgentManifest, after: &View) -> Vec<Misfit> {
     let mut misfits = Vec::new();
     for (at, skill) in agent.skill_refs.iter().enumerate() {
-        let others = after
-            .agents()
-            .filter(|other| other.document().agent_id != agent.agent_id);
-        for other in others.filter(|other| other.document().skill_refs.contains(skill)) {
+        let owners = after.owners_of(skill.as_ref()).into_iter();
+        for other in owners.filter(|owner| owner.document().agent_id != agent.agent_id) {
             let message = format!(
                 "the skill `{skill}` belongs to the agent `{}` already",
                 other.document().agent_id

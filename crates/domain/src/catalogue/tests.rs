@@ -1,0 +1,74 @@
+//! Layers over each other, and what is looked up in them.
+
+use charter_contract::catalogue::Document;
+use charter_contract::scope::Scope;
+use serde_json::json;
+
+use super::*;
+
+fn agent(id: &str, skills: &[&str]) -> Document {
+    let agent = json!({
+        "agent_id": id, "name": "a", "display_name": "A", "agent_type": "domain", "domain": "s",
+        "capabilities": ["c"], "skill_refs": skills
+    });
+    Document::Agent(serde_json::from_value(agent).unwrap())
+}
+
+fn origin(package: &str) -> Arc<Origin> {
+    Arc::new(Origin {
+        scope: Scope::Global,
+        package: PackageName::parse(package).unwrap(),
+        version: "1".to_owned(),
+    })
+}
+
+fn layer(agents: &[(&str, &[&str])]) -> Arc<Layer> {
+    let mut layer = Layer::default();
+    for (id, skills) in agents {
+        layer.insert(agent(id, skills), origin("p"), String::new());
+    }
+    Arc::new(layer)
+}
+
+fn owner(view: &View, skill: &str) -> Option<String> {
+    let owner = view.owner_of(skill)?;
+    Some(owner.document().agent_id.to_string())
+}
+
+#[test]
+fn b000_1_the_owner_of_a_skill_is_looked_up_in_both_layers_without_what_is_shadowed() {
+    let view = View {
+        global: layer(&[
+            ("domain.a", &["s.one", "s.two"]),
+            ("domain.b", &["s.three"]),
+        ]),
+        tenant: layer(&[("domain.a", &["s.two", "s.four"])]),
+    };
+    assert_eq!(
+        owner(&view, "s.one"),
+        None,
+        "the tenant's agent no longer lists it"
+    );
+    assert_eq!(owner(&view, "s.two").as_deref(), Some("domain.a"));
+    assert_eq!(owner(&view, "s.three").as_deref(), Some("domain.b"));
+    assert_eq!(owner(&view, "s.four").as_deref(), Some("domain.a"));
+}
+
+#[test]
+fn what_is_looked_up_follows_every_change_of_a_layer() {
+    let view = View {
+        global: layer(&[("domain.a", &["s.one"])]),
+        tenant: Arc::default(),
+    };
+    assert_eq!(owner(&view, "s.one").as_deref(), Some("domain.a"));
+    let documents = [(agent("domain.a", &["s.two"]), String::new())];
+    let after = view.with_package(&origin("p"), documents);
+    assert_eq!(owner(&after, "s.one"), None);
+    assert_eq!(owner(&after, "s.two").as_deref(), Some("domain.a"));
+    assert_eq!(owner(&after.with_package(&origin("p"), []), "s.two"), None);
+    assert_eq!(
+        owner(&view, "s.one").as_deref(),
+        Some("domain.a"),
+        "a view never changes"
+    );
+}
