@@ -18,7 +18,7 @@ pub const MIN_MISSES: usize = 20;
 /// Share of narrow verdicts that should be right.
 pub const TARGET_PRECISION: f64 = 0.9;
 
-/// How far the lexical weights may move from where they start, in steps of [`WEIGHT_STEP`].
+/// How far the lexical share may move from where it starts, in steps of [`WEIGHT_STEP`].
 const WEIGHT_STEPS: i32 = 5;
 const WEIGHT_STEP: f32 = 0.04;
 /// Mean of accuracy and recall that another weight must gain to be taken.
@@ -72,7 +72,7 @@ pub fn calibrate(trial: &Trial, base: &RouteSettings) -> Result<Calibration, Eva
     })
 }
 
-/// The lexical weights that rank best, and what is observed under them.
+/// The lexical share that ranks best, and what is observed under them.
 fn fit_weights(
     trial: &Trial,
     base: &RouteSettings,
@@ -85,12 +85,7 @@ fn fit_weights(
     }
     let mut to_beat = quality(&best.1) + LEAST_GAIN;
     for step in (-WEIGHT_STEPS..=WEIGHT_STEPS).filter(|step| *step != 0) {
-        let moved = |weight: f32| (weight + step as f32 * WEIGHT_STEP).clamp(0.0, 1.0);
-        let fusion = Fusion {
-            lexical_weight: moved(base.fusion.lexical_weight),
-            lexical_weight_with_examples: moved(base.fusion.lexical_weight_with_examples),
-            ..base.fusion
-        };
+        let fusion = base.fusion.leaning_to_words(step as f32 * WEIGHT_STEP);
         let observations = trial.observations(&RouteSettings { fusion, ..*base })?;
         let found = quality(&observations);
         if found > to_beat {

@@ -51,6 +51,9 @@ pub struct RouteEntry {
 pub enum VectorRole {
     /// [`RouteText::embedded`], or else group, name and description.
     Description,
+    /// The description alone, where no text of its own stands for the entry: names that say little
+    /// must not drown it.
+    Summary,
     /// All parameters together.
     Parameters,
     /// One example.
@@ -60,9 +63,13 @@ pub enum VectorRole {
 /// The texts of an entry that have a vector, in a fixed order.
 pub fn embedding_texts(text: &RouteText) -> Vec<(VectorRole, String)> {
     let head = text.embedded.clone().unwrap_or_else(|| described(text));
-    let mut texts = Vec::with_capacity(2 + text.examples.len());
+    let mut texts = Vec::with_capacity(3 + text.examples.len());
     if !head.is_empty() {
         texts.push((VectorRole::Description, head));
+    }
+    let summary = text.description.trim();
+    if text.embedded.is_none() && !summary.is_empty() {
+        texts.push((VectorRole::Summary, summary.to_owned()));
     }
     if !text.parameters.is_empty() {
         texts.push((VectorRole::Parameters, parameter_text(&text.parameters)));
@@ -123,6 +130,8 @@ pub struct IndexSettings {
     pub body_weight: f32,
     /// Words of the examples.
     pub example_weight: f32,
+    /// The summary's vector, against 1 for the description's.
+    pub summary_vector_weight: f32,
     /// The parameters' vector, against 1 for the description's.
     pub parameter_vector_weight: f32,
     /// Each example's vector, against 1 for the description's: at 1 the row is their centroid.
@@ -138,6 +147,7 @@ impl Default for IndexSettings {
             parameter_weight: 1.0,
             body_weight: 0.5,
             example_weight: 1.0,
+            summary_vector_weight: 0.5,
             parameter_vector_weight: 0.3,
             example_vector_weight: 1.0,
         }
@@ -330,7 +340,8 @@ fn stack_vectors(
     Ok(rows)
 }
 
-/// One vector for an entry: description and parameters mixed, then the centroid with the examples.
+/// One vector for an entry: description, summary and parameters mixed, then the centroid with the
+/// examples.
 fn row(
     vectors: &[(VectorRole, Vector)],
     dims: usize,
@@ -353,13 +364,15 @@ fn row(
         Ok(any)
     };
     let mut sum = vec![0.0; dims];
-    let described = sum_of(VectorRole::Description, 1.0, &mut sum)?;
-    let with_parameters = sum_of(
-        VectorRole::Parameters,
-        settings.parameter_vector_weight,
-        &mut sum,
-    )?;
-    if described || with_parameters {
+    let mut described = false;
+    for (role, weight) in [
+        (VectorRole::Description, 1.0),
+        (VectorRole::Summary, settings.summary_vector_weight),
+        (VectorRole::Parameters, settings.parameter_vector_weight),
+    ] {
+        described |= sum_of(role, weight, &mut sum)?;
+    }
+    if described {
         sum = Vector::new(sum)?.as_slice().to_vec();
     }
     let with_examples = sum_of(
@@ -367,7 +380,7 @@ fn row(
         settings.example_vector_weight,
         &mut sum,
     )?;
-    if described || with_parameters || with_examples {
+    if described || with_examples {
         Vector::new(sum).map(Some)
     } else {
         Ok(None)
@@ -413,6 +426,7 @@ mod tests {
                     VectorRole::Description,
                     "aws list Buckets: Lists buckets.".to_owned()
                 ),
+                (VectorRole::Summary, "Lists buckets.".to_owned()),
                 (
                     VectorRole::Parameters,
                     "page Size: rows, next Token".to_owned()
@@ -424,6 +438,7 @@ mod tests {
         let own = RouteText {
             embedded: Some("the entry in its own words".to_owned()),
             name: "name".to_owned(),
+            description: "not embedded on its own".to_owned(),
             ..RouteText::default()
         };
         assert_eq!(
@@ -440,6 +455,7 @@ mod tests {
         let three = Vector::new(vec![1.0, 0.0, 0.0]).unwrap();
         for role in [
             VectorRole::Description,
+            VectorRole::Summary,
             VectorRole::Parameters,
             VectorRole::Example,
         ] {

@@ -90,11 +90,12 @@ impl EntryScores {
             .collect();
         let lexical = lexical::score(&searched, &query.terms, fusion.proximity_weight);
         let cosines = cosines(layers_list, query, &visible, fusion.sentence_weight);
-        let weight = match cosines {
-            Some(_) => lexical_weight(layers_list, &visible, fusion),
+        let words = Range::over(&lexical.scores, &visible);
+        let share = match cosines {
+            Some(_) => fusion.lexical_share(words.most, exemplified(layers_list, &visible)),
             None => 1.0,
         };
-        let fused = fuse(&lexical.scores, cosines.as_deref(), &visible, weight);
+        let fused = fuse(&lexical.scores, &words, cosines.as_deref(), &visible, share);
         Ok(EntryScores {
             visible,
             lexical,
@@ -236,7 +237,8 @@ fn cosines(
     Some(layers.iter().zip(visible).map(scan).collect())
 }
 
-fn lexical_weight(layers: &[Layer], visible: &[Vec<bool>], fusion: &Fusion) -> f32 {
+/// Share of the visible entries that have examples.
+fn exemplified(layers: &[Layer], visible: &[Vec<bool>]) -> f32 {
     let mut seen = 0usize;
     let mut exemplified = 0usize;
     for (layer, visible) in layers.iter().zip(visible) {
@@ -245,18 +247,17 @@ fn lexical_weight(layers: &[Layer], visible: &[Vec<bool>], fusion: &Fusion) -> f
             exemplified += usize::from(*visible && *with_examples);
         }
     }
-    let share = exemplified as f32 / seen.max(1) as f32;
-    fusion.lexical_weight + share * (fusion.lexical_weight_with_examples - fusion.lexical_weight)
+    exemplified as f32 / seen.max(1) as f32
 }
 
 /// Convex sum of both sides, each brought to 0..1 over the visible entries of all layers.
 fn fuse(
     lexical: &[Vec<f32>],
+    words: &Range,
     cosines: Option<&[Vec<f32>]>,
     visible: &[Vec<bool>],
-    lexical_weight: f32,
+    lexical_share: f32,
 ) -> Vec<Vec<f32>> {
-    let words = Range::over(lexical, visible);
     let vectors = cosines.map(|cosines| (cosines, Range::over(cosines, visible)));
     lexical
         .iter()
@@ -266,7 +267,7 @@ fn fuse(
                 let dense = vectors
                     .as_ref()
                     .map_or(0.0, |(cosines, range)| range.place(cosines[layer][entry]));
-                lexical_weight * words.place(*score) + (1.0 - lexical_weight) * dense
+                lexical_share * words.place(*score) + (1.0 - lexical_share) * dense
             });
             fused.collect()
         })
@@ -276,6 +277,7 @@ fn fuse(
 /// Least and greatest value of what is visible.
 struct Range {
     least: f32,
+    most: f32,
     width: f32,
 }
 
@@ -291,6 +293,7 @@ impl Range {
         }
         Range {
             least,
+            most,
             width: most - least,
         }
     }

@@ -8,12 +8,18 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Fusion {
-    /// Share of the lexical score where no entry has examples, 0 to 1; the rest is the vectors'.
-    pub lexical_weight: f32,
-    /// The same where every entry has examples: vectors made from examples deserve more trust.
-    /// In between, the share of visible entries with examples decides.
-    pub lexical_weight_with_examples: f32,
-    /// Weight of the bonus for close words against BM25.
+    /// Share of the lexical score, before it grows; the vectors have the rest. May be negative: it
+    /// is the sum that cannot be.
+    pub lexical_base: f32,
+    /// What the share gains when the best lexical score of a query is e times as high: a high one
+    /// means many rare words in common, which is stronger evidence than any cosine.
+    pub lexical_growth: f32,
+    /// Where the share stops growing.
+    pub lexical_most: f32,
+    /// Part of the share that is given up where every entry has examples: vectors made from examples
+    /// deserve more trust. In between, the share of visible entries with examples decides.
+    pub example_discount: f32,
+    /// Weight of the bonus for close words against BM25, in a query of many words.
     pub proximity_weight: f32,
     /// Share of the best sentence in the cosine of a long query; the rest is the whole query's.
     pub sentence_weight: f32,
@@ -22,11 +28,32 @@ pub struct Fusion {
 impl Default for Fusion {
     fn default() -> Self {
         Fusion {
-            lexical_weight: 0.32,
-            lexical_weight_with_examples: 0.18,
-            proximity_weight: 0.8,
-            sentence_weight: 0.6,
+            lexical_base: 0.05,
+            lexical_growth: 0.1,
+            lexical_most: 0.5,
+            example_discount: 0.35,
+            proximity_weight: 1.0,
+            sentence_weight: 0.5,
         }
+    }
+}
+
+impl Fusion {
+    /// The same with a lexical share that is `by` higher in every query.
+    pub(crate) fn leaning_to_words(self, by: f32) -> Self {
+        Fusion {
+            lexical_base: self.lexical_base + by,
+            lexical_most: self.lexical_most + by,
+            ..self
+        }
+    }
+
+    /// Share of the lexical score, 0 to 1, in a query whose best one is `best`, where `exemplified`
+    /// is the share of the visible entries that have examples.
+    pub(crate) fn lexical_share(&self, best: f32, exemplified: f32) -> f32 {
+        let grown = self.lexical_base + self.lexical_growth * best.max(1.0).ln();
+        let kept = 1.0 - self.example_discount * exemplified;
+        (grown.min(self.lexical_most) * kept).clamp(0.0, 1.0)
     }
 }
 

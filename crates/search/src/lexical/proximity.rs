@@ -10,10 +10,13 @@ use crate::select::kth_largest;
 
 /// How many entries, best by BM25 first, are looked at.
 const INSPECTED: usize = 128;
+/// Distinct terms of a query from which on the bonus counts in full. In fewer words, two that stand
+/// close together say little more than that both are there; in many, that they belong together.
+const TERMS_FOR_FULL_WEIGHT: f32 = 20.0;
 /// Marks a term that the query does not have.
 const ABSENT: u16 = u16::MAX;
 
-/// Adds `weight` times the proximity score to the best entries of `scores`.
+/// Adds `weight` times the proximity score to the best entries of `scores`, less for short queries.
 ///
 /// The score of an entry is BM25 again with pairs of close words as its terms; a pair is as rare as
 /// its rarer word.
@@ -28,6 +31,7 @@ pub(super) fn add_proximity(
     if query.pairs().is_empty() {
         return;
     }
+    let weight = weight * (query.terms().len() as f32 / TERMS_FOR_FULL_WEIGHT).min(1.0);
     let best = best_entries(scores);
     let mut counts = vec![0.0f32; query.pairs().len()];
     for (at, layer) in layers.iter().enumerate() {

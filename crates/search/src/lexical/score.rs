@@ -10,7 +10,7 @@ use super::proximity::add_proximity;
 /// How fast repeated words stop adding to a score.
 pub(super) const K1: f32 = 1.2;
 /// How far long entries are held back.
-pub(super) const B: f32 = 0.75;
+pub(super) const B: f32 = 0.6;
 
 /// One layer as a query sees it.
 #[derive(Clone, Copy)]
