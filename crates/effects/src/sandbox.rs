@@ -8,6 +8,7 @@ mod child;
 mod files;
 mod filter;
 mod interpreter;
+mod network;
 mod options;
 mod protocol;
 mod receive;

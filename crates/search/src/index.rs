@@ -1,8 +1,7 @@
 //! The immutable routing index of one scope: words and vectors of its entries.
 //!
-//! Built from texts and stored vectors; it never embeds. [`embedding_texts`] is the one place that
-//! says which texts of an entry have a vector, so callers can key vectors by content and model and
-//! rebuild an index without embedding again. Must not know tenants, grants or thresholds.
+//! Built from texts and stored vectors; it never embeds, so callers can key vectors by content and
+//! model and rebuild an index without embedding again. Must not know tenants, grants or thresholds.
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -10,29 +9,11 @@ use thiserror::Error;
 
 use crate::dense::DenseRows;
 use crate::embed::{EmbeddingModel, Vector, VectorError};
-use crate::lexical::{LexicalBuilder, LexicalIndex, split_identifier};
+use crate::lexical::{LexicalBuilder, LexicalIndex};
+use crate::text::{RouteText, VectorRole};
 
 /// Most entries of one index.
 pub const MAX_ENTRIES: usize = 1 << 20;
-
-/// What an entry says about itself.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RouteText {
-    /// The name by which it is called, as written: `listBuckets`, `ec2.instances.list`.
-    pub name: String,
-    /// The product, server or tool set that it is part of; empty if none.
-    pub group: String,
-    /// What it does.
-    pub description: String,
-    /// Its parameters, each as `name: description` or the name alone.
-    pub parameters: Vec<String>,
-    /// A longer text, used for words only.
-    pub body: Option<String>,
-    /// Requests that it should answer.
-    pub examples: Vec<String>,
-    /// The text whose vector stands for the entry, where that is not group, name and description.
-    pub embedded: Option<String>,
-}
 
 /// An entry to index.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,77 +22,8 @@ pub struct RouteEntry {
     pub id: String,
     /// What words are taken from.
     pub text: RouteText,
-    /// Vectors of [`embedding_texts`], in any order; empty where there is no embedder.
+    /// Vectors of [`embedding_texts`](crate::embedding_texts), in any order; empty where there is no embedder.
     pub vectors: Vec<(VectorRole, Vector)>,
-}
-
-/// What a vector of an entry was made from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum VectorRole {
-    /// [`RouteText::embedded`], or else group, name and description.
-    Description,
-    /// The description alone, where no text of its own stands for the entry: names that say little
-    /// must not drown it.
-    Summary,
-    /// All parameters together.
-    Parameters,
-    /// One example.
-    Example,
-}
-
-/// The texts of an entry that have a vector, in a fixed order.
-pub fn embedding_texts(text: &RouteText) -> Vec<(VectorRole, String)> {
-    let head = text.embedded.clone().unwrap_or_else(|| described(text));
-    let mut texts = Vec::with_capacity(3 + text.examples.len());
-    if !head.is_empty() {
-        texts.push((VectorRole::Description, head));
-    }
-    let summary = text.description.trim();
-    if text.embedded.is_none() && !summary.is_empty() {
-        texts.push((VectorRole::Summary, summary.to_owned()));
-    }
-    if !text.parameters.is_empty() {
-        texts.push((VectorRole::Parameters, parameter_text(&text.parameters)));
-    }
-    let examples = text
-        .examples
-        .iter()
-        .filter(|example| !example.trim().is_empty());
-    texts.extend(examples.map(|example| (VectorRole::Example, example.clone())));
-    texts
-}
-
-/// `group name: description`, as far as there is any of it.
-fn described(text: &RouteText) -> String {
-    let name = split_identifier(&text.name);
-    let mut head = String::new();
-    for part in [text.group.trim(), name.as_str()] {
-        if !part.is_empty() && !head.is_empty() {
-            head.push(' ');
-        }
-        head.push_str(part);
-    }
-    let description = text.description.trim();
-    if !description.is_empty() {
-        if !head.is_empty() {
-            head.push_str(": ");
-        }
-        head.push_str(description);
-    }
-    head
-}
-
-/// `page size: rows to return, order: …`: names as words, so that the model can read them.
-fn parameter_text(parameters: &[String]) -> String {
-    let readable: Vec<String> = parameters
-        .iter()
-        .map(|parameter| match parameter.split_once(':') {
-            Some((name, description)) => format!("{}:{description}", split_identifier(name)),
-            None => split_identifier(parameter),
-        })
-        .collect();
-    readable.join(", ")
 }
 
 /// How much each part of an entry counts. Changing it needs a rebuild, not new vectors.
@@ -406,48 +318,6 @@ mod tests {
             text: RouteText::default(),
             vectors,
         }
-    }
-
-    #[test]
-    fn b000_9_the_embedded_texts_are_group_name_description_parameters_and_examples() {
-        let text = RouteText {
-            name: "listBuckets".to_owned(),
-            group: "aws".to_owned(),
-            description: "Lists buckets.".to_owned(),
-            parameters: vec!["pageSize: rows".to_owned(), "nextToken".to_owned()],
-            body: Some("not embedded".to_owned()),
-            examples: vec!["show my buckets".to_owned(), " ".to_owned()],
-            embedded: None,
-        };
-        assert_eq!(
-            embedding_texts(&text),
-            [
-                (
-                    VectorRole::Description,
-                    "aws list Buckets: Lists buckets.".to_owned()
-                ),
-                (VectorRole::Summary, "Lists buckets.".to_owned()),
-                (
-                    VectorRole::Parameters,
-                    "page Size: rows, next Token".to_owned()
-                ),
-                (VectorRole::Example, "show my buckets".to_owned()),
-            ]
-        );
-        assert_eq!(embedding_texts(&RouteText::default()), []);
-        let own = RouteText {
-            embedded: Some("the entry in its own words".to_owned()),
-            name: "name".to_owned(),
-            description: "not embedded on its own".to_owned(),
-            ..RouteText::default()
-        };
-        assert_eq!(
-            embedding_texts(&own),
-            [(
-                VectorRole::Description,
-                "the entry in its own words".to_owned()
-            )]
-        );
     }
 
     #[test]

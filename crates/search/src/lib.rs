@@ -16,20 +16,19 @@ mod query;
 mod rank;
 mod select;
 mod settings;
+mod text;
 mod verdict;
 
 pub use calibrate::{
     Calibration, MIN_MISSES, MIN_QUERIES_FOR_SCORES, MIN_QUERIES_FOR_WEIGHTS, TARGET_PRECISION,
     calibrate,
 };
-pub use index::{
-    BuildError, IndexSettings, MAX_ENTRIES, RouteEntry, RouteIndex, RouteText, VectorRole,
-    embedding_texts,
-};
+pub use index::{BuildError, IndexSettings, MAX_ENTRIES, RouteEntry, RouteIndex};
 pub use layers::{Allowed, Layer, Layers, Scope};
 pub use query::{
     EmbeddedQuery, MAX_QUERY_BYTES, MAX_SENTENCES, QueryError, RouteQuery, WHOLE_QUERY_CHARS,
 };
 pub use rank::{Candidate, MAX_TOP_K, search};
 pub use settings::{Fusion, RouteSettings, ScoreFeatures, ScoreModel, Thresholds};
+pub use text::{RouteText, VectorRole, embedding_texts};
 pub use verdict::{Verdict, VerdictKind, decide};

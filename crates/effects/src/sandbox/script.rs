@@ -11,23 +11,21 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Instant;
 
-use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use rustix::process::{Resource, Rlimit};
 use tempfile::TempDir;
 use tokio::process::Command;
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::sync::CancellationToken;
 
 use super::Sandbox;
-use super::child::{Confinement, NAMESPACE_PROXY_PORT, Namespaces};
+use super::child;
+use super::child::{Confinement, Namespaces};
 use super::files::{self, Reach};
 use super::filter::{self, Sockets};
 use super::interpreter::Interpreter;
+use super::network::Network;
 use super::protocol::{self, Remains};
 use super::supervise::{Allowance, Ending, supervise};
-use super::{child, receive};
 use crate::call::{Language, Limits, ScriptTool, ToolCall};
-use crate::egress::EgressPolicy;
-use crate::egress::proxy::{self, SharedGrant};
 use crate::outcome::{Failure, Success};
 use crate::redact::Redactor;
 
@@ -68,20 +66,6 @@ const RESERVED: &[&str] = &[
     "SHELLOPTS",
     "TMPDIR",
 ];
-
-/// How the script of a call reaches the network; ends with the call.
-enum Network {
-    None,
-    Shared {
-        url: String,
-        port: u16,
-        _grant: SharedGrant,
-    },
-    Own {
-        receive_from: OwnedFd,
-        policy: EgressPolicy,
-    },
-}
 
 impl Sandbox {
     pub(super) async fn run_script(
@@ -138,7 +122,7 @@ impl Sandbox {
         })?;
         // Closes the child's ends of pipes and sockets in this process.
         drop(command);
-        let _serving = serve(network)?;
+        let _serving = network.serve()?;
         tracing::debug!(elapsed = ?started.elapsed(), "script started");
         let allowance = Allowance {
             input,
@@ -150,47 +134,6 @@ impl Sandbox {
         supervise(child, &allowance)
             .await
             .map_err(|error| system(format!("supervising the script: {error}")))
-    }
-
-    /// Scripts without an egress list may not open a socket, so they get none.
-    fn network(
-        &self,
-        egress: &[crate::HostPattern],
-    ) -> Result<(Network, Option<OwnedFd>), Failure> {
-        if egress.is_empty() {
-            return Ok((Network::None, None));
-        }
-        let policy = EgressPolicy::new(egress.to_vec());
-        match &self.proxy {
-            Some(proxy) => {
-                let grant = proxy.admit(policy);
-                let url = proxy.url(&grant);
-                Ok((
-                    Network::Shared {
-                        url,
-                        port: proxy.port(),
-                        _grant: grant,
-                    },
-                    None,
-                ))
-            }
-            None => {
-                let (receive_from, listener_to) = rustix::net::socketpair(
-                    AddressFamily::UNIX,
-                    SocketType::STREAM,
-                    SocketFlags::CLOEXEC,
-                    None,
-                )
-                .map_err(|error| system(format!("preparing the script's network: {error}")))?;
-                Ok((
-                    Network::Own {
-                        receive_from,
-                        policy,
-                    },
-                    Some(listener_to),
-                ))
-            }
-        }
     }
 
     fn confinement(
@@ -315,48 +258,6 @@ impl Run<'_> {
     }
 }
 
-impl Network {
-    fn port(&self) -> Option<u16> {
-        match self {
-            Self::None => None,
-            Self::Shared { port, .. } => Some(*port),
-            Self::Own { .. } => Some(NAMESPACE_PROXY_PORT),
-        }
-    }
-
-    fn proxy_url(&self) -> Option<String> {
-        match self {
-            Self::None => None,
-            Self::Shared { url, .. } => Some(url.clone()),
-            Self::Own { .. } => Some(format!("http://127.0.0.1:{NAMESPACE_PROXY_PORT}")),
-        }
-    }
-}
-
-/// What keeps a call's network alive while the script runs.
-enum Serving {
-    Nothing,
-    Shared { _grant: SharedGrant },
-    Own { _proxy: DropGuard },
-}
-
-fn serve(network: Network) -> Result<Serving, Failure> {
-    match network {
-        Network::None => Ok(Serving::Nothing),
-        Network::Shared { _grant, .. } => Ok(Serving::Shared { _grant }),
-        Network::Own {
-            receive_from,
-            policy,
-        } => {
-            let listener = receive::listener(&receive_from)
-                .map_err(|error| system(format!("taking over the script's network: {error}")))?;
-            Ok(Serving::Own {
-                _proxy: proxy::serve_call(listener, policy),
-            })
-        }
-    }
-}
-
 fn check(call: &ToolCall, script: &ScriptTool) -> Result<(), Failure> {
     if script.files.get(&script.entry).is_none() {
         let message = format!(
@@ -446,7 +347,7 @@ pub(super) fn cancelled() -> Failure {
     Failure::new(ErrorType::ExecutionError, "the call was cancelled").retryable()
 }
 
-fn system(message: String) -> Failure {
+pub(super) fn system(message: String) -> Failure {
     Failure::new(ErrorType::SystemError, message)
 }
 

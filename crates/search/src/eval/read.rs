@@ -14,7 +14,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-use crate::index::{MAX_ENTRIES, RouteText};
+use crate::index::MAX_ENTRIES;
+use crate::text::RouteText;
 
 /// Longest line, in bytes.
 pub const MAX_LINE_BYTES: usize = 4 << 20;

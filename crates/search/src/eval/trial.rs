@@ -13,11 +13,12 @@ use thiserror::Error;
 use super::metrics::{DEPTH, EvalReport, Figures, Sums, VerdictFigures, auroc};
 use super::read::{EvalSet, LabelledQuery};
 use crate::embed::{EmbedError, Embedder, MAX_TEXTS_PER_CALL, Vector};
-use crate::index::{BuildError, IndexSettings, RouteEntry, RouteIndex, RouteText, embedding_texts};
+use crate::index::{BuildError, IndexSettings, RouteEntry, RouteIndex};
 use crate::layers::{Allowed, Layer, Layers, Scope};
 use crate::query::{EmbeddedQuery, QueryError, RouteQuery};
 use crate::rank::{EntryScores, Place, id};
 use crate::settings::{RouteSettings, ScoreFeatures};
+use crate::text::{RouteText, embedding_texts};
 use crate::verdict::{VerdictKind, decide};
 
 /// Reciprocal rank fusion's constant (Cormack, Clarke and Büttcher, 2009).

@@ -6,8 +6,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::embed::{EmbeddingModel, Quantisation, Vector};
-use crate::index::{IndexSettings, RouteEntry, RouteIndex, RouteText, VectorRole};
+use crate::index::{IndexSettings, RouteEntry, RouteIndex};
 use crate::query::RouteQuery;
+use crate::text::{RouteText, VectorRole};
 
 const DIMS: usize = 4;
 

@@ -1,0 +1,114 @@
+//! How the script of a call reaches the network, as far as it may.
+
+use std::os::fd::OwnedFd;
+
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
+use tokio_util::sync::DropGuard;
+
+use super::child::NAMESPACE_PROXY_PORT;
+use super::script::system;
+use super::{Sandbox, receive};
+use crate::egress::EgressPolicy;
+use crate::egress::proxy::{self, SharedGrant};
+use crate::outcome::Failure;
+
+/// How the script of a call reaches the network; ends with the call.
+pub(super) enum Network {
+    None,
+    Shared {
+        url: String,
+        port: u16,
+        _grant: SharedGrant,
+    },
+    Own {
+        receive_from: OwnedFd,
+        policy: EgressPolicy,
+    },
+}
+
+/// What keeps a call's network alive while the script runs.
+pub(super) enum Serving {
+    Nothing,
+    Shared { _grant: SharedGrant },
+    Own { _proxy: DropGuard },
+}
+
+impl Network {
+    pub(super) fn port(&self) -> Option<u16> {
+        match self {
+            Self::None => None,
+            Self::Shared { port, .. } => Some(*port),
+            Self::Own { .. } => Some(NAMESPACE_PROXY_PORT),
+        }
+    }
+
+    pub(super) fn proxy_url(&self) -> Option<String> {
+        match self {
+            Self::None => None,
+            Self::Shared { url, .. } => Some(url.clone()),
+            Self::Own { .. } => Some(format!("http://127.0.0.1:{NAMESPACE_PROXY_PORT}")),
+        }
+    }
+
+    /// Begins to serve, once the script has its network.
+    pub(super) fn serve(self) -> Result<Serving, Failure> {
+        match self {
+            Self::None => Ok(Serving::Nothing),
+            Self::Shared { _grant, .. } => Ok(Serving::Shared { _grant }),
+            Self::Own {
+                receive_from,
+                policy,
+            } => {
+                let listener = receive::listener(&receive_from).map_err(|error| {
+                    system(format!("taking over the script's network: {error}"))
+                })?;
+                Ok(Serving::Own {
+                    _proxy: proxy::serve_call(listener, policy),
+                })
+            }
+        }
+    }
+}
+
+impl Sandbox {
+    /// Scripts without an egress list may not open a socket, so they get none.
+    pub(super) fn network(
+        &self,
+        egress: &[crate::HostPattern],
+    ) -> Result<(Network, Option<OwnedFd>), Failure> {
+        if egress.is_empty() {
+            return Ok((Network::None, None));
+        }
+        let policy = EgressPolicy::new(egress.to_vec());
+        match &self.proxy {
+            Some(proxy) => {
+                let grant = proxy.admit(policy);
+                let url = proxy.url(&grant);
+                Ok((
+                    Network::Shared {
+                        url,
+                        port: proxy.port(),
+                        _grant: grant,
+                    },
+                    None,
+                ))
+            }
+            None => {
+                let (receive_from, listener_to) = rustix::net::socketpair(
+                    AddressFamily::UNIX,
+                    SocketType::STREAM,
+                    SocketFlags::CLOEXEC,
+                    None,
+                )
+                .map_err(|error| system(format!("preparing the script's network: {error}")))?;
+                Ok((
+                    Network::Own {
+                        receive_from,
+                        policy,
+                    },
+                    Some(listener_to),
+                ))
+            }
+        }
+    }
+}
