@@ -51,6 +51,11 @@ impl Failure {
         }
     }
 
+    /// Something is wrong here, not with the call.
+    pub(crate) fn system(message: impl Into<String>) -> Self {
+        Self::new(ErrorType::SystemError, message)
+    }
+
     pub(crate) fn retryable(mut self) -> Self {
         self.retryable = true;
         self

@@ -6,7 +6,6 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use tokio_util::sync::DropGuard;
 
 use super::child::NAMESPACE_PROXY_PORT;
-use super::script::system;
 use super::{Sandbox, receive};
 use crate::egress::EgressPolicy;
 use crate::egress::proxy::{self, SharedGrant};
@@ -60,7 +59,7 @@ impl Network {
                 policy,
             } => {
                 let listener = receive::listener(&receive_from).map_err(|error| {
-                    system(format!("taking over the script's network: {error}"))
+                    Failure::system(format!("taking over the script's network: {error}"))
                 })?;
                 Ok(Serving::Own {
                     _proxy: proxy::serve_call(listener, policy),
@@ -100,7 +99,9 @@ impl Sandbox {
                     SocketFlags::CLOEXEC,
                     None,
                 )
-                .map_err(|error| system(format!("preparing the script's network: {error}")))?;
+                .map_err(|error| {
+                    Failure::system(format!("preparing the script's network: {error}"))
+                })?;
                 Ok((
                     Network::Own {
                         receive_from,

@@ -118,7 +118,7 @@ impl Sandbox {
         let started = Instant::now();
         let child = command.spawn().map_err(|error| {
             let interpreter = run.interpreter.executable.display();
-            system(format!("starting {interpreter} in the sandbox: {error}"))
+            Failure::system(format!("starting {interpreter} in the sandbox: {error}"))
         })?;
         // Closes the child's ends of pipes and sockets in this process.
         drop(command);
@@ -133,7 +133,7 @@ impl Sandbox {
         };
         supervise(child, &allowance)
             .await
-            .map_err(|error| system(format!("supervising the script: {error}")))
+            .map_err(|error| Failure::system(format!("supervising the script: {error}")))
     }
 
     fn confinement(
@@ -145,7 +145,7 @@ impl Sandbox {
         let landlock = match self.support.landlock_abi {
             0 => None,
             _ => Some(files::ruleset(&run.reach(network)).map_err(|error| {
-                system(format!("preparing the script's Landlock rules: {error}"))
+                Failure::system(format!("preparing the script's Landlock rules: {error}"))
             })?),
         };
         let filters = match (network, &self.support.filters) {
@@ -175,7 +175,9 @@ impl Sandbox {
             Language::Bash => self.bash(),
             Language::Filter => self.filter(),
         };
-        found.as_ref().map_err(|error| system(error.to_string()))
+        found
+            .as_ref()
+            .map_err(|error| Failure::system(error.to_string()))
     }
 
     async fn materialise(&self, script: &ScriptTool) -> Result<PathBuf, Failure> {
@@ -183,14 +185,16 @@ impl Sandbox {
         let written = tokio::task::spawn_blocking(move || store.materialise(&files)).await;
         written
             .unwrap_or_else(|error| Err(io::Error::other(error)))
-            .map_err(|error| system(format!("writing the package's files: {error}")))
+            .map_err(|error| Failure::system(format!("writing the package's files: {error}")))
     }
 
     fn private_folder(&self) -> Result<TempDir, Failure> {
         tempfile::Builder::new()
             .prefix("call-")
             .tempdir_in(&self.calls)
-            .map_err(|error| system(format!("creating the call's private folder: {error}")))
+            .map_err(|error| {
+                Failure::system(format!("creating the call's private folder: {error}"))
+            })
     }
 }
 
@@ -264,7 +268,7 @@ fn check(call: &ToolCall, script: &ScriptTool) -> Result<(), Failure> {
             "the tool's entry {:?} is not a file of its package",
             script.entry
         );
-        return Err(system(message));
+        return Err(Failure::system(message));
     }
     for (name, value) in &call.environment {
         let well_formed = !name.is_empty() && !name.contains(['=', '\0']) && !value.contains('\0');
@@ -345,10 +349,6 @@ fn conclude(
 
 pub(super) fn cancelled() -> Failure {
     Failure::new(ErrorType::ExecutionError, "the call was cancelled").retryable()
-}
-
-pub(super) fn system(message: String) -> Failure {
-    Failure::new(ErrorType::SystemError, message)
 }
 
 async fn remove(folder: TempDir) {
