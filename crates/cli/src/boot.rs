@@ -176,6 +176,11 @@ fn settings(config: &Config) -> Settings {
         broad_skills: requests.broad_skills,
         persona: requests.persona.clone(),
         retention: Duration::from_secs(requests.retention_days * 24 * 3_600),
+        approval_ttl: Duration::from_secs(config.approvals.ttl_s),
+        four_eyes: config
+            .approvals
+            .four_eyes
+            .unwrap_or(!config.auth.keys.is_empty()),
         tool_calls: config.tools.concurrency,
         grants: grants(config),
         ..Settings::default()

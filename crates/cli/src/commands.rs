@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod approvals;
 mod ask;
 mod catalogue;
 mod completions;
@@ -10,6 +11,7 @@ pub(crate) mod filter;
 mod migrate;
 mod model;
 mod package;
+mod playbook;
 mod reindex;
 mod resolve;
 mod route;
@@ -22,6 +24,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
+use serde_json::Value;
 
 use crate::config::{CONFIG_VARIABLE, Config, Flags};
 use crate::output::Format;
@@ -64,9 +67,15 @@ enum Command {
     /// Show what is in force for something.
     #[command(subcommand)]
     Resolve(resolve::Resolve),
-    /// Show runs and their journals.
+    /// Show runs and their journals, and steer them.
     #[command(subcommand)]
     Runs(runs::Runs),
+    /// Run playbooks.
+    #[command(subcommand)]
+    Playbook(playbook::Playbook),
+    /// See what waits for a person, and decide.
+    #[command(subcommand)]
+    Approvals(approvals::Approvals),
     /// Find and show evidence.
     #[command(subcommand)]
     Evidence(evidence::Evidence),
@@ -121,6 +130,8 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::List(command) => catalogue::run(&command, &config, format).await,
         Command::Resolve(command) => resolve::run(&command, &config, format).await,
         Command::Runs(command) => runs::run(&command, &config, format).await,
+        Command::Playbook(command) => playbook::run(&command, &config, format).await,
+        Command::Approvals(command) => approvals::run(&command, &config, format).await,
         Command::Evidence(command) => evidence::run(&command, &config, format).await,
         Command::Model(command) => model::run(&command, &config).await,
         Command::Reindex => reindex::run(&config, format).await,
@@ -131,6 +142,13 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<u8> {
             Ok(crate::failure::EXIT_OK)
         }
     }
+}
+
+/// `NAME=VALUE`, JSON where it reads as such.
+fn parameter(text: &str) -> Result<(String, Value), String> {
+    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
+    let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
+    Ok((name.to_owned(), value))
 }
 
 /// A path segment or query value, percent-encoded.

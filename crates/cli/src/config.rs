@@ -38,6 +38,8 @@ pub(crate) struct Config {
     pub(crate) tools: ToolsConfig,
     /// How requests are answered.
     pub(crate) requests: RequestsConfig,
+    /// How people approve.
+    pub(crate) approvals: ApprovalsConfig,
     /// What is logged, e.g. `info` or `warn,charter_engine=debug`.
     pub(crate) log: String,
 }
@@ -111,6 +113,27 @@ pub(crate) struct LimitsConfig {
     pub(crate) storage_bytes: Option<u64>,
 }
 
+/// How people approve.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct ApprovalsConfig {
+    /// Whether somebody else than the requester has to approve. Where it is not said: yes if API keys
+    /// are configured, for without them everybody is the same person. A destructive playbook always
+    /// asks for it.
+    pub(crate) four_eyes: Option<bool>,
+    /// How long an approval waits, in seconds.
+    pub(crate) ttl_s: u64,
+}
+
+impl Default for ApprovalsConfig {
+    fn default() -> Self {
+        Self {
+            four_eyes: None,
+            ttl_s: 24 * 3_600,
+        }
+    }
+}
+
 /// What tools may have. A tool gets a thing only if it asks for it and it is here.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -156,6 +179,7 @@ impl Default for Config {
             limits: LimitsConfig::default(),
             tools: ToolsConfig::default(),
             requests: RequestsConfig::default(),
+            approvals: ApprovalsConfig::default(),
             log: "warn".to_owned(),
         }
     }

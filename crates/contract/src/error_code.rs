@@ -87,6 +87,12 @@ error_codes! {
     GuardrailBlocked = "guardrail_blocked", PermissionError, no, "A guardrail does not allow this.", "Read the guardrail's message in the details.";
     /// It waits for an approval.
     ApprovalRequired = "approval_required", PermissionError, no, "This needs an approval.", "Have the pending approval decided.";
+    /// Policy does not permit it.
+    PolicyDenied = "policy_denied", PermissionError, no, "A policy does not allow this.", "Read the policy named in the details; `charter gate explain` says why.";
+    /// A person refused it.
+    ApprovalRejected = "approval_rejected", PermissionError, no, "A person did not approve this.", "Read the reason in the run.";
+    /// Nobody approved it in time.
+    ApprovalExpired = "approval_expired", PermissionError, no, "Nobody approved this in time.", "Start it again, and have it approved.";
     /// A target that the server does not reach.
     EgressDenied = "egress_denied", PermissionError, no, "This address may not be reached.", "Add the host to the tool's egress list.";
     /// A tool ran and failed.

@@ -211,7 +211,7 @@ impl View {
             })
             .collect();
         let id = |found: &Found<Guardrail>| found.entry.document.guardrail_id.clone();
-        found.sort_by(|a, b| id(a).cmp(&id(b)));
+        found.sort_by_key(id);
         found
     }
 

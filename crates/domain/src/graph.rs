@@ -1,16 +1,106 @@
-//! The one graph of steps that everything compiles to which acts: skill plans now, and whatever
-//! else runs later. A graph that exists is sound: ids are unique, dependencies known, no cycles.
+//! The one graph of steps that everything compiles to which acts: skill plans, playbooks, execution
+//! plans, pipelines and decision trees.
+//!
+//! A graph that exists is sound: ids are unique, sources known, no cycles, and what is reversed is
+//! there. It says what may follow what; when something happens is the run machine's business.
 
 mod compile;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use charter_contract::dependency::{self, Node};
-use charter_contract::ids::{StepId, ToolId};
+use charter_contract::ids::{Label, ScriptId, StepId, ToolId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use compile::from_skill;
+pub use compile::{Unreversible, from_playbook, from_skill, rolling_back};
+
+/// What a step does.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case")]
+pub enum Action {
+    /// Calls a tool: the only action that has an effect.
+    Call {
+        /// The tool.
+        tool: ToolId,
+        /// Its parameters, with references still in them.
+        parameters: Map<String, Value>,
+        /// A script of the pinned playbook that is run in place of the tool's own body.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        script: Option<ScriptId>,
+        /// Whether it changes something outside.
+        writes: bool,
+    },
+    /// Takes the first branch whose expression holds, else the last way.
+    Choose {
+        /// Expression and the step that it leads to, in the order in which they are tried.
+        branches: Vec<Branch>,
+        /// Where to go when none holds.
+        otherwise: StepId,
+    },
+    /// Says what was decided.
+    Conclude {
+        /// What is written out as the step's output.
+        output: Value,
+    },
+}
+
+/// A way that a choice may take.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Branch {
+    /// The CEL expression.
+    pub when: String,
+    /// The step it leads to.
+    pub next: StepId,
+}
+
+/// What must have become of a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum On {
+    /// It succeeded.
+    Success,
+    /// It failed. Such a step runs even after the run was aborted (B003-6).
+    Failure,
+    /// It ended, however: order without dependence.
+    Settled,
+    /// It is a choice and chose this step.
+    Chosen,
+}
+
+/// One step's claim on an earlier one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Edge {
+    /// The earlier step.
+    pub from: StepId,
+    /// What must have become of it.
+    pub on: On,
+}
+
+/// How many of a step's edges must hold.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Join {
+    /// Every one.
+    #[default]
+    All,
+    /// At least one: several ways lead here.
+    Any,
+}
+
+/// When a step may start. It is decided once every source has settled; a step whose edges do not
+/// hold, or whose expression is false, is skipped.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Its claims on earlier steps; none for a step that may start at once.
+    pub edges: Vec<Edge>,
+    /// How many must hold.
+    #[serde(default)]
+    pub join: Join,
+    /// A CEL expression that must be true as well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub when: Option<String>,
+}
 
 /// What happens to the rest of a run when a step fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,8 +108,19 @@ pub use compile::from_skill;
 pub enum AfterFailure {
     /// Nothing that has not started starts any more; the run fails.
     Abort,
-    /// Steps that depend on it are skipped; the others run.
-    SkipDependants,
+    /// The same, and completed writes are reversed.
+    RollBack,
+    /// Steps that claim its success are skipped; the others run.
+    GoOn,
+}
+
+/// How a step is tried again (B003-7).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Retry {
+    /// Retries after the first attempt.
+    pub retries: u32,
+    /// Time between attempts, in milliseconds.
+    pub delay_ms: u64,
 }
 
 /// One step.
@@ -27,18 +128,45 @@ pub enum AfterFailure {
 pub struct Step {
     /// Its id.
     pub id: StepId,
-    /// The tool it calls.
-    pub tool: ToolId,
-    /// The tool's parameters, with references still in them.
-    pub parameters: Map<String, Value>,
-    /// Steps that must have succeeded first.
-    pub depends_on: BTreeSet<StepId>,
+    /// What it does.
+    pub action: Action,
+    /// When it may start.
+    #[serde(default)]
+    pub entry: Entry,
     /// What a failure does.
     pub after_failure: AfterFailure,
+    /// Whether a person must review each call, whatever else holds (ruling 10).
+    #[serde(default)]
+    pub reviewed: bool,
+    /// How it is tried again.
+    #[serde(default)]
+    pub retry: Retry,
     /// Limit of one attempt in milliseconds; 0 sets no limit of the step's own (B003-7).
+    #[serde(default)]
     pub timeout_ms: u64,
     /// How long a result may be used again for the same call, in seconds; 0 for never.
+    #[serde(default)]
     pub cache_ttl_seconds: u64,
+    /// The step that it reverses. A reversal is no part of the way forward.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverses: Option<StepId>,
+}
+
+impl Step {
+    /// The tool it calls, if it calls one.
+    #[must_use]
+    pub fn tool(&self) -> Option<&ToolId> {
+        match &self.action {
+            Action::Call { tool, .. } => Some(tool),
+            Action::Choose { .. } | Action::Conclude { .. } => None,
+        }
+    }
+
+    /// Whether it changes something outside.
+    #[must_use]
+    pub fn writes(&self) -> bool {
+        matches!(self.action, Action::Call { writes: true, .. })
+    }
 }
 
 /// Why steps do not make a graph.
@@ -50,7 +178,7 @@ pub enum GraphError {
     /// Two steps share an id.
     #[error("the step id `{0}` stands twice")]
     Duplicate(StepId),
-    /// A dependency on a step that is not there.
+    /// A claim on, a way to, or a reversal of a step that is not there.
     #[error("the step `{step}` depends on `{missing}`, which does not exist")]
     Unknown {
         /// The step.
@@ -61,6 +189,9 @@ pub enum GraphError {
     /// Steps that wait for each other.
     #[error("the steps wait for each other: {}", path(.0))]
     Cycle(Vec<StepId>),
+    /// A reversal that waits for something, or two reversals of one step.
+    #[error("`{0}` cannot reverse: a reversal waits for nothing, and a step has one at most")]
+    Reversal(StepId),
     /// A parameter refers to something in a form that cannot be read.
     #[error("the parameter `{parameter}` of the step `{step}`: {cause}")]
     Reference {
@@ -71,6 +202,22 @@ pub enum GraphError {
         /// What is wrong.
         cause: crate::reference::ReferenceError,
     },
+    /// An expression that does not compile.
+    #[error("the expression of the step `{step}`: {cause}")]
+    Expression {
+        /// The step.
+        step: StepId,
+        /// What is wrong.
+        cause: crate::expression::ExpressionError,
+    },
+    /// Something that the document refers to and does not have.
+    #[error("the step `{step}`: {detail}")]
+    Incomplete {
+        /// The step.
+        step: StepId,
+        /// What is missing.
+        detail: String,
+    },
 }
 
 fn path(steps: &[StepId]) -> String {
@@ -78,86 +225,190 @@ fn path(steps: &[StepId]) -> String {
     names.join(" → ")
 }
 
-/// A sound graph of steps, in the order in which they are listed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Vec<Step>", into = "Vec<Step>")]
+/// What a graph is made from.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct GraphParts {
+    /// The steps in listed order; reversals among them.
+    pub steps: Vec<Step>,
+    /// Keys that some step's output must have for the run to be complete.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<Label>,
+    /// Time limit of the work, waiting for people not counted, in milliseconds; 0 sets none.
+    #[serde(default)]
+    pub timeout_ms: u64,
+    /// What is run once instead when a step fails that the run cannot do without (B003-8).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback: Option<Box<StepGraph>>,
+}
+
+/// A sound graph of steps.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(try_from = "GraphParts", into = "GraphParts")]
 pub struct StepGraph {
-    steps: Vec<Step>,
+    parts: GraphParts,
+    places: HashMap<StepId, usize>,
+    /// For each step, those with an edge from it, once each.
+    followers: Vec<Vec<usize>>,
+    /// For each step, the one that reverses it.
+    reversals: Vec<Option<usize>>,
+}
+
+impl PartialEq for StepGraph {
+    fn eq(&self, other: &Self) -> bool {
+        self.parts == other.parts
+    }
 }
 
 impl StepGraph {
-    /// Checks the steps and makes them a graph.
+    /// Checks the parts and makes them a graph.
     ///
     /// # Errors
-    /// The first [`GraphError`] in the order empty, duplicate, unknown, cycle.
-    pub fn new(steps: Vec<Step>) -> Result<Self, GraphError> {
-        if steps.is_empty() {
+    /// The first [`GraphError`] in the order empty, duplicate, unknown, reversal, cycle, expression.
+    pub fn new(parts: GraphParts) -> Result<Self, GraphError> {
+        let steps = &parts.steps;
+        if steps.iter().all(|step| step.reverses.is_some()) {
             return Err(GraphError::Empty);
         }
-        let mut known = BTreeSet::new();
-        for step in &steps {
-            if !known.insert(&step.id) {
+        let mut places = HashMap::with_capacity(steps.len());
+        for (at, step) in steps.iter().enumerate() {
+            if places.insert(step.id.clone(), at).is_some() {
                 return Err(GraphError::Duplicate(step.id.clone()));
             }
         }
-        for step in &steps {
-            if let Some(missing) = step.depends_on.iter().find(|id| !known.contains(id)) {
-                return Err(GraphError::Unknown {
+        let mut followers = vec![Vec::new(); steps.len()];
+        for (at, step) in steps.iter().enumerate() {
+            for from in named_by(step) {
+                let missing = || GraphError::Unknown {
                     step: step.id.clone(),
-                    missing: missing.clone(),
-                });
+                    missing: from.clone(),
+                };
+                places.get(from).ok_or_else(missing)?;
+            }
+            for source in sources(step) {
+                followers[places[source]].push(at);
             }
         }
-        match find_cycle(&steps) {
-            Some(cycle) => Err(GraphError::Cycle(cycle)),
-            None => Ok(Self { steps }),
+        let reversals = reversals(steps, &places)?;
+        if let Some(cycle) = find_cycle(steps) {
+            return Err(GraphError::Cycle(cycle));
         }
+        steps.iter().try_for_each(check_expressions)?;
+        Ok(Self {
+            parts,
+            places,
+            followers,
+            reversals,
+        })
     }
 
-    /// The steps in listed order.
+    /// The steps in listed order, reversals among them.
     #[must_use]
     pub fn steps(&self) -> &[Step] {
-        &self.steps
+        &self.parts.steps
     }
 
     /// The step of this id.
     #[must_use]
     pub fn step(&self, id: &StepId) -> Option<&Step> {
-        self.steps.iter().find(|step| step.id == *id)
+        self.place(id).map(|at| &self.parts.steps[at])
     }
 
-    /// Every step that waits for `id`, directly or through others.
+    /// Where a step stands in the list.
     #[must_use]
-    pub fn dependants(&self, id: &StepId) -> BTreeSet<StepId> {
-        let mut reached = BTreeSet::new();
-        let mut frontier = vec![id.clone()];
-        while let Some(current) = frontier.pop() {
-            for step in self
-                .steps
-                .iter()
-                .filter(|s| s.depends_on.contains(&current))
-            {
-                if reached.insert(step.id.clone()) {
-                    frontier.push(step.id.clone());
-                }
-            }
-        }
-        reached
+    pub fn place(&self, id: &StepId) -> Option<usize> {
+        self.places.get(id).copied()
+    }
+
+    /// Keys that some step's output must have for the run to be complete.
+    #[must_use]
+    pub fn evidence(&self) -> &[Label] {
+        &self.parts.evidence
+    }
+
+    /// Time limit of the work in milliseconds; 0 sets none.
+    #[must_use]
+    pub fn timeout_ms(&self) -> u64 {
+        self.parts.timeout_ms
+    }
+
+    /// What is run once instead when a step fails that the run cannot do without.
+    #[must_use]
+    pub fn fallback(&self) -> Option<&StepGraph> {
+        self.parts.fallback.as_deref()
+    }
+
+    /// Every step of the graph and of its fallbacks.
+    pub fn all_steps(&self) -> impl Iterator<Item = &Step> {
+        let mut graph = Some(self);
+        std::iter::from_fn(move || {
+            let steps = graph?.steps();
+            graph = graph.and_then(Self::fallback);
+            Some(steps)
+        })
+        .flatten()
+    }
+
+    pub(crate) fn followers(&self, at: usize) -> &[usize] {
+        &self.followers[at]
+    }
+
+    pub(crate) fn reversal_of(&self, at: usize) -> Option<usize> {
+        self.reversals[at]
     }
 }
 
-impl TryFrom<Vec<Step>> for StepGraph {
+impl TryFrom<GraphParts> for StepGraph {
     type Error = GraphError;
 
-    fn try_from(steps: Vec<Step>) -> Result<Self, GraphError> {
-        Self::new(steps)
+    fn try_from(parts: GraphParts) -> Result<Self, GraphError> {
+        Self::new(parts)
     }
 }
 
-impl From<StepGraph> for Vec<Step> {
+impl From<StepGraph> for GraphParts {
     fn from(graph: StepGraph) -> Self {
-        graph.steps
+        graph.parts
     }
+}
+
+/// The distinct steps that a step has edges from.
+pub(crate) fn sources(step: &Step) -> BTreeSet<&StepId> {
+    step.entry.edges.iter().map(|edge| &edge.from).collect()
+}
+
+/// Every other step that a step names.
+fn named_by(step: &Step) -> impl Iterator<Item = &StepId> {
+    let ways: Vec<&StepId> = match &step.action {
+        Action::Choose {
+            branches,
+            otherwise,
+        } => branches
+            .iter()
+            .map(|branch| &branch.next)
+            .chain([otherwise])
+            .collect(),
+        Action::Call { .. } | Action::Conclude { .. } => Vec::new(),
+    };
+    let edges = step.entry.edges.iter().map(|edge| &edge.from);
+    edges.chain(&step.reverses).chain(ways)
+}
+
+fn reversals(
+    steps: &[Step],
+    places: &HashMap<StepId, usize>,
+) -> Result<Vec<Option<usize>>, GraphError> {
+    let mut reversals = vec![None; steps.len()];
+    for (at, step) in steps.iter().enumerate() {
+        let Some(reversed) = step.reverses.as_ref().map(|id| places[id]) else {
+            continue;
+        };
+        let waits = !step.entry.edges.is_empty() || step.entry.when.is_some();
+        if waits || steps[reversed].reverses.is_some() || reversals[reversed].is_some() {
+            return Err(GraphError::Reversal(step.id.clone()));
+        }
+        reversals[reversed] = Some(at);
+    }
+    Ok(reversals)
 }
 
 /// A cycle's steps, the first repeated at the end.
@@ -166,17 +417,32 @@ fn find_cycle(steps: &[Step]) -> Option<Vec<StepId>> {
         .iter()
         .map(|step| Node {
             name: step.id.as_ref(),
-            needs: step.depends_on.iter().map(AsRef::as_ref).collect(),
+            needs: sources(step).into_iter().map(AsRef::as_ref).collect(),
         })
         .collect();
     let cycle = dependency::cycle(&nodes)?;
     let id = |name: &str| steps.iter().find(|step| step.id.as_ref() == name);
-    Some(
-        cycle
-            .into_iter()
-            .filter_map(|name| Some(id(name)?.id.clone()))
-            .collect(),
-    )
+    let ids = cycle
+        .into_iter()
+        .filter_map(|name| Some(id(name)?.id.clone()));
+    Some(ids.collect())
+}
+
+fn check_expressions(step: &Step) -> Result<(), GraphError> {
+    let branches: &[Branch] = match &step.action {
+        Action::Choose { branches, .. } => branches,
+        Action::Call { .. } | Action::Conclude { .. } => &[],
+    };
+    let written = branches.iter().map(|branch| branch.when.as_str());
+    for expression in written.chain(step.entry.when.as_deref()) {
+        crate::expression::Condition::compile(expression).map_err(|cause| {
+            GraphError::Expression {
+                step: step.id.clone(),
+                cause,
+            }
+        })?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

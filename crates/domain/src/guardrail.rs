@@ -1,8 +1,8 @@
 //! Which guardrails bear on something, and what they say about one effect.
 //!
 //! Resolution is a union: every match of the tenant and of the global layer, in the order skill,
-//! agent, domain, global (seed 000 §2.5, rulings 5 and 6). Judging one effect evaluates
-//! exceptions first and lets the strictest of what remains decide (B000-12, B000-13).
+//! agent, domain, global (seed 000 §2.5, rulings 5 and 6). What they say about one effect evaluates
+//! exceptions first (B000-12); what follows from it is the gate's business.
 
 use charter_contract::catalogue::guardrail::{Enforcement, Guardrail, GuardrailScope};
 use serde::Serialize;
@@ -86,62 +86,27 @@ pub struct Ruling {
     pub note: Option<String>,
 }
 
-/// The guardrails' answer for one effect, strictest first.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, serde::Deserialize)]
-#[serde(tag = "verdict", rename_all = "snake_case")]
-pub enum Judgement {
-    /// It may happen, with these warnings.
-    Allow {
-        /// `soft_warn` guardrails that bear on it.
-        warnings: Vec<Ruling>,
-    },
-    /// A human has to agree first.
-    NeedsApproval {
-        /// The guardrails that ask for it.
-        rulings: Vec<Ruling>,
-    },
-    /// It may not happen.
-    Deny {
-        /// The guardrail that refuses, first in order.
-        ruling: Ruling,
-    },
-}
-
 /// The names that guardrail expressions may use: the tool as its document says, the resolved
 /// parameters, and whether nothing is to be changed.
 pub const VARIABLES: [&str; 3] = ["tool", "parameters", "dry_run"];
 
-/// Judges one effect.
+/// What each guardrail says about one effect, strictest first, in the order of resolution otherwise.
 ///
 /// A guardrail without `when` bears on writes only; one with `when` bears where it holds, and
 /// where it fails to answer too: a broken rule does not open a door. An exception bears where its
 /// condition holds, and nowhere else.
 #[must_use]
-pub fn judge(
+pub fn rulings(
     guardrails: &[Resolved],
     class: EffectClass,
     variables: &Map<String, Value>,
-) -> Judgement {
-    let rulings: Vec<Ruling> = guardrails
+) -> Vec<Ruling> {
+    let mut rulings: Vec<Ruling> = guardrails
         .iter()
         .filter_map(|resolved| rule(resolved.found.document(), class, variables))
         .collect();
-    if let Some(ruling) = rulings
-        .iter()
-        .find(|r| r.enforcement == Enforcement::HardBlock)
-    {
-        return Judgement::Deny {
-            ruling: ruling.clone(),
-        };
-    }
-    let (asking, warnings): (Vec<_>, Vec<_>) = rulings
-        .into_iter()
-        .partition(|r| r.enforcement == Enforcement::RequireApproval);
-    if asking.is_empty() {
-        Judgement::Allow { warnings }
-    } else {
-        Judgement::NeedsApproval { rulings: asking }
-    }
+    rulings.sort_by_key(|ruling| std::cmp::Reverse(ruling.enforcement));
+    rulings
 }
 
 fn rule(

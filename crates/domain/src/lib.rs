@@ -6,10 +6,12 @@
 //! every rule can be tested by a table and every run replayed.
 
 pub mod analysis;
+pub mod approval;
 pub mod catalogue;
 pub mod clock;
 pub mod console_link;
 pub mod expression;
+pub mod gate;
 pub mod glob;
 pub mod graph;
 pub mod guardrail;

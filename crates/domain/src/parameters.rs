@@ -4,6 +4,7 @@
 //! skill's parameters come from the request: given outright, else mentioned in the text, else the
 //! declared default.
 
+use charter_contract::ids::Label;
 use charter_contract::parameter::{Parameter, ParameterType};
 use regex::Regex;
 use serde_json::{Map, Value};
@@ -62,6 +63,54 @@ pub fn bind(
     declared: &[Parameter],
     given: &Map<String, Value>,
 ) -> Result<Map<String, Value>, Vec<ParameterFault>> {
+    let (bound, faults) = fit(declared, given);
+    if faults.is_empty() {
+        Ok(bound)
+    } else {
+        Err(faults)
+    }
+}
+
+/// Values while some are still being asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SoFar {
+    /// What fits, and defaults.
+    pub values: Map<String, Value>,
+    /// Required parameters without a value.
+    pub missing: Vec<Label>,
+}
+
+/// The same while values are still being asked for: what fits so far, and the required parameters
+/// that have no value.
+///
+/// # Errors
+/// Every [`ParameterFault`] but those of missing values.
+pub fn bind_so_far(
+    declared: &[Parameter],
+    given: &Map<String, Value>,
+) -> Result<SoFar, Vec<ParameterFault>> {
+    let (values, faults) = fit(declared, given);
+    let is_missing = |fault: &ParameterFault| matches!(fault, ParameterFault::Missing { .. });
+    let (missing, faults): (Vec<_>, Vec<_>) = faults.into_iter().partition(is_missing);
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    let is_named = |parameter: &&Parameter| {
+        missing.iter().any(|fault| {
+            matches!(fault, ParameterFault::Missing { name, .. } if *name == parameter.name.as_ref())
+        })
+    };
+    let missing = declared.iter().filter(is_named).map(|p| p.name.clone());
+    Ok(SoFar {
+        values,
+        missing: missing.collect(),
+    })
+}
+
+fn fit(
+    declared: &[Parameter],
+    given: &Map<String, Value>,
+) -> (Map<String, Value>, Vec<ParameterFault>) {
     let mut bound = Map::new();
     let mut faults = Vec::new();
     for parameter in declared {
@@ -88,11 +137,7 @@ pub fn bind(
         .keys()
         .filter(|key| declared.iter().all(|p| p.name.as_ref() != key.as_str()));
     faults.extend(unknown.map(|name| ParameterFault::Unknown { name: name.clone() }));
-    if faults.is_empty() {
-        Ok(bound)
-    } else {
-        Err(faults)
-    }
+    (bound, faults)
 }
 
 fn check(parameter: &Parameter, value: &Value) -> Result<(), ParameterFault> {

@@ -17,15 +17,15 @@ pub enum Role {
 }
 
 impl Role {
-    /// Whether a tool of this permission level may be called (seed 003: user < system < admin).
+    /// The highest permission level of tools that this role may call (seed 003: user < system <
+    /// admin).
     #[must_use]
-    pub fn may_call(self, level: PermissionLevel) -> bool {
-        let needed = match level {
-            PermissionLevel::User => Self::User,
-            PermissionLevel::System => Self::Operator,
-            PermissionLevel::Admin => Self::Admin,
-        };
-        self >= needed
+    pub fn level(self) -> PermissionLevel {
+        match self {
+            Self::User => PermissionLevel::User,
+            Self::Operator => PermissionLevel::System,
+            Self::Admin => PermissionLevel::Admin,
+        }
     }
 }
 

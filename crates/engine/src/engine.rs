@@ -19,6 +19,7 @@ use uuid::Uuid;
 use crate::EngineError;
 use crate::catalogue::Live;
 use crate::requests::InHand;
+use crate::runs::Drivers;
 use crate::settings::Settings;
 use crate::tool_results::ToolResults;
 
@@ -56,6 +57,7 @@ pub struct Engine {
     files: Cache<Origin, Arc<PackageFiles>>,
     slots: Semaphore,
     in_hand: InHand,
+    drivers: Drivers,
     holder: String,
     shutdown: CancellationToken,
     tasks: TaskTracker,
@@ -89,6 +91,7 @@ impl Engine {
             files: Cache::new(KEPT_PACKAGES),
             slots: Semaphore::new(settings.tool_calls),
             in_hand: InHand::default(),
+            drivers: Drivers::default(),
             live: ArcSwap::default(),
             registration: Mutex::new(()),
             shutdown: CancellationToken::new(),
@@ -167,6 +170,12 @@ impl Engine {
         Timestamp::from_micros(at.as_micros().saturating_sub(micros)).unwrap_or(at)
     }
 
+    /// The time from one moment to a later one; nothing when it is not later.
+    pub(crate) fn span(&self, from: Timestamp, to: Timestamp) -> Duration {
+        let micros = to.as_micros().saturating_sub(from.as_micros());
+        Duration::from_micros(u64::try_from(micros).unwrap_or(0))
+    }
+
     pub(crate) fn new_uuid(&self) -> Uuid {
         self.ports.ids.uuid()
     }
@@ -195,6 +204,10 @@ impl Engine {
 
     pub(crate) fn in_hand(&self) -> &InHand {
         &self.in_hand
+    }
+
+    pub(crate) fn drivers(&self) -> &Drivers {
+        &self.drivers
     }
 
     pub(crate) fn shutdown(&self) -> &CancellationToken {

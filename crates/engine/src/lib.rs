@@ -4,6 +4,7 @@
 //! remembers through the storage traits, and acts through the ports of `charter-effects` and
 //! `charter-search`. It knows no HTTP, no SQL, no command line and no environment.
 
+mod approvals;
 mod caller;
 mod catalogue;
 mod engine;
@@ -11,6 +12,7 @@ mod error;
 mod evidence;
 mod filters;
 mod packages;
+mod playbooks;
 mod recovery;
 mod reindex;
 mod requests;
@@ -22,8 +24,10 @@ mod settings;
 mod tags;
 mod tool_results;
 
+pub use approvals::{ApprovalListing, Say};
 pub use caller::{Caller, Role};
 pub use catalogue::Live;
+pub use charter_domain::approval::Approval;
 pub use charter_domain::guardrail::Subject;
 pub use charter_domain::package::{Gravity, Problem};
 pub use charter_domain::template::Wanted;
@@ -36,6 +40,9 @@ pub use packages::{
 pub use requests::{Progress, ProgressEvent};
 pub use resolve::{InForce, Listed, ResolvedGuardrail, ResolvedTemplate, ToolFilter};
 pub use routing::{Purpose, RoutedCandidate, RoutedVerdict};
-pub use runs::{HistoryEvent, RunListing, RunShown, RunSummary};
+pub use runs::{
+    Confirmation, Diverges, HistoryEvent, Replayed, RunListing, RunShown, RunState, RunSummary,
+    StepShown,
+};
 pub use sessions::{SessionShown, TurnShown};
 pub use settings::{Settings, ToolGrants};

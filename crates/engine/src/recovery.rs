@@ -27,10 +27,11 @@ impl Engine {
     pub async fn recover(self: &Arc<Self>) -> Result<usize, EngineError> {
         let open = self.store().open_requests(BATCH).await?;
         let count = open.len();
+        let mut answering = Vec::with_capacity(count);
         for record in open {
             let asked = Asked::from_json(&record.asked, record.tenant_id)?;
             let engine = Arc::clone(self);
-            self.tasks().spawn(async move {
+            answering.push(self.tasks().spawn(async move {
                 let id = asked.id().clone();
                 match engine.take_up(&asked).await {
                     None => {}
@@ -41,9 +42,25 @@ impl Engine {
                         tracing::warn!(request.id = %id, error = %error, "an interrupted request failed");
                     }
                 }
-            });
+            }));
         }
+        let engine = Arc::clone(self);
+        self.tasks().spawn(async move {
+            // A request drives its own runs; what is left then belongs to none.
+            futures_util::future::join_all(answering).await;
+            if let Err(error) = engine.recover_runs().await {
+                tracing::warn!(error = %error, "open runs could not be read; it is tried again");
+            }
+        });
         Ok(count)
+    }
+
+    /// Takes up runs that have something to do and that nobody drives.
+    async fn recover_runs(self: &Arc<Self>) -> Result<(), EngineError> {
+        for run in self.store().claimable_runs(self.now(), BATCH).await? {
+            self.take_up_run(run.tenant_id, run.run_id);
+        }
+        Ok(())
     }
 
     /// Sweeps, and takes up what was left open, until the engine shuts down.

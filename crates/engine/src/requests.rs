@@ -7,6 +7,7 @@
 
 mod analyse;
 mod answer;
+mod change;
 mod classify;
 mod in_hand;
 mod progress;
@@ -34,6 +35,10 @@ pub(crate) struct Wishes {
     pub(crate) flow: Option<charter_contract::catalogue::tags::Flow>,
     /// The skill, when the client knows it.
     pub(crate) skill_id: Option<charter_contract::ids::SkillId>,
+    /// Whether a change is only to be shown, not made.
+    pub(crate) dry_run: bool,
+    /// The playbook, when the client knows it.
+    pub(crate) playbook_id: Option<charter_contract::ids::PlaybookId>,
     /// The tier to answer on.
     pub(crate) tier: Option<charter_contract::catalogue::vocabulary::Tier>,
 }

@@ -3,19 +3,24 @@
 //! A worker drives a run under a lease. Every decision is appended to the journal before it takes
 //! effect; whoever picks the run up after a crash folds the journal and goes on from there.
 
+mod call;
+mod control;
 mod drive;
 mod effect;
 mod journal;
+mod manage;
 mod pinned;
+mod show;
 
 use std::sync::Arc;
 
+use charter_contract::catalogue::vocabulary::PermissionLevel;
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{RunId, TenantId};
+use charter_contract::ids::{RunId, TenantId, UserId};
 use charter_contract::time::Timestamp;
 use charter_domain::catalogue::{Entry, Origin, View};
 use charter_domain::graph::StepGraph;
-use charter_domain::run::{Pin, RunEvent};
+use charter_domain::run::{Opening, Pin, Run, RunEvent, Started};
 use charter_store::journal::{GENESIS, RunPhase, RunRecord};
 use charter_store::page::PageRequest;
 use serde::Serialize;
@@ -23,36 +28,56 @@ use serde_json::{Map, Value};
 
 use crate::{Caller, Engine, EngineError};
 
-pub(crate) use effect::StepEnd;
+pub(crate) use control::Drivers;
+pub(crate) use effect::{StepEnd, Workspace};
 pub use journal::HistoryEvent;
+pub use manage::Confirmation;
+pub use show::{Diverges, Replayed, RunShown, RunState, StepShown};
 
 /// What a run is made from.
 #[derive(Debug, Clone)]
 pub(crate) struct NewRun {
     pub(crate) run_id: RunId,
     pub(crate) tenant: TenantId,
+    pub(crate) by: UserId,
+    pub(crate) level: PermissionLevel,
     pub(crate) title: String,
     pub(crate) graph: StepGraph,
     pub(crate) parameters: Map<String, Value>,
     pub(crate) pins: Vec<Pin>,
+    pub(crate) dry_run: bool,
+    pub(crate) opening: Opening,
 }
 
 impl Engine {
     /// Creates a run, or finds that an earlier attempt at the same request created it.
     pub(crate) async fn create_run(&self, new: NewRun) -> Result<(), EngineError> {
         let at = self.now();
-        let started = RunEvent::Started {
+        let started = RunEvent::Started(Box::new(Started {
             run_id: new.run_id.clone(),
+            by: new.by,
+            level: new.level,
             graph: new.graph,
             parameters: new.parameters,
             pins: new.pins,
-        };
-        let events = journal::chain(GENESIS, 0, &[started], at)?;
+            dry_run: new.dry_run,
+            opening: new.opening,
+        }));
+        let run = Run::start(started.clone(), at)
+            .map_err(|error| EngineError::internal("starting a run", error))?;
+        let events = journal::chain(GENESIS, 0, &[(started, at)])?;
         let record = RunRecord {
             run_id: new.run_id,
             tenant_id: new.tenant,
             title: new.title,
-            phase: RunPhase::Runnable,
+            // What needs something of a person first is nobody's to drive.
+            phase: if run.is_open() {
+                RunPhase::Runnable
+            } else {
+                RunPhase::Waiting
+            },
+            status: run.status().to_owned(),
+            wake_at: None,
             version: 1,
             created_at: at,
             updated_at: at,
@@ -61,19 +86,6 @@ impl Engine {
             Ok(()) | Err(charter_store::StoreError::AlreadyExists { .. }) => Ok(()),
             Err(error) => Err(error.into()),
         }
-    }
-
-    /// A run of the caller's tenant with its journal.
-    ///
-    /// # Errors
-    /// `not_found`, also for another tenant's run.
-    pub async fn show_run(&self, caller: &Caller, run: &RunId) -> Result<RunShown, EngineError> {
-        let record = self.store().run(&caller.tenant, run).await?;
-        let record = record.ok_or_else(|| EngineError::not_found("run", run))?;
-        Ok(RunShown {
-            summary: record.into(),
-            events: self.history(run).await?,
-        })
     }
 
     /// The caller's tenant's runs, newest first.
@@ -100,8 +112,8 @@ pub struct RunSummary {
     pub run_id: RunId,
     /// What started it.
     pub title: String,
-    /// `runnable`, `waiting` or `finished`.
-    pub phase: &'static str,
+    /// Where it stands: `working`, `awaiting_approval`, `completed` and so on.
+    pub status: String,
     /// Number of events in the journal.
     pub version: u64,
     /// When it was created.
@@ -115,11 +127,7 @@ impl From<RunRecord> for RunSummary {
         Self {
             run_id: run.run_id,
             title: run.title,
-            phase: match run.phase {
-                RunPhase::Runnable => "runnable",
-                RunPhase::Waiting => "waiting",
-                RunPhase::Finished => "finished",
-            },
+            status: run.status,
             version: run.version,
             created_at: run.created_at,
             updated_at: run.updated_at,
@@ -134,16 +142,6 @@ pub struct RunListing {
     pub entries: Vec<RunSummary>,
     /// Where the next page starts.
     pub next: Option<String>,
-}
-
-/// A run with its journal.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct RunShown {
-    /// The run.
-    #[serde(flatten)]
-    pub summary: RunSummary,
-    /// What happened, oldest first.
-    pub events: Vec<HistoryEvent>,
 }
 
 /// The pin of a document in force.
@@ -169,8 +167,8 @@ pub(crate) fn pin<T>(
 /// `not_found` for a tool that is not in view any more.
 pub(crate) fn pins_of_graph(view: &View, graph: &StepGraph) -> Result<Vec<Pin>, EngineError> {
     let mut pins: Vec<Pin> = Vec::new();
-    for step in graph.steps() {
-        let id = step.tool.as_ref();
+    for tool in graph.all_steps().filter_map(|step| step.tool()) {
+        let id = tool.as_ref();
         if pins.iter().any(|pin| pin.id == id) {
             continue;
         }

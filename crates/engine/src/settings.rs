@@ -23,6 +23,11 @@ pub struct Settings {
     pub retention: Duration,
     /// A worker's hold on a run; it is renewed at a third of this.
     pub lease: Duration,
+    /// How long an approval waits for a person.
+    pub approval_ttl: Duration,
+    /// Whether somebody else than the requester has to approve, also where the playbook does not
+    /// ask for it.
+    pub four_eyes: bool,
     /// Tool calls of this process that may be under way at once.
     pub tool_calls: usize,
     /// Tool results kept for reuse.
@@ -54,6 +59,8 @@ impl Default for Settings {
             persona: "operator".to_owned(),
             retention: Duration::from_secs(30 * 24 * 3_600),
             lease: Duration::from_secs(30),
+            approval_ttl: Duration::from_secs(24 * 3_600),
+            four_eyes: false,
             tool_calls: 16,
             cached_results: 1_000,
             grants: ToolGrants::default(),

@@ -57,6 +57,11 @@ impl ToolResults {
         (age < ttl).then_some(output)
     }
 
+    /// Forgets a tenant's results: something was changed, and nobody knows which of them it touches.
+    pub(crate) fn forget(&self, tenant: &TenantId) {
+        self.results.retain(|key, _| key.tenant != *tenant);
+    }
+
     pub(crate) fn put(&self, key: ResultKey, output: Value, now: Timestamp) {
         self.results.insert(key, (now, output));
     }

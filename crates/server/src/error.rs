@@ -76,7 +76,9 @@ pub(crate) fn status(code: ErrorCode) -> StatusCode {
         ErrorCode::Unauthenticated => StatusCode::UNAUTHORIZED,
         ErrorCode::PermissionDenied
         | ErrorCode::GuardrailBlocked
+        | ErrorCode::PolicyDenied
         | ErrorCode::ApprovalRequired
+        | ErrorCode::ApprovalRejected
         | ErrorCode::EgressDenied => StatusCode::FORBIDDEN,
         ErrorCode::NotFound
         | ErrorCode::NoMatch
@@ -86,6 +88,7 @@ pub(crate) fn status(code: ErrorCode) -> StatusCode {
         ErrorCode::AlreadyExists
         | ErrorCode::VersionConflict
         | ErrorCode::IllegalTransition
+        | ErrorCode::ApprovalExpired
         | ErrorCode::StillReferenced
         | ErrorCode::Cancelled => StatusCode::CONFLICT,
         ErrorCode::DeprecatedCollection => StatusCode::GONE,

@@ -51,6 +51,22 @@ impl<T: Contract> FromRequest<AppState> for Valid<T> {
     }
 }
 
+/// A body of this interface's own, not a contract's; an empty one counts as `{}`.
+pub(crate) struct Sent<T>(pub(crate) T);
+
+impl<T: DeserializeOwned> FromRequest<AppState> for Sent<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &AppState) -> Result<Self, ApiError> {
+        let bytes = read(request.into_body(), state).await?;
+        let bytes: &[u8] = if bytes.is_empty() { b"{}" } else { &bytes };
+        serde_json::from_slice(bytes).map(Sent).map_err(|error| {
+            let message = format!("the body cannot be read: {error}");
+            ApiError::new(state, EngineError::new(ErrorCode::InvalidRequest, message))
+        })
+    }
+}
+
 /// Reads a body. Of one that is too large some more is read and thrown away: a client that is still
 /// sending when the connection closes would see a broken pipe and not the answer.
 async fn read(body: Body, state: &AppState) -> Result<Vec<u8>, ApiError> {

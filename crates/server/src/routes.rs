@@ -1,10 +1,12 @@
 //! The routes, one noun per file.
 
+mod approvals;
 mod catalogue;
 mod evidence;
 mod health;
 mod packages;
 mod pages;
+mod playbooks;
 mod requests;
 mod resolve;
 mod route;
@@ -52,6 +54,18 @@ pub(crate) fn api() -> OpenApiRouter<AppState> {
         .routes(routes!(sessions::show))
         .routes(routes!(runs::list))
         .routes(routes!(runs::show))
+        .routes(routes!(runs::replay))
+        .routes(routes!(runs::give))
+        .routes(routes!(runs::confirm))
+        .routes(routes!(runs::pause))
+        .routes(routes!(runs::resume))
+        .routes(routes!(runs::abort))
+        .routes(routes!(runs::roll_back))
+        .routes(routes!(playbooks::start))
+        .routes(routes!(approvals::list))
+        .routes(routes!(approvals::show))
+        .routes(routes!(approvals::approve))
+        .routes(routes!(approvals::reject))
         .routes(routes!(evidence::find))
         .routes(routes!(evidence::show, evidence::change, evidence::delete))
         .routes(routes!(schemas::list))

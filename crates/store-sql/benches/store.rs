@@ -49,6 +49,10 @@ async fn append(store: Arc<SqliteStore>, n: u128, until: Instant) -> u64 {
             fence: Fence(0),
             events,
             phase: RunPhase::Runnable,
+            status: "working".to_owned(),
+            wake_at: None,
+            approvals: vec![],
+            release: false,
             messages: vec![],
         };
         version = store.append(append).await.unwrap();

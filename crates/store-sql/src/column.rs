@@ -11,6 +11,7 @@ use charter_contract::ids::TenantId;
 use charter_contract::scope::Scope;
 use charter_contract::time::Timestamp;
 use charter_store::StoreError;
+use charter_store::approval::ApprovalState;
 use charter_store::catalogue::Change;
 use charter_store::journal::RunPhase;
 use charter_store::page::{Page, PageRequest};
@@ -132,6 +133,11 @@ pub(crate) fn parse_phase(word: &str) -> Result<RunPhase, StoreError> {
         .into_iter()
         .find(|candidate| phase(*candidate) == word)
         .ok_or_else(|| damaged("phase", word, &"unknown word"))
+}
+
+/// The state of an approval's word.
+pub(crate) fn parse_approval_state(word: &str) -> Result<ApprovalState, StoreError> {
+    ApprovalState::parse(word).ok_or_else(|| damaged("approval state", word, &"unknown word"))
 }
 
 /// A place in a listing that is ordered by a time and an id: `1705312800000000.run-1`.

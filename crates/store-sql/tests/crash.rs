@@ -97,6 +97,10 @@ async fn append(store: SharedStore, n: u128) -> Outcome {
             fence: Fence(0),
             events,
             phase: RunPhase::Runnable,
+            status: "working".to_owned(),
+            wake_at: None,
+            approvals: vec![],
+            release: false,
             messages: vec![sample::message("run.appended", 0)?],
         };
         version = store.append(append).await?;

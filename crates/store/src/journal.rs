@@ -9,6 +9,7 @@ use charter_contract::time::Timestamp;
 use sha2::{Digest, Sha256};
 
 use crate::StoreError;
+use crate::approval::ApprovalChange;
 use crate::lease::Fence;
 use crate::outbox::NewMessage;
 use crate::page::{Page, PageRequest};
@@ -75,6 +76,10 @@ pub struct RunRecord {
     pub title: String,
     /// Where it stands.
     pub phase: RunPhase,
+    /// The same in the run machine's words, e.g. `awaiting_approval`; shown in listings.
+    pub status: String,
+    /// When a waiting run has something to do even if nothing happens before.
+    pub wake_at: Option<Timestamp>,
     /// Number of events in the journal.
     pub version: u64,
     /// When it was created.
@@ -120,6 +125,14 @@ pub struct Append {
     pub events: Vec<NewEvent>,
     /// The phase after these events.
     pub phase: RunPhase,
+    /// The same in the run machine's words.
+    pub status: String,
+    /// When a waiting run has something to do even if nothing happens before.
+    pub wake_at: Option<Timestamp>,
+    /// What becomes of the run's approvals, all or none with the events.
+    pub approvals: Vec<ApprovalChange>,
+    /// Whether the caller's lease on the run is given back with this.
+    pub release: bool,
     /// Published exactly when the events are.
     pub messages: Vec<NewMessage>,
 }
@@ -145,10 +158,22 @@ pub trait Journal {
     /// # Errors
     /// Checked in this order: [`StoreError::NotFound`]; [`StoreError::FencedOff`] unless
     /// `append.fence` is the fence of the lease on the run's id ([`Fence`] 0 when it was never
-    /// leased); [`StoreError::VersionConflict`]; [`StoreError::Refused`] when the run is finished
-    /// or there is no event; [`StoreError::Corrupt`] when the events do not chain from the last
-    /// stored one.
+    /// leased); [`StoreError::VersionConflict`]; [`StoreError::Refused`] when the run is finished,
+    /// there is no event, or an approval does not stand where the change says or is another run's;
+    /// [`StoreError::Corrupt`] when the events do not chain from the last stored one.
     async fn append(&self, append: Append) -> Result<u64, StoreError>;
+
+    /// Gives back a run that has nothing to do: it waits, until `wake_at` if that is given, and the
+    /// lease is released. A finished run is left as it is.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`]; [`StoreError::FencedOff`] as for an append.
+    async fn park(
+        &self,
+        run: &RunId,
+        fence: Fence,
+        wake_at: Option<Timestamp>,
+    ) -> Result<(), StoreError>;
 
     /// The run, unless it is absent or another tenant's.
     async fn run(&self, tenant: &TenantId, run: &RunId) -> Result<Option<RunRecord>, StoreError>;
@@ -171,8 +196,8 @@ pub trait Journal {
         page: &PageRequest,
     ) -> Result<Page<RunRecord>, StoreError>;
 
-    /// Runs of every tenant that are runnable and not leased at `now`: what a worker picks up
-    /// after a crash. Oldest first, at most `limit`.
+    /// Runs of every tenant that are runnable, or waiting with their moment come, and not leased at
+    /// `now`: what a worker picks up. Oldest first, at most `limit`.
     async fn claimable_runs(
         &self,
         now: Timestamp,

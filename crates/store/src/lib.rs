@@ -8,6 +8,7 @@
 
 mod error;
 
+pub mod approval;
 pub mod calibration;
 pub mod catalogue;
 pub mod evidence;
@@ -26,7 +27,8 @@ use std::sync::Arc;
 
 /// Everything that one storage engine offers. Implemented by whatever implements the parts.
 pub trait Store:
-    calibration::Calibrations
+    approval::Approvals
+    + calibration::Calibrations
     + catalogue::Catalogue
     + evidence::Evidence
     + journal::Journal
@@ -42,7 +44,8 @@ pub trait Store:
 }
 
 impl<T> Store for T where
-    T: calibration::Calibrations
+    T: approval::Approvals
+        + calibration::Calibrations
         + catalogue::Catalogue
         + evidence::Evidence
         + journal::Journal

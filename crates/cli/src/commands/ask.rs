@@ -17,23 +17,23 @@ pub(crate) struct Ask {
     /// The question.
     question: String,
     /// A value for a skill's parameter: NAME=VALUE, JSON where it reads as such.
-    #[arg(long = "param", short = 'p', value_name = "NAME=VALUE", value_parser = parameter)]
+    #[arg(long = "param", short = 'p', value_name = "NAME=VALUE", value_parser = super::parameter)]
     parameters: Vec<(String, Value)>,
     /// The skill to use, instead of routing.
     #[arg(long, value_name = "ID")]
     skill: Option<String>,
+    /// The playbook to run, instead of routing.
+    #[arg(long, value_name = "ID", conflicts_with = "skill")]
+    playbook: Option<String>,
+    /// Show what a change would do, and change nothing.
+    #[arg(long)]
+    dry_run: bool,
     /// The persona to answer for.
     #[arg(long)]
     persona: Option<String>,
     /// The session that this continues.
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-}
-
-fn parameter(text: &str) -> Result<(String, Value), String> {
-    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
-    let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
-    Ok((name.to_owned(), value))
 }
 
 pub(crate) async fn run(command: &Ask, config: &Config, format: Format) -> anyhow::Result<u8> {
@@ -62,6 +62,12 @@ fn request(command: &Ask) -> anyhow::Result<Value> {
     let mut metadata = json!({"parameters": parameters});
     if let Some(skill) = &command.skill {
         metadata["skill_id"] = json!(skill);
+    }
+    if let Some(playbook) = &command.playbook {
+        metadata["playbook_id"] = json!(playbook);
+    }
+    if command.dry_run {
+        metadata["dry_run"] = json!(true);
     }
     if let Some(persona) = &command.persona {
         metadata["persona"] = json!(persona);

@@ -1,14 +1,22 @@
 //! `charter runs …`
 
+use std::time::Duration;
+
 use clap::Subcommand;
+use serde_json::{Map, Value, json};
 
 use super::{encoded, query};
 use crate::client::Client;
 use crate::config::Config;
-use crate::failure::EXIT_OK;
+use crate::failure::{EXIT_NEGATIVE, EXIT_OK};
 use crate::output::{self, Format};
 
-/// Show runs and their journals.
+/// Time between two looks at a run that goes on.
+const LOOK_EVERY: Duration = Duration::from_millis(150);
+/// Where a run stands while nobody has to do anything.
+const BUSY: [&str; 3] = ["working", "stopping", "rolling_back"];
+
+/// Show runs and their journals, and steer them.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Runs {
     /// List runs, newest first.
@@ -17,8 +25,58 @@ pub(crate) enum Runs {
         #[arg(long)]
         after: Option<String>,
     },
-    /// Show a run with its journal.
+    /// Show a run with its plan and journal.
     Show {
+        /// Its id.
+        id: String,
+    },
+    /// Fold a run's journal again without any effect; exit code 1 when it diverges.
+    Replay {
+        /// Its id.
+        id: String,
+    },
+    /// Give values for parameters of a run that has not begun.
+    Give {
+        /// Its id.
+        id: String,
+        /// NAME=VALUE, JSON where it reads as such.
+        #[arg(required = true, value_name = "NAME=VALUE", value_parser = super::parameter)]
+        parameters: Vec<(String, Value)>,
+    },
+    /// Confirm the plan of a run, which then starts.
+    Confirm {
+        /// Its id.
+        id: String,
+        /// The digest of the plan that you saw.
+        #[arg(long)]
+        digest: String,
+        /// The value that has to be typed for a destructive playbook.
+        #[arg(long)]
+        typed: Option<String>,
+    },
+    /// Let nothing new start.
+    Pause {
+        /// Its id.
+        id: String,
+    },
+    /// Let a paused run go on.
+    Resume {
+        /// Its id.
+        id: String,
+    },
+    /// End a run early.
+    Abort {
+        /// Its id.
+        id: String,
+        /// Why.
+        #[arg(long)]
+        reason: Option<String>,
+        /// Reverse the writes that were completed.
+        #[arg(long)]
+        roll_back: bool,
+    },
+    /// Reverse what a run that has ended wrote, by a run of its own.
+    Rollback {
         /// Its id.
         id: String,
     },
@@ -26,27 +84,105 @@ pub(crate) enum Runs {
 
 pub(crate) async fn run(command: &Runs, config: &Config, format: Format) -> anyhow::Result<u8> {
     let client = Client::connect(config).await?;
-    let path = match command {
-        Runs::List { after } => format!("/v1/runs{}", query(&[("after", after.as_deref())])),
-        Runs::Show { id } => format!("/v1/runs/{}", encoded(id)),
-    };
-    let found = client.get(&path).await;
+    let found = send(command, &client).await;
     client.close().await?;
-    output::print(format, &found?, |found| match command {
+    let found = found?;
+    output::print(format, &found, |found| match command {
         Runs::List { .. } => output::rows(
             &found["entries"],
-            &["run_id", "title", "phase", "version", "created_at"],
+            &["run_id", "title", "status", "version", "created_at"],
         ),
-        Runs::Show { .. } => {
-            let events = output::rows(
-                &found["events"],
-                &["sequence", "at", "event", "step", "duration_ms", "source"],
-            );
-            format!(
-                "{} {} ({})\n{events}",
-                found["run_id"], found["title"], found["phase"]
-            )
-        }
+        Runs::Replay { .. } => output::fields(found),
+        _ => table(found),
     })?;
-    Ok(EXIT_OK)
+    let diverges = matches!(command, Runs::Replay { .. }) && !found["diverges"].is_null();
+    Ok(if diverges { EXIT_NEGATIVE } else { EXIT_OK })
+}
+
+async fn send(command: &Runs, client: &Client) -> anyhow::Result<Value> {
+    let path = |id: &str, what: &str| format!("/v1/runs/{}{what}", encoded(id));
+    let (id, what, body) = match command {
+        Runs::List { after } => {
+            let path = format!("/v1/runs{}", query(&[("after", after.as_deref())]));
+            return client.get(&path).await;
+        }
+        Runs::Show { id } => return client.get(&path(id, "")).await,
+        Runs::Replay { id } => return client.get(&path(id, "/replay")).await,
+        Runs::Give { id, parameters } => {
+            let parameters: Map<String, Value> = parameters.iter().cloned().collect();
+            (id, "/parameters", json!({"parameters": parameters}))
+        }
+        Runs::Confirm { id, digest, typed } => {
+            (id, "/confirm", json!({"digest": digest, "typed": typed}))
+        }
+        Runs::Rollback { id } => {
+            let started = client.post(&path(id, "/rollback"), None).await?;
+            return followed(client, started["run_id"].as_str().unwrap_or_default()).await;
+        }
+        Runs::Pause { id } => (id, "/pause", json!({})),
+        Runs::Resume { id } => (id, "/resume", json!({})),
+        Runs::Abort {
+            id,
+            reason,
+            roll_back,
+        } => (
+            id,
+            "/abort",
+            json!({"reason": reason, "roll_back": roll_back}),
+        ),
+    };
+    client.post(&path(id, what), Some(&body)).await?;
+    followed(client, id).await
+}
+
+/// The run once nothing of it goes on by itself.
+pub(super) async fn followed(client: &Client, run: &str) -> anyhow::Result<Value> {
+    loop {
+        let shown = client.get(&format!("/v1/runs/{}", encoded(run))).await?;
+        let status = shown["status"].as_str().unwrap_or_default();
+        if !BUSY.contains(&status) {
+            return Ok(shown);
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+}
+
+/// A run for people: where it stands, its plan, its journal.
+pub(super) fn table(run: &Value) -> String {
+    let text = |field: &str| run[field].as_str().unwrap_or_default().to_owned();
+    let mut lines = vec![
+        format!(
+            "{} {}: {}",
+            text("run_id"),
+            text("title"),
+            text("status").replace('_', " ")
+        ),
+        format!("plan {}", text("plan_digest")),
+    ];
+    if let Some(missing) = run["missing"].as_array().filter(|names| !names.is_empty()) {
+        lines.push(format!("it needs {}", Value::from(missing.clone())));
+    }
+    let columns = ["step", "tool", "writes", "reverses", "state"];
+    lines.push(output::rows(&run["steps"], &columns));
+    if run["approvals"]
+        .as_array()
+        .is_some_and(|open| !open.is_empty())
+    {
+        lines.push(output::rows(
+            &run["approvals"],
+            &["approval_id", "state", "call.tool", "digest", "expires_at"],
+        ));
+    }
+    lines.push(output::rows(
+        &run["events"],
+        &[
+            "sequence",
+            "at",
+            "event",
+            "step",
+            "policy_decision.verdict",
+            "duration_ms",
+        ],
+    ));
+    lines.join("\n\n")
 }

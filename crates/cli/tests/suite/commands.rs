@@ -105,7 +105,7 @@ fn packages_are_registered_listed_rolled_back_and_removed() {
     let asked = json(&["ask", QUESTION, "-p", "vault=tokyo"]);
     assert_eq!(asked["metadata"]["flow"], "skill");
     let run = asked["metadata"]["run_ids"][0].as_str().unwrap();
-    assert_eq!(json(&["runs", "show", run])["phase"], "finished");
+    assert_eq!(json(&["runs", "show", run])["status"], "completed");
     let evidence = json(&["evidence", "list", "--run", run]);
     assert_eq!(evidence["entries"][0]["source"]["native_id"], "tokyo");
     json(&["package", "unregister", "backups"]);

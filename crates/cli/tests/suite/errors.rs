@@ -56,7 +56,7 @@ fn a_failing_tools_message_reaches_the_client() {
     );
     let run = failed.body["technical_details"]["run_id"].as_str().unwrap();
     let shown = server.api.get(&format!("/v1/runs/{run}")).expect(200);
-    assert_eq!(shown["phase"], "finished");
+    assert_eq!(shown["status"], "failed");
     assert_eq!(
         server.api.get("/v1/evidence").expect(200)["entries"],
         json!([])
@@ -183,21 +183,7 @@ fn b003_4_a_tool_above_the_callers_permission_is_not_called() {
 fn unsupported_flows_say_so() {
     let home = Home::new();
     let server = home.serve();
-    let writing = "tool_id: vault.purge\nname: purge\nprovider: aws\ntool_class: write\ndomain: reliability\ndescription: Purges.\n\
-                   language: bash\nimplementation: {type: script, body: \"echo {}\"}\n";
-    let playbook = "playbook_id: reliability.purge_tapes\nname: Purge worn tapes\ndomain: reliability\n\
-                    trigger_conditions: [purge the worn tapes]\nexamples: [purge the worn tapes]\ntarget_language: bash\n\
-                    steps:\n  - {step_id: s1, name: Purge, type: write, tool_id: vault.purge, required: true, on_failure: stop}\n\
-                    safety: {safety_class: supervised}\n";
-    let package = backups()
-        .with("tools/purge.yaml", writing)
-        .with("playbooks/purge.yaml", playbook);
-    server.api.register(&package);
-    let message = server
-        .api
-        .ask(&request("purge the worn tapes"))
-        .fails(422, "unsupported_flow");
-    assert!(message.contains("`reliability.purge_tapes`"), "{message}");
+    server.api.register(&backups());
     for flow in [
         "write",
         "rag_search",

@@ -131,9 +131,12 @@ fn b000_13_a_hard_block_stops_with_its_message() {
         "z.block: The message of z.block."
     );
     let asked = server.api.ask(&request_of(SKILL, json!({"vault": "main"})));
+    asked.fails(403, "approval_required");
+    let waiting = server.api.get("/v1/approvals").expect(200);
+    let asking = &waiting["entries"][0]["rules"][0];
     assert_eq!(
-        asked.fails(403, "approval_required"),
-        "a.ask: The message of a.ask."
+        (&asking["kind"], &asking["id"]),
+        (&json!("guardrail"), &json!("a.ask"))
     );
     assert_eq!(
         server.api.get("/v1/evidence").expect(200)["entries"],

@@ -20,6 +20,7 @@ mod errors;
 mod evidence;
 mod guardrails;
 mod overlay;
+mod playbooks;
 mod quickstart;
 mod registration;
 mod requests;

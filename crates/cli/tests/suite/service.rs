@@ -34,6 +34,10 @@ impl Service {
         Self { address, calls }
     }
 
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
     /// The next call.
     pub(crate) fn next(&self) -> Call {
         self.calls.recv_timeout(DEADLINE).unwrap()
@@ -79,8 +83,11 @@ impl Call {
     }
 
     /// Answers with one stale backup.
-    pub(crate) fn answer(mut self) {
-        let body = r#"{"backups": [{"id": "b-1", "age_days": 40}]}"#;
+    pub(crate) fn answer(self) {
+        self.answer_with(r#"{"backups": [{"id": "b-1", "age_days": 40}]}"#);
+    }
+
+    pub(crate) fn answer_with(mut self, body: &str) {
         let head = format!(
             "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
             body.len()

@@ -218,6 +218,10 @@ pub struct Safety {
     /// Steps that a person must review.
     #[serde(default)]
     pub requires_human_review_for: Vec<StepId>,
+    /// The parameter that names what is destroyed; its value is typed to confirm a `destructive`
+    /// playbook (this project). The first mandatory parameter when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource_parameter: Option<Label>,
 }
 
 string_enum! {
@@ -304,6 +308,39 @@ impl Playbook {
         }
     }
 
+    /// The parameter whose value a person types to confirm; only a destructive playbook has one.
+    #[must_use]
+    pub fn typed_parameter(&self) -> Option<&Parameter> {
+        if self.safety.safety_class != SafetyClass::Destructive {
+            return None;
+        }
+        match &self.safety.resource_parameter {
+            Some(name) => self.parameters().find(|parameter| parameter.name == *name),
+            None => self.mandatory_parameters.first(),
+        }
+    }
+
+    /// B000-18: a destructive playbook says what it destroys.
+    fn check_safety(&self, report: &mut Report) {
+        for (at, step) in self.safety.requires_human_review_for.iter().enumerate() {
+            let pointer = format!("/safety/requires_human_review_for/{at}");
+            self.check_step_exists(step, &pointer, report);
+        }
+        let destructive = self.safety.safety_class == SafetyClass::Destructive;
+        match &self.safety.resource_parameter {
+            Some(name) if self.parameters().all(|parameter| parameter.name != *name) => {
+                let message = format!("no parameter `{name}` is declared");
+                report.meaning("/safety/resource_parameter", "parameter", message);
+            }
+            None if destructive && self.mandatory_parameters.is_empty() => {
+                let message =
+                    "a destructive playbook names what it destroys in a parameter".to_owned();
+                report.meaning("/safety/resource_parameter", "required", message);
+            }
+            Some(_) | None => {}
+        }
+    }
+
     /// Its parameters: the mandatory ones, then the optional ones.
     pub fn parameters(&self) -> impl Iterator<Item = &Parameter> {
         self.mandatory_parameters
@@ -374,12 +411,6 @@ impl Contract for Playbook {
         self.check_steps(report);
         self.check_scripts(report);
         self.check_rollback(report);
-        for (at, step) in self.safety.requires_human_review_for.iter().enumerate() {
-            self.check_step_exists(
-                step,
-                &format!("/safety/requires_human_review_for/{at}"),
-                report,
-            );
-        }
+        self.check_safety(report);
     }
 }

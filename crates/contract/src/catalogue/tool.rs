@@ -53,6 +53,10 @@ pub struct Tool {
     /// Whether each call needs an approval (ruling 10).
     #[serde(default)]
     pub requires_approval: bool,
+    /// Whether repeating a call with the same arguments changes nothing more (this project). A write
+    /// that was interrupted is repeated without asking only if its tool says so.
+    #[serde(default)]
+    pub idempotent: bool,
     /// Whether it is offered (this project, for tools).
     #[serde(default)]
     pub status: Status,

@@ -3,7 +3,10 @@
 
 use uuid::Uuid;
 
-use super::{RequestId, SessionId, TagRequestId, TagSessionId, ToolDefinitionId, ToolId};
+use super::{
+    PlanStepId, RequestId, SessionId, StepId, TagRequestId, TagSessionId, ToolDefinitionId, ToolId,
+    TreeNodeId,
+};
 
 impl ToolDefinitionId {
     /// `aws.describe_security_groups` → `tool-aws-describe-security-groups`.
@@ -20,6 +23,20 @@ impl ToolDefinitionId {
             other => char::from(other.to_ascii_lowercase()),
         }));
         Self::from_checked(text)
+    }
+}
+
+// A step id is the widest of the three forms: what names a step in a plan or a tree names it in a
+// graph of steps.
+impl From<&PlanStepId> for StepId {
+    fn from(id: &PlanStepId) -> Self {
+        Self::from_checked(id.as_str().to_owned())
+    }
+}
+
+impl From<&TreeNodeId> for StepId {
+    fn from(id: &TreeNodeId) -> Self {
+        Self::from_checked(id.as_str().to_owned())
     }
 }
 

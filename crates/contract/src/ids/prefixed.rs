@@ -64,6 +64,8 @@ prefixed_uuid! {
     PlanId = "plan-",
     /// A run: one durable execution of a graph of steps (this project).
     RunId = "run-",
+    /// An approval: a person's decision on one exact effect or plan (this project).
+    ApprovalId = "apr-",
     /// A call of a tool (this project, 003 "Tool Invocation Schema").
     InvocationId = "inv-",
     /// A context model (this project, 003 "Context Model Schema").

@@ -1,52 +1,24 @@
-//! What compiles to a step graph. A step waits for the steps that it names and for those whose
-//! output its parameters refer to; everything else may run at the same time.
+//! What compiles to a step graph, one kind of document per file. A step claims the success of every
+//! step whose output its parameters refer to; what else it claims is the document's.
+
+mod playbook;
+mod rollback;
+mod skill;
 
 use std::collections::BTreeSet;
 
-use charter_contract::catalogue::skill::Skill;
-use charter_contract::catalogue::vocabulary::OnFailure;
 use charter_contract::ids::StepId;
 use serde_json::{Map, Value};
 
-use super::{AfterFailure, GraphError, Step, StepGraph};
+use super::{Edge, GraphError, On};
 use crate::reference::{Reference, references};
 
-/// The plan of a skill (seed 000 §2.2).
-///
-/// # Errors
-/// Any [`GraphError`].
-pub fn from_skill(skill: &Skill) -> Result<StepGraph, GraphError> {
-    let steps = skill
-        .execution_plan
-        .steps
-        .iter()
-        .map(|step| {
-            let named = step.depends_on.iter().cloned();
-            let referred = referred_steps(&step.step_id, &step.parameters)?;
-            Ok(Step {
-                id: step.step_id.clone(),
-                tool: step.tool_id.clone(),
-                parameters: step.parameters.clone(),
-                depends_on: named.chain(referred).collect(),
-                after_failure: after_failure(step.on_failure),
-                timeout_ms: step.timeout_ms.map_or(0, |limit| limit.get()),
-                cache_ttl_seconds: step.cache_ttl_seconds.map_or(0, |ttl| ttl.get()),
-            })
-        })
-        .collect::<Result<Vec<_>, GraphError>>()?;
-    StepGraph::new(steps)
-}
+pub use playbook::from_playbook;
+pub use rollback::{Unreversible, rolling_back};
+pub use skill::from_skill;
 
-/// A skill's steps only read, so `skip` and `continue` come to the same: what needs the output is
-/// left out, the rest goes on. There is nothing to roll back; the contract refuses it.
-fn after_failure(on_failure: Option<OnFailure>) -> AfterFailure {
-    match on_failure.unwrap_or_default() {
-        OnFailure::Stop | OnFailure::Rollback => AfterFailure::Abort,
-        OnFailure::Skip | OnFailure::Continue => AfterFailure::SkipDependants,
-    }
-}
-
-fn referred_steps(
+/// The steps whose output parameters refer to.
+fn referred(
     step: &StepId,
     parameters: &Map<String, Value>,
 ) -> Result<BTreeSet<StepId>, GraphError> {
@@ -63,4 +35,14 @@ fn referred_steps(
         }));
     }
     Ok(steps)
+}
+
+/// An edge on the success of each, once.
+fn successes(steps: impl IntoIterator<Item = StepId>) -> Vec<Edge> {
+    let steps: BTreeSet<StepId> = steps.into_iter().collect();
+    let edge = |from| Edge {
+        from,
+        on: On::Success,
+    };
+    steps.into_iter().map(edge).collect()
 }

@@ -4,21 +4,44 @@ fn id(text: &str) -> StepId {
     StepId::parse(text).unwrap()
 }
 
-fn step(name: &str, depends_on: &[&str]) -> Step {
+fn step(name: &str, sources: &[&str]) -> Step {
+    let edge = |from: &&str| Edge {
+        from: id(from),
+        on: On::Success,
+    };
     Step {
         id: id(name),
-        tool: ToolId::parse("t.x").unwrap(),
-        parameters: Map::new(),
-        depends_on: depends_on.iter().map(|d| id(d)).collect(),
+        action: Action::Call {
+            tool: ToolId::parse("t.x").unwrap(),
+            parameters: Map::new(),
+            script: None,
+            writes: false,
+        },
+        entry: Entry {
+            edges: sources.iter().map(edge).collect(),
+            ..Entry::default()
+        },
         after_failure: AfterFailure::Abort,
+        reviewed: false,
+        retry: Retry::default(),
         timeout_ms: 0,
         cache_ttl_seconds: 0,
+        reverses: None,
+    }
+}
+
+fn reversal(name: &str, reverses: &str, sources: &[&str]) -> Step {
+    Step {
+        reverses: Some(id(reverses)),
+        ..step(name, sources)
     }
 }
 
 /// B003-5: unique ids, known and acyclic dependencies, checked before the first step.
 #[test]
 fn b003_5_unsound_steps_make_no_graph() {
+    let mut unread = step("a", &[]);
+    unread.entry.when = Some("1 +".to_owned());
     let cases = [
         (vec![], "there is no step"),
         (
@@ -37,24 +60,32 @@ fn b003_5_unsound_steps_make_no_graph() {
             vec![step("a", &["a"])],
             "the steps wait for each other: a → a",
         ),
+        (
+            vec![step("a", &[]), reversal("u", "a", &["a"])],
+            "`u` cannot reverse: a reversal waits for nothing, and a step has one at most",
+        ),
+        (
+            vec![
+                step("a", &[]),
+                reversal("u", "a", &[]),
+                reversal("v", "a", &[]),
+            ],
+            "`v` cannot reverse: a reversal waits for nothing, and a step has one at most",
+        ),
     ];
     for (steps, message) in cases {
-        assert_eq!(StepGraph::new(steps).unwrap_err().to_string(), message);
+        let parts = GraphParts {
+            steps,
+            ..GraphParts::default()
+        };
+        assert_eq!(StepGraph::new(parts).unwrap_err().to_string(), message);
     }
-}
-
-#[test]
-fn dependants_are_found_at_any_distance() {
-    let graph = StepGraph::new(vec![
-        step("a", &[]),
-        step("b", &["a"]),
-        step("c", &["b"]),
-        step("d", &[]),
-    ])
-    .unwrap();
-    assert_eq!(
-        graph.dependants(&id("a")),
-        BTreeSet::from([id("b"), id("c")])
-    );
-    assert_eq!(graph.dependants(&id("d")), BTreeSet::new());
+    let parts = GraphParts {
+        steps: vec![unread],
+        ..GraphParts::default()
+    };
+    assert!(matches!(
+        StepGraph::new(parts),
+        Err(GraphError::Expression { .. })
+    ));
 }

@@ -1,12 +1,15 @@
 //! Events of a run, as the journal keeps them. A published form is never changed, only added to.
 
 use charter_contract::catalogue::DocumentKind;
-use charter_contract::ids::{RunId, StepId};
+use charter_contract::catalogue::vocabulary::PermissionLevel;
+use charter_contract::ids::{ApprovalId, Label, RunId, StepId, UserId};
+use charter_contract::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::approval::{Digest, ExactCall};
+use crate::gate::Decision;
 use crate::graph::StepGraph;
-use crate::guardrail::Judgement;
 
 /// A document version that a run executes: what it was when the run started, whatever is
 /// registered later.
@@ -51,6 +54,44 @@ pub enum ResultSource {
     Fresh,
     /// An earlier result of the same call, still within `cache_ttl_seconds`.
     Cached,
+    /// There was no effect: the machine worked it out from what it knew.
+    Decided,
+}
+
+/// What a run needs before its first step.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Opening {
+    /// Whether a person has to see the plan and agree to it.
+    pub confirm: bool,
+    /// The mandatory parameters that have no value yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<Label>,
+    /// The parameter whose value has to be typed to confirm (`destructive`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub typed: Option<Label>,
+}
+
+/// A run's first event.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Started {
+    /// The run.
+    pub run_id: RunId,
+    /// On whose behalf it acts.
+    pub by: UserId,
+    /// The permission level that it acts with.
+    pub level: PermissionLevel,
+    /// What it executes.
+    pub graph: StepGraph,
+    /// Values of the declared parameters.
+    pub parameters: Map<String, Value>,
+    /// The versions it executes.
+    pub pins: Vec<Pin>,
+    /// Whether nothing is to be changed (B000-18).
+    #[serde(default)]
+    pub dry_run: bool,
+    /// What it needs before its first step.
+    #[serde(default)]
+    pub opening: Opening,
 }
 
 /// An effect that is about to start.
@@ -65,7 +106,61 @@ pub struct Begun {
     /// The resolved parameters.
     pub parameters: Map<String, Value>,
     /// What the gate said.
-    pub judgement: Judgement,
+    pub policy_decision: Decision,
+}
+
+/// A person is asked about one exact call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ApprovalAsked {
+    /// The step.
+    pub step: StepId,
+    /// The approval's record.
+    pub approval: ApprovalId,
+    /// What the decision is bound to.
+    pub digest: Digest,
+    /// The call.
+    pub call: ExactCall,
+    /// What the gate said.
+    pub policy_decision: Decision,
+    /// When it lapses.
+    pub expires_at: Timestamp,
+}
+
+/// Why a step does not start.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "because", rename_all = "snake_case")]
+pub enum SkipReason {
+    /// What it waited for did not come about.
+    Source {
+        /// The earlier step.
+        step: StepId,
+    },
+    /// Its expression is false.
+    Condition,
+    /// It writes, its tool knows no dry run, and the run is one.
+    DryRun,
+}
+
+/// Why a run stops before its way is over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "because", rename_all = "snake_case")]
+pub enum StopCause {
+    /// A step failed that the run cannot do without.
+    Failure {
+        /// The step.
+        step: StepId,
+        /// Why.
+        failure: StepFailure,
+    },
+    /// Somebody stopped it.
+    Aborted {
+        /// Who.
+        by: UserId,
+        /// Why.
+        reason: String,
+    },
+    /// Its time limit was over.
+    TimedOut,
 }
 
 /// One thing that happened.
@@ -73,19 +168,58 @@ pub struct Begun {
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum RunEvent {
     /// The run exists. Always first.
-    Started {
-        /// The run.
-        run_id: RunId,
-        /// What it executes.
-        graph: StepGraph,
-        /// Values of the declared parameters.
+    Started(Box<Started>),
+    /// Values were given for declared parameters.
+    ParametersGiven {
+        /// All values known now.
         parameters: Map<String, Value>,
-        /// The versions it executes.
-        pins: Vec<Pin>,
+        /// Mandatory ones that are still missing.
+        missing: Vec<Label>,
+    },
+    /// A person saw the plan and agreed to run it.
+    Confirmed {
+        /// Who.
+        by: UserId,
+        /// What they saw.
+        digest: Digest,
     },
     /// An effect is about to start.
     StepBegun(Begun),
-    /// It succeeded.
+    /// The gate does not allow an effect.
+    StepRefused {
+        /// The step.
+        step: StepId,
+        /// The call that was refused.
+        parameters: Map<String, Value>,
+        /// What the gate said.
+        policy_decision: Decision,
+        /// What the step fails with.
+        failure: StepFailure,
+    },
+    /// A person is asked.
+    ApprovalRequested(Box<ApprovalAsked>),
+    /// A person agreed.
+    ApprovalGranted {
+        /// The step.
+        step: StepId,
+        /// The approval's record.
+        approval: ApprovalId,
+        /// Who.
+        by: UserId,
+    },
+    /// A person refused, or nobody decided in time.
+    ApprovalDenied {
+        /// The step.
+        step: StepId,
+        /// The approval's record.
+        approval: ApprovalId,
+        /// Who; absent when nobody did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<UserId>,
+        /// What the step fails with.
+        failure: StepFailure,
+    },
+    /// A step succeeded.
     StepSucceeded {
         /// The step.
         step: StepId,
@@ -96,32 +230,86 @@ pub enum RunEvent {
         /// In milliseconds.
         duration_ms: u64,
     },
-    /// It failed.
+    /// An attempt failed; there will be another.
+    RetryScheduled {
+        /// The step.
+        step: StepId,
+        /// Why.
+        failure: StepFailure,
+        /// Not before this.
+        due: Timestamp,
+    },
+    /// A step failed for good.
     StepFailed {
         /// The step.
         step: StepId,
         /// Why.
         failure: StepFailure,
     },
-    /// It will not start.
+    /// A step will not start.
     StepSkipped {
         /// The step.
         step: StepId,
-        /// The failed step that it waited for.
-        because: StepId,
+        /// Why.
+        reason: SkipReason,
+    },
+    /// Nothing new starts until somebody resumes the run.
+    Paused {
+        /// Who.
+        by: UserId,
+    },
+    /// It goes on.
+    Resumed {
+        /// Who.
+        by: UserId,
+    },
+    /// Nothing new starts any more on the way forward.
+    Stopping {
+        /// Why.
+        cause: StopCause,
+        /// Whether completed writes are reversed.
+        roll_back: bool,
+    },
+    /// The fallback takes the place of what failed.
+    FellBack {
+        /// The step that failed.
+        step: StepId,
     },
     /// Everything that had to succeed did.
-    Completed,
-    /// A step failed that the run cannot do without.
+    Completed {
+        /// Evidence that was required and that no step produced.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        missing_evidence: Vec<Label>,
+    },
+    /// It ended early, and nothing was reversed.
     Failed {
-        /// The step.
-        step: StepId,
         /// Why.
-        failure: StepFailure,
+        cause: StopCause,
     },
-    /// Somebody stopped it.
-    Cancelled {
+    /// It ended early, and every completed write was reversed.
+    RolledBack {
         /// Why.
-        reason: String,
+        cause: StopCause,
     },
+    /// It ended early, and some writes stand.
+    RollbackFailed {
+        /// Why it ended.
+        cause: StopCause,
+        /// Steps whose writes stand, or may.
+        left: Vec<StepId>,
+    },
+}
+
+impl RunEvent {
+    /// Whether nothing can follow it.
+    #[must_use]
+    pub fn is_final(&self) -> bool {
+        matches!(
+            self,
+            Self::Completed { .. }
+                | Self::Failed { .. }
+                | Self::RolledBack { .. }
+                | Self::RollbackFailed { .. }
+        )
+    }
 }

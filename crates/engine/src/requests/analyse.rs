@@ -8,7 +8,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::finding::Finding;
 use charter_contract::ids::{EvidenceId, StepId, ToolId};
 use charter_domain::analysis::{self, MAX_FINDINGS};
-use charter_domain::guardrail::{Judgement, Ruling};
+use charter_domain::gate::{Decision, Rule};
 use charter_domain::run::{ResultSource, Run, RunEvent};
 use charter_domain::template::{self, Wanted};
 use charter_store::StoreError;
@@ -118,13 +118,13 @@ impl Engine {
         history: &[HistoryEvent],
         findings: &[(Finding, StepId)],
     ) -> Result<BTreeMap<StepId, EvidenceRecord>, EngineError> {
-        let pinned = self.pinned(&asked.caller, run.id()).await?;
+        let pinned = self.pinned(&asked.caller.tenant, run.id()).await?;
         let mut records = BTreeMap::new();
         for (step, output) in run.outputs() {
             let Some(tool) = run
                 .graph()
                 .step(step)
-                .and_then(|step| pinned.workspace.tools.get(&step.tool))
+                .and_then(|step| pinned.workspace.tools.get(step.tool()?))
             else {
                 continue;
             };
@@ -244,16 +244,14 @@ fn guardrail_warnings(history: &[HistoryEvent]) -> Vec<String> {
         let RunEvent::StepBegun(begun) = &entry.event else {
             continue;
         };
-        let Judgement::Allow { warnings: rulings } = &begun.judgement else {
+        let Decision::Allow {
+            warnings: rules, ..
+        } = &begun.policy_decision
+        else {
             continue;
         };
-        for Ruling {
-            guardrail_id,
-            message,
-            ..
-        } in rulings
-        {
-            let warning = format!("{guardrail_id}: {message}");
+        for Rule { id, message, .. } in rules {
+            let warning = format!("{id}: {message}");
             if !warnings.contains(&warning) {
                 warnings.push(warning);
             }
@@ -272,7 +270,7 @@ fn calls(run: &Run, history: &[HistoryEvent]) -> Vec<Call> {
                 duration_ms,
                 ..
             } => Some(Call {
-                tool: run.graph().step(step)?.tool.clone(),
+                tool: run.graph().step(step)?.tool()?.clone(),
                 step: step.clone(),
                 source: *source,
                 duration_ms: *duration_ms,

@@ -6,8 +6,8 @@ use std::time::Instant;
 use charter_contract::agentic::request::AgentRequest;
 use charter_contract::agentic::response::AgentResponse;
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{RequestId, RunId, SkillId};
-use charter_domain::run::{Outcome, Run};
+use charter_contract::ids::{PlaybookId, RequestId, RunId, SkillId};
+use charter_domain::run::{Opening, Outcome, Run, StopCause};
 use charter_domain::{graph, parameters};
 use charter_store::StoreError;
 use charter_store::request::RequestRecord;
@@ -17,8 +17,9 @@ use uuid::Uuid;
 use super::analyse::Analysed;
 use super::classify::{Classified, supported};
 use super::progress::{Progress, ProgressEvent};
-use super::{Asked, respond};
-use crate::runs::{NewRun, pin, pins_of_graph};
+use super::{Asked, change, respond};
+use crate::playbooks::declared;
+use crate::runs::{NewRun, RunShown, pin, pins_of_graph};
 use crate::{Caller, Engine, EngineError};
 
 /// What one skill contributed.
@@ -27,6 +28,14 @@ pub(super) struct SkillResult {
     pub(super) skill: SkillId,
     pub(super) run_id: RunId,
     pub(super) outcome: Result<Analysed, EngineError>,
+}
+
+/// What a request led to.
+enum Work {
+    /// Skills that were run to their end.
+    Read(Vec<SkillResult>),
+    /// A run that changes something, as far as it has come.
+    Change(Box<RunShown>),
 }
 
 impl Engine {
@@ -113,8 +122,13 @@ impl Engine {
     ) -> Result<AgentResponse, EngineError> {
         let started = Instant::now();
         let answer = self.work_out(asked, &progress).await;
-        let answer = answer.and_then(|(classified, results)| {
-            respond::response(self, asked, &classified, results, started.elapsed())
+        let answer = answer.and_then(|(classified, work)| match work {
+            Work::Read(results) => {
+                respond::response(self, asked, &classified, results, started.elapsed())
+            }
+            Work::Change(run) => {
+                change::response(self, asked, &classified, &run, started.elapsed())
+            }
         });
         self.close(asked, &answer).await?;
         answer
@@ -185,7 +199,7 @@ impl Engine {
         self: &Arc<Self>,
         asked: &Asked,
         progress: &Progress,
-    ) -> Result<(Classified, Vec<SkillResult>), EngineError> {
+    ) -> Result<(Classified, Work), EngineError> {
         let classified = self.classified(asked).await?;
         progress.tell(ProgressEvent::Routed {
             verdict: classified.verdict.kind_name().to_owned(),
@@ -193,8 +207,12 @@ impl Engine {
             reason: classified.verdict.reason.clone(),
         });
         supported(&classified)?;
+        if let Some(playbook) = &classified.playbook {
+            let run = self.run_playbook(asked, playbook, progress).await?;
+            return Ok((classified, Work::Change(Box::new(run))));
+        }
         let running = classified.skills.iter().map(|skill| async move {
-            let run_id = run_id(asked, skill);
+            let run_id = run_id(asked, skill.as_ref());
             SkillResult {
                 skill: skill.clone(),
                 outcome: self.run_skill(asked, skill, &run_id, progress).await,
@@ -202,7 +220,7 @@ impl Engine {
             }
         });
         let results = futures_util::future::join_all(running).await;
-        Ok((classified, results))
+        Ok((classified, Work::Read(results)))
     }
 
     /// The recorded classification, or a new one: tags first, then the verdict.
@@ -250,18 +268,46 @@ impl Engine {
             skill: skill.to_string(),
             run_id: run_id.to_string(),
         });
-        let pinned = self.pinned(&asked.caller, run_id).await?;
+        let pinned = self.pinned(&asked.caller.tenant, run_id).await?;
+        let document = pinned.skill()?;
         let run = self
             .drive(run_id, pinned.workspace, progress.clone())
             .await?;
         succeeded(&run)?;
-        let analysed = self.analyse(asked, &pinned.skill, &run).await?;
+        let analysed = self.analyse(asked, &document, &run).await?;
         progress.tell(ProgressEvent::Analysed {
             skill: skill.to_string(),
             findings: analysed.findings.len(),
             evidence: analysed.evidence.len(),
         });
         Ok(analysed)
+    }
+
+    /// Starts the playbook's run, or finds it, and lets it go on as far as it can without a person.
+    async fn run_playbook(
+        self: &Arc<Self>,
+        asked: &Asked,
+        playbook: &PlaybookId,
+        progress: &Progress,
+    ) -> Result<RunShown, EngineError> {
+        let tenant = &asked.caller.tenant;
+        let run_id = run_id(asked, playbook.as_ref());
+        if self.store().run(tenant, &run_id).await?.is_none() {
+            let document = self.runnable_playbook(&asked.caller, playbook)?;
+            let given = parameters::from_request(
+                &declared(document.document()),
+                &asked.wishes.parameters,
+                asked.request.input.as_str(),
+            );
+            let dry_run = asked.wishes.dry_run;
+            let new =
+                self.playbook_run(&asked.caller, playbook, &given, dry_run, run_id.clone())?;
+            self.create_run(new).await?;
+        }
+        let pinned = self.pinned(tenant, &run_id).await?;
+        self.drive(&run_id, pinned.workspace, progress.clone())
+            .await?;
+        self.show_run(&asked.caller, &run_id).await
     }
 
     /// Compiles a skill's plan, binds its parameters and pins what it executes.
@@ -298,45 +344,66 @@ impl Engine {
         Ok(NewRun {
             run_id,
             tenant: asked.caller.tenant.clone(),
+            by: asked.caller.user.clone(),
+            level: asked.caller.role.level(),
             title: format!("skill {skill}"),
             graph,
             parameters,
             pins,
+            dry_run: false,
+            opening: Opening::default(),
         })
     }
 }
 
-/// The run of a skill for a request. Another tenant may use the same request id, so the tenant is
+/// The run of a skill or playbook for a request. Another tenant may use the same request id, so the tenant is
 /// part of it.
-fn run_id(asked: &Asked, skill: &SkillId) -> RunId {
-    let name = format!("{}/{skill}", asked.caller.tenant);
+fn run_id(asked: &Asked, document: &str) -> RunId {
+    let name = format!("{}/{document}", asked.caller.tenant);
     RunId::from_uuid(Uuid::new_v5(&asked.id().uuid(), name.as_bytes()))
 }
 
-/// Failures of this process rather than of the request. A tool's timeout is none: the run has ended
-/// with it.
+/// Failures of this process rather than of the request, and what waits for a person: the request is
+/// answered once they have decided. A tool's timeout is none: the run has ended with it.
 fn leaves_open(code: ErrorCode) -> bool {
     matches!(
         code,
-        ErrorCode::StorageFull | ErrorCode::Overloaded | ErrorCode::Unavailable
+        ErrorCode::StorageFull
+            | ErrorCode::Overloaded
+            | ErrorCode::Unavailable
+            | ErrorCode::ApprovalRequired
     )
 }
 
 fn succeeded(run: &Run) -> Result<(), EngineError> {
     match run.outcome() {
-        Some(Outcome::Completed) => Ok(()),
-        Some(Outcome::Failed { step, failure }) => {
-            let code = failure.code.parse().unwrap_or(ErrorCode::ToolFailed);
-            Err(EngineError::new(code, failure.message.clone())
-                .with_details(serde_json::json!({"step": step, "error_type": failure.kind, "run_id": run.id()})))
+        Some(Outcome::Completed { .. }) => Ok(()),
+        Some(
+            Outcome::Failed { cause }
+            | Outcome::RolledBack { cause }
+            | Outcome::RollbackFailed { cause, .. },
+        ) => Err(stopped(run, cause)),
+        None => {
+            let message = "the run waits for a person to approve a call";
+            let details = json!({"run_id": run.id(), "status": run.status()});
+            Err(EngineError::new(ErrorCode::ApprovalRequired, message).with_details(details))
         }
-        Some(Outcome::Cancelled { reason }) => Err(EngineError::new(
+    }
+}
+
+fn stopped(run: &Run, cause: &StopCause) -> EngineError {
+    match cause {
+        StopCause::Failure { step, failure } => {
+            let code = failure.code.parse().unwrap_or(ErrorCode::ToolFailed);
+            let details = json!({"step": step, "error_type": failure.kind, "run_id": run.id()});
+            EngineError::new(code, failure.message.clone()).with_details(details)
+        }
+        StopCause::Aborted { reason, .. } => EngineError::new(
             ErrorCode::Cancelled,
             format!("the run was cancelled: {reason}"),
-        )),
-        None => Err(EngineError::internal(
-            "driving a run",
-            "the run did not end",
-        )),
+        ),
+        StopCause::TimedOut => {
+            EngineError::new(ErrorCode::ToolTimeout, "the run's time limit was over")
+        }
     }
 }

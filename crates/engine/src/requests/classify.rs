@@ -35,18 +35,8 @@ impl Engine {
     /// Decides the flow of a request.
     pub(super) async fn classify(&self, asked: &Asked) -> Result<Classified, EngineError> {
         let text = asked.request.input.as_str();
-        let view = self.live().view(&asked.caller.tenant);
-        if let Some(skill) = &asked.wishes.skill_id {
-            view.skill(skill.as_ref())
-                .filter(|found| found.document().status == Status::Active)
-                .ok_or_else(|| EngineError::not_found("active skill", skill))?;
-            return Ok(Classified {
-                flow: Flow::Skill,
-                verdict: RoutedVerdict::named(text, skill.as_ref()),
-                skills: vec![skill.clone()],
-                playbook: None,
-                agents: Vec::new(),
-            });
+        if let Some(named) = self.named(asked)? {
+            return Ok(named);
         }
         let candidates = self.settings().candidates;
         let verdict = self
@@ -95,6 +85,35 @@ impl Engine {
             playbook,
             agents,
         })
+    }
+
+    /// Where a request goes that says so itself: it is not routed.
+    fn named(&self, asked: &Asked) -> Result<Option<Classified>, EngineError> {
+        let text = asked.request.input.as_str();
+        let view = self.live().view(&asked.caller.tenant);
+        if let Some(skill) = &asked.wishes.skill_id {
+            view.skill(skill.as_ref())
+                .filter(|found| found.document().status == Status::Active)
+                .ok_or_else(|| EngineError::not_found("active skill", skill))?;
+            return Ok(Some(Classified {
+                flow: Flow::Skill,
+                verdict: RoutedVerdict::named(text, skill.as_ref()),
+                skills: vec![skill.clone()],
+                playbook: None,
+                agents: Vec::new(),
+            }));
+        }
+        if let Some(playbook) = &asked.wishes.playbook_id {
+            self.runnable_playbook(&asked.caller, playbook)?;
+            return Ok(Some(Classified {
+                flow: Flow::Write,
+                verdict: RoutedVerdict::named(text, playbook.as_ref()),
+                skills: Vec::new(),
+                playbook: Some(playbook.clone()),
+                agents: Vec::new(),
+            }));
+        }
+        Ok(None)
     }
 
     /// Active agents that come near a request which nothing answers (B000-5).
@@ -219,12 +238,8 @@ pub(super) fn supported(classified: &Classified) -> Result<(), EngineError> {
     let refusal = |what: String| Err(EngineError::new(ErrorCode::UnsupportedFlow, what));
     match classified.flow {
         Flow::Skill | Flow::ReadBroad => Ok(()),
-        Flow::Write => refusal(match &classified.playbook {
-            Some(playbook) => format!(
-                "this asks for a change (playbook `{playbook}`); changes are not carried out yet"
-            ),
-            None => "this asks for a change; changes are not carried out yet".to_owned(),
-        }),
+        Flow::Write if classified.playbook.is_some() => Ok(()),
+        Flow::Write => refusal("this asks for a change that no playbook describes".to_owned()),
         Flow::CodeGenRead | Flow::CodeGenWrite | Flow::CodeGenDirect => {
             refusal(if classified.agents.is_empty() {
                 "nothing that is registered fits this request".to_owned()

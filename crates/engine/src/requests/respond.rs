@@ -73,7 +73,7 @@ pub(super) fn response(
 
 /// A verdict as its JSON text reads: its scores are single precision, and `json!` would widen them
 /// to digits that nobody measured.
-fn verdict(verdict: &RoutedVerdict) -> Result<Value, EngineError> {
+pub(super) fn verdict(verdict: &RoutedVerdict) -> Result<Value, EngineError> {
     serde_json::to_string(verdict)
         .and_then(|text| serde_json::from_str(&text))
         .map_err(|error| EngineError::internal("writing a verdict", error))

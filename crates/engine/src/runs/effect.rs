@@ -5,24 +5,29 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use charter_contract::catalogue::tool::{Implementation, Tool, ToolClass};
-use charter_contract::catalogue::vocabulary::Language;
+use charter_contract::catalogue::playbook::SafetyClass;
+use charter_contract::catalogue::tool::{Tool, ToolClass};
+use charter_contract::catalogue::vocabulary::PermissionLevel;
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{StepId, TenantId, ToolId};
+use charter_contract::ids::{PlaybookId, ScriptId, StepId, TenantId, ToolId};
+use charter_contract::parameter::ParameterType;
+use charter_domain::approval::ExactCall;
 use charter_domain::catalogue::Entry;
-use charter_domain::guardrail::{EffectClass, Judgement, Resolved, judge};
+use charter_domain::gate::{self, Decision, PolicyAnswer, Question, Safety};
+use charter_domain::graph::{Action, Step};
+use charter_domain::guardrail::Resolved;
 use charter_domain::parameters;
-use charter_domain::reference::resolve;
+use charter_domain::reference::{ReferenceError, resolve};
 use charter_domain::run::{ErrorKind, ResultSource, Run, StepFailure};
-use charter_effects::{
-    DryRun, HostPattern, HttpTool, Limits, PackageFiles, ScriptTool, ToolCall, ToolImplementation,
-    ToolOutcome,
-};
-use serde_json::{Map, Value, json};
+use charter_effects::{Limits, PackageFiles, ScriptTool, ToolOutcome};
+use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use crate::tool_results::ResultKey;
-use crate::{Engine, EngineError, Role};
+use crate::{Engine, EngineError};
+
+/// The parameter by which a tool says that it can be asked what it would do.
+const DRY_RUN: &str = "dry_run";
 
 /// A tool as a run pinned it, with the files of its package.
 #[derive(Debug, Clone)]
@@ -31,25 +36,39 @@ pub(crate) struct PinnedTool {
     pub(crate) files: Arc<PackageFiles>,
 }
 
-/// What a run works with: its tools and the guardrails that bear on it.
+/// What a run works with: its tools and what is asked before they are called.
 #[derive(Debug, Clone)]
 pub(crate) struct Workspace {
     pub(crate) tenant: TenantId,
-    pub(crate) role: Role,
+    /// The permission level that the run acts with.
+    pub(crate) level: PermissionLevel,
     pub(crate) tools: BTreeMap<ToolId, PinnedTool>,
+    /// Bodies of a playbook's steps and rollbacks.
+    pub(crate) scripts: BTreeMap<ScriptId, ScriptTool>,
     pub(crate) guardrails: Vec<Resolved>,
+    pub(crate) playbook: Option<(PlaybookId, SafetyClass)>,
 }
 
-/// An effect that may start.
+/// An effect and what the gate says about it.
 #[derive(Debug)]
 pub(crate) struct Prepared {
-    step: StepId,
-    tool: PinnedTool,
+    pub(super) call: ExactCall,
+    pub(super) decision: Decision,
+    pub(super) tool: PinnedTool,
+    pub(super) script: Option<ScriptTool>,
+    pub(super) dry_run: bool,
+    pub(super) timeout: Duration,
     tenant: TenantId,
-    parameters: Map<String, Value>,
-    judgement: Judgement,
-    timeout: Duration,
     cache_ttl: Duration,
+}
+
+/// What is to be done about a step that may start.
+#[derive(Debug)]
+pub(crate) enum Preparation {
+    /// Its effect.
+    Effect(Box<Prepared>),
+    /// Nothing: it writes, its tool cannot say what it would do, and the run changes nothing.
+    NotInDryRun,
 }
 
 /// How a step ended.
@@ -67,7 +86,15 @@ pub(crate) enum StepEnd {
     },
 }
 
-fn failure(kind: ErrorKind, code: ErrorCode, message: impl Into<String>) -> StepFailure {
+impl StepEnd {
+    pub(crate) fn step(&self) -> &StepId {
+        match self {
+            Self::Succeeded { step, .. } | Self::Failed { step, .. } => step,
+        }
+    }
+}
+
+pub(super) fn failure(kind: ErrorKind, code: ErrorCode, message: impl Into<String>) -> StepFailure {
     StepFailure {
         kind,
         code: code.as_str().to_owned(),
@@ -77,75 +104,113 @@ fn failure(kind: ErrorKind, code: ErrorCode, message: impl Into<String>) -> Step
 }
 
 impl Workspace {
-    /// Everything that is decided before an effect starts. Refusals are failures of the step.
-    pub(crate) fn prepare(&self, run: &Run, step_id: &StepId) -> Result<Prepared, StepFailure> {
+    /// Everything that is decided before an effect starts. What cannot be prepared fails the step.
+    pub(crate) fn prepare(&self, run: &Run, step: &StepId) -> Result<Preparation, StepFailure> {
         let missing = |what: String| failure(ErrorKind::SystemError, ErrorCode::Internal, what);
         let step = run
             .graph()
-            .step(step_id)
-            .ok_or_else(|| missing(format!("the run has no step `{step_id}`")))?;
+            .step(step)
+            .ok_or_else(|| missing(format!("the run has no step `{step}`")))?;
+        let Action::Call {
+            tool,
+            parameters,
+            script,
+            writes,
+        } = &step.action
+        else {
+            return Err(missing(format!("the step `{}` calls nothing", step.id)));
+        };
         let tool = self
             .tools
-            .get(&step.tool)
-            .ok_or_else(|| missing(format!("the run has no tool `{}`", step.tool)))?;
-        let document = &tool.entry.document;
-        let parameters = bind(run, &step.parameters, document)?;
-        let class = self.admit(document)?;
-        let judgement = judge(&self.guardrails, class, &variables(document, &parameters));
-        refuse(&judgement)?;
-        let own = document
-            .timeout_ms
-            .map(|limit| Duration::from_millis(limit.get()));
-        let timeout = match (step.timeout_ms, own) {
-            (0, own) => own.unwrap_or(Limits::TIMEOUT),
-            (limit, own) => own
-                .unwrap_or(Duration::MAX)
-                .min(Duration::from_millis(limit)),
+            .get(tool)
+            .ok_or_else(|| missing(format!("the run has no tool `{tool}`")))?;
+        let script = match script {
+            None => None,
+            Some(id) => Some(
+                self.scripts
+                    .get(id)
+                    .cloned()
+                    .ok_or_else(|| missing(format!("the run has no script `{id}`")))?,
+            ),
         };
-        Ok(Prepared {
-            step: step_id.clone(),
-            tool: tool.clone(),
-            tenant: self.tenant.clone(),
+        let document = &tool.entry.document;
+        let mut given = resolved(run, parameters)?;
+        let dry_run = run.is_dry_run() && *writes;
+        if dry_run {
+            if script.is_some() || !knows_dry_run(document) {
+                return Ok(Preparation::NotInDryRun);
+            }
+            given.insert(DRY_RUN.to_owned(), Value::Bool(true));
+        }
+        let parameters = match script {
+            Some(_) => given,
+            None => bound(document, &given)?,
+        };
+        let call = ExactCall {
+            run_id: run.id().clone(),
+            step: step.id.clone(),
+            tool: document.tool_id.clone(),
+            tool_hash: tool.entry.content_hash.clone(),
             parameters,
-            judgement,
-            timeout,
+        };
+        Ok(Preparation::Effect(Box::new(Prepared {
+            decision: self.ask(run, step, document, &call.parameters),
+            call,
+            tool: tool.clone(),
+            script,
+            dry_run,
+            timeout: timeout(step, document),
+            tenant: self.tenant.clone(),
             cache_ttl: Duration::from_secs(step.cache_ttl_seconds),
-        })
+        })))
     }
 
-    /// B000-11 and B003-4: readonly tools only, and none above the caller's permission.
-    fn admit(&self, tool: &Tool) -> Result<EffectClass, StepFailure> {
-        let denied = |message| {
-            Err(failure(
-                ErrorKind::PermissionError,
-                ErrorCode::PermissionDenied,
-                message,
-            ))
-        };
-        if !self.role.may_call(tool.permission_level) {
-            return denied(format!(
-                "the tool `{}` needs the permission level {}",
-                tool.tool_id, tool.permission_level
-            ));
-        }
-        match tool.tool_class {
-            ToolClass::Readonly => Ok(EffectClass::Read),
-            ToolClass::Write | ToolClass::Internal => denied(format!(
-                "a skill may use readonly tools only; `{}` is {}",
-                tool.tool_id, tool.tool_class
-            )),
-        }
+    fn ask(
+        &self,
+        run: &Run,
+        step: &Step,
+        tool: &Tool,
+        parameters: &Map<String, Value>,
+    ) -> Decision {
+        let playbook = self.playbook.as_ref();
+        gate::decide(&Question {
+            tool,
+            parameters,
+            may_write: step.writes(),
+            dry_run: run.is_dry_run(),
+            permitted: self.level >= tool.permission_level,
+            guardrails: &self.guardrails,
+            policy: &PolicyAnswer::Ungoverned,
+            wait_seconds: None,
+            safety: Safety {
+                playbook: playbook.map(|(id, class)| (id.as_ref(), *class)),
+                reviewed: step.reviewed,
+            },
+            interrupted: run.is_interrupted(&step.id) && !tool.idempotent,
+        })
     }
 }
 
-/// Resolves a step's parameters and checks them against the tool's declaration.
-fn bind(
-    run: &Run,
-    written: &Map<String, Value>,
-    tool: &Tool,
-) -> Result<Map<String, Value>, StepFailure> {
-    let input =
-        |message: String| failure(ErrorKind::InputError, ErrorCode::InvalidParameters, message);
+/// A tool that declares the parameter `dry_run` changes nothing when it is true.
+fn knows_dry_run(tool: &Tool) -> bool {
+    let mut declared = tool.parameters.iter();
+    declared.any(|p| p.name.as_ref() == DRY_RUN && p.kind == ParameterType::Boolean)
+}
+
+fn timeout(step: &Step, tool: &Tool) -> Duration {
+    let own = tool
+        .timeout_ms
+        .map(|limit| Duration::from_millis(limit.get()));
+    match (step.timeout_ms, own) {
+        (0, own) => own.unwrap_or(Limits::TIMEOUT),
+        (limit, own) => own
+            .unwrap_or(Duration::MAX)
+            .min(Duration::from_millis(limit)),
+    }
+}
+
+/// A step's parameters with every reference replaced by its value.
+fn resolved(run: &Run, written: &Map<String, Value>) -> Result<Map<String, Value>, StepFailure> {
     let mut given = Map::new();
     for (name, value) in written {
         // A reference to an optional parameter without a value leaves the argument out.
@@ -153,71 +218,31 @@ fn bind(
             Ok(value) => {
                 given.insert(name.clone(), value);
             }
-            Err(charter_domain::reference::ReferenceError::NoParameter { .. }) => {}
-            Err(error) => return Err(input(error.to_string())),
+            Err(ReferenceError::NoParameter { .. }) => {}
+            Err(error) => {
+                let code = ErrorCode::InvalidParameters;
+                return Err(failure(ErrorKind::InputError, code, error.to_string()));
+            }
         }
     }
-    parameters::bind(&tool.parameters, &given).map_err(|faults| {
+    Ok(given)
+}
+
+/// Parameters checked against the tool's declaration, defaults filled in.
+fn bound(tool: &Tool, given: &Map<String, Value>) -> Result<Map<String, Value>, StepFailure> {
+    parameters::bind(&tool.parameters, given).map_err(|faults| {
         let error = EngineError::parameters(&format!("the tool `{}`", tool.tool_id), &faults);
         failure(ErrorKind::InputError, error.code, error.to_string())
     })
 }
 
-/// What guardrail expressions may ask about.
-fn variables(tool: &Tool, parameters: &Map<String, Value>) -> Map<String, Value> {
-    let tool = json!({
-        "tool_id": tool.tool_id, "name": tool.name, "tool_class": tool.tool_class,
-        "provider": tool.provider, "service": tool.service, "domain": tool.domain,
-        "permission_level": tool.permission_level, "execution_target": tool.execution_target,
-    });
-    let dry_run = parameters
-        .get("dry_run")
-        .cloned()
-        .unwrap_or(Value::Bool(false));
-    let parameters = Value::Object(parameters.clone());
-    [
-        ("tool", tool),
-        ("parameters", parameters),
-        ("dry_run", dry_run),
-    ]
-    .map(|(name, value)| (name.to_owned(), value))
-    .into_iter()
-    .collect()
-}
-
-fn refuse(judgement: &Judgement) -> Result<(), StepFailure> {
-    match judgement {
-        Judgement::Allow { .. } => Ok(()),
-        Judgement::Deny { ruling } => Err(failure(
-            ErrorKind::PermissionError,
-            ErrorCode::GuardrailBlocked,
-            format!("{}: {}", ruling.guardrail_id, ruling.message),
-        )),
-        Judgement::NeedsApproval { rulings } => {
-            let messages: Vec<String> = rulings
-                .iter()
-                .map(|ruling| format!("{}: {}", ruling.guardrail_id, ruling.message))
-                .collect();
-            Err(failure(
-                ErrorKind::PermissionError,
-                ErrorCode::ApprovalRequired,
-                messages.join("; "),
-            ))
-        }
-    }
-}
-
 impl Prepared {
-    pub(crate) fn parameters(&self) -> &Map<String, Value> {
-        &self.parameters
+    pub(crate) fn call(&self) -> &ExactCall {
+        &self.call
     }
 
-    pub(crate) fn judgement(&self) -> &Judgement {
-        &self.judgement
-    }
-
-    pub(crate) fn tool(&self) -> &ToolId {
-        &self.tool.entry.document.tool_id
+    pub(crate) fn decision(&self) -> &Decision {
+        &self.decision
     }
 
     /// Calls the tool, or takes an earlier result of the same call that is still fresh enough.
@@ -227,12 +252,14 @@ impl Prepared {
         key: String,
         cancel: CancellationToken,
     ) -> StepEnd {
-        let step = self.step.clone();
-        let result_key = ResultKey::new(&self.tenant, &self.tool.entry, &self.parameters);
-        if let Some(output) = engine
-            .tool_results()
-            .get(&result_key, self.cache_ttl, engine.now())
-        {
+        let step = self.call.step.clone();
+        let reads = self.cache_ttl > Duration::ZERO;
+        let result_key =
+            reads.then(|| ResultKey::new(&self.tenant, &self.tool.entry, &self.call.parameters));
+        let cached = result_key
+            .as_ref()
+            .and_then(|key| engine.tool_results().get(key, self.cache_ttl, engine.now()));
+        if let Some(output) = cached {
             return StepEnd::Succeeded {
                 step,
                 output,
@@ -240,11 +267,18 @@ impl Prepared {
                 duration_ms: 0,
             };
         }
-        match self.call(engine, key, cancel).await {
+        let tenant = self.tenant.clone();
+        let writes = self.tool.entry.document.tool_class == ToolClass::Write;
+        let ended = self.run(engine, key, cancel).await;
+        // A write that failed may have changed something as well.
+        if writes {
+            engine.tool_results().forget(&tenant);
+        }
+        match ended {
             Ok((output, duration_ms)) => {
-                engine
-                    .tool_results()
-                    .put(result_key, output.clone(), engine.now());
+                if let Some(key) = result_key {
+                    engine.tool_results().put(key, output.clone(), engine.now());
+                }
                 StepEnd::Succeeded {
                     step,
                     output,
@@ -256,13 +290,14 @@ impl Prepared {
         }
     }
 
-    async fn call(
+    async fn run(
         self,
         engine: &Engine,
         key: String,
         cancel: CancellationToken,
     ) -> Result<(Value, u64), StepFailure> {
         let entry = Arc::clone(&self.tool.entry);
+        let checked = self.script.is_none();
         let call = self.tool_call(engine, key)?;
         let _slot = engine.tool_slot().await;
         match engine.tools().run(call, cancel).await {
@@ -271,7 +306,9 @@ impl Prepared {
                 duration_ms,
                 ..
             } => {
-                check_output(&entry.document, &output)?;
+                if checked {
+                    check_output(&entry.document, &output)?;
+                }
                 Ok((output, duration_ms))
             }
             ToolOutcome::Failed {
@@ -286,120 +323,6 @@ impl Prepared {
                 retryable,
             }),
         }
-    }
-
-    fn tool_call(self, engine: &Engine, idempotency_key: String) -> Result<ToolCall, StepFailure> {
-        let document = &self.tool.entry.document;
-        let grants = &engine.settings().grants;
-        let granted = |name: &str| grants.environment.get(name);
-        let environment: Vec<(String, String)> = document
-            .environment
-            .iter()
-            .filter_map(|name| Some((name.to_string(), granted(name.as_ref())?.clone())))
-            .collect();
-        let readable = environment
-            .iter()
-            .filter_map(|(name, _)| grants.readable.get(name))
-            .flatten();
-        let readable = readable.cloned().collect();
-        let egress = egress(document, &grants.egress)?;
-        Ok(ToolCall {
-            tool_id: document.tool_id.clone(),
-            implementation: implementation(document, &self.tool.files)?,
-            parameters: self.parameters,
-            dry_run: DryRun::No,
-            limits: Limits {
-                timeout: self.timeout,
-                ..Limits::default()
-            },
-            environment,
-            egress,
-            readable,
-            idempotency_key,
-        })
-    }
-}
-
-/// The tool's own hosts, and the operator's for every tool that has any.
-fn egress(tool: &Tool, granted: &[String]) -> Result<Vec<HostPattern>, StepFailure> {
-    if tool.egress.is_empty() {
-        return Ok(Vec::new());
-    }
-    let own = tool.egress.iter().map(|pattern| pattern.as_str());
-    own.chain(granted.iter().map(String::as_str))
-        .map(|pattern| {
-            pattern.parse().map_err(|error| {
-                let message = format!(
-                    "the host pattern `{pattern}` of `{}`: {error}",
-                    tool.tool_id
-                );
-                failure(ErrorKind::SystemError, ErrorCode::InvalidDocument, message)
-            })
-        })
-        .collect()
-}
-
-fn implementation(
-    tool: &Tool,
-    files: &Arc<PackageFiles>,
-) -> Result<ToolImplementation, StepFailure> {
-    let unsupported = |what: &str| {
-        let message = format!(
-            "the tool `{}` has no {what} that can be run here",
-            tool.tool_id
-        );
-        failure(ErrorKind::SystemError, ErrorCode::ToolFailed, message)
-    };
-    let language = || match tool.language {
-        Language::Python => Ok(charter_effects::Language::Python),
-        Language::Bash => Ok(charter_effects::Language::Bash),
-        Language::Http => Err(unsupported("script")),
-    };
-    match &tool.implementation {
-        None => Err(unsupported("implementation")),
-        Some(Implementation::Script { path, body }) => match (path, body) {
-            (Some(path), _) => Ok(ToolImplementation::Script(ScriptTool {
-                language: language()?,
-                entry: path.to_string(),
-                files: Arc::clone(files),
-            })),
-            (None, Some(body)) => {
-                let entry = format!("scripts/{}", tool.tool_id);
-                let alone = BTreeMap::from([(entry.clone(), body.to_string())]);
-                let files = PackageFiles::new(alone).map_err(|error| {
-                    failure(
-                        ErrorKind::SystemError,
-                        ErrorCode::InvalidDocument,
-                        error.to_string(),
-                    )
-                })?;
-                Ok(ToolImplementation::Script(ScriptTool {
-                    language: language()?,
-                    entry,
-                    files: Arc::new(files),
-                }))
-            }
-            (None, None) => Err(unsupported("script")),
-        },
-        Some(Implementation::Http {
-            method,
-            url,
-            headers,
-            query,
-            body,
-        }) => Ok(ToolImplementation::Http(HttpTool {
-            method: *method,
-            url: url.to_string(),
-            headers: headers
-                .iter()
-                .map(|(k, v)| (k.clone(), v.clone()))
-                .collect(),
-            query: query
-                .iter()
-                .map(|(k, v)| (k.clone(), Value::String(v.clone())))
-                .collect(),
-            body: body.clone(),
-        })),
     }
 }
 

@@ -35,19 +35,18 @@ pub struct HistoryEvent {
 pub(crate) fn chain(
     head: EventHash,
     version: u64,
-    events: &[RunEvent],
-    at: Timestamp,
+    events: &[(RunEvent, Timestamp)],
 ) -> Result<Vec<NewEvent>, EngineError> {
     let mut head = head;
     let mut chained = Vec::with_capacity(events.len());
-    for (sequence, event) in (version + 1..).zip(events) {
+    for (sequence, (event, at)) in (version + 1..).zip(events) {
         let payload = serde_json::to_string(event)
             .map_err(|error| EngineError::internal("writing an event", error))?;
         head = head.chain(sequence, &payload);
         chained.push(NewEvent {
             payload,
             hash: head,
-            at,
+            at: *at,
         });
     }
     Ok(chained)
@@ -71,8 +70,8 @@ impl Engine {
             let event: RunEvent = serde_json::from_str(&stored.payload)
                 .map_err(|error| damaged(run, stored.sequence, &error.to_string()))?;
             let result = match &mut folded {
-                None => Run::start(event).map(|run| folded = Some(run)),
-                Some(run) => run.apply(event),
+                None => Run::start(event, stored.at).map(|run| folded = Some(run)),
+                Some(run) => run.apply(event, stored.at),
             };
             result.map_err(|error| damaged(run, stored.sequence, &error.to_string()))?;
             (head, version) = (stored.hash, stored.sequence);
@@ -97,7 +96,7 @@ impl Engine {
             .collect()
     }
 
-    async fn journal(&self, run: &RunId) -> Result<Vec<JournalEvent>, EngineError> {
+    pub(super) async fn journal(&self, run: &RunId) -> Result<Vec<JournalEvent>, EngineError> {
         let mut events: Vec<JournalEvent> = Vec::new();
         loop {
             let after = events.last().map_or(0, |event| event.sequence);

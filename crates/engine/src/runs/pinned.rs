@@ -4,23 +4,34 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use charter_contract::catalogue::Document;
+use charter_contract::catalogue::playbook::Playbook;
 use charter_contract::catalogue::skill::Skill;
-use charter_contract::ids::{PackageName, RunId};
+use charter_contract::ids::{PackageName, RunId, ScriptId, TenantId};
 use charter_contract::scope::Scope;
 use charter_domain::catalogue::{Entry, Origin};
 use charter_domain::guardrail::{self, Subject};
-use charter_domain::run::{Pin, Run};
-use charter_effects::PackageFiles;
+use charter_domain::run::Pin;
+use charter_effects::{PackageFiles, ScriptTool};
 use charter_store::catalogue::DocumentKey;
 
+use super::call::{self, Body};
 use super::effect::{PinnedTool, Workspace};
-use crate::{Caller, Engine, EngineError};
+use crate::{Engine, EngineError};
 
-/// A skill's run, ready to be driven or analysed.
+/// A run ready to be driven or analysed.
 #[derive(Debug)]
 pub(crate) struct Pinned {
-    pub(crate) skill: Skill,
+    run: RunId,
+    skill: Option<Skill>,
     pub(crate) workspace: Workspace,
+}
+
+impl Pinned {
+    /// The skill that it executes.
+    pub(crate) fn skill(&self) -> Result<Skill, EngineError> {
+        let skill = self.skill.clone();
+        skill.ok_or_else(|| lost(&self.run, "it pins no skill"))
+    }
 }
 
 impl Engine {
@@ -28,17 +39,19 @@ impl Engine {
     /// since then binds.
     pub(crate) async fn pinned(
         &self,
-        caller: &Caller,
+        tenant: &TenantId,
         run_id: &RunId,
     ) -> Result<Pinned, EngineError> {
         let run = self.fold(run_id).await?.run;
-        let mut skill = None;
+        let (mut skill, mut playbook) = (None, None);
         let mut tools = BTreeMap::new();
         for pin in run.pins() {
-            match self.pinned_document(pin).await? {
+            let document = self.pinned_document(pin).await?;
+            let origin = Arc::new(origin_of(pin)?);
+            match document {
                 Document::Skill(document) => skill = Some(document),
+                Document::Playbook(document) => playbook = Some((document, origin)),
                 Document::Tool(document) => {
-                    let origin = Arc::new(origin_of(pin)?);
                     let files = self.package_files(&origin).await?;
                     let entry = Arc::new(Entry {
                         document,
@@ -47,30 +60,56 @@ impl Engine {
                     });
                     tools.insert(entry.document.tool_id.clone(), PinnedTool { entry, files });
                 }
-                other => return Err(lost(&run, &format!("a {} cannot be pinned", other.kind()))),
+                other => {
+                    let detail = format!("a {} cannot be pinned", other.kind());
+                    return Err(lost(run_id, &detail));
+                }
             }
         }
-        let skill = skill.ok_or_else(|| lost(&run, "it pins no skill"))?;
-        let view = self.live().view(&caller.tenant);
-        let owner = view.owner_of(skill.skill_id.as_ref());
-        let subject = Subject {
-            skill: Some(skill.skill_id.as_ref()),
-            agent: owner
-                .as_ref()
-                .map(|owner| owner.document().agent_id.as_ref()),
-            domain: Some(skill.domain.as_ref()),
+        let (subject, domain) = match (&skill, &playbook) {
+            (Some(skill), _) => (Some(skill.skill_id.to_string()), Some(&skill.domain)),
+            (None, Some((playbook, _))) => (
+                Some(playbook.playbook_id.to_string()),
+                Some(&playbook.domain),
+            ),
+            (None, None) => (None, None),
         };
-        let workspace = Workspace {
-            tenant: caller.tenant.clone(),
-            role: caller.role,
-            guardrails: guardrail::resolve(&view, subject),
-            tools,
+        let scripts = match &playbook {
+            Some((playbook, origin)) => {
+                scripts(playbook, &self.package_files(origin).await?, run_id)?
+            }
+            None => BTreeMap::new(),
         };
-        Ok(Pinned { skill, workspace })
+        let view = self.live().view(tenant);
+        let owner = subject.as_deref().and_then(|id| view.owner_of(id));
+        let guardrails = guardrail::resolve(
+            &view,
+            Subject {
+                skill: subject.as_deref(),
+                agent: owner
+                    .as_ref()
+                    .map(|owner| owner.document().agent_id.as_ref()),
+                domain: domain.map(AsRef::as_ref),
+            },
+        );
+        let safety =
+            playbook.map(|(playbook, _)| (playbook.playbook_id, playbook.safety.safety_class));
+        Ok(Pinned {
+            run: run_id.clone(),
+            skill,
+            workspace: Workspace {
+                tenant: tenant.clone(),
+                level: run.level(),
+                tools,
+                scripts,
+                guardrails,
+                playbook: safety,
+            },
+        })
     }
 
     /// A document in the pinned version: the one in force when it is still that, else from history.
-    async fn pinned_document(&self, pin: &Pin) -> Result<Document, EngineError> {
+    pub(super) async fn pinned_document(&self, pin: &Pin) -> Result<Document, EngineError> {
         let live = self.live();
         let layer = match &pin.tenant {
             None => Some(&live.snapshot.global),
@@ -130,6 +169,29 @@ fn origin_of(pin: &Pin) -> Result<Origin, EngineError> {
     })
 }
 
-fn lost(run: &Run, detail: &str) -> EngineError {
-    EngineError::internal("reading a run's pins", format!("{}: {detail}", run.id()))
+fn lost(run: &RunId, detail: &str) -> EngineError {
+    EngineError::internal("reading a run's pins", format!("{run}: {detail}"))
+}
+
+/// The bodies that a playbook brings along, by name.
+fn scripts(
+    playbook: &Playbook,
+    files: &Arc<PackageFiles>,
+    run: &RunId,
+) -> Result<BTreeMap<ScriptId, ScriptTool>, EngineError> {
+    let mut scripts = BTreeMap::new();
+    for script in &playbook.scripts {
+        let name = ScriptId::parse(script.name())
+            .map_err(|error| EngineError::internal("reading a playbook's scripts", error))?;
+        let body = match (&script.path, &script.body) {
+            (Some(path), _) => Body::File(path.as_str()),
+            (None, Some(body)) => Body::Text(body.as_str()),
+            (None, None) => return Err(lost(run, &format!("the script `{name}` is empty"))),
+        };
+        let made = call::script(name.as_ref(), script.language, body, files)
+            .ok_or_else(|| lost(run, &format!("the script `{name}` has no language")))?;
+        let made = made.map_err(|failure| lost(run, &failure.message))?;
+        scripts.insert(name, made);
+    }
+    Ok(scripts)
 }

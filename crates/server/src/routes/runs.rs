@@ -1,15 +1,17 @@
-//! Runs and their journals.
+//! Runs: their journals, and what people do to them.
 
 use axum::Json;
 use axum::extract::{Path, State};
+use axum::http::StatusCode;
 use charter_contract::ids::RunId;
-use charter_engine::{RunListing, RunShown};
+use charter_engine::{Confirmation, Replayed, RunListing, RunShown};
 use charter_store::page::PageRequest;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use utoipa::IntoParams;
 
 use crate::error::ApiError;
-use crate::extract::{Asked, By, parsed};
+use crate::extract::{Asked, By, Sent, parsed};
 use crate::state::AppState;
 
 /// Runs of a page when nothing else is asked for.
@@ -51,4 +53,149 @@ pub(crate) async fn show(
     shown
         .map(Json)
         .map_err(|error| ApiError::new(&state, error))
+}
+
+/// Replay a run's journal without any effect, and say where it diverges if it does.
+#[utoipa::path(get, path = "/v1/runs/{id}/replay", tag = "runs", operation_id = "replay_run",
+    params(("id" = String, Path, description = "`run-…`")),
+    responses((status = 200, description = "What was found", body = Object)))]
+pub(crate) async fn replay(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(id): Path<String>,
+) -> Result<Json<Replayed>, ApiError> {
+    let id: RunId = parsed(&state, &id)?;
+    let replayed = state.engine.replay_run(&caller, &id).await;
+    replayed
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
+}
+
+/// Values for a run's parameters.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Given {
+    parameters: Map<String, Value>,
+}
+
+/// Give values for parameters of a run that has not begun: `{"parameters": {…}}`.
+#[utoipa::path(post, path = "/v1/runs/{id}/parameters", tag = "runs", operation_id = "give_parameters",
+    params(("id" = String, Path, description = "`run-…`")), request_body = Object,
+    responses((status = 200, description = "The run", body = Object)))]
+pub(crate) async fn give(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(id): Path<String>,
+    Sent(given): Sent<Given>,
+) -> Result<Json<RunShown>, ApiError> {
+    let id: RunId = parsed(&state, &id)?;
+    let run = state
+        .engine
+        .give_parameters(&caller, &id, &given.parameters);
+    shown(&state, run.await)
+}
+
+/// A person's agreement to a plan.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Agreed {
+    digest: String,
+    #[serde(default)]
+    typed: Option<String>,
+}
+
+/// Confirm the plan of a run: `{"digest": "sha256:…", "typed": "…"}`.
+#[utoipa::path(post, path = "/v1/runs/{id}/confirm", tag = "runs", operation_id = "confirm_run",
+    params(("id" = String, Path, description = "`run-…`")), request_body = Object,
+    responses((status = 200, description = "The run, which starts", body = Object), (status = 409, description = "The plan is another, or the run has begun", body = ref("#/components/schemas/agent_error"))))]
+pub(crate) async fn confirm(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(id): Path<String>,
+    Sent(agreed): Sent<Agreed>,
+) -> Result<Json<RunShown>, ApiError> {
+    let id: RunId = parsed(&state, &id)?;
+    let confirmation = Confirmation {
+        digest: agreed.digest,
+        typed: agreed.typed,
+    };
+    let run = state.engine.confirm_run(&caller, &id, confirmation).await;
+    shown(&state, run)
+}
+
+/// Pause a run: nothing new starts.
+#[utoipa::path(post, path = "/v1/runs/{id}/pause", tag = "runs", operation_id = "pause_run",
+    params(("id" = String, Path, description = "`run-…`")),
+    responses((status = 200, description = "The run", body = Object)))]
+pub(crate) async fn pause(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(id): Path<String>,
+) -> Result<Json<RunShown>, ApiError> {
+    let id: RunId = parsed(&state, &id)?;
+    shown(&state, state.engine.pause_run(&caller, &id).await)
+}
+
+/// Resume a paused run.
+#[utoipa::path(post, path = "/v1/runs/{id}/resume", tag = "runs", operation_id = "resume_run",
+    params(("id" = String, Path, description = "`run-…`")),
+    responses((status = 200, description = "The run", body = Object)))]
+pub(crate) async fn resume(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(id): Path<String>,
+) -> Result<Json<RunShown>, ApiError> {
+    let id: RunId = parsed(&state, &id)?;
+    shown(&state, state.engine.resume_run(&caller, &id).await)
+}
+
+/// Why and how a run is ended.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Ending {
+    #[serde(default)]
+    reason: Option<String>,
+    #[serde(default)]
+    roll_back: bool,
+}
+
+/// Abort a run: `{"reason": "…", "roll_back": true}`.
+#[utoipa::path(post, path = "/v1/runs/{id}/abort", tag = "runs", operation_id = "abort_run",
+    params(("id" = String, Path, description = "`run-…`")), request_body = Object,
+    responses((status = 200, description = "The run", body = Object)))]
+pub(crate) async fn abort(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(id): Path<String>,
+    Sent(ending): Sent<Ending>,
+) -> Result<Json<RunShown>, ApiError> {
+    let id: RunId = parsed(&state, &id)?;
+    let reason = ending
+        .reason
+        .unwrap_or_else(|| "no reason was given".to_owned());
+    let run = state
+        .engine
+        .abort_run(&caller, &id, reason, ending.roll_back);
+    shown(&state, run.await)
+}
+
+/// Reverse what a run that has ended wrote, by a run of its own.
+#[utoipa::path(post, path = "/v1/runs/{id}/rollback", tag = "runs", operation_id = "roll_back_run",
+    params(("id" = String, Path, description = "`run-…`")),
+    responses((status = 201, description = "The run that reverses", body = Object), (status = 409, description = "It goes on, or nothing of it can be reversed", body = ref("#/components/schemas/agent_error"))))]
+pub(crate) async fn roll_back(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(id): Path<String>,
+) -> Result<(StatusCode, Json<RunShown>), ApiError> {
+    let id: RunId = parsed(&state, &id)?;
+    let run = state.engine.roll_back_run(&caller, &id).await;
+    shown(&state, run).map(|run| (StatusCode::CREATED, run))
+}
+
+pub(super) fn shown(
+    state: &AppState,
+    run: Result<RunShown, charter_engine::EngineError>,
+) -> Result<Json<RunShown>, ApiError> {
+    run.map(Json).map_err(|error| ApiError::new(state, error))
 }

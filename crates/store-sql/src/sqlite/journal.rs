@@ -8,12 +8,13 @@ use charter_store::StoreError;
 use charter_store::journal::{
     Append, EventHash, GENESIS, Journal, JournalEvent, NewEvent, RunPhase, RunRecord,
 };
+use charter_store::lease::Fence;
 use charter_store::outbox::NewMessage;
 use charter_store::page::{Page, PageRequest};
 use rusqlite::{Connection, Row, params};
 
 use super::statement::{execute, field, insert, row, rows};
-use super::{SqliteStore, lease, outbox};
+use super::{SqliteStore, approval, lease, outbox};
 use crate::column::{self, Cursor};
 
 const READING: &str = "reading a run";
@@ -106,8 +107,8 @@ fn create(
         WRITING,
         connection,
         "INSERT INTO run
-         (run_id, tenant_id, title, phase, version, last_hash, created_at, updated_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING",
+         (run_id, tenant_id, title, phase, version, last_hash, created_at, updated_at, status, wake_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT DO NOTHING",
         params![
             run.run_id.as_str(),
             run.tenant_id.as_str(),
@@ -116,7 +117,9 @@ fn create(
             column::integer("run version", run.version)?,
             last_hash.0,
             column::micros(run.created_at),
-            column::micros(run.updated_at)
+            column::micros(run.updated_at),
+            run.status,
+            run.wake_at.map(column::micros)
         ],
     )?
     .ok_or_else(|| StoreError::AlreadyExists {
@@ -154,18 +157,46 @@ fn append(connection: &Connection, append: &Append) -> Result<u64, StoreError> {
     execute(
         WRITING,
         connection,
-        "UPDATE run SET phase = ?2, version = ?3, last_hash = ?4, updated_at = ?5
-         WHERE run_key = ?1",
+        "UPDATE run SET phase = ?2, version = ?3, last_hash = ?4, updated_at = ?5, status = ?6,
+         wake_at = ?7 WHERE run_key = ?1",
         params![
             head.key,
             column::phase(append.phase),
             column::integer("run version", version)?,
             last_hash.0,
-            column::micros(newest.at)
+            column::micros(newest.at),
+            append.status,
+            append.wake_at.map(column::micros)
         ],
     )?;
+    approval::change(connection, head.key, &append.approvals)?;
+    if append.release {
+        lease::release_fence(connection, run.as_str(), append.fence)?;
+    }
     outbox::insert(connection, &append.messages)?;
     Ok(version)
+}
+
+fn park(
+    connection: &Connection,
+    run: &RunId,
+    fence: Fence,
+    wake_at: Option<i64>,
+) -> Result<(), StoreError> {
+    let head = head(connection, run)?.ok_or_else(|| StoreError::NotFound {
+        what: "run",
+        id: run.to_string(),
+    })?;
+    lease::check_fence(connection, run.as_str(), fence)?;
+    if head.phase != RunPhase::Finished {
+        execute(
+            WRITING,
+            connection,
+            "UPDATE run SET phase = 'waiting', wake_at = ?2 WHERE run_key = ?1",
+            params![head.key, wake_at],
+        )?;
+    }
+    lease::release_fence(connection, run.as_str(), fence)
 }
 
 fn refused(run: &RunId, detail: String) -> StoreError {
@@ -176,7 +207,7 @@ fn refused(run: &RunId, detail: String) -> StoreError {
     }
 }
 
-/// Reads `run_id, tenant_id, title, phase, version, created_at, updated_at`.
+/// Reads `run_id, tenant_id, title, phase, version, created_at, updated_at, status, wake_at`.
 fn record(row: &Row<'_>) -> Result<RunRecord, StoreError> {
     let run: String = field(row, 0)?;
     let tenant: String = field(row, 1)?;
@@ -189,6 +220,10 @@ fn record(row: &Row<'_>) -> Result<RunRecord, StoreError> {
         version: column::parse_integer("run version", field(row, 4)?)?,
         created_at: column::parse_micros(field(row, 5)?)?,
         updated_at: column::parse_micros(field(row, 6)?)?,
+        status: field(row, 7)?,
+        wake_at: field::<Option<i64>>(row, 8)?
+            .map(column::parse_micros)
+            .transpose()?,
     })
 }
 
@@ -212,7 +247,8 @@ fn list(
     let entries = rows(
         "listing runs",
         connection,
-        "SELECT run_id, tenant_id, title, phase, version, created_at, updated_at FROM run
+        "SELECT run_id, tenant_id, title, phase, version, created_at, updated_at, status, wake_at
+         FROM run
          WHERE tenant_id = ?1 AND (created_at, run_id) < (?2, ?3)
          ORDER BY created_at DESC, run_id DESC LIMIT ?4",
         params![tenant.as_str(), at, id, column::limit(page.limit() + 1)],
@@ -269,13 +305,24 @@ impl Journal for SqliteStore {
             .await
     }
 
+    async fn park(
+        &self,
+        run: &RunId,
+        fence: Fence,
+        wake_at: Option<Timestamp>,
+    ) -> Result<(), StoreError> {
+        let (run, wake_at) = (run.clone(), wake_at.map(column::micros));
+        self.write(move |connection| park(connection, &run, fence, wake_at))
+            .await
+    }
+
     async fn run(&self, tenant: &TenantId, run: &RunId) -> Result<Option<RunRecord>, StoreError> {
         let (tenant, run) = (tenant.clone(), run.clone());
         self.read(move |connection| {
             row(
                 READING,
                 connection,
-                "SELECT run_id, tenant_id, title, phase, version, created_at, updated_at
+                "SELECT run_id, tenant_id, title, phase, version, created_at, updated_at, status, wake_at
                  FROM run WHERE run_id = ?1 AND tenant_id = ?2",
                 [run.as_str(), tenant.as_str()],
                 record,
@@ -325,10 +372,10 @@ impl Journal for SqliteStore {
             rows(
                 "looking for claimable runs",
                 connection,
-                "SELECT run_id, tenant_id, title, phase, version, created_at, updated_at
+                "SELECT run_id, tenant_id, title, phase, version, created_at, updated_at, status, wake_at
                  FROM run LEFT JOIN lease
                    ON resource = run_id AND holder IS NOT NULL AND expires_at > ?1
-                 WHERE phase = 'runnable' AND resource IS NULL
+                 WHERE (phase = 'runnable' OR (phase = 'waiting' AND wake_at <= ?1)) AND resource IS NULL
                  ORDER BY created_at, run_id LIMIT ?2",
                 params![column::micros(now), column::limit(limit)],
                 record,

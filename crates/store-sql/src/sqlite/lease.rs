@@ -82,6 +82,21 @@ pub(super) fn release_all(connection: &Connection) -> Result<(), StoreError> {
     execute(WRITING, connection, sql, []).map(|_| ())
 }
 
+/// Gives back the lease that a write was made under, in the same transaction.
+pub(super) fn release_fence(
+    connection: &Connection,
+    resource: &str,
+    fence: Fence,
+) -> Result<(), StoreError> {
+    execute(
+        WRITING,
+        connection,
+        "UPDATE lease SET holder = NULL WHERE resource = ?1 AND fence = ?2",
+        params![resource, column::integer("fence", fence.0)?],
+    )
+    .map(|_| ())
+}
+
 fn acquire(
     connection: &Connection,
     mut wanted: Lease,

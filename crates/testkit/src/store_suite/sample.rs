@@ -223,6 +223,8 @@ pub fn new_run(tenant_id: &str, n: u128, seconds: i64) -> Made<(RunRecord, Vec<N
         tenant_id: tenant(tenant_id)?,
         title: "skill security.detect_public_ingress".to_owned(),
         phase: RunPhase::Runnable,
+        status: "working".to_owned(),
+        wake_at: None,
         version: 1,
         created_at: at(seconds)?,
         updated_at: at(seconds)?,
@@ -242,6 +244,10 @@ pub fn second_append(n: u128, phase: RunPhase, payloads: &[&str]) -> Made<Append
         fence: Fence(0),
         events: events(first[0].hash, 1, payloads)?,
         phase,
+        status: "working".to_owned(),
+        wake_at: None,
+        approvals: vec![],
+        release: false,
         messages: vec![message("run.step_succeeded", 2)?],
     })
 }

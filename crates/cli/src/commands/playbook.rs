@@ -1,0 +1,47 @@
+//! `charter playbook …`
+
+use clap::Subcommand;
+use serde_json::{Map, Value, json};
+
+use super::{encoded, runs};
+use crate::client::Client;
+use crate::config::Config;
+use crate::failure::EXIT_OK;
+use crate::output::{self, Format};
+
+/// Run playbooks.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Playbook {
+    /// Start a run; it asks for what it needs, shows its plan and waits for a confirmation.
+    Run {
+        /// The playbook.
+        id: String,
+        /// A value for a parameter: NAME=VALUE, JSON where it reads as such.
+        #[arg(long = "param", short = 'p', value_name = "NAME=VALUE", value_parser = super::parameter)]
+        parameters: Vec<(String, Value)>,
+        /// Show what it would do, and change nothing.
+        #[arg(long)]
+        dry_run: bool,
+    },
+}
+
+pub(crate) async fn run(command: &Playbook, config: &Config, format: Format) -> anyhow::Result<u8> {
+    let client = Client::connect(config).await?;
+    let found = start(command, &client).await;
+    client.close().await?;
+    output::print(format, &found?, runs::table)?;
+    Ok(EXIT_OK)
+}
+
+async fn start(command: &Playbook, client: &Client) -> anyhow::Result<Value> {
+    let Playbook::Run {
+        id,
+        parameters,
+        dry_run,
+    } = command;
+    let parameters: Map<String, Value> = parameters.iter().cloned().collect();
+    let body = json!({"parameters": parameters, "dry_run": dry_run});
+    let path = format!("/v1/playbooks/{}/runs", encoded(id));
+    let started = client.post(&path, Some(&body)).await?;
+    runs::followed(client, started["run_id"].as_str().unwrap_or_default()).await
+}

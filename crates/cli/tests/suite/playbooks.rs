@@ -1,0 +1,247 @@
+//! Playbooks from a request to a change: asked, confirmed, approved, done once.
+
+use serde_json::{Value, json};
+
+use crate::home::{Answer, Api, Home, Server, eventually, request};
+use crate::packages::{Package, backups};
+use crate::service::Service;
+
+const PLAYBOOK: &str = "reliability.purge_vault";
+
+const KEYS: [(&str, &str, &str, &str); 4] = [
+    ("uma", "acme", "uma", "user"),
+    ("ann", "acme", "ann", "operator"),
+    ("bob", "acme", "bob", "operator"),
+    ("eve", "umbra", "eve", "operator"),
+];
+
+/// The backups package with a supervised playbook whose one write calls the service.
+fn purge(service: &Service) -> Package {
+    let address = service.address();
+    let tool = format!(
+        "tool_id: vault.purge\nname: purge\nprovider: aws\ntool_class: write\ndomain: reliability\n\
+         description: Purges a vault.\nlanguage: http\nexecution_target: server\n\
+         parameters: [{{name: vault, type: string, required: true, description: the vault}}]\n\
+         implementation: {{type: http, method: POST, url: \"http://{address}/purge\", body: {{vault: \"${{vault}}\"}}}}\n\
+         egress: [\"{address}\"]\n"
+    );
+    let playbook = format!(
+        "playbook_id: {PLAYBOOK}\nname: Purge a vault\ndomain: reliability\n\
+         trigger_conditions: [purge the vault for good]\nexamples: [purge the vault for good]\ntarget_language: python\n\
+         mandatory_parameters: [{{name: vault, type: string, description: the vault}}]\n\
+         steps:\n  - {{step_id: s1, name: Purge, type: write, tool_id: vault.purge, on_failure: stop, parameters: {{vault: \"${{user.vault}}\"}}}}\n\
+         safety: {{safety_class: supervised}}\n"
+    );
+    backups()
+        .with("tools/purge.yaml", &tool)
+        .with("playbooks/purge.yaml", &playbook)
+}
+
+/// A run of the playbook that Ann started and confirmed, waiting for an approval.
+fn waiting(server: &Server) -> Value {
+    let ann = server.key("ann");
+    let path = format!("/v1/playbooks/{PLAYBOOK}/runs");
+    let run = ann
+        .post(&path, &json!({"parameters": {"vault": "main"}}))
+        .expect(201);
+    confirm(&ann, &run).expect(200);
+    settled(&ann, &run, "awaiting_approval")
+}
+
+fn confirm(api: &Api, run: &Value) -> Answer {
+    let digest = json!({"digest": run["plan_digest"]});
+    api.post(&path_of(run, "/confirm"), &digest)
+}
+
+fn path_of(run: &Value, what: &str) -> String {
+    format!("/v1/runs/{}{what}", run["run_id"].as_str().unwrap())
+}
+
+fn settled(api: &Api, run: &Value, status: &str) -> Value {
+    eventually(status, || {
+        let shown = api.get(&path_of(run, "")).expect(200);
+        (shown["status"] == status).then_some(shown)
+    })
+}
+
+fn decide(api: &Api, approval: &Value, word: &str) -> Answer {
+    let path = format!(
+        "/v1/approvals/{}/{word}",
+        approval["approval_id"].as_str().unwrap()
+    );
+    api.post(
+        &path,
+        &json!({"digest": approval["digest"], "reason": "seen"}),
+    )
+}
+
+fn keyed() -> (Home, Server, Service) {
+    let home = Home::with_keys(&KEYS);
+    let server = home.serve();
+    let service = Service::start();
+    server.key("ann").register(&purge(&service));
+    (home, server, service)
+}
+
+/// Parameters are asked for, the plan is shown and confirmed, nothing is called before that.
+#[test]
+fn b000_18_a_request_to_change_asks_and_waits() {
+    let (_home, server, service) = keyed();
+    let uma = server.key("uma");
+    let answer = uma.ask(&request("purge the vault for good")).expect(200);
+    let metadata = &answer["metadata"];
+    assert_eq!(
+        (&metadata["flow"], &metadata["status"]),
+        (&json!("write"), &json!("awaiting_parameters")),
+        "{answer:#}"
+    );
+    assert_eq!(metadata["missing_parameters"], json!(["vault"]));
+    let run = json!({"run_id": metadata["run_ids"][0], "plan_digest": metadata["plan_digest"]});
+    confirm(&uma, &run).fails(409, "illegal_transition");
+    let wrong = json!({"parameters": {"vault": 7}});
+    uma.post(&path_of(&run, "/parameters"), &wrong)
+        .fails(400, "invalid_parameters");
+    let given = json!({"parameters": {"vault": "main"}});
+    let shown = uma.post(&path_of(&run, "/parameters"), &given).expect(200);
+    assert_eq!(shown["status"], "awaiting_confirmation");
+    confirm(&uma, &run).fails(409, "illegal_transition");
+    confirm(&uma, &shown).expect(200);
+    let shown = settled(&uma, &shown, "awaiting_approval");
+    let call = &shown["approvals"][0]["call"];
+    assert_eq!(
+        (&call["tool"], &call["parameters"]),
+        (&json!("vault.purge"), &json!({"vault": "main"}))
+    );
+    assert!(!service.was_called());
+}
+
+/// Ruling 28: bound to the digest, decided once, never by whoever asked, never by another tenant.
+#[test]
+fn ruling_28_an_approval_lets_exactly_one_call_through() {
+    let (_home, server, service) = keyed();
+    let run = waiting(&server);
+    let approval = &run["approvals"][0];
+    let [uma, ann, bob, eve] = ["uma", "ann", "bob", "eve"].map(|key| server.key(key));
+    decide(&uma, approval, "approve").fails(403, "permission_denied");
+    decide(&ann, approval, "approve").fails(403, "permission_denied");
+    decide(&eve, approval, "approve").fails(404, "not_found");
+    let mut other = approval.clone();
+    other["digest"] = json!("sha256:other");
+    decide(&bob, &other, "approve").fails(409, "version_conflict");
+    decide(&bob, approval, "approve").expect(200);
+    let call = service.next();
+    let key = format!("{}/s1", run["run_id"].as_str().unwrap());
+    assert_eq!(call.idempotency_key, Some(key));
+    decide(&bob, approval, "approve").fails(409, "illegal_transition");
+    call.answer_with("{}");
+    let done = settled(&bob, &run, "completed");
+    assert_eq!(done["approvals"], json!([]));
+    assert!(!service.was_called(), "called twice");
+    let replayed = bob.get(&path_of(&run, "/replay")).expect(200);
+    assert_eq!(
+        (&replayed["diverges"], &replayed["status"]),
+        (&json!(null), &json!("completed"))
+    );
+    confirm(&bob, &run).fails(409, "illegal_transition");
+}
+
+/// Of two operators at the same instant exactly one decides.
+#[test]
+fn ruling_28_two_operators_at_the_same_instant_decide_once() {
+    let home = Home::with_keys(&KEYS).with("CHARTER_APPROVALS__FOUR_EYES", "false");
+    let server = home.serve();
+    let service = Service::start();
+    server.key("ann").register(&purge(&service));
+    for _ in 0..5 {
+        let run = waiting(&server);
+        let approval = &run["approvals"][0];
+        let codes: Vec<u16> = std::thread::scope(|scope| {
+            let say = |key: &'static str, word: &'static str| {
+                let api = server.key(key);
+                scope.spawn(move || decide(&api, approval, word).status)
+            };
+            let both = [say("ann", "reject"), say("bob", "reject")];
+            both.map(|said| said.join().unwrap()).to_vec()
+        });
+        let mut sorted = codes.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, [200, 409]);
+        settled(&server.key("ann"), &run, "failed");
+    }
+    assert!(!service.was_called());
+}
+
+/// An approval that nobody gives in time lapses, and so does the step.
+#[test]
+fn ruling_28_an_approval_lapses() {
+    let home = Home::with_keys(&KEYS).with("CHARTER_APPROVALS__TTL_S", "1");
+    let server = home.serve();
+    let service = Service::start();
+    server.key("ann").register(&purge(&service));
+    let run = waiting(&server);
+    let bob = server.key("bob");
+    let done = settled(&bob, &run, "failed");
+    assert_eq!(
+        done["outcome"]["cause"]["failure"]["code"],
+        "approval_expired"
+    );
+    decide(&bob, &run["approvals"][0], "approve").fails(409, "illegal_transition");
+    assert!(!service.was_called());
+}
+
+/// A write that was under way when the server was killed may have happened: a person is asked before
+/// it is repeated, and it is repeated under the same key.
+#[test]
+fn b000_18_a_killed_write_is_not_repeated_without_asking() {
+    let (home, server, service) = keyed();
+    let run = waiting(&server);
+    decide(&server.key("bob"), &run["approvals"][0], "approve").expect(200);
+    let first = service.next();
+    server.kill();
+    let server = home.serve();
+    let bob = server.key("bob");
+    let again = settled(&bob, &run, "awaiting_approval");
+    assert_eq!(again["approvals"][0]["rules"][1]["kind"], "interrupted");
+    assert!(!service.was_called());
+    decide(&bob, &again["approvals"][0], "approve").expect(200);
+    let second = service.next();
+    assert_eq!(first.idempotency_key, second.idempotency_key);
+    second.answer_with("{}");
+    settled(&bob, &run, "completed");
+}
+
+/// A run that waits for a person survives a restart, and can be ended.
+#[test]
+fn b000_18_a_waiting_run_survives_a_restart_and_can_be_aborted() {
+    let (home, server, service) = keyed();
+    let run = waiting(&server);
+    server.kill();
+    let server = home.serve();
+    let (ann, uma, eve) = (server.key("ann"), server.key("uma"), server.key("eve"));
+    assert_eq!(
+        ann.get(&path_of(&run, "")).expect(200)["status"],
+        "awaiting_approval"
+    );
+    let ending = json!({"reason": "not today"});
+    uma.post(&path_of(&run, "/abort"), &ending)
+        .fails(403, "permission_denied");
+    eve.post(&path_of(&run, "/abort"), &ending)
+        .fails(404, "not_found");
+    ann.post(&path_of(&run, "/abort"), &ending).expect(200);
+    settled(&ann, &run, "aborted");
+    decide(&server.key("bob"), &run["approvals"][0], "approve").fails(409, "illegal_transition");
+    assert!(!service.was_called());
+}
+
+/// A dry run calls nothing that cannot say what it would do.
+#[test]
+fn b000_18_a_dry_run_changes_nothing() {
+    let (_home, server, service) = keyed();
+    let ann = server.key("ann");
+    let wanted = json!({"parameters": {"vault": "main"}, "dry_run": true});
+    let path = format!("/v1/playbooks/{PLAYBOOK}/runs");
+    let run = ann.post(&path, &wanted).expect(201);
+    let done = settled(&ann, &run, "completed");
+    assert_eq!(done["steps"][0]["reason"], json!({"because": "dry_run"}));
+    assert!(!service.was_called());
+}

@@ -1,0 +1,235 @@
+//! Approvals: a person's decision on exactly one thing (rulings 10 and 28).
+//!
+//! An approval is bound to the digest of what is approved, decided once, good until it expires, and
+//! used once: whoever resumes the run consumes it in the same transaction. Nobody approves what they
+//! asked for where four eyes are wanted. Must not know storage or runs' journals.
+
+use charter_contract::ids::{ApprovalId, RunId, StepId, TenantId, ToolId, UserId};
+use charter_contract::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
+
+use crate::gate::Rule;
+
+/// SHA-256 of what is approved, as `sha256:` and 64 hex digits.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Digest(String);
+
+impl Digest {
+    /// The digest of a value's JSON with its keys in order.
+    #[must_use]
+    pub fn of(value: &Value) -> Self {
+        let hash = Sha256::digest(value.to_string());
+        let hex = hash.iter().fold(String::from("sha256:"), |mut hex, byte| {
+            for digit in [byte >> 4, byte & 15] {
+                hex.push(char::from_digit(u32::from(digit), 16).unwrap_or('0'));
+            }
+            hex
+        });
+        Self(hex)
+    }
+
+    /// As written.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// What somebody says that they approve. Any text; it is only compared.
+    #[must_use]
+    pub fn claimed(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+}
+
+impl std::fmt::Display for Digest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// One exact call of a tool.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ExactCall {
+    /// The run.
+    pub run_id: RunId,
+    /// The step.
+    pub step: StepId,
+    /// The tool.
+    pub tool: ToolId,
+    /// The content of the tool's pinned version.
+    pub tool_hash: String,
+    /// The arguments, resolved.
+    pub parameters: Map<String, Value>,
+}
+
+impl ExactCall {
+    /// What an approval of this call is bound to.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        Digest::of(&serde_json::json!(self))
+    }
+}
+
+/// Who decided, when, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Decided {
+    /// Who.
+    pub by: UserId,
+    /// When.
+    pub at: Timestamp,
+    /// Why, in their words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// Where an approval stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum State {
+    /// Nobody has decided.
+    Pending,
+    /// Agreed to, and not used yet.
+    Approved(Decided),
+    /// Refused.
+    Rejected(Decided),
+    /// Agreed to and used.
+    Consumed(Decided),
+    /// Nobody decided in time, or the run ended first.
+    Lapsed,
+}
+
+impl State {
+    /// The state's name.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Approved(_) => "approved",
+            Self::Rejected(_) => "rejected",
+            Self::Consumed(_) => "consumed",
+            Self::Lapsed => "lapsed",
+        }
+    }
+}
+
+/// An approval.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Approval {
+    /// Its id.
+    pub approval_id: ApprovalId,
+    /// Whose it is.
+    pub tenant_id: TenantId,
+    /// What is approved.
+    pub call: ExactCall,
+    /// What the decision is bound to.
+    pub digest: Digest,
+    /// What asks for it.
+    pub rules: Vec<Rule>,
+    /// On whose behalf the run acts.
+    pub requested_by: UserId,
+    /// When it was asked for.
+    pub requested_at: Timestamp,
+    /// When it lapses, decided or not.
+    pub expires_at: Timestamp,
+    /// Whether somebody else than the requester has to decide.
+    pub four_eyes: bool,
+    /// Where it stands.
+    #[serde(flatten)]
+    pub state: State,
+}
+
+/// A person's decision.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verdict {
+    /// Whether they agree.
+    pub approve: bool,
+    /// Who.
+    pub by: UserId,
+    /// What they saw.
+    pub digest: Digest,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+/// Why a decision is refused. The approval is unchanged.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// It was decided, used, or lapsed before.
+    #[error("the approval is {0} already")]
+    Decided(&'static str),
+    /// Its time is over.
+    #[error("the approval expired at {0}")]
+    Expired(Timestamp),
+    /// What was seen is not what would happen.
+    #[error("the approval is for {expected}, not for {given}: look at it again")]
+    Changed {
+        /// What it is bound to.
+        expected: Digest,
+        /// What was seen.
+        given: Digest,
+    },
+    /// Nobody approves what they asked for.
+    #[error("`{0}` asked for this; somebody else has to decide")]
+    OwnRequest(UserId),
+}
+
+impl Approval {
+    /// The state that a decision leads to.
+    ///
+    /// # Errors
+    /// A [`Refusal`], in the order decided, expired, changed, own request. Rejecting one's own
+    /// request is allowed: it only withdraws it.
+    pub fn decide(&self, verdict: Verdict, now: Timestamp) -> Result<State, Refusal> {
+        if self.state != State::Pending {
+            return Err(Refusal::Decided(self.state.word()));
+        }
+        if now >= self.expires_at {
+            return Err(Refusal::Expired(self.expires_at));
+        }
+        if verdict.digest != self.digest {
+            return Err(Refusal::Changed {
+                expected: self.digest.clone(),
+                given: verdict.digest,
+            });
+        }
+        if verdict.approve && self.four_eyes && verdict.by == self.requested_by {
+            return Err(Refusal::OwnRequest(verdict.by));
+        }
+        let decided = Decided {
+            by: verdict.by,
+            at: now,
+            reason: verdict.reason,
+        };
+        Ok(if verdict.approve {
+            State::Approved(decided)
+        } else {
+            State::Rejected(decided)
+        })
+    }
+
+    /// The state after its use for the call with this digest.
+    ///
+    /// # Errors
+    /// A [`Refusal`] unless it is approved, alive and for that call.
+    pub fn consume(&self, digest: &Digest, now: Timestamp) -> Result<State, Refusal> {
+        let State::Approved(decided) = &self.state else {
+            return Err(Refusal::Decided(self.state.word()));
+        };
+        if now >= self.expires_at {
+            return Err(Refusal::Expired(self.expires_at));
+        }
+        if *digest != self.digest {
+            return Err(Refusal::Changed {
+                expected: self.digest.clone(),
+                given: digest.clone(),
+            });
+        }
+        Ok(State::Consumed(decided.clone()))
+    }
+}
+
+#[cfg(test)]
+mod tests;

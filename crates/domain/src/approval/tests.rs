@@ -1,0 +1,149 @@
+use serde_json::json;
+use uuid::Uuid;
+
+use super::*;
+use crate::gate::RuleKind;
+
+fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_micros((1_776_168_000 + seconds) * 1_000_000).unwrap()
+}
+
+fn user(name: &str) -> UserId {
+    UserId::parse(name).unwrap()
+}
+
+fn call(parameters: &Value) -> ExactCall {
+    ExactCall {
+        run_id: RunId::from_uuid(Uuid::from_u128(1)),
+        step: StepId::parse("step_2").unwrap(),
+        tool: ToolId::parse("aws.lock_security_group").unwrap(),
+        tool_hash: "sha256:aa".to_owned(),
+        parameters: parameters.as_object().unwrap().clone(),
+    }
+}
+
+fn pending(four_eyes: bool) -> Approval {
+    let call = call(&json!({"group": "sg-1"}));
+    Approval {
+        approval_id: ApprovalId::from_uuid(Uuid::from_u128(2)),
+        tenant_id: TenantId::parse("acme").unwrap(),
+        digest: call.digest(),
+        call,
+        rules: vec![Rule::new(RuleKind::Safety, "p", "supervised")],
+        requested_by: user("asker"),
+        requested_at: at(0),
+        expires_at: at(60),
+        four_eyes,
+        state: State::Pending,
+    }
+}
+
+fn says(approval: &Approval, approve: bool, by: &str) -> Verdict {
+    Verdict {
+        approve,
+        by: user(by),
+        digest: approval.digest.clone(),
+        reason: None,
+    }
+}
+
+fn decided(approval: Approval, approve: bool) -> Approval {
+    let verdict = says(&approval, approve, "other");
+    let state = approval.decide(verdict, at(1)).unwrap();
+    Approval { state, ..approval }
+}
+
+#[test]
+fn ruling_28_an_approval_is_decided_once() {
+    for approve in [true, false] {
+        let done = decided(pending(false), approve);
+        let again = done.decide(says(&done, !approve, "third"), at(2));
+        let word = if approve { "approved" } else { "rejected" };
+        assert_eq!(again, Err(Refusal::Decided(word)));
+    }
+}
+
+#[test]
+fn ruling_28_an_approval_is_used_once_and_only_when_agreed_to() {
+    let approved = decided(pending(false), true);
+    let used = approved.consume(&approved.digest, at(2)).unwrap();
+    assert!(matches!(&used, State::Consumed(by) if by.by == user("other")));
+    let used = Approval {
+        state: used,
+        ..approved
+    };
+    assert_eq!(
+        used.consume(&used.digest, at(3)),
+        Err(Refusal::Decided("consumed"))
+    );
+    for other in [pending(false), decided(pending(false), false)] {
+        let refused = other.consume(&other.digest, at(2));
+        assert!(matches!(refused, Err(Refusal::Decided(_))), "{refused:?}");
+    }
+}
+
+#[test]
+fn ruling_28_an_approval_is_good_until_it_expires() {
+    let late = pending(false);
+    assert_eq!(
+        late.decide(says(&late, true, "other"), at(60)),
+        Err(Refusal::Expired(at(60)))
+    );
+    assert!(late.decide(says(&late, true, "other"), at(59)).is_ok());
+    let approved = decided(pending(false), true);
+    assert_eq!(
+        approved.consume(&approved.digest, at(60)),
+        Err(Refusal::Expired(at(60)))
+    );
+    assert!(approved.consume(&approved.digest, at(59)).is_ok());
+}
+
+#[test]
+fn ruling_28_an_approval_is_bound_to_the_exact_call() {
+    let approval = pending(false);
+    let seen = Verdict {
+        digest: Digest::claimed("sha256:other"),
+        ..says(&approval, true, "other")
+    };
+    let refused = approval.decide(seen, at(1));
+    assert!(
+        matches!(refused, Err(Refusal::Changed { .. })),
+        "{refused:?}"
+    );
+    let approved = decided(approval, true);
+    let other = call(&json!({"group": "sg-2"})).digest();
+    let refused = approved.consume(&other, at(2));
+    assert!(
+        matches!(refused, Err(Refusal::Changed { .. })),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn ruling_28_nobody_approves_what_they_asked_for_where_four_eyes_are_wanted() {
+    let four = pending(true);
+    let own = four.decide(says(&four, true, "asker"), at(1));
+    assert_eq!(own, Err(Refusal::OwnRequest(user("asker"))));
+    assert!(
+        four.decide(says(&four, false, "asker"), at(1)).is_ok(),
+        "withdrawn"
+    );
+    assert!(four.decide(says(&four, true, "other"), at(1)).is_ok());
+    let two = pending(false);
+    assert!(two.decide(says(&two, true, "asker"), at(1)).is_ok());
+}
+
+#[test]
+fn a_digest_differs_with_every_part_of_the_call() {
+    let base = call(&json!({"a": 1}));
+    let mut others = vec![base.clone(); 4];
+    others[0].parameters.insert("b".into(), json!(null));
+    others[1].step = StepId::parse("step_3").unwrap();
+    others[2].tool_hash = "sha256:bb".into();
+    others[3].run_id = RunId::from_uuid(Uuid::from_u128(9));
+    for other in others {
+        assert_ne!(other.digest(), base.digest(), "{other:?}");
+    }
+    let sorted = call(&json!({"a": 1, "z": 2}));
+    assert_eq!(sorted.digest(), call(&json!({"z": 2, "a": 1})).digest());
+}

@@ -1,0 +1,311 @@
+//! The gate: one answer for one exact effect, asked before every effect.
+//!
+//! Permission, policy, guardrails and the rate limit may refuse; guardrails, the tool, the playbook's
+//! safety class and its review list may ask for a person (rulings 10, 27). The strictest wins, and
+//! the decision names every rule that made it. Must not know runs or storage: what it judges is
+//! given to it.
+
+use charter_contract::catalogue::guardrail::Enforcement;
+use charter_contract::catalogue::playbook::SafetyClass;
+use charter_contract::catalogue::tool::{Tool, ToolClass};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::guardrail::{EffectClass, Resolved, Ruling, rulings};
+
+/// What kind of rule spoke.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RuleKind {
+    /// What may be called at all, and by whom.
+    Permission,
+    /// A Cedar policy, or the default deny of what policy governs.
+    Policy,
+    /// A guardrail.
+    Guardrail,
+    /// How often a tool may be called.
+    RateLimit,
+    /// The tool asks for an approval of each call.
+    Tool,
+    /// The playbook's safety class or review list.
+    Safety,
+    /// The effect was interrupted, and repeating it may do it twice.
+    Interrupted,
+    /// A person's approval, already given.
+    Approval,
+}
+
+/// One rule's word on an effect.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rule {
+    /// What kind of rule.
+    pub kind: RuleKind,
+    /// Which one: a guardrail's or policy's id, a tool's, a playbook's, an approval's.
+    pub id: String,
+    /// What a person is told.
+    pub message: String,
+    /// Why it had no answer, where it had none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+impl Rule {
+    /// A rule's word.
+    #[must_use]
+    pub fn new(kind: RuleKind, id: &(impl ToString + ?Sized), message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            id: id.to_string(),
+            message: message.into(),
+            note: None,
+        }
+    }
+}
+
+impl From<Ruling> for Rule {
+    fn from(ruling: Ruling) -> Self {
+        Self {
+            kind: RuleKind::Guardrail,
+            id: ruling.guardrail_id,
+            message: ruling.message,
+            note: ruling.note,
+        }
+    }
+}
+
+/// The gate's answer, with the rules that made it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "verdict", rename_all = "snake_case")]
+pub enum Decision {
+    /// It may happen.
+    Allow {
+        /// What permits it.
+        permitted_by: Vec<Rule>,
+        /// What is said along with it.
+        warnings: Vec<Rule>,
+    },
+    /// A person has to agree to exactly this first.
+    NeedsApproval {
+        /// What asks for it; at least one.
+        rules: Vec<Rule>,
+    },
+    /// It may not happen.
+    Deny {
+        /// What refuses, the first kind first; at least one.
+        rules: Vec<Rule>,
+    },
+}
+
+impl Decision {
+    /// `allow`, `warn`, `needs_approval` or `deny`.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Allow { warnings, .. } if warnings.is_empty() => "allow",
+            Self::Allow { .. } => "warn",
+            Self::NeedsApproval { .. } => "needs_approval",
+            Self::Deny { .. } => "deny",
+        }
+    }
+
+    /// The rules that made the decision.
+    #[must_use]
+    pub fn rules(&self) -> &[Rule] {
+        match self {
+            Self::Allow { permitted_by, .. } => permitted_by,
+            Self::NeedsApproval { rules } | Self::Deny { rules } => rules,
+        }
+    }
+
+    /// The same decision where a person has agreed already: only what asks for a person is lifted.
+    #[must_use]
+    pub fn approved(self, approval: &(impl ToString + ?Sized)) -> Self {
+        match self {
+            Self::NeedsApproval { rules } => Self::Allow {
+                permitted_by: rules
+                    .into_iter()
+                    .chain([Rule::new(
+                        RuleKind::Approval,
+                        approval,
+                        "A person approved exactly this.",
+                    )])
+                    .collect(),
+                warnings: Vec::new(),
+            },
+            decided @ (Self::Allow { .. } | Self::Deny { .. }) => decided,
+        }
+    }
+}
+
+/// What policy says; made where policies are evaluated.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum PolicyAnswer {
+    /// No policy in force governs the tool.
+    #[default]
+    Ungoverned,
+    /// Policies permit it.
+    Permit(Vec<Rule>),
+    /// Policies forbid it, or none of those that govern it permits it.
+    Forbid(Vec<Rule>),
+}
+
+/// What a step belongs to, as far as its safety goes.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Safety<'a> {
+    /// The playbook and its class; absent for plans without one.
+    pub playbook: Option<(&'a str, SafetyClass)>,
+    /// Whether the step is listed for review by a person.
+    pub reviewed: bool,
+}
+
+/// Everything the gate looks at.
+#[derive(Debug, Clone, Copy)]
+pub struct Question<'a> {
+    /// The tool in its pinned version.
+    pub tool: &'a Tool,
+    /// The exact arguments.
+    pub parameters: &'a Map<String, Value>,
+    /// Whether the step may write: what only reads may use readonly tools only (B000-11).
+    pub may_write: bool,
+    /// Whether nothing is to be changed.
+    pub dry_run: bool,
+    /// Whether the caller has the tool's permission level.
+    pub permitted: bool,
+    /// The guardrails that bear on the subject, in order of resolution.
+    pub guardrails: &'a [Resolved],
+    /// What policy says.
+    pub policy: &'a PolicyAnswer,
+    /// Seconds until the tool may be called again; absent when it may be now.
+    pub wait_seconds: Option<u64>,
+    /// The step's surroundings.
+    pub safety: Safety<'a>,
+    /// Whether the effect was begun before and nobody knows how it ended, and the tool does not
+    /// promise that a repeat is harmless.
+    pub interrupted: bool,
+}
+
+impl Question<'_> {
+    fn class(&self) -> EffectClass {
+        match self.tool.tool_class {
+            ToolClass::Write => EffectClass::Write,
+            ToolClass::Readonly | ToolClass::Internal => EffectClass::Read,
+        }
+    }
+}
+
+/// The answer for one effect.
+#[must_use]
+pub fn decide(question: &Question<'_>) -> Decision {
+    let ruled = rulings(
+        question.guardrails,
+        question.class(),
+        &variables(question.tool, question.parameters, question.dry_run),
+    );
+    let said = |enforcement: Enforcement| {
+        let ruled = ruled.iter().filter(move |r| r.enforcement == enforcement);
+        ruled.cloned().map(Rule::from)
+    };
+    let mut refusals: Vec<Rule> = permission(question).into_iter().collect();
+    let mut permitted_by = Vec::new();
+    match question.policy {
+        PolicyAnswer::Ungoverned => {}
+        PolicyAnswer::Permit(rules) => permitted_by.extend(rules.iter().cloned()),
+        PolicyAnswer::Forbid(rules) => refusals.extend(rules.iter().cloned()),
+    }
+    refusals.extend(said(Enforcement::HardBlock));
+    if let (Some(seconds), true) = (question.wait_seconds, refusals.is_empty()) {
+        let message = format!("The tool may be called again in {seconds} s.");
+        refusals.push(Rule::new(
+            RuleKind::RateLimit,
+            &question.tool.tool_id,
+            message,
+        ));
+    }
+    if !refusals.is_empty() {
+        return Decision::Deny { rules: refusals };
+    }
+    let mut asking: Vec<Rule> = said(Enforcement::RequireApproval).collect();
+    asking.extend(asks_for_a_person(question));
+    if !asking.is_empty() {
+        return Decision::NeedsApproval { rules: asking };
+    }
+    Decision::Allow {
+        permitted_by,
+        warnings: said(Enforcement::SoftWarn).collect(),
+    }
+}
+
+fn permission(question: &Question<'_>) -> Option<Rule> {
+    let tool = question.tool;
+    let refuse = |message| Some(Rule::new(RuleKind::Permission, &tool.tool_id, message));
+    match tool.tool_class {
+        _ if !question.permitted => refuse(format!(
+            "The tool `{}` needs the permission level {}.",
+            tool.tool_id, tool.permission_level
+        )),
+        ToolClass::Internal => refuse(format!("The tool `{}` is internal.", tool.tool_id)),
+        ToolClass::Write if !question.may_write => refuse(format!(
+            "Only a step that is declared to write may use `{}`, which is a write tool.",
+            tool.tool_id
+        )),
+        ToolClass::Write | ToolClass::Readonly => None,
+    }
+}
+
+/// Ruling 10, beside guardrails. A dry run changes nothing, so nobody is asked for it.
+fn asks_for_a_person(question: &Question<'_>) -> Vec<Rule> {
+    let writes = question.class() == EffectClass::Write;
+    if question.dry_run {
+        return Vec::new();
+    }
+    let mut rules = Vec::new();
+    let tool = question.tool;
+    if tool.requires_approval {
+        let message = format!("Each call of `{}` is approved by a person.", tool.tool_id);
+        rules.push(Rule::new(RuleKind::Tool, &tool.tool_id, message));
+    }
+    if let Some((playbook, class)) = question.safety.playbook {
+        let asks = match class {
+            SafetyClass::Automated => false,
+            SafetyClass::Supervised | SafetyClass::Destructive => writes,
+        };
+        if asks {
+            let message = format!("Each write of a {class} playbook is approved by a person.");
+            rules.push(Rule::new(RuleKind::Safety, playbook, message));
+        } else if question.safety.reviewed {
+            let message = "The playbook lists this step for review by a person.";
+            rules.push(Rule::new(RuleKind::Safety, playbook, message));
+        }
+    }
+    if question.interrupted && writes {
+        let message =
+            "This was begun before and nobody knows whether it happened; a repeat may do it twice.";
+        rules.push(Rule::new(RuleKind::Interrupted, &tool.tool_id, message));
+    }
+    rules
+}
+
+/// What guardrail expressions may ask about: [`crate::guardrail::VARIABLES`].
+#[must_use]
+pub fn variables(
+    tool: &Tool,
+    parameters: &Map<String, Value>,
+    dry_run: bool,
+) -> Map<String, Value> {
+    let tool = json!({
+        "tool_id": tool.tool_id, "name": tool.name, "tool_class": tool.tool_class,
+        "provider": tool.provider, "service": tool.service, "domain": tool.domain,
+        "permission_level": tool.permission_level, "execution_target": tool.execution_target,
+    });
+    [
+        ("tool", tool),
+        ("parameters", Value::Object(parameters.clone())),
+        ("dry_run", Value::Bool(dry_run)),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into_iter()
+    .collect()
+}
+
+#[cfg(test)]
+mod tests;

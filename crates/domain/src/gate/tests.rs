@@ -1,0 +1,235 @@
+use std::sync::Arc;
+
+use charter_contract::ids::PackageName;
+use charter_contract::scope::Scope;
+
+use super::*;
+use crate::catalogue::{Entry, Found, Origin, Won};
+
+fn tool(class: &str, more: &Value) -> Tool {
+    let mut tool = json!({
+        "tool_id": "t.x", "name": "x", "provider": "p", "tool_class": class, "domain": "s",
+        "description": "d", "language": "python"
+    });
+    tool.as_object_mut()
+        .unwrap()
+        .extend(more.as_object().unwrap().clone());
+    serde_json::from_value(tool).unwrap()
+}
+
+fn guardrail(enforcement: &str) -> Resolved {
+    let document = json!({
+        "guardrail_id": format!("g.{enforcement}"), "scope": "global", "applies_to": ["*"],
+        "rule": "r", "enforcement": enforcement, "message": "m"
+    });
+    let origin = Origin {
+        scope: Scope::Global,
+        package: PackageName::parse("p").unwrap(),
+        version: "1".to_owned(),
+    };
+    Resolved {
+        found: Found {
+            entry: Arc::new(Entry {
+                document: serde_json::from_value(document).unwrap(),
+                origin: Arc::new(origin),
+                content_hash: String::new(),
+            }),
+            won: Won::Global,
+        },
+        matched: "*".to_owned(),
+    }
+}
+
+/// A write step that everything allows; each case changes one thing.
+fn asked(change: impl FnOnce(&mut Question<'_>)) -> Decision {
+    asked_of(&tool("write", &json!({})), &[], change)
+}
+
+fn asked_of(
+    tool: &Tool,
+    guardrails: &[Resolved],
+    change: impl FnOnce(&mut Question<'_>),
+) -> Decision {
+    let parameters = Map::new();
+    let policy = PolicyAnswer::Ungoverned;
+    let mut question = Question {
+        tool,
+        parameters: &parameters,
+        may_write: true,
+        dry_run: false,
+        permitted: true,
+        guardrails,
+        policy: &policy,
+        wait_seconds: None,
+        safety: Safety::default(),
+        interrupted: false,
+    };
+    change(&mut question);
+    decide(&question)
+}
+
+fn kinds(decision: &Decision) -> (&'static str, Vec<RuleKind>) {
+    let kinds = decision.rules().iter().map(|rule| rule.kind).collect();
+    (decision.word(), kinds)
+}
+
+#[test]
+fn what_nothing_speaks_against_is_allowed() {
+    assert_eq!(kinds(&asked(|_| {})), ("allow", vec![]));
+}
+
+#[test]
+fn b000_11_only_a_step_that_may_write_uses_a_write_tool() {
+    let found = asked(|question| question.may_write = false);
+    assert_eq!(kinds(&found), ("deny", vec![RuleKind::Permission]));
+    let reads = tool("readonly", &json!({}));
+    let found = asked_of(&reads, &[], |question| question.may_write = false);
+    assert_eq!(found.word(), "allow");
+}
+
+#[test]
+fn b000_10_an_internal_tool_is_never_called_for_an_agent() {
+    let internal = tool("internal", &json!({}));
+    let found = asked_of(&internal, &[], |_| {});
+    assert_eq!(kinds(&found), ("deny", vec![RuleKind::Permission]));
+}
+
+#[test]
+fn b003_4_a_caller_below_the_tools_permission_level_is_refused() {
+    let found = asked(|question| question.permitted = false);
+    assert_eq!(kinds(&found), ("deny", vec![RuleKind::Permission]));
+}
+
+#[test]
+fn b000_12_the_strictest_guardrail_decides() {
+    let (warn, ask, block) = (
+        guardrail("soft_warn"),
+        guardrail("require_approval"),
+        guardrail("hard_block"),
+    );
+    let writes = tool("write", &json!({}));
+    let all = [warn.clone(), ask.clone(), block];
+    assert_eq!(
+        kinds(&asked_of(&writes, &all, |_| {})),
+        ("deny", vec![RuleKind::Guardrail])
+    );
+    let two = [warn.clone(), ask];
+    let found = asked_of(&writes, &two, |_| {});
+    assert_eq!(kinds(&found), ("needs_approval", vec![RuleKind::Guardrail]));
+    let Decision::Allow { warnings, .. } = asked_of(&writes, &[warn], |_| {}) else {
+        panic!("a warning does not stop");
+    };
+    assert_eq!(warnings[0].id, "g.soft_warn");
+}
+
+#[test]
+fn a_policy_that_forbids_refuses_and_one_that_permits_is_named() {
+    let rule = || vec![Rule::new(RuleKind::Policy, "p.x", "policy")];
+    let (forbid, permit) = (PolicyAnswer::Forbid(rule()), PolicyAnswer::Permit(rule()));
+    let parameters = Map::new();
+    let writes = tool("write", &json!({}));
+    let ask = |policy| {
+        decide(&Question {
+            tool: &writes,
+            parameters: &parameters,
+            may_write: true,
+            dry_run: false,
+            permitted: true,
+            guardrails: &[],
+            policy,
+            wait_seconds: None,
+            safety: Safety::default(),
+            interrupted: false,
+        })
+    };
+    assert_eq!(kinds(&ask(&forbid)), ("deny", vec![RuleKind::Policy]));
+    assert_eq!(kinds(&ask(&permit)), ("allow", vec![RuleKind::Policy]));
+}
+
+#[test]
+fn b003_4_a_tool_that_is_called_too_often_is_refused_unless_something_else_refuses_first() {
+    let found = asked(|question| question.wait_seconds = Some(7));
+    assert_eq!(kinds(&found), ("deny", vec![RuleKind::RateLimit]));
+    assert!(found.rules()[0].message.contains('7'));
+    let found = asked(|question| {
+        question.wait_seconds = Some(7);
+        question.permitted = false;
+    });
+    assert_eq!(kinds(&found), ("deny", vec![RuleKind::Permission]));
+}
+
+/// Ruling 10: the tool, the safety class, the review list and an interruption each ask for a person.
+#[test]
+fn ruling_10_a_person_is_asked_by_the_tool_the_class_the_list_or_an_interruption() {
+    let careful = tool("write", &json!({"requires_approval": true}));
+    let found = asked_of(&careful, &[], |_| {});
+    assert_eq!(kinds(&found), ("needs_approval", vec![RuleKind::Tool]));
+    for class in [SafetyClass::Supervised, SafetyClass::Destructive] {
+        let found = asked(|question| question.safety.playbook = Some(("p", class)));
+        assert_eq!(
+            kinds(&found),
+            ("needs_approval", vec![RuleKind::Safety]),
+            "{class}"
+        );
+    }
+    let found = asked(|question| question.interrupted = true);
+    assert_eq!(
+        kinds(&found),
+        ("needs_approval", vec![RuleKind::Interrupted])
+    );
+    let listed = |question: &mut Question<'_>| {
+        question.safety.playbook = Some(("p", SafetyClass::Automated));
+        question.safety.reviewed = true;
+    };
+    assert_eq!(
+        kinds(&asked(listed)),
+        ("needs_approval", vec![RuleKind::Safety])
+    );
+}
+
+/// Ruling 27: `automated` is approved in advance, and guardrails still hold.
+#[test]
+fn ruling_27_an_automated_playbook_asks_nobody_but_obeys_guardrails() {
+    let automated = |question: &mut Question<'_>| {
+        question.safety.playbook = Some(("p", SafetyClass::Automated));
+    };
+    assert_eq!(asked(automated).word(), "allow");
+    let found = asked_of(
+        &tool("write", &json!({})),
+        &[guardrail("hard_block")],
+        automated,
+    );
+    assert_eq!(found.word(), "deny");
+}
+
+#[test]
+fn what_only_reads_needs_nobody_in_a_supervised_playbook() {
+    let reads = tool("readonly", &json!({}));
+    let found = asked_of(&reads, &[], |question| {
+        question.safety.playbook = Some(("p", SafetyClass::Destructive));
+        question.interrupted = true;
+    });
+    assert_eq!(found.word(), "allow");
+}
+
+#[test]
+fn b000_18_nobody_is_asked_for_a_dry_run() {
+    let careful = tool("write", &json!({"requires_approval": true}));
+    let found = asked_of(&careful, &[], |question| {
+        question.safety.playbook = Some(("p", SafetyClass::Destructive));
+        question.dry_run = true;
+    });
+    assert_eq!(found.word(), "allow");
+}
+
+#[test]
+fn an_approval_lifts_the_question_and_nothing_else() {
+    let asks = asked(|question| question.interrupted = true);
+    let found = asks.approved("apr-1");
+    assert_eq!(
+        kinds(&found),
+        ("allow", vec![RuleKind::Interrupted, RuleKind::Approval])
+    );
+    let denied = asked(|question| question.permitted = false);
+    assert_eq!(denied.clone().approved("apr-1"), denied);
+}

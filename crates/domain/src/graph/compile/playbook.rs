@@ -1,0 +1,202 @@
+//! A playbook (seed 000 §2.8): its steps run one after the other in listed order, completed writes
+//! are reversed last first.
+
+use charter_contract::catalogue::playbook::{Playbook, PlaybookScript, PlaybookStep, RollbackStep};
+use charter_contract::catalogue::vocabulary::{Language, OnFailure, StepType};
+use charter_contract::ids::{Label, ScriptId, StepId};
+use charter_contract::placeholder::{Placeholder, Segment, segments};
+use serde_json::{Map, Value};
+
+use super::{referred, successes};
+use crate::graph::{
+    Action, AfterFailure, Edge, Entry, GraphError, GraphParts, On, Retry, Step, StepGraph,
+};
+
+/// Milliseconds in the unit of `execution_timeout`.
+const MS_PER_SECOND: u64 = 1_000;
+
+/// The steps of a playbook.
+///
+/// # Errors
+/// Any [`GraphError`]; among others for a rollback whose script is not there, which registration
+/// only warned about (ruling 12).
+pub fn from_playbook(playbook: &Playbook) -> Result<StepGraph, GraphError> {
+    let mut steps = Vec::with_capacity(playbook.steps.len() + playbook.rollback_steps.len());
+    let mut before: Option<&StepId> = None;
+    for step in &playbook.steps {
+        steps.push(forward(playbook, step, before)?);
+        before = Some(&step.step_id);
+    }
+    if playbook.rollback_support {
+        for rollback in &playbook.rollback_steps {
+            steps.push(reversal(playbook, rollback)?);
+        }
+    }
+    let timeout = playbook.execution_timeout.map_or(0, |limit| limit.get());
+    StepGraph::new(GraphParts {
+        steps,
+        evidence: playbook.evidence_requirements.clone(),
+        timeout_ms: timeout.saturating_mul(MS_PER_SECOND),
+        fallback: None,
+    })
+}
+
+fn forward(
+    playbook: &Playbook,
+    step: &PlaybookStep,
+    before: Option<&StepId>,
+) -> Result<Step, GraphError> {
+    let script = body_of(playbook, &step.step_id);
+    let mut parameters = step.parameters.clone();
+    if let Some(script) = script {
+        check_body(&step.step_id, script)?;
+        add_used(&mut parameters, &script.params_used);
+    }
+    let mut edges = successes(referred(&step.step_id, &parameters)?);
+    if let Some(before) = before.filter(|before| edges.iter().all(|edge| edge.from != **before)) {
+        edges.push(Edge {
+            from: before.clone(),
+            on: On::Settled,
+        });
+    }
+    Ok(Step {
+        id: step.step_id.clone(),
+        action: Action::Call {
+            tool: step.tool_id.clone(),
+            parameters,
+            script: script.map(name_of).transpose()?,
+            writes: step.step_type == StepType::Write,
+        },
+        entry: Entry {
+            edges,
+            ..Entry::default()
+        },
+        after_failure: after_failure(step),
+        reviewed: playbook
+            .safety
+            .requires_human_review_for
+            .contains(&step.step_id),
+        retry: Retry::default(),
+        timeout_ms: step.timeout_ms.map_or(0, |limit| limit.get()),
+        cache_ttl_seconds: 0,
+        reverses: None,
+    })
+}
+
+fn after_failure(step: &PlaybookStep) -> AfterFailure {
+    match step.on_failure {
+        OnFailure::Rollback => AfterFailure::RollBack,
+        OnFailure::Stop if step.required => AfterFailure::Abort,
+        OnFailure::Stop | OnFailure::Skip | OnFailure::Continue => AfterFailure::GoOn,
+    }
+}
+
+/// A rollback by a tool calls it; one by a script runs the script with what the reversed step's tool
+/// is granted.
+fn reversal(playbook: &Playbook, rollback: &RollbackStep) -> Result<Step, GraphError> {
+    let incomplete = |detail: String| GraphError::Incomplete {
+        step: rollback.step_id.clone(),
+        detail,
+    };
+    let action = match (&rollback.tool_id, &rollback.script_id) {
+        (Some(tool), _) => Action::Call {
+            tool: tool.clone(),
+            parameters: rollback.parameters.clone(),
+            script: None,
+            writes: true,
+        },
+        (None, Some(wanted)) => {
+            let mut scripts = playbook.scripts.iter();
+            let script = scripts
+                .find(|script| script.name() == wanted.as_str())
+                .ok_or_else(|| incomplete(format!("the script `{wanted}` is not defined")))?;
+            check_body(&rollback.step_id, script)?;
+            let reversed = playbook
+                .steps
+                .iter()
+                .find(|step| step.step_id == rollback.reverses)
+                .ok_or_else(|| incomplete(format!("there is no step `{}`", rollback.reverses)))?;
+            let mut parameters = rollback.parameters.clone();
+            add_used(&mut parameters, &script.params_used);
+            let output = Value::String(format!("${{{}}}", reversed.step_id));
+            parameters.entry("output").or_insert(output);
+            Action::Call {
+                tool: reversed.tool_id.clone(),
+                parameters,
+                script: Some(wanted.clone()),
+                writes: true,
+            }
+        }
+        (None, None) => {
+            return Err(incomplete(
+                "it names neither a tool nor a script".to_owned(),
+            ));
+        }
+    };
+    Ok(Step {
+        id: rollback.step_id.clone(),
+        action,
+        entry: Entry::default(),
+        after_failure: AfterFailure::Abort,
+        reviewed: false,
+        retry: Retry::default(),
+        timeout_ms: 0,
+        cache_ttl_seconds: 0,
+        reverses: Some(rollback.reverses.clone()),
+    })
+}
+
+/// The script that is a step's own body: one that no rollback refers to.
+fn body_of<'p>(playbook: &'p Playbook, step: &StepId) -> Option<&'p PlaybookScript> {
+    let mut own = playbook
+        .scripts
+        .iter()
+        .filter(|script| script.step_id == *step);
+    own.find(|script| {
+        let mut rollbacks = playbook.rollback_steps.iter();
+        !rollbacks.any(|rollback| {
+            rollback.script_id.as_ref().map(ScriptId::as_str) == Some(script.name())
+        })
+    })
+}
+
+fn name_of(script: &PlaybookScript) -> Result<ScriptId, GraphError> {
+    ScriptId::parse(script.name()).map_err(|error| GraphError::Incomplete {
+        step: script.step_id.clone(),
+        detail: error.to_string(),
+    })
+}
+
+/// Ruling 13: values reach a script as data, so a body cannot hold placeholders for them.
+fn check_body(step: &StepId, script: &PlaybookScript) -> Result<(), GraphError> {
+    let Some(body) = &script.body else {
+        return Ok(());
+    };
+    // A shell has `${name}` of its own; a dotted name is none in any language.
+    let is_spliced = |segment: &Segment<'_>| match segment {
+        Segment::Text(_) => false,
+        Segment::Placeholder(Placeholder::User(_)) => true,
+        Segment::Placeholder(Placeholder::Step { path, .. }) => {
+            !path.is_empty() || script.language != Language::Bash
+        }
+    };
+    let spliced = segments(body.as_str()).is_ok_and(|found| found.iter().any(is_spliced));
+    if !spliced {
+        return Ok(());
+    }
+    let detail = format!(
+        "the script `{}` has `${{…}}` in its source; values reach a script as its input, never as source",
+        script.name()
+    );
+    Err(GraphError::Incomplete {
+        step: step.clone(),
+        detail,
+    })
+}
+
+fn add_used(parameters: &mut Map<String, Value>, used: &[Label]) {
+    for name in used {
+        let reference = Value::String(format!("${{user.{name}}}"));
+        parameters.entry(name.to_string()).or_insert(reference);
+    }
+}

@@ -1,0 +1,113 @@
+//! The rollback of a run that has ended: its reversals as steps of a new run, last write first.
+
+use charter_contract::ids::StepId;
+use serde_json::{Map, Value};
+
+use super::successes;
+use crate::graph::{Action, Entry, GraphError, GraphParts, Step, StepGraph};
+use crate::reference::{ReferenceError, resolve};
+use crate::run::Run;
+
+/// Why a run cannot be rolled back.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unreversible {
+    /// It goes on.
+    #[error("the run has not ended; abort it")]
+    Running,
+    /// It wrote nothing that is not reversed already.
+    #[error("the run has no write that stands")]
+    Nothing,
+    /// A write without a reversal.
+    #[error("nothing reverses the step `{0}`")]
+    NoReversal(StepId),
+    /// A reversal needs something that the run does not have.
+    #[error("the reversal of `{step}` needs {cause}")]
+    Reference {
+        /// The step.
+        step: StepId,
+        /// What is missing.
+        cause: ReferenceError,
+    },
+    /// The reversals do not make a graph.
+    #[error(transparent)]
+    Graph(#[from] GraphError),
+}
+
+/// The graph that reverses what stands of a run's writes, and the values that its steps refer to.
+///
+/// # Errors
+/// An [`Unreversible`]; a run is rolled back as a whole or not at all.
+pub fn rolling_back(run: &Run) -> Result<(StepGraph, Map<String, Value>), Unreversible> {
+    if run.outcome().is_none() {
+        return Err(Unreversible::Running);
+    }
+    let mut values = Map::new();
+    let mut steps: Vec<Step> = Vec::new();
+    for written in run
+        .written()
+        .rev()
+        .filter(|step| !run.is_reversed(&step.id))
+    {
+        let reversal = run
+            .reversal_of(&written.id)
+            .ok_or_else(|| Unreversible::NoReversal(written.id.clone()))?;
+        let before = steps.last().map(|step| step.id.clone());
+        steps.push(Step {
+            action: with_values(run, reversal, &mut values)?,
+            entry: Entry {
+                edges: successes(before),
+                ..Entry::default()
+            },
+            reverses: None,
+            ..reversal.clone()
+        });
+    }
+    if steps.is_empty() {
+        return Err(Unreversible::Nothing);
+    }
+    let graph = StepGraph::new(GraphParts {
+        steps,
+        ..GraphParts::default()
+    })?;
+    Ok((graph, values))
+}
+
+/// The reversal's action with each argument a reference to a value of the new run: what an argument
+/// holds is data, and is not read for references again.
+fn with_values(
+    run: &Run,
+    reversal: &Step,
+    values: &mut Map<String, Value>,
+) -> Result<Action, Unreversible> {
+    let Action::Call {
+        tool,
+        parameters,
+        script,
+        writes,
+    } = &reversal.action
+    else {
+        return Ok(reversal.action.clone());
+    };
+    let mut references = Map::new();
+    for (name, written) in parameters {
+        let value = match resolve(written, run.bindings()) {
+            Ok(value) => value,
+            Err(ReferenceError::NoParameter { .. }) => continue,
+            Err(cause) => {
+                return Err(Unreversible::Reference {
+                    step: reversal.id.clone(),
+                    cause,
+                });
+            }
+        };
+        let key = format!("{}__{name}", reversal.id.as_ref().replace('.', "_"));
+        references.insert(name.clone(), Value::String(format!("${{user.{key}}}")));
+        values.insert(key, value);
+    }
+    Ok(Action::Call {
+        tool: tool.clone(),
+        parameters: references,
+        script: script.clone(),
+        writes: *writes,
+    })
+}

@@ -1,0 +1,344 @@
+//! What follows from a run's state alone: steps that are skipped, choices, the end; and what a
+//! worker does next.
+
+use std::collections::BTreeSet;
+
+use charter_contract::ids::StepId;
+use charter_contract::time::Timestamp;
+use serde_json::{Map, Value, json};
+
+use super::event::{ErrorKind, ResultSource, RunEvent, SkipReason, StepFailure, StopCause};
+use super::standing::{StepState, Stop};
+use super::{IllegalTransition, Run};
+use crate::expression::{Condition, ExpressionError};
+use crate::graph::{Action, Edge, Join, On, Step};
+
+/// Field of a choice's output that names the step it chose.
+const CHOSEN: &str = "chosen";
+
+/// What a worker does next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Next {
+    /// Start these steps, in this order, at the same time. One that is running already was
+    /// interrupted and is started again.
+    Start(Vec<StepId>),
+    /// Wait for a step that is under way, for a person, or until a moment.
+    Wait {
+        /// When something is due even if nothing happens before.
+        until: Option<Timestamp>,
+    },
+    /// The run is over.
+    Ended,
+}
+
+/// What becomes of a step whose sources have settled.
+enum Fate {
+    /// A worker starts it.
+    Start,
+    /// It is decided here and now.
+    Event(RunEvent),
+}
+
+impl Run {
+    /// What follows without anybody doing anything; empty when nothing does. Ask again after
+    /// applying it.
+    #[must_use]
+    pub fn advance(&self) -> Vec<RunEvent> {
+        if self.outcome().is_some() || self.paused {
+            return Vec::new();
+        }
+        if self.is_open() || self.stop.is_some() {
+            let decided: Vec<RunEvent> = self
+                .ready
+                .iter()
+                .filter_map(|at| match self.fate(*at) {
+                    Fate::Event(event) => Some(event),
+                    Fate::Start => None,
+                })
+                .collect();
+            if !decided.is_empty() {
+                // A choice may skip what another event of this batch would start: one at a time.
+                return decided.into_iter().take(1).collect();
+            }
+            if self.ready.is_empty() && self.live.is_empty() && self.next_reversal().is_none() {
+                return vec![self.conclusion()];
+            }
+        }
+        Vec::new()
+    }
+
+    fn fate(&self, at: usize) -> Fate {
+        let step = &self.graph.steps()[at];
+        // Waits for nothing any more, and was agreed to: it starts whatever its expression says.
+        if self.slots[at].grant.is_some() {
+            return Fate::Start;
+        }
+        if let Some(step_id) = self.unmet(step) {
+            let reason = SkipReason::Source { step: step_id };
+            return Fate::Event(skipped(step, reason));
+        }
+        match step.entry.when.as_deref().map(|when| self.holds(when)) {
+            None | Some(Ok(true)) => {}
+            Some(Ok(false)) => return Fate::Event(skipped(step, SkipReason::Condition)),
+            Some(Err(error)) => return Fate::Event(unanswered(step, &error)),
+        }
+        match &step.action {
+            Action::Call { .. } => Fate::Start,
+            Action::Conclude { output } => Fate::Event(decided(step, output.clone())),
+            Action::Choose {
+                branches,
+                otherwise,
+            } => {
+                for branch in branches {
+                    match self.holds(&branch.when) {
+                        Ok(true) => return Fate::Event(chosen(step, &branch.next)),
+                        Ok(false) => {}
+                        Err(error) => return Fate::Event(unanswered(step, &error)),
+                    }
+                }
+                Fate::Event(chosen(step, otherwise))
+            }
+        }
+    }
+
+    /// The first source that did not become what the step claims; `None` when the step may start.
+    fn unmet(&self, step: &Step) -> Option<StepId> {
+        let edges = &step.entry.edges;
+        let unmet = edges.iter().find(|edge| !self.is_met(step, edge));
+        let blocks = match step.entry.join {
+            Join::All => unmet.is_some(),
+            Join::Any => !edges.is_empty() && !edges.iter().any(|edge| self.is_met(step, edge)),
+        };
+        unmet.filter(|_| blocks).map(|edge| edge.from.clone())
+    }
+
+    fn is_met(&self, step: &Step, edge: &Edge) -> bool {
+        let state = self.state_of(&edge.from);
+        match edge.on {
+            On::Success => matches!(state, Some(StepState::Succeeded)),
+            On::Failure => matches!(state, Some(StepState::Failed { .. })),
+            On::Settled => state.is_some_and(StepState::is_settled),
+            On::Chosen => {
+                let output = self.outputs().get(&edge.from);
+                let chosen = output.and_then(|output| output.get(CHOSEN));
+                chosen.and_then(Value::as_str) == Some(step.id.as_ref())
+            }
+        }
+    }
+
+    /// Answers an expression over `parameters` and `steps`, by id, with `state` and `output`.
+    fn holds(&self, expression: &str) -> Result<bool, ExpressionError> {
+        let steps: Map<String, Value> = self
+            .steps()
+            .filter(|(_, state)| state.is_settled())
+            .map(|(id, state)| {
+                let known = json!({"state": state.word(), "output": self.outputs().get(id)});
+                (id.to_string(), known)
+            })
+            .collect();
+        let variables = [
+            ("parameters", Value::Object(self.parameters().clone())),
+            ("steps", Value::Object(steps)),
+        ];
+        let variables = variables.map(|(name, value)| (name.to_owned(), value));
+        Condition::compile(expression)?.holds(&variables.into_iter().collect())
+    }
+
+    /// How the run ends, now that nothing is left to do; or how it goes on by its fallback.
+    fn conclusion(&self) -> RunEvent {
+        let Some(Stop { cause, roll_back }) = self.stop.clone() else {
+            return RunEvent::Completed {
+                missing_evidence: self.missing_evidence(),
+            };
+        };
+        match cause {
+            StopCause::Failure { step, .. } if !roll_back && self.graph.fallback().is_some() => {
+                RunEvent::FellBack { step }
+            }
+            cause if !roll_back => RunEvent::Failed { cause },
+            cause => {
+                let left = self.left_behind();
+                if left.is_empty() {
+                    RunEvent::RolledBack { cause }
+                } else {
+                    RunEvent::RollbackFailed { cause, left }
+                }
+            }
+        }
+    }
+
+    fn missing_evidence(&self) -> Vec<charter_contract::ids::Label> {
+        if self.is_dry_run() {
+            return Vec::new();
+        }
+        let has = |key: &str| {
+            self.outputs()
+                .values()
+                .any(|output| output.get(key).is_some())
+        };
+        let wanted = self.graph.evidence().iter();
+        wanted.filter(|key| !has(key.as_ref())).cloned().collect()
+    }
+
+    /// Steps whose writes stand, or may: completed and not reversed, or cut off by a time limit.
+    fn left_behind(&self) -> Vec<StepId> {
+        let stands = |at: usize| match self.graph.reversal_of(at) {
+            None => true,
+            Some(reversal) => self.slots[reversal].state != StepState::Succeeded,
+        };
+        let steps = self.graph.steps();
+        let uncertain = (0..steps.len()).filter(|at| {
+            let step = &steps[*at];
+            let cut_off = matches!(
+                &self.slots[*at].state,
+                StepState::Failed { failure } if failure.kind == ErrorKind::TimeoutError
+            );
+            step.writes() && step.reverses.is_none() && cut_off
+        });
+        let written = self.written.iter().copied().filter(|at| stands(*at));
+        let left: BTreeSet<usize> = written.chain(uncertain).collect();
+        left.into_iter().map(|at| steps[at].id.clone()).collect()
+    }
+
+    /// Whether something reverses any of its writes.
+    pub(super) fn can_roll_back(&self) -> bool {
+        self.graph
+            .steps()
+            .iter()
+            .any(|step| step.reverses.is_some())
+    }
+
+    pub(super) fn reverses(&self, at: usize) -> bool {
+        self.graph.steps()[at].reverses.is_some()
+    }
+
+    /// The reversal that comes next, once nothing goes forward any more: that of the last write
+    /// first, and none after one that failed.
+    fn next_reversal(&self) -> Option<usize> {
+        let reversing = self.stop.as_ref().is_some_and(|stop| stop.roll_back);
+        if !reversing {
+            return None;
+        }
+        for write in self.written.iter().rev() {
+            let Some(reversal) = self.graph.reversal_of(*write) else {
+                continue;
+            };
+            match self.slots[reversal].state {
+                StepState::Succeeded => {}
+                StepState::Failed { .. } | StepState::Skipped { .. } | StepState::Cancelled => {
+                    return None;
+                }
+                StepState::Pending
+                | StepState::AwaitingApproval { .. }
+                | StepState::Running { .. }
+                | StepState::Retrying { .. } => return Some(reversal),
+            }
+        }
+        None
+    }
+
+    /// What a worker does now, apart from the steps that it has `in_hand`.
+    #[must_use]
+    pub fn next(&self, in_hand: &BTreeSet<StepId>, now: Timestamp) -> Next {
+        if self.outcome().is_some() {
+            return Next::Ended;
+        }
+        let steps = self.graph.steps();
+        let mut startable: BTreeSet<usize> = BTreeSet::new();
+        if !self.paused && self.is_open() {
+            startable.extend(self.ready.iter());
+        }
+        startable.extend(self.live.iter().filter(|at| self.may_go_on(**at, now)));
+        if self.live.is_empty() && self.ready.is_empty() {
+            startable.extend(self.next_reversal());
+        }
+        let startable: Vec<StepId> = startable
+            .into_iter()
+            .map(|at| &steps[at].id)
+            .filter(|id| !in_hand.contains(*id))
+            .cloned()
+            .collect();
+        if startable.is_empty() {
+            Next::Wait { until: self.due() }
+        } else {
+            Next::Start(startable)
+        }
+    }
+
+    /// Whether a live step is to be begun again: it was interrupted, or its delay is over.
+    fn may_go_on(&self, at: usize, now: Timestamp) -> bool {
+        match self.slots[at].state {
+            StepState::Running { .. } => true,
+            StepState::Retrying { due } => !self.paused && due <= now,
+            _ => false,
+        }
+    }
+
+    /// The next moment at which something is due.
+    fn due(&self) -> Option<Timestamp> {
+        let steps = self
+            .live
+            .iter()
+            .filter_map(|at| match self.slots[*at].state {
+                StepState::Retrying { due } => (!self.paused).then_some(due),
+                StepState::AwaitingApproval { expires_at, .. } => Some(expires_at),
+                _ => None,
+            });
+        steps.chain(self.deadline()).min()
+    }
+
+    /// The place of a step that may begin now: ready, interrupted, to be tried again, or the next
+    /// reversal.
+    pub(super) fn may_begin(&self, step: &StepId) -> Result<usize, IllegalTransition> {
+        let at = self.known(step)?;
+        let open = self.is_open() && !self.paused;
+        let allowed = match self.slots[at].state {
+            StepState::Pending if self.ready.contains(&at) => {
+                open && matches!(self.fate(at), Fate::Start)
+            }
+            StepState::Pending => {
+                self.live.is_empty() && self.ready.is_empty() && self.next_reversal() == Some(at)
+            }
+            StepState::Running { .. } | StepState::Retrying { .. } => true,
+            _ => false,
+        };
+        if allowed {
+            Ok(at)
+        } else {
+            Err(self.refused(at, "begun"))
+        }
+    }
+}
+
+fn skipped(step: &Step, reason: SkipReason) -> RunEvent {
+    RunEvent::StepSkipped {
+        step: step.id.clone(),
+        reason,
+    }
+}
+
+fn decided(step: &Step, output: Value) -> RunEvent {
+    RunEvent::StepSucceeded {
+        step: step.id.clone(),
+        output,
+        source: ResultSource::Decided,
+        duration_ms: 0,
+    }
+}
+
+fn chosen(step: &Step, next: &StepId) -> RunEvent {
+    decided(step, json!({CHOSEN: next}))
+}
+
+/// B003-9: an expression without an answer fails its step.
+fn unanswered(step: &Step, error: &ExpressionError) -> RunEvent {
+    RunEvent::StepFailed {
+        step: step.id.clone(),
+        failure: StepFailure {
+            kind: ErrorKind::ExecutionError,
+            code: "expression_failed".to_owned(),
+            message: format!("the step `{}`: {error}", step.id),
+            retryable: false,
+        },
+    }
+}

@@ -1,0 +1,176 @@
+//! Strict replay: whether an event is one that the machine could have written in a state.
+//!
+//! Folding takes every well-formed event; this says whether the machine itself would have come to
+//! it, so that a journal that was made up or changed is found at the first event that does not fit.
+
+use charter_contract::time::Timestamp;
+
+use super::event::{ResultSource, RunEvent, SkipReason};
+use super::{FoldError, Run, StepState};
+use crate::gate::Decision;
+
+/// The first event of a journal that does not follow from those before it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("event {sequence} does not follow from the events before it: {detail}")]
+pub struct Divergence {
+    /// Its position, from 1.
+    pub sequence: u64,
+    /// What is wrong with it.
+    pub detail: String,
+}
+
+impl Run {
+    /// Folds a journal, event by event, each only if the machine could have written it. The second
+    /// part is the first event that does not fit; the run is folded up to it.
+    ///
+    /// # Errors
+    /// [`FoldError`] when not even the first event is a start.
+    pub fn replay_strictly(
+        events: impl IntoIterator<Item = (RunEvent, Timestamp)>,
+    ) -> Result<(Self, Option<Divergence>), FoldError> {
+        let mut events = events.into_iter();
+        let (first, at) = events.next().ok_or(FoldError::Start)?;
+        let mut run = Self::start(first, at)?;
+        for (sequence, (event, at)) in (2..).zip(events) {
+            let followed = run
+                .follows(&event)
+                .and_then(|()| run.apply(event, at).map_err(|error| error.to_string()));
+            if let Err(detail) = followed {
+                return Ok((run, Some(Divergence { sequence, detail })));
+            }
+        }
+        Ok((run, None))
+    }
+
+    /// Whether the machine could write an event now.
+    ///
+    /// # Errors
+    /// Why not, in words.
+    pub fn follows(&self, event: &RunEvent) -> Result<(), String> {
+        if self.outcome().is_some() {
+            return Err(FoldError::Ended.to_string());
+        }
+        match event {
+            RunEvent::Started(_) => Err(FoldError::Start.to_string()),
+            RunEvent::ParametersGiven { .. } => expect(
+                !self.is_open() && self.stop.is_none(),
+                "the plan stands already",
+            ),
+            RunEvent::Confirmed { digest, .. } => {
+                let opening = self.opening();
+                expect(
+                    opening.confirm && opening.missing.is_empty(),
+                    "nothing is to be confirmed",
+                )?;
+                expect(*digest == self.plan_digest(), "another plan was confirmed")
+            }
+            RunEvent::Paused { .. } => {
+                expect(!self.paused && self.stop.is_none(), "it cannot be paused")
+            }
+            RunEvent::Resumed { .. } => expect(self.paused, "it is not paused"),
+            RunEvent::Stopping { .. } => expect(self.stop.is_none(), "it is stopping already"),
+            RunEvent::FellBack { .. }
+            | RunEvent::Completed { .. }
+            | RunEvent::Failed { .. }
+            | RunEvent::RolledBack { .. }
+            | RunEvent::RollbackFailed { .. } => self.by_itself(event),
+            RunEvent::StepBegun(_)
+            | RunEvent::StepRefused { .. }
+            | RunEvent::ApprovalRequested(_)
+            | RunEvent::ApprovalGranted { .. }
+            | RunEvent::ApprovalDenied { .. } => self.begins(event),
+            RunEvent::StepSucceeded { .. }
+            | RunEvent::StepFailed { .. }
+            | RunEvent::RetryScheduled { .. }
+            | RunEvent::StepSkipped { .. } => self.ends(event),
+        }
+    }
+
+    fn by_itself(&self, event: &RunEvent) -> Result<(), String> {
+        let follows = self.advance().first() == Some(event);
+        expect(follows, "it does not follow by itself")
+    }
+
+    /// What the gate and people said, before a step begins.
+    fn begins(&self, event: &RunEvent) -> Result<(), String> {
+        match event {
+            RunEvent::StepBegun(begun) => {
+                let at = said(self.may_begin(&begun.step))?;
+                let next = self.slots[at].attempts + 1;
+                expect(
+                    begun.attempt == next,
+                    "an attempt is left out or counted twice",
+                )?;
+                let key = self.idempotency_key(&begun.step);
+                expect(begun.idempotency_key == key, "its key is another effect's")?;
+                let allowed = matches!(begun.policy_decision, Decision::Allow { .. });
+                expect(allowed, "the gate did not allow it")
+            }
+            RunEvent::StepRefused {
+                step,
+                policy_decision,
+                ..
+            } => {
+                said(self.may_begin(step))?;
+                let denied = matches!(policy_decision, Decision::Deny { .. });
+                expect(denied, "the gate did not refuse it")
+            }
+            RunEvent::ApprovalRequested(asked) => {
+                said(self.may_begin(&asked.step))?;
+                let digest = asked.call.digest();
+                expect(asked.digest == digest, "its digest is another call's")?;
+                let asks = matches!(asked.policy_decision, Decision::NeedsApproval { .. });
+                expect(asks, "the gate did not ask for it")
+            }
+            RunEvent::ApprovalGranted { step, approval, .. }
+            | RunEvent::ApprovalDenied { step, approval, .. } => {
+                let awaited = matches!(
+                    self.state_of(step),
+                    Some(StepState::AwaitingApproval { approval: known, .. }) if known == approval
+                );
+                expect(awaited, "nobody was asked for it")
+            }
+            other => self.by_itself(other),
+        }
+    }
+
+    /// How a step ended.
+    fn ends(&self, event: &RunEvent) -> Result<(), String> {
+        match event {
+            RunEvent::StepSkipped {
+                step,
+                reason: SkipReason::DryRun,
+            } => {
+                said(self.may_begin(step))?;
+                expect(self.is_dry_run(), "the run is no dry run")
+            }
+            RunEvent::StepSucceeded {
+                step,
+                source: ResultSource::Fresh | ResultSource::Cached,
+                ..
+            } => said(self.is_running(step, "completed")).map(|_| ()),
+            RunEvent::RetryScheduled { step, .. } => {
+                let at = said(self.is_running(step, "tried again"))?;
+                let left = self.slots[at].failures < self.graph.steps()[at].retry.retries;
+                expect(left, "no retry is left")
+            }
+            RunEvent::StepFailed { step, .. } if self.by_itself(event).is_err() => {
+                let running = self.is_running(step, "failed");
+                said(running.or_else(|_| self.may_begin(step))).map(|_| ())
+            }
+            other => self.by_itself(other),
+        }
+    }
+}
+
+fn said(result: Result<usize, super::IllegalTransition>) -> Result<usize, String> {
+    result.map_err(|error| error.to_string())
+}
+
+fn expect(holds: bool, otherwise: &str) -> Result<(), String> {
+    if holds {
+        Ok(())
+    } else {
+        Err(otherwise.to_owned())
+    }
+}

@@ -1,0 +1,337 @@
+//! What holds of every run: random graphs, random answers of the gate and of people, random failures,
+//! and a crash after any event.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::graph::Join;
+
+/// Draws decisions from bytes; all zeros once they are used up, so that every run ends.
+struct Draw<'b> {
+    bytes: std::slice::Iter<'b, u8>,
+}
+
+impl Draw<'_> {
+    fn below(&mut self, bound: u8) -> u8 {
+        self.bytes.next().map_or(0, |byte| byte % bound)
+    }
+}
+
+/// A graph of up to eight steps, each with claims on earlier ones, some with reversals.
+fn graph(draw: &mut Draw<'_>) -> GraphParts {
+    let count = 1 + draw.below(8);
+    let mut steps = Vec::new();
+    for number in 0..count {
+        let name = format!("s{number}");
+        let mut step = if draw.below(2) == 0 {
+            read(&name, &[], AfterFailure::Abort)
+        } else {
+            write(&name, &[])
+        };
+        step.after_failure = match draw.below(3) {
+            0 => AfterFailure::Abort,
+            1 => AfterFailure::RollBack,
+            _ => AfterFailure::GoOn,
+        };
+        step.retry.retries = u32::from(draw.below(3));
+        step.entry.join = if draw.below(4) == 1 {
+            Join::Any
+        } else {
+            Join::All
+        };
+        for from in 0..number {
+            if draw.below(3) == 1 {
+                let on = [On::Success, On::Success, On::Failure, On::Settled];
+                step.entry.edges.push(Edge {
+                    from: id(&format!("s{from}")),
+                    on: on[usize::from(draw.below(4))],
+                });
+            }
+        }
+        let reversed = step.writes() && draw.below(3) > 0;
+        steps.push(step);
+        if reversed {
+            steps.push(reversal(&format!("undo{number}"), &name));
+        }
+    }
+    GraphParts {
+        steps,
+        ..GraphParts::default()
+    }
+}
+
+/// Drives a run to its end by random answers; checks what must hold after each event.
+fn drive(bytes: &[u8]) -> Driven {
+    let mut draw = Draw {
+        bytes: bytes.iter(),
+    };
+    let mut run = Driven::of(graph(&mut draw));
+    let mut in_flight: BTreeSet<StepId> = BTreeSet::new();
+    // Lets what follows from the beginning follow.
+    let first = run.run.advance();
+    run.apply(&first);
+    for _ in 0..500 {
+        if run.run.outcome().is_some() {
+            return run;
+        }
+        match draw.below(12) {
+            1 => drop(run.command(Command::Pause { by: user("op") })),
+            2 => drop(run.command(Command::Abort {
+                by: user("op"),
+                reason: "enough".into(),
+                roll_back: draw.below(2) == 0,
+            })),
+            // A crash: what was under way is forgotten, the journal is all there is.
+            3 => {
+                run.run = Run::replay(run.journal.clone()).unwrap();
+                in_flight.clear();
+            }
+            _ => turn(&mut run, &mut in_flight, &mut draw),
+        }
+    }
+    panic!("the run did not end: {:#?}", run.run);
+}
+
+fn turn(run: &mut Driven, in_flight: &mut BTreeSet<StepId>, draw: &mut Draw<'_>) {
+    match run.run.next(in_flight, at(run.clock)) {
+        Next::Ended => {}
+        Next::Start(steps) => {
+            let step = steps[usize::from(draw.below(steps.len() as u8))].to_string();
+            let decision = match draw.below(8) {
+                1 | 2 => ask(),
+                3 => deny(RuleKind::Guardrail),
+                _ => allow(),
+            };
+            let reverses = run.run.graph().step(&id(&step)).unwrap().reverses.is_some();
+            let events = run.begin_with(&step, decision.clone()).unwrap();
+            let begun = matches!(events[0], RunEvent::StepBegun(_));
+            match decision {
+                Decision::Deny { .. } => assert!(!begun, "the gate refused"),
+                Decision::NeedsApproval { .. } if begun => {
+                    assert!(reverses || granted(run, &step), "nobody approved");
+                }
+                Decision::Allow { .. } | Decision::NeedsApproval { .. } => {}
+            }
+            if begun {
+                in_flight.insert(id(&step));
+            }
+        }
+        Next::Wait { until } => {
+            if run.run.is_paused() && draw.below(2) == 0 {
+                run.command(Command::Resume { by: user("op") }).unwrap();
+            } else if let Some(step) = in_flight.pop_first() {
+                let kinds = [ErrorKind::ExecutionError, ErrorKind::InputError];
+                match draw.below(4) {
+                    1 => drop(
+                        run.fail_as(step.as_ref(), kinds[usize::from(draw.below(2))])
+                            .unwrap(),
+                    ),
+                    _ => drop(run.succeed(step.as_ref()).unwrap()),
+                }
+            } else if let Some(step) = awaiting(run) {
+                decide(run, &step, draw);
+            } else if let Some(until) = until {
+                run.clock = run
+                    .clock
+                    .max((until.as_micros() - at(0).as_micros()) / 1_000_000 + 1);
+            } else if run.run.is_paused() {
+                run.command(Command::Resume { by: user("op") }).unwrap();
+            } else {
+                panic!("nothing to do, and not over: {:#?}", run.run);
+            }
+        }
+    }
+}
+
+fn awaiting(run: &Driven) -> Option<StepId> {
+    let mut steps = run.run.steps();
+    let found = steps.find(|(_, state)| matches!(state, StepState::AwaitingApproval { .. }));
+    found.map(|(step, _)| step.clone())
+}
+
+fn decide(run: &mut Driven, step: &StepId, draw: &mut Draw<'_>) {
+    if draw.below(4) != 1 {
+        run.grant(step.as_ref()).unwrap();
+        return;
+    }
+    let Some(StepState::AwaitingApproval { approval, .. }) = run.run.state_of(step).cloned() else {
+        return;
+    };
+    run.command(Command::Refuse {
+        step: step.clone(),
+        approval,
+        by: Some(user("op")),
+        failure: failure(ErrorKind::PermissionError),
+    })
+    .unwrap();
+}
+
+/// Whether a person agreed to the step's call at some time.
+fn granted(run: &Driven, wanted: &str) -> bool {
+    run.journal.iter().any(|(event, _)| {
+        matches!(event, RunEvent::ApprovalGranted { step, .. } if step.as_ref() == wanted)
+    })
+}
+
+fn position(run: &Driven, found: impl Fn(&RunEvent) -> bool) -> Vec<usize> {
+    let events = run.journal.iter().enumerate();
+    events
+        .filter(|(_, (event, _))| found(event))
+        .map(|(at, _)| at)
+        .collect()
+}
+
+fn began(run: &Driven, step: &StepId) -> Vec<usize> {
+    position(
+        run,
+        |event| matches!(event, RunEvent::StepBegun(begun) if begun.step == *step),
+    )
+}
+
+fn succeeded(run: &Driven, step: &StepId) -> Vec<usize> {
+    position(
+        run,
+        |event| matches!(event, RunEvent::StepSucceeded { step: done, .. } if done == step),
+    )
+}
+
+fn settled(run: &Driven, step: &StepId) -> bool {
+    run.run.state_of(step).unwrap().is_settled()
+}
+
+/// Every event is one that the machine could write there, the whole journal folds to the same
+/// state, and so does its JSON.
+fn replays_to_itself(run: &Driven) {
+    let (again, divergence) = Run::replay_strictly(run.journal.clone()).unwrap();
+    assert_eq!((divergence, &again), (None, &run.run));
+    assert_eq!(again.state_digest(), run.run.state_digest());
+    let written = run.journal.iter().map(|(event, at)| {
+        let text = serde_json::to_string(event).unwrap();
+        (serde_json::from_str(&text).unwrap(), *at)
+    });
+    assert_eq!(Run::replay(written).unwrap(), run.run);
+}
+
+/// A step succeeds at most once, and every attempt of it has the same key.
+fn succeeds_once(run: &Driven, step: &Step) {
+    assert!(succeeded(run, &step.id).len() <= 1, "{} twice", step.id);
+    let keys: BTreeSet<&str> = run
+        .journal
+        .iter()
+        .filter_map(|(event, _)| match event {
+            RunEvent::StepBegun(begun) if begun.step == step.id => {
+                Some(begun.idempotency_key.as_str())
+            }
+            _ => None,
+        })
+        .collect();
+    assert!(keys.len() <= 1, "{keys:?}");
+}
+
+/// What claims a success begins after it.
+fn waits_for_its_sources(run: &Driven, step: &Step) {
+    let Some(first) = began(run, &step.id).first().copied() else {
+        return;
+    };
+    if step.entry.join == Join::All {
+        for edge in step
+            .entry
+            .edges
+            .iter()
+            .filter(|edge| edge.on == On::Success)
+        {
+            let done = succeeded(run, &edge.from);
+            assert!(
+                done.first().is_some_and(|done| *done < first),
+                "{}",
+                step.id
+            );
+        }
+    }
+}
+
+/// After a stop nothing new begins on the way forward, but for what a failure calls for.
+fn starts_nothing_after_a_stop(run: &Driven, step: &Step) {
+    let stops = position(run, |event| matches!(event, RunEvent::Stopping { .. }));
+    let Some(stop) = stops.first() else { return };
+    if step.reverses.is_some() {
+        return;
+    }
+    let first = began(run, &step.id).first().copied();
+    assert!(
+        first.is_none_or(|first| first < *stop),
+        "{} begins late",
+        step.id
+    );
+}
+
+/// Reversals run in the opposite order of the writes, each after its write.
+fn reverses_last_first(run: &Driven) {
+    let mut reversed: Vec<(usize, usize)> = run
+        .run
+        .graph()
+        .steps()
+        .iter()
+        .filter_map(|step| {
+            let done = *succeeded(run, &step.id).first()?;
+            let write = *succeeded(run, step.reverses.as_ref()?).first()?;
+            Some((done, write))
+        })
+        .collect();
+    reversed.sort_unstable();
+    let writes: Vec<usize> = reversed.iter().map(|(_, write)| *write).collect();
+    assert!(
+        writes.windows(2).all(|pair| pair[0] > pair[1]),
+        "{reversed:?}"
+    );
+    assert!(reversed.iter().all(|(done, write)| write < done));
+}
+
+/// The outcome says what stands: nothing after a rollback, exactly what it names after a failed one.
+fn tells_what_stands(run: &Driven) {
+    let stands: BTreeSet<StepId> = run
+        .run
+        .written()
+        .filter(|step| !run.run.is_reversed(&step.id))
+        .map(|step| step.id.clone())
+        .collect();
+    match run.run.outcome().unwrap() {
+        Outcome::RolledBack { .. } => assert!(stands.is_empty(), "{stands:?}"),
+        Outcome::RollbackFailed { left, .. } => {
+            let left: BTreeSet<StepId> = left.iter().cloned().collect();
+            assert_eq!(left, stands);
+        }
+        Outcome::Completed { .. } | Outcome::Failed { .. } => {}
+    }
+}
+
+/// Nothing on the way forward stays open, and the last event is the only final one.
+fn ends_whole(run: &Driven) {
+    for step in run.run.graph().steps() {
+        assert!(
+            step.reverses.is_some() || settled(run, &step.id),
+            "{} is open",
+            step.id
+        );
+    }
+    let ends = position(run, RunEvent::is_final);
+    assert_eq!(ends, [run.journal.len() - 1]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
+
+    #[test]
+    fn b003_5_every_run_keeps_the_invariants(bytes in prop::collection::vec(any::<u8>(), 0..160)) {
+        let run = drive(&bytes);
+        replays_to_itself(&run);
+        ends_whole(&run);
+        reverses_last_first(&run);
+        tells_what_stands(&run);
+        for step in run.run.graph().steps() {
+            succeeds_once(&run, step);
+            waits_for_its_sources(&run, step);
+            starts_nothing_after_a_stop(&run, step);
+        }
+    }
+}

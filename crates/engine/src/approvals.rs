@@ -1,0 +1,251 @@
+//! Approvals: what waits for a person, and what people decide.
+
+use std::sync::Arc;
+
+use charter_contract::catalogue::playbook::SafetyClass;
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::{ApprovalId, RunId, TenantId};
+use charter_domain::approval::{Approval, Digest, Refusal, State, Verdict};
+use charter_domain::run::{ApprovalAsked, Run};
+use charter_store::StoreError;
+use charter_store::approval::{
+    ApprovalChange, ApprovalFilter, ApprovalMove, ApprovalRecord, ApprovalState,
+};
+use charter_store::page::PageRequest;
+use serde::Serialize;
+
+use crate::runs::Workspace;
+use crate::{Caller, Engine, EngineError, Role};
+
+/// Approvals read at once.
+const PAGE: usize = 1_000;
+
+/// What a person says to an approval.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Say {
+    /// Whether they agree.
+    pub approve: bool,
+    /// The digest of what they saw.
+    pub digest: String,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+/// One page of approvals.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ApprovalListing {
+    /// Newest first.
+    pub entries: Vec<Approval>,
+    /// Where the next page starts.
+    pub next: Option<String>,
+}
+
+impl Engine {
+    /// An approval of the caller's tenant.
+    ///
+    /// # Errors
+    /// `not_found`, also for another tenant's.
+    pub async fn approval(
+        &self,
+        caller: &Caller,
+        approval: &ApprovalId,
+    ) -> Result<Approval, EngineError> {
+        self.approval_of(&caller.tenant, approval).await
+    }
+
+    /// The caller's tenant's approvals, newest first, of one state or run if asked.
+    ///
+    /// # Errors
+    /// `invalid_request` for a state that does not exist; when storage fails.
+    pub async fn approvals(
+        &self,
+        caller: &Caller,
+        state: Option<&str>,
+        run: Option<&RunId>,
+        page: &PageRequest,
+    ) -> Result<ApprovalListing, EngineError> {
+        let state = state.map(|word| {
+            ApprovalState::parse(word).ok_or_else(|| {
+                let words: Vec<&str> = ApprovalState::WORDS.iter().map(|(_, word)| *word).collect();
+                let message = format!(
+                    "no approval is `{word}`; the states are {}",
+                    words.join(", ")
+                );
+                EngineError::new(ErrorCode::InvalidRequest, message)
+            })
+        });
+        let filter = ApprovalFilter {
+            state: state.transpose()?,
+            run_id: run,
+        };
+        let page = self.store().approvals(&caller.tenant, filter, page).await?;
+        let entries = page.entries.iter().map(read).collect::<Result<_, _>>()?;
+        Ok(ApprovalListing {
+            entries,
+            next: page.next,
+        })
+    }
+
+    /// Decides on an approval; of several at the same time exactly one does. The run goes on.
+    ///
+    /// # Errors
+    /// `not_found`; `permission_denied` for callers who may only ask, and for whoever asked for this
+    /// where somebody else has to decide; `illegal_transition` when it was decided or lapsed before;
+    /// `version_conflict` when what the caller saw is not what it is for.
+    pub async fn decide_approval(
+        self: &Arc<Self>,
+        caller: &Caller,
+        approval: &ApprovalId,
+        say: Say,
+    ) -> Result<Approval, EngineError> {
+        if caller.role < Role::Operator {
+            let message = "approvals are decided by operators";
+            return Err(EngineError::new(ErrorCode::PermissionDenied, message));
+        }
+        let asked = self.approval_of(&caller.tenant, approval).await?;
+        let verdict = Verdict {
+            approve: say.approve,
+            by: caller.user.clone(),
+            digest: Digest::claimed(&say.digest),
+            reason: say.reason,
+        };
+        let state = asked
+            .decide(verdict, self.now())
+            .map_err(|refusal| refused(&refusal))?;
+        let change = moved(&asked, state.clone())?;
+        match self.store().decide_approval(&caller.tenant, change).await {
+            Ok(()) => {}
+            Err(StoreError::Refused { .. }) => {
+                let message = "somebody else decided on the approval at the same time";
+                return Err(EngineError::new(ErrorCode::IllegalTransition, message));
+            }
+            Err(error) => return Err(error.into()),
+        }
+        self.wake(&caller.tenant, &asked.call.run_id).await;
+        Ok(Approval { state, ..asked })
+    }
+
+    pub(crate) async fn approval_of(
+        &self,
+        tenant: &TenantId,
+        approval: &ApprovalId,
+    ) -> Result<Approval, EngineError> {
+        let record = self.store().approval(tenant, approval).await?;
+        let record = record.ok_or_else(|| EngineError::not_found("approval", approval))?;
+        read(&record)
+    }
+
+    /// The approvals of a run that nobody has used or refused.
+    pub(crate) async fn open_approvals(
+        &self,
+        tenant: &TenantId,
+        run: &RunId,
+    ) -> Result<Vec<Approval>, EngineError> {
+        let mut open = Vec::new();
+        for state in [ApprovalState::Pending, ApprovalState::Approved] {
+            let filter = ApprovalFilter {
+                state: Some(state),
+                run_id: Some(run),
+            };
+            let page = PageRequest::new(None, PAGE);
+            let found = self.store().approvals(tenant, filter, &page).await?;
+            for record in &found.entries {
+                open.push(read(record)?);
+            }
+        }
+        Ok(open)
+    }
+
+    /// The end of a run's open approvals: nobody needs to decide on them any more.
+    pub(crate) async fn lapsing(
+        &self,
+        tenant: &TenantId,
+        run: &RunId,
+    ) -> Result<Vec<ApprovalChange>, EngineError> {
+        let open = self.open_approvals(tenant, run).await?;
+        let lapse = |approval| moved(approval, State::Lapsed).map(ApprovalChange::Move);
+        open.iter().map(lapse).collect()
+    }
+
+    /// The record of a question that a run puts to a person.
+    pub(crate) fn approval_asked(
+        &self,
+        workspace: &Workspace,
+        run: &Run,
+        asked: &ApprovalAsked,
+    ) -> Approval {
+        let destructive = workspace
+            .playbook
+            .as_ref()
+            .is_some_and(|(_, class)| *class == SafetyClass::Destructive);
+        Approval {
+            approval_id: asked.approval.clone(),
+            tenant_id: workspace.tenant.clone(),
+            call: asked.call.clone(),
+            digest: asked.digest.clone(),
+            rules: asked.policy_decision.rules().to_vec(),
+            requested_by: run.by().clone(),
+            requested_at: self.now(),
+            expires_at: asked.expires_at,
+            four_eyes: destructive || self.settings().four_eyes,
+            state: State::Pending,
+        }
+    }
+}
+
+fn refused(refusal: &Refusal) -> EngineError {
+    let code = match refusal {
+        Refusal::Decided(_) => ErrorCode::IllegalTransition,
+        Refusal::Expired(_) => ErrorCode::ApprovalExpired,
+        Refusal::Changed { .. } => ErrorCode::VersionConflict,
+        Refusal::OwnRequest(_) => ErrorCode::PermissionDenied,
+    };
+    EngineError::new(code, refusal.to_string())
+}
+
+fn read(record: &ApprovalRecord) -> Result<Approval, EngineError> {
+    serde_json::from_str(&record.body)
+        .map_err(|error| EngineError::internal("reading an approval", error))
+}
+
+fn body(approval: &Approval) -> Result<String, EngineError> {
+    serde_json::to_string(approval)
+        .map_err(|error| EngineError::internal("writing an approval", error))
+}
+
+/// The stored form of a new approval.
+pub(crate) fn record(approval: &Approval) -> Result<ApprovalRecord, EngineError> {
+    Ok(ApprovalRecord {
+        approval_id: approval.approval_id.clone(),
+        tenant_id: approval.tenant_id.clone(),
+        run_id: approval.call.run_id.clone(),
+        state: stored(&approval.state),
+        requested_at: approval.requested_at,
+        expires_at: approval.expires_at,
+        body: body(approval)?,
+    })
+}
+
+/// The stored form of an approval's step to another state.
+pub(crate) fn moved(approval: &Approval, state: State) -> Result<ApprovalMove, EngineError> {
+    let after = Approval {
+        state,
+        ..approval.clone()
+    };
+    Ok(ApprovalMove {
+        approval_id: approval.approval_id.clone(),
+        from: stored(&approval.state),
+        to: stored(&after.state),
+        body: body(&after)?,
+    })
+}
+
+fn stored(state: &State) -> ApprovalState {
+    match state {
+        State::Pending => ApprovalState::Pending,
+        State::Approved(_) => ApprovalState::Approved,
+        State::Rejected(_) => ApprovalState::Rejected,
+        State::Consumed(_) => ApprovalState::Consumed,
+        State::Lapsed => ApprovalState::Lapsed,
+    }
+}

@@ -1,0 +1,112 @@
+//! Playbooks: from a document to a run that changes something (seed 000 §2.8, B000-18).
+//!
+//! A run of a playbook begins with what is known. It asks for the parameters that are missing, shows
+//! its plan and waits for a person to confirm exactly that; only then does it start.
+
+use charter_contract::catalogue::DocumentKind;
+use charter_contract::catalogue::playbook::{Playbook, SafetyClass};
+use charter_contract::catalogue::vocabulary::Status;
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::{PlaybookId, RunId};
+use charter_contract::parameter::Parameter;
+use charter_domain::catalogue::Found;
+use charter_domain::run::Opening;
+use charter_domain::{graph, parameters};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+use crate::runs::{NewRun, RunShown, pin, pins_of_graph};
+use crate::{Caller, Engine, EngineError};
+
+/// The parameter by which a caller asks for a run that changes nothing.
+const DRY_RUN: &str = "dry_run";
+
+impl Engine {
+    /// Starts a run of a playbook with what is known of its parameters.
+    ///
+    /// # Errors
+    /// `not_found`; `invalid_parameters` for values that do not fit; `invalid_document` for a playbook
+    /// that cannot be compiled.
+    pub async fn start_playbook(
+        self: &Arc<Self>,
+        caller: &Caller,
+        playbook: &PlaybookId,
+        given: &Map<String, Value>,
+        dry_run: bool,
+    ) -> Result<RunShown, EngineError> {
+        let run_id = RunId::from_uuid(self.new_uuid());
+        let new = self.playbook_run(caller, playbook, given, dry_run, run_id.clone())?;
+        self.create_run(new).await?;
+        self.take_up_run(caller.tenant.clone(), run_id.clone());
+        self.show_run(caller, &run_id).await
+    }
+
+    /// The playbook that a caller may run.
+    pub(crate) fn runnable_playbook(
+        &self,
+        caller: &Caller,
+        playbook: &PlaybookId,
+    ) -> Result<Found<Playbook>, EngineError> {
+        let view = self.live().view(&caller.tenant);
+        let found = view.playbook(playbook.as_ref());
+        let found = found.filter(|found| found.document().status == Status::Active);
+        found.ok_or_else(|| EngineError::not_found("active playbook", playbook))
+    }
+
+    /// Compiles a playbook, binds what is given and pins what the run executes.
+    pub(crate) fn playbook_run(
+        &self,
+        caller: &Caller,
+        playbook: &PlaybookId,
+        given: &Map<String, Value>,
+        dry_run: bool,
+        run_id: RunId,
+    ) -> Result<NewRun, EngineError> {
+        let found = self.runnable_playbook(caller, playbook)?;
+        let document = found.document();
+        let graph = graph::from_playbook(document).map_err(|error| {
+            let message = format!("the playbook `{playbook}`: {error}");
+            EngineError::new(ErrorCode::InvalidDocument, message)
+        })?;
+        let bound = parameters::bind_so_far(&declared(document), given)
+            .map_err(|faults| EngineError::parameters(&format!("`{playbook}`"), &faults))?;
+        let dry_run = dry_run || bound.values.get(DRY_RUN) == Some(&Value::Bool(true));
+        let view = self.live().view(&caller.tenant);
+        let mut pins = vec![pin(DocumentKind::Playbook, playbook.as_ref(), &found.entry)];
+        pins.extend(pins_of_graph(&view, &graph)?);
+        let class = document.safety.safety_class;
+        Ok(NewRun {
+            run_id,
+            tenant: caller.tenant.clone(),
+            by: caller.user.clone(),
+            level: caller.role.level(),
+            title: format!("playbook {playbook}"),
+            graph,
+            parameters: bound.values,
+            pins,
+            dry_run,
+            opening: Opening {
+                confirm: class != SafetyClass::Automated && !dry_run,
+                missing: bound.missing,
+                typed: document
+                    .typed_parameter()
+                    .filter(|_| !dry_run)
+                    .map(|parameter| parameter.name.clone()),
+            },
+        })
+    }
+}
+
+/// The parameters of a playbook; the list that one stands in says whether it is required.
+pub(crate) fn declared(playbook: &Playbook) -> Vec<Parameter> {
+    let of = |parameters: &[Parameter], required| {
+        let mut parameters = parameters.to_vec();
+        for parameter in &mut parameters {
+            parameter.required = required;
+        }
+        parameters
+    };
+    let mut declared = of(&playbook.mandatory_parameters, true);
+    declared.extend(of(&playbook.optional_parameters, false));
+    declared
+}

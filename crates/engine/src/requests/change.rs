@@ -1,0 +1,122 @@
+//! The answer to a request that changes something: where its run stands, and what it waits for.
+
+use std::time::Duration;
+
+use charter_contract::agentic::response::{ActionType, AgentResponse};
+use charter_contract::ids::ResponseId;
+use charter_domain::run::{RunEvent, StepState};
+use serde_json::{Map, Value, json};
+
+use super::Asked;
+use super::classify::Classified;
+use super::respond::verdict;
+use crate::runs::RunShown;
+use crate::{Engine, EngineError};
+
+/// The response to a request to write.
+pub(super) fn response(
+    engine: &Engine,
+    asked: &Asked,
+    classified: &Classified,
+    run: &RunShown,
+    elapsed: Duration,
+) -> Result<AgentResponse, EngineError> {
+    let mut builder = AgentResponse::builder(
+        ResponseId::from_uuid(engine.new_uuid()),
+        asked.id().clone(),
+        engine.now(),
+        content(run),
+    )
+    .execution_time_ms(u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX))
+    .metadata("flow", json!(classified.flow))
+    .metadata("verdict", verdict(&classified.verdict)?)
+    .metadata("run_ids", json!([run.summary.run_id]))
+    .metadata("status", json!(run.summary.status))
+    .metadata("plan_digest", json!(run.state.plan_digest))
+    .metadata("missing_parameters", json!(run.state.missing))
+    .metadata("plan", json!(run.state.steps))
+    .metadata("approvals", json!(run.approvals));
+    for entry in &run.events {
+        if let RunEvent::StepSucceeded {
+            step, duration_ms, ..
+        } = &entry.event
+        {
+            let shown = run.state.steps.iter().find(|shown| shown.step == *step);
+            let Some(tool) = shown.and_then(|shown| shown.tool.as_ref()) else {
+                continue;
+            };
+            let details = json!({"tool_id": tool, "step_id": step, "duration_ms": duration_ms});
+            builder = builder.tool_used(tool.to_string()).action(
+                ActionType::CommandExecution,
+                entry.at,
+                object(details),
+            );
+        }
+    }
+    Ok(builder.build())
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    }
+}
+
+/// What a person is told: the state in words, the plan, and what to do next.
+fn content(run: &RunShown) -> String {
+    let id = &run.summary.run_id;
+    let state = &run.state;
+    let mut lines = vec![format!(
+        "{}: {}.",
+        run.summary.title,
+        words(&run.summary.status)
+    )];
+    for step in state.steps.iter().filter(|step| step.reverses.is_none()) {
+        let tool = step.tool.as_ref().map_or("", AsRef::as_ref);
+        let kind = if step.writes { "write" } else { "read" };
+        let said = match &step.state {
+            StepState::Failed { failure } => format!("failed: {}", failure.message),
+            other => other.word().replace('_', " "),
+        };
+        lines.push(format!("- {} ({kind}, {tool}): {said}", step.step));
+    }
+    match run.summary.status.as_str() {
+        "awaiting_parameters" => {
+            let names: Vec<&str> = state.missing.iter().map(AsRef::as_ref).collect();
+            lines.push(format!(
+                "It needs {}. Give them: charter runs give {id} {}",
+                names.join(", "),
+                names
+                    .iter()
+                    .map(|name| format!("{name}=…"))
+                    .collect::<Vec<_>>()
+                    .join(" ")
+            ));
+        }
+        "awaiting_confirmation" => {
+            let typed = state.typed.as_ref();
+            let typed = typed.map_or(String::new(), |name| {
+                format!(" --typed <the value of {name}>")
+            });
+            lines.push(format!(
+                "Nothing has been changed. Confirm exactly this plan: charter runs confirm {id} --digest {}{typed}",
+                state.plan_digest
+            ));
+        }
+        "awaiting_approval" => {
+            for approval in &run.approvals {
+                lines.push(format!(
+                    "Waiting for an approval of {}: charter approvals show {}",
+                    approval.call.tool, approval.approval_id
+                ));
+            }
+        }
+        _ => lines.push(format!("Its history: charter runs show {id}")),
+    }
+    lines.join("\n")
+}
+
+fn words(status: &str) -> String {
+    status.replace('_', " ")
+}

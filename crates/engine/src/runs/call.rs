@@ -1,0 +1,169 @@
+//! From a tool document to a call of it: body, grants, limits. Decides nothing.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use charter_contract::catalogue::tool::{Implementation, Tool};
+use charter_contract::catalogue::vocabulary::Language;
+use charter_contract::error_code::ErrorCode;
+use charter_domain::run::{ErrorKind, StepFailure};
+use charter_effects::{
+    DryRun, HostPattern, HttpTool, Limits, PackageFiles, ScriptTool, ToolCall, ToolImplementation,
+};
+use serde_json::Value;
+
+use super::effect::{Prepared, failure};
+use crate::Engine;
+
+impl Prepared {
+    /// What the sandbox is asked to do.
+    pub(super) fn tool_call(
+        self,
+        engine: &Engine,
+        idempotency_key: String,
+    ) -> Result<ToolCall, StepFailure> {
+        let document = &self.tool.entry.document;
+        let grants = &engine.settings().grants;
+        let granted = |name: &str| grants.environment.get(name);
+        let environment: Vec<(String, String)> = document
+            .environment
+            .iter()
+            .filter_map(|name| Some((name.to_string(), granted(name.as_ref())?.clone())))
+            .collect();
+        let readable = environment
+            .iter()
+            .filter_map(|(name, _)| grants.readable.get(name))
+            .flatten();
+        let readable = readable.cloned().collect();
+        let egress = egress(document, &grants.egress)?;
+        let implementation = match self.script {
+            Some(script) => ToolImplementation::Script(script),
+            None => implementation(document, &self.tool.files)?,
+        };
+        Ok(ToolCall {
+            tool_id: document.tool_id.clone(),
+            implementation,
+            parameters: self.call.parameters,
+            dry_run: if self.dry_run {
+                DryRun::Yes
+            } else {
+                DryRun::No
+            },
+            limits: Limits {
+                timeout: self.timeout,
+                ..Limits::default()
+            },
+            environment,
+            egress,
+            readable,
+            idempotency_key,
+        })
+    }
+}
+
+/// The tool's own hosts, and the operator's for every tool that has any.
+fn egress(tool: &Tool, granted: &[String]) -> Result<Vec<HostPattern>, StepFailure> {
+    if tool.egress.is_empty() {
+        return Ok(Vec::new());
+    }
+    let own = tool.egress.iter().map(|pattern| pattern.as_str());
+    own.chain(granted.iter().map(String::as_str))
+        .map(|pattern| {
+            pattern.parse().map_err(|error| {
+                let message = format!(
+                    "the host pattern `{pattern}` of `{}`: {error}",
+                    tool.tool_id
+                );
+                failure(ErrorKind::SystemError, ErrorCode::InvalidDocument, message)
+            })
+        })
+        .collect()
+}
+
+fn implementation(
+    tool: &Tool,
+    files: &Arc<PackageFiles>,
+) -> Result<ToolImplementation, StepFailure> {
+    let unsupported = |what: &str| {
+        let message = format!(
+            "the tool `{}` has no {what} that can be run here",
+            tool.tool_id
+        );
+        failure(ErrorKind::SystemError, ErrorCode::ToolFailed, message)
+    };
+    let script = |body: Body<'_>| {
+        script(tool.tool_id.as_ref(), tool.language, body, files)
+            .unwrap_or_else(|| Err(unsupported("script")))
+            .map(ToolImplementation::Script)
+    };
+    match &tool.implementation {
+        None => Err(unsupported("implementation")),
+        Some(Implementation::Script { path, body }) => match (path, body) {
+            (Some(path), _) => script(Body::File(path.as_str())),
+            (None, Some(body)) => script(Body::Text(body.as_str())),
+            (None, None) => Err(unsupported("script")),
+        },
+        Some(Implementation::Http {
+            method,
+            url,
+            headers,
+            query,
+            body,
+        }) => Ok(ToolImplementation::Http(HttpTool {
+            method: *method,
+            url: url.to_string(),
+            headers: headers
+                .iter()
+                .map(|(k, v)| (k.clone(), v.clone()))
+                .collect(),
+            query: query
+                .iter()
+                .map(|(k, v)| (k.clone(), Value::String(v.clone())))
+                .collect(),
+            body: body.clone(),
+        })),
+    }
+}
+
+/// Where a script's source is.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Body<'b> {
+    /// In a file of its package.
+    File(&'b str),
+    /// In the document.
+    Text(&'b str),
+}
+
+/// A script ready to run; `None` for a language without scripts.
+pub(super) fn script(
+    name: &str,
+    language: Language,
+    body: Body<'_>,
+    files: &Arc<PackageFiles>,
+) -> Option<Result<ScriptTool, StepFailure>> {
+    let language = match language {
+        Language::Python => charter_effects::Language::Python,
+        Language::Bash => charter_effects::Language::Bash,
+        Language::Http => return None,
+    };
+    let (entry, files) = match body {
+        Body::File(path) => (path.to_owned(), Arc::clone(files)),
+        Body::Text(text) => {
+            let entry = format!("scripts/{name}");
+            let alone = BTreeMap::from([(entry.clone(), text.to_owned())]);
+            match PackageFiles::new(alone) {
+                Ok(files) => (entry, Arc::new(files)),
+                Err(error) => {
+                    let message = error.to_string();
+                    let code = ErrorCode::InvalidDocument;
+                    return Some(Err(failure(ErrorKind::SystemError, code, message)));
+                }
+            }
+        }
+    };
+    Some(Ok(ScriptTool {
+        language,
+        entry,
+        files,
+    }))
+}

@@ -1,0 +1,216 @@
+//! What people do to a run while it goes on: give parameters, confirm, pause, resume, abort.
+//!
+//! A run that this process drives is told through its driver, so that there is one writer; any other
+//! is decided on here, under its lease.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::{RunId, TenantId};
+use charter_domain::run::{Command, IllegalTransition, Next, Run};
+use charter_store::journal::{Append, RunPhase};
+use tokio::sync::{mpsc, oneshot};
+
+use super::journal::{Folded, chain};
+use crate::requests::Progress;
+use crate::{Engine, EngineError};
+
+/// Orders that wait for a driver.
+const QUEUE: usize = 16;
+
+/// Something that a driver is told.
+#[derive(Debug)]
+pub(crate) enum Order {
+    /// People have decided on approvals.
+    Look,
+    /// Somebody wants something to happen; the answer goes back when it is durable.
+    Command(Command, oneshot::Sender<Result<(), EngineError>>),
+}
+
+/// The drivers of this process, by run.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Drivers(Arc<Mutex<HashMap<RunId, mpsc::Sender<Order>>>>);
+
+/// A driver's place; given up when dropped.
+#[derive(Debug)]
+pub(super) struct Seat {
+    drivers: Drivers,
+    run: RunId,
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.drivers.seats().remove(&self.run);
+    }
+}
+
+impl Drivers {
+    fn seats(&self) -> std::sync::MutexGuard<'_, HashMap<RunId, mpsc::Sender<Order>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the driver's place of a run; `None` while it is taken.
+    pub(super) fn sit(&self, run: &RunId) -> Option<(Seat, mpsc::Receiver<Order>)> {
+        let mut seats = self.seats();
+        if seats.contains_key(run) {
+            return None;
+        }
+        let (sender, orders) = mpsc::channel(QUEUE);
+        seats.insert(run.clone(), sender);
+        let seat = Seat {
+            drivers: self.clone(),
+            run: run.clone(),
+        };
+        Some((seat, orders))
+    }
+
+    fn driver(&self, run: &RunId) -> Option<mpsc::Sender<Order>> {
+        self.seats().get(run).cloned()
+    }
+}
+
+/// A refusal of the run machine, as clients see it.
+pub(super) fn illegal(refused: &IllegalTransition) -> EngineError {
+    EngineError::new(ErrorCode::IllegalTransition, refused.to_string())
+}
+
+impl Engine {
+    /// Carries out a command on a run, durable when this returns, and lets the run go on.
+    pub(crate) async fn order(
+        self: &Arc<Self>,
+        tenant: &TenantId,
+        run: &RunId,
+        command: Command,
+    ) -> Result<(), EngineError> {
+        if let Some(driver) = self.drivers().driver(run) {
+            let (answer, answered) = oneshot::channel();
+            let order = Order::Command(command.clone(), answer);
+            if driver.send(order).await.is_ok()
+                && let Ok(answered) = answered.await
+            {
+                return answered;
+            }
+        }
+        self.decide_on(tenant, run, command).await?;
+        self.take_up_run(tenant.clone(), run.clone());
+        Ok(())
+    }
+
+    /// Tells whoever drives the run that people have decided, or drives it.
+    pub(crate) async fn wake(self: &Arc<Self>, tenant: &TenantId, run: &RunId) {
+        if let Some(driver) = self.drivers().driver(run)
+            && driver.send(Order::Look).await.is_ok()
+        {
+            return;
+        }
+        self.take_up_run(tenant.clone(), run.clone());
+    }
+
+    /// Drives a run in the background, as far as it goes.
+    pub(crate) fn take_up_run(self: &Arc<Self>, tenant: TenantId, run: RunId) {
+        let engine = Arc::clone(self);
+        self.tasks().spawn(async move {
+            if let Err(error) = engine.drive_alone(&tenant, &run).await
+                && error.code != ErrorCode::Overloaded
+            {
+                tracing::warn!(run.id = %run, error = %error, "a run was not driven; it is taken up again");
+            }
+        });
+    }
+
+    /// Drives a run that no request waits for.
+    pub(crate) async fn drive_alone(
+        self: &Arc<Self>,
+        tenant: &TenantId,
+        run: &RunId,
+    ) -> Result<Run, EngineError> {
+        let pinned = self.pinned(tenant, run).await?;
+        self.drive(run, pinned.workspace, Progress::silent()).await
+    }
+
+    /// Takes a waiting run up again when its moment has come.
+    pub(super) fn wake_later(self: &Arc<Self>, run: &Run, tenant: &TenantId) {
+        let now = self.now();
+        let Next::Wait { until: Some(until) } = run.next(&std::collections::BTreeSet::new(), now)
+        else {
+            return;
+        };
+        let (engine, tenant, run) = (Arc::clone(self), tenant.clone(), run.id().clone());
+        let wait = self.span(now, until);
+        self.tasks().spawn(async move {
+            tokio::select! {
+                () = engine.shutdown().cancelled() => {}
+                () = tokio::time::sleep(wait) => engine.take_up_run(tenant, run),
+            }
+        });
+    }
+
+    async fn decide_on(
+        &self,
+        tenant: &TenantId,
+        run_id: &RunId,
+        command: Command,
+    ) -> Result<(), EngineError> {
+        let lease = self.lease_of(run_id).await?;
+        let decided = async {
+            let mut folded = self.fold(run_id).await?;
+            let at = self.now();
+            let mut events = folded
+                .run
+                .decide(command)
+                .map_err(|error| illegal(&error))?;
+            let mut written = Vec::new();
+            while !events.is_empty() {
+                for event in events {
+                    let applied = folded.run.apply(event.clone(), at);
+                    applied.map_err(|error| EngineError::internal("folding an event", error))?;
+                    written.push((event, at));
+                }
+                events = folded.run.advance();
+            }
+            self.append_decided(tenant, folded, &written, lease.fence)
+                .await
+        };
+        let decided = decided.await;
+        if decided.is_err() {
+            self.store().release(&lease).await?;
+        }
+        decided
+    }
+
+    async fn append_decided(
+        &self,
+        tenant: &TenantId,
+        folded: Folded,
+        events: &[(
+            charter_domain::run::RunEvent,
+            charter_contract::time::Timestamp,
+        )],
+        fence: charter_store::lease::Fence,
+    ) -> Result<(), EngineError> {
+        let Folded { run, version, head } = folded;
+        let phase = match run.outcome() {
+            Some(_) => RunPhase::Finished,
+            None => RunPhase::Runnable,
+        };
+        let approvals = match phase {
+            RunPhase::Finished => self.lapsing(tenant, run.id()).await?,
+            RunPhase::Runnable | RunPhase::Waiting => Vec::new(),
+        };
+        let append = Append {
+            run_id: run.id().clone(),
+            expected: version,
+            fence,
+            events: chain(head, version, events)?,
+            phase,
+            status: run.status().to_owned(),
+            wake_at: None,
+            approvals,
+            release: true,
+            messages: Vec::new(),
+        };
+        self.store().append(append).await?;
+        Ok(())
+    }
+}

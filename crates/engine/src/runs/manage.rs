@@ -1,0 +1,194 @@
+//! What people may do to runs, and who may.
+
+use std::sync::Arc;
+
+use charter_contract::catalogue::Document;
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::RunId;
+use charter_domain::approval::Digest;
+use charter_domain::run::{Command, Opening, Outcome, Run};
+use charter_domain::{graph, parameters};
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use super::{NewRun, RunShown};
+use crate::{Caller, Engine, EngineError, Role, playbooks};
+
+/// A person's agreement to a plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Confirmation {
+    /// The digest of the plan that they saw.
+    pub digest: String,
+    /// What they typed, where something has to be typed.
+    pub typed: Option<String>,
+}
+
+impl Engine {
+    /// Gives values for parameters of a run that has not begun.
+    ///
+    /// # Errors
+    /// `not_found`; `permission_denied`; `invalid_parameters`; `illegal_transition` once the plan is
+    /// confirmed.
+    pub async fn give_parameters(
+        self: &Arc<Self>,
+        caller: &Caller,
+        run_id: &RunId,
+        given: &Map<String, Value>,
+    ) -> Result<RunShown, EngineError> {
+        let run = self.manageable(caller, run_id).await?;
+        let mut declared = Vec::new();
+        for pin in run.pins() {
+            if let Document::Playbook(playbook) = self.pinned_document(pin).await? {
+                declared = playbooks::declared(&playbook);
+            }
+        }
+        let mut values = run.parameters().clone();
+        values.extend(given.clone());
+        let bound = parameters::bind_so_far(&declared, &values)
+            .map_err(|faults| EngineError::parameters("the run's parameters", &faults))?;
+        let command = Command::Give {
+            parameters: bound.values,
+            missing: bound.missing,
+        };
+        self.ordered(caller, run_id, command).await
+    }
+
+    /// Agrees to the plan of a run, which then starts.
+    ///
+    /// # Errors
+    /// `not_found`; `permission_denied`; `illegal_transition` when the plan is not the one that was
+    /// seen, parameters are missing, or what has to be typed was not.
+    pub async fn confirm_run(
+        self: &Arc<Self>,
+        caller: &Caller,
+        run_id: &RunId,
+        confirmation: Confirmation,
+    ) -> Result<RunShown, EngineError> {
+        self.manageable(caller, run_id).await?;
+        let command = Command::Confirm {
+            by: caller.user.clone(),
+            digest: Digest::claimed(&confirmation.digest),
+            typed: confirmation.typed,
+        };
+        self.ordered(caller, run_id, command).await
+    }
+
+    /// Lets nothing new start; what is under way goes on to its end.
+    ///
+    /// # Errors
+    /// `not_found`; `permission_denied`; `illegal_transition`.
+    pub async fn pause_run(
+        self: &Arc<Self>,
+        caller: &Caller,
+        run_id: &RunId,
+    ) -> Result<RunShown, EngineError> {
+        self.manageable(caller, run_id).await?;
+        let by = caller.user.clone();
+        self.ordered(caller, run_id, Command::Pause { by }).await
+    }
+
+    /// Lets a paused run go on.
+    ///
+    /// # Errors
+    /// As for [`Engine::pause_run`].
+    pub async fn resume_run(
+        self: &Arc<Self>,
+        caller: &Caller,
+        run_id: &RunId,
+    ) -> Result<RunShown, EngineError> {
+        self.manageable(caller, run_id).await?;
+        let by = caller.user.clone();
+        self.ordered(caller, run_id, Command::Resume { by }).await
+    }
+
+    /// Ends a run early: nothing new starts, and completed writes are reversed if that is asked.
+    ///
+    /// # Errors
+    /// As for [`Engine::pause_run`].
+    pub async fn abort_run(
+        self: &Arc<Self>,
+        caller: &Caller,
+        run_id: &RunId,
+        reason: String,
+        roll_back: bool,
+    ) -> Result<RunShown, EngineError> {
+        self.manageable(caller, run_id).await?;
+        let command = Command::Abort {
+            by: caller.user.clone(),
+            reason,
+            roll_back,
+        };
+        self.ordered(caller, run_id, command).await
+    }
+
+    /// Reverses what a run that has ended wrote, by a run of its own, which the gate asks about like
+    /// any other.
+    ///
+    /// # Errors
+    /// `not_found`; `permission_denied`; `illegal_transition` when the run goes on, nothing of it
+    /// stands, something of it cannot be reversed, or it is being rolled back already.
+    pub async fn roll_back_run(
+        self: &Arc<Self>,
+        caller: &Caller,
+        run_id: &RunId,
+    ) -> Result<RunShown, EngineError> {
+        let run = self.manageable(caller, run_id).await?;
+        let not_now = |detail: String| EngineError::new(ErrorCode::IllegalTransition, detail);
+        let (graph, parameters) =
+            graph::rolling_back(&run).map_err(|error| not_now(error.to_string()))?;
+        let mut attempt = 1_u32;
+        let id = loop {
+            let name = format!("rollback/{attempt}");
+            let id = RunId::from_uuid(Uuid::new_v5(&run_id.uuid(), name.as_bytes()));
+            if self.store().run(&caller.tenant, &id).await?.is_none() {
+                break id;
+            }
+            let earlier = self.fold(&id).await?.run;
+            match earlier.outcome() {
+                // One that failed may be tried again; its completed steps would be done twice.
+                Some(Outcome::Failed { .. }) if earlier.written().next().is_none() => attempt += 1,
+                _ => {
+                    let status = earlier.status();
+                    return Err(not_now(format!("its rollback `{id}` is {status}")));
+                }
+            }
+        };
+        self.create_run(NewRun {
+            run_id: id.clone(),
+            tenant: caller.tenant.clone(),
+            by: caller.user.clone(),
+            level: caller.role.level(),
+            title: format!("rollback of {run_id}"),
+            graph,
+            parameters,
+            pins: run.pins().to_vec(),
+            dry_run: false,
+            opening: Opening::default(),
+        })
+        .await?;
+        self.take_up_run(caller.tenant.clone(), id.clone());
+        self.show_run(caller, &id).await
+    }
+
+    async fn ordered(
+        self: &Arc<Self>,
+        caller: &Caller,
+        run_id: &RunId,
+        command: Command,
+    ) -> Result<RunShown, EngineError> {
+        self.order(&caller.tenant, run_id, command).await?;
+        self.show_run(caller, run_id).await
+    }
+
+    /// A run that the caller started, or may manage as an operator.
+    async fn manageable(&self, caller: &Caller, run_id: &RunId) -> Result<Run, EngineError> {
+        let record = self.store().run(&caller.tenant, run_id).await?;
+        record.ok_or_else(|| EngineError::not_found("run", run_id))?;
+        let run = self.fold(run_id).await?.run;
+        if *run.by() != caller.user && caller.role < Role::Operator {
+            let message = "a run is managed by whoever started it, and by operators";
+            return Err(EngineError::new(ErrorCode::PermissionDenied, message));
+        }
+        Ok(run)
+    }
+}

@@ -1,0 +1,186 @@
+//! A run as people see it: where it stands, its plan and its history; and its strict replay.
+
+use charter_contract::ids::{Label, RunId, StepId, ToolId};
+use charter_domain::approval::{Approval, Digest};
+use charter_domain::run::{Outcome, Run, StepState};
+use charter_store::journal::{GENESIS, verify_chain};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::{HistoryEvent, RunSummary};
+use crate::{Caller, Engine, EngineError};
+
+/// A run with its journal.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunShown {
+    /// The run.
+    #[serde(flatten)]
+    pub summary: RunSummary,
+    /// Where it stands.
+    #[serde(flatten)]
+    pub state: RunState,
+    /// Approvals that it waits for.
+    pub approvals: Vec<Approval>,
+    /// What happened, oldest first.
+    pub events: Vec<HistoryEvent>,
+}
+
+/// Where a run stands.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunState {
+    /// What an agreement to run it is bound to.
+    pub plan_digest: Digest,
+    /// Whether it changes nothing.
+    pub dry_run: bool,
+    /// Whether it waits for somebody to confirm the plan.
+    pub confirm: bool,
+    /// The parameter whose value has to be typed to confirm.
+    pub typed: Option<Label>,
+    /// Mandatory parameters without a value.
+    pub missing: Vec<Label>,
+    /// Values of its parameters.
+    pub parameters: Map<String, Value>,
+    /// Its steps in listed order, reversals last.
+    pub steps: Vec<StepShown>,
+    /// How it ended.
+    pub outcome: Option<Outcome>,
+}
+
+/// A step in the plan.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StepShown {
+    /// Its id.
+    pub step: StepId,
+    /// The tool it calls.
+    pub tool: Option<ToolId>,
+    /// Whether it changes something.
+    pub writes: bool,
+    /// The step that it reverses.
+    pub reverses: Option<StepId>,
+    /// Where it stands.
+    #[serde(flatten)]
+    pub state: StepState,
+}
+
+impl RunState {
+    pub(crate) fn of(run: &Run) -> Self {
+        let opening = run.opening();
+        let steps = run.graph().steps().iter().zip(run.steps());
+        Self {
+            plan_digest: run.plan_digest(),
+            dry_run: run.is_dry_run(),
+            confirm: opening.confirm,
+            typed: opening.typed.clone(),
+            missing: opening.missing.clone(),
+            parameters: run.parameters().clone(),
+            steps: steps
+                .map(|(step, (id, state))| StepShown {
+                    step: id.clone(),
+                    tool: step.tool().cloned(),
+                    writes: step.writes(),
+                    reverses: step.reverses.clone(),
+                    state: state.clone(),
+                })
+                .collect(),
+            outcome: run.outcome().cloned(),
+        }
+    }
+}
+
+/// What a strict replay found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Replayed {
+    /// The run.
+    pub run_id: RunId,
+    /// Events of the journal.
+    pub events: u64,
+    /// Hash of the last event, which all others are chained to.
+    pub head: String,
+    /// Where the run stands after them, or before the first that does not fit.
+    pub status: &'static str,
+    /// Digest of the whole state: equal for equal journals.
+    pub state_digest: Digest,
+    /// The first event that does not follow from those before it; absent when all do.
+    pub diverges: Option<Diverges>,
+}
+
+/// Where a journal is not what the run machine wrote.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Diverges {
+    /// The event's position, from 1.
+    pub at: u64,
+    /// What is wrong with it.
+    pub detail: String,
+}
+
+impl Engine {
+    /// A run of the caller's tenant with its journal.
+    ///
+    /// # Errors
+    /// `not_found`, also for another tenant's run.
+    pub async fn show_run(&self, caller: &Caller, run: &RunId) -> Result<RunShown, EngineError> {
+        let record = self.store().run(&caller.tenant, run).await?;
+        let record = record.ok_or_else(|| EngineError::not_found("run", run))?;
+        let folded = self.fold(run).await?;
+        Ok(RunShown {
+            summary: record.into(),
+            state: RunState::of(&folded.run),
+            approvals: self.open_approvals(&caller.tenant, run).await?,
+            events: self.history(run).await?,
+        })
+    }
+
+    /// Folds a run's journal again, without any effect: checks the hash chain, and that every event
+    /// is one that the run machine could have written where it stands (B002-14).
+    ///
+    /// # Errors
+    /// `not_found`, also for another tenant's run; `internal` when there is not even a beginning.
+    pub async fn replay_run(&self, caller: &Caller, run: &RunId) -> Result<Replayed, EngineError> {
+        let record = self.store().run(&caller.tenant, run).await?;
+        record.ok_or_else(|| EngineError::not_found("run", run))?;
+        let journal = self.journal(run).await?;
+        let mut broken = verify_chain(GENESIS, 1, &journal).err().map(|at| Diverges {
+            at,
+            detail: "its hash does not follow from the event before it".to_owned(),
+        });
+        let mut events = Vec::with_capacity(journal.len());
+        for stored in &journal {
+            if broken
+                .as_ref()
+                .is_some_and(|broken| broken.at <= stored.sequence)
+            {
+                break;
+            }
+            match serde_json::from_str(&stored.payload) {
+                Ok(event) => events.push((event, stored.at)),
+                Err(error) => {
+                    broken = Some(Diverges {
+                        at: stored.sequence,
+                        detail: format!("it is no event: {error}"),
+                    });
+                    break;
+                }
+            }
+        }
+        let (folded, diverges) = Run::replay_strictly(events)
+            .map_err(|error| EngineError::internal("replaying a run", error))?;
+        let diverges = diverges.map(|found| Diverges {
+            at: found.sequence,
+            detail: found.detail,
+        });
+        Ok(Replayed {
+            run_id: run.clone(),
+            events: journal.len() as u64,
+            head: journal
+                .last()
+                .map_or_else(String::new, |event| hex(&event.hash.0)),
+            status: folded.status(),
+            state_digest: folded.state_digest(),
+            diverges: diverges.or(broken),
+        })
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

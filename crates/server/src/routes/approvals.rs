@@ -1,0 +1,122 @@
+//! What waits for a person, and what people decide.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use charter_contract::ids::{ApprovalId, RunId};
+use charter_engine::{Approval, ApprovalListing, Say};
+use charter_store::page::PageRequest;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::error::ApiError;
+use crate::extract::{Asked, By, Sent, parsed};
+use crate::state::AppState;
+
+/// Approvals of a page when nothing else is asked for.
+const PAGE: usize = 50;
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ListQuery {
+    /// `pending`, `approved`, `rejected`, `consumed` or `lapsed`; every state when absent.
+    state: Option<String>,
+    /// Of this run.
+    run_id: Option<String>,
+    /// Where the page starts: `next` of the page before.
+    after: Option<String>,
+    /// At most so many, up to 1000; 50 when absent.
+    limit: Option<usize>,
+}
+
+/// List approvals, newest first.
+#[utoipa::path(get, path = "/v1/approvals", tag = "approvals", operation_id = "list_approvals", params(ListQuery),
+    responses((status = 200, description = "A page", body = Object)))]
+pub(crate) async fn list(
+    State(state): State<AppState>,
+    By(caller): By,
+    Asked(asked): Asked<ListQuery>,
+) -> Result<Json<ApprovalListing>, ApiError> {
+    let run: Option<RunId> = asked
+        .run_id
+        .as_deref()
+        .map(|id| parsed(&state, id))
+        .transpose()?;
+    let page = PageRequest::new(asked.after, asked.limit.unwrap_or(PAGE));
+    let found = state
+        .engine
+        .approvals(&caller, asked.state.as_deref(), run.as_ref(), &page)
+        .await;
+    found
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
+}
+
+/// Show an approval with the exact call that it is for.
+#[utoipa::path(get, path = "/v1/approvals/{id}", tag = "approvals", operation_id = "show_approval",
+    params(("id" = String, Path, description = "`apr-…`")),
+    responses((status = 200, description = "The approval", body = Object)))]
+pub(crate) async fn show(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(id): Path<String>,
+) -> Result<Json<Approval>, ApiError> {
+    let id: ApprovalId = parsed(&state, &id)?;
+    let found = state.engine.approval(&caller, &id).await;
+    found
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
+}
+
+/// What a person saw, and why they decide so.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Seen {
+    digest: String,
+    #[serde(default)]
+    reason: Option<String>,
+}
+
+/// Approve exactly the call with this digest: `{"digest": "sha256:…", "reason": "…"}`.
+#[utoipa::path(post, path = "/v1/approvals/{id}/approve", tag = "approvals", operation_id = "approve",
+    params(("id" = String, Path, description = "`apr-…`")), request_body = Object,
+    responses((status = 200, description = "The approval; its run goes on", body = Object), (status = 409, description = "It was decided, or lapsed, or is for something else", body = ref("#/components/schemas/agent_error"))))]
+pub(crate) async fn approve(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(id): Path<String>,
+    Sent(seen): Sent<Seen>,
+) -> Result<Json<Approval>, ApiError> {
+    decide(&state, &caller, &id, seen, true).await
+}
+
+/// Reject it; the step fails.
+#[utoipa::path(post, path = "/v1/approvals/{id}/reject", tag = "approvals", operation_id = "reject",
+    params(("id" = String, Path, description = "`apr-…`")), request_body = Object,
+    responses((status = 200, description = "The approval", body = Object)))]
+pub(crate) async fn reject(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(id): Path<String>,
+    Sent(seen): Sent<Seen>,
+) -> Result<Json<Approval>, ApiError> {
+    decide(&state, &caller, &id, seen, false).await
+}
+
+async fn decide(
+    state: &AppState,
+    caller: &charter_engine::Caller,
+    id: &str,
+    seen: Seen,
+    approve: bool,
+) -> Result<Json<Approval>, ApiError> {
+    let id: ApprovalId = parsed(state, id)?;
+    let say = Say {
+        approve,
+        digest: seen.digest,
+        reason: seen.reason,
+    };
+    let decided = state.engine.decide_approval(caller, &id, say).await;
+    decided
+        .map(Json)
+        .map_err(|error| ApiError::new(state, error))
+}

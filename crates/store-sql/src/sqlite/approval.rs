@@ -1,0 +1,205 @@
+//! Approvals in SQLite. A trigger keeps a record from moving backwards
+//! (`migrations/V3__approvals.sql`).
+
+use async_trait::async_trait;
+use charter_contract::ids::{ApprovalId, RunId, TenantId};
+use charter_store::StoreError;
+use charter_store::approval::{
+    ApprovalChange, ApprovalFilter, ApprovalMove, ApprovalRecord, ApprovalState, Approvals,
+};
+use charter_store::page::{Page, PageRequest};
+use rusqlite::{Connection, Row, params};
+
+use super::SqliteStore;
+use super::statement::{execute, field, row, rows};
+use crate::column::{self, Cursor};
+
+const READING: &str = "reading an approval";
+const WRITING: &str = "writing an approval";
+
+/// Reads `approval_id, tenant_id, run_id, state, requested_at, expires_at, body`.
+fn record(row: &Row<'_>) -> Result<ApprovalRecord, StoreError> {
+    let approval: String = field(row, 0)?;
+    let tenant: String = field(row, 1)?;
+    let run: String = field(row, 2)?;
+    let state: String = field(row, 3)?;
+    Ok(ApprovalRecord {
+        approval_id: column::parse("approval id", &approval)?,
+        tenant_id: column::parse("tenant id", &tenant)?,
+        run_id: column::parse("run id", &run)?,
+        state: column::parse_approval_state(&state)?,
+        requested_at: column::parse_micros(field(row, 4)?)?,
+        expires_at: column::parse_micros(field(row, 5)?)?,
+        body: field(row, 6)?,
+    })
+}
+
+/// Makes the changes that an append carries; `run` is the run's key.
+pub(super) fn change(
+    connection: &Connection,
+    run: i64,
+    changes: &[ApprovalChange],
+) -> Result<(), StoreError> {
+    for change in changes {
+        match change {
+            ApprovalChange::Ask(record) => ask(connection, run, record)?,
+            ApprovalChange::Move(step) => {
+                let moved = execute(
+                    WRITING,
+                    connection,
+                    "UPDATE approval SET state = ?3, body = ?4
+                     WHERE approval_id = ?1 AND state = ?2 AND run_key = ?5",
+                    params![
+                        step.approval_id.as_str(),
+                        step.from.as_str(),
+                        step.to.as_str(),
+                        step.body,
+                        run
+                    ],
+                )?;
+                if moved == 0 {
+                    return Err(elsewhere(&step.approval_id, step.from));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn ask(connection: &Connection, run: i64, record: &ApprovalRecord) -> Result<(), StoreError> {
+    let added = execute(
+        WRITING,
+        connection,
+        "INSERT INTO approval
+         (approval_id, run_key, tenant_id, state, requested_at, expires_at, body)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
+        params![
+            record.approval_id.as_str(),
+            run,
+            record.tenant_id.as_str(),
+            record.state.as_str(),
+            column::micros(record.requested_at),
+            column::micros(record.expires_at),
+            record.body
+        ],
+    )?;
+    if added == 0 {
+        return Err(StoreError::AlreadyExists {
+            what: "approval",
+            id: record.approval_id.to_string(),
+        });
+    }
+    Ok(())
+}
+
+fn elsewhere(approval: &ApprovalId, believed: ApprovalState) -> StoreError {
+    StoreError::Refused {
+        what: "approval",
+        id: approval.to_string(),
+        detail: format!("it is not {} any more", believed.as_str()),
+    }
+}
+
+fn decide(
+    connection: &Connection,
+    tenant: &TenantId,
+    decision: &ApprovalMove,
+) -> Result<(), StoreError> {
+    let run: i64 = row(
+        READING,
+        connection,
+        "SELECT run_key FROM approval WHERE approval_id = ?1 AND tenant_id = ?2",
+        [decision.approval_id.as_str(), tenant.as_str()],
+        |row| field(row, 0),
+    )?
+    .ok_or_else(|| StoreError::NotFound {
+        what: "approval",
+        id: decision.approval_id.to_string(),
+    })?;
+    change(connection, run, &[ApprovalChange::Move(decision.clone())])?;
+    execute(
+        "waking a run",
+        connection,
+        "UPDATE run SET phase = 'runnable', status = 'working' WHERE run_key = ?1 AND phase = 'waiting'",
+        [run],
+    )
+    .map(|_| ())
+}
+
+fn list(
+    connection: &Connection,
+    tenant: &TenantId,
+    state: Option<ApprovalState>,
+    run: Option<&RunId>,
+    page: &PageRequest,
+) -> Result<Page<ApprovalRecord>, StoreError> {
+    let after = page.after.as_deref().map(Cursor::decode).transpose()?;
+    let (at, id) = after.map_or((i64::MAX, String::new()), |cursor| (cursor.at, cursor.id));
+    let entries = rows(
+        "listing approvals",
+        connection,
+        "SELECT approval_id, approval.tenant_id, run_id, state, requested_at, expires_at, body
+         FROM approval JOIN run USING (run_key)
+         WHERE approval.tenant_id = ?1 AND (requested_at, approval_id) < (?2, ?3)
+           AND (?4 IS NULL OR state = ?4) AND (?5 IS NULL OR run_id = ?5)
+         ORDER BY requested_at DESC, approval_id DESC LIMIT ?6",
+        params![
+            tenant.as_str(),
+            at,
+            id,
+            state.map(ApprovalState::as_str),
+            run.map(RunId::as_str),
+            column::limit(page.limit() + 1)
+        ],
+        record,
+    )?;
+    Ok(column::page(entries, page, |approval| Cursor {
+        at: column::micros(approval.requested_at),
+        id: approval.approval_id.to_string(),
+    }))
+}
+
+#[async_trait]
+impl Approvals for SqliteStore {
+    async fn approval(
+        &self,
+        tenant: &TenantId,
+        approval: &ApprovalId,
+    ) -> Result<Option<ApprovalRecord>, StoreError> {
+        let (tenant, approval) = (tenant.clone(), approval.clone());
+        self.read(move |connection| {
+            row(
+                READING,
+                connection,
+                "SELECT approval_id, approval.tenant_id, run_id, state, requested_at, expires_at, body
+                 FROM approval JOIN run USING (run_key)
+                 WHERE approval_id = ?1 AND approval.tenant_id = ?2",
+                [approval.as_str(), tenant.as_str()],
+                record,
+            )
+        })
+        .await
+    }
+
+    async fn approvals(
+        &self,
+        tenant: &TenantId,
+        filter: ApprovalFilter<'_>,
+        page: &PageRequest,
+    ) -> Result<Page<ApprovalRecord>, StoreError> {
+        let (tenant, page) = (tenant.clone(), page.clone());
+        let (state, run) = (filter.state, filter.run_id.cloned());
+        self.read(move |connection| list(connection, &tenant, state, run.as_ref(), &page))
+            .await
+    }
+
+    async fn decide_approval(
+        &self,
+        tenant: &TenantId,
+        decision: ApprovalMove,
+    ) -> Result<(), StoreError> {
+        let tenant = tenant.clone();
+        self.write(move |connection| decide(connection, &tenant, &decision))
+            .await
+    }
+}
