@@ -1,5 +1,7 @@
 //! From configuration to a running engine.
 
+mod builtin;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,6 +22,7 @@ use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
 use uuid::Uuid;
 
 use crate::config::{Config, ModelKind};
+use crate::evidence_key;
 use crate::failure::Reported;
 use crate::terminal;
 
@@ -48,7 +51,7 @@ impl IdSource for RandomIds {
 /// Opens the data directory and starts an engine over it.
 pub(crate) async fn start(config: &Config) -> anyhow::Result<Running> {
     let (ports, store) = ports(config).await?;
-    let engine = Engine::start(ports, settings(config))
+    let engine = Engine::start(ports, settings(config)?)
         .await
         .map_err(Reported::from)?;
     Ok(Running { engine, store })
@@ -57,7 +60,7 @@ pub(crate) async fn start(config: &Config) -> anyhow::Result<Running> {
 /// The same without loading the catalogue, whose vectors may be another model's.
 pub(crate) async fn start_for_reindex(config: &Config) -> anyhow::Result<Running> {
     let (ports, store) = ports(config).await?;
-    let engine = Engine::unloaded(ports, settings(config));
+    let engine = Engine::unloaded(ports, settings(config)?);
     Ok(Running { engine, store })
 }
 
@@ -70,6 +73,7 @@ async fn ports(config: &Config) -> anyhow::Result<(Ports, Arc<SqliteStore>)> {
         tools: Arc::new(tools),
         clock: Arc::new(SystemClock::start().context("reading the clock")?),
         ids: Arc::new(RandomIds),
+        evidence_key: evidence_key::load(config)?,
     };
     Ok((ports, store))
 }
@@ -168,9 +172,9 @@ pub(crate) async fn sandbox(config: &Config) -> anyhow::Result<Sandbox> {
         .context("setting up the sandbox for tools")
 }
 
-fn settings(config: &Config) -> Settings {
+fn settings(config: &Config) -> anyhow::Result<Settings> {
     let requests = &config.requests;
-    Settings {
+    Ok(Settings {
         tags_ttl: Duration::from_secs(requests.tags_ttl_s),
         session_ttl: Duration::from_secs(requests.session_ttl_s),
         broad_skills: requests.broad_skills,
@@ -181,14 +185,18 @@ fn settings(config: &Config) -> Settings {
             .approvals
             .four_eyes
             .unwrap_or(!config.auth.keys.is_empty()),
+        evidence_retention: config
+            .evidence
+            .retention_days
+            .map(|days| Duration::from_secs(days.saturating_mul(24 * 3_600))),
         tool_calls: config.tools.concurrency,
-        grants: grants(config),
+        grants: grants(config)?,
         ..Settings::default()
-    }
+    })
 }
 
 /// The values of the variables that the operator lets tools have.
-fn grants(config: &Config) -> ToolGrants {
+fn grants(config: &Config) -> anyhow::Result<ToolGrants> {
     let named = config.tools.environment.iter();
     let environment: BTreeMap<String, String> = named
         .filter_map(|name| Some((name.clone(), std::env::var(name).ok()?)))
@@ -199,11 +207,12 @@ fn grants(config: &Config) -> ToolGrants {
         .into_iter()
         .filter_map(|name| Some((name.to_owned(), vec![PathBuf::from(environment.get(name)?)])))
         .collect();
-    ToolGrants {
+    Ok(ToolGrants {
         environment,
         egress: config.tools.egress.clone(),
         readable,
-    }
+        builtin: Arc::new(builtin::grants(config)?),
+    })
 }
 
 /// The server's state over an engine, for callers of the configured address.

@@ -152,13 +152,27 @@ impl Client {
         answer(ok, &bytes)
     }
 
+    /// Gets a response of any length, piece by piece as it comes.
+    pub(crate) async fn download(
+        &self,
+        path: &str,
+        mut piece: impl FnMut(&[u8]) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let mut pieces = self.stream(Method::GET, path, None).await?;
+        while let Some(bytes) = pieces.next().await {
+            piece(&bytes?)?;
+        }
+        Ok(())
+    }
+
     /// Asks and tells each progress event as it comes; the answer is the response.
     pub(crate) async fn ask(
         &self,
         request: &Value,
         mut progress: impl FnMut(&Value),
     ) -> anyhow::Result<Value> {
-        let mut events = self.events(request).await?;
+        let body = Some(request.to_string());
+        let mut events = self.stream(Method::POST, "/v1/requests", body).await?;
         let mut buffer: Vec<u8> = Vec::new();
         while let Some(chunk) = events.next().await {
             buffer.extend(chunk?);
@@ -176,62 +190,67 @@ impl Client {
         bail!("the server ended the stream without an answer")
     }
 
-    async fn events(
+    /// A response piece by piece; a request with a body asks for a stream of events.
+    async fn stream(
         &self,
-        request: &Value,
+        method: Method,
+        path: &str,
+        body: Option<String>,
     ) -> anyhow::Result<futures_util::stream::BoxStream<'static, anyhow::Result<Vec<u8>>>> {
-        const STREAM: &str = "text/event-stream";
-        let body = request.to_string();
+        const HEADERS: [(&str, &str); 2] = [
+            ("content-type", "application/json"),
+            ("accept", "text/event-stream"),
+        ];
+        let headers = if body.is_some() { &HEADERS[..] } else { &[] };
         match self {
             Self::Remote { http, base, key } => {
-                let mut request = http
-                    .post(format!("{base}/v1/requests"))
-                    .header("content-type", "application/json")
-                    .header("accept", STREAM)
-                    .body(body);
+                let mut request = http.request(method, format!("{base}{path}"));
+                for (name, value) in headers {
+                    request = request.header(*name, *value);
+                }
                 if let Some(key) = key {
                     request = request.bearer_auth(key);
                 }
                 let response = request
+                    .body(body.unwrap_or_default())
                     .send()
                     .await
                     .with_context(|| format!("asking {base}"))?;
                 if !response.status().is_success() {
                     let bytes = response.bytes().await.context("reading the answer")?;
-                    return Err(answer(false, &bytes)
-                        .err()
-                        .unwrap_or_else(|| anyhow::anyhow!("the server refused")));
+                    return Err(refusal(&bytes));
                 }
-                let chunks = response.bytes_stream();
-                Ok(chunks
-                    .map(|chunk| Ok(chunk.context("reading the stream")?.to_vec()))
+                let pieces = response.bytes_stream();
+                Ok(pieces
+                    .map(|piece| Ok(piece.context("reading the stream")?.to_vec()))
                     .boxed())
             }
             Self::Local { router, .. } => {
-                let request = Request::post("/v1/requests")
-                    .header("content-type", "application/json")
-                    .header("accept", STREAM)
-                    .body(Body::from(body))
+                let mut request = Request::builder().method(method).uri(path);
+                for (name, value) in headers {
+                    request = request.header(*name, *value);
+                }
+                let request = request
+                    .body(Body::from(body.unwrap_or_default()))
                     .context("building a request")?;
                 let response = router.clone().oneshot(request).await?;
                 if !response.status().is_success() {
-                    let bytes = response
-                        .into_body()
-                        .collect()
-                        .await
-                        .context("reading the answer")?
-                        .to_bytes();
-                    return Err(answer(false, &bytes)
-                        .err()
-                        .unwrap_or_else(|| anyhow::anyhow!("the engine refused")));
+                    let body = response.into_body().collect().await;
+                    return Err(refusal(&body.context("reading the answer")?.to_bytes()));
                 }
-                let chunks = response.into_body().into_data_stream();
-                Ok(chunks
-                    .map(|chunk| Ok(chunk.context("reading the stream")?.to_vec()))
+                let pieces = response.into_body().into_data_stream();
+                Ok(pieces
+                    .map(|piece| Ok(piece.context("reading the stream")?.to_vec()))
                     .boxed())
             }
         }
     }
+}
+
+/// What a server that refused said.
+fn refusal(bytes: &[u8]) -> anyhow::Error {
+    let refused = answer(false, bytes).err();
+    refused.unwrap_or_else(|| anyhow::anyhow!("the server refused"))
 }
 
 fn parse_event(event: &str) -> Option<(&str, Value)> {

@@ -12,6 +12,7 @@ mod migrate;
 mod model;
 mod package;
 mod playbook;
+mod policy;
 mod reindex;
 mod resolve;
 mod route;
@@ -62,6 +63,9 @@ enum Command {
     /// Check, compare, register and list packages.
     #[command(subcommand)]
     Package(package::Package),
+    /// Test policies, and show what they may speak of.
+    #[command(subcommand)]
+    Policy(policy::PolicyCommand),
     /// List registered documents of one kind.
     List(catalogue::List),
     /// Show what is in force for something.
@@ -76,7 +80,7 @@ enum Command {
     /// See what waits for a person, and decide.
     #[command(subcommand)]
     Approvals(approvals::Approvals),
-    /// Find and show evidence.
+    /// Find, show, export and verify evidence.
     #[command(subcommand)]
     Evidence(evidence::Evidence),
     /// List and show the contracts' schemas.
@@ -117,7 +121,11 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<u8> {
     let command = match cli.command {
         Command::Schema(command) => return schema::run(&command, format),
         Command::Validate(command) => return validate::run(&command, format),
+        Command::Policy(command) => return policy::run(&command, format),
         Command::Completions(command) => return completions::run(&command),
+        Command::Evidence(evidence::Evidence::Verify(command)) => {
+            return evidence::verify(&command, format);
+        }
         other => other,
     };
     let config = Config::load(&flags)?;
@@ -138,9 +146,10 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Doctor => doctor::run(&config, format).await,
         Command::Migrate(command) => migrate::run(&command, &config, format),
         Command::Config(command) => config::run(&command, &config, format),
-        Command::Schema(_) | Command::Validate(_) | Command::Completions(_) => {
-            Ok(crate::failure::EXIT_OK)
-        }
+        Command::Schema(_)
+        | Command::Validate(_)
+        | Command::Policy(_)
+        | Command::Completions(_) => Ok(crate::failure::EXIT_OK),
     }
 }
 

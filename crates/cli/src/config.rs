@@ -1,5 +1,6 @@
 //! The one configuration: flags over environment over file over defaults.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
@@ -40,6 +41,8 @@ pub(crate) struct Config {
     pub(crate) requests: RequestsConfig,
     /// How people approve.
     pub(crate) approvals: ApprovalsConfig,
+    /// How evidence is signed and how long its payloads are kept.
+    pub(crate) evidence: EvidenceConfig,
     /// What is logged, e.g. `info` or `warn,charter_engine=debug`.
     pub(crate) log: String,
 }
@@ -149,6 +152,56 @@ pub(crate) struct ToolsConfig {
     pub(crate) require_confinement: bool,
     /// Tool calls that may be under way at once.
     pub(crate) concurrency: usize,
+    /// What the built-in tools may touch, for every tenant; nothing by default.
+    pub(crate) builtin: BuiltinConfig,
+}
+
+/// What the built-in tools may touch.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct BuiltinConfig {
+    /// Directories for file tools and commands, by the name that calls use.
+    pub(crate) roots: BTreeMap<String, RootConfig>,
+    /// Names of environment variables that `env.get` answers. Their values get into journals and
+    /// answers: no secrets.
+    pub(crate) environment: Vec<String>,
+    /// Hosts that `net.get` and `net.request` may reach.
+    pub(crate) hosts: Vec<String>,
+    /// Programs that `command.run` may run, by the name that calls use.
+    pub(crate) commands: BTreeMap<String, CommandConfig>,
+}
+
+/// A directory that built-in tools work in.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RootConfig {
+    /// Where it is.
+    pub(crate) path: PathBuf,
+    /// What may be done in it.
+    #[serde(default)]
+    pub(crate) access: AccessConfig,
+}
+
+/// What may be done in a root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum AccessConfig {
+    /// Look.
+    #[default]
+    Read,
+    /// Also change.
+    Write,
+}
+
+/// A program that may be run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CommandConfig {
+    /// The program's file, as an absolute path.
+    pub(crate) program: PathBuf,
+    /// Arguments that come before those of the call.
+    #[serde(default)]
+    pub(crate) arguments: Vec<String>,
 }
 
 /// How requests are answered.
@@ -167,6 +220,31 @@ pub(crate) struct RequestsConfig {
     pub(crate) retention_days: u64,
 }
 
+/// How evidence is signed and how long its payloads are kept.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct EvidenceConfig {
+    /// Days after capture for which payloads are kept; for ever when absent. Records, digests and
+    /// proofs are always kept.
+    pub(crate) retention_days: Option<u64>,
+    /// The name of this installation in signed checkpoints, best a domain of yours; logs are called
+    /// `<name>/evidence/<tenant>`.
+    pub(crate) log_name: String,
+    /// The file with the secret seed that signs; `evidence.key` in the data directory when absent.
+    /// It is made when it is missing.
+    pub(crate) key_file: Option<PathBuf>,
+}
+
+impl Default for EvidenceConfig {
+    fn default() -> Self {
+        Self {
+            retention_days: None,
+            log_name: "charter".to_owned(),
+            key_file: None,
+        }
+    }
+}
+
 impl Default for Config {
     fn default() -> Self {
         Self {
@@ -180,6 +258,7 @@ impl Default for Config {
             tools: ToolsConfig::default(),
             requests: RequestsConfig::default(),
             approvals: ApprovalsConfig::default(),
+            evidence: EvidenceConfig::default(),
             log: "warn".to_owned(),
         }
     }
@@ -218,6 +297,7 @@ impl Default for ToolsConfig {
             egress: Vec::new(),
             require_confinement: true,
             concurrency: 16,
+            builtin: BuiltinConfig::default(),
         }
     }
 }
@@ -259,6 +339,8 @@ impl Config {
             .list_separator(",")
             .with_list_parse_key("tools.environment")
             .with_list_parse_key("tools.egress")
+            .with_list_parse_key("tools.builtin.environment")
+            .with_list_parse_key("tools.builtin.hosts")
             .try_parsing(true)
             .source(Some(variables()));
         let built = builder
@@ -284,6 +366,12 @@ impl Config {
             bail!("model.source = \"remote\" needs model.base_url, model.name and model.dims");
         }
         Ok(())
+    }
+
+    /// Where the seed that signs evidence is kept.
+    pub(crate) fn evidence_key_file(&self) -> PathBuf {
+        let named = self.evidence.key_file.clone();
+        named.unwrap_or_else(|| self.data_dir.join("evidence.key"))
     }
 
     /// Where a fetched model is kept.

@@ -5,6 +5,7 @@ mod boot;
 mod client;
 mod commands;
 mod config;
+mod evidence_key;
 mod failure;
 mod output;
 mod terminal;

@@ -1,14 +1,16 @@
-//! The documents of the catalogue (seed 000): what packages register, and the two
-//! records that are written while requests are answered. Types and static checks
+//! The documents of the catalogue (seed 000, and policies, which are this project's): what
+//! packages register, and the two records that are written while requests are answered. Types and static checks
 //! only; where documents are stored and how they overlay is not known here.
 
 pub mod agent;
+pub mod builtin;
 pub mod domain;
 pub mod evidence;
 pub mod graph;
 pub mod guardrail;
 pub mod lens;
 pub mod playbook;
+pub mod policy;
 pub mod skill;
 mod step_references;
 pub mod tags;

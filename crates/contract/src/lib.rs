@@ -12,6 +12,7 @@
 //! - [`ids`], [`text`], [`number`], [`time`], [`scope`], [`parameter`],
 //!   [`placeholder`]: what the contracts are made of.
 //! - [`error_code`]: the public error codes.
+//! - [`canonical`]: the one text of a JSON value.
 //!
 //! Two paths read a document, and they agree: a property test changes valid examples
 //! at random and compares what each accepts. See [`validate::parse`].
@@ -22,6 +23,7 @@ mod macros;
 mod object;
 
 pub mod agentic;
+pub mod canonical;
 pub mod catalogue;
 pub mod dependency;
 pub mod error_code;

@@ -132,6 +132,13 @@ integer! {
     Positive(u64, 1),
 }
 
+impl Default for Count {
+    /// None.
+    fn default() -> Self {
+        Self(0)
+    }
+}
+
 impl Integer {
     /// The number, if it is not negative.
     #[must_use]

@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
+use crate::canonical;
 use crate::time::Timestamp;
 use crate::validate::{Contract, read_value};
 use crate::violation::Report;
@@ -98,6 +99,8 @@ string_enum! {
         PipelineDefinition = "pipeline_definition",
         /// 003, named only.
         DecisionTree = "decision_tree",
+        /// This project: a policy.
+        Policy = "policy",
         /// This project: a package.
         PackageManifest = "package_manifest",
         /// This project: a routing test.
@@ -247,9 +250,14 @@ impl SchemaEntry {
         })
     }
 
-    /// Makes the JSON Schema anew: what `schemas/<name>.json` holds.
+    /// Makes the JSON Schema anew: what `schemas/<name>.json` holds, and in whose order violations
+    /// are reported.
     #[must_use]
     pub fn generate(&self) -> Value {
+        canonical::sorted(self.made())
+    }
+
+    fn made(&self) -> Value {
         let mut json = match self.origin {
             // The text is embedded; a test reads every one of them.
             Origin::Seed(text) => return serde_json::from_str(text).unwrap_or(Value::Bool(false)),

@@ -96,6 +96,7 @@ fn of(name: SchemaName) -> Typed {
         a::network_request::NetworkRequest,
         a::pipeline_definition::PipelineDefinition,
         a::decision_tree::DecisionTree,
+        c::policy::Policy,
         charter_contract::package::PackageManifest,
         charter_contract::package::RoutingTest,
         charter_contract::package::PackageBundle,

@@ -4,6 +4,7 @@
 //! emits one object per finding. Filters are compiled when a package is registered. Running one
 //! may loop or grow, so callers run it in a process whose time and memory are bounded.
 
+use charter_contract::canonical;
 use charter_contract::catalogue::skill::{FindingRule, Skill};
 use charter_contract::catalogue::vocabulary::Severity;
 use charter_contract::finding::Finding;
@@ -207,7 +208,7 @@ fn finding(skill: &Skill, rule: &FindingRule, emitted: Value) -> Result<Finding,
         resource_id,
         fields
     ]);
-    let digest = Sha256::digest(identity.to_string());
+    let digest = Sha256::digest(canonical::text(identity));
     let hex: String = digest[..12].iter().map(|b| format!("{b:02x}")).collect();
     let finding_id = FindingId::parse(&format!("fnd_{hex}"))
         .map_err(|error| FilterError::NotAFinding(error.to_string()))?;

@@ -4,6 +4,7 @@
 //! used once: whoever resumes the run consumes it in the same transaction. Nobody approves what they
 //! asked for where four eyes are wanted. Must not know storage or runs' journals.
 
+use charter_contract::canonical;
 use charter_contract::ids::{ApprovalId, RunId, StepId, TenantId, ToolId, UserId};
 use charter_contract::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -21,7 +22,7 @@ impl Digest {
     /// The digest of a value's JSON with its keys in order.
     #[must_use]
     pub fn of(value: &Value) -> Self {
-        let hash = Sha256::digest(value.to_string());
+        let hash = Sha256::digest(canonical::text(value.clone()));
         let hex = hash.iter().fold(String::from("sha256:"), |mut hex, byte| {
             for digit in [byte >> 4, byte & 15] {
                 hex.push(char::from_digit(u32::from(digit), 16).unwrap_or('0'));

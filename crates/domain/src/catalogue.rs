@@ -1,6 +1,6 @@
 //! The catalogue in memory: one global layer, one small layer per tenant, read together as a view.
 //!
-//! A snapshot is immutable. The six seeded domains are always there. A tenant's document shadows
+//! A snapshot is immutable. The six seeded domains and the built-in tools are always there. A tenant's document shadows
 //! the global one of the same id (B000-1), and what a view answers says which layer won. Knows
 //! nothing of where documents are stored.
 
@@ -16,6 +16,7 @@ use charter_contract::catalogue::graph::{GraphEdge, GraphNode};
 use charter_contract::catalogue::guardrail::{Guardrail, GuardrailScope};
 use charter_contract::catalogue::lens::DomainLens;
 use charter_contract::catalogue::playbook::Playbook;
+use charter_contract::catalogue::policy::Policy;
 use charter_contract::catalogue::skill::Skill;
 use charter_contract::catalogue::template::Template;
 use charter_contract::catalogue::tool::Tool;
@@ -23,6 +24,8 @@ use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::catalogue::{Document, DocumentKind};
 use charter_contract::ids::{PackageName, TenantId};
 use charter_contract::scope::Scope;
+
+use crate::glob;
 
 pub use layer::Layer;
 use layer::Shelf;
@@ -38,7 +41,8 @@ pub struct Origin {
     pub version: String,
 }
 
-/// The package that the six seeded domains count as. Any other may describe them anew.
+/// The package that the six seeded domains and the built-in tools count as. Any other may describe
+/// the domains anew, and none the tools.
 pub const BUILT_IN: &str = "charter";
 
 /// A document in force with its origin.
@@ -213,6 +217,30 @@ impl View {
         let id = |found: &Found<Guardrail>| found.entry.document.guardrail_id.clone();
         found.sort_by_key(id);
         found
+    }
+
+    /// The active policies that govern a tool, by id: the tenant's, then the global ones. Both
+    /// layers' stand, as guardrails do.
+    #[must_use]
+    pub fn policies_over(&self, tool: &str) -> [Vec<Arc<Entry<Policy>>>; 2] {
+        [&self.tenant, &self.global].map(|layer| {
+            let near = layer.lookup().policies_near(tool).into_iter();
+            let covers = |entry: &&Arc<Entry<Policy>>| {
+                let mut globs = entry.document.governs.iter();
+                globs.any(|glob| glob::covers(glob.as_ref(), tool))
+            };
+            near.filter(covers).map(Arc::clone).collect()
+        })
+    }
+
+    /// The same view without policies of other packages.
+    #[must_use]
+    pub fn with_policies_of(&self, package: &PackageName) -> Self {
+        let mut alone = self.clone();
+        for layer in [&mut alone.tenant, &mut alone.global] {
+            Arc::make_mut(layer).keep_policies_of(package);
+        }
+        alone
     }
 
     /// The agents that list a skill, by id. At most one does in a catalogue that was checked

@@ -1,6 +1,6 @@
 //! The gate: one answer for one exact effect, asked before every effect.
 //!
-//! Permission, policy, guardrails and the rate limit may refuse; guardrails, the tool, the playbook's
+//! Permission, policy and guardrails may refuse, and last the rate limit; guardrails, the tool, the playbook's
 //! safety class and its review list may ask for a person (rulings 10, 27). The strictest wins, and
 //! the decision names every rule that made it. Must not know runs or storage: what it judges is
 //! given to it.
@@ -175,8 +175,6 @@ pub struct Question<'a> {
     pub guardrails: &'a [Resolved],
     /// What policy says.
     pub policy: &'a PolicyAnswer,
-    /// Seconds until the tool may be called again; absent when it may be now.
-    pub wait_seconds: Option<u64>,
     /// The step's surroundings.
     pub safety: Safety<'a>,
     /// Whether the effect was begun before and nobody knows how it ended, and the tool does not
@@ -213,14 +211,6 @@ pub fn decide(question: &Question<'_>) -> Decision {
         PolicyAnswer::Forbid(rules) => refusals.extend(rules.iter().cloned()),
     }
     refusals.extend(said(Enforcement::HardBlock));
-    if let (Some(seconds), true) = (question.wait_seconds, refusals.is_empty()) {
-        let message = format!("The tool may be called again in {seconds} s.");
-        refusals.push(Rule::new(
-            RuleKind::RateLimit,
-            &question.tool.tool_id,
-            message,
-        ));
-    }
     if !refusals.is_empty() {
         return Decision::Deny { rules: refusals };
     }
@@ -232,6 +222,16 @@ pub fn decide(question: &Question<'_>) -> Decision {
     Decision::Allow {
         permitted_by,
         warnings: said(Enforcement::SoftWarn).collect(),
+    }
+}
+
+/// The answer for a call that everything else allows and that comes too soon after others. Asked last,
+/// so that only calls that happen are counted.
+#[must_use]
+pub fn too_soon(tool: &Tool, seconds: u64) -> Decision {
+    let message = format!("The tool may be called again in {seconds} s.");
+    Decision::Deny {
+        rules: vec![Rule::new(RuleKind::RateLimit, &tool.tool_id, message)],
     }
 }
 

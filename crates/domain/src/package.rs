@@ -7,6 +7,7 @@
 mod check;
 mod layout;
 mod needs;
+mod policy_text;
 mod problem;
 mod read;
 
@@ -18,7 +19,7 @@ use charter_contract::package::{PackageManifest, RoutingTest};
 
 use crate::source::{Located, Position};
 
-pub use check::{Against, check};
+pub use check::{Against, check, check_policies};
 pub use needs::{Need, needs};
 pub use problem::{Gravity, Problem};
 pub use read::{Reading, read};

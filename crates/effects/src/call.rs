@@ -12,7 +12,7 @@ use charter_contract::ids::ToolId;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use crate::{HostPattern, PackageFiles, ToolOutcome};
+use crate::{BuiltinTool, HostPattern, PackageFiles, ToolOutcome};
 
 /// Runs one tool call to its end.
 #[async_trait]
@@ -70,6 +70,8 @@ pub enum ToolImplementation {
     Script(ScriptTool),
     /// One HTTP exchange.
     Http(HttpTool),
+    /// A part of Charter.
+    Builtin(BuiltinTool),
 }
 
 /// A script and the package it belongs to.

@@ -18,12 +18,22 @@ use crate::call::{HttpTool, ToolCall};
 use crate::egress::{EgressPolicy, EgressRefusal};
 use crate::outcome::{Failure, Success};
 use crate::redact::Redactor;
+pub(crate) use request::Exchange;
 use request::Prepared;
 
 /// How long connecting may take, within the call's own time.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Redirects followed, all to the same origin.
 const MAX_REDIRECTS: usize = 5;
+
+/// Which redirects are followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Redirects {
+    /// None.
+    None,
+    /// Those that stay with the origin that was checked.
+    SameOrigin,
+}
 
 /// Exchanges with remote hosts; holds the TLS settings that calls share.
 #[derive(Debug)]
@@ -42,6 +52,7 @@ impl HttpRunner {
         Ok(Self { tls })
     }
 
+    /// Runs an HTTP tool: fills its templates and exchanges.
     pub(crate) async fn run(
         &self,
         call: &ToolCall,
@@ -49,17 +60,34 @@ impl HttpRunner {
         redactor: &Redactor,
         cancel: &CancellationToken,
     ) -> Result<Success, Failure> {
+        let exchange = request::fill(call, tool).map_err(|failure| Failure {
+            message: redactor.apply(&failure.message),
+            ..failure
+        })?;
+        self.send(call, &exchange, Redirects::SameOrigin, redactor, cancel)
+            .await
+    }
+
+    /// Sends one request, within the call's egress list, time and size.
+    pub(crate) async fn send(
+        &self,
+        call: &ToolCall,
+        exchange: &Exchange,
+        redirects: Redirects,
+        redactor: &Redactor,
+        cancel: &CancellationToken,
+    ) -> Result<Success, Failure> {
         let exchange = async {
-            let prepared = request::prepare(call, tool)?;
+            let prepared = request::prepare(exchange, &call.idempotency_key)?;
             if let Some(preview) = prepared.preview_instead(call.dry_run, redactor) {
                 return Ok(preview);
             }
-            self.exchange(call, prepared, redactor).await
+            self.exchange(call, prepared, redirects, redactor).await
         };
         let result = tokio::select! {
             biased;
             () = cancel.cancelled() => {
-                Err(Failure::new(ErrorType::ExecutionError, "the call was cancelled").retryable())
+                Err(Failure::cancelled())
             }
             result = tokio::time::timeout(call.limits.timeout, exchange) => result.unwrap_or_else(|_| {
                 let message = format!("no answer within {} ms", call.limits.timeout.as_millis());
@@ -76,9 +104,10 @@ impl HttpRunner {
         &self,
         call: &ToolCall,
         prepared: Prepared,
+        redirects: Redirects,
         redactor: &Redactor,
     ) -> Result<Success, Failure> {
-        let client = self.client(call, &prepared).await?;
+        let client = self.client(call, &prepared, redirects).await?;
         let sent = client.execute(prepared.into_request()).await;
         let response = sent.map_err(|error| unanswered(&error))?;
         response::read(response, call.limits.output_bytes, redactor).await
@@ -90,6 +119,7 @@ impl HttpRunner {
         &self,
         call: &ToolCall,
         prepared: &Prepared,
+        redirects: Redirects,
     ) -> Result<reqwest::Client, Failure> {
         let policy = EgressPolicy::new(call.egress.clone());
         let (host, port) = prepared.target();
@@ -101,7 +131,7 @@ impl HttpRunner {
             .tls_backend_preconfigured(self.tls.clone())
             .no_proxy()
             .resolve_to_addrs(host, &addresses)
-            .redirect(redirect::Policy::custom(same_origin))
+            .redirect(redirects.policy())
             .connect_timeout(CONNECT_TIMEOUT)
             .pool_max_idle_per_host(0)
             .build()
@@ -111,6 +141,15 @@ impl HttpRunner {
                     format!("preparing the HTTP client: {error}"),
                 )
             })
+    }
+}
+
+impl Redirects {
+    fn policy(self) -> redirect::Policy {
+        match self {
+            Self::None => redirect::Policy::none(),
+            Self::SameOrigin => redirect::Policy::custom(same_origin),
+        }
     }
 }
 

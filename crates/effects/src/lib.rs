@@ -1,5 +1,5 @@
-//! Adapters to the outside world: runs one tool (a Python or bash script, or an
-//! HTTP call) in a sandbox and says what came of it.
+//! Adapters to the outside world: runs one tool (a Python or bash script, an HTTP
+//! call, or a built-in tool) in a sandbox and says what came of it.
 //!
 //! # The port
 //! [`ToolRunner`] takes a [`ToolCall`] that is fully resolved (parameters
@@ -18,6 +18,11 @@
 //!
 //! Values reach a script as data on its standard input, never as source text.
 //!
+//! # Built-in tools
+//! Files, environment, network, commands and charts, in the files of `builtin`. A
+//! call is allowed what its [`BuiltinGrants`] name; by default that is nothing.
+//! [`builtin_documents`] are their documents in the catalogue.
+//!
 //! # What confines a script
 //! See [`Sandbox::capabilities`] for what the running kernel enforces. Landlock
 //! (files, TCP ports, signals), seccomp (sockets, escapes from the process
@@ -30,6 +35,7 @@ compile_error!(
     "charter-effects confines scripts with Linux kernel facilities and builds on Linux only"
 );
 
+mod builtin;
 mod call;
 mod egress;
 mod http;
@@ -38,6 +44,9 @@ mod package;
 mod redact;
 mod sandbox;
 
+pub use builtin::{
+    BuiltinGrants, BuiltinTool, CommandGrant, Root, RootAccess, documents as builtin_documents,
+};
 pub use call::{
     DryRun, HttpTool, Language, Limits, ScriptTool, ToolCall, ToolImplementation, ToolRunner,
 };

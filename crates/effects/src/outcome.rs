@@ -56,6 +56,11 @@ impl Failure {
         Self::new(ErrorType::SystemError, message)
     }
 
+    /// Nobody waits for the call any more.
+    pub(crate) fn cancelled() -> Self {
+        Self::new(ErrorType::ExecutionError, "the call was cancelled").retryable()
+    }
+
     pub(crate) fn retryable(mut self) -> Self {
         self.retryable = true;
         self

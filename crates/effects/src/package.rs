@@ -87,6 +87,17 @@ impl PackageFiles {
     }
 }
 
+impl Default for PackageFiles {
+    /// No files.
+    fn default() -> Self {
+        let files = BTreeMap::new();
+        Self {
+            digest: digest(&files),
+            files,
+        }
+    }
+}
+
 fn is_plain(path: &str) -> bool {
     !path.is_empty()
         && !path.contains('\0')

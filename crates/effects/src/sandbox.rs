@@ -3,11 +3,13 @@
 //! Knows what the kernel offers and holds what calls share; how one script or
 //! one exchange runs is in the files below and in `http`.
 
+mod builtin;
 mod capability;
 mod child;
 mod files;
 mod filter;
 mod interpreter;
+mod launch;
 mod network;
 mod options;
 mod protocol;
@@ -42,7 +44,7 @@ pub use options::{LandlockUse, NamespaceUse, SandboxError, SandboxOptions};
 /// Private folders older than this were left by a process that died.
 const ABANDONED_AFTER: Duration = Duration::from_secs(24 * 3600);
 
-/// Runs scripts confined and HTTP calls behind the egress wall.
+/// Runs scripts confined, HTTP calls behind the egress wall, and built-in tools within their grants.
 #[derive(Debug)]
 pub struct Sandbox {
     options: SandboxOptions,
@@ -142,7 +144,7 @@ impl ToolRunner for Sandbox {
     async fn run(&self, call: ToolCall, cancel: CancellationToken) -> ToolOutcome {
         let started = Instant::now();
         if cancel.is_cancelled() {
-            return ToolOutcome::since(started, Err(script::cancelled()));
+            return ToolOutcome::since(started, Err(Failure::cancelled()));
         }
         // What people read of a call names no path of this machine (B003-3).
         let redactor =
@@ -152,6 +154,9 @@ impl ToolRunner for Sandbox {
                 self.run_script(&call, script, &redactor, &cancel).await
             }
             ToolImplementation::Http(tool) => self.http.run(&call, tool, &redactor, &cancel).await,
+            ToolImplementation::Builtin(tool) => {
+                self.run_builtin(&call, tool, &redactor, &cancel).await
+            }
         };
         let result = result.map_err(|failure| Failure {
             message: redactor.apply(&failure.message),
@@ -175,7 +180,7 @@ impl Support {
                 Err(error) => return Err(SandboxError::NamespacesUnavailable(error)),
             },
         };
-        let filters = match script::filters() {
+        let filters = match launch::filters() {
             Some(Ok(filters)) => Some(filters),
             Some(Err(error)) => {
                 tracing::error!(%error, "the system call filters do not compile");

@@ -8,10 +8,11 @@ mod index;
 mod load;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use charter_contract::ids::TenantId;
 use charter_domain::catalogue::{Snapshot, View};
+use charter_domain::policy::PolicySet;
 use charter_search::{Layer, Layers, RouteSettings, Scope};
 use charter_store::catalogue::CatalogueRevision;
 
@@ -29,6 +30,7 @@ pub struct Live {
     pub settings: RouteSettings,
     global: Arc<Stacked>,
     tenants: BTreeMap<TenantId, Arc<Stacked>>,
+    policies: Policies,
     scopes: BTreeMap<Option<TenantId>, load::ScopeState>,
 }
 
@@ -37,6 +39,20 @@ impl Live {
     #[must_use]
     pub fn view(&self, tenant: &TenantId) -> View {
         self.snapshot.view(tenant)
+    }
+
+    /// The policies in force for one tenant: the global ones and its own. Compiled on the first
+    /// question about this revision.
+    #[must_use]
+    pub fn policies(&self, tenant: &TenantId) -> Arc<PolicySet> {
+        let compiled = match self.policies.tenants.get(tenant) {
+            Some(own) => own.get_or_init(|| Arc::new(PolicySet::compile(self.view(tenant)))),
+            None => {
+                let compile = || Arc::new(PolicySet::compile(self.snapshot.global_view()));
+                self.policies.global.get_or_init(compile)
+            }
+        };
+        Arc::clone(compiled)
     }
 
     /// Number of documents in force, over all scopes.
@@ -54,6 +70,24 @@ impl Live {
     /// The global indexes, for stacking another layer over them.
     pub(crate) fn global_indexes(&self) -> Option<&IndexSet> {
         self.scopes.get(&None).map(|state| &state.indexes)
+    }
+}
+
+/// The compiled policies of those that have documents of their own, and of everybody else.
+#[derive(Debug, Default)]
+struct Policies {
+    global: OnceLock<Arc<PolicySet>>,
+    tenants: BTreeMap<TenantId, OnceLock<Arc<PolicySet>>>,
+}
+
+impl Policies {
+    /// Nothing compiled yet, for a snapshot with these tenants.
+    fn of(snapshot: &Snapshot) -> Self {
+        let tenants = snapshot.tenants.keys().cloned();
+        Self {
+            global: OnceLock::new(),
+            tenants: tenants.map(|tenant| (tenant, OnceLock::new())).collect(),
+        }
     }
 }
 

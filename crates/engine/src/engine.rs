@@ -17,7 +17,9 @@ use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
 use crate::EngineError;
+use crate::EvidenceKey;
 use crate::catalogue::Live;
+use crate::rate_limits::RateLimits;
 use crate::requests::InHand;
 use crate::runs::Drivers;
 use crate::settings::Settings;
@@ -45,6 +47,8 @@ pub struct Ports {
     pub clock: Arc<dyn Clock>,
     /// Ids.
     pub ids: Arc<dyn IdSource>,
+    /// What signs the evidence log.
+    pub evidence_key: EvidenceKey,
 }
 
 /// The use cases of one process over one store.
@@ -58,6 +62,7 @@ pub struct Engine {
     slots: Semaphore,
     in_hand: InHand,
     drivers: Drivers,
+    rate_limits: RateLimits,
     holder: String,
     shutdown: CancellationToken,
     tasks: TaskTracker,
@@ -92,6 +97,7 @@ impl Engine {
             slots: Semaphore::new(settings.tool_calls),
             in_hand: InHand::default(),
             drivers: Drivers::default(),
+            rate_limits: RateLimits::default(),
             live: ArcSwap::default(),
             registration: Mutex::new(()),
             shutdown: CancellationToken::new(),
@@ -154,6 +160,10 @@ impl Engine {
         &self.ports.tools
     }
 
+    pub(crate) fn log_key(&self) -> &EvidenceKey {
+        &self.ports.evidence_key
+    }
+
     pub(crate) fn now(&self) -> Timestamp {
         self.ports.clock.now()
     }
@@ -204,6 +214,10 @@ impl Engine {
 
     pub(crate) fn in_hand(&self) -> &InHand {
         &self.in_hand
+    }
+
+    pub(crate) fn rate_limits(&self) -> &RateLimits {
+        &self.rate_limits
     }
 
     pub(crate) fn drivers(&self) -> &Drivers {

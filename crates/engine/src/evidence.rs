@@ -1,12 +1,14 @@
 //! Evidence: what tools returned, captured once and never changed (seed 000 §2.14).
 
+use charter_contract::canonical;
 use charter_contract::catalogue::evidence::{
-    Attachment, ConsoleLink, EvidenceRecord, EvidenceSchemaVersion, EvidenceSource, EvidenceType,
+    AbsenceReason, Attachment, ConsoleLink, EvidenceRecord, EvidenceSchemaVersion, EvidenceSource,
+    EvidenceType, PayloadAbsence,
 };
 use charter_contract::catalogue::tool::{Tool, ToolEvidence};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::finding::Finding;
-use charter_contract::ids::{EvidenceId, EvidenceRunId, RunId, StepId, TenantId};
+use charter_contract::ids::{EvidenceId, EvidenceRunId, Label, RunId, StepId, TenantId};
 use charter_contract::text::{HttpsUrl, ShortText, Text};
 use charter_contract::time::Timestamp;
 use charter_domain::{console_link, template};
@@ -16,6 +18,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
+use crate::evidence_log::withheld;
 use crate::{Caller, Engine, EngineError};
 
 /// Largest tool output that a record holds whole, in bytes of JSON; of a larger one it holds the
@@ -73,10 +76,13 @@ impl Captured<'_> {
             source,
             console_links: vec![ConsoleLink { label, href }],
             payload: self.payload(),
+            payload_absent: None,
             summary: self.summary(declared)?,
             attached_to: std::iter::once(of_run).chain(attached).collect(),
             tenant_id: tenant.clone(),
-            redaction_class: None,
+            redaction_class: declared
+                .redaction_class
+                .and_then(|class| Label::parse(class.as_str()).ok()),
         }))
     }
 
@@ -129,7 +135,7 @@ impl Captured<'_> {
     }
 
     fn payload(&self) -> Map<String, Value> {
-        let text = self.output.to_string();
+        let text = canonical::text(self.output.clone());
         let digest: String = Sha256::digest(&text)
             .iter()
             .map(|byte| format!("{byte:02x}"))
@@ -170,7 +176,7 @@ impl Captured<'_> {
 }
 
 /// What to look evidence up by. Absent fields do not restrict.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct EvidenceQuery {
     /// Attached to exactly this.
     pub attached_to: Option<Attachment>,
@@ -195,7 +201,8 @@ impl Engine {
         id: &EvidenceId,
     ) -> Result<EvidenceRecord, EngineError> {
         let found = self.store().evidence(&caller.tenant, id).await?;
-        found.ok_or_else(|| EngineError::not_found("evidence record", id))
+        let record = found.ok_or_else(|| EngineError::not_found("evidence record", id))?;
+        redacted(caller, record)
     }
 
     /// The tenant's records that fit, by capture time.
@@ -221,9 +228,35 @@ impl Engine {
             captured_from: query.from,
             captured_until: query.until,
         };
-        Ok(self
+        let found = self
             .store()
             .find_evidence(&caller.tenant, &filter, page)
-            .await?)
+            .await?;
+        let entries = found.entries.into_iter();
+        Ok(Page {
+            entries: entries
+                .map(|record| redacted(caller, record))
+                .collect::<Result<_, _>>()?,
+            next: found.next,
+        })
     }
+}
+
+/// The record as this caller may see it: its redaction class decides about the payload.
+fn redacted(caller: &Caller, mut record: EvidenceRecord) -> Result<EvidenceRecord, EngineError> {
+    let Some(class) = withheld(caller, record.redaction_class.as_ref()) else {
+        return Ok(record);
+    };
+    if record.payload_absent.is_some() {
+        return Ok(record);
+    }
+    let note = format!("payload withheld: its redaction class is `{class}`");
+    let note = Text::parse(&note)
+        .map_err(|error| EngineError::internal("withholding a payload", error))?;
+    record.payload = Map::new();
+    record.payload_absent = Some(PayloadAbsence {
+        reason: AbsenceReason::Withheld,
+        note,
+    });
+    Ok(record)
 }

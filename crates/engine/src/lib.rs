@@ -10,9 +10,11 @@ mod catalogue;
 mod engine;
 mod error;
 mod evidence;
+mod evidence_log;
 mod filters;
 mod packages;
 mod playbooks;
+mod rate_limits;
 mod recovery;
 mod reindex;
 mod requests;
@@ -34,9 +36,13 @@ pub use charter_domain::template::Wanted;
 pub use engine::{Engine, IdSource, Ports};
 pub use error::EngineError;
 pub use evidence::{EvidenceQuery, MAX_PAYLOAD};
+pub use evidence_log::{
+    EvidenceExport, EvidenceKey, EvidenceProof, LogCheckpoint, LogConsistency, LogHead, LogKey,
+};
 pub use packages::{
     Difference, DocumentChange, Mode, PackageDiff, PackageReport, PackageShown, Registered,
 };
+
 pub use requests::{Progress, ProgressEvent};
 pub use resolve::{InForce, Listed, ResolvedGuardrail, ResolvedTemplate, ToolFilter};
 pub use routing::{Purpose, RoutedCandidate, RoutedVerdict};

@@ -79,7 +79,7 @@ impl Engine {
             run_id,
             tenant: caller.tenant.clone(),
             by: caller.user.clone(),
-            level: caller.role.level(),
+            role: caller.role,
             title: format!("playbook {playbook}"),
             graph,
             parameters: bound.values,

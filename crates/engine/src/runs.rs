@@ -14,7 +14,6 @@ mod show;
 
 use std::sync::Arc;
 
-use charter_contract::catalogue::vocabulary::PermissionLevel;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RunId, TenantId, UserId};
 use charter_contract::time::Timestamp;
@@ -26,7 +25,7 @@ use charter_store::page::PageRequest;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::{Caller, Engine, EngineError};
+use crate::{Caller, Engine, EngineError, Role};
 
 pub(crate) use control::Drivers;
 pub(crate) use effect::{StepEnd, Workspace};
@@ -40,7 +39,7 @@ pub(crate) struct NewRun {
     pub(crate) run_id: RunId,
     pub(crate) tenant: TenantId,
     pub(crate) by: UserId,
-    pub(crate) level: PermissionLevel,
+    pub(crate) role: Role,
     pub(crate) title: String,
     pub(crate) graph: StepGraph,
     pub(crate) parameters: Map<String, Value>,
@@ -56,7 +55,7 @@ impl Engine {
         let started = RunEvent::Started(Box::new(Started {
             run_id: new.run_id.clone(),
             by: new.by,
-            level: new.level,
+            role: new.role,
             graph: new.graph,
             parameters: new.parameters,
             pins: new.pins,

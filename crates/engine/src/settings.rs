@@ -2,7 +2,10 @@
 //! the binary's business.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
+
+use charter_effects::BuiltinGrants;
 
 /// The engine's settings.
 #[derive(Debug, Clone)]
@@ -21,6 +24,8 @@ pub struct Settings {
     pub persona: String,
     /// How long finished runs, requests and messages are kept.
     pub retention: Duration,
+    /// How long payloads of evidence are kept; for ever when absent. Records and their leaves stay.
+    pub evidence_retention: Option<Duration>,
     /// A worker's hold on a run; it is renewed at a third of this.
     pub lease: Duration,
     /// How long an approval waits for a person.
@@ -46,6 +51,8 @@ pub struct ToolGrants {
     pub egress: Vec<String>,
     /// Files that a tool granted the named variable may read, e.g. `AWS_PROFILE` and `~/.aws`.
     pub readable: BTreeMap<String, Vec<std::path::PathBuf>>,
+    /// What the built-in tools may touch, for every tenant.
+    pub builtin: Arc<BuiltinGrants>,
 }
 
 impl Default for Settings {
@@ -58,6 +65,7 @@ impl Default for Settings {
             candidates: 5,
             persona: "operator".to_owned(),
             retention: Duration::from_secs(30 * 24 * 3_600),
+            evidence_retention: None,
             lease: Duration::from_secs(30),
             approval_ttl: Duration::from_secs(24 * 3_600),
             four_eyes: false,

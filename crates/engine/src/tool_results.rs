@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use charter_contract::canonical;
 use charter_contract::catalogue::tool::Tool;
 use charter_contract::ids::TenantId;
 use charter_contract::time::Timestamp;
@@ -31,7 +32,7 @@ impl ResultKey {
             tenant: tenant.clone(),
             tool: tool.document.tool_id.to_string(),
             content_hash: tool.content_hash.clone(),
-            parameters: Value::Object(parameters.clone()).to_string(),
+            parameters: canonical::text(Value::Object(parameters.clone())),
         }
     }
 }

@@ -14,13 +14,13 @@ use crate::state::AppState;
 pub(crate) struct ApiError {
     state: AppState,
     request: RequestId,
-    error: EngineError,
+    error: Box<EngineError>,
 }
 
 impl ApiError {
     /// An error of a call that is no agent request: it gets an id of its own.
     pub(crate) fn new(state: &AppState, error: EngineError) -> Self {
-        Self::of_request(state, RequestId::from_uuid(Uuid::now_v7()), error)
+        Self::of_request(state, unnamed(), error)
     }
 
     /// An error of an agent request.
@@ -28,9 +28,14 @@ impl ApiError {
         Self {
             state: state.clone(),
             request,
-            error,
+            error: Box::new(error),
         }
     }
+}
+
+/// The id of a call that is no agent request.
+pub(crate) fn unnamed() -> RequestId {
+    RequestId::from_uuid(Uuid::now_v7())
 }
 
 impl IntoResponse for ApiError {

@@ -1,6 +1,6 @@
 //! The OpenAPI 3.1 document: operations from the handlers' annotations, schemas from the contract.
 
-use charter_contract::schema;
+use charter_contract::{canonical, schema};
 use serde_json::Value;
 use utoipa::OpenApi;
 
@@ -25,7 +25,7 @@ pub fn document() -> Value {
     document["components"]["schemas"] = Value::Object(schemas.collect());
     document["components"]["securitySchemes"]["api_key"] =
         serde_json::json!({"type": "http", "scheme": "bearer", "description": "An API key"});
-    document
+    canonical::sorted(document)
 }
 
 /// A schema as a part of the document: its own definitions are found inside it.

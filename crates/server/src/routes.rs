@@ -3,6 +3,7 @@
 mod approvals;
 mod catalogue;
 mod evidence;
+mod evidence_log;
 mod health;
 mod packages;
 mod pages;
@@ -68,6 +69,11 @@ pub(crate) fn api() -> OpenApiRouter<AppState> {
         .routes(routes!(approvals::reject))
         .routes(routes!(evidence::find))
         .routes(routes!(evidence::show, evidence::change, evidence::delete))
+        .routes(routes!(evidence_log::checkpoint))
+        .routes(routes!(evidence_log::proof))
+        .routes(routes!(evidence_log::consistency))
+        .routes(routes!(evidence_log::key))
+        .routes(routes!(evidence_log::export))
         .routes(routes!(schemas::list))
         .routes(routes!(schemas::show))
         .routes(routes!(schemas::openapi))

@@ -9,6 +9,7 @@ mod calibration;
 mod catalogue;
 mod connection;
 mod evidence;
+mod evidence_log;
 mod failure;
 mod journal;
 mod lease;
@@ -85,6 +86,7 @@ impl SqliteStore {
         let path = dir.join(DATABASE);
         let mut connection = connection::open_writer(&path, options.max_bytes)?;
         schema::migrate(&mut connection, &path)?;
+        evidence_log::log_what_is_unlogged(&mut connection)?;
         // The directory's lock says that whoever held a lease is gone.
         lease::release_all(&connection)?;
         let readers = Readers::open(&path, options.readers.max(1))?;

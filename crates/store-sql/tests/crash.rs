@@ -10,7 +10,7 @@
     reason = "a failing preparation is a failing test"
 )]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -19,11 +19,14 @@ use std::time::Instant;
 
 use charter_contract::ids::PackageName;
 use charter_contract::scope::Scope;
+use charter_domain::evidence_log::{Entry, Hash, tree};
 use charter_store::catalogue::{CATALOGUE_CHANGED, Catalogue, CatalogueRevision};
-use charter_store::evidence::Evidence;
+use charter_store::evidence::{Evidence, EvidenceFilter};
+use charter_store::evidence_log::EvidenceLog;
 use charter_store::journal::{Append, GENESIS, Journal, RunPhase, verify_chain};
 use charter_store::lease::Fence;
 use charter_store::outbox::Outbox;
+use charter_store::page::PageRequest;
 use charter_store::tag::Tags;
 use charter_store::{SharedStore, StoreError};
 use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
@@ -308,6 +311,46 @@ async fn check_records(store: &SqliteStore, seen: &Acknowledged) -> Outcome {
     Ok(())
 }
 
+/// B000-19: every record that is there has its leaf, every leaf its record, and the stored tree is
+/// the one of the leaves.
+async fn check_log(store: &SqliteStore) -> Outcome {
+    let acme = sample::tenant("acme")?;
+    let (mut nodes, mut logged) = (BTreeMap::new(), BTreeSet::new());
+    loop {
+        let leaves = store.log_leaves(&acme, logged.len() as u64, 1_000).await?;
+        if leaves.is_empty() {
+            break;
+        }
+        for leaf in leaves {
+            assert_eq!(leaf.index, logged.len() as u64);
+            let hash = Hash::leaf(leaf.leaf.as_bytes());
+            let made = tree::append(leaf.index, hash, |id| {
+                nodes.get(&id).copied().ok_or("a gap")
+            })?;
+            nodes.extend(made);
+            logged.insert(Entry::from_leaf(&leaf.leaf)?.evidence_id().clone());
+        }
+    }
+    let plan = tree::head(logged.len() as u64);
+    let stored = store.log_nodes(&acme, plan.nodes()).await?;
+    assert_eq!(plan.fold(&stored)?, plan.fold(&nodes)?);
+    let mut after = None;
+    let mut records = BTreeSet::new();
+    loop {
+        let page = PageRequest::new(after, 1_000);
+        let found = store
+            .find_evidence(&acme, &EvidenceFilter::default(), &page)
+            .await?;
+        records.extend(found.entries.into_iter().map(|record| record.id));
+        after = found.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(records, logged);
+    Ok(())
+}
+
 #[tokio::test]
 async fn killed_at_any_moment_nothing_acknowledged_is_lost_and_nothing_is_half_written() -> Outcome
 {
@@ -322,6 +365,7 @@ async fn killed_at_any_moment_nothing_acknowledged_is_lost_and_nothing_is_half_w
         check_catalogue(&store, &seen).await?;
         check_journals(&store, &seen).await?;
         check_records(&store, &seen).await?;
+        check_log(&store).await?;
         assert_eq!(store.check_integrity().await?, Vec::<String>::new());
         store.close().await?;
         assert!(seen.total() > before);

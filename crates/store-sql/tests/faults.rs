@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use charter_store::StoreError;
 use charter_store::evidence::Evidence;
+use charter_store::evidence_log::{EvidenceLog, PublishedCheckpoint};
 use charter_store::journal::{GENESIS, Journal, RunPhase, verify_chain};
 use charter_store::lease::{Fence, Leases};
 use charter_store::outbox::{NewMessage, Outbox};
@@ -301,6 +302,13 @@ async fn b000_19_the_engine_refuses_to_change_evidence_and_journals() -> Outcome
     store
         .put_evidence(&acme, std::slice::from_ref(&record))
         .await?;
+    let checkpoint = PublishedCheckpoint {
+        size: 1,
+        key_id: "00000000".to_owned(),
+        at: sample::at(0)?,
+        note: "a note".to_owned(),
+    };
+    store.publish_checkpoint(&acme, &checkpoint).await?;
     for n in 1..=2 {
         let (run, first) = sample::new_run("acme", n, 0)?;
         store.create_run(&run, first, vec![]).await?;
@@ -317,6 +325,20 @@ async fn b000_19_the_engine_refuses_to_change_evidence_and_journals() -> Outcome
         "REPLACE INTO evidence SELECT * FROM evidence",
         "UPDATE evidence_attachment SET target_id = 'x'",
         "DELETE FROM evidence_attachment",
+        "UPDATE evidence SET payload = '{}'",
+        "UPDATE evidence SET payload_salt = zeroblob(32)",
+        "UPDATE evidence SET payload = NULL, payload_salt = NULL, payload_removed_at = 1, body = '{}'",
+        "UPDATE evidence SET payload = NULL, payload_salt = NULL, payload_removed_at = 1, captured_at = 1",
+        "UPDATE evidence SET payload_removed_at = 1",
+        "UPDATE evidence_log SET tenant_id = 'x'",
+        "DELETE FROM evidence_log",
+        "UPDATE evidence_leaf SET leaf = '{}'",
+        "DELETE FROM evidence_leaf",
+        "REPLACE INTO evidence_leaf SELECT * FROM evidence_leaf",
+        "UPDATE evidence_node SET hash = zeroblob(32)",
+        "DELETE FROM evidence_node",
+        "UPDATE evidence_checkpoint SET note = 'x'",
+        "DELETE FROM evidence_checkpoint",
         "UPDATE journal_event SET payload = '[]'",
         "DELETE FROM journal_event",
         "DELETE FROM journal_event WHERE run_key = (SELECT run_key FROM run WHERE phase = 'finished')",
@@ -371,6 +393,26 @@ async fn lookups_use_an_index() -> Outcome {
         (
             "SELECT evidence_key FROM evidence_attachment WHERE tenant_id = 'a' AND target_kind = 'k' AND target_id = 't'",
             "evidence_attachment_by_target",
+        ),
+        (
+            "SELECT max(leaf_index) FROM evidence_leaf WHERE log_key = 1",
+            "PRIMARY KEY",
+        ),
+        (
+            "SELECT leaf FROM evidence_leaf WHERE log_key = 1 AND leaf_index >= 5 ORDER BY leaf_index",
+            "PRIMARY KEY",
+        ),
+        (
+            "SELECT leaf FROM evidence_leaf WHERE evidence_key = 1 ORDER BY leaf_index",
+            "evidence_leaf_by_record",
+        ),
+        (
+            "SELECT hash FROM evidence_node WHERE log_key = 1 AND level = 2 AND node_index = 3",
+            "PRIMARY KEY",
+        ),
+        (
+            "SELECT evidence_key FROM evidence WHERE payload IS NOT NULL AND captured_at < 1 ORDER BY captured_at",
+            "evidence_with_payload",
         ),
         (
             "SELECT * FROM run WHERE tenant_id = 'a' ORDER BY created_at DESC, run_id DESC",

@@ -26,19 +26,20 @@ pub struct EvidenceFilter {
 /// Evidence. The engine itself refuses to change or delete a record (B000-19).
 #[async_trait]
 pub trait Evidence {
-    /// Writes records, all or none.
+    /// Writes records with a leaf of the evidence log for each, all or none.
     ///
     /// # Errors
     /// [`StoreError::AlreadyExists`] for an id that the tenant has stored already;
-    /// [`StoreError::Refused`] for a record that names another tenant, and for an attachment that
-    /// does not name exactly one thing.
+    /// [`StoreError::Refused`] for a record that names another tenant or says that its payload is
+    /// absent, and for an attachment that does not name exactly one thing.
     async fn put_evidence(
         &self,
         tenant: &TenantId,
         records: &[EvidenceRecord],
     ) -> Result<(), StoreError>;
 
-    /// Attaches a stored record to something else; repeating an attachment changes nothing.
+    /// Attaches a stored record to something else, with a leaf of the evidence log that says so;
+    /// repeating an attachment changes nothing.
     ///
     /// # Errors
     /// [`StoreError::NotFound`] when the tenant has no such record.
@@ -50,7 +51,8 @@ pub trait Evidence {
         at: Timestamp,
     ) -> Result<(), StoreError>;
 
-    /// The record with all its attachments, those of its capture first, unless it is absent or another tenant's.
+    /// The record with all its attachments, those of its capture first, unless it is absent or
+    /// another tenant's. A record whose payload was removed says so.
     async fn evidence(
         &self,
         tenant: &TenantId,

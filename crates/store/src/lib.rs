@@ -12,6 +12,7 @@ pub mod approval;
 pub mod calibration;
 pub mod catalogue;
 pub mod evidence;
+pub mod evidence_log;
 pub mod journal;
 pub mod lease;
 pub mod outbox;
@@ -31,6 +32,7 @@ pub trait Store:
     + calibration::Calibrations
     + catalogue::Catalogue
     + evidence::Evidence
+    + evidence_log::EvidenceLog
     + journal::Journal
     + lease::Leases
     + outbox::Outbox
@@ -48,6 +50,7 @@ impl<T> Store for T where
         + calibration::Calibrations
         + catalogue::Catalogue
         + evidence::Evidence
+        + evidence_log::EvidenceLog
         + journal::Journal
         + lease::Leases
         + outbox::Outbox

@@ -9,9 +9,11 @@
 //!
 //! It knows no engine. Where a guarantee is about many callers it sends them at the same time.
 
+pub mod approval;
 pub mod calibration;
 pub mod catalogue;
 pub mod evidence;
+pub mod evidence_log;
 pub mod journal;
 pub mod lease;
 pub mod outbox;
@@ -66,6 +68,13 @@ fn assert_one_winner<T>(results: &[Result<T, StoreError>]) {
 macro_rules! store_suite {
     ($factory:path) => {
         $crate::store_suite! { @cases $factory;
+            approval:
+                ruling_28_an_approval_is_made_with_its_event,
+                ruling_28_one_decision_is_recorded,
+                ruling_28_an_approval_is_used_once,
+                approvals_are_listed_newest_first,
+                a_parked_run_wakes_at_its_moment,
+                an_append_may_release_the_lease;
             calibration: a_calibration_replaces_the_one_before;
             catalogue:
                 register_puts_documents_in_force,
@@ -97,6 +106,14 @@ macro_rules! store_suite {
                 lookup_by_type_system_and_time,
                 pages_give_every_record_once,
                 a_made_up_cursor_is_refused;
+            evidence_log:
+                b000_19_every_record_and_later_attachment_is_a_leaf,
+                b000_19_a_failed_batch_leaves_no_leaf,
+                b000_19_heads_and_proofs_come_from_stored_nodes,
+                b000_19_logs_of_tenants_are_apart,
+                b000_19_writers_at_the_same_time_get_places_of_their_own,
+                b000_19_a_checkpoint_is_kept_as_it_was_handed_out,
+                b000_19_a_removed_payload_still_proves;
             journal:
                 a_run_reads_back_whole,
                 a_duplicate_run_writes_nothing,

@@ -27,7 +27,7 @@ const RULES: [Rule; 11] = [
     },
     Rule {
         name: "charter-store-sql",
-        may_import: &["charter-contract", "charter-store"],
+        may_import: &["charter-contract", "charter-domain", "charter-store"],
     },
     Rule {
         name: "charter-search",

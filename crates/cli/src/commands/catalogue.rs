@@ -11,7 +11,7 @@ use crate::output::{self, Format};
 /// List registered documents of one kind.
 #[derive(Debug, Args)]
 pub(crate) struct List {
-    /// skill, tool, guardrail, domain_lens, template, playbook, agent, graph_node, graph_edge or domain.
+    /// skill, tool, guardrail, domain_lens, template, playbook, agent, graph_node, graph_edge, domain or policy.
     kind: String,
     /// Start after this id.
     #[arg(long)]

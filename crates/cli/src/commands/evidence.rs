@@ -1,6 +1,10 @@
 //! `charter evidence …`
 
-use clap::Subcommand;
+mod export;
+mod verify;
+
+use clap::{Args, Subcommand};
+use serde_json::Value;
 
 use super::{encoded, query};
 use crate::client::Client;
@@ -8,29 +12,15 @@ use crate::config::Config;
 use crate::failure::EXIT_OK;
 use crate::output::{self, Format};
 
-/// Find and show evidence.
+pub(crate) use verify::run as verify;
+
+/// Find, show, export and verify evidence.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Evidence {
     /// Find records by what they are attached to, type, system and time.
     List {
-        /// Attached to this finding.
-        #[arg(long)]
-        finding: Option<String>,
-        /// Attached to this run.
-        #[arg(long)]
-        run: Option<String>,
-        /// Of this type.
-        #[arg(long = "type")]
-        kind: Option<String>,
-        /// From this system.
-        #[arg(long)]
-        system: Option<String>,
-        /// Captured at or after (RFC 3339).
-        #[arg(long)]
-        from: Option<String>,
-        /// Captured before (RFC 3339).
-        #[arg(long)]
-        until: Option<String>,
+        #[command(flatten)]
+        filter: Filter,
         /// Where the page starts.
         #[arg(long)]
         after: Option<String>,
@@ -40,13 +30,73 @@ pub(crate) enum Evidence {
         /// Its id.
         id: String,
     },
+    /// Show the public key that signs the evidence log.
+    Key,
+    /// Show the signed head of the evidence log as it is now.
+    Checkpoint,
+    Export(export::Export),
+    Verify(verify::Verify),
+}
+
+/// Which records. Without any of these: all.
+#[derive(Debug, Args)]
+pub(crate) struct Filter {
+    /// Attached to this finding.
+    #[arg(long)]
+    finding: Option<String>,
+    /// Attached to this run.
+    #[arg(long)]
+    run: Option<String>,
+    /// Of this type.
+    #[arg(long = "type")]
+    kind: Option<String>,
+    /// From this system.
+    #[arg(long)]
+    system: Option<String>,
+    /// Captured at or after (RFC 3339).
+    #[arg(long)]
+    from: Option<String>,
+    /// Captured before (RFC 3339).
+    #[arg(long)]
+    until: Option<String>,
+}
+
+impl Filter {
+    /// As the parameters of a path, with where a page starts.
+    fn query(&self, after: Option<&str>) -> String {
+        query(&[
+            ("finding_id", self.finding.as_deref()),
+            ("run_id", self.run.as_deref()),
+            ("type", self.kind.as_deref()),
+            ("system", self.system.as_deref()),
+            ("captured_from", self.from.as_deref()),
+            ("captured_until", self.until.as_deref()),
+            ("after", after),
+        ])
+    }
 }
 
 pub(crate) async fn run(command: &Evidence, config: &Config, format: Format) -> anyhow::Result<u8> {
+    let path = match command {
+        Evidence::List { filter, after } => {
+            format!("/v1/evidence{}", filter.query(after.as_deref()))
+        }
+        Evidence::Show { id } => format!("/v1/evidence/{}", encoded(id)),
+        Evidence::Key => "/v1/evidence/log/key".to_owned(),
+        Evidence::Checkpoint => "/v1/evidence/log/checkpoint".to_owned(),
+        Evidence::Export(command) => return export::run(command, config, format).await,
+        Evidence::Verify(command) => return verify(command, format),
+    };
     let client = Client::connect(config).await?;
-    let found = client.get(&path(command)).await;
+    let found = client.get(&path).await;
     client.close().await?;
-    output::print(format, &found?, |found| match command {
+    output::print(format, &found?, |found| table(command, found))?;
+    Ok(EXIT_OK)
+}
+
+fn table(command: &Evidence, found: &Value) -> String {
+    let text = |field: &str| found[field].as_str().unwrap_or_default().to_owned();
+    match command {
         Evidence::List { .. } => output::rows(
             &found["entries"],
             &[
@@ -58,33 +108,9 @@ pub(crate) async fn run(command: &Evidence, config: &Config, format: Format) -> 
                 "summary",
             ],
         ),
-        Evidence::Show { .. } => output::fields(found),
-    })?;
-    Ok(EXIT_OK)
-}
-
-fn path(command: &Evidence) -> String {
-    match command {
-        Evidence::List {
-            finding,
-            run,
-            kind,
-            system,
-            from,
-            until,
-            after,
-        } => {
-            let query = query(&[
-                ("finding_id", finding.as_deref()),
-                ("run_id", run.as_deref()),
-                ("type", kind.as_deref()),
-                ("system", system.as_deref()),
-                ("captured_from", from.as_deref()),
-                ("captured_until", until.as_deref()),
-                ("after", after.as_deref()),
-            ]);
-            format!("/v1/evidence{query}")
-        }
-        Evidence::Show { id } => format!("/v1/evidence/{}", encoded(id)),
+        // As other programs read them.
+        Evidence::Key => text("key"),
+        Evidence::Checkpoint => text("checkpoint"),
+        Evidence::Show { .. } | Evidence::Export(_) | Evidence::Verify(_) => output::fields(found),
     }
 }

@@ -181,16 +181,20 @@ async fn register(
     Ok(EXIT_OK)
 }
 
+fn bundle(dir: &Path) -> anyhow::Result<Value> {
+    Ok(json!({"files": read_files(dir)?}))
+}
+
 /// Every text file of a directory, by its path relative to it. Hidden files and caches are left
 /// out; links are not followed.
-fn bundle(dir: &Path) -> anyhow::Result<Value> {
+pub(super) fn read_files(dir: &Path) -> anyhow::Result<BTreeMap<String, String>> {
     let mut files = BTreeMap::new();
     let mut bytes = 0;
     collect(dir, dir, &mut files, &mut bytes)?;
     if files.is_empty() {
         bail!("{} holds no files", dir.display());
     }
-    Ok(json!({"files": files}))
+    Ok(files)
 }
 
 fn collect(

@@ -37,6 +37,7 @@ pub(crate) async fn run(config: &Config) -> anyhow::Result<u8> {
         tracing::info!(requests = recovered, "taking up interrupted requests");
     }
     tokio::spawn(Arc::clone(&running.engine).sweep_forever());
+    tokio::spawn(Arc::clone(&running.engine).retain_evidence_forever());
     eprintln!(
         "charter is listening on http://{address} (data in {})",
         config.data_dir.display()

@@ -385,6 +385,15 @@ impl Api {
         self.post("/v1/packages", &package.bundle()).expect(201)
     }
 
+    /// The ids of a kind that packages brought: the built-in ones, always there, are left out.
+    #[track_caller]
+    pub(crate) fn brought(&self, kind: &str) -> Vec<String> {
+        let listed = self.get(&format!("/v1/list/{kind}")).expect(200);
+        let entries = listed["entries"].as_array().unwrap().iter();
+        let brought = entries.filter(|entry| entry["package"] != "charter");
+        ids(&brought.cloned().collect(), "id")
+    }
+
     /// Sends a request.
     pub(crate) fn ask(&self, request: &Value) -> Answer {
         self.post("/v1/requests", request)

@@ -14,13 +14,16 @@ mod packages;
 mod service;
 
 mod bad_input;
+mod builtin;
 mod commands;
 mod crash;
 mod errors;
 mod evidence;
+mod evidence_log;
 mod guardrails;
 mod overlay;
 mod playbooks;
+mod policies;
 mod quickstart;
 mod registration;
 mod requests;

@@ -106,10 +106,7 @@ fn b000_7_all_errors_are_reported_and_nothing_is_written() {
     ];
     assert_eq!(places, expected, "{found:#}");
     assert_eq!(server.api.get("/v1/packages").expect(200), json!([]));
-    assert_eq!(
-        server.api.get("/v1/list/tool").expect(200)["entries"],
-        json!([])
-    );
+    assert_eq!(server.api.brought("tool"), [""; 0]);
 }
 
 /// B000-7
@@ -289,16 +286,13 @@ fn b000_10_internal_tools_are_never_shown() {
                     description: Rotates keys.\nlanguage: bash\nimplementation: {type: script, body: \"echo {}\"}\n";
     let package = backups().with("tools/internal.yaml", internal);
     server.api.register(&package);
+    assert_eq!(server.api.brought("tool"), ["vault.list_backups"]);
     assert_eq!(
         ids(
-            &server.api.get("/v1/list/tool").expect(200)["entries"],
-            "id"
-        ),
-        ["vault.list_backups"]
-    );
-    assert_eq!(
-        ids(
-            &server.api.get("/v1/resolve/tools").expect(200),
+            &server
+                .api
+                .get("/v1/resolve/tools?domain=reliability")
+                .expect(200),
             "document.tool_id"
         ),
         ["vault.list_backups"]

@@ -30,6 +30,9 @@ pub struct FileSystemOperation {
     pub timestamp: Timestamp,
     /// What is done.
     pub operation: FileOperation,
+    /// The name of the root that paths are relative to; the only one there is when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root: Option<ShortText>,
     /// The file or directory, relative to the root; `.` is the root itself.
     pub path: Text,
     /// `move`, `copy`: where to.
@@ -48,9 +51,15 @@ pub struct FileSystemOperation {
     /// those of the file before the edit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edits: Option<Vec<LineEdit>>,
-    /// `search`: a regular expression over lines. `list`: a glob over names.
+    /// `search`: what lines must match. `list`: a glob over names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<Text>,
+    /// `search`: how the pattern is meant; a regular expression when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pattern_type: Option<PatternType>,
+    /// `search`: globs over the paths of files, relative to `path`; all files when empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub include: Vec<Text>,
     /// `list`, `search`, `copy`, `delete`: also what lies below.
     #[serde(default)]
     pub recursive: bool,
@@ -100,6 +109,16 @@ string_enum! {
 }
 
 string_enum! {
+    /// How the pattern of a search is meant (this project).
+    pub enum PatternType {
+        /// A regular expression.
+        Regex = "regex",
+        /// The text itself.
+        Literal = "literal",
+    }
+}
+
+string_enum! {
     /// How content is written down (this project).
     pub enum Encoding {
         /// As text.
@@ -129,6 +148,9 @@ pub struct LineEdit {
     pub end_line: crate::number::Count,
     /// What takes their place.
     pub replacement: String,
+    /// What the replaced lines must be now, or nothing is done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<String>,
 }
 
 impl FileSystemOperation {
@@ -141,7 +163,7 @@ impl FileSystemOperation {
         bool,
         &'static [FileOperation],
         &'static [FileOperation],
-    ); 7] {
+    ); 9] {
         use FileOperation::{Copy, Create, Edit, List, Move, Read, Search, Write};
         [
             (
@@ -170,6 +192,8 @@ impl FileSystemOperation {
                 &[Search],
                 &[Search, List],
             ),
+            ("pattern_type", self.pattern_type.is_some(), &[], &[Search]),
+            ("include", !self.include.is_empty(), &[], &[Search]),
             (
                 "max_results",
                 self.max_results.is_some(),

@@ -13,6 +13,7 @@ use super::graph::{GraphEdge, GraphNode};
 use super::guardrail::Guardrail;
 use super::lens::DomainLens;
 use super::playbook::Playbook;
+use super::policy::Policy;
 use super::skill::Skill;
 use super::template::Template;
 use super::tool::Tool;
@@ -24,7 +25,8 @@ use crate::validate::{Contract, read_value};
 use crate::violation::{Report, Stage, Violation};
 
 string_enum! {
-    /// The eleven live collections of seed 000 (ruling 1), the graph's two kinds apart.
+    /// The eleven live collections of seed 000 (ruling 1), the graph's two kinds apart, and
+    /// policies, which are this project's own.
     pub enum DocumentKind {
         /// §2.2.
         Skill = "skill",
@@ -46,6 +48,8 @@ string_enum! {
         GraphEdge = "graph_edge",
         /// §2.13.
         Domain = "domain",
+        /// No collection of the seed: this project's Cedar policies.
+        Policy = "policy",
         /// §2.10; written by the server, never registered.
         TagRecord = "tag_record",
         /// §2.14; written by the server, never registered.
@@ -123,6 +127,7 @@ impl DocumentKind {
             Self::GraphNode => SchemaName::GraphNode,
             Self::GraphEdge => SchemaName::GraphEdge,
             Self::Domain => SchemaName::Domain,
+            Self::Policy => SchemaName::Policy,
             Self::TagRecord => SchemaName::TagRecord,
             Self::Evidence => SchemaName::Evidence,
         }
@@ -272,6 +277,8 @@ documents! {
     GraphEdge(GraphEdge), id edge, domain maybe;
     /// A domain.
     Domain(Domain), id domain_id, domain itself;
+    /// A policy.
+    Policy(Policy), id policy_id, domain maybe;
 }
 
 fn not_registrable(kind: DocumentKind) -> Violation {

@@ -17,7 +17,13 @@ use crate::time::Timestamp;
 use crate::validate::Contract;
 use crate::violation::Report;
 
-object_only!(EvidenceRecord, EvidenceSource, ConsoleLink, Attachment);
+object_only!(
+    EvidenceRecord,
+    EvidenceSource,
+    ConsoleLink,
+    Attachment,
+    PayloadAbsence
+);
 
 /// One record of evidence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -44,8 +50,12 @@ pub struct EvidenceRecord {
     #[schemars(length(min = 1, max = MAX_LIST))]
     #[serde(deserialize_with = "super::vocabulary::one_or_more")]
     pub console_links: Vec<ConsoleLink>,
-    /// What was captured, as its source gave it.
+    /// What was captured, as its source gave it; empty when `payload_absent` says why.
     pub payload: Map<String, Value>,
+    /// Why the payload is not here; absent while it is. Only the store and the reader's
+    /// permissions set it, never who captures.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payload_absent: Option<PayloadAbsence>,
     /// What it shows, in a sentence.
     pub summary: Text,
     /// What it supports. Later attachments are link records of their own (ruling 17).
@@ -53,7 +63,8 @@ pub struct EvidenceRecord {
     pub attached_to: Vec<Attachment>,
     /// The tenant it belongs to.
     pub tenant_id: TenantId,
-    /// How much of the payload may be shown: `standard`.
+    /// Who may see the payload: `standard`, `restricted`, `secret`; another word counts as the
+    /// strictest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redaction_class: Option<Label>,
 }
@@ -91,6 +102,39 @@ impl JsonSchema for EvidenceSchemaVersion {
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({ "type": "integer", "enum": [1] })
     }
+}
+
+string_enum! {
+    /// Who may see the payload of a record; `standard` is the seed's (000 §2.14), the others are
+    /// this project's.
+    pub enum RedactionClass {
+        /// Whoever may read the record.
+        Standard = "standard",
+        /// The `system` level and above.
+        Restricted = "restricted",
+        /// The `admin` level.
+        Secret = "secret",
+    }
+}
+
+string_enum! {
+    /// Why a payload is not shown (this project).
+    pub enum AbsenceReason {
+        /// It was removed at the end of its retention.
+        Removed = "removed",
+        /// The reader's permission does not reach the redaction class.
+        Withheld = "withheld",
+    }
+}
+
+/// Why a record has no payload (this project).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, remote = "Self")]
+pub struct PayloadAbsence {
+    /// Removed for good, or withheld from this reader.
+    pub reason: AbsenceReason,
+    /// In a sentence: `payload removed on 2026-05-13T09:14:22Z`.
+    pub note: Text,
 }
 
 string_enum! {

@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::evidence::EvidenceType;
+use super::builtin::Builtin;
+use super::evidence::{EvidenceType, RedactionClass};
 use super::vocabulary::{ExecutionTarget, Language, PermissionLevel, Status};
 use crate::ids::{DomainId, Label, TenantId, ToolId};
 use crate::number::{Positive, Vector};
@@ -173,6 +174,11 @@ pub enum Implementation {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         body: Option<Value>,
     },
+    /// A part of Charter. Only the tools of the built-in package have it.
+    Builtin {
+        /// Which.
+        name: Builtin,
+    },
 }
 
 string_enum! {
@@ -214,26 +220,54 @@ pub struct ToolEvidence {
     /// Template of the summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<Text>,
+    /// Who may see the payload; everybody who may read the record when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redaction_class: Option<RedactionClass>,
 }
 
 impl Tool {
     fn check_implementation(&self, report: &mut Report) {
-        match (&self.implementation, self.language) {
-            (None, _) | (Some(Implementation::Http { .. }), Language::Http) => {}
-            (Some(Implementation::Http { .. }), Language::Python | Language::Bash) => {
+        let Some(implementation) = &self.implementation else {
+            return;
+        };
+        match (implementation, self.language) {
+            (Implementation::Http { .. }, Language::Http) => {}
+            (Implementation::Builtin { name }, Language::Builtin) => {
+                self.check_builtin(*name, report);
+            }
+            (Implementation::Script { path, body }, Language::Python | Language::Bash) => {
+                check_source(path.as_ref(), body.as_ref(), "/implementation", report);
+            }
+            (
+                Implementation::Script { .. }
+                | Implementation::Http { .. }
+                | Implementation::Builtin { .. },
+                language,
+            ) => {
                 let message = format!(
-                    "an http implementation in a tool of the language {}",
-                    self.language
+                    "{} in a tool of the language {language}",
+                    implementation.noun()
                 );
                 report.consistency("/implementation/type", "language", message);
             }
-            (Some(Implementation::Script { .. }), Language::Http) => {
-                let message = "a script in a tool of the language http".to_owned();
-                report.consistency("/implementation/type", "language", message);
-            }
-            (Some(Implementation::Script { path, body }), Language::Python | Language::Bash) => {
-                check_source(path.as_ref(), body.as_ref(), "/implementation", report);
-            }
+        }
+    }
+
+    /// A built-in tool does what it does, whatever a document calls it.
+    fn check_builtin(&self, name: Builtin, report: &mut Report) {
+        if self.tool_class != name.tool_class() {
+            let message = format!("`{name}` is {}, not {}", name.tool_class(), self.tool_class);
+            report.consistency("/tool_class", "builtin", message);
+        }
+    }
+}
+
+impl Implementation {
+    fn noun(&self) -> &'static str {
+        match self {
+            Self::Script { .. } => "a script",
+            Self::Http { .. } => "an http implementation",
+            Self::Builtin { .. } => "a built-in implementation",
         }
     }
 }

@@ -78,6 +78,8 @@ string_enum! {
         Bash = "bash",
         /// No body: an HTTP call.
         Http = "http",
+        /// No body: Charter itself carries it out (this project).
+        Builtin = "builtin",
     }
 }
 
@@ -108,6 +110,33 @@ string_enum! {
         System = "system",
         /// Administrators.
         Admin = "admin",
+    }
+}
+
+string_enum! {
+    /// What a caller may do (this project). Each role may do what the ones before it may.
+    #[derive(Default)]
+    pub enum Role {
+        /// Ask, search, read.
+        #[default]
+        User = "user",
+        /// Register packages for the own tenant.
+        Operator = "operator",
+        /// Register global packages and see the whole server.
+        Admin = "admin",
+    }
+}
+
+impl Role {
+    /// Whether a tool of this permission level may be called (seed 003: user < system < admin).
+    #[must_use]
+    pub fn may_call(self, level: PermissionLevel) -> bool {
+        let needed = match level {
+            PermissionLevel::User => Self::User,
+            PermissionLevel::System => Self::Operator,
+            PermissionLevel::Admin => Self::Admin,
+        };
+        self >= needed
     }
 }
 

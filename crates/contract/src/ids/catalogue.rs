@@ -42,6 +42,8 @@ string_newtype! { CATALOGUE;
     AgentId,
     /// A domain of the registry (000 §2.13), e.g. `security`.
     DomainId,
+    /// A policy (this project).
+    PolicyId,
     /// A node of the domain expert graph (000 §2.12), e.g. `soc2.cc6.1`.
     GraphNodeId,
     /// A package of documents (this project).
@@ -131,6 +133,7 @@ any_document_id!(
     PlaybookId,
     AgentId,
     DomainId,
+    PolicyId,
     GraphNodeId
 );
 

@@ -23,6 +23,7 @@ use crate::catalogue::graph::{GraphEdge, GraphNode};
 use crate::catalogue::guardrail::Guardrail;
 use crate::catalogue::lens::DomainLens;
 use crate::catalogue::playbook::Playbook;
+use crate::catalogue::policy::Policy;
 use crate::catalogue::skill::Skill;
 use crate::catalogue::tags::TagRecord;
 use crate::catalogue::template::Template;
@@ -100,7 +101,7 @@ macro_rules! entry {
 const DOMAIN: Alias = Alias::inside("classification", "domain", "domain");
 const EMBEDDING: Alias = Alias::field("_embedding", "embedding");
 
-pub(super) static ENTRIES: [SchemaEntry; 42] = [
+pub(super) static ENTRIES: [SchemaEntry; 43] = [
     entry!(
         Skill,
         "seed 000 §2.2",
@@ -225,6 +226,7 @@ pub(super) static ENTRIES: [SchemaEntry; 42] = [
     entry!(authored draft07 NetworkRequest, "this project, for seed 003, Network Request Schema"),
     entry!(authored draft07 PipelineDefinition, "this project, for seed 003, Pipeline Definition Schema"),
     entry!(authored draft07 DecisionTree, "this project, for seed 003, Decision Tree Schema"),
+    entry!(authored Policy, "this project, policies"),
     entry!(authored PackageManifest, "this project, packages"),
     entry!(authored RoutingTest, "this project, packages"),
     entry!(authored PackageBundle, "this project, packages"),

@@ -6,6 +6,7 @@ use jsonschema::{ValidationError, Validator};
 use serde_json::Value;
 
 use super::suggest::nearest;
+use crate::canonical;
 use crate::violation::{Report, Stage, Violation, pointer_segment};
 
 /// Adds every violation of the schema.
@@ -13,8 +14,10 @@ pub(super) fn collect(validator: &Validator, schema: &Value, value: &Value, repo
     if validator.is_valid(value) {
         return;
     }
+    // The validator goes through fields as they come; the report is in one order.
+    let value = canonical::sorted(value.clone());
     for error in validator
-        .iter_errors(value)
+        .iter_errors(&value)
         .take(crate::violation::MAX_VIOLATIONS)
     {
         describe(&error, schema, report);

@@ -63,6 +63,7 @@ const BY_FIELDS: &[(&[&str], SchemaName)] = &[
     (&["finding_id", "rule_id"], SchemaName::Finding),
     (&["playbook_id"], SchemaName::Playbook),
     (&["guardrail_id"], SchemaName::Guardrail),
+    (&["policy_id"], SchemaName::Policy),
     (&["lens_id"], SchemaName::DomainLens),
     (&["template_id"], SchemaName::Template),
     (&["skill_id", "is_folder"], SchemaName::AgentSkill),

@@ -9,6 +9,7 @@ use charter_contract::catalogue::graph::{GraphEdge, GraphNode};
 use charter_contract::catalogue::guardrail::Guardrail;
 use charter_contract::catalogue::lens::DomainLens;
 use charter_contract::catalogue::playbook::Playbook;
+use charter_contract::catalogue::policy::Policy;
 use charter_contract::catalogue::skill::Skill;
 use charter_contract::catalogue::template::Template;
 use charter_contract::catalogue::tool::Tool;
@@ -33,6 +34,7 @@ macro_rules! on_shelf {
             DocumentKind::GraphNode => on_shelf!(@ $layer.nodes, $shelf, $found),
             DocumentKind::GraphEdge => on_shelf!(@ $layer.edges, $shelf, $found),
             DocumentKind::Domain => on_shelf!(@ $layer.domains, $shelf, $found),
+            DocumentKind::Policy => on_shelf!(@ $layer.policies, $shelf, $found),
             DocumentKind::TagRecord | DocumentKind::Evidence => $none,
         }
     };
@@ -67,6 +69,8 @@ pub struct Layer {
     pub edges: Shelf<GraphEdge>,
     /// Domains by id.
     pub domains: Shelf<Domain>,
+    /// Policies by id.
+    pub policies: Shelf<Policy>,
     /// Made on the first question, forgotten with every change.
     lookup: OnceLock<Arc<Lookup>>,
 }
@@ -97,6 +101,7 @@ impl Layer {
             Document::GraphNode(document) => shelve!(nodes, document),
             Document::GraphEdge(document) => shelve!(edges, document),
             Document::Domain(document) => shelve!(domains, document),
+            Document::Policy(document) => shelve!(policies, document),
         }
     }
 
@@ -185,6 +190,12 @@ impl Layer {
         })
     }
 
+    pub(super) fn keep_policies_of(&mut self, package: &PackageName) {
+        self.lookup = OnceLock::new();
+        self.policies
+            .retain(|_, entry| entry.origin.package == *package);
+    }
+
     /// Takes a package's documents out.
     pub fn remove_package(&mut self, package: &PackageName) {
         self.lookup = OnceLock::new();
@@ -194,7 +205,8 @@ impl Layer {
             };
         }
         purge!(
-            skills, tools, guardrails, lenses, templates, playbooks, agents, nodes, edges, domains
+            skills, tools, guardrails, lenses, templates, playbooks, agents, nodes, edges, domains,
+            policies
         );
     }
 }

@@ -1,10 +1,11 @@
 //! What every request asks a layer, answered without reading all of it: which guardrails may bear on
-//! an id, and which agents list a skill.
+//! an id, which policies may govern a tool, and which agents list a skill.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use charter_contract::catalogue::guardrail::{Guardrail, GuardrailScope};
+use charter_contract::catalogue::guardrail::{Glob, Guardrail, GuardrailScope};
+use charter_contract::catalogue::policy::Policy;
 use charter_contract::catalogue::vocabulary::Status;
 
 use super::{Entry, Layer};
@@ -13,12 +14,43 @@ use crate::glob;
 /// Indexes over one layer's documents.
 #[derive(Debug, Default)]
 pub(super) struct Lookup {
-    guardrails: HashMap<GuardrailScope, ByStem>,
+    guardrails: HashMap<GuardrailScope, ByStem<Guardrail>>,
+    policies: ByStem<Policy>,
     owners: HashMap<String, Vec<String>>,
 }
 
-/// Active guardrails by the stems of their globs, in order of their ids.
-type ByStem = HashMap<String, Vec<Arc<Entry<Guardrail>>>>;
+/// Active documents by the stems of their globs, in order of their ids.
+#[derive(Debug)]
+struct ByStem<T>(HashMap<String, Vec<Arc<Entry<T>>>>);
+
+impl<T> Default for ByStem<T> {
+    fn default() -> Self {
+        Self(HashMap::new())
+    }
+}
+
+impl<T> ByStem<T> {
+    /// Adds a document after those with smaller ids.
+    fn add(&mut self, globs: &[Glob], entry: &Arc<Entry<T>>) {
+        for glob in globs {
+            let stem = glob::stem(glob.as_ref()).to_owned();
+            let near = self.0.entry(stem).or_default();
+            if near.last().is_none_or(|last| !Arc::ptr_eq(last, entry)) {
+                near.push(Arc::clone(entry));
+            }
+        }
+    }
+
+    /// Every document with a glob that may cover `target`, each once, by id.
+    fn near(&self, target: &str, id: fn(&T) -> &str) -> Vec<&Arc<Entry<T>>> {
+        let stems = glob::stems_over(target).filter_map(|stem| self.0.get(stem));
+        let mut near: Vec<&Arc<Entry<T>>> = stems.flatten().collect();
+        // One with several globs may stand under several stems.
+        near.sort_by(|a, b| id(&a.document).cmp(id(&b.document)));
+        near.dedup_by(|a, b| Arc::ptr_eq(a, b));
+        near
+    }
+}
 
 impl Lookup {
     pub(super) fn of(layer: &Layer) -> Self {
@@ -29,12 +61,11 @@ impl Lookup {
                 continue;
             }
             let by_stem = lookup.guardrails.entry(guardrail.scope).or_default();
-            for applies_to in &guardrail.applies_to {
-                let stem = glob::stem(applies_to.as_ref()).to_owned();
-                let near = by_stem.entry(stem).or_default();
-                if near.last().is_none_or(|last| !Arc::ptr_eq(last, entry)) {
-                    near.push(Arc::clone(entry));
-                }
+            by_stem.add(&guardrail.applies_to, entry);
+        }
+        for entry in layer.policies.values() {
+            if entry.document.status == Status::Active {
+                lookup.policies.add(&entry.document.governs, entry);
             }
         }
         for (id, agent) in &layer.agents {
@@ -54,16 +85,13 @@ impl Lookup {
         scope: GuardrailScope,
         target: &str,
     ) -> impl Iterator<Item = &Arc<Entry<Guardrail>>> {
-        let by_stem = self.guardrails.get(&scope);
-        let mut near: Vec<&Arc<Entry<Guardrail>>> = by_stem
-            .into_iter()
-            .flat_map(|by_stem| glob::stems_over(target).filter_map(|stem| by_stem.get(stem)))
-            .flatten()
-            .collect();
-        // One with several globs may stand under several stems.
-        near.sort_by(|a, b| a.document.guardrail_id.cmp(&b.document.guardrail_id));
-        near.dedup_by(|a, b| Arc::ptr_eq(a, b));
-        near.into_iter()
+        let by_stem = self.guardrails.get(&scope).into_iter();
+        by_stem.flat_map(move |by_stem| by_stem.near(target, |g| g.guardrail_id.as_str()))
+    }
+
+    /// Every active policy with a glob that may cover the tool, each once.
+    pub(super) fn policies_near(&self, tool: &str) -> Vec<&Arc<Entry<Policy>>> {
+        self.policies.near(tool, |policy| policy.policy_id.as_str())
     }
 
     /// The ids of the agents that list a skill.

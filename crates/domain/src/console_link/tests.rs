@@ -1,3 +1,5 @@
+//! Links as they should be, and the table of the documentation.
+
 use serde_json::json;
 
 use super::*;
@@ -92,4 +94,99 @@ fn a_hostile_id_cannot_change_where_a_link_leads() {
         "https://s3.console.aws.amazon.com/s3/buckets/a%3Fb%23c%2F%40evil.example?region=x%2F..%2Fevil.example%23"
     );
     assert!(!supports("github.actions"));
+}
+
+/// The native ids of the documentation's table: of AWS, Azure and Google Cloud.
+fn example(kind: EvidenceType) -> [&'static str; 3] {
+    const VM: &str =
+        "subscriptions/s1/resourceGroups/g1/providers/Microsoft.Compute/virtualMachines/vm1";
+    match kind {
+        EvidenceType::CloudtrailEvent | EvidenceType::AzureActivityLog => ["e-1234", VM, "1a2b"],
+        EvidenceType::ConfigSnapshot | EvidenceType::ApiCall | EvidenceType::ManualNote => {
+            ["i-0a1b", VM, "vm1"]
+        }
+        EvidenceType::IamPolicy => ["arn:aws:iam::123456789012:policy/p1", VM, "vm1"],
+        EvidenceType::BillingLine => ["li-1", VM, "li-1"],
+        EvidenceType::MetricPoint => ["CPUUtilization", VM, "cpu"],
+        EvidenceType::LogLine => ["/aws/lambda/f1", VM, "1a2b"],
+        EvidenceType::DeploymentRecord => [
+            "d-1",
+            "subscriptions/s1/resourceGroups/g1/providers/Microsoft.Resources/deployments/d1",
+            "d1",
+        ],
+        EvidenceType::PrRecord => ["repo/12", "org/project/repo/12", "repo/12"],
+        EvidenceType::CommitRecord => ["repo/0f1e", "org/project/repo/0f1e", "repo/0f1e"],
+        EvidenceType::ApprovalRecord => ["pipeline1", "org/project/77", "a1"],
+    }
+}
+
+/// B000-19: every type of evidence has a link into each of the three clouds, and the documentation
+/// shows these.
+#[test]
+fn b000_19_each_type_links_into_each_cloud_as_documented() {
+    let mut table =
+        String::from("| Type | Cloud | Native id | Shown as | Link |\n|---|---|---|---|---|\n");
+    for kind in EvidenceType::ALL {
+        let clouds = [
+            ("aws.ec2", "AWS"),
+            ("azure.compute", "Azure"),
+            ("gcp.compute", "Google Cloud"),
+        ];
+        for ((system, cloud), native_id) in clouds.into_iter().zip(example(*kind)) {
+            let source: EvidenceSource = serde_json::from_value(json!({
+                "system": system, "region": "eu-west-1", "account_id": "project1", "native_id": native_id,
+            }))
+            .unwrap();
+            let link = link(*kind, &source).unwrap();
+            let href = charter_contract::text::HttpsUrl::parse(&link.href);
+            assert!(href.is_ok(), "{}", link.href);
+            table += &format!(
+                "| `{kind}` | {cloud} | `{native_id}` | {} | `{}` |\n",
+                link.label, link.href
+            );
+        }
+    }
+    let documented = include_str!("../../../../docs/evidence.md");
+    assert!(
+        documented.contains(&table),
+        "docs/evidence.md should have:\n{table}"
+    );
+}
+
+#[test]
+fn a_hostile_id_stays_inside_every_link() {
+    let hosts = [
+        "amazonaws",
+        ".console.aws.amazon.com/",
+        "https://portal.azure.com/#",
+        "https://dev.azure.com/",
+        "https://console.cloud.google.com/",
+        "https://source.cloud.google.com/",
+        "https://s3.console.aws.amazon.com/",
+    ];
+    for kind in EvidenceType::ALL {
+        for system in [
+            "aws.ec2",
+            "aws.s3",
+            "azure.compute",
+            "gcp.compute",
+            "gcp.storage",
+        ] {
+            let source: EvidenceSource = serde_json::from_value(json!({
+                "system": system, "account_id": "@evil.example", "tenant_id": "@evil.example/",
+                "native_id": "@evil.example/..//?q=1#x%0d\"<y>\\",
+            }))
+            .unwrap();
+            let href = link(*kind, &source).unwrap().href;
+            let at = hosts
+                .iter()
+                .filter_map(|host| Some(href.find(host)? + host.len()))
+                .min();
+            let rest = &href[at.unwrap_or_else(|| panic!("{href}"))..];
+            assert!(
+                !rest.contains(['"', '<', '>', '\\', ' ']) && !rest.contains("@evil"),
+                "{href}"
+            );
+        }
+    }
 }

@@ -60,7 +60,6 @@ fn asked_of(
         permitted: true,
         guardrails,
         policy: &policy,
-        wait_seconds: None,
         safety: Safety::default(),
         interrupted: false,
     };
@@ -137,7 +136,6 @@ fn a_policy_that_forbids_refuses_and_one_that_permits_is_named() {
             permitted: true,
             guardrails: &[],
             policy,
-            wait_seconds: None,
             safety: Safety::default(),
             interrupted: false,
         })
@@ -147,15 +145,10 @@ fn a_policy_that_forbids_refuses_and_one_that_permits_is_named() {
 }
 
 #[test]
-fn b003_4_a_tool_that_is_called_too_often_is_refused_unless_something_else_refuses_first() {
-    let found = asked(|question| question.wait_seconds = Some(7));
+fn b003_4_a_call_that_comes_too_soon_is_refused_with_the_time_to_wait() {
+    let found = too_soon(&tool("write", &json!({})), 7);
     assert_eq!(kinds(&found), ("deny", vec![RuleKind::RateLimit]));
     assert!(found.rules()[0].message.contains('7'));
-    let found = asked(|question| {
-        question.wait_seconds = Some(7);
-        question.permitted = false;
-    });
-    assert_eq!(kinds(&found), ("deny", vec![RuleKind::Permission]));
 }
 
 /// Ruling 10: the tool, the safety class, the review list and an interruption each ask for a person.

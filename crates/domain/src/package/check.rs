@@ -2,16 +2,20 @@
 
 mod compile;
 mod fit;
+mod policies;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use charter_contract::catalogue::tool::Implementation;
 use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::catalogue::{Document, DocumentKind};
 use charter_contract::ids::TenantId;
 use charter_contract::scope::Scope;
 
-use super::{Package, Problem, Sourced, needs};
+pub use policies::check_policies;
+
+use super::{Gravity, Package, Problem, Sourced, needs};
 use crate::catalogue::{BUILT_IN, Layer, Origin, View};
 
 /// The catalogue that a package is to enter.
@@ -42,11 +46,13 @@ pub fn check(package: &Package, against: &Against<'_>) -> Vec<Problem> {
     }
     for document in &package.documents {
         problems.extend(scope_problems(document, against));
+        problems.extend(built_in_problem(document));
         problems.extend(unmet_needs(document, against.after));
         problems.extend(compile::problems(document, package));
         problems.extend(fit::problems(document, against.after));
     }
     problems.extend(test_problems(package, against.after));
+    problems.extend(check_policies(package, against));
     problems.extend(breakages(package, against));
     problems.sort();
     problems
@@ -84,9 +90,19 @@ fn scope_problems(document: &Sourced<Document>, against: &Against<'_>) -> Vec<Pr
         Scope::Global => &against.before.global,
         Scope::Tenant(_) => &against.before.tenant,
     };
-    if let Some(owner) = layer.origin(document.value.kind(), &document.value.id())
+    // The seeded domains may be described anew; the built-in tools are what they are for everybody.
+    let redefines = |owner: &Origin| {
+        owner.package.as_ref() != BUILT_IN || document.value.kind() != DocumentKind::Domain
+    };
+    let shared = against
+        .before
+        .global
+        .origin(document.value.kind(), &document.value.id());
+    let built_in = shared.filter(|owner| owner.package.as_ref() == BUILT_IN);
+    let own = layer.origin(document.value.kind(), &document.value.id());
+    if let Some(owner) = built_in.or(own)
         && owner.package != against.origin.package
-        && owner.package.as_ref() != BUILT_IN
+        && redefines(owner)
     {
         let message = format!(
             "the {} `{}` belongs to the package `{}`",
@@ -97,6 +113,20 @@ fn scope_problems(document: &Sourced<Document>, against: &Against<'_>) -> Vec<Pr
         problems.push(Problem::at(&document.place, "", "owner", message));
     }
     problems
+}
+
+/// What Charter itself carries out is offered by its own documents alone, so that parameters, class
+/// and permission are those that the code was written for.
+fn built_in_problem(document: &Sourced<Document>) -> Option<Problem> {
+    let Document::Tool(tool) = &document.value else {
+        return None;
+    };
+    let Some(Implementation::Builtin { name }) = &tool.implementation else {
+        return None;
+    };
+    let message = "a package brings no built-in implementation".to_owned();
+    let problem = Problem::at(&document.place, "/implementation/type", "builtin", message);
+    Some(problem.suggest(format!("use the tool `{}`", name.tool_id())))
 }
 
 fn unmet_needs(document: &Sourced<Document>, after: &View) -> Vec<Problem> {

@@ -20,7 +20,7 @@ pub(super) enum Role {
     Stray,
 }
 
-const FOLDERS: [(&str, DocumentKind); 8] = [
+const FOLDERS: [(&str, DocumentKind); 9] = [
     ("agents", DocumentKind::Agent),
     ("skills", DocumentKind::Skill),
     ("tools", DocumentKind::Tool),
@@ -29,6 +29,7 @@ const FOLDERS: [(&str, DocumentKind); 8] = [
     ("playbooks", DocumentKind::Playbook),
     ("lenses", DocumentKind::DomainLens),
     ("domains", DocumentKind::Domain),
+    ("policies", DocumentKind::Policy),
 ];
 
 /// Folders whose files are taken as they are.

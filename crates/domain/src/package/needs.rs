@@ -73,6 +73,7 @@ pub fn needs(document: &Document) -> Vec<Need> {
         ],
         Document::Tool(_)
         | Document::Guardrail(_)
+        | Document::Policy(_)
         | Document::DomainLens(_)
         | Document::GraphNode(_) => Vec::new(),
     };

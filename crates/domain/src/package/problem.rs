@@ -61,6 +61,16 @@ impl Problem {
         }
     }
 
+    /// A problem of a place in a file's text.
+    pub(super) fn in_text(
+        (file, text): (&str, &str),
+        position: Position,
+        keyword: &str,
+        message: String,
+    ) -> Self {
+        Self::placed(file, text, position, keyword, message)
+    }
+
     /// A problem of a whole file.
     #[must_use]
     pub fn of_file(file: &str, keyword: &str, message: impl Into<String>) -> Self {

@@ -9,7 +9,7 @@ use charter_contract::violation::Violation;
 use serde_json::Value;
 
 use super::layout::{self, Role};
-use super::{MANIFEST, Package, Place, Problem, Sourced};
+use super::{MANIFEST, Package, Place, Problem, Sourced, policy_text};
 use crate::source;
 
 /// What came of reading: the package if every file reads well, and all problems either way.
@@ -36,10 +36,13 @@ pub fn read(bundle: PackageBundle) -> Reading {
     }
     let Reader {
         manifest,
-        documents,
+        mut documents,
         tests,
         mut problems,
     } = reader;
+    for document in &mut documents {
+        problems.extend(policy_text::fill(document, &bundle.files));
+    }
     problems.sort();
     let failed = problems.iter().any(|p| p.gravity == super::Gravity::Error);
     let package = manifest.filter(|_| !failed).map(|manifest| Package {

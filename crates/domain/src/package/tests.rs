@@ -251,3 +251,175 @@ fn one_id_twice_is_refused() {
         ["tools/list.yaml:2:1 the tool `demo.list` stands twice"]
     );
 }
+
+const POLICY: &str = r#"
+policy_id: demo.readers
+title: Who may list
+governs: [demo.*]
+cedar: |
+  @id("operators")
+  permit (principal in Role::"operator", action in Action::"read", resource)
+  when { context.parameters.region like "eu-*" };
+tests:
+  - {name: an operator may, principal: {role: operator}, tool: demo.list, arguments: {region: eu-west-1}, expect: allow}
+  - {name: a user may not, tool: demo.list, arguments: {region: eu-west-1}, expect: deny}
+"#;
+
+#[test]
+fn a_sound_policy_in_yaml_or_in_a_file_has_no_problem() {
+    assert_eq!(
+        problems(&[("policies/readers.yaml", POLICY)]),
+        Vec::<String>::new()
+    );
+    let start = POLICY.find("cedar:").unwrap();
+    let end = POLICY.find("tests:").unwrap();
+    let file = format!(
+        "{}file: policies/readers.cedar\n{}",
+        &POLICY[..start],
+        &POLICY[end..]
+    );
+    let text = "@id(\"operators\")\npermit (principal in Role::\"operator\", action, resource);\n";
+    let found = problems(&[
+        ("policies/readers.yaml", &file),
+        ("policies/readers.cedar", text),
+    ]);
+    assert_eq!(found, Vec::<String>::new());
+    let broken = text.replace("action,", "action in Action::\"write\",");
+    let found = problems(&[
+        ("policies/readers.yaml", &file),
+        ("policies/readers.cedar", &broken),
+    ]);
+    assert_eq!(
+        found,
+        [
+            "policies/readers.cedar:1:1 the scope of the rule `operators` takes in no tool that this policy governs"
+        ]
+    );
+    assert_eq!(
+        problems(&[("policies/readers.yaml", &file)]),
+        ["policies/readers.yaml:5:1 the package has no file `policies/readers.cedar`"]
+    );
+    let both = format!("{POLICY}file: policies/readers.cedar\n");
+    assert_eq!(
+        problems(&[
+            ("policies/readers.yaml", &both),
+            ("policies/readers.cedar", text)
+        ]),
+        ["policies/readers.yaml:12:1 a policy is written in `cedar` or in a `file`, not in both"]
+    );
+}
+
+#[test]
+fn a_policy_that_does_not_parse_or_hold_is_shown_at_its_line() {
+    let found = |from: &str, to: &str| {
+        assert!(POLICY.contains(from));
+        problems(&[("policies/readers.yaml", &POLICY.replace(from, to))])
+    };
+    assert_eq!(
+        found("parameters.region", "parameters.regin"),
+        [
+            "policies/readers.yaml:8:10 for the tool `demo.list`: for policy `demo.readers#operators`, \
+          attribute `parameters.regin` in context for Action::\"demo.list\" not found"
+        ]
+    );
+    let parse = found("principal in Role::\"operator\",", "principal in,");
+    assert_eq!(parse.len(), 1);
+    assert!(
+        parse[0].starts_with("policies/readers.yaml:7:23 unexpected token `,`"),
+        "{parse:?}"
+    );
+    let folded = found("cedar: |", "cedar: >");
+    assert_eq!(folded, Vec::<String>::new());
+    let folded = POLICY
+        .replace("cedar: |", "cedar: >")
+        .replace("parameters.region", "parameters.regin");
+    let folded = problems(&[("policies/readers.yaml", &folded)]);
+    assert!(
+        folded[0].starts_with("policies/readers.yaml:5:1 "),
+        "{folded:?}"
+    );
+    assert!(
+        folded[0].ends_with("(line 1, column 100 of the text)"),
+        "{folded:?}"
+    );
+}
+
+#[test]
+fn a_failing_policy_test_refuses_the_package() {
+    let wrong = POLICY.replace("expect: deny", "expect: allow");
+    assert_eq!(
+        problems(&[("policies/readers.yaml", &wrong)]),
+        [
+            "policies/readers.yaml:11:77 the test `a user may not` fails: expected allow, and the call is \
+          denied: no rule of `demo.readers` permits it"
+        ]
+    );
+    let unbound = POLICY.replace(
+        "arguments: {region: eu-west-1}, expect: deny",
+        "expect: deny",
+    );
+    assert_eq!(
+        problems(&[("policies/readers.yaml", &unbound)]),
+        [
+            "policies/readers.yaml:11:45 the test `a user may not` fails: the arguments do not fit \
+          `demo.list`: `region` is missing: "
+        ]
+    );
+}
+
+#[test]
+fn a_policy_that_governs_nothing_here_is_warned_about() {
+    let policy = POLICY.replace("[demo.*]", "[dmeo.*]");
+    let policy = &policy[..policy.find("tests:").unwrap()];
+    assert_eq!(
+        problems(&[("policies/readers.yaml", policy)]),
+        [
+            "policies/readers.yaml:5:1 it governs no tool that is here, so its rules were only parsed"
+        ]
+    );
+}
+
+/// What is in force must hold for a tool as it is to become.
+#[test]
+fn a_tool_that_would_break_another_packages_policy_is_refused() {
+    let policy: charter_contract::catalogue::policy::Policy = serde_json::from_value(serde_json::json!({
+        "policy_id": "other.readers", "title": "t", "governs": ["demo.*"],
+        "cedar": "@id(\"a\") permit (principal, action, resource) when { context.parameters.zone == \"a\" };",
+    }))
+    .unwrap();
+    let other = Arc::new(Origin {
+        scope: Scope::Global,
+        package: PackageName::parse("other").unwrap(),
+        version: "1.0.0".into(),
+    });
+    let before = catalogue().with_package(&other, [(Document::Policy(policy), String::new())]);
+    let package = read(files(&[])).package.unwrap();
+    let scope = Scope::Tenant(TenantId::parse("acme").unwrap());
+    let origin = Arc::new(Origin {
+        scope: scope.clone(),
+        package: package.manifest.value.name.clone(),
+        version: "1.0.0".into(),
+    });
+    let documents = package
+        .documents
+        .iter()
+        .map(|d| (d.value.clone(), String::new()));
+    let after = before.with_package(&origin, documents);
+    let against = Against {
+        scope: &scope,
+        before: &before,
+        after: &after,
+        origin: &origin,
+    };
+    let found: Vec<String> = check(&package, &against)
+        .iter()
+        .map(|p| format!("{}:{} {}", p.file, p.line, p.message))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            "tools/list.yaml:9 the policy `other.readers` of the package `other` would not hold for this tool: \
+          for policy `other.readers#a`, attribute `parameters.zone` in context for Action::\"demo.list\" not found"
+        ]
+    );
+}

@@ -1,7 +1,7 @@
 //! Events of a run, as the journal keeps them. A published form is never changed, only added to.
 
 use charter_contract::catalogue::DocumentKind;
-use charter_contract::catalogue::vocabulary::PermissionLevel;
+use charter_contract::catalogue::vocabulary::Role;
 use charter_contract::ids::{ApprovalId, Label, RunId, StepId, UserId};
 use charter_contract::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -78,8 +78,8 @@ pub struct Started {
     pub run_id: RunId,
     /// On whose behalf it acts.
     pub by: UserId,
-    /// The permission level that it acts with.
-    pub level: PermissionLevel,
+    /// What they may do.
+    pub role: Role,
     /// What it executes.
     pub graph: StepGraph,
     /// Values of the declared parameters.

@@ -1,6 +1,6 @@
 //! Where a run and its steps stand.
 
-use charter_contract::ids::{ApprovalId, Label, StepId};
+use charter_contract::ids::{ApprovalId, Label, StepId, UserId};
 use charter_contract::time::Timestamp;
 use serde::Serialize;
 
@@ -81,6 +81,7 @@ impl StepState {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Grant {
     pub(super) approval: ApprovalId,
+    pub(super) by: UserId,
     pub(super) digest: Digest,
     /// Whether an attempt began under it.
     pub(super) used: bool,

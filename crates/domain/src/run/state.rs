@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use charter_contract::catalogue::vocabulary::PermissionLevel;
-use charter_contract::ids::{ApprovalId, RunId, StepId, UserId};
+use charter_contract::catalogue::vocabulary::Role;
+use charter_contract::ids::{ApprovalId, RunId, StepId, ToolId, UserId};
 use charter_contract::time::Timestamp;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -20,7 +20,7 @@ use crate::reference::Bindings;
 pub struct Run {
     id: RunId,
     by: UserId,
-    level: PermissionLevel,
+    role: Role,
     pub(super) graph: StepGraph,
     parameters: Map<String, Value>,
     pins: Vec<Pin>,
@@ -72,7 +72,7 @@ impl Run {
         let Started {
             run_id,
             by,
-            level,
+            role,
             graph,
             parameters,
             pins,
@@ -82,7 +82,7 @@ impl Run {
         let mut run = Self {
             id: run_id,
             by,
-            level,
+            role,
             graph,
             parameters,
             pins,
@@ -162,7 +162,9 @@ impl Run {
             | RunEvent::ApprovalDenied { step, failure, .. }
             | RunEvent::StepFailed { step, failure } => self.failed(&step, failure)?,
             RunEvent::ApprovalRequested(asked) => self.asked(*asked)?,
-            RunEvent::ApprovalGranted { step, approval, .. } => self.granted(&step, approval)?,
+            RunEvent::ApprovalGranted { step, approval, by } => {
+                self.granted(&step, approval, by)?;
+            }
             RunEvent::StepSucceeded { step, output, .. } => self.succeeded(step, output)?,
             RunEvent::RetryScheduled { step, due, .. } => {
                 let at = self.place(&step)?;
@@ -225,12 +227,18 @@ impl Run {
         Ok(())
     }
 
-    fn granted(&mut self, step: &StepId, approval: ApprovalId) -> Result<(), FoldError> {
+    fn granted(
+        &mut self,
+        step: &StepId,
+        approval: ApprovalId,
+        by: UserId,
+    ) -> Result<(), FoldError> {
         let at = self.place(step)?;
         let slot = &mut self.slots[at];
         if let StepState::AwaitingApproval { digest, .. } = &slot.state {
             slot.grant = Some(Grant {
                 approval,
+                by,
                 digest: digest.clone(),
                 used: false,
             });
@@ -347,10 +355,38 @@ impl Run {
         &self.by
     }
 
-    /// The permission level that it acts with.
+    /// What whom it acts for may do.
     #[must_use]
-    pub fn level(&self) -> PermissionLevel {
-        self.level
+    pub fn role(&self) -> Role {
+        self.role
+    }
+
+    /// Who agreed to exactly this call of a step.
+    #[must_use]
+    pub fn approver(&self, step: &StepId, digest: &Digest) -> Option<&UserId> {
+        let grant = self.slots[self.graph.place(step)?].grant.as_ref()?;
+        (grant.digest == *digest).then_some(&grant.by)
+    }
+
+    /// How many of its steps' calls people have agreed to.
+    #[must_use]
+    pub fn approvals(&self) -> usize {
+        self.slots
+            .iter()
+            .filter(|slot| slot.grant.is_some())
+            .count()
+    }
+
+    /// How often it has begun a call of each tool.
+    #[must_use]
+    pub fn calls(&self) -> BTreeMap<ToolId, u64> {
+        let mut calls = BTreeMap::new();
+        for (step, slot) in self.graph.steps().iter().zip(&self.slots) {
+            if let Some(tool) = step.tool().filter(|_| slot.attempts > 0) {
+                *calls.entry(tool.clone()).or_default() += u64::from(slot.attempts);
+            }
+        }
+        calls
     }
 
     /// What it executes now: the plan, or the fallback that took its place.

@@ -4,7 +4,7 @@ mod properties;
 
 use std::collections::BTreeSet;
 
-use charter_contract::catalogue::vocabulary::PermissionLevel;
+use charter_contract::catalogue::vocabulary::Role;
 use charter_contract::ids::{RunId, ToolId};
 use serde_json::json;
 
@@ -135,7 +135,7 @@ impl Driven {
         let event = RunEvent::Started(Box::new(Started {
             run_id: RunId::from_uuid(uuid(1)),
             by: user("asker"),
-            level: PermissionLevel::User,
+            role: Role::User,
             graph: StepGraph::new(parts).unwrap(),
             parameters: json!({"bucket": "b-1"}).as_object().unwrap().clone(),
             pins: Vec::new(),

@@ -25,32 +25,54 @@ pub(super) struct Prepared {
     body: Option<Value>,
 }
 
-pub(super) fn prepare(call: &ToolCall, tool: &HttpTool) -> Result<Prepared, Failure> {
+/// A request as its parts, with nothing left to fill in.
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    pub(crate) method: HttpMethod,
+    pub(crate) url: String,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) query: Vec<(String, String)>,
+    pub(crate) body: Option<Value>,
+}
+
+/// Fills a tool's templates with the values of a call.
+pub(super) fn fill(call: &ToolCall, tool: &HttpTool) -> Result<Exchange, Failure> {
     let values = Values {
         parameters: &call.parameters,
         environment: &call.environment,
     };
-    let mut url = parse_url(&values.url(&tool.url)?)?;
-    add_query(&mut url, &tool.query, values)?;
+    Ok(Exchange {
+        method: tool.method,
+        url: values.url(&tool.url)?,
+        query: filled_query(&tool.query, values)?,
+        headers: filled_headers(&tool.headers, values)?,
+        body: match &tool.body {
+            Some(template) => values.json(template)?,
+            None => None,
+        },
+    })
+}
+
+pub(super) fn prepare(exchange: &Exchange, idempotency_key: &str) -> Result<Prepared, Failure> {
+    let mut url = parse_url(&exchange.url)?;
+    if !exchange.query.is_empty() {
+        url.query_pairs_mut().extend_pairs(&exchange.query);
+    }
     let (host, port) = target(&url)?;
-    let mut request = Request::new(method(tool.method), url);
-    add_headers(&mut request, tool, values)?;
-    if !is_safe(tool.method) && !request.headers().contains_key(IDEMPOTENCY_KEY) {
-        let key = header_value(IDEMPOTENCY_KEY.as_str(), &call.idempotency_key)?;
+    let mut request = Request::new(method(exchange.method), url);
+    add_headers(&mut request, &exchange.headers)?;
+    if !is_safe(exchange.method) && !request.headers().contains_key(IDEMPOTENCY_KEY) {
+        let key = header_value(IDEMPOTENCY_KEY.as_str(), idempotency_key)?;
         request.headers_mut().insert(IDEMPOTENCY_KEY, key);
     }
-    let body = match &tool.body {
-        Some(template) => values.json(template)?,
-        None => None,
-    };
-    if let Some(body) = &body {
+    if let Some(body) = &exchange.body {
         add_body(&mut request, body)?;
     }
     Ok(Prepared {
         request,
         host,
         port,
-        body,
+        body: exchange.body.clone(),
     })
 }
 
@@ -123,7 +145,10 @@ fn target(url: &Url) -> Result<(String, u16), Failure> {
     }
 }
 
-fn add_query(url: &mut Url, query: &[(String, Value)], values: Values<'_>) -> Result<(), Failure> {
+fn filled_query(
+    query: &[(String, Value)],
+    values: Values<'_>,
+) -> Result<Vec<(String, String)>, Failure> {
     let mut pairs = Vec::new();
     for (name, template) in query {
         let single = match values.json(template)? {
@@ -137,23 +162,31 @@ fn add_query(url: &mut Url, query: &[(String, Value)], values: Values<'_>) -> Re
                     "the query value {name:?} is not a single value or a list of them"
                 ))
             })?;
-            pairs.push((name, text));
+            pairs.push((name.clone(), text));
         }
     }
-    if !pairs.is_empty() {
-        url.query_pairs_mut().extend_pairs(pairs);
-    }
-    Ok(())
+    Ok(pairs)
 }
 
-fn add_headers(request: &mut Request, tool: &HttpTool, values: Values<'_>) -> Result<(), Failure> {
-    for (name, template) in &tool.headers {
-        let filled = match values.json(&Value::from(template.as_str()))? {
+fn filled_headers(
+    headers: &[(String, String)],
+    values: Values<'_>,
+) -> Result<Vec<(String, String)>, Failure> {
+    let mut filled = Vec::new();
+    for (name, template) in headers {
+        let value = match values.json(&Value::from(template.as_str()))? {
             None | Some(Value::Null) => continue,
             Some(value) => scalar_text(&value)
                 .ok_or_else(|| input(format!("the header {name:?} is not a single value")))?,
         };
-        let value = header_value(name, &filled)?;
+        filled.push((name.clone(), value));
+    }
+    Ok(filled)
+}
+
+fn add_headers(request: &mut Request, headers: &[(String, String)]) -> Result<(), Failure> {
+    for (name, value) in headers {
+        let value = header_value(name, value)?;
         let name = HeaderName::try_from(name.as_str()).map_err(|error| {
             Failure::new(
                 ErrorType::SystemError,

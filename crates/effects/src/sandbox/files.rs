@@ -53,9 +53,9 @@ pub(super) struct Reach<'a> {
     /// Folders of the interpreter and its libraries.
     pub(super) interpreter: &'a [PathBuf],
     /// The package, and what the caller granted.
-    pub(super) readable: Vec<&'a Path>,
-    /// The call's own folder.
-    pub(super) writable: &'a Path,
+    pub(super) readable: &'a [&'a Path],
+    /// The call's own folder, and what the caller granted for writing.
+    pub(super) writable: &'a [&'a Path],
     /// The egress proxy's port, the only one to connect to.
     pub(super) connect: Option<u16>,
 }
@@ -74,8 +74,8 @@ pub(super) fn ruleset(reach: &Reach<'_>) -> Result<RulesetCreated, RulesetError>
         .add_rules(path_beneath_rules(reach.interpreter, execute))?
         .add_rules(path_beneath_rules(SYSTEM_FILES, read))?
         .add_rules(path_beneath_rules(SINKS, read | AccessFs::WriteFile))?
-        .add_rules(path_beneath_rules(&reach.readable, read))?
-        .add_rules(path_beneath_rules([reach.writable], write))?;
+        .add_rules(path_beneath_rules(reach.readable, read))?
+        .add_rules(path_beneath_rules(reach.writable, write))?;
     if let Some(port) = reach.connect {
         rules = rules.add_rule(NetPort::new(port, AccessNet::ConnectTcp))?;
     }

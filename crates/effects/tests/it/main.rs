@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
+mod builtin;
 mod egress;
 mod http;
 mod processes;

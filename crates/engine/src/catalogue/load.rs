@@ -16,7 +16,7 @@ use charter_store::vector::TextHash;
 use sha2::{Digest, Sha256};
 
 use super::index::{IndexSet, VectorsByText, text_hash, texts_of};
-use super::{Live, Stacked};
+use super::{Live, Policies, Stacked};
 use crate::{Engine, EngineError};
 
 /// From this many texts on, all vectors of the model are read in one scan.
@@ -203,8 +203,9 @@ fn digest(documents: &[StoredDocument]) -> [u8; 32] {
 fn layer(tenant: Option<&TenantId>, documents: &[StoredDocument]) -> Result<Layer, EngineError> {
     let scope = tenant.map_or(Scope::Global, |tenant| Scope::Tenant(tenant.clone()));
     let mut layer = Layer::default();
-    if scope == Scope::Global {
-        seed_domains(&mut layer)?;
+    let built_in = built_in(&scope)?;
+    if let Some(origin) = &built_in {
+        seed_domains(&mut layer, origin);
     }
     let mut origins: BTreeMap<(&PackageName, &str), Arc<Origin>> = BTreeMap::new();
     for stored in documents {
@@ -224,6 +225,9 @@ fn layer(tenant: Option<&TenantId>, documents: &[StoredDocument]) -> Result<Laye
             stored.content_hash.to_string(),
         );
     }
+    if let Some(origin) = &built_in {
+        seed_tools(&mut layer, origin)?;
+    }
     Ok(layer)
 }
 
@@ -239,17 +243,35 @@ pub(crate) fn parse_document(
     })
 }
 
-/// The six domains that are there from the start (B000-7); a package may describe them anew.
-fn seed_domains(layer: &mut Layer) -> Result<(), EngineError> {
+/// The built-in package, where there is one: in the global layer.
+fn built_in(scope: &Scope) -> Result<Option<Arc<Origin>>, EngineError> {
+    if *scope != Scope::Global {
+        return Ok(None);
+    }
     let package = PackageName::parse(BUILT_IN)
         .map_err(|error| EngineError::internal("naming the built-in package", error))?;
-    let origin = Arc::new(Origin {
+    Ok(Some(Arc::new(Origin {
         scope: Scope::Global,
         package,
         version: String::new(),
-    });
+    })))
+}
+
+/// The six domains that are there from the start (B000-7); a package may describe them anew.
+fn seed_domains(layer: &mut Layer, origin: &Arc<Origin>) {
     for domain in Domain::seeded() {
-        layer.insert(Document::Domain(domain), Arc::clone(&origin), String::new());
+        layer.insert(Document::Domain(domain), Arc::clone(origin), String::new());
+    }
+}
+
+/// The built-in tools, over whatever is stored under their ids: no package redefines them.
+fn seed_tools(layer: &mut Layer, origin: &Arc<Origin>) -> Result<(), EngineError> {
+    let tools = charter_effects::builtin_documents().map_err(|violations| {
+        let said: Vec<String> = violations.iter().map(ToString::to_string).collect();
+        EngineError::internal("describing the built-in tools", said.join("; "))
+    })?;
+    for tool in tools {
+        layer.insert(Document::Tool(tool), Arc::clone(origin), String::new());
     }
     Ok(())
 }
@@ -281,6 +303,7 @@ fn stack(
     }
     Ok(Live {
         revision,
+        policies: Policies::of(&snapshot),
         snapshot,
         settings,
         global: Arc::new(Stacked::new(None, &global.indexes)),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use charter_contract::canonical;
 use charter_contract::catalogue::Document;
 use charter_contract::catalogue::agent::AgentManifest;
 use charter_contract::ids::Label;
@@ -156,10 +157,10 @@ fn stored_form(package: &Package) -> Result<Vec<NewDocument>, EngineError> {
         .documents
         .iter()
         .map(|document| {
-            // A JSON object's keys are written in order, so equal documents are equal texts.
+            // Equal documents are equal texts.
             let value = serde_json::to_value(&document.value)
                 .map_err(|error| EngineError::internal("writing a document", error))?;
-            let body: Arc<str> = value.to_string().into();
+            let body: Arc<str> = canonical::text(value).into();
             Ok(NewDocument {
                 kind: document.value.kind(),
                 id: document.value.id().into_owned(),

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use charter_contract::agentic::response::ActionType;
+use charter_contract::catalogue::builtin::Builtin;
 use charter_contract::catalogue::evidence::EvidenceRecord;
 use charter_contract::catalogue::skill::Skill;
 use charter_contract::error_code::ErrorCode;
@@ -12,6 +14,7 @@ use charter_domain::gate::{Decision, Rule};
 use charter_domain::run::{ResultSource, Run, RunEvent};
 use charter_domain::template::{self, Wanted};
 use charter_store::StoreError;
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::Asked;
@@ -37,6 +40,15 @@ pub(crate) struct Call {
     pub(crate) source: ResultSource,
     pub(crate) duration_ms: u64,
     pub(crate) at: charter_contract::time::Timestamp,
+    /// What a built-in tool says that it did.
+    pub(crate) actions: Vec<ToldAction>,
+}
+
+/// An action as a built-in tool tells it; when it was is the journal's to say.
+#[derive(Debug, serde::Deserialize)]
+pub(crate) struct ToldAction {
+    pub(crate) action_type: ActionType,
+    pub(crate) details: Map<String, Value>,
 }
 
 impl Engine {
@@ -269,16 +281,29 @@ fn calls(run: &Run, history: &[HistoryEvent]) -> Vec<Call> {
                 source,
                 duration_ms,
                 ..
-            } => Some(Call {
-                tool: run.graph().step(step)?.tool()?.clone(),
-                step: step.clone(),
-                source: *source,
-                duration_ms: *duration_ms,
-                at: entry.at,
-            }),
+            } => {
+                let tool = run.graph().step(step)?.tool()?.clone();
+                Some(Call {
+                    actions: told_actions(&tool, run.outputs().get(step)),
+                    tool,
+                    step: step.clone(),
+                    source: *source,
+                    duration_ms: *duration_ms,
+                    at: entry.at,
+                })
+            }
             _ => None,
         })
         .collect()
+}
+
+/// The actions in a built-in tool's output. Others may call a field so, and mean something else.
+fn told_actions(tool: &ToolId, output: Option<&Value>) -> Vec<ToldAction> {
+    let told = Builtin::of(tool)
+        .and(output)
+        .and_then(|output| output.get("actions"));
+    let told = told.map(Vec::deserialize);
+    told.and_then(Result::ok).unwrap_or_default()
 }
 
 fn summarise(

@@ -345,7 +345,7 @@ impl Engine {
             run_id,
             tenant: asked.caller.tenant.clone(),
             by: asked.caller.user.clone(),
-            level: asked.caller.role.level(),
+            role: asked.caller.role,
             title: format!("skill {skill}"),
             graph,
             parameters,

@@ -61,11 +61,10 @@ pub(super) fn response(
     .metadata("warnings", json!(warnings));
     for analysed in &done {
         for call in &analysed.calls {
-            builder = builder.tool_used(call.tool.to_string()).action(
-                ActionType::CommandExecution,
-                call.at,
-                details(analysed, call),
-            );
+            builder = builder.tool_used(call.tool.to_string());
+            for (action_type, details) in actions(analysed, call) {
+                builder = builder.action(action_type, call.at, details);
+            }
         }
     }
     Ok(builder.build())
@@ -115,6 +114,20 @@ fn part(results: Vec<SkillResult>) -> Result<Parted, EngineError> {
     parted.warnings.sort();
     parted.warnings.dedup();
     Ok(parted)
+}
+
+/// What a call did: as a built-in tool tells it, and of any other that it was run.
+fn actions(analysed: &Analysed, call: &Call) -> Vec<(ActionType, Map<String, Value>)> {
+    let run = details(analysed, call);
+    if call.actions.is_empty() {
+        return vec![(ActionType::CommandExecution, run)];
+    }
+    let told = call.actions.iter().map(|told| {
+        let mut details = run.clone();
+        details.extend(told.details.clone());
+        (told.action_type, details)
+    });
+    told.collect()
 }
 
 fn details(analysed: &Analysed, call: &Call) -> Map<String, Value> {

@@ -8,7 +8,8 @@ use charter_contract::catalogue::vocabulary::Language;
 use charter_contract::error_code::ErrorCode;
 use charter_domain::run::{ErrorKind, StepFailure};
 use charter_effects::{
-    DryRun, HostPattern, HttpTool, Limits, PackageFiles, ScriptTool, ToolCall, ToolImplementation,
+    BuiltinGrants, BuiltinTool, DryRun, HostPattern, HttpTool, Limits, PackageFiles, ScriptTool,
+    ToolCall, ToolImplementation,
 };
 use serde_json::Value;
 
@@ -38,7 +39,7 @@ impl Prepared {
         let egress = egress(document, &grants.egress)?;
         let implementation = match self.script {
             Some(script) => ToolImplementation::Script(script),
-            None => implementation(document, &self.tool.files)?,
+            None => implementation(document, &self.tool.files, &grants.builtin)?,
         };
         Ok(ToolCall {
             tool_id: document.tool_id.clone(),
@@ -83,6 +84,7 @@ fn egress(tool: &Tool, granted: &[String]) -> Result<Vec<HostPattern>, StepFailu
 fn implementation(
     tool: &Tool,
     files: &Arc<PackageFiles>,
+    builtin: &Arc<BuiltinGrants>,
 ) -> Result<ToolImplementation, StepFailure> {
     let unsupported = |what: &str| {
         let message = format!(
@@ -98,6 +100,10 @@ fn implementation(
     };
     match &tool.implementation {
         None => Err(unsupported("implementation")),
+        Some(Implementation::Builtin { name }) => Ok(ToolImplementation::Builtin(BuiltinTool {
+            name: *name,
+            grants: Arc::clone(builtin),
+        })),
         Some(Implementation::Script { path, body }) => match (path, body) {
             (Some(path), _) => script(Body::File(path.as_str())),
             (None, Some(body)) => script(Body::Text(body.as_str())),
@@ -144,7 +150,7 @@ pub(super) fn script(
     let language = match language {
         Language::Python => charter_effects::Language::Python,
         Language::Bash => charter_effects::Language::Bash,
-        Language::Http => return None,
+        Language::Http | Language::Builtin => return None,
     };
     let (entry, files) = match body {
         Body::File(path) => (path.to_owned(), Arc::clone(files)),

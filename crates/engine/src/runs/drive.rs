@@ -11,6 +11,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{ApprovalId, RunId, StepId};
 use charter_contract::time::Timestamp;
 use charter_domain::approval::{Approval, State};
+use charter_domain::gate::{self, Decision};
 use charter_domain::run::{
     Beginning, Command, ErrorKind, Next, Run, RunEvent, StepFailure, StepState,
 };
@@ -261,7 +262,7 @@ impl Drive<'_> {
     /// has no effect.
     fn begin(&mut self, step: &StepId) -> Result<Option<Box<Prepared>>, EngineError> {
         let at = self.engine.now();
-        let prepared = match self.workspace.prepare(&self.folded.run, step) {
+        let mut prepared = match self.workspace.prepare(&self.folded.run, step) {
             Ok(Preparation::Effect(prepared)) => prepared,
             Ok(Preparation::NotInDryRun) => {
                 let step = step.clone();
@@ -274,6 +275,7 @@ impl Drive<'_> {
                 return Ok(None);
             }
         };
+        self.take_turn(&mut prepared, at);
         let beginning = Beginning {
             call: prepared.call().clone(),
             decision: prepared.decision().clone(),
@@ -283,6 +285,27 @@ impl Drive<'_> {
         self.decide(Command::Begin(Box::new(beginning)))?;
         let begun = self.folded.run.is_interrupted(step);
         Ok(begun.then_some(prepared))
+    }
+
+    /// Counts a call that is about to happen against its tool's rate limit, or refuses it.
+    fn take_turn(&self, prepared: &mut Prepared, at: Timestamp) {
+        let call = prepared.call();
+        let approved = self
+            .folded
+            .run
+            .approver(&call.step, &call.digest())
+            .is_some();
+        let happens = match prepared.decision() {
+            Decision::Allow { .. } => true,
+            Decision::NeedsApproval { .. } => approved,
+            Decision::Deny { .. } => false,
+        };
+        let tool = prepared.tool();
+        let limits = self.engine.rate_limits();
+        if happens && let Err(too_soon) = limits.take(&self.workspace.tenant, tool, at) {
+            let seconds = too_soon.wait_ms.div_ceil(1_000);
+            prepared.refuse(gate::too_soon(tool, seconds));
+        }
     }
 
     fn start(&self, effect: Box<Prepared>) -> BoxFuture<'static, StepEnd> {

@@ -6,17 +6,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use charter_contract::catalogue::playbook::SafetyClass;
+use charter_contract::catalogue::policy::RunKind;
 use charter_contract::catalogue::tool::{Tool, ToolClass};
-use charter_contract::catalogue::vocabulary::PermissionLevel;
+use charter_contract::catalogue::vocabulary::Role;
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{PlaybookId, ScriptId, StepId, TenantId, ToolId};
+use charter_contract::ids::{PlaybookId, ScriptId, StepId, TenantId, ToolId, UserId};
 use charter_contract::parameter::ParameterType;
 use charter_domain::approval::ExactCall;
 use charter_domain::catalogue::Entry;
-use charter_domain::gate::{self, Decision, PolicyAnswer, Question, Safety};
+use charter_domain::gate::{self, Decision, PolicyAnswer, Question, Rule, RuleKind, Safety};
 use charter_domain::graph::{Action, Step};
 use charter_domain::guardrail::Resolved;
 use charter_domain::parameters;
+use charter_domain::policy::{
+    Denial, PolicyDecision, PolicyQuestion, PolicySet, Principal, RunFacts,
+};
 use charter_domain::reference::{ReferenceError, resolve};
 use charter_domain::run::{ErrorKind, ResultSource, Run, StepFailure};
 use charter_effects::{Limits, PackageFiles, ScriptTool, ToolOutcome};
@@ -40,12 +44,18 @@ pub(crate) struct PinnedTool {
 #[derive(Debug, Clone)]
 pub(crate) struct Workspace {
     pub(crate) tenant: TenantId,
-    /// The permission level that the run acts with.
-    pub(crate) level: PermissionLevel,
+    /// On whose behalf the run acts.
+    pub(crate) by: UserId,
+    /// What they may do.
+    pub(crate) role: Role,
+    /// What is executed, and its id.
+    pub(crate) kind: RunKind,
+    pub(crate) subject: String,
     pub(crate) tools: BTreeMap<ToolId, PinnedTool>,
     /// Bodies of a playbook's steps and rollbacks.
     pub(crate) scripts: BTreeMap<ScriptId, ScriptTool>,
     pub(crate) guardrails: Vec<Resolved>,
+    pub(crate) policies: Arc<PolicySet>,
     pub(crate) playbook: Option<(PlaybookId, SafetyClass)>,
 }
 
@@ -154,7 +164,7 @@ impl Workspace {
             parameters,
         };
         Ok(Preparation::Effect(Box::new(Prepared {
-            decision: self.ask(run, step, document, &call.parameters),
+            decision: self.ask(run, step, document, &call),
             call,
             tool: tool.clone(),
             script,
@@ -165,29 +175,79 @@ impl Workspace {
         })))
     }
 
-    fn ask(
-        &self,
-        run: &Run,
-        step: &Step,
-        tool: &Tool,
-        parameters: &Map<String, Value>,
-    ) -> Decision {
+    /// The gate's answer. Policy is asked once nobody else has to be: a rule may look at who approved.
+    fn ask(&self, run: &Run, step: &Step, tool: &Tool, call: &ExactCall) -> Decision {
         let playbook = self.playbook.as_ref();
-        gate::decide(&Question {
+        let mut question = Question {
             tool,
-            parameters,
+            parameters: &call.parameters,
             may_write: step.writes(),
             dry_run: run.is_dry_run(),
-            permitted: self.level >= tool.permission_level,
+            permitted: self.role.may_call(tool.permission_level),
             guardrails: &self.guardrails,
             policy: &PolicyAnswer::Ungoverned,
-            wait_seconds: None,
             safety: Safety {
                 playbook: playbook.map(|(id, class)| (id.as_ref(), *class)),
                 reviewed: step.reviewed,
             },
             interrupted: run.is_interrupted(&step.id) && !tool.idempotent,
-        })
+        };
+        let approver = run.approver(&step.id, &call.digest());
+        let before = gate::decide(&question);
+        let asks = matches!(before, Decision::NeedsApproval { .. });
+        if asks && approver.is_none() && step.reverses.is_none() {
+            return before;
+        }
+        let facts = RunFacts {
+            kind: self.kind,
+            subject: self.subject.clone(),
+            approvers: approver.into_iter().cloned().collect(),
+            approvals: run.approvals() as u64,
+            calls: run.calls(),
+        };
+        let policy = answer(&self.policies.decide(&PolicyQuestion {
+            principal: Principal {
+                tenant: &self.tenant,
+                user: &self.by,
+                role: self.role,
+            },
+            tool,
+            arguments: &call.parameters,
+            dry_run: run.is_dry_run(),
+            run: &facts,
+        }));
+        question.policy = &policy;
+        gate::decide(&question)
+    }
+}
+
+/// What the policies say, as rules of the gate.
+fn answer(decision: &PolicyDecision) -> PolicyAnswer {
+    let rule = |rule: &charter_domain::policy::Rule| {
+        let id = format!("{}#{}", rule.policy_id, rule.rule);
+        let message = rule.message.clone().unwrap_or_default();
+        Rule::new(RuleKind::Policy, &id, message)
+    };
+    match decision {
+        PolicyDecision::Ungoverned => PolicyAnswer::Ungoverned,
+        PolicyDecision::Allow { by } => PolicyAnswer::Permit(by.iter().map(rule).collect()),
+        PolicyDecision::Deny(Denial {
+            forbidden_by,
+            unpermitted,
+            failures,
+        }) => {
+            let unpermitted = unpermitted.iter().map(|layer| {
+                let governed: Vec<&str> = layer.governed_by.iter().map(AsRef::as_ref).collect();
+                let message = "No rule of it permits this call.";
+                Rule::new(RuleKind::Policy, &governed.join(", "), message)
+            });
+            let failures = failures.iter().map(|failure| {
+                let id = failure.policy_id.as_ref().map_or("policy", AsRef::as_ref);
+                Rule::new(RuleKind::Policy, id, failure.message.clone())
+            });
+            let forbidden = forbidden_by.iter().map(rule);
+            PolicyAnswer::Forbid(forbidden.chain(unpermitted).chain(failures).collect())
+        }
     }
 }
 
@@ -243,6 +303,14 @@ impl Prepared {
 
     pub(crate) fn decision(&self) -> &Decision {
         &self.decision
+    }
+
+    pub(crate) fn tool(&self) -> &Tool {
+        &self.tool.entry.document
+    }
+
+    pub(crate) fn refuse(&mut self, decision: Decision) {
+        self.decision = decision;
     }
 
     /// Calls the tool, or takes an earlier result of the same call that is still fresh enough.

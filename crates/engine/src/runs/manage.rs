@@ -157,7 +157,7 @@ impl Engine {
             run_id: id.clone(),
             tenant: caller.tenant.clone(),
             by: caller.user.clone(),
-            level: caller.role.level(),
+            role: caller.role,
             title: format!("rollback of {run_id}"),
             graph,
             parameters,

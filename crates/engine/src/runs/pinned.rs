@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use charter_contract::catalogue::Document;
 use charter_contract::catalogue::playbook::Playbook;
+use charter_contract::catalogue::policy::RunKind;
 use charter_contract::catalogue::skill::Skill;
 use charter_contract::ids::{PackageName, RunId, ScriptId, TenantId};
 use charter_contract::scope::Scope;
-use charter_domain::catalogue::{Entry, Origin};
-use charter_domain::guardrail::{self, Subject};
+use charter_domain::catalogue::{BUILT_IN, Entry, Origin};
+use charter_domain::guardrail::{self, Resolved, Subject};
 use charter_domain::run::Pin;
 use charter_effects::{PackageFiles, ScriptTool};
 use charter_store::catalogue::DocumentKey;
@@ -74,24 +75,17 @@ impl Engine {
             ),
             (None, None) => (None, None),
         };
+        let kind = match (&skill, &playbook) {
+            (Some(_), _) => RunKind::Skill,
+            (None, _) => RunKind::Playbook,
+        };
         let scripts = match &playbook {
             Some((playbook, origin)) => {
                 scripts(playbook, &self.package_files(origin).await?, run_id)?
             }
             None => BTreeMap::new(),
         };
-        let view = self.live().view(tenant);
-        let owner = subject.as_deref().and_then(|id| view.owner_of(id));
-        let guardrails = guardrail::resolve(
-            &view,
-            Subject {
-                skill: subject.as_deref(),
-                agent: owner
-                    .as_ref()
-                    .map(|owner| owner.document().agent_id.as_ref()),
-                domain: domain.map(AsRef::as_ref),
-            },
-        );
+        let guardrails = self.guardrails_on(tenant, subject.as_deref(), domain.map(AsRef::as_ref));
         let safety =
             playbook.map(|(playbook, _)| (playbook.playbook_id, playbook.safety.safety_class));
         Ok(Pinned {
@@ -99,13 +93,37 @@ impl Engine {
             skill,
             workspace: Workspace {
                 tenant: tenant.clone(),
-                level: run.level(),
+                by: run.by().clone(),
+                role: run.role(),
+                policies: self.live().policies(tenant),
+                kind,
+                subject: subject.unwrap_or_default(),
                 tools,
                 scripts,
                 guardrails,
                 playbook: safety,
             },
         })
+    }
+
+    /// The guardrails in force that bear on a skill or playbook.
+    fn guardrails_on(
+        &self,
+        tenant: &TenantId,
+        subject: Option<&str>,
+        domain: Option<&str>,
+    ) -> Vec<Resolved> {
+        let view = self.live().view(tenant);
+        let owner = subject.and_then(|id| view.owner_of(id));
+        let agent = owner
+            .as_ref()
+            .map(|owner| owner.document().agent_id.as_ref());
+        let subject = Subject {
+            skill: subject,
+            agent,
+            domain,
+        };
+        guardrail::resolve(&view, subject)
     }
 
     /// A document in the pinned version: the one in force when it is still that, else from history.
@@ -138,6 +156,10 @@ impl Engine {
     async fn package_files(&self, origin: &Origin) -> Result<Arc<PackageFiles>, EngineError> {
         if let Some(files) = self.files().get(origin) {
             return Ok(files);
+        }
+        // The built-in package is in the binary and brings no files.
+        if origin.package.as_ref() == BUILT_IN {
+            return Ok(Arc::default());
         }
         let files = self
             .store()

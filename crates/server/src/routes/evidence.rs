@@ -59,18 +59,7 @@ pub(crate) async fn find(
     By(caller): By,
     Asked(asked): Asked<FindQuery>,
 ) -> Result<Json<Records>, ApiError> {
-    let time = |text: &Option<String>| text.as_deref().map(|text| parsed(&state, text)).transpose();
-    let query = EvidenceQuery {
-        attached_to: attached_to(&asked).map_err(|error| ApiError::new(&state, error))?,
-        evidence_type: asked
-            .r#type
-            .as_deref()
-            .map(|text| parsed(&state, text))
-            .transpose()?,
-        system: asked.system.clone(),
-        from: time(&asked.captured_from)?,
-        until: time(&asked.captured_until)?,
-    };
+    let query = query(&state, &asked)?;
     let page = PageRequest::new(asked.after, asked.limit.unwrap_or(PAGE));
     let found = state.engine.find_evidence(&caller, query, &page).await;
     let found = found.map_err(|error| ApiError::new(&state, error))?;
@@ -78,6 +67,22 @@ pub(crate) async fn find(
         entries: found.entries,
         next: found.next,
     }))
+}
+
+/// What is looked for, without the page.
+pub(super) fn query(state: &AppState, asked: &FindQuery) -> Result<EvidenceQuery, ApiError> {
+    let time = |text: &Option<String>| text.as_deref().map(|text| parsed(state, text)).transpose();
+    Ok(EvidenceQuery {
+        attached_to: attached_to(asked).map_err(|error| ApiError::new(state, error))?,
+        evidence_type: asked
+            .r#type
+            .as_deref()
+            .map(|text| parsed(state, text))
+            .transpose()?,
+        system: asked.system.clone(),
+        from: time(&asked.captured_from)?,
+        until: time(&asked.captured_until)?,
+    })
 }
 
 fn attached_to(asked: &FindQuery) -> Result<Option<Attachment>, EngineError> {

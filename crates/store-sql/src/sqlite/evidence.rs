@@ -1,12 +1,18 @@
-//! Evidence in SQLite. Triggers refuse every change and deletion (`migrations/V1__initial.sql`).
+//! Evidence in SQLite. Triggers refuse every change and deletion but one: a payload may be removed
+//! (`migrations/V2__evidence_log.sql`).
 //!
-//! A record's body is kept as it was captured. Its attachments, those of the capture and later
+//! A record's body is kept as it was captured, its payload beside it. Its attachments, those of the capture and later
 //! ones, are rows of their own, by which it is found; a record is read back with all of them.
 
 use async_trait::async_trait;
-use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
+use charter_contract::catalogue::evidence::{
+    AbsenceReason, Attachment, EvidenceRecord, PayloadAbsence,
+};
 use charter_contract::ids::{EvidenceId, TenantId};
+use charter_contract::text::Text;
 use charter_contract::time::Timestamp;
+use charter_domain::evidence_log::entry::SALT_BYTES;
+use charter_domain::evidence_log::{Entry, Sealed};
 use charter_store::StoreError;
 use charter_store::evidence::{Evidence, EvidenceFilter};
 use charter_store::page::{Page, PageRequest};
@@ -14,6 +20,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params, params_from_iter};
 
 use super::SqliteStore;
+use super::evidence_log;
 use super::statement::{field, insert, row, rows};
 use crate::column::{self, Cursor};
 
@@ -21,26 +28,35 @@ const READING: &str = "reading evidence";
 const WRITING: &str = "writing evidence";
 const WHAT: &str = "evidence record";
 
+/// What [`record`] reads.
+const COLUMNS: &str = "evidence_key, evidence_id, body, payload, payload_removed_at";
+
 fn put(
     connection: &Connection,
     tenant: &TenantId,
     record: &EvidenceRecord,
 ) -> Result<(), StoreError> {
     let id = record.id.as_str();
+    let refused = |detail: &str| StoreError::Refused {
+        what: WHAT,
+        id: id.to_owned(),
+        detail: detail.to_owned(),
+    };
     if record.tenant_id != *tenant {
-        return Err(StoreError::Refused {
-            what: WHAT,
-            id: id.to_owned(),
-            detail: "it names another tenant".to_owned(),
-        });
+        return Err(refused("it names another tenant"));
     }
+    if record.payload_absent.is_some() {
+        return Err(refused("a new record has its payload"));
+    }
+    let sealed = Sealed::seal(record, salt()?).map_err(|error| refused(&error.to_string()))?;
     let captured_at = column::micros(record.captured_at);
     let key = insert(
         WRITING,
         connection,
         "INSERT INTO evidence
-         (tenant_id, evidence_id, evidence_type, captured_at, system, native_id, body)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
+         (tenant_id, evidence_id, evidence_type, captured_at, system, native_id, body, payload,
+          payload_salt)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING",
         params![
             tenant.as_str(),
             id,
@@ -48,7 +64,9 @@ fn put(
             captured_at,
             record.source.system.as_str(),
             record.source.native_id.as_str(),
-            column::json(WHAT, id, record)?
+            sealed.record,
+            sealed.payload,
+            sealed.salt
         ],
     )?
     .ok_or_else(|| StoreError::AlreadyExists {
@@ -58,16 +76,26 @@ fn put(
     for attachment in &record.attached_to {
         attach(connection, (key, id), tenant, attachment, captured_at)?;
     }
-    Ok(())
+    evidence_log::append(connection, tenant, key, &sealed.entry(record.id.clone()))
 }
 
+fn salt() -> Result<[u8; SALT_BYTES], StoreError> {
+    let mut salt = [0; SALT_BYTES];
+    getrandom::fill(&mut salt).map_err(|source| StoreError::Engine {
+        doing: "drawing the salt of a payload",
+        source: Box::new(source),
+    })?;
+    Ok(salt)
+}
+
+/// Whether the attachment is new.
 fn attach(
     connection: &Connection,
     (key, id): (i64, &str),
     tenant: &TenantId,
     attachment: &Attachment,
     at: i64,
-) -> Result<(), StoreError> {
+) -> Result<bool, StoreError> {
     let (target_kind, target_id) = target(id, attachment)?;
     insert(
         "attaching evidence",
@@ -76,7 +104,7 @@ fn attach(
          VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING",
         params![key, tenant.as_str(), target_kind, target_id, at],
     )
-    .map(|_| ())
+    .map(|new| new.is_some())
 }
 
 fn target<'a>(id: &str, attachment: &'a Attachment) -> Result<(&'static str, &'a str), StoreError> {
@@ -87,12 +115,16 @@ fn target<'a>(id: &str, attachment: &'a Attachment) -> Result<(&'static str, &'a
     })
 }
 
-/// Reads `evidence_key, evidence_id, body`.
+/// Reads [`COLUMNS`].
 fn record(connection: &Connection, row: &Row<'_>) -> Result<EvidenceRecord, StoreError> {
     let key: i64 = field(row, 0)?;
     let id: String = field(row, 1)?;
     let body: String = field(row, 2)?;
     let mut record: EvidenceRecord = column::parse_json(WHAT, &id, &body)?;
+    match field::<Option<String>>(row, 3)? {
+        Some(payload) => record.payload = column::parse_json(WHAT, &id, &payload)?,
+        None => record.payload_absent = Some(removed(&id, field(row, 4)?)?),
+    }
     record.attached_to = rows(
         READING,
         connection,
@@ -105,6 +137,20 @@ fn record(connection: &Connection, row: &Row<'_>) -> Result<EvidenceRecord, Stor
         },
     )?;
     Ok(record)
+}
+
+/// What a record says whose payload was removed.
+fn removed(id: &str, at: i64) -> Result<PayloadAbsence, StoreError> {
+    let note = format!("payload removed on {}", column::parse_micros(at)?);
+    let note = Text::parse(&note).map_err(|error| StoreError::Corrupt {
+        what: WHAT,
+        id: id.to_owned(),
+        detail: error.to_string(),
+    })?;
+    Ok(PayloadAbsence {
+        reason: AbsenceReason::Removed,
+        note,
+    })
 }
 
 fn find(
@@ -133,8 +179,7 @@ fn query(
     filter: &EvidenceFilter,
     page: &PageRequest,
 ) -> Result<(String, Vec<Value>), StoreError> {
-    let mut sql =
-        "SELECT evidence_key, evidence_id, body FROM evidence WHERE tenant_id = ?".to_owned();
+    let mut sql = format!("SELECT {COLUMNS} FROM evidence WHERE tenant_id = ?");
     let mut values = vec![Value::from(tenant.to_string())];
     let mut restrict = |condition: &str, of: Vec<Value>| {
         sql.push_str(" AND ");
@@ -213,13 +258,16 @@ impl Evidence for SqliteStore {
                 id: evidence.to_string(),
             })?;
             let id = evidence.as_str();
-            attach(
-                connection,
-                (key, id),
-                &tenant,
-                &attachment,
-                column::micros(at),
-            )
+            let micros = column::micros(at);
+            if !attach(connection, (key, id), &tenant, &attachment, micros)? {
+                return Ok(());
+            }
+            let entry = Entry::Attachment {
+                evidence_id: evidence.clone(),
+                attached_to: attachment,
+                at,
+            };
+            evidence_log::append(connection, &tenant, key, &entry)
         })
         .await
     }
@@ -234,8 +282,9 @@ impl Evidence for SqliteStore {
             row(
                 READING,
                 connection,
-                "SELECT evidence_key, evidence_id, body FROM evidence
-                 WHERE tenant_id = ?1 AND evidence_id = ?2",
+                &format!(
+                    "SELECT {COLUMNS} FROM evidence WHERE tenant_id = ?1 AND evidence_id = ?2"
+                ),
                 [tenant.as_str(), evidence.as_str()],
                 |row| record(connection, row),
             )

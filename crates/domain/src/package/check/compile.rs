@@ -22,7 +22,9 @@ pub(super) fn problems(document: &Sourced<Document>, package: &Package) -> Vec<P
             template_fault("/structure", &Value::Object(template.structure.clone()))
         }
         Document::DomainLens(lens) => lens_faults(lens, package),
-        Document::Playbook(_)
+        // Cedar is checked against the tools in view, in `policies`.
+        Document::Policy(_)
+        | Document::Playbook(_)
         | Document::Agent(_)
         | Document::GraphNode(_)
         | Document::GraphEdge(_)

@@ -23,6 +23,7 @@ pub(super) fn problems(document: &Sourced<Document>, after: &View) -> Vec<Proble
         Document::GraphEdge(edge) => edge_misfits(edge, after),
         Document::Tool(_)
         | Document::Guardrail(_)
+        | Document::Policy(_)
         | Document::DomainLens(_)
         | Document::Template(_)
         | Document::GraphNode(_)

@@ -1,0 +1,201 @@
+//! `charter evidence verify`: without a server, a data directory or a configuration.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use charter_domain::evidence_log::bundle::MAX_LINE;
+use charter_domain::evidence_log::note::MAX_NOTE;
+use charter_domain::evidence_log::{Coverage, Fault, Header, Verdict, Verifier, VerifierKey};
+use clap::Args;
+use serde_json::json;
+
+use crate::failure::{EXIT_NEGATIVE, EXIT_OK};
+use crate::output::{self, Format};
+
+/// Verify an export, without a server.
+///
+/// Checks every record against its leaf, every leaf against the signed head, and the signature.
+/// Exit 0 when all is good, 1 when something is not, 2 when a file could not be read.
+#[derive(Debug, Args)]
+pub(crate) struct Verify {
+    /// The export.
+    file: PathBuf,
+    /// The public key that must have signed: the key itself or a file that holds it. Without it the
+    /// export's own key is believed, which proves that nothing was changed since it was signed, and
+    /// not by whom.
+    #[arg(long, value_name = "KEY")]
+    key: Option<String>,
+    /// An older checkpoint, or an older export, that must be a beginning of this log.
+    #[arg(long, value_name = "FILE")]
+    since: Option<PathBuf>,
+}
+
+/// What is known beforehand.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    key: Option<VerifierKey>,
+    since: Option<String>,
+}
+
+pub(crate) fn run(command: &Verify, format: Format) -> anyhow::Result<u8> {
+    let known = Known {
+        key: command.key.as_deref().map(key).transpose()?,
+        since: command.since.as_deref().map(checkpoint).transpose()?,
+    };
+    let checked = check(&command.file, &known)?;
+    if known.key.is_none() {
+        eprintln!(
+            "note: the key is the file's own; name the one that you trust with --key to know who signed"
+        );
+    }
+    show(&checked, format)
+}
+
+/// What became of an export: a header that is not sound ends the check.
+pub(super) enum Checked {
+    Unsound(Fault),
+    Read(Verdict),
+}
+
+/// Checks an export.
+pub(super) fn check(file: &Path, known: &Known) -> anyhow::Result<Checked> {
+    let mut lines = Lines::open(file)?;
+    let header = lines.next()?.unwrap_or_default();
+    let opened = Verifier::open(&header, known.key.as_ref(), known.since.as_deref());
+    let mut verifier = match opened {
+        Ok(verifier) => verifier,
+        Err(fault) => return Ok(Checked::Unsound(fault)),
+    };
+    while let Some(line) = lines.next()? {
+        verifier.line(lines.number, &line);
+    }
+    Ok(Checked::Read(verifier.finish()))
+}
+
+/// Says what became of an export, and gives the exit code.
+pub(super) fn show(checked: &Checked, format: Format) -> anyhow::Result<u8> {
+    let (value, faults) = match checked {
+        Checked::Unsound(fault) => {
+            let faults = std::slice::from_ref(fault);
+            (json!({"good": false, "faults": faults}), faults)
+        }
+        Checked::Read(verdict) => {
+            let mut value = serde_json::to_value(verdict).context("writing the verdict")?;
+            value["good"] = json!(verdict.faults.is_empty());
+            (value, verdict.faults.as_slice())
+        }
+    };
+    output::print(format, &value, |_| text(checked, faults))?;
+    Ok(if faults.is_empty() {
+        EXIT_OK
+    } else {
+        EXIT_NEGATIVE
+    })
+}
+
+fn text(checked: &Checked, faults: &[Fault]) -> String {
+    let mut text: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    match checked {
+        Checked::Unsound(_) => {}
+        Checked::Read(verdict) => {
+            if verdict.more_faults > 0 {
+                text.push(format!("and {} more", verdict.more_faults));
+            }
+            let good = if faults.is_empty() { "good" } else { "BAD" };
+            let of = match verdict.coverage {
+                Coverage::Complete => "the whole log",
+                Coverage::Selection => "a selection",
+            };
+            text.push(format!(
+                "{good}: {of} of {}, {} of {} leaves, {} records, {} payloads checked, {} removed, {} withheld",
+                verdict.origin,
+                verdict.leaves,
+                verdict.size,
+                verdict.records,
+                verdict.payloads,
+                verdict.removed,
+                verdict.withheld
+            ));
+            text.push(format!("signed by {}", verdict.key));
+        }
+    }
+    text.join("\n")
+}
+
+/// A key, or the key that a file holds.
+fn key(given: &str) -> anyhow::Result<VerifierKey> {
+    if let Ok(key) = given.parse() {
+        return Ok(key);
+    }
+    let path = Path::new(given);
+    if !path.is_file() {
+        let key: Result<VerifierKey, _> = given.parse();
+        key.with_context(|| format!("--key {given}: neither a key nor a file"))?;
+    }
+    let text = read_start(path, MAX_NOTE)?;
+    let key = text.trim_end().parse();
+    key.with_context(|| format!("reading the key in {given}"))
+}
+
+/// The checkpoint of a file: the note itself, or the one in an export's header.
+fn checkpoint(path: &Path) -> anyhow::Result<String> {
+    let first = Lines::open(path)?.next()?.unwrap_or_default();
+    if let Ok(header) = serde_json::from_str::<Header>(&first) {
+        return Ok(header.checkpoint);
+    }
+    read_start(path, MAX_NOTE)
+}
+
+fn read_start(path: &Path, limit: usize) -> anyhow::Result<String> {
+    let reading = || format!("reading {}", path.display());
+    let file = File::open(path).with_context(reading)?;
+    let mut text = String::new();
+    file.take(limit as u64)
+        .read_to_string(&mut text)
+        .with_context(reading)?;
+    Ok(text)
+}
+
+/// The lines of a file, each of bounded length.
+struct Lines {
+    reader: BufReader<File>,
+    name: String,
+    number: u64,
+}
+
+impl Lines {
+    fn open(path: &Path) -> anyhow::Result<Self> {
+        let name = path.display().to_string();
+        let file = File::open(path).with_context(|| format!("opening {name}"))?;
+        Ok(Self {
+            reader: BufReader::new(file),
+            name,
+            number: 0,
+        })
+    }
+
+    /// The next line without its end. What is not UTF-8 becomes text that no leaf has.
+    fn next(&mut self) -> anyhow::Result<Option<String>> {
+        let mut bytes = Vec::new();
+        let read = (&mut self.reader)
+            .take(MAX_LINE as u64 + 1)
+            .read_until(b'\n', &mut bytes)
+            .with_context(|| format!("reading {}", self.name))?;
+        if read == 0 {
+            return Ok(None);
+        }
+        self.number += 1;
+        if bytes.last() == Some(&b'\n') {
+            bytes.pop();
+        } else if bytes.len() > MAX_LINE {
+            bail!(
+                "{}: line {} is longer than {MAX_LINE} bytes",
+                self.name,
+                self.number
+            );
+        }
+        Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+    }
+}

@@ -1,0 +1,267 @@
+//! `charter policy …`: what can be said of policies without a catalogue. Reads packages from their
+//! directories and talks to nothing.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use charter_contract::catalogue::Document;
+use charter_contract::catalogue::policy::Policy;
+use charter_contract::package::PackageBundle;
+use charter_contract::scope::Scope;
+use charter_domain::catalogue::{Origin, View};
+use charter_domain::package::{self, Against, MANIFEST, Package, Sourced};
+use charter_domain::policy::{self, Trial};
+use charter_engine::{Gravity, Problem};
+use clap::Subcommand;
+use serde_json::{Value, json};
+
+use super::package::read_files;
+use crate::failure::{EXIT_NEGATIVE, EXIT_OK};
+use crate::output::{self, Format};
+
+/// Test policies, and show what they may speak of.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PolicyCommand {
+    /// Check policies and run the tests beside them; exit 0 when all hold, 1 when one does not.
+    ///
+    /// The policies of the package decide, over its own tools and those of `--with`. Nothing
+    /// registered is looked at, and no server is asked.
+    Test {
+        /// Packages, or policies in a package: directories and files.
+        #[arg(required = true)]
+        paths: Vec<PathBuf>,
+        /// Another package whose tools the policies govern.
+        #[arg(long, value_name = "DIR")]
+        with: Vec<PathBuf>,
+    },
+    /// Show the Cedar schema, and the actions that a package's tools become.
+    Schema {
+        /// A package's directory.
+        package: Option<PathBuf>,
+    },
+}
+
+pub(crate) fn run(command: &PolicyCommand, format: Format) -> anyhow::Result<u8> {
+    match command {
+        PolicyCommand::Test { paths, with } => test(paths, with, format),
+        PolicyCommand::Schema { package } => schema(package.as_deref(), format),
+    }
+}
+
+fn schema(dir: Option<&Path>, format: Format) -> anyhow::Result<u8> {
+    let mut text = policy::SCHEMA.to_owned();
+    if let Some(dir) = dir {
+        let package = sound(dir)?;
+        let tools = package
+            .documents
+            .iter()
+            .filter_map(|document| match &document.value {
+                Document::Tool(tool) => Some(tool),
+                Document::Skill(_)
+                | Document::Guardrail(_)
+                | Document::DomainLens(_)
+                | Document::Template(_)
+                | Document::Playbook(_)
+                | Document::Agent(_)
+                | Document::GraphNode(_)
+                | Document::GraphEdge(_)
+                | Document::Domain(_)
+                | Document::Policy(_) => None,
+            });
+        let actions = policy::actions_text(tools).map_err(anyhow::Error::msg);
+        text.push('\n');
+        text.push_str(&actions.context("writing the actions of the package's tools")?);
+    }
+    output::print(format, &json!({ "schema": text }), |_| text.clone())?;
+    Ok(EXIT_OK)
+}
+
+fn test(paths: &[PathBuf], with: &[PathBuf], format: Format) -> anyhow::Result<u8> {
+    let others: Vec<Package> = with
+        .iter()
+        .map(|dir| sound(dir))
+        .collect::<Result<_, _>>()?;
+    let tested: Vec<Tested> = paths
+        .iter()
+        .map(|path| Tested::of(path, &others))
+        .collect::<Result<_, _>>()?;
+    let shown: Vec<Value> = tested.iter().map(Tested::to_value).collect();
+    output::print(format, &Value::Array(shown), |_| {
+        let texts: Vec<String> = tested.iter().map(Tested::to_text).collect();
+        texts.join("\n")
+    })?;
+    let all_hold = tested.iter().all(Tested::holds);
+    Ok(if all_hold { EXIT_OK } else { EXIT_NEGATIVE })
+}
+
+/// What became of one path.
+struct Tested {
+    path: String,
+    policies: usize,
+    problems: Vec<Problem>,
+    trials: Vec<Trial>,
+}
+
+impl Tested {
+    fn of(path: &Path, others: &[Package]) -> anyhow::Result<Self> {
+        let (root, inner) = package_of(path)?;
+        let reading = package::read(read(&root)?);
+        let mut tested = Self {
+            path: path.display().to_string(),
+            policies: 0,
+            problems: reading.problems,
+            trials: Vec::new(),
+        };
+        let Some(package) = reading.package else {
+            return Ok(tested);
+        };
+        let meant: Vec<&Policy> = policies(&package)
+            .filter(|(document, policy)| is_within(document, policy, &inner))
+            .map(|(_, policy)| policy)
+            .collect();
+        if meant.is_empty() {
+            bail!("there is no policy in {}", path.display());
+        }
+        let view = view(others.iter().chain([&package]));
+        let origin = origin(&package);
+        let against = Against {
+            scope: &origin.scope,
+            before: &view,
+            after: &view,
+            origin: &origin,
+        };
+        tested.policies = meant.len();
+        tested.problems = package::check_policies(&package, &against);
+        tested
+            .problems
+            .retain(|problem| Path::new(&problem.file).starts_with(&inner));
+        tested.trials = policy::try_out(&origin.package, meant, &view);
+        Ok(tested)
+    }
+
+    fn holds(&self) -> bool {
+        let sound = self
+            .problems
+            .iter()
+            .all(|problem| problem.gravity != Gravity::Error);
+        sound && self.trials.iter().all(|trial| trial.failure.is_none())
+    }
+
+    fn to_value(&self) -> Value {
+        let tests = self.trials.iter().map(|trial| {
+            json!({
+                "policy_id": trial.policy_id, "name": trial.name,
+                "passed": trial.failure.is_none(), "failure": trial.failure,
+            })
+        });
+        let tests: Vec<Value> = tests.collect();
+        json!({
+            "path": self.path, "policies": self.policies, "problems": self.problems, "tests": tests,
+        })
+    }
+
+    fn to_text(&self) -> String {
+        let failed = self
+            .trials
+            .iter()
+            .filter(|trial| trial.failure.is_some())
+            .count();
+        let lines = self.trials.iter().map(|trial| {
+            let verdict = if trial.failure.is_some() {
+                "FAILED"
+            } else {
+                "ok"
+            };
+            format!("{verdict:<6} {}: {}\n", trial.policy_id, trial.name)
+        });
+        format!(
+            "{}{}{}: {} policy document(s), {} test(s), {failed} failed",
+            output::problems(&self.problems),
+            lines.collect::<String>(),
+            self.path,
+            self.policies,
+            self.trials.len()
+        )
+    }
+}
+
+/// The package that a path belongs to, and the path within it; empty for the package itself.
+fn package_of(path: &Path) -> anyhow::Result<(PathBuf, PathBuf)> {
+    let full = path.canonicalize();
+    let full = full.with_context(|| format!("reading {}", path.display()))?;
+    let root = full.ancestors().find(|dir| dir.join(MANIFEST).is_file());
+    let Some(root) = root else {
+        bail!(
+            "{} is in no package: no directory above it has a {MANIFEST}",
+            path.display()
+        );
+    };
+    let inner = full
+        .strip_prefix(root)
+        .context("naming a path in its package")?;
+    Ok((root.to_owned(), inner.to_owned()))
+}
+
+fn read(root: &Path) -> anyhow::Result<PackageBundle> {
+    let files = read_files(root)?;
+    Ok(PackageBundle { files })
+}
+
+/// A package whose files all read well.
+fn sound(dir: &Path) -> anyhow::Result<Package> {
+    let reading = package::read(read(dir)?);
+    match reading.package {
+        Some(package) => Ok(package),
+        None => bail!(
+            "{} does not read well; `charter package validate` shows why",
+            dir.display()
+        ),
+    }
+}
+
+fn policies(package: &Package) -> impl Iterator<Item = (&Sourced<Document>, &Policy)> {
+    package
+        .documents
+        .iter()
+        .filter_map(|document| match &document.value {
+            Document::Policy(policy) => Some((document, policy)),
+            Document::Tool(_)
+            | Document::Skill(_)
+            | Document::Guardrail(_)
+            | Document::DomainLens(_)
+            | Document::Template(_)
+            | Document::Playbook(_)
+            | Document::Agent(_)
+            | Document::GraphNode(_)
+            | Document::GraphEdge(_)
+            | Document::Domain(_) => None,
+        })
+}
+
+/// Whether a policy, or the file of its Cedar text, stands at or under a path.
+fn is_within(document: &Sourced<Document>, policy: &Policy, inner: &Path) -> bool {
+    let text = policy.file.as_ref().map(AsRef::as_ref);
+    let files = [Some(&*document.place.file), text];
+    files
+        .into_iter()
+        .flatten()
+        .any(|file| Path::new(file).starts_with(inner))
+}
+
+/// Packages as everybody would see them, over nothing.
+fn view<'p>(packages: impl IntoIterator<Item = &'p Package>) -> View {
+    packages.into_iter().fold(View::default(), |view, package| {
+        let documents = package.documents.iter();
+        let documents = documents.map(|document| (document.value.clone(), String::new()));
+        view.with_package(&Arc::new(origin(package)), documents)
+    })
+}
+
+fn origin(package: &Package) -> Origin {
+    Origin {
+        scope: Scope::Global,
+        package: package.manifest.value.name.clone(),
+        version: package.manifest.value.version.to_string(),
+    }
+}

@@ -1,0 +1,27 @@
+//! The evidence log: what makes stored evidence provable to somebody who trusts nobody here
+//! (DESIGN mechanism 9, B000-19, seed 000 §2.14).
+//!
+//! Each tenant has one log. Every stored record, every later attachment and every removal of a
+//! payload is a leaf of a Merkle tree as RFC 6962 and RFC 9162 define it ([`tree`], [`proof`]). A
+//! leaf holds digests only ([`entry`]), so it proves a record also after its payload was removed.
+//! The tree's head is signed as a checkpoint ([`checkpoint`]) in the form of C2SP signed notes
+//! ([`note`]). An export ([`bundle`]) carries all of it, and [`verify`] checks one by itself.
+//!
+//! Nothing here knows where leaves are kept, who asks, or what time it is.
+
+pub mod bundle;
+pub mod checkpoint;
+pub mod entry;
+pub mod hash;
+pub mod note;
+pub mod proof;
+pub mod tree;
+pub mod verify;
+
+pub use bundle::{Coverage, Header, Line};
+pub use checkpoint::{Checkpoint, origin};
+pub use entry::{Entry, Sealed};
+pub use hash::Hash;
+pub use note::{KeyName, Signer, VerifierKey};
+pub use tree::{Cover, NodeId};
+pub use verify::{Fault, Verdict, Verifier};

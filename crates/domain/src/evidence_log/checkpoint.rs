@@ -1,0 +1,166 @@
+//! Checkpoints: a log's name, size and head, as the text of a signed note (C2SP `tlog-checkpoint`).
+//!
+//! The text has three lines: the origin, which is the name of the log and of the key that signs for
+//! it; the number of leaves; the head in base64. Extension lines are refused: none are written.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use charter_contract::ids::TenantId;
+
+use super::hash::Hash;
+use super::note::{KeyName, NoteError, Signer, VerifierKey};
+use super::proof::Head;
+
+/// A log's head under the log's name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// The log's name.
+    pub origin: KeyName,
+    /// Size and hash.
+    pub head: Head,
+}
+
+/// What is wrong with a checkpoint.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CheckpointError {
+    /// The note.
+    #[error(transparent)]
+    Note(#[from] NoteError),
+    /// The signed text.
+    #[error("the signed text is no checkpoint: {0}")]
+    Text(&'static str),
+    /// The signed text is of a log that the key does not stand for.
+    #[error("the checkpoint is of the log `{found}`, the key signs for `{key}`")]
+    Origin {
+        /// The checkpoint's origin.
+        found: String,
+        /// The key's name.
+        key: String,
+    },
+}
+
+/// The name of a tenant's log: `<installation>/evidence/<tenant>`.
+///
+/// # Errors
+/// [`NoteError::Name`] for a name of the installation that no key can have.
+pub fn origin(installation: &str, tenant: &TenantId) -> Result<KeyName, NoteError> {
+    KeyName::parse(&format!("{installation}/evidence/{tenant}"))
+}
+
+impl Checkpoint {
+    /// The note of this checkpoint.
+    ///
+    /// # Errors
+    /// [`NoteError::Malformed`] for an origin that no note can hold.
+    pub fn sign(&self, signer: &Signer) -> Result<String, NoteError> {
+        let root = STANDARD.encode(self.head.root.0);
+        signer.sign(&format!("{}\n{}\n{root}\n", self.origin, self.head.size))
+    }
+
+    /// The checkpoint of a note, when the key signed it and has its name.
+    ///
+    /// # Errors
+    /// [`CheckpointError`]: what is wrong with it.
+    pub fn open(note: &str, key: &VerifierKey) -> Result<Self, CheckpointError> {
+        let checkpoint = Self::parse(key.open(note)?)?;
+        if checkpoint.origin != *key.name() {
+            return Err(CheckpointError::Origin {
+                found: checkpoint.origin.to_string(),
+                key: key.name().to_string(),
+            });
+        }
+        Ok(checkpoint)
+    }
+
+    fn parse(text: &str) -> Result<Self, CheckpointError> {
+        let refused = CheckpointError::Text;
+        let text = text
+            .strip_suffix('\n')
+            .ok_or(refused("its last line does not end"))?;
+        let mut lines = text.split('\n');
+        let (Some(origin), Some(size), Some(root), None) =
+            (lines.next(), lines.next(), lines.next(), lines.next())
+        else {
+            return Err(refused("it does not have exactly three lines"));
+        };
+        let number: u64 = size.parse().map_err(|_| refused("its size is no number"))?;
+        if number.to_string() != size {
+            return Err(refused("its size is not written in plain decimal digits"));
+        }
+        let root = STANDARD
+            .decode(root)
+            .ok()
+            .and_then(|root| root.try_into().ok());
+        let root = root.ok_or(refused("its hash is not base64 of 32 bytes"))?;
+        Ok(Self {
+            origin: KeyName::parse(origin)?,
+            head: Head {
+                size: number,
+                root: Hash(root),
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn signer(name: &str) -> Signer {
+        Signer::new(KeyName::parse(name).unwrap(), &[7; 32])
+    }
+
+    #[test]
+    fn b000_19_a_checkpoint_reads_back_and_is_bound_to_its_log() {
+        let tenant = TenantId::parse("acme").unwrap();
+        let checkpoint = Checkpoint {
+            origin: origin("charter.example", &tenant).unwrap(),
+            head: Head {
+                size: 1_000,
+                root: Hash::empty(),
+            },
+        };
+        let own = signer("charter.example/evidence/acme");
+        let note = checkpoint.sign(&own).unwrap();
+        let text =
+            "charter.example/evidence/acme\n1000\n47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=\n\n";
+        assert_eq!(
+            note.strip_prefix(text).map(|rest| rest.lines().count()),
+            Some(1)
+        );
+        assert_eq!(
+            Checkpoint::open(&note, own.verifier()),
+            Ok(checkpoint.clone())
+        );
+        let other = signer("charter.example/evidence/other");
+        let foreign = checkpoint.sign(&other).unwrap();
+        assert_eq!(
+            Checkpoint::open(&foreign, other.verifier()),
+            Err(CheckpointError::Origin {
+                found: "charter.example/evidence/acme".to_owned(),
+                key: "charter.example/evidence/other".to_owned(),
+            })
+        );
+        assert_eq!(origin("a b", &tenant), Err(NoteError::Name));
+    }
+
+    #[test]
+    fn b000_19_a_checkpoint_is_read_strictly() {
+        let root = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=";
+        let key = signer("log");
+        for text in [
+            format!("log\n1\n{root}\nextension\n"),
+            "log\n1\n".to_owned(),
+            format!("log\n01\n{root}\n"),
+            format!("log\n+1\n{root}\n"),
+            format!("log\n-1\n{root}\n"),
+            format!("log\n18446744073709551616\n{root}\n"),
+            format!("log\n1\n{}\n", root.trim_end_matches('=')),
+            "log\n1\nAAAA\n".to_owned(),
+            format!("\n1\n{root}\n"),
+        ] {
+            let note = key.sign(&text).unwrap();
+            assert!(Checkpoint::open(&note, key.verifier()).is_err(), "{text}");
+        }
+    }
+}

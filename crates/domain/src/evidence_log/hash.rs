@@ -1,0 +1,100 @@
+//! SHA-256 as the log uses it: digests of texts, and the two hashes of the tree.
+//!
+//! Leaves and inner nodes are hashed with different first bytes, so that neither can be passed off
+//! as the other (RFC 6962 §2.1, RFC 9162 §2.1.1).
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use sha2::{Digest, Sha256};
+
+/// Before a leaf's data.
+const LEAF: u8 = 0x00;
+
+/// Before the hashes of an inner node's two sides.
+const NODE: u8 = 0x01;
+
+/// A SHA-256 hash; in JSON 64 lower-case hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Hash(pub [u8; 32]);
+
+/// Text that is no hash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("expected 64 lower-case hexadecimal digits")]
+pub struct HashError;
+
+impl Hash {
+    /// The hash of a tree without leaves: that of no bytes.
+    #[must_use]
+    pub fn empty() -> Self {
+        Self::of(&[])
+    }
+
+    /// The hash of a leaf with this data.
+    #[must_use]
+    pub fn leaf(data: &[u8]) -> Self {
+        Self::of(&[&[LEAF], data])
+    }
+
+    /// The hash of an inner node.
+    #[must_use]
+    pub fn node(left: Self, right: Self) -> Self {
+        Self::of(&[&[NODE], &left.0, &right.0])
+    }
+
+    /// The plain SHA-256 of parts, one after the other.
+    #[must_use]
+    pub fn of(parts: &[&[u8]]) -> Self {
+        let mut hasher = Sha256::new();
+        for part in parts {
+            hasher.update(part);
+        }
+        Self(hasher.finalize().into())
+    }
+}
+
+impl fmt::Display for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for Hash {
+    type Err = HashError;
+
+    fn from_str(text: &str) -> Result<Self, HashError> {
+        let digit = |byte: u8| match byte {
+            b'0'..=b'9' => Ok(byte - b'0'),
+            b'a'..=b'f' => Ok(byte - b'a' + 10),
+            _ => Err(HashError),
+        };
+        if text.len() != 64 {
+            return Err(HashError);
+        }
+        let mut bytes = [0; 32];
+        for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
+            *byte = digit(pair[0])? << 4 | digit(pair[1])?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+impl Serialize for Hash {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Hash {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<'de, str>::deserialize(from)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}

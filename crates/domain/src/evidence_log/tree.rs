@@ -1,0 +1,164 @@
+//! The shape of the Merkle tree: which hashes an append makes, and which ones a head or a proof is
+//! made of (RFC 6962 §2.1, RFC 9162 §2.1).
+//!
+//! Whoever stores a log keeps the hash of every *perfect* subtree: `2^level` leaves that begin at a
+//! multiple of `2^level`. Such a hash never changes. An append writes one of them on average and at
+//! most one for each level; a head or a proof reads at most a few for each level, however large the
+//! log. What is read is planned here as [`Cover`]s before anything is read, so this file knows
+//! neither storage nor its errors.
+
+use std::collections::BTreeMap;
+
+use super::hash::Hash;
+
+/// A perfect subtree: the `index`th that has `2^level` leaves. At level 0 it is a leaf.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId {
+    /// Below 64.
+    pub level: u8,
+    /// Counted from 0 within the level.
+    pub index: u64,
+}
+
+/// The perfect subtrees, from left to right, that one hash of the tree is folded from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cover(Vec<NodeId>);
+
+/// The hash of a node that a plan needs was not given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the hash of node {} of level {} is missing", .0.index, .0.level)]
+pub struct MissingNode(pub NodeId);
+
+impl Cover {
+    /// Of the leaves from `start` to before `end`. `start` is a multiple of the largest power of two
+    /// that is not above the number of leaves, as it is wherever RFC 6962 splits.
+    fn of(mut start: u64, end: u64) -> Self {
+        let mut nodes = Vec::new();
+        while start < end {
+            let level = (end - start).ilog2().min(start.trailing_zeros());
+            nodes.push(NodeId {
+                level: u8::try_from(level).unwrap_or(u8::MAX),
+                index: start >> level,
+            });
+            start += 1 << level;
+        }
+        Self(nodes)
+    }
+
+    /// What has to be read.
+    #[must_use]
+    pub fn nodes(&self) -> &[NodeId] {
+        &self.0
+    }
+
+    /// The hash, from the hashes that were read.
+    ///
+    /// # Errors
+    /// [`MissingNode`] for the first that was not.
+    pub fn fold(&self, read: &BTreeMap<NodeId, Hash>) -> Result<Hash, MissingNode> {
+        let hash = |id: &NodeId| read.get(id).copied().ok_or(MissingNode(*id));
+        let Some((last, rest)) = self.0.split_last() else {
+            return Ok(Hash::empty());
+        };
+        rest.iter().rev().try_fold(hash(last)?, |right, left| {
+            Ok(Hash::node(hash(left)?, right))
+        })
+    }
+}
+
+/// The head of a log with that many leaves.
+#[must_use]
+pub fn head(size: u64) -> Cover {
+    Cover::of(0, size)
+}
+
+/// The hashes that appending a leaf adds, lowest first. `index` is the leaf's own, which is the
+/// size of the log before; `read` gives the hash of a perfect subtree that is there already.
+///
+/// # Errors
+/// What `read` gives.
+pub fn append<E>(
+    index: u64,
+    leaf: Hash,
+    mut read: impl FnMut(NodeId) -> Result<Hash, E>,
+) -> Result<Vec<(NodeId, Hash)>, E> {
+    let mut at = NodeId { level: 0, index };
+    let mut hash = leaf;
+    let mut made = vec![(at, hash)];
+    while at.index % 2 == 1 {
+        let left = NodeId {
+            level: at.level,
+            index: at.index - 1,
+        };
+        hash = Hash::node(read(left)?, hash);
+        at = NodeId {
+            level: at.level + 1,
+            index: at.index / 2,
+        };
+        made.push((at, hash));
+    }
+    Ok(made)
+}
+
+/// The proof that the leaf `index` is in the log of `size` leaves: PATH of RFC 6962 §2.1.1, nearest
+/// sibling first. `None` when there is no such leaf.
+#[must_use]
+pub fn inclusion(index: u64, size: u64) -> Option<Vec<Cover>> {
+    if index >= size {
+        return None;
+    }
+    let (mut start, mut end) = (0, size);
+    let mut path = Vec::new();
+    while end - start > 1 {
+        let middle = start + split(end - start);
+        if index < middle {
+            path.push(Cover::of(middle, end));
+            end = middle;
+        } else {
+            path.push(Cover::of(start, middle));
+            start = middle;
+        }
+    }
+    path.reverse();
+    Some(path)
+}
+
+/// The proof that the log of `old` leaves is the beginning of the log of `new` leaves: PROOF of
+/// RFC 6962 §2.1.2. Empty from a log without leaves, which begins every log. `None` when `old` is
+/// larger.
+#[must_use]
+pub fn consistency(old: u64, new: u64) -> Option<Vec<Cover>> {
+    if old > new {
+        return None;
+    }
+    if old == 0 {
+        return Some(Vec::new());
+    }
+    let (mut start, mut end) = (0, new);
+    let mut proof = Vec::new();
+    // Until the subtree from `start` to `end` is wholly part of the old log.
+    while end > old {
+        let middle = start + split(end - start);
+        if old <= middle {
+            proof.push(Cover::of(middle, end));
+            end = middle;
+        } else {
+            proof.push(Cover::of(start, middle));
+            start = middle;
+        }
+    }
+    // The verifier knows that subtree already when it is the whole old log.
+    if start > 0 {
+        proof.push(Cover::of(start, end));
+    }
+    proof.reverse();
+    Some(proof)
+}
+
+/// The largest power of two below `leaves`, which are at least two.
+fn split(leaves: u64) -> u64 {
+    1 << (leaves - 1).ilog2()
+}
+
+#[cfg(test)]
+mod tests;

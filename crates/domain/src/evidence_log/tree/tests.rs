@@ -1,0 +1,206 @@
+//! Against the recursive definition, and against the published values of another implementation.
+
+use std::convert::Infallible;
+
+use proptest::prelude::*;
+
+use super::super::proof::{Head, extends, includes};
+use super::*;
+
+/// MTH of RFC 6962 §2.1, word for word.
+fn naive_head(leaves: &[Hash]) -> Hash {
+    match leaves {
+        [] => Hash::empty(),
+        [leaf] => *leaf,
+        _ => {
+            let k = naive_split(leaves.len());
+            Hash::node(naive_head(&leaves[..k]), naive_head(&leaves[k..]))
+        }
+    }
+}
+
+/// PATH of RFC 6962 §2.1.1, word for word.
+fn naive_path(m: usize, leaves: &[Hash]) -> Vec<Hash> {
+    if leaves.len() == 1 {
+        return Vec::new();
+    }
+    let k = naive_split(leaves.len());
+    let (mut path, sibling) = if m < k {
+        (naive_path(m, &leaves[..k]), naive_head(&leaves[k..]))
+    } else {
+        (naive_path(m - k, &leaves[k..]), naive_head(&leaves[..k]))
+    };
+    path.push(sibling);
+    path
+}
+
+/// SUBPROOF of RFC 6962 §2.1.2, word for word.
+fn naive_subproof(m: usize, leaves: &[Hash], whole: bool) -> Vec<Hash> {
+    if m == leaves.len() {
+        return if whole {
+            vec![]
+        } else {
+            vec![naive_head(leaves)]
+        };
+    }
+    let k = naive_split(leaves.len());
+    let (mut proof, sibling) = if m <= k {
+        (
+            naive_subproof(m, &leaves[..k], whole),
+            naive_head(&leaves[k..]),
+        )
+    } else {
+        (
+            naive_subproof(m - k, &leaves[k..], false),
+            naive_head(&leaves[..k]),
+        )
+    };
+    proof.push(sibling);
+    proof
+}
+
+fn naive_split(n: usize) -> usize {
+    let mut k = 1;
+    while k * 2 < n {
+        k *= 2;
+    }
+    k
+}
+
+fn leaves(count: usize) -> Vec<Hash> {
+    (0..count).map(|n| Hash::leaf(&n.to_be_bytes())).collect()
+}
+
+fn grown(leaves: &[Hash]) -> BTreeMap<NodeId, Hash> {
+    let mut nodes = BTreeMap::new();
+    for (index, leaf) in leaves.iter().enumerate() {
+        let made = append(index as u64, *leaf, |id| Ok::<_, Infallible>(nodes[&id])).unwrap();
+        for (id, hash) in made {
+            assert_eq!(nodes.insert(id, hash), None, "{id:?} is written once");
+        }
+    }
+    nodes
+}
+
+fn folded(plan: &[Cover], nodes: &BTreeMap<NodeId, Hash>) -> Vec<Hash> {
+    plan.iter()
+        .map(|cover| cover.fold(nodes).unwrap())
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// B000-19: head and proofs are those of the definition, at every size, and verify.
+    #[test]
+    fn b000_19_heads_and_proofs_are_those_of_the_definition(size in 1_usize..130, a in 0_usize..130, b in 0_usize..130) {
+        let leaves = leaves(size);
+        let nodes = grown(&leaves);
+        let root = head(size as u64).fold(&nodes).unwrap();
+        prop_assert_eq!(root, naive_head(&leaves));
+        let index = a % size;
+        let path = folded(&inclusion(index as u64, size as u64).unwrap(), &nodes);
+        prop_assert_eq!(&path, &naive_path(index, &leaves));
+        prop_assert!(includes(index as u64, size as u64, leaves[index], &path, root));
+        let old = b % size + 1;
+        let proof = folded(&consistency(old as u64, size as u64).unwrap(), &nodes);
+        prop_assert_eq!(&proof, &naive_subproof(old, &leaves, true));
+        let before = Head { size: old as u64, root: naive_head(&leaves[..old]) };
+        let now = Head { size: size as u64, root };
+        prop_assert!(extends(before, now, &proof));
+    }
+
+    /// B000-19: whatever is changed in a proof, its size, index or leaf, it no longer verifies.
+    #[test]
+    fn b000_19_a_changed_proof_does_not_verify(size in 2_usize..100, a in 0_usize..100, at in 0_usize..8, by in 1_u8..) {
+        let leaves = leaves(size);
+        let nodes = grown(&leaves);
+        let root = naive_head(&leaves);
+        let index = a % size;
+        let path = naive_path(index, &leaves);
+        let shows = |index: usize, size: usize, leaf: Hash, path: &[Hash]| {
+            includes(index as u64, size as u64, leaf, path, root)
+        };
+        let mut bent = path.clone();
+        let place = at % path.len();
+        bent[place].0[usize::from(by) % 32] ^= by;
+        prop_assert!(!shows(index, size, leaves[index], &bent));
+        prop_assert!(!shows(index, size, leaves[(index + 1) % size], &path));
+        prop_assert!(!shows((index + 1) % size, size, leaves[index], &path));
+        prop_assert!(!shows(index, size, leaves[index], &path[1..]));
+        prop_assert!(!shows(size, size, leaves[index], &path));
+        let longer: Vec<Hash> = path.iter().copied().chain([root]).collect();
+        prop_assert!(!shows(index, size, leaves[index], &longer));
+        let old = index.max(1);
+        let before = Head { size: old as u64, root: naive_head(&leaves[..old]) };
+        let now = Head { size: size as u64, root };
+        let proof = folded(&consistency(old as u64, size as u64).unwrap(), &nodes);
+        let mut bent = proof.clone();
+        let place = at % proof.len();
+        bent[place].0[usize::from(by) % 32] ^= by;
+        prop_assert!(!extends(before, now, &bent));
+        prop_assert!(!extends(before, now, &proof[1..]));
+        let other = Head { root, ..before };
+        prop_assert!(!extends(other, now, &proof));
+        prop_assert!(!extends(now, before, &proof));
+    }
+}
+
+/// Values that the Certificate Transparency implementations publish for their eight test leaves.
+#[test]
+fn b000_19_heads_are_those_of_certificate_transparency() {
+    let leaves: [&[u8]; 8] = [
+        b"",
+        b"\x00",
+        b"\x10",
+        b"\x20\x21",
+        b"\x30\x31",
+        b"\x40\x41\x42\x43",
+        b"\x50\x51\x52\x53\x54\x55\x56\x57",
+        b"\x60\x61\x62\x63\x64\x65\x66\x67\x68\x69\x6a\x6b\x6c\x6d\x6e\x6f",
+    ];
+    let heads = [
+        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+        "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d",
+        "fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125",
+        "aeb6bcfe274b70a14fb067a5e5578264db0fa9b51af5e0ba159158f329e06e77",
+        "d37ee418976dd95753c1c73862b9398fa2a2cf9b4ff0fdfe8b30cd95209614b7",
+        "4e3bbb1f7b478dcfe71fb631631519a3bca12c9aefca1612bfce4c13a86264d4",
+        "76e67dadbcdf1e10e1b74ddc608abd2f98dfb16fbce75277b5232a127f2087ef",
+        "ddb89be403809e325750d3d263cd78929c2942b7942a34b77e122c9594a74c8c",
+        "5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328",
+    ];
+    let hashes: Vec<Hash> = leaves.iter().map(|data| Hash::leaf(data)).collect();
+    let nodes = grown(&hashes);
+    for (size, expected) in heads.iter().enumerate() {
+        let found = head(size as u64).fold(&nodes).unwrap();
+        assert_eq!(found.to_string(), *expected, "{size} leaves");
+    }
+    let proof = folded(&consistency(6, 8).unwrap(), &nodes);
+    let proof: Vec<String> = proof.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        proof,
+        [
+            "0ebc5d3437fbe2db158b9f126a1d118e308181031d0a949f8dededebc558ef6a",
+            "ca854ea128ed050b41b35ffc1b87b8eb2bde461e9e3b5596ece6b9d5975a0ae0",
+            "d37ee418976dd95753c1c73862b9398fa2a2cf9b4ff0fdfe8b30cd95209614b7",
+        ]
+    );
+}
+
+/// A proof in a log of a million leaves reads a few dozen hashes.
+#[test]
+fn b000_19_proofs_of_large_logs_read_few_nodes() {
+    let read = |plan: Option<Vec<Cover>>| -> usize {
+        plan.unwrap().iter().map(|cover| cover.nodes().len()).sum()
+    };
+    for size in [1_000_000, 1 << 20, (1 << 20) - 1, u64::MAX] {
+        let levels = size.ilog2() as usize + 1;
+        for place in [0, 1, size / 3, size / 2, size - 2, size - 1] {
+            assert!(read(inclusion(place, size)) <= 2 * levels);
+            assert!(read(consistency(place + 1, size)) <= 2 * levels);
+        }
+        assert!(head(size).nodes().len() <= levels);
+    }
+    assert_eq!((inclusion(5, 5), consistency(6, 5)), (None, None));
+}

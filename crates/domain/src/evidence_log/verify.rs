@@ -1,0 +1,355 @@
+//! Checking an export with nothing but the export and, better, a key that came another way.
+//!
+//! Fed line by line, so that an export of any length is checked in the memory of its ids. Every
+//! fault is collected and names the record that it is about. This file opens no file and trusts
+//! nothing that it is given.
+
+use std::collections::BTreeMap;
+
+use charter_contract::catalogue::evidence::EvidenceRecord;
+use charter_contract::ids::EvidenceId;
+use serde_json::{Map, Value};
+
+use super::bundle::{Coverage, FORMAT, Header, Line};
+use super::checkpoint::Checkpoint;
+use super::entry::{Entry, payload_digest, record_digest};
+use super::hash::Hash;
+use super::note::VerifierKey;
+use super::proof::includes;
+use crate::redaction;
+
+mod frontier;
+mod verdict;
+
+use frontier::Frontier;
+pub use verdict::{Fault, Verdict};
+
+/// Faults that are kept; more are counted.
+const MAX_FAULTS: usize = 1_000;
+
+/// What is known of a record's payload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Payload {
+    Checked,
+    Withheld,
+    Absent { line: u64 },
+    Removed,
+}
+
+/// Checks one export.
+#[derive(Debug)]
+pub struct Verifier {
+    header: Header,
+    checkpoint: Checkpoint,
+    since: Option<Checkpoint>,
+    frontier: Frontier,
+    records: BTreeMap<EvidenceId, Payload>,
+    last: Option<EvidenceId>,
+    next: u64,
+    verdict: Verdict,
+}
+
+impl Verifier {
+    /// Starts with the header. `pinned` is a key that came another way: only it is believed then.
+    /// `since` is a note with an older checkpoint of the same log, which must be a beginning of this
+    /// one.
+    ///
+    /// # Errors
+    /// [`Fault`] when the header or a checkpoint is not sound; nothing below it can be checked then.
+    pub fn open(
+        header: &str,
+        pinned: Option<&VerifierKey>,
+        since: Option<&str>,
+    ) -> Result<Self, Fault> {
+        let header: Header = serde_json::from_str(header)
+            .map_err(|error| of_header(&format!("this is no header of an export: {error}")))?;
+        if header.format != FORMAT {
+            return Err(of_header(&format!(
+                "the form is `{}`, this version reads `{FORMAT}`",
+                header.format
+            )));
+        }
+        let key: VerifierKey = header
+            .key
+            .parse()
+            .map_err(|error| of_header(&format!("the key: {error}")))?;
+        if let Some(pinned) = pinned
+            && *pinned != key
+        {
+            return Err(of_header(&format!(
+                "it is signed by {key}, not by {pinned}"
+            )));
+        }
+        let checkpoint = Checkpoint::open(&header.checkpoint, &key)
+            .map_err(|error| of_header(&format!("the checkpoint: {error}")))?;
+        if !checkpoint
+            .origin
+            .as_str()
+            .ends_with(&format!("/evidence/{}", header.tenant_id))
+        {
+            return Err(of_header(&format!(
+                "the log `{}` is not that of the tenant `{}`",
+                checkpoint.origin, header.tenant_id
+            )));
+        }
+        let since = since.map(|note| Checkpoint::open(note, &key)).transpose();
+        let since = since.map_err(|error| of_header(&format!("the older checkpoint: {error}")))?;
+        let verdict = Verdict::of(&header, &checkpoint);
+        let mut verifier = Self {
+            header,
+            checkpoint,
+            since,
+            frontier: Frontier::default(),
+            records: BTreeMap::new(),
+            last: None,
+            next: 0,
+            verdict,
+        };
+        verifier.compare_with_older();
+        Ok(verifier)
+    }
+
+    /// Checks the next line. `number` is its place in the file, from 1.
+    pub fn line(&mut self, number: u64, text: &str) {
+        self.verdict.leaves += 1;
+        let line: Line = match serde_json::from_str(text) {
+            Ok(line) => line,
+            Err(error) => {
+                return self.fault(Some(number), None, format!("this is no leaf: {error}"));
+            }
+        };
+        let entry = match Entry::from_leaf(&line.leaf) {
+            Ok(entry) => entry,
+            Err(error) => {
+                let problem = format!("leaf {} says nothing that is known: {error}", line.index);
+                self.place(number, &line, None);
+                return self.fault(Some(number), None, problem);
+            }
+        };
+        let id = entry.evidence_id().clone();
+        self.place(number, &line, Some(&id));
+        let hash = Hash::leaf(line.leaf.as_bytes());
+        let head = self.checkpoint.head;
+        if !includes(line.index, head.size, hash, &line.proof, head.root) {
+            let problem = format!("leaf {} is not in the log: its proof fails", line.index);
+            self.fault(Some(number), Some(&id), problem);
+        }
+        self.entry(number, &line, &entry);
+        self.last = Some(id);
+    }
+
+    /// Ends the export.
+    #[must_use]
+    pub fn finish(mut self) -> Verdict {
+        let size = self.checkpoint.head.size;
+        if self.header.coverage == Coverage::Complete && self.next < size {
+            self.missing(None, self.next, size, None);
+        }
+        let absent: Vec<(EvidenceId, u64)> = self
+            .records
+            .iter()
+            .filter_map(|(id, payload)| match payload {
+                Payload::Absent { line } => Some((id.clone(), *line)),
+                Payload::Checked | Payload::Withheld | Payload::Removed => None,
+            })
+            .collect();
+        for (id, line) in absent {
+            let problem = "the payload is missing, and no leaf says that it was removed";
+            self.fault(Some(line), Some(&id), problem.to_owned());
+        }
+        let count = |state: Payload| {
+            self.records
+                .values()
+                .filter(|payload| **payload == state)
+                .count() as u64
+        };
+        self.verdict.records = self.records.len() as u64;
+        self.verdict.payloads = count(Payload::Checked);
+        self.verdict.removed = count(Payload::Removed);
+        self.verdict.withheld = count(Payload::Withheld);
+        self.verdict
+    }
+
+    /// Whether the line stands where its leaf does.
+    fn place(&mut self, number: u64, line: &Line, id: Option<&EvidenceId>) {
+        if line.index < self.next {
+            let problem = format!(
+                "leaf {} is out of order: leaf {} or a later one belongs here",
+                line.index, self.next
+            );
+            return self.fault(Some(number), id, problem);
+        }
+        if line.index > self.next && self.header.coverage == Coverage::Complete {
+            self.missing(Some(number), self.next, line.index, id);
+        }
+        if line.index == self.next && self.header.coverage == Coverage::Complete {
+            self.frontier.push(Hash::leaf(line.leaf.as_bytes()));
+            self.reach_older();
+        }
+        self.next = line.index.saturating_add(1);
+    }
+
+    fn missing(&mut self, line: Option<u64>, from: u64, to: u64, before: Option<&EvidenceId>) {
+        let leaves = match to - from {
+            1 => format!("leaf {from} was removed"),
+            _ => format!("leaves {from} to {} were removed", to - 1),
+        };
+        let after = self.last.as_ref().map(|id| format!(" after {id}"));
+        let before = before.map(|id| format!(" before {id}"));
+        let problem = format!(
+            "{leaves}{}{}",
+            after.unwrap_or_default(),
+            before.unwrap_or_default()
+        );
+        self.fault(line, None, problem);
+    }
+
+    fn entry(&mut self, number: u64, line: &Line, entry: &Entry) {
+        let id = entry.evidence_id();
+        match entry {
+            Entry::Record {
+                record_sha256,
+                payload_sha256,
+                ..
+            } => {
+                if self.records.contains_key(id) {
+                    self.fault(Some(number), Some(id), "it is there twice".to_owned());
+                }
+                self.record(number, line, id, *record_sha256);
+                let payload = self.payload(number, line, id, *payload_sha256);
+                self.records.insert(id.clone(), payload);
+            }
+            Entry::Attachment { attached_to, .. } => {
+                if attached_to.target().is_none() {
+                    let problem = "an attachment names exactly one thing".to_owned();
+                    self.fault(Some(number), Some(id), problem);
+                }
+                self.only_leaf(number, line, id);
+            }
+            Entry::PayloadRemoved { .. } => {
+                self.only_leaf(number, line, id);
+                if let Some(payload) = self.records.get_mut(id) {
+                    *payload = Payload::Removed;
+                }
+            }
+        }
+    }
+
+    fn record(&mut self, number: u64, line: &Line, id: &EvidenceId, digest: Hash) {
+        let problem = match &line.record {
+            None => Some("the record was removed; its leaf is still there".to_owned()),
+            Some(text) if record_digest(text) != digest => {
+                Some("the record was changed: it is not the one of its leaf".to_owned())
+            }
+            Some(text) => match serde_json::from_str::<EvidenceRecord>(text) {
+                Err(error) => Some(format!("the record does not fit its contract: {error}")),
+                Ok(record) if record.id != *id || record.tenant_id != self.header.tenant_id => {
+                    Some("the record is another's".to_owned())
+                }
+                Ok(_) => None,
+            },
+        };
+        if let Some(problem) = problem {
+            self.fault(Some(number), Some(id), problem);
+        }
+    }
+
+    fn payload(&mut self, number: u64, line: &Line, id: &EvidenceId, digest: Hash) -> Payload {
+        let Some(payload) = &line.payload else {
+            return match (&line.withheld, self.class_of(line)) {
+                (None, _) => Payload::Absent { line: number },
+                (Some(class), Some(own)) if *class == own && !redaction::is_open(Some(&own)) => {
+                    Payload::Withheld
+                }
+                (Some(class), _) => {
+                    let problem = format!("the payload is withheld as `{class}`, which it is not");
+                    self.fault(Some(number), Some(id), problem);
+                    Payload::Withheld
+                }
+            };
+        };
+        let problem = if line.withheld.is_some() {
+            Some("the payload is said to be withheld and is there")
+        } else if payload_digest(&payload.salt.0, &payload.text) != digest {
+            Some("the payload was changed: it is not the one of its leaf")
+        } else if serde_json::from_str::<Map<String, Value>>(&payload.text).is_err() {
+            Some("the payload is no JSON object")
+        } else {
+            None
+        };
+        if let Some(problem) = problem {
+            self.fault(Some(number), Some(id), problem.to_owned());
+        }
+        Payload::Checked
+    }
+
+    fn class_of(&self, line: &Line) -> Option<charter_contract::ids::Label> {
+        let record: EvidenceRecord = serde_json::from_str(line.record.as_deref()?).ok()?;
+        record.redaction_class
+    }
+
+    /// A leaf that is not a record's brings nothing, and comes after the record's.
+    fn only_leaf(&mut self, number: u64, line: &Line, id: &EvidenceId) {
+        if line.record.is_some() || line.payload.is_some() || line.withheld.is_some() {
+            let problem = "a record stands where its leaf has none".to_owned();
+            self.fault(Some(number), Some(id), problem);
+        }
+        if !self.records.contains_key(id) {
+            let problem = "its record does not come before".to_owned();
+            self.fault(Some(number), Some(id), problem);
+        }
+    }
+
+    /// What sizes alone say about an older checkpoint.
+    fn compare_with_older(&mut self) {
+        let Some(since) = &self.since else { return };
+        let (old, new) = (since.head.size, self.checkpoint.head.size);
+        if old > new {
+            let problem = format!("the log has shrunk: it had {old} leaves and has {new}");
+            self.fault(None, None, problem);
+        } else if self.header.coverage == Coverage::Selection {
+            let problem = "only a complete export can be compared with an older checkpoint";
+            self.fault(None, None, problem.to_owned());
+        } else {
+            self.reach_older();
+        }
+    }
+
+    /// Compares the heads once as many leaves were read as the older checkpoint has.
+    fn reach_older(&mut self) {
+        let older = self.since.as_ref().map(|checkpoint| checkpoint.head);
+        let Some(older) = older.filter(|head| head.size == self.frontier.size()) else {
+            return;
+        };
+        if self.frontier.root() != older.root {
+            let problem = format!(
+                "the log was rewritten: its first {} leaves are not those of the older checkpoint",
+                older.size
+            );
+            self.fault(None, None, problem);
+        }
+    }
+
+    fn fault(&mut self, line: Option<u64>, id: Option<&EvidenceId>, problem: String) {
+        if self.verdict.faults.len() >= MAX_FAULTS {
+            self.verdict.more_faults += 1;
+            return;
+        }
+        self.verdict.faults.push(Fault {
+            line,
+            evidence_id: id.cloned(),
+            problem,
+        });
+    }
+}
+
+fn of_header(problem: &str) -> Fault {
+    Fault {
+        line: Some(1),
+        evidence_id: None,
+        problem: problem.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,374 @@
+//! Every way in which an export can lie, on a log of two records, an attachment and a removal.
+
+use charter_contract::catalogue::evidence::Attachment;
+use charter_contract::ids::{BundleId, Label, TenantId};
+use charter_contract::time::Timestamp;
+use serde_json::json;
+
+use super::super::bundle::SaltedPayload;
+use super::super::entry::Sealed;
+use super::super::note::{KeyName, Signer};
+use super::super::proof::Head;
+use super::super::tree;
+use super::*;
+
+struct Export {
+    header: Header,
+    lines: Vec<Line>,
+}
+
+fn signer() -> Signer {
+    Signer::new(KeyName::parse("test/evidence/acme").unwrap(), &[3; 32])
+}
+
+fn id(n: usize) -> EvidenceId {
+    EvidenceId::parse(&format!("ev_{n}")).unwrap()
+}
+
+fn sealed(n: usize) -> Sealed {
+    let record = serde_json::from_value(json!({
+        "id": id(n), "schema_version": 1, "type": "api_call",
+        "captured_at": "2026-05-13T09:14:22Z",
+        "source": {"system": "aws.ec2", "native_id": "x"},
+        "console_links": [{"label": "View", "href": "https://console.example/"}],
+        "payload": {"n": n}, "summary": "It was so.", "tenant_id": "acme", "redaction_class": "restricted",
+    }));
+    Sealed::seal(&record.unwrap(), [u8::try_from(n).unwrap(); 32]).unwrap()
+}
+
+/// Records 1 to 3; then 1 is attached to a bundle and loses its payload.
+fn export(coverage: Coverage) -> Export {
+    let at = Timestamp::from_micros(0).unwrap();
+    let mut lines: Vec<Line> = (1..=3)
+        .map(|n| {
+            let sealed = sealed(n);
+            line(&sealed.entry(id(n)), Some(sealed))
+        })
+        .collect();
+    let attached_to = Attachment {
+        bundle_id: Some(BundleId::parse("b").unwrap()),
+        ..Attachment::default()
+    };
+    lines.push(line(
+        &Entry::Attachment {
+            evidence_id: id(1),
+            attached_to,
+            at,
+        },
+        None,
+    ));
+    lines.push(line(
+        &Entry::PayloadRemoved {
+            evidence_id: id(1),
+            at,
+        },
+        None,
+    ));
+    lines[0].payload = None;
+    prove(lines, coverage)
+}
+
+fn line(entry: &Entry, sealed: Option<Sealed>) -> Line {
+    let payload = sealed.as_ref().map(|sealed| SaltedPayload {
+        salt: Hash(sealed.salt),
+        text: sealed.payload.clone(),
+    });
+    Line {
+        index: 0,
+        leaf: entry.to_leaf().unwrap(),
+        proof: Vec::new(),
+        record: sealed.map(|sealed| sealed.record),
+        payload,
+        withheld: None,
+    }
+}
+
+/// Numbers the lines as a log of their own, with proofs and a checkpoint.
+fn prove(mut lines: Vec<Line>, coverage: Coverage) -> Export {
+    let mut nodes = BTreeMap::new();
+    for (index, line) in lines.iter().enumerate() {
+        let leaf = Hash::leaf(line.leaf.as_bytes());
+        nodes.extend(tree::append(index as u64, leaf, |id| Ok::<_, ()>(nodes[&id])).unwrap());
+    }
+    let size = lines.len() as u64;
+    for (index, line) in lines.iter_mut().enumerate() {
+        line.index = index as u64;
+        let plan = tree::inclusion(line.index, size).unwrap();
+        line.proof = plan
+            .iter()
+            .map(|cover| cover.fold(&nodes).unwrap())
+            .collect();
+    }
+    let head = Head {
+        size,
+        root: tree::head(size).fold(&nodes).unwrap(),
+    };
+    let origin = KeyName::parse("test/evidence/acme").unwrap();
+    let header = Header {
+        format: FORMAT.to_owned(),
+        tenant_id: TenantId::parse("acme").unwrap(),
+        coverage,
+        key: signer().verifier().to_string(),
+        checkpoint: Checkpoint { origin, head }.sign(&signer()).unwrap(),
+    };
+    Export { header, lines }
+}
+
+fn checked(export: &Export, since: Option<&str>) -> Verdict {
+    let header = serde_json::to_string(&export.header).unwrap();
+    let mut verifier = Verifier::open(&header, Some(signer().verifier()), since).unwrap();
+    for (place, line) in export.lines.iter().enumerate() {
+        verifier.line(place as u64 + 2, &serde_json::to_string(line).unwrap());
+    }
+    verifier.finish()
+}
+
+fn faults(export: &Export) -> Vec<String> {
+    checked(export, None)
+        .faults
+        .iter()
+        .map(ToString::to_string)
+        .collect()
+}
+
+#[test]
+fn b000_19_a_sound_export_is_good() {
+    let verdict = checked(&export(Coverage::Complete), None);
+    assert_eq!(verdict.faults, []);
+    let counted = (
+        verdict.size,
+        verdict.leaves,
+        verdict.records,
+        verdict.payloads,
+        verdict.removed,
+    );
+    assert_eq!(counted, (5, 5, 3, 2, 1));
+}
+
+/// What is done to an export, how, and what is then said.
+type Case = (&'static str, fn(&mut Export), &'static [&'static str]);
+
+fn named(cases: &[Case]) {
+    for (what, bend, expected) in cases {
+        let mut export = export(Coverage::Complete);
+        bend(&mut export);
+        assert_eq!(faults(&export), *expected, "{what}");
+    }
+}
+
+#[test]
+fn b000_19_what_was_changed_is_named() {
+    named(&[
+        (
+            "a word of a record",
+            |e| edit(&mut e.lines[1].record, "It was so", "It was not"),
+            &["line 3: ev_2: the record was changed: it is not the one of its leaf"],
+        ),
+        (
+            "a payload",
+            |e| e.lines[1].payload.as_mut().unwrap().text = "{\"n\":9}".to_owned(),
+            &["line 3: ev_2: the payload was changed: it is not the one of its leaf"],
+        ),
+        (
+            "a salt",
+            |e| e.lines[1].payload.as_mut().unwrap().salt = Hash([9; 32]),
+            &["line 3: ev_2: the payload was changed: it is not the one of its leaf"],
+        ),
+        (
+            "record and leaf are made to fit",
+            |e| {
+                let record = sealed(2).record.replace("It was so", "It was not");
+                let forged = Sealed {
+                    record,
+                    ..sealed(2)
+                };
+                let index = e.lines[1].index;
+                let proof = std::mem::take(&mut e.lines[1].proof);
+                e.lines[1] = Line {
+                    index,
+                    proof,
+                    ..line(&forged.entry(id(2)), Some(forged))
+                };
+            },
+            &["line 3: ev_2: leaf 1 is not in the log: its proof fails"],
+        ),
+        (
+            "an attachment is bent",
+            |e| edit_text(&mut e.lines[3].leaf, "\"b\"", "\"c\""),
+            &["line 5: ev_1: leaf 3 is not in the log: its proof fails"],
+        ),
+        (
+            "a class is made up",
+            |e| {
+                e.lines[1].payload = None;
+                e.lines[1].withheld = Some(Label::parse("secret").unwrap());
+            },
+            &["line 3: ev_2: the payload is withheld as `secret`, which it is not"],
+        ),
+    ]);
+}
+
+#[test]
+fn b000_19_what_was_removed_is_named() {
+    named(&[
+        (
+            "a payload",
+            |e| e.lines[1].payload = None,
+            &["line 3: ev_2: the payload is missing, and no leaf says that it was removed"],
+        ),
+        (
+            "a record",
+            |e| e.lines[1].record = None,
+            &["line 3: ev_2: the record was removed; its leaf is still there"],
+        ),
+        (
+            "a line",
+            |e| drop(e.lines.remove(1)),
+            &["line 3: leaf 1 was removed after ev_1 before ev_3"],
+        ),
+        (
+            "the first line",
+            |e| drop(e.lines.remove(0)),
+            &[
+                "line 2: leaf 0 was removed before ev_2",
+                "line 4: ev_1: its record does not come before",
+                "line 5: ev_1: its record does not come before",
+            ],
+        ),
+        (
+            "the end",
+            |e| e.lines.truncate(3),
+            &[
+                "leaves 3 to 4 were removed after ev_3",
+                "line 2: ev_1: the payload is missing, and no leaf says that it was removed",
+            ],
+        ),
+        (
+            "everything",
+            |e| e.lines.clear(),
+            &["leaves 0 to 4 were removed"],
+        ),
+    ]);
+}
+
+#[test]
+fn b000_19_what_was_moved_is_named() {
+    named(&[
+        (
+            "two lines change places",
+            |e| e.lines.swap(1, 2),
+            &[
+                "line 3: leaf 1 was removed after ev_1 before ev_3",
+                "line 4: ev_2: leaf 1 is out of order: leaf 3 or a later one belongs here",
+            ],
+        ),
+        (
+            "two lines change places and numbers",
+            |e| {
+                e.lines.swap(1, 2);
+                e.lines[1].index = 1;
+                e.lines[2].index = 2;
+            },
+            &[
+                "line 3: ev_3: leaf 1 is not in the log: its proof fails",
+                "line 4: ev_2: leaf 2 is not in the log: its proof fails",
+            ],
+        ),
+        (
+            "a line is there twice",
+            |e| e.lines.insert(2, e.lines[1].clone()),
+            &[
+                "line 4: ev_2: leaf 1 is out of order: leaf 2 or a later one belongs here",
+                "line 4: ev_2: it is there twice",
+            ],
+        ),
+    ]);
+}
+
+fn edit(text: &mut Option<String>, from: &str, to: &str) {
+    edit_text(text.as_mut().unwrap(), from, to);
+}
+
+fn edit_text(text: &mut String, from: &str, to: &str) {
+    assert!(text.contains(from), "{text}");
+    *text = text.replace(from, to);
+}
+
+/// A payload may be withheld for its class; a selection may leave records out.
+#[test]
+fn b000_19_what_may_be_left_out() {
+    let mut withheld = export(Coverage::Complete);
+    withheld.lines[1].payload = None;
+    withheld.lines[1].withheld = Some(Label::parse("restricted").unwrap());
+    let verdict = checked(&withheld, None);
+    assert_eq!((verdict.faults, verdict.withheld), (vec![], 1));
+    let mut selection = export(Coverage::Selection);
+    selection.lines.drain(1..3);
+    assert_eq!(faults(&selection), Vec::<String>::new());
+}
+
+#[test]
+fn b000_19_an_older_checkpoint_is_a_beginning_or_not() {
+    let now = export(Coverage::Complete);
+    let beginning = |count: usize| {
+        prove(
+            export(Coverage::Complete).lines[..count].to_vec(),
+            Coverage::Complete,
+        )
+    };
+    for count in 0..=5 {
+        let older = beginning(count).header.checkpoint;
+        assert_eq!(checked(&now, Some(&older)).faults, [], "{count}");
+    }
+    let mut others = export(Coverage::Complete).lines;
+    others.swap(0, 1);
+    let rewritten = prove(others[..3].to_vec(), Coverage::Complete)
+        .header
+        .checkpoint;
+    let say = |verdict: Verdict| {
+        verdict
+            .faults
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        say(checked(&now, Some(&rewritten))),
+        ["the log was rewritten: its first 3 leaves are not those of the older checkpoint"]
+    );
+    assert_eq!(
+        say(checked(&beginning(3), Some(&now.header.checkpoint)))[0],
+        "the log has shrunk: it had 5 leaves and has 3"
+    );
+}
+
+#[test]
+fn b000_19_an_unsound_header_is_refused() {
+    let good = export(Coverage::Complete).header;
+    let refused = |header: &Header, pinned: &VerifierKey| {
+        let header = serde_json::to_string(header).unwrap();
+        Verifier::open(&header, Some(pinned), None)
+            .unwrap_err()
+            .to_string()
+    };
+    let own = signer();
+    let other = Signer::new(KeyName::parse("test/evidence/acme").unwrap(), &[4; 32]);
+    assert!(
+        refused(&good, other.verifier()).starts_with("line 1: it is signed by test/evidence/acme+")
+    );
+    let mut bent = good.clone();
+    bent.checkpoint = bent.checkpoint.replacen("\n5\n", "\n4\n", 1);
+    assert!(refused(&bent, own.verifier()).contains("the signature by the key"));
+    let mut foreign = good.clone();
+    foreign.tenant_id = TenantId::parse("other").unwrap();
+    assert_eq!(
+        refused(&foreign, own.verifier()),
+        "line 1: the log `test/evidence/acme` is not that of the tenant `other`"
+    );
+    let newer = Header {
+        format: "charter-evidence/2".to_owned(),
+        ..good
+    };
+    assert!(refused(&newer, own.verifier()).contains("charter-evidence/1"));
+    assert!(Verifier::open("{}", None, None).is_err());
+}

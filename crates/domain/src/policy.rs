@@ -1,0 +1,130 @@
+//! Cedar policies over tool calls: who may call what, with which arguments, in which run.
+//!
+//! A policy document names the tools that it governs. A governed tool is denied unless a rule
+//! permits the call, and a rule that forbids it wins. Rules are checked against the shipped
+//! [`SCHEMA`] and the declared parameters of each governed tool when they are registered, so none
+//! of them can fail on a value that is absent; one that fails nevertheless denies.
+//!
+//! Cedar: Cutler et al., *Cedar: A New Language for Expressive, Fast, Safe, and Analyzable
+//! Authorization*, OOPSLA 2024. Knows nothing of guardrails, approvals, rate limits and storage,
+//! nor who carries a decision out.
+
+mod check;
+mod decision;
+mod names;
+mod rules;
+mod schema;
+mod trial;
+mod typed;
+mod values;
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use charter_contract::catalogue::tool::Tool;
+use charter_contract::package::PackageScope;
+
+use crate::catalogue::{Found, View};
+
+pub use decision::{
+    Denial, PolicyDecision, PolicyFailure, PolicyQuestion, Principal, Rule, RunFacts, Unpermitted,
+};
+pub use rules::{Fault, MAX_CEDAR};
+pub use schema::{ACTION_GROUPS, SCHEMA, actions_text};
+pub use trial::{Trial, try_out};
+
+pub(crate) use check::{Misfit, breaks, misfits};
+use typed::{Governing, Typed};
+
+/// The policies of a view, compiled. Made once for a revision of the catalogue; asking it changes
+/// nothing that anybody sees: what a tool's rules compile to is kept from the first question on.
+#[derive(Debug)]
+pub struct PolicySet {
+    view: View,
+    governed: HashMap<String, Governed>,
+}
+
+/// A tool that policies govern.
+#[derive(Debug)]
+struct Governed {
+    tool: Found<Tool>,
+    by: Vec<Governing>,
+    typed: OnceLock<Result<Typed, Vec<PolicyFailure>>>,
+}
+
+impl PolicySet {
+    /// Finds out which tools of the view are governed, and by what.
+    #[must_use]
+    pub fn compile(view: View) -> Self {
+        let none = view.tenant.policies.is_empty() && view.global.policies.is_empty();
+        let tools = (!none).then(|| view.tools()).into_iter().flatten();
+        let governed = tools.filter_map(|tool| {
+            let id = tool.document().tool_id.to_string();
+            let by = governing(&view, &id);
+            let governed = Governed {
+                tool,
+                by,
+                typed: OnceLock::new(),
+            };
+            (!governed.by.is_empty()).then_some((id, governed))
+        });
+        Self {
+            governed: governed.collect(),
+            view,
+        }
+    }
+
+    /// Whether any policy in force governs the tool.
+    #[must_use]
+    pub fn governs(&self, tool: &str) -> bool {
+        self.governed.contains_key(tool) || !governing(&self.view, tool).is_empty()
+    }
+
+    /// What the policies in force say about a call. The same question gets the same answer.
+    #[must_use]
+    pub fn decide(&self, question: &PolicyQuestion<'_>) -> PolicyDecision {
+        let id = question.tool.tool_id.as_ref();
+        let Some(governed) = self.governed.get(id) else {
+            // A run may have pinned a tool that is out of force by now.
+            return decide_anew(question, &governing(&self.view, id));
+        };
+        let tool = governed.tool.document();
+        match governed
+            .typed
+            .get_or_init(|| Typed::compile(tool, &governed.by))
+        {
+            Ok(typed) if typed.is_for(question.tool) => typed.decide(question),
+            Err(failures) if tool == question.tool => denied(failures.clone()),
+            // A run pinned the tool with another declaration than the one in force.
+            Ok(_) | Err(_) => decide_anew(question, &governed.by),
+        }
+    }
+}
+
+/// Decides by policies that were not compiled for this version of the tool.
+fn decide_anew(question: &PolicyQuestion<'_>, by: &[Governing]) -> PolicyDecision {
+    if by.is_empty() {
+        return PolicyDecision::Ungoverned;
+    }
+    match Typed::compile(question.tool, by) {
+        Ok(typed) => typed.decide(question),
+        Err(failures) => denied(failures),
+    }
+}
+
+fn denied(failures: Vec<PolicyFailure>) -> PolicyDecision {
+    PolicyDecision::Deny(Denial::of_failures(failures))
+}
+
+/// The layers with documents that govern a tool; the global one first.
+fn governing(view: &View, tool: &str) -> Vec<Governing> {
+    let [own, shared] = view.policies_over(tool);
+    let layers = [(PackageScope::Global, shared), (PackageScope::Tenant, own)];
+    let layers = layers
+        .into_iter()
+        .map(|(scope, documents)| Governing { scope, documents });
+    layers.filter(|layer| !layer.documents.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,177 @@
+//! What policies are asked, and what they answer, in Charter's words. Knows nothing of Cedar.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use charter_contract::catalogue::policy::RunKind;
+use charter_contract::catalogue::tool::Tool;
+use charter_contract::catalogue::vocabulary::Role;
+use charter_contract::ids::{PolicyId, TenantId, ToolId, UserId};
+use charter_contract::package::PackageScope;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// One exact call, and whether it may happen.
+#[derive(Debug, Clone, Copy)]
+pub struct PolicyQuestion<'a> {
+    /// Who asks.
+    pub principal: Principal<'a>,
+    /// What is called, in the version that would be called.
+    pub tool: &'a Tool,
+    /// The resolved arguments, defaults filled in.
+    pub arguments: &'a Map<String, Value>,
+    /// Whether nothing is to be changed.
+    pub dry_run: bool,
+    /// The run that the call belongs to.
+    pub run: &'a RunFacts,
+}
+
+/// Who asks.
+#[derive(Debug, Clone, Copy)]
+pub struct Principal<'a> {
+    /// From the credential.
+    pub tenant: &'a TenantId,
+    /// Within the tenant.
+    pub user: &'a UserId,
+    /// What the caller may do.
+    pub role: Role,
+}
+
+/// A run and its history, as its journal has it before this call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunFacts {
+    /// What is executed.
+    pub kind: RunKind,
+    /// The id of the skill, playbook or other document; of the tool for a call on its own.
+    pub subject: String,
+    /// Who approved exactly this call.
+    pub approvers: Vec<UserId>,
+    /// Approvals that the run was given so far, for any call.
+    pub approvals: u64,
+    /// Calls that the run has begun so far, by tool.
+    pub calls: BTreeMap<ToolId, u64>,
+}
+
+/// One Cedar rule of a policy document.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Rule {
+    /// The document.
+    pub policy_id: PolicyId,
+    /// The rule's `@id`.
+    pub rule: String,
+    /// Whose document: two layers may hold the same id.
+    pub scope: PackageScope,
+    /// What the rule says to people, its `@message`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+/// A layer that governs a tool and has no rule that permits the call.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Unpermitted {
+    /// Whose layer.
+    pub scope: PackageScope,
+    /// Its documents that govern the tool.
+    pub governed_by: Vec<PolicyId>,
+}
+
+/// A rule or document that has no answer.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct PolicyFailure {
+    /// The document, when it is one document's fault.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy_id: Option<PolicyId>,
+    /// Why.
+    pub message: String,
+}
+
+/// What the policies in force say about one call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "decision", rename_all = "snake_case")]
+pub enum PolicyDecision {
+    /// No policy governs the tool.
+    Ungoverned,
+    /// Every layer that governs the tool permits the call, by these rules.
+    Allow {
+        /// In order of their ids.
+        by: Vec<Rule>,
+    },
+    /// It may not happen.
+    Deny(Denial),
+}
+
+/// Why a call may not happen; at least one of the lists holds something.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Denial {
+    /// Rules that forbid it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub forbidden_by: Vec<Rule>,
+    /// Layers that do not permit it: the default is to deny.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unpermitted: Vec<Unpermitted>,
+    /// What could not be answered, which denies too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<PolicyFailure>,
+}
+
+impl Denial {
+    pub(super) fn of_failures(failures: Vec<PolicyFailure>) -> Self {
+        Self {
+            failures,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.forbidden_by.is_empty() && self.unpermitted.is_empty() && self.failures.is_empty()
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}#{}`", self.policy_id, self.rule)?;
+        match &self.message {
+            Some(message) => write!(f, " ({message})"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Denial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let forbidden = self
+            .forbidden_by
+            .iter()
+            .map(|rule| format!("forbidden by {rule}"));
+        let unpermitted = self.unpermitted.iter().map(|layer| {
+            let ids: Vec<String> = layer
+                .governed_by
+                .iter()
+                .map(|id| format!("`{id}`"))
+                .collect();
+            format!("no rule of {} permits it", ids.join(", "))
+        });
+        let failures = self
+            .failures
+            .iter()
+            .map(|failure| match &failure.policy_id {
+                Some(id) => format!("`{id}` has no answer: {}", failure.message),
+                None => failure.message.clone(),
+            });
+        let reasons: Vec<String> = forbidden.chain(unpermitted).chain(failures).collect();
+        f.write_str(&reasons.join("; "))
+    }
+}
+
+impl fmt::Display for PolicyDecision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ungoverned => f.write_str("ungoverned: no policy governs the tool"),
+            Self::Allow { by } => {
+                let rules: Vec<String> = by.iter().map(ToString::to_string).collect();
+                write!(f, "allowed by {}", rules.join(", "))
+            }
+            Self::Deny(denial) => write!(f, "denied: {denial}"),
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! From the Cedar text of one policy document to its rules: parsed, named, without templates.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use cedar_policy::{
+    ActionConstraint, EntityUid, Policy as CedarPolicy, PolicyId as CedarId, PolicySet,
+};
+use charter_contract::ids::PolicyId;
+use miette::Diagnostic;
+
+use super::names::is_action;
+use super::schema::ACTION_GROUPS;
+
+/// Longest Cedar text of one policy document, in bytes.
+pub const MAX_CEDAR: usize = 64 << 10;
+
+/// The annotation that names a rule.
+const ID: &str = "id";
+
+/// Between a document's id, which cannot have it, and a rule's.
+const SEPARATOR: char = '#';
+
+/// One thing wrong with a Cedar text.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Fault {
+    /// What is wrong.
+    pub message: String,
+    /// What to write instead, where that is known.
+    pub advice: Option<String>,
+    /// Bytes of the Cedar text, where the place is known.
+    pub span: Option<Range<usize>>,
+}
+
+impl Fault {
+    pub(super) fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            advice: None,
+            span: None,
+        }
+    }
+
+    /// What Cedar says, with the note on the place that it means.
+    pub(super) fn of(diagnostic: &(impl Diagnostic + ?Sized)) -> Self {
+        let label = diagnostic.labels().and_then(|mut labels| labels.next());
+        let note = label.as_ref().and_then(|label| label.label());
+        let message = diagnostic.to_string();
+        Self {
+            message: note.map_or(message.clone(), |note| format!("{message}: {note}")),
+            advice: diagnostic.help().map(|help| help.to_string()),
+            span: label.map(|label| label.offset()..label.offset() + label.len()),
+        }
+    }
+}
+
+/// The rules of a document, each under the id `<policy_id>#<@id>`.
+///
+/// # Errors
+/// Everything that is wrong with the text by itself.
+pub(super) fn parse(policy: &PolicyId, text: &str) -> Result<Vec<CedarPolicy>, Vec<Fault>> {
+    if text.len() > MAX_CEDAR {
+        return Err(vec![Fault::new(format!(
+            "the Cedar text has {} bytes; the limit is {MAX_CEDAR}",
+            text.len()
+        ))]);
+    }
+    let parsed: PolicySet = text.parse().map_err(|errors: cedar_policy::ParseErrors| {
+        errors.iter().map(Fault::of).collect::<Vec<_>>()
+    })?;
+    let mut faults = Vec::new();
+    if parsed.templates().next().is_some() {
+        let message = "templates (`?principal`, `?resource`) are not linked to anything here";
+        faults.push(Fault::new(message));
+    }
+    let mut rules = Vec::new();
+    let mut seen = BTreeSet::new();
+    for (at, rule) in parsed.policies().enumerate() {
+        match rule.annotation(ID) {
+            None | Some("") => {
+                let message = format!("the rule in place {} has no name", at + 1);
+                faults.push(Fault {
+                    advice: Some("write `@id(\"…\")` before it; decisions name it".to_owned()),
+                    ..Fault::new(message)
+                });
+            }
+            Some(id) if !seen.insert(id.to_owned()) => {
+                faults.push(Fault::new(format!("the rule `{id}` stands twice")));
+            }
+            Some(id) => rules.push(rule.new_id(CedarId::new(format!("{policy}{SEPARATOR}{id}")))),
+        }
+    }
+    if rules.is_empty() && faults.is_empty() {
+        faults.push(Fault::new("the Cedar text holds no rule"));
+    }
+    if faults.is_empty() {
+        Ok(rules)
+    } else {
+        Err(faults)
+    }
+}
+
+/// The document's id and the rule's, from the id that Cedar knows the rule by.
+pub(super) fn ids(id: &CedarId) -> Option<(PolicyId, String)> {
+    let text: &str = id.as_ref();
+    let (policy, rule) = text.split_once(SEPARATOR)?;
+    Some((PolicyId::parse(policy).ok()?, rule.to_owned()))
+}
+
+/// The actions that a rule names.
+pub(super) fn actions(rule: &CedarPolicy) -> impl Iterator<Item = EntityUid> {
+    rule.entity_literals().into_iter().filter(is_action)
+}
+
+/// Whether a rule's scope takes in calls of a tool of this group.
+pub(super) fn takes_in(rule: &CedarPolicy, tool: &str, group: &str) -> bool {
+    let covers = |action: &EntityUid| {
+        let id = action.id().unescaped();
+        id == tool || id == group || id == ACTION_GROUPS[0]
+    };
+    match rule.action_constraint() {
+        ActionConstraint::Any => true,
+        ActionConstraint::Eq(action) => action.id().unescaped() == tool,
+        ActionConstraint::In(actions) => actions.iter().any(covers),
+    }
+}

@@ -1,0 +1,106 @@
+//! The Cedar schema: the part that is shipped, and one action for each tool, typed by the tool's
+//! declared parameters. Knows no policy and no request.
+
+use cedar_policy::{EntityUid, Schema, SchemaFragment};
+use charter_contract::catalogue::tool::{Tool, ToolClass};
+use charter_contract::parameter::{Parameter, ParameterType};
+use serde_json::{Map, Value, json};
+
+use super::names;
+use super::typed::described;
+
+/// What every policy may speak of, in Cedar's schema language.
+pub const SCHEMA: &str = include_str!("charter.cedarschema");
+
+/// The actions that stand for tools of a class, or for all. No governed tool may have such an id.
+pub const ACTION_GROUPS: [&str; 4] = ["call", "read", "write", "internal"];
+
+/// The group of a tool's class.
+pub(super) fn group(class: ToolClass) -> &'static str {
+    match class {
+        ToolClass::Readonly => "read",
+        ToolClass::Write => "write",
+        ToolClass::Internal => "internal",
+    }
+}
+
+/// The schema for calls of `tool`. `mentioned` are other actions that policies name; they exist
+/// and apply to nothing.
+///
+/// # Errors
+/// Why there is none: the tool has the id of a group, or the shipped text is broken.
+pub(super) fn for_tool(tool: &Tool, mentioned: &[EntityUid]) -> Result<Schema, String> {
+    let id = tool.tool_id.as_ref();
+    if ACTION_GROUPS.contains(&id) {
+        return Err(format!(
+            "the tool `{id}` cannot be governed: its id means a group of tools in policies"
+        ));
+    }
+    let others = mentioned.iter().map(|action| action.id().unescaped());
+    let others = others.filter(|other| *other != id && !ACTION_GROUPS.contains(other));
+    let mut actions: Map<String, Value> =
+        others.map(|other| (other.to_owned(), json!({}))).collect();
+    actions.insert(id.to_owned(), action(tool));
+    let shipped = shipped()?;
+    let own = fragment(&actions)?;
+    Schema::from_schema_fragments([shipped, own]).map_err(|error| described(&error))
+}
+
+/// The actions of tools, in Cedar's schema language: what policies that govern them are checked
+/// against, beside [`SCHEMA`].
+///
+/// # Errors
+/// When Cedar cannot write them.
+pub fn actions_text<'t>(tools: impl IntoIterator<Item = &'t Tool>) -> Result<String, String> {
+    let actions = tools
+        .into_iter()
+        .map(|tool| (tool.tool_id.to_string(), action(tool)))
+        .collect();
+    fragment(&actions)?
+        .to_cedarschema()
+        .map_err(|error| described(&error))
+}
+
+fn shipped() -> Result<SchemaFragment, String> {
+    SchemaFragment::from_cedarschema_str(SCHEMA)
+        .map(|(fragment, _)| fragment)
+        .map_err(|error| described(&error))
+}
+
+fn fragment(actions: &Map<String, Value>) -> Result<SchemaFragment, String> {
+    SchemaFragment::from_json_value(json!({ "": { "entityTypes": {}, "actions": actions } }))
+        .map_err(|error| described(&error))
+}
+
+fn action(tool: &Tool) -> Value {
+    let parameters = tool.parameters.iter();
+    let parameters: Map<String, Value> = parameters
+        .map(|parameter| (parameter.name.to_string(), attribute(parameter)))
+        .collect();
+    json!({
+        "memberOf": [{ "id": group(tool.tool_class) }],
+        "appliesTo": {
+            "principalTypes": [names::CALLER],
+            "resourceTypes": [names::TOOL],
+            "context": { "type": "Record", "attributes": {
+                "parameters": { "type": "Record", "attributes": parameters },
+                "dry_run": { "type": "Boolean" },
+                "run": { "type": "Entity", "name": names::RUN },
+            }},
+        },
+    })
+}
+
+fn attribute(parameter: &Parameter) -> Value {
+    let mut kind = match parameter.kind {
+        ParameterType::String => json!({ "type": "String" }),
+        ParameterType::Number => json!({ "type": "Extension", "name": "decimal" }),
+        ParameterType::Integer => json!({ "type": "Long" }),
+        ParameterType::Boolean => json!({ "type": "Boolean" }),
+        ParameterType::Array => json!({ "type": "EntityOrCommon", "name": "List" }),
+        ParameterType::Object => json!({ "type": "EntityOrCommon", "name": "Object" }),
+    };
+    let present = parameter.required || parameter.default.as_ref().is_some_and(|d| !d.is_null());
+    kind["required"] = Value::Bool(present);
+    kind
+}

@@ -1,0 +1,366 @@
+//! The rules that govern one tool, checked against the tool's declaration, and their answer to a
+//! question about it.
+//!
+//! Layers answer apart, and each that governs the tool has to permit the call: a tenant's policies
+//! narrow what the global ones allow and never widen it.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use cedar_policy::{
+    AuthorizationError, Authorizer, Context, Decision, Entities, Entity, EntityUid,
+    Policy as CedarPolicy, PolicyId as CedarId, PolicySet, Request, Response, RestrictedExpression,
+    ValidationMode, Validator,
+};
+use charter_contract::catalogue::policy::Policy;
+use charter_contract::catalogue::tool::{Tool, ToolClass};
+use charter_contract::catalogue::vocabulary::Role;
+use charter_contract::ids::PolicyId;
+use charter_contract::package::PackageScope;
+use charter_contract::parameter::Parameter;
+
+use super::decision::{Denial, PolicyDecision, PolicyFailure, PolicyQuestion, Rule, Unpermitted};
+use super::names::{Names, entity};
+use super::rules::{Fault, actions, ids, parse, takes_in};
+use super::{schema, values};
+use crate::catalogue::Entry;
+
+/// The documents of one layer that govern a tool.
+#[derive(Debug, Clone)]
+pub(super) struct Governing {
+    pub(super) scope: PackageScope,
+    pub(super) documents: Vec<Arc<Entry<Policy>>>,
+}
+
+/// The rules for one tool, ready to be asked.
+#[derive(Debug)]
+pub(super) struct Typed {
+    parameters: Vec<Parameter>,
+    class: ToolClass,
+    names: Names,
+    validator: Validator,
+    layers: Vec<TypedLayer>,
+}
+
+#[derive(Debug)]
+struct TypedLayer {
+    scope: PackageScope,
+    documents: Vec<PolicyId>,
+    rules: PolicySet,
+}
+
+/// What a check of rules against a tool found.
+#[derive(Debug, Default)]
+pub(super) struct Checked {
+    pub(super) errors: Vec<(CedarId, Fault)>,
+    pub(super) warnings: Vec<(CedarId, Fault)>,
+}
+
+/// What rules on calls of a tool are checked with.
+///
+/// # Errors
+/// Why the tool cannot be governed at all.
+pub(super) fn validator<'r>(
+    tool: &Tool,
+    rules: impl IntoIterator<Item = &'r CedarPolicy>,
+) -> Result<Validator, String> {
+    let mentioned: Vec<EntityUid> = rules.into_iter().flat_map(actions).collect();
+    Ok(Validator::new(schema::for_tool(tool, &mentioned)?))
+}
+
+/// Checks rules strictly: nothing may be asked of a value that may be absent.
+pub(super) fn check(validator: &Validator, rules: &PolicySet) -> Checked {
+    let result = validator.validate(rules, ValidationMode::Strict);
+    let errors = result.validation_errors();
+    let errors = errors.map(|error| (error.policy_id().clone(), Fault::of(error)));
+    let warnings = result.validation_warnings();
+    let warnings = warnings.map(|note| (note.policy_id().clone(), Fault::of(note)));
+    Checked {
+        errors: errors.collect(),
+        warnings: warnings.collect(),
+    }
+}
+
+/// Rules of one layer, whose ids differ.
+///
+/// # Errors
+/// When two are the same.
+pub(super) fn set(rules: impl IntoIterator<Item = CedarPolicy>) -> Result<PolicySet, String> {
+    PolicySet::from_policies(rules).map_err(|error| error.to_string())
+}
+
+impl Typed {
+    /// Parses and checks everything that governs a tool.
+    ///
+    /// # Errors
+    /// What keeps the policies from answering. Registration refuses such policies; a tool that was
+    /// registered after them, in a layer that does not see them, can still bring it about.
+    pub(super) fn compile(
+        tool: &Tool,
+        governing: &[Governing],
+    ) -> Result<Self, Vec<PolicyFailure>> {
+        let whole = |message: String| {
+            vec![PolicyFailure {
+                policy_id: None,
+                message,
+            }]
+        };
+        let mut failures = Vec::new();
+        let mut layers = Vec::new();
+        for layer in governing {
+            let mut rules = Vec::new();
+            for entry in &layer.documents {
+                match rules_for(tool, &entry.document) {
+                    Ok(found) => rules.extend(found),
+                    Err(faults) => failures.extend(failures_of(&entry.document.policy_id, faults)),
+                }
+            }
+            layers.push(TypedLayer {
+                scope: layer.scope,
+                documents: layer
+                    .documents
+                    .iter()
+                    .map(|e| e.document.policy_id.clone())
+                    .collect(),
+                rules: set(rules).map_err(whole)?,
+            });
+        }
+        let rules = layers.iter().flat_map(|layer| layer.rules.policies());
+        let validator = validator(tool, rules).map_err(whole)?;
+        for layer in &layers {
+            let errors = check(&validator, &layer.rules).errors.into_iter();
+            failures.extend(errors.map(|(rule, fault)| PolicyFailure {
+                policy_id: ids(&rule).map(|(policy, _)| policy),
+                message: fault.message,
+            }));
+        }
+        if !failures.is_empty() {
+            failures.sort();
+            failures.dedup();
+            return Err(failures);
+        }
+        Ok(Self {
+            parameters: tool.parameters.clone(),
+            class: tool.tool_class,
+            names: Names::read().map_err(whole)?,
+            validator,
+            layers,
+        })
+    }
+
+    /// Whether this was compiled for what the tool declares.
+    pub(super) fn is_for(&self, tool: &Tool) -> bool {
+        self.class == tool.tool_class && self.parameters == tool.parameters
+    }
+
+    /// The answer.
+    pub(super) fn decide(&self, question: &PolicyQuestion<'_>) -> PolicyDecision {
+        let (request, entities) = match self.request(question) {
+            Ok(request) => request,
+            Err(message) => {
+                return PolicyDecision::Deny(Denial::of_failures(vec![PolicyFailure {
+                    policy_id: None,
+                    message,
+                }]));
+            }
+        };
+        let authorizer = Authorizer::new();
+        let mut by = Vec::new();
+        let mut denial = Denial::default();
+        for layer in &self.layers {
+            let response = authorizer.is_authorized(&request, &layer.rules, &entities);
+            layer.read(&response, &mut by, &mut denial);
+        }
+        if !denial.is_empty() {
+            return PolicyDecision::Deny(denial);
+        }
+        PolicyDecision::Allow { by }
+    }
+
+    fn request(&self, question: &PolicyQuestion<'_>) -> Result<(Request, Entities), String> {
+        let names = &self.names;
+        let schema = self.validator.schema();
+        let tool = tool(names, question.tool)?;
+        let caller = caller(names, question)?;
+        let run = run(names, question)?;
+        let parameters = values::arguments(&question.tool.parameters, question.arguments)?;
+        let context = Context::from_pairs([
+            ("parameters".to_owned(), parameters),
+            (
+                "dry_run".to_owned(),
+                RestrictedExpression::new_bool(question.dry_run),
+            ),
+            (
+                "run".to_owned(),
+                RestrictedExpression::new_entity_uid(run.uid()),
+            ),
+        ])
+        .map_err(|error| described(&error))?;
+        let action = entity(&names.action, question.tool.tool_id.as_ref());
+        let request = Request::new(caller.uid(), action, tool.uid(), context, Some(schema))
+            .map_err(|error| described(&error))?;
+        let entities = Entities::from_entities([caller, tool, run], Some(schema))
+            .map_err(|error| described(&error))?;
+        Ok((request, entities))
+    }
+}
+
+impl TypedLayer {
+    /// Adds one layer's answer. An error denies: Cedar leaves out a rule that fails, and a
+    /// forbidding one must not be left out.
+    fn read(&self, response: &Response, by: &mut Vec<Rule>, denial: &mut Denial) {
+        let mut failures: Vec<PolicyFailure> = response
+            .diagnostics()
+            .errors()
+            .map(
+                |AuthorizationError::PolicyEvaluationError(error)| PolicyFailure {
+                    policy_id: ids(error.policy_id()).map(|(policy, _)| policy),
+                    message: described(error),
+                },
+            )
+            .collect();
+        failures.sort();
+        denial.failures.extend(failures);
+        let mut rules: Vec<Rule> = response
+            .diagnostics()
+            .reason()
+            .filter_map(|id| self.rule(id))
+            .collect();
+        rules.sort();
+        match response.decision() {
+            Decision::Allow => by.extend(rules),
+            Decision::Deny if rules.is_empty() => denial.unpermitted.push(Unpermitted {
+                scope: self.scope,
+                governed_by: self.documents.clone(),
+            }),
+            Decision::Deny => denial.forbidden_by.extend(rules),
+        }
+    }
+
+    fn rule(&self, id: &CedarId) -> Option<Rule> {
+        let (policy_id, rule) = ids(id)?;
+        let message = self.rules.annotation(id, "message").map(str::to_owned);
+        Some(Rule {
+            policy_id,
+            rule,
+            scope: self.scope,
+            message,
+        })
+    }
+}
+
+/// A document's rules whose scope takes in the tool.
+fn rules_for(tool: &Tool, policy: &Policy) -> Result<Vec<CedarPolicy>, Vec<Fault>> {
+    let Some(text) = &policy.cedar else {
+        return Err(vec![Fault::new("its Cedar text was never filled in")]);
+    };
+    let group = schema::group(tool.tool_class);
+    let rules = parse(&policy.policy_id, text.as_str())?;
+    let rules = rules.into_iter();
+    Ok(rules
+        .filter(|rule| takes_in(rule, tool.tool_id.as_ref(), group))
+        .collect())
+}
+
+fn failures_of(policy: &PolicyId, faults: Vec<Fault>) -> impl Iterator<Item = PolicyFailure> {
+    let policy = policy.clone();
+    faults.into_iter().map(move |fault| PolicyFailure {
+        policy_id: Some(policy.clone()),
+        message: fault.message,
+    })
+}
+
+fn made(
+    uid: EntityUid,
+    attributes: impl IntoIterator<Item = (&'static str, RestrictedExpression)>,
+    parents: HashSet<EntityUid>,
+    tags: impl IntoIterator<Item = (String, RestrictedExpression)>,
+) -> Result<Entity, String> {
+    let attributes = attributes
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value));
+    Entity::new_with_tags(uid, attributes, parents, tags).map_err(|error| described(&error))
+}
+
+fn caller(names: &Names, question: &PolicyQuestion<'_>) -> Result<Entity, String> {
+    let principal = question.principal;
+    let id = format!("{}/{}", principal.tenant, principal.user);
+    let held = Role::ALL.iter().filter(|role| **role <= principal.role);
+    let attributes = [
+        ("tenant", values::text(principal.tenant.as_ref())),
+        ("user", values::text(principal.user.as_ref())),
+        (
+            "role",
+            reference(entity(&names.role, principal.role.as_str())),
+        ),
+    ];
+    let parents = held
+        .map(|role| entity(&names.role, role.as_str()))
+        .collect();
+    made(entity(&names.caller, &id), attributes, parents, [])
+}
+
+fn tool(names: &Names, tool: &Tool) -> Result<Entity, String> {
+    let level = entity(&names.permission_level, tool.permission_level.as_str());
+    let service = tool.service.as_ref();
+    let attributes = [
+        ("id", values::text(tool.tool_id.as_ref())),
+        ("name", values::text(tool.name.as_ref())),
+        (
+            "class",
+            reference(entity(&names.tool_class, tool.tool_class.as_str())),
+        ),
+        ("provider", values::text(tool.provider.as_ref())),
+        ("domain", values::text(tool.domain.as_ref())),
+        ("permission_level", reference(level)),
+    ];
+    let service = service.map(|service| ("service", values::text(service.as_ref())));
+    let uid = entity(&names.tool, tool.tool_id.as_ref());
+    made(
+        uid,
+        attributes.into_iter().chain(service),
+        HashSet::new(),
+        [],
+    )
+}
+
+fn run(names: &Names, question: &PolicyQuestion<'_>) -> Result<Entity, String> {
+    let run = question.run;
+    let begun = run
+        .calls
+        .values()
+        .fold(0_u64, |sum, count| sum.saturating_add(*count));
+    let approvers = run.approvers.iter().map(AsRef::as_ref);
+    let attributes = [
+        (
+            "kind",
+            reference(entity(&names.run_kind, run.kind.as_str())),
+        ),
+        ("subject", values::text(&run.subject)),
+        (
+            "approved",
+            RestrictedExpression::new_bool(!run.approvers.is_empty()),
+        ),
+        ("approvers", values::texts(approvers)),
+        ("approvals", values::count(run.approvals)),
+        ("calls", values::count(begun)),
+    ];
+    let calls = run.calls.iter();
+    let tags = calls.map(|(tool, count)| (tool.to_string(), values::count(*count)));
+    made(entity(&names.run, "this"), attributes, HashSet::new(), tags)
+}
+
+fn reference(uid: EntityUid) -> RestrictedExpression {
+    RestrictedExpression::new_entity_uid(uid)
+}
+
+/// An error with its causes: Cedar keeps what matters in the cause.
+pub(super) fn described(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        text = format!("{text}: {next}");
+        cause = next.source();
+    }
+    text
+}

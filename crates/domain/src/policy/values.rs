@@ -1,0 +1,173 @@
+//! Arguments as Cedar values, in the types that [`super::schema`] declares for them.
+//!
+//! Cedar has no floating point numbers: a number is a decimal of at most four places. A value that
+//! Cedar cannot hold has no form here, and a question with such a value is denied.
+
+use std::collections::BTreeSet;
+
+use cedar_policy::RestrictedExpression;
+use charter_contract::parameter::{Parameter, ParameterType};
+use serde_json::{Map, Value};
+
+/// The record of a tool's arguments; absent and null ones are left out.
+///
+/// # Errors
+/// What is wrong with an argument: it is not declared, or has no form in Cedar.
+pub(super) fn arguments(
+    declared: &[Parameter],
+    given: &Map<String, Value>,
+) -> Result<RestrictedExpression, String> {
+    let known = |name: &str| declared.iter().any(|p| p.name.as_ref() == name);
+    if let Some(name) = given.keys().find(|name| !known(name)) {
+        return Err(format!("the argument `{name}` is not declared"));
+    }
+    let mut fields = Vec::with_capacity(given.len());
+    for parameter in declared {
+        let name = parameter.name.as_ref();
+        let Some(value) = given.get(name).filter(|value| !value.is_null()) else {
+            continue;
+        };
+        let value = argument(parameter.kind, value).ok_or_else(|| {
+            format!(
+                "the argument `{name}` cannot be put to policies: {}",
+                limits(parameter.kind)
+            )
+        })?;
+        fields.push((name.to_owned(), value));
+    }
+    record(fields)
+}
+
+/// A record.
+///
+/// # Errors
+/// When a name stands twice.
+pub(super) fn record(
+    fields: impl IntoIterator<Item = (String, RestrictedExpression)>,
+) -> Result<RestrictedExpression, String> {
+    RestrictedExpression::new_record(fields).map_err(|error| error.to_string())
+}
+
+/// A set of texts.
+pub(super) fn texts<'t>(texts: impl IntoIterator<Item = &'t str>) -> RestrictedExpression {
+    let texts = texts.into_iter().map(text);
+    RestrictedExpression::new_set(texts)
+}
+
+/// A text.
+pub(super) fn text(text: &str) -> RestrictedExpression {
+    RestrictedExpression::new_string(text.to_owned())
+}
+
+/// A count; more than Cedar can count is as much as it can.
+pub(super) fn count(count: u64) -> RestrictedExpression {
+    RestrictedExpression::new_long(i64::try_from(count).unwrap_or(i64::MAX))
+}
+
+fn limits(kind: ParameterType) -> &'static str {
+    match kind {
+        ParameterType::Number => "a number has at most four decimal places and 15 digits before",
+        ParameterType::Integer => "a whole number has at most 63 bits",
+        ParameterType::String
+        | ParameterType::Boolean
+        | ParameterType::Array
+        | ParameterType::Object => "it is of another type than declared",
+    }
+}
+
+fn argument(kind: ParameterType, value: &Value) -> Option<RestrictedExpression> {
+    match kind {
+        ParameterType::String => value.as_str().map(text),
+        ParameterType::Boolean => value.as_bool().map(RestrictedExpression::new_bool),
+        ParameterType::Integer => integer(value).map(RestrictedExpression::new_long),
+        ParameterType::Number => decimal(value),
+        ParameterType::Array => {
+            let items = value.as_array()?;
+            let length = RestrictedExpression::new_long(i64::try_from(items.len()).ok()?);
+            record(within(value, ("length", length))).ok()
+        }
+        ParameterType::Object => {
+            let keys = value.as_object()?.keys().map(String::as_str);
+            record(within(value, ("keys", texts(keys)))).ok()
+        }
+    }
+}
+
+/// A whole number, also when it is written `3.0`.
+fn integer(value: &Value) -> Option<i64> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let float = || {
+        value
+            .as_f64()
+            .filter(|f| f.fract() == 0.0 && f.abs() < EXACT)
+    };
+    #[allow(clippy::cast_possible_truncation, reason = "whole and within range")]
+    value.as_i64().or_else(|| {
+        let unsigned = value.is_u64();
+        (!unsigned).then(float)?.map(|float| float as i64)
+    })
+}
+
+/// A number in the form that Cedar reads; none when it would have to be rounded.
+fn decimal(value: &Value) -> Option<RestrictedExpression> {
+    const MAX_WHOLE: u64 = 922_337_203_685_476;
+    let number = value.as_f64()?;
+    if number.abs() > MAX_WHOLE as f64 {
+        return None;
+    }
+    let text = match value.as_i64() {
+        Some(whole) => format!("{whole}.0"),
+        None => {
+            let text = format!("{number}");
+            if text.contains('.') {
+                text
+            } else {
+                format!("{text}.0")
+            }
+        }
+    };
+    let places = text.split_once('.').map_or(0, |(_, places)| places.len());
+    (places <= 4).then(|| RestrictedExpression::new_decimal(text))
+}
+
+/// A field, and the texts and whole numbers of a value at any depth.
+fn within(
+    value: &Value,
+    (name, field): (&str, RestrictedExpression),
+) -> Vec<(String, RestrictedExpression)> {
+    let mut leaves = Leaves::default();
+    leaves.collect(value);
+    let integers = leaves
+        .integers
+        .into_iter()
+        .map(RestrictedExpression::new_long);
+    vec![
+        (name.to_owned(), field),
+        ("texts".to_owned(), texts(leaves.texts)),
+        (
+            "integers".to_owned(),
+            RestrictedExpression::new_set(integers),
+        ),
+    ]
+}
+
+#[derive(Default)]
+struct Leaves<'v> {
+    texts: BTreeSet<&'v str>,
+    integers: BTreeSet<i64>,
+}
+
+impl<'v> Leaves<'v> {
+    /// Values that came through JSON or YAML are nested as deeply as their readers allow, no deeper.
+    fn collect(&mut self, value: &'v Value) {
+        match value {
+            Value::Null | Value::Bool(_) => {}
+            Value::Number(_) => self.integers.extend(integer(value)),
+            Value::String(text) => {
+                self.texts.insert(text);
+            }
+            Value::Array(items) => items.iter().for_each(|item| self.collect(item)),
+            Value::Object(fields) => fields.values().for_each(|field| self.collect(field)),
+        }
+    }
+}

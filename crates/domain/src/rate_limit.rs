@@ -1,0 +1,109 @@
+//! How often a tool may be called: the generic cell rate algorithm, as a function of the time.
+//!
+//! A bucket holds `burst` calls and refills by `requests_per_minute`; a call takes one out. Instead
+//! of a level that has to be refilled, the state is one moment: when the bucket would be full again.
+//! (ITU-T I.371, virtual scheduling.) Time is exact: it is counted in minutes divided by the rate,
+//! so that no rounding adds up. Knows no clock, no tenant and no tool.
+
+use charter_contract::catalogue::tool::RateLimit;
+use charter_contract::time::Timestamp;
+
+/// Microseconds of a minute.
+const MINUTE: i128 = 60_000_000;
+
+/// A rate and a burst, both at least one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rate {
+    per_minute: u64,
+    burst: u64,
+}
+
+impl From<&RateLimit> for Rate {
+    /// Without a `burst`, a minute's calls may come at once.
+    fn from(limit: &RateLimit) -> Self {
+        let per_minute = limit.requests_per_minute.get();
+        Self {
+            per_minute,
+            burst: limit.burst.map_or(per_minute, |burst| burst.get()),
+        }
+    }
+}
+
+/// The state of one bucket. A new one is full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bucket {
+    rate: Rate,
+    /// When it is full again, in microseconds times the rate.
+    full_at: i128,
+}
+
+/// A call that may not happen yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the rate limit is reached; the next call may happen in {wait_ms} ms")]
+pub struct TooSoon {
+    /// How long to wait, in milliseconds, rounded up.
+    pub wait_ms: u64,
+}
+
+impl Bucket {
+    /// A full bucket.
+    #[must_use]
+    pub fn new(rate: Rate) -> Self {
+        Self {
+            rate,
+            full_at: i128::MIN,
+        }
+    }
+
+    /// Takes one call out.
+    ///
+    /// # Errors
+    /// [`TooSoon`], and nothing was taken. Where the clock went back, a caller waits no longer than
+    /// an empty bucket takes to fill.
+    pub fn take(&mut self, now: Timestamp) -> Result<(), TooSoon> {
+        let now = self.scaled(now);
+        let room = MINUTE * i128::from(self.rate.burst);
+        // Full since some time, or to be full later than an empty one could: it is neither.
+        let full_at = self.full_at.clamp(now, now + room);
+        let after = full_at + MINUTE;
+        let missing = after - (now + room);
+        if missing > 0 {
+            self.full_at = full_at;
+            return Err(TooSoon {
+                wait_ms: self.milliseconds(missing),
+            });
+        }
+        self.full_at = after;
+        Ok(())
+    }
+
+    /// The same bucket under another rate: as many calls are gone from it as before.
+    #[must_use]
+    pub fn at_rate(self, rate: Rate, now: Timestamp) -> Self {
+        if rate == self.rate {
+            return self;
+        }
+        let gone = self.full_at.saturating_sub(self.scaled(now)).max(0);
+        let mut bucket = Self { rate, full_at: 0 };
+        bucket.full_at = bucket.scaled(now).saturating_add(gone);
+        bucket
+    }
+
+    /// Whether nothing is missing from it, so that a new one is as good.
+    #[must_use]
+    pub fn is_full(&self, now: Timestamp) -> bool {
+        self.full_at <= self.scaled(now)
+    }
+
+    fn scaled(&self, at: Timestamp) -> i128 {
+        i128::from(at.as_micros()) * i128::from(self.rate.per_minute)
+    }
+
+    fn milliseconds(&self, scaled: i128) -> u64 {
+        let unit = 1_000 * i128::from(self.rate.per_minute);
+        u64::try_from((scaled + unit - 1) / unit).unwrap_or(u64::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests;

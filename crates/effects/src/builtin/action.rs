@@ -1,0 +1,88 @@
+//! What a call did, in the form of the response's actions (seed 003, Response Schema) without the
+//! time. Must not know how anything is done.
+
+use charter_contract::agentic::response::ActionType;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use crate::outcome::{Failure, Success};
+
+/// One thing that was done.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct Action {
+    action_type: ActionType,
+    details: Map<String, Value>,
+}
+
+impl Action {
+    pub(super) fn new(action_type: ActionType, details: &impl Serialize) -> Result<Self, Failure> {
+        Ok(Self {
+            action_type,
+            details: object(details)?,
+        })
+    }
+}
+
+/// A content before or after a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct Content {
+    /// `sha256:` and 64 hexadecimal digits.
+    pub(super) hash: String,
+    /// In bytes.
+    pub(super) size: u64,
+}
+
+impl Content {
+    pub(super) fn of(bytes: &[u8]) -> Self {
+        let mut digest = Digester::default();
+        digest.update(bytes);
+        digest.finish()
+    }
+}
+
+/// A content that is read piece by piece.
+#[derive(Default)]
+pub(super) struct Digester {
+    hash: Sha256,
+    size: u64,
+}
+
+impl Digester {
+    pub(super) fn update(&mut self, bytes: &[u8]) {
+        self.hash.update(bytes);
+        self.size += bytes.len() as u64;
+    }
+
+    pub(super) fn finish(self) -> Content {
+        let digits = self.hash.finalize();
+        let digits: String = digits.iter().map(|byte| format!("{byte:02x}")).collect();
+        Content {
+            hash: format!("sha256:{digits}"),
+            size: self.size,
+        }
+    }
+}
+
+/// A result with what was done for it.
+pub(super) fn answer(result: &impl Serialize, actions: &[Action]) -> Result<Success, Failure> {
+    let mut output = object(result)?;
+    let actions = serde_json::to_value(actions).map_err(|error| unwritable(&error))?;
+    output.insert("actions".to_owned(), actions);
+    Ok(Success {
+        output: Value::Object(output),
+        log: String::new(),
+    })
+}
+
+fn object(value: &impl Serialize) -> Result<Map<String, Value>, Failure> {
+    match serde_json::to_value(value) {
+        Ok(Value::Object(members)) => Ok(members),
+        Ok(other) => Err(Failure::system(format!("{other} is not an object"))),
+        Err(error) => Err(unwritable(&error)),
+    }
+}
+
+fn unwritable(error: &serde_json::Error) -> Failure {
+    Failure::system(format!("writing a built-in tool's result: {error}"))
+}

@@ -1,0 +1,38 @@
+//! How long work that cannot be interrupted may go on. Asked between its parts.
+
+use std::time::{Duration, Instant};
+
+use charter_contract::agentic::error::ErrorType;
+use tokio_util::sync::CancellationToken;
+
+use crate::outcome::Failure;
+
+/// The time of one call, and whether anybody still waits for it.
+#[derive(Debug, Clone)]
+pub(crate) struct Budget {
+    timeout: Duration,
+    deadline: Instant,
+    cancel: CancellationToken,
+}
+
+impl Budget {
+    pub(crate) fn new(timeout: Duration, cancel: CancellationToken) -> Self {
+        Self {
+            timeout,
+            deadline: Instant::now() + timeout,
+            cancel,
+        }
+    }
+
+    /// Fails when the call should stop.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        if self.cancel.is_cancelled() {
+            return Err(Failure::cancelled());
+        }
+        if Instant::now() >= self.deadline {
+            let message = format!("not done within {} ms", self.timeout.as_millis());
+            return Err(Failure::new(ErrorType::TimeoutError, message).retryable());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,299 @@
+//! Paths that stay beneath a granted root, and how they are opened so that they do.
+//!
+//! The kernel resolves them (openat2 with `RESOLVE_BENEATH`, no links, no magic links); where it
+//! cannot, each part is opened by itself and links are refused. Nothing is opened by a path that
+//! was checked before: what was opened is what is used. Must not know operations.
+
+use std::fmt;
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use charter_contract::agentic::error::ErrorType;
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat};
+use rustix::io::Errno;
+
+use super::super::grants::{Root, denied};
+use super::super::parameters::input;
+use crate::outcome::Failure;
+
+/// Parts of a path, and levels that are walked into.
+pub(super) const MAX_DEPTH: usize = 64;
+/// Longest name of a file, in bytes.
+const MAX_NAME_BYTES: usize = 255;
+/// How often a path is resolved anew when directories move meanwhile.
+const ATTEMPTS: usize = 8;
+
+/// Opened directories: readable, and never through a link.
+const DIRECTORY: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
+
+/// A relative path of plain parts; none of them for the root itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Beneath(Vec<String>);
+
+impl Beneath {
+    pub(super) fn parse(text: &str) -> Result<Self, Failure> {
+        if text == "." {
+            return Ok(Self(Vec::new()));
+        }
+        let parts: Vec<String> = text.split('/').map(str::to_owned).collect();
+        let plain =
+            |part: &String| !part.is_empty() && part != "." && part != ".." && !part.contains('\0');
+        if !parts.iter().all(plain) {
+            return Err(input(format!("{text:?} does not stay below the root")));
+        }
+        if parts.len() > MAX_DEPTH {
+            let message = format!(
+                "the path has {} parts; the limit is {MAX_DEPTH}",
+                parts.len()
+            );
+            return Err(input(message));
+        }
+        if parts.iter().any(|part| part.len() > MAX_NAME_BYTES) {
+            return Err(input(format!(
+                "a name in the path has over {MAX_NAME_BYTES} bytes"
+            )));
+        }
+        Ok(Self(parts))
+    }
+
+    /// Whether this path is the other one, or leads below it.
+    pub(super) fn is_within(&self, other: &Self) -> bool {
+        self.0.starts_with(&other.0)
+    }
+}
+
+impl fmt::Display for Beneath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.as_slice() {
+            [] => f.write_str("."),
+            parts => f.write_str(&parts.join("/")),
+        }
+    }
+}
+
+/// Who keeps a path beneath its root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Resolver {
+    /// openat2 (Linux 5.6).
+    Kernel,
+    /// One open for each part.
+    Parts,
+}
+
+/// A granted root, opened.
+#[derive(Debug)]
+pub(super) struct Tree {
+    name: String,
+    root: OwnedFd,
+    resolver: Resolver,
+}
+
+/// A name in an opened directory; nothing need be there.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) directory: OwnedFd,
+    pub(super) name: String,
+    /// As people read it: `root:path`.
+    pub(super) shown: String,
+}
+
+impl Tree {
+    pub(super) fn open(name: &str, root: &Root) -> Result<Self, Failure> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let opened = rustix::fs::open(&root.path, flags, Mode::empty());
+        let root = opened.map_err(|errno| {
+            let message = format!("the root `{name}` cannot be opened: {errno}");
+            Failure::new(ErrorType::ResourceError, message)
+        })?;
+        let mut tree = Self {
+            name: name.to_owned(),
+            root,
+            resolver: Resolver::Kernel,
+        };
+        // EPERM: a filter around this process that does not know the call.
+        if let Err(Errno::NOSYS | Errno::PERM) = tree.resolve(Path::new(".")) {
+            tree.resolver = Resolver::Parts;
+        }
+        Ok(tree)
+    }
+
+    #[cfg(test)]
+    pub(super) fn resolving_by(mut self, resolver: Resolver) -> Self {
+        self.resolver = resolver;
+        self
+    }
+
+    /// A path as people read it.
+    pub(super) fn shown(&self, path: &Beneath) -> String {
+        format!("{}:{path}", self.name)
+    }
+
+    /// Opens a directory.
+    pub(super) fn directory(&self, path: &Beneath) -> Result<OwnedFd, Failure> {
+        self.descend(&path.0)
+            .map_err(|errno| fault(&self.shown(path), errno))
+    }
+
+    /// The place that a path names. The root itself is none.
+    pub(super) fn place(&self, path: &Beneath) -> Result<Place, Failure> {
+        self.place_in(path, |above| self.descend(above))
+    }
+
+    /// The same; directories above that are missing are made.
+    pub(super) fn place_with_parents(&self, path: &Beneath) -> Result<Place, Failure> {
+        self.place_in(path, |above| self.descend_by_parts(above, Missing::Make))
+    }
+
+    fn place_in(
+        &self,
+        path: &Beneath,
+        open: impl Fn(&[String]) -> Result<OwnedFd, Errno>,
+    ) -> Result<Place, Failure> {
+        let shown = self.shown(path);
+        let Some((name, above)) = path.0.split_last() else {
+            return Err(input(format!("`{shown}` is the root itself")));
+        };
+        Ok(Place {
+            directory: open(above).map_err(|errno| fault(&shown, errno))?,
+            name: name.clone(),
+            shown,
+        })
+    }
+
+    fn descend(&self, parts: &[String]) -> Result<OwnedFd, Errno> {
+        match self.resolver {
+            Resolver::Parts => self.descend_by_parts(parts, Missing::Fail),
+            Resolver::Kernel if parts.is_empty() => self.resolve(Path::new(".")),
+            Resolver::Kernel => self.resolve(Path::new(&parts.join("/"))),
+        }
+    }
+
+    fn resolve(&self, path: &Path) -> Result<OwnedFd, Errno> {
+        let stay = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        // Refusing links is the resolution's business here; by `NOFOLLOW` the kernel would call the
+        // last one "not a directory".
+        let flags = DIRECTORY.difference(OFlags::NOFOLLOW);
+        let mut outcome = Err(Errno::AGAIN);
+        for _ in 0..ATTEMPTS {
+            outcome = rustix::fs::openat2(&self.root, path, flags, Mode::empty(), stay);
+            if !matches!(outcome, Err(Errno::AGAIN)) {
+                break;
+            }
+        }
+        outcome
+    }
+
+    fn descend_by_parts(&self, parts: &[String], missing: Missing) -> Result<OwnedFd, Errno> {
+        let mut at = rustix::fs::openat(&self.root, ".", DIRECTORY, Mode::empty())?;
+        for part in parts {
+            at = match rustix::fs::openat(&at, part, DIRECTORY, Mode::empty()) {
+                Err(Errno::NOENT) if missing == Missing::Make => {
+                    match rustix::fs::mkdirat(&at, part, Mode::from_raw_mode(0o777)) {
+                        Ok(()) | Err(Errno::EXIST) => {}
+                        Err(errno) => return Err(errno),
+                    }
+                    rustix::fs::openat(&at, part, DIRECTORY, Mode::empty())?
+                }
+                Err(Errno::NOTDIR) if is_link(&at, part) => return Err(Errno::LOOP),
+                opened => opened?,
+            };
+        }
+        Ok(at)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Missing {
+    Fail,
+    Make,
+}
+
+fn is_link(directory: &OwnedFd, name: &str) -> bool {
+    rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)
+        .is_ok_and(|stat| kind(&stat) == FileType::Symlink)
+}
+
+impl Place {
+    /// What is there, if anything; a link is itself.
+    pub(super) fn stat(&self) -> Result<Option<Stat>, Failure> {
+        match rustix::fs::statat(&self.directory, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Some(stat)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(errno) => Err(self.fault(errno)),
+        }
+    }
+
+    /// What is there.
+    pub(super) fn existing(&self) -> Result<Stat, Failure> {
+        self.stat()?.ok_or_else(|| self.fault(Errno::NOENT))
+    }
+
+    /// Opens a regular file for reading. Links, pipes, sockets and devices are refused, and not
+    /// opened if they were there when asked; one that appears later is not waited for.
+    pub(super) fn file(&self) -> Result<(File, Stat), Failure> {
+        self.require_file(&self.existing()?)?;
+        let flags =
+            OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let opened = rustix::fs::openat(&self.directory, &self.name, flags, Mode::empty());
+        let opened = opened.map_err(|errno| self.fault(errno))?;
+        let stat = rustix::fs::fstat(&opened).map_err(|errno| self.fault(errno))?;
+        self.require_file(&stat)?;
+        Ok((File::from(opened), stat))
+    }
+
+    pub(super) fn require_file(&self, stat: &Stat) -> Result<(), Failure> {
+        let message = match kind(stat) {
+            FileType::RegularFile => return Ok(()),
+            FileType::Symlink => return Err(self.fault(Errno::LOOP)),
+            FileType::Directory => format!("`{}` is a directory", self.shown),
+            _ => format!("`{}` is neither a file nor a directory", self.shown),
+        };
+        Err(input(message))
+    }
+
+    pub(super) fn fault(&self, errno: Errno) -> Failure {
+        fault(&self.shown, errno)
+    }
+}
+
+pub(super) fn kind(stat: &Stat) -> FileType {
+    FileType::from_raw_mode(stat.st_mode)
+}
+
+/// A failed system call as a failure of the call.
+pub(super) fn fault(shown: &str, errno: Errno) -> Failure {
+    let failed = |message| Failure::new(ErrorType::ExecutionError, message);
+    let resource = |message| Failure::new(ErrorType::ResourceError, message);
+    match errno {
+        Errno::NOENT => input(format!("there is no `{shown}`")),
+        Errno::NOTDIR => input(format!("a part of `{shown}` is not a directory")),
+        Errno::ISDIR => input(format!("`{shown}` is a directory")),
+        Errno::NAMETOOLONG => input(format!("the path `{shown}` is too long")),
+        Errno::LOOP => denied(format!(
+            "a link stands in `{shown}`; links are not followed"
+        )),
+        Errno::XDEV => denied(format!(
+            "`{shown}` leads to another file system or out of the root"
+        )),
+        Errno::ACCESS | Errno::PERM | Errno::ROFS => {
+            denied(format!("the system refuses `{shown}`: {errno}"))
+        }
+        Errno::EXIST => failed(format!("`{shown}` is there already")),
+        Errno::NOTEMPTY => failed(format!("the directory `{shown}` is not empty")),
+        Errno::NOSPC | Errno::DQUOT | Errno::FBIG | Errno::MFILE | Errno::NFILE => {
+            resource(format!("no room for `{shown}`: {errno}"))
+        }
+        other => failed(format!("`{shown}`: {other}")),
+    }
+}
+
+pub(super) fn io_fault(shown: &str, error: &std::io::Error) -> Failure {
+    match Errno::from_io_error(error) {
+        Some(errno) => fault(shown, errno),
+        None => Failure::new(ErrorType::ExecutionError, format!("`{shown}`: {error}")),
+    }
+}

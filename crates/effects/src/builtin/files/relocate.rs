@@ -1,0 +1,396 @@
+//! `fs.move`, `fs.copy`, `fs.delete`: what changes names.
+
+use std::ffi::CString;
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+
+use charter_contract::agentic::error::ErrorType;
+use charter_contract::agentic::response::ActionType;
+use rustix::fs::{AtFlags, FileType, Mode, Stat};
+use rustix::io::Errno;
+use serde_json::json;
+use uuid::Uuid;
+
+use super::super::action::{Content, answer};
+use super::super::parameters::input;
+use super::Task;
+use super::beneath::{Place, io_fault, kind};
+use super::read::size;
+use super::replace::{Over, Staged, move_to_nothing, require_unchanged, sync};
+use super::walk::{Next, Walk, open_directory};
+use crate::outcome::{Failure, Success};
+
+/// Most entries of a directory that is copied or removed whole.
+const MAX_TREE_ENTRIES: usize = 10_000;
+/// Most bytes that one call copies: 1 GiB.
+const MAX_COPIED_BYTES: u64 = 1 << 30;
+/// How much is copied between two looks at the budget.
+const CHUNK_BYTES: usize = 256 << 10;
+
+/// Gives a file or directory another path in the same root.
+pub(super) fn relocate(task: &Task) -> Result<Success, Failure> {
+    let (from, to) = ends(task)?;
+    let stat = movable(&from)?;
+    let before = task.known_content(&from, &stat)?;
+    let over = task.occupant(&to, &stat)?;
+    task.act(|| {
+        match &over {
+            None => move_to_nothing(&from.directory, &from.name, &to)?,
+            Some(over) => {
+                require_unchanged(&to, over)?;
+                rustix::fs::renameat(&from.directory, &from.name, &to.directory, &to.name)
+                    .map_err(|errno| misplaced(&to, errno))?;
+            }
+        }
+        sync(&to)?;
+        sync(&from)
+    })?;
+    let action = task.action(ActionType::FileEdit, before.as_ref(), before.as_ref())?;
+    answer(&destinations(task), &[action])
+}
+
+/// Copies a file, or a directory with all that it holds.
+pub(super) fn copy(task: &Task) -> Result<Success, Failure> {
+    let (from, to) = ends(task)?;
+    let stat = movable(&from)?;
+    let content = match kind(&stat) {
+        FileType::Directory if task.operation.recursive => copy_directory(task, &from, &to)?,
+        FileType::Directory => {
+            return Err(input(format!(
+                "`{}` is a directory; say `recursive`",
+                from.shown
+            )));
+        }
+        _ => Some(copy_file(task, &from, &to, &stat)?),
+    };
+    let action = task.action(ActionType::FileCreate, content.as_ref(), content.as_ref())?;
+    answer(&destinations(task), &[action])
+}
+
+/// Removes a file, a link or a directory; one that is not empty only if that is said.
+pub(super) fn delete(task: &Task) -> Result<Success, Failure> {
+    let place = task.tree.place(&task.path)?;
+    let stat = place.existing()?;
+    let (before, removed) = match kind(&stat) {
+        FileType::Directory => (None, delete_directory(task, &place)?),
+        FileType::RegularFile | FileType::Symlink => {
+            let before = task.known_content(&place, &stat)?;
+            task.act(|| {
+                require_unchanged(&place, &stat)?;
+                remove(&place.directory, &place.name, AtFlags::empty(), &place)
+            })?;
+            (before, 1)
+        }
+        _ => {
+            return Err(place
+                .require_file(&stat)
+                .err()
+                .unwrap_or_else(|| place.fault(Errno::INVAL)));
+        }
+    };
+    task.act(|| sync(&place))?;
+    let action = task.action(ActionType::FileEdit, before.as_ref(), None)?;
+    answer(
+        &json!({ "path": task.path.to_string(), "removed": removed }),
+        &[action],
+    )
+}
+
+fn ends(task: &Task) -> Result<(Place, Place), Failure> {
+    let destination = task
+        .destination
+        .as_ref()
+        .ok_or_else(|| input("`destination` is missing".to_owned()))?;
+    if destination.is_within(&task.path) {
+        return Err(input("`destination` lies in `path`, or is it".to_owned()));
+    }
+    Ok((
+        task.tree.place(&task.path)?,
+        task.place_to_make(destination)?,
+    ))
+}
+
+/// Links and special files stay where they are.
+fn movable(from: &Place) -> Result<Stat, Failure> {
+    let stat = from.existing()?;
+    match kind(&stat) {
+        FileType::Directory => Ok(stat),
+        _ => from.require_file(&stat).map(|()| stat),
+    }
+}
+
+fn destinations(task: &Task) -> serde_json::Value {
+    let destination = task.destination.as_ref().map(ToString::to_string);
+    json!({ "path": task.path.to_string(), "destination": destination })
+}
+
+fn misplaced(place: &Place, errno: Errno) -> Failure {
+    match errno {
+        Errno::NOTDIR | Errno::ISDIR | Errno::INVAL => input(format!(
+            "a directory and a file cannot take each other's place at `{}`",
+            place.shown
+        )),
+        other => place.fault(other),
+    }
+}
+
+impl Task {
+    /// The content of a file about to be moved or removed, checked against what is expected.
+    fn known_content(&self, place: &Place, stat: &Stat) -> Result<Option<Content>, Failure> {
+        if kind(stat) != FileType::RegularFile {
+            return match &self.operation.expected_hash {
+                None => Ok(None),
+                Some(_) => Err(input(format!(
+                    "`{}` is not a file and has no hash",
+                    place.shown
+                ))),
+            };
+        }
+        let (file, _) = place.file()?;
+        let content = self.digest(file, place)?;
+        self.expect(place, &content)?;
+        Ok(Some(content))
+    }
+
+    /// The file that a destination holds, if overwriting it was asked for.
+    fn occupant(&self, to: &Place, from: &Stat) -> Result<Option<Stat>, Failure> {
+        let Some(there) = to.stat()? else {
+            return Ok(None);
+        };
+        if !self.operation.overwrite {
+            return Err(to.fault(Errno::EXIST));
+        }
+        if kind(from) != FileType::RegularFile {
+            let message = format!("`{}` is there; only a file is put over a file", to.shown);
+            return Err(input(message));
+        }
+        to.require_file(&there)?;
+        Ok(Some(there))
+    }
+}
+
+fn copy_file(task: &Task, from: &Place, to: &Place, stat: &Stat) -> Result<Content, Failure> {
+    let over = task.occupant(to, stat)?;
+    let (file, stat) = from.file()?;
+    if size(&stat) > MAX_COPIED_BYTES {
+        return Err(too_much(from));
+    }
+    let content = task.known_content(from, &stat)?;
+    let content = content.ok_or_else(|| from.fault(Errno::INVAL))?;
+    task.act(|| {
+        let mut staged = Staged::new(to, over.as_ref())?;
+        let mut left = MAX_COPIED_BYTES;
+        pour(task, file, from, &mut left, |bytes| staged.write(bytes))?;
+        staged.settle(&over.as_ref().map_or(Over::Nothing, Over::Same))
+    })?;
+    Ok(content)
+}
+
+/// Reads a file to its end, piece by piece, within what may still be copied.
+fn pour(
+    task: &Task,
+    mut file: File,
+    from: &Place,
+    left: &mut u64,
+    mut write: impl FnMut(&[u8]) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut chunk = vec![0; CHUNK_BYTES];
+    loop {
+        task.budget.check()?;
+        let read = file
+            .read(&mut chunk)
+            .map_err(|error| io_fault(&from.shown, &error))?;
+        if read == 0 {
+            return Ok(());
+        }
+        *left = left
+            .checked_sub(read as u64)
+            .ok_or_else(|| too_much(from))?;
+        write(&chunk[..read])?;
+    }
+}
+
+fn too_much(from: &Place) -> Failure {
+    let message = format!("`{}` holds over {MAX_COPIED_BYTES} bytes", from.shown);
+    Failure::new(ErrorType::ResourceError, message)
+}
+
+/// Copies into a directory beside the destination, which takes its name when it is complete.
+fn copy_directory(task: &Task, from: &Place, to: &Place) -> Result<Option<Content>, Failure> {
+    if task.operation.expected_hash.is_some() {
+        return Err(input(format!(
+            "`{}` is not a file and has no hash",
+            from.shown
+        )));
+    }
+    if to.stat()?.is_some() {
+        return Err(to.fault(Errno::EXIST));
+    }
+    let source =
+        open_directory(&from.directory, &c_string(from)?).map_err(|errno| from.fault(errno))?;
+    task.act(|| {
+        let staging = Place {
+            directory: to
+                .directory
+                .try_clone()
+                .map_err(|error| io_fault(&to.shown, &error))?,
+            name: format!(".charter-{}.tmp", Uuid::new_v4().simple()),
+            shown: to.shown.clone(),
+        };
+        let copied = fill(task, from, &source, &staging)
+            .and_then(|()| move_to_nothing(&staging.directory, &staging.name, to));
+        if copied.is_err() {
+            empty(task, &staging)?;
+            remove(
+                &staging.directory,
+                &staging.name,
+                AtFlags::REMOVEDIR,
+                &staging,
+            )?;
+        }
+        copied?;
+        sync(to)
+    })?;
+    Ok(None)
+}
+
+fn fill(task: &Task, from: &Place, source: &OwnedFd, staging: &Place) -> Result<(), Failure> {
+    make_directory(staging)?;
+    let mut left = MAX_COPIED_BYTES;
+    let base = open_directory(&staging.directory, &c_string(staging)?)
+        .map_err(|errno| staging.fault(errno))?;
+    let mut walk = Walk {
+        budget: &task.budget,
+        shown: &from.shown,
+        most: MAX_TREE_ENTRIES,
+        seen: 0,
+    };
+    walk.run(source, &mut |entry, directory| {
+        if !entry.named_exactly {
+            let message = format!(
+                "`{}/{}` has a name that is not UTF-8",
+                from.shown, entry.path
+            );
+            return Err(input(message));
+        }
+        let inner = |directory: &OwnedFd, name: &str| -> Result<Place, Failure> {
+            Ok(Place {
+                directory: directory
+                    .try_clone()
+                    .map_err(|error| io_fault(&from.shown, &error))?,
+                name: name.to_owned(),
+                shown: format!("{}/{}", from.shown, entry.path),
+            })
+        };
+        let (above, name) = entry.path.rsplit_once('/').unwrap_or(("", &entry.path));
+        let target = inner(&descend(&base, above, staging)?, name)?;
+        if kind(&entry.stat) == FileType::Directory {
+            make_directory(&target)?;
+            return Ok(Next::Enter);
+        }
+        let (file, stat) = inner(directory, name)?.file()?;
+        let mut staged = Staged::new(&target, Some(&stat))?;
+        pour(task, file, &target, &mut left, |bytes| staged.write(bytes))?;
+        staged.settle(&Over::Nothing)?;
+        Ok(Next::Enter)
+    })
+}
+
+/// A directory that this call made, below another; it is still walked without links.
+fn descend(base: &OwnedFd, path: &str, staging: &Place) -> Result<OwnedFd, Failure> {
+    let mut at = base
+        .try_clone()
+        .map_err(|error| io_fault(&staging.shown, &error))?;
+    for part in path.split('/').filter(|part| !part.is_empty()) {
+        let name = CString::new(part).map_err(|_| staging.fault(Errno::INVAL))?;
+        at = open_directory(&at, &name).map_err(|errno| staging.fault(errno))?;
+    }
+    Ok(at)
+}
+
+fn make_directory(place: &Place) -> Result<(), Failure> {
+    let mode = Mode::from_raw_mode(0o777);
+    rustix::fs::mkdirat(&place.directory, &place.name, mode).map_err(|errno| place.fault(errno))
+}
+
+/// Removes a directory; the number of entries that went with it.
+fn delete_directory(task: &Task, place: &Place) -> Result<usize, Failure> {
+    if task.operation.expected_hash.is_some() {
+        return Err(input(format!(
+            "`{}` is not a file and has no hash",
+            place.shown
+        )));
+    }
+    let mut removed = 1;
+    if task.operation.recursive {
+        let entries = count(task, place)?;
+        task.act(|| empty(task, place))?;
+        removed += entries;
+    }
+    task.act(|| remove(&place.directory, &place.name, AtFlags::REMOVEDIR, place))?;
+    Ok(removed)
+}
+
+/// What would be removed, counted first so that too much is refused before anything is gone.
+fn count(task: &Task, place: &Place) -> Result<usize, Failure> {
+    let directory =
+        open_directory(&place.directory, &c_string(place)?).map_err(|errno| place.fault(errno))?;
+    let mut walk = Walk {
+        budget: &task.budget,
+        shown: &place.shown,
+        most: MAX_TREE_ENTRIES,
+        seen: 0,
+    };
+    walk.run(&directory, &mut |_, _| Ok(Next::Enter))?;
+    Ok(walk.seen)
+}
+
+/// Removes what a directory holds: files on the way down, directories on the way up.
+fn empty(task: &Task, place: &Place) -> Result<(), Failure> {
+    let directory = match open_directory(&place.directory, &c_string(place)?) {
+        Err(Errno::NOENT) => return Ok(()),
+        opened => opened.map_err(|errno| place.fault(errno))?,
+    };
+    let mut directories: Vec<String> = Vec::new();
+    let mut walk = Walk {
+        budget: &task.budget,
+        shown: &place.shown,
+        most: MAX_TREE_ENTRIES,
+        seen: 0,
+    };
+    walk.run(&directory, &mut |entry, inside| {
+        if kind(&entry.stat) == FileType::Directory {
+            if !entry.named_exactly {
+                let message = format!(
+                    "`{}/{}` has a name that is not UTF-8",
+                    place.shown, entry.path
+                );
+                return Err(input(message));
+            }
+            directories.push(entry.path.clone());
+        } else {
+            remove(inside, &entry.name, AtFlags::empty(), place)?;
+        }
+        Ok(Next::Enter)
+    })?;
+    for path in directories.iter().rev() {
+        let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let above = descend(&directory, above, place)?;
+        remove(&above, name, AtFlags::REMOVEDIR, place)?;
+    }
+    Ok(())
+}
+
+fn remove(
+    directory: &OwnedFd,
+    name: impl rustix::path::Arg,
+    what: AtFlags,
+    place: &Place,
+) -> Result<(), Failure> {
+    rustix::fs::unlinkat(directory, name, what).map_err(|errno| place.fault(errno))
+}
+
+fn c_string(place: &Place) -> Result<CString, Failure> {
+    CString::new(place.name.as_str()).map_err(|_| place.fault(Errno::INVAL))
+}

@@ -1,0 +1,151 @@
+//! `fs.write`, `fs.create`, `fs.edit`, `fs.make_directory`: what gives a file or directory its
+//! content.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use charter_contract::agentic::error::ErrorType;
+use charter_contract::agentic::file_system_operation::Encoding;
+use charter_contract::agentic::response::ActionType;
+use rustix::fs::{FileType, Mode, Stat};
+use rustix::io::Errno;
+use serde::Serialize;
+
+use super::super::action::{Content, answer};
+use super::super::parameters::input;
+use super::beneath::{Place, kind};
+use super::edit;
+use super::read::text_of;
+use super::replace::{Over, Staged, sync};
+use super::{MAX_FILE_BYTES, Task};
+use crate::outcome::{Failure, Success};
+
+/// What the operations of this file answer.
+#[derive(Debug, Serialize)]
+struct Written {
+    path: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<Content>,
+    after: Content,
+}
+
+/// Replaces the content of a file that is there.
+pub(super) fn write(task: &Task) -> Result<Success, Failure> {
+    let bytes = content(task)?;
+    let place = task.tree.place(&task.path)?;
+    let (file, stat) = place.file()?;
+    let before = task.digest(file, &place)?;
+    task.expect(&place, &before)?;
+    put(task, &place, &bytes, Some((before, stat)))
+}
+
+/// Makes a file; over another only if that is said.
+pub(super) fn create(task: &Task) -> Result<Success, Failure> {
+    let bytes = content(task)?;
+    let place = task.place_to_make(&task.path)?;
+    let before = match place.stat()? {
+        None => None,
+        Some(_) if !task.operation.overwrite => return Err(place.fault(Errno::EXIST)),
+        Some(_) => {
+            let (file, stat) = place.file()?;
+            Some((task.digest(file, &place)?, stat))
+        }
+    };
+    match (&before, &task.operation.expected_hash) {
+        (Some((content, _)), _) => task.expect(&place, content)?,
+        (None, Some(_)) => return Err(place.fault(Errno::NOENT)),
+        (None, None) => {}
+    }
+    put(task, &place, &bytes, before)
+}
+
+/// Replaces ranges of lines of a text file.
+pub(super) fn edit(task: &Task) -> Result<Success, Failure> {
+    let place = task.tree.place(&task.path)?;
+    let (file, stat) = place.file()?;
+    let bytes = task.whole(file, &place)?;
+    let before = Content::of(&bytes);
+    task.expect(&place, &before)?;
+    let text =
+        text_of(&bytes).ok_or_else(|| input(format!("`{}` is not UTF-8 text", place.shown)))?;
+    let edits = task.operation.edits.as_deref().unwrap_or_default();
+    let edited = edit::apply(text, edits)
+        .map_err(|fault| Failure::new(ErrorType::ExecutionError, fault.to_string()))?;
+    bounded(edited.as_bytes())?;
+    put(task, &place, edited.as_bytes(), Some((before, stat)))
+}
+
+/// Makes a directory.
+pub(super) fn make_directory(task: &Task) -> Result<Success, Failure> {
+    let place = task.place_to_make(&task.path)?;
+    let present = place.stat()?;
+    let made = match present {
+        Some(stat) if kind(&stat) == FileType::Directory => false,
+        Some(_) => return Err(place.fault(Errno::EXIST)),
+        None => {
+            task.act(|| {
+                rustix::fs::mkdirat(&place.directory, &place.name, Mode::from_raw_mode(0o777))
+                    .map_err(|errno| place.fault(errno))?;
+                sync(&place)
+            })?;
+            true
+        }
+    };
+    let actions = if made {
+        vec![task.action(ActionType::FileCreate, None, None)?]
+    } else {
+        Vec::new()
+    };
+    let answered = serde_json::json!({ "path": task.path.to_string(), "made": made });
+    answer(&answered, &actions)
+}
+
+fn put(
+    task: &Task,
+    place: &Place,
+    bytes: &[u8],
+    before: Option<(Content, Stat)>,
+) -> Result<Success, Failure> {
+    let (before, stat) = before.unzip();
+    task.act(|| {
+        let mut staged = Staged::new(place, stat.as_ref())?;
+        staged.write(bytes)?;
+        task.budget.check()?;
+        staged.settle(&stat.as_ref().map_or(Over::Nothing, Over::Same))
+    })?;
+    let after = Content::of(bytes);
+    let action_type = match &before {
+        Some(_) => ActionType::FileEdit,
+        None => ActionType::FileCreate,
+    };
+    let action = task.action(action_type, before.as_ref(), Some(&after))?;
+    let written = Written {
+        path: task.path.to_string(),
+        before,
+        after,
+    };
+    answer(&written, &[action])
+}
+
+fn content(task: &Task) -> Result<Vec<u8>, Failure> {
+    let operation = &task.operation;
+    let given = operation.content.as_deref().unwrap_or_default();
+    let bytes = match operation.encoding.unwrap_or(Encoding::Utf8) {
+        Encoding::Utf8 => given.as_bytes().to_vec(),
+        Encoding::Base64 => STANDARD
+            .decode(given)
+            .map_err(|error| input(format!("`content` is not base 64: {error}")))?,
+    };
+    bounded(&bytes)?;
+    Ok(bytes)
+}
+
+fn bounded(bytes: &[u8]) -> Result<(), Failure> {
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        let message = format!(
+            "the content has {} bytes; the limit is {MAX_FILE_BYTES}",
+            bytes.len()
+        );
+        return Err(Failure::new(ErrorType::ResourceError, message));
+    }
+    Ok(())
+}

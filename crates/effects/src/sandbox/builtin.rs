@@ -1,0 +1,134 @@
+//! Runs one built-in tool: each family with what the sandbox has for it.
+//!
+//! Must not know what a tool takes or answers.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::Arc;
+
+use charter_contract::agentic::error::ErrorType;
+use charter_contract::catalogue::builtin::Builtin;
+use tokio_util::sync::CancellationToken;
+
+use super::Sandbox;
+use super::launch::{Launch, cut_short, remove};
+use super::protocol::Remains;
+use super::supervise::Ending;
+use crate::builtin::command::{Command, Ended};
+use crate::builtin::{Budget, BuiltinTool, RootAccess, environment, files, network, visualise};
+use crate::call::{DryRun, Limits, ToolCall};
+use crate::outcome::{Failure, Success};
+use crate::redact::Redactor;
+
+impl Sandbox {
+    pub(super) async fn run_builtin(
+        &self,
+        call: &ToolCall,
+        tool: &BuiltinTool,
+        redactor: &Redactor,
+        cancel: &CancellationToken,
+    ) -> Result<Success, Failure> {
+        match tool.name {
+            Builtin::FsRead
+            | Builtin::FsWrite
+            | Builtin::FsCreate
+            | Builtin::FsEdit
+            | Builtin::FsMove
+            | Builtin::FsCopy
+            | Builtin::FsDelete
+            | Builtin::FsList
+            | Builtin::FsSearch
+            | Builtin::FsStat
+            | Builtin::FsMakeDirectory => run_files(call, tool, cancel).await,
+            Builtin::EnvGet => environment::get(&call.parameters, &tool.grants),
+            Builtin::NetGet | Builtin::NetRequest => {
+                network::request(&self.http, call, tool, redactor, cancel).await
+            }
+            Builtin::CommandRun => self.run_command(call, tool, redactor, cancel).await,
+            Builtin::Visualise => visualise::build(&call.parameters),
+        }
+    }
+
+    async fn run_command(
+        &self,
+        call: &ToolCall,
+        tool: &BuiltinTool,
+        redactor: &Redactor,
+        cancel: &CancellationToken,
+    ) -> Result<Success, Failure> {
+        let command = Command::parse(call, &tool.grants)?;
+        if call.dry_run == DryRun::Yes {
+            return command.preview();
+        }
+        let folder = self.private_folder()?;
+        let mut redactor = redactor.clone().hiding(folder.path(), "[private folder]/");
+        let root = command.root.as_ref();
+        if let Some((name, path, _)) = root {
+            redactor = redactor.hiding(path, &format!("{name}:"));
+        }
+        let mut writable = vec![folder.path()];
+        if let Some((_, path, RootAccess::Write)) = root {
+            writable.push(path);
+        }
+        let launch = Launch {
+            executable: &command.program,
+            arguments: command.arguments.iter().map(OsString::from).collect(),
+            variables: Vec::new(),
+            directory: root.map_or(folder.path(), |(_, path, _)| path),
+            folder: folder.path(),
+            programs: std::slice::from_ref(&command.program),
+            readable: root
+                .map(|(_, path, _)| Path::new(path))
+                .into_iter()
+                .collect(),
+            writable,
+            egress: &[],
+            limits: &call.limits,
+        };
+        let run = self.start_and_supervise(&launch, command.input.as_bytes(), &redactor, cancel);
+        let (ending, remains) = run.await?;
+        remove(folder).await;
+        command.answer(&ended(ending, remains, &call.limits, &redactor)?)
+    }
+}
+
+/// Files block: the work goes to a thread that may, and stops by itself when nobody waits for it.
+async fn run_files(
+    call: &ToolCall,
+    tool: &BuiltinTool,
+    cancel: &CancellationToken,
+) -> Result<Success, Failure> {
+    // Also when this future is dropped.
+    let abandoned = cancel.child_token();
+    let _guard = abandoned.clone().drop_guard();
+    let budget = Budget::new(call.limits.timeout, abandoned);
+    let (name, grants) = (tool.name, Arc::clone(&tool.grants));
+    let (parameters, dry_run) = (call.parameters.clone(), call.dry_run);
+    let work = move || files::run(name, &parameters, &grants, budget, dry_run);
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|error| Err(Failure::system(format!("a file tool broke off: {error}"))))
+}
+
+/// A program that ended by itself has an answer, whatever its exit code.
+fn ended(
+    ending: Ending,
+    remains: Remains,
+    limits: &Limits,
+    redactor: &Redactor,
+) -> Result<Ended, Failure> {
+    let stderr = redactor.apply_tail(&remains.stderr, remains.stderr_cut, limits.log_bytes);
+    if let Some(failure) = cut_short(ending, limits, "program") {
+        return Err(failure.with_log(stderr));
+    }
+    match remains.status.code() {
+        Some(exit_code) => Ok(Ended {
+            exit_code,
+            stdout: remains.stdout,
+            stderr,
+        }),
+        None => {
+            let message = format!("the program was killed: {}", remains.status);
+            Err(Failure::new(ErrorType::ExecutionError, message).with_log(stderr))
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! Launches one confined process: command line, variables, rules, start, supervision.
+//!
+//! Knows nothing of scripts, commands or what their output means.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Instant;
+
+use charter_contract::agentic::error::ErrorType;
+use rustix::process::{Resource, Rlimit};
+use tempfile::TempDir;
+use tokio::process::Command;
+use tokio_util::sync::CancellationToken;
+
+use super::Sandbox;
+use super::child::{self, Confinement, Namespaces};
+use super::files::{self, Reach};
+use super::filter::{self, Sockets};
+use super::network::Network;
+use super::protocol::Remains;
+use super::supervise::{Allowance, Ending, supervise};
+use crate::HostPattern;
+use crate::call::Limits;
+use crate::outcome::Failure;
+use crate::redact::Redactor;
+
+/// Where commands are looked up by scripts.
+const SEARCH_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+/// A locale with UTF-8 that needs no locale data.
+const LOCALE: &str = "C.UTF-8";
+/// Seconds between the signal that says CPU time is over and the kill.
+const CPU_GRACE_SECONDS: u64 = 1;
+/// Threads that the processes of a call may have beyond one each, where the
+/// kernel can count them per call.
+const SPARE_THREADS: u64 = 256;
+/// Variables that HTTP libraries read the proxy from.
+const PROXY_VARIABLES: [&str; 6] = [
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+];
+/// Variables, or their beginnings, that decide how the sandbox itself works.
+pub(super) const RESERVED: &[&str] = &[
+    "ALL_PROXY",
+    "BASHOPTS",
+    "BASH_ENV",
+    "BASH_FUNC_",
+    "ENV",
+    "HOME",
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
+    "IFS",
+    "LANG",
+    "LD_",
+    "NO_PROXY",
+    "PATH",
+    "PYTHON",
+    "SHELLOPTS",
+    "TMPDIR",
+];
+
+/// A process before it starts.
+pub(super) struct Launch<'a> {
+    pub(super) executable: &'a Path,
+    pub(super) arguments: Vec<OsString>,
+    /// Its variables beside those that the sandbox sets.
+    pub(super) variables: Vec<(OsString, OsString)>,
+    /// Where it starts.
+    pub(super) directory: &'a Path,
+    /// Its private folder, for `HOME` and temporary files.
+    pub(super) folder: &'a Path,
+    /// What it may execute beside the system's programs.
+    pub(super) programs: &'a [std::path::PathBuf],
+    pub(super) readable: Vec<&'a Path>,
+    pub(super) writable: Vec<&'a Path>,
+    pub(super) egress: &'a [HostPattern],
+    pub(super) limits: &'a Limits,
+}
+
+impl Sandbox {
+    pub(super) async fn start_and_supervise(
+        &self,
+        launch: &Launch<'_>,
+        input: &[u8],
+        redactor: &Redactor,
+        cancel: &CancellationToken,
+    ) -> Result<(Ending, Remains), Failure> {
+        let (network, listener_to) = self.network(launch.egress)?;
+        let mut command = launch.command(&network);
+        let confinement = self.confinement(launch, &network, listener_to)?;
+        child::confine(&mut command, confinement);
+        let started = Instant::now();
+        let child = command.spawn().map_err(|error| {
+            let executable = launch.executable.display();
+            Failure::system(format!("starting {executable} in the sandbox: {error}"))
+        })?;
+        // Closes the child's ends of pipes and sockets in this process.
+        drop(command);
+        let _serving = network.serve()?;
+        tracing::debug!(elapsed = ?started.elapsed(), "process started");
+        let allowance = Allowance {
+            input,
+            limits: launch.limits,
+            log_bytes: launch.limits.log_bytes + redactor.longest(),
+            watch: &self.watch,
+            cancel,
+        };
+        supervise(child, &allowance)
+            .await
+            .map_err(|error| Failure::system(format!("supervising the process: {error}")))
+    }
+
+    fn confinement(
+        &self,
+        launch: &Launch<'_>,
+        network: &Network,
+        listener_to: Option<OwnedFd>,
+    ) -> Result<Confinement, Failure> {
+        let landlock = match self.support.landlock_abi {
+            0 => None,
+            _ => Some(files::ruleset(&launch.reach(network)).map_err(|error| {
+                Failure::system(format!("preparing the process's Landlock rules: {error}"))
+            })?),
+        };
+        let filters = match (network, &self.support.filters) {
+            (_, None) => Vec::new(),
+            (Network::None, Some(filters)) => filters.no_sockets.clone(),
+            (Network::Shared { .. } | Network::Own { .. }, Some(filters)) => {
+                filters.tcp_sockets.clone()
+            }
+        };
+        let namespaces = self
+            .support
+            .namespaces
+            .is_ok()
+            .then(|| Namespaces::new(listener_to));
+        let limits = resource_limits(launch.limits, namespaces.as_ref());
+        Ok(Confinement {
+            limits,
+            namespaces,
+            landlock,
+            filters,
+        })
+    }
+
+    /// A folder for one call alone.
+    pub(super) fn private_folder(&self) -> Result<TempDir, Failure> {
+        tempfile::Builder::new()
+            .prefix("call-")
+            .tempdir_in(&self.calls)
+            .map_err(|error| {
+                Failure::system(format!("creating the call's private folder: {error}"))
+            })
+    }
+}
+
+impl Launch<'_> {
+    fn command(&self, network: &Network) -> Command {
+        let mut command = Command::new(self.executable);
+        let variables = self.variables.iter().map(|(name, value)| (name, value));
+        command
+            .args(&self.arguments)
+            .current_dir(self.directory)
+            .env_clear()
+            .envs(variables)
+            .env("PATH", SEARCH_PATH)
+            .env("LANG", LOCALE)
+            .env("HOME", self.folder)
+            .env("TMPDIR", self.folder)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        if let Some(url) = network.proxy_url() {
+            command.env("NO_PROXY", "").env("no_proxy", "");
+            for variable in PROXY_VARIABLES {
+                command.env(variable, &url);
+            }
+        }
+        command
+    }
+
+    fn reach(&self, network: &Network) -> Reach<'_> {
+        Reach {
+            interpreter: self.programs,
+            readable: &self.readable,
+            writable: &self.writable,
+            connect: network.port(),
+        }
+    }
+}
+
+fn resource_limits(limits: &Limits, namespaces: Option<&Namespaces>) -> Vec<(Resource, Rlimit)> {
+    let hard = |value| Rlimit {
+        current: Some(value),
+        maximum: Some(value),
+    };
+    let cpu = Rlimit {
+        current: Some(limits.cpu_seconds),
+        maximum: Some(limits.cpu_seconds + CPU_GRACE_SECONDS),
+    };
+    let mut list = vec![
+        (Resource::Cpu, cpu),
+        (Resource::As, hard(limits.memory_bytes)),
+        (Resource::Fsize, hard(limits.file_bytes)),
+        (Resource::Nofile, hard(limits.open_files)),
+        (Resource::Core, hard(0)),
+    ];
+    if namespaces.is_some() {
+        // Without a user namespace the kernel would count every process of the user.
+        list.push((
+            Resource::Nproc,
+            hard(u64::from(limits.processes) + SPARE_THREADS),
+        ));
+    }
+    list
+}
+
+/// Why a process did not come to its own end, if it did not.
+pub(super) fn cut_short(ending: Ending, limits: &Limits, noun: &str) -> Option<Failure> {
+    Some(match ending {
+        Ending::Exited => return None,
+        Ending::TimedOut => {
+            let message = format!(
+                "the {noun} did not end within {} ms",
+                limits.timeout.as_millis()
+            );
+            Failure::new(ErrorType::TimeoutError, message).retryable()
+        }
+        Ending::Cancelled => Failure::cancelled(),
+        Ending::OutputTooLarge => {
+            let message = format!("the {noun} printed more than {} bytes", limits.output_bytes);
+            Failure::new(ErrorType::ResourceError, message)
+        }
+        Ending::TooManyProcesses => {
+            let message = format!(
+                "the {noun} started more than {} processes",
+                limits.processes
+            );
+            Failure::new(ErrorType::ResourceError, message)
+        }
+    })
+}
+
+/// Removes a call's private folder.
+pub(super) async fn remove(folder: TempDir) {
+    let path = folder.path().to_path_buf();
+    let removed = tokio::task::spawn_blocking(move || folder.close()).await;
+    if let Err(error) = removed.unwrap_or_else(|error| Err(io::Error::other(error))) {
+        tracing::warn!(%error, folder = %path.display(), "a call's private folder was not removed");
+    }
+}
+
+/// Compiles the filters of both kinds of call.
+pub(super) fn filters() -> Option<Result<super::Filters, seccompiler::Error>> {
+    let no_sockets = filter::compile(Sockets::None)?;
+    let tcp_sockets = filter::compile(Sockets::Tcp)?;
+    Some(no_sockets.and_then(|no_sockets| {
+        tcp_sockets.map(|tcp_sockets| super::Filters {
+            no_sockets,
+            tcp_sockets,
+        })
+    }))
+}

@@ -1,0 +1,116 @@
+//! The evidence log over REST: signed heads, proofs, the public key, exports. The tenant is the
+//! caller's; no path or parameter names one.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use charter_contract::ids::EvidenceId;
+use charter_engine::{
+    Engine, EngineError, EvidenceExport, EvidenceProof, LogCheckpoint, LogConsistency, LogKey,
+};
+use futures_util::stream;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::evidence::{FindQuery, query};
+use crate::error::{ApiError, log};
+use crate::extract::{Asked, By, parsed};
+use crate::state::AppState;
+
+/// One JSON value on each line.
+const JSON_LINES: &str = "application/x-ndjson";
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ConsistencyQuery {
+    /// Leaves of the smaller log.
+    from: u64,
+    /// Leaves of the larger log.
+    to: u64,
+}
+
+/// The signed head of the evidence log as it is now.
+#[utoipa::path(get, path = "/v1/evidence/log/checkpoint", tag = "evidence", operation_id = "evidence_checkpoint",
+    responses((status = 200, description = "Size, hash and the signed note (C2SP `tlog-checkpoint`)", body = Object)))]
+pub(crate) async fn checkpoint(
+    State(state): State<AppState>,
+    By(caller): By,
+) -> Result<Json<LogCheckpoint>, ApiError> {
+    let checkpoint = state.engine.evidence_checkpoint(&caller).await;
+    checkpoint
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
+}
+
+/// Prove that a record is in the evidence log.
+#[utoipa::path(get, path = "/v1/evidence/log/proof/{id}", tag = "evidence", operation_id = "evidence_proof",
+    params(("id" = String, Path, description = "`ev_…`")),
+    responses((status = 200, description = "The record's leaves with inclusion proofs, and the checkpoint", body = Object)))]
+pub(crate) async fn proof(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(id): Path<String>,
+) -> Result<Json<EvidenceProof>, ApiError> {
+    let id: EvidenceId = parsed(&state, &id)?;
+    let proof = state.engine.evidence_proof(&caller, &id).await;
+    proof
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
+}
+
+/// Prove that the evidence log of one size is the beginning of that of another.
+#[utoipa::path(get, path = "/v1/evidence/log/consistency", tag = "evidence", operation_id = "evidence_consistency",
+    params(ConsistencyQuery),
+    responses((status = 200, description = "Both heads and the proof (RFC 9162 §2.1.4)", body = Object)))]
+pub(crate) async fn consistency(
+    State(state): State<AppState>,
+    By(caller): By,
+    Asked(asked): Asked<ConsistencyQuery>,
+) -> Result<Json<LogConsistency>, ApiError> {
+    let proof = state
+        .engine
+        .evidence_consistency(&caller, asked.from, asked.to);
+    proof
+        .await
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
+}
+
+/// The public key that signs the evidence log.
+#[utoipa::path(get, path = "/v1/evidence/log/key", tag = "evidence", operation_id = "evidence_key",
+    responses((status = 200, description = "The key in the form of C2SP `signed-note`", body = Object)))]
+pub(crate) async fn key(
+    State(state): State<AppState>,
+    By(caller): By,
+) -> Result<Json<LogKey>, ApiError> {
+    let key = state.engine.evidence_key(&caller);
+    key.map(Json).map_err(|error| ApiError::new(&state, error))
+}
+
+/// Export evidence with its proofs, as JSON lines: everything, or the records that fit.
+#[utoipa::path(get, path = "/v1/evidence/export", tag = "evidence", operation_id = "export_evidence", params(FindQuery),
+    responses((status = 200, description = "A header, then one line for each leaf; see docs/evidence.md", body = String, content_type = "application/x-ndjson")))]
+pub(crate) async fn export(
+    State(state): State<AppState>,
+    By(caller): By,
+    Asked(asked): Asked<FindQuery>,
+) -> Result<Response, ApiError> {
+    let asked = query(&state, &asked)?;
+    let export = state.engine.evidence_export(&caller, asked).await;
+    let export = export.map_err(|error| ApiError::new(&state, error))?;
+    let lines = stream::try_unfold((Arc::clone(&state.engine), export), next);
+    Ok(([(CONTENT_TYPE, JSON_LINES)], Body::from_stream(lines)).into_response())
+}
+
+/// The next lines. A failure breaks the stream off, which leaves the export visibly incomplete.
+async fn next(
+    (engine, mut export): (Arc<Engine>, EvidenceExport),
+) -> Result<Option<(String, (Arc<Engine>, EvidenceExport))>, EngineError> {
+    let lines = engine.export_lines(&mut export).await;
+    let lines = lines.inspect_err(|error| log(error, &crate::error::unnamed()))?;
+    Ok(lines.map(|lines| (lines, (engine, export))))
+}

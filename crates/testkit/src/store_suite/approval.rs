@@ -1,0 +1,236 @@
+//! What storage guarantees about approvals, and about runs that wait.
+
+use charter_contract::ids::ApprovalId;
+use charter_store::approval::{
+    ApprovalChange, ApprovalFilter, ApprovalMove, ApprovalRecord, ApprovalState,
+};
+use charter_store::journal::{Append, RunPhase};
+use charter_store::lease::Fence;
+use charter_store::page::PageRequest;
+use charter_store::{Store, StoreError};
+use uuid::Uuid;
+
+use super::Outcome;
+use super::sample::{self, Made};
+use crate::assert_refused;
+
+fn id(n: u128) -> ApprovalId {
+    ApprovalId::from_uuid(Uuid::from_u128(n))
+}
+
+fn pending(n: u128, run: u128) -> Made<ApprovalRecord> {
+    Ok(ApprovalRecord {
+        approval_id: id(n),
+        tenant_id: sample::tenant("acme")?,
+        run_id: sample::run(run),
+        state: ApprovalState::Pending,
+        requested_at: sample::at(i64::try_from(n)?)?,
+        expires_at: sample::at(3_600)?,
+        body: format!("{{\"n\":{n}}}"),
+    })
+}
+
+fn step(n: u128, from: ApprovalState, to: ApprovalState) -> ApprovalMove {
+    ApprovalMove {
+        approval_id: id(n),
+        from,
+        to,
+        body: format!("{{\"state\":\"{}\"}}", to.as_str()),
+    }
+}
+
+fn waiting(run: u128, approvals: Vec<ApprovalChange>) -> Made<Append> {
+    Ok(Append {
+        approvals,
+        status: "awaiting_approval".to_owned(),
+        ..sample::second_append(run, RunPhase::Waiting, &[r#"{"asked":true}"#])?
+    })
+}
+
+/// A run that waits for approval `n`.
+async fn asked(store: &dyn Store, run: u128, n: u128) -> Outcome {
+    let (record, first) = sample::new_run("acme", run, 0)?;
+    store.create_run(&record, first, vec![]).await?;
+    let ask = ApprovalChange::Ask(pending(n, run)?);
+    store.append(waiting(run, vec![ask])?).await?;
+    Ok(())
+}
+
+async fn state(store: &dyn Store, n: u128) -> Made<ApprovalState> {
+    let found = store.approval(&sample::tenant("acme")?, &id(n)).await?;
+    Ok(found.ok_or("no approval")?.state)
+}
+
+/// An approval is there exactly when the event that asks for it is.
+pub async fn ruling_28_an_approval_is_made_with_its_event(store: &dyn Store) -> Outcome {
+    asked(store, 1, 1).await?;
+    let acme = sample::tenant("acme")?;
+    assert_eq!(store.approval(&acme, &id(1)).await?, Some(pending(1, 1)?));
+    assert_eq!(
+        store.approval(&sample::tenant("umbra")?, &id(1)).await?,
+        None
+    );
+    let (record, first) = sample::new_run("acme", 2, 0)?;
+    store.create_run(&record, first, vec![]).await?;
+    let stale = Append {
+        expected: 7,
+        ..waiting(2, vec![ApprovalChange::Ask(pending(2, 2)?)])?
+    };
+    assert_refused!(
+        store.append(stale).await,
+        StoreError::VersionConflict { .. }
+    );
+    assert_eq!(store.approval(&acme, &id(2)).await?, None);
+    Ok(())
+}
+
+/// Of several decisions at the same time exactly one is recorded; it wakes the run.
+pub async fn ruling_28_one_decision_is_recorded(store: &dyn Store) -> Outcome {
+    asked(store, 1, 1).await?;
+    let acme = sample::tenant("acme")?;
+    assert_eq!(store.claimable_runs(sample::at(10)?, 9).await?, []);
+    let say = |to| store.decide_approval(&acme, step(1, ApprovalState::Pending, to));
+    let both = (say(ApprovalState::Approved), say(ApprovalState::Rejected));
+    let (yes, no) = futures_util::future::join(both.0, both.1).await;
+    assert_eq!([&yes, &no].iter().filter(|said| said.is_ok()).count(), 1);
+    let lost = if yes.is_ok() { no } else { yes };
+    assert_refused!(lost, StoreError::Refused { .. });
+    let woken = store.claimable_runs(sample::at(10)?, 9).await?;
+    assert_eq!(woken.len(), 1);
+    let other = sample::tenant("umbra")?;
+    let foreign = step(1, ApprovalState::Pending, ApprovalState::Approved);
+    let refused = store.decide_approval(&other, foreign).await;
+    assert_refused!(refused, StoreError::NotFound { .. });
+    Ok(())
+}
+
+/// Used in the append that resumes its run, once, and by no other run.
+pub async fn ruling_28_an_approval_is_used_once(store: &dyn Store) -> Outcome {
+    asked(store, 1, 1).await?;
+    asked(store, 2, 2).await?;
+    let acme = sample::tenant("acme")?;
+    let use_it = || step(1, ApprovalState::Approved, ApprovalState::Consumed);
+    let resume = |run: u128, expected: u64| -> Made<Append> {
+        let base = waiting(run, vec![ApprovalChange::Move(use_it())])?;
+        let last = base.events[0].hash;
+        Ok(Append {
+            expected,
+            events: sample::events(last, expected, &[r#"{"resumed":true}"#])?,
+            phase: RunPhase::Runnable,
+            ..base
+        })
+    };
+    assert_refused!(
+        store.append(resume(1, 2)?).await,
+        StoreError::Refused { .. }
+    );
+    let agree = step(1, ApprovalState::Pending, ApprovalState::Approved);
+    store.decide_approval(&acme, agree).await?;
+    assert_refused!(
+        store.append(resume(2, 2)?).await,
+        StoreError::Refused { .. }
+    );
+    assert_eq!(state(store, 1).await?, ApprovalState::Approved);
+    store.append(resume(1, 2)?).await?;
+    assert_eq!(state(store, 1).await?, ApprovalState::Consumed);
+    let back = step(1, ApprovalState::Consumed, ApprovalState::Pending);
+    assert!(store.decide_approval(&acme, back).await.is_err());
+    Ok(())
+}
+
+/// Newest first, by state and run, each once.
+pub async fn approvals_are_listed_newest_first(store: &dyn Store) -> Outcome {
+    for n in 1..=3 {
+        asked(store, n, n).await?;
+    }
+    let acme = sample::tenant("acme")?;
+    let agree = step(2, ApprovalState::Pending, ApprovalState::Approved);
+    store.decide_approval(&acme, agree).await?;
+    let mut seen = Vec::new();
+    let mut page = PageRequest::new(None, 2);
+    loop {
+        let found = store
+            .approvals(&acme, ApprovalFilter::default(), &page)
+            .await?;
+        seen.extend(
+            found
+                .entries
+                .into_iter()
+                .map(|approval| approval.approval_id),
+        );
+        match found.next {
+            Some(next) => page = PageRequest::new(Some(next), 2),
+            None => break,
+        }
+    }
+    assert_eq!(seen, [id(3), id(2), id(1)]);
+    let run = sample::run(3);
+    for (filter, expected) in [
+        (
+            ApprovalFilter {
+                state: Some(ApprovalState::Approved),
+                run_id: None,
+            },
+            id(2),
+        ),
+        (
+            ApprovalFilter {
+                state: None,
+                run_id: Some(&run),
+            },
+            id(3),
+        ),
+    ] {
+        let found = store
+            .approvals(&acme, filter, &PageRequest::new(None, 9))
+            .await?;
+        let ids: Vec<ApprovalId> = found.entries.into_iter().map(|a| a.approval_id).collect();
+        assert_eq!(ids, [expected]);
+    }
+    Ok(())
+}
+
+/// A run that waits is claimable when its moment has come, and not before; whoever parks it has given
+/// its lease back.
+pub async fn a_parked_run_wakes_at_its_moment(store: &dyn Store) -> Outcome {
+    let (record, first) = sample::new_run("acme", 1, 0)?;
+    store.create_run(&record, first, vec![]).await?;
+    let (now, until) = (sample::at(1)?, sample::at(100)?);
+    let run = sample::run(1);
+    let lease = store.acquire(run.as_ref(), "one", now, until).await?;
+    let fence = lease.ok_or("not free")?.fence;
+    let wrong = store.park(&run, Fence(fence.0 + 1), None).await;
+    assert_refused!(wrong, StoreError::FencedOff { .. });
+    store.park(&run, fence, Some(sample::at(50)?)).await?;
+    assert_eq!(store.claimable_runs(sample::at(49)?, 9).await?, []);
+    assert_eq!(store.claimable_runs(sample::at(50)?, 9).await?.len(), 1);
+    assert!(
+        store
+            .acquire(run.as_ref(), "two", now, until)
+            .await?
+            .is_some()
+    );
+    Ok(())
+}
+
+/// An append that gives the lease back leaves the run free at once.
+pub async fn an_append_may_release_the_lease(store: &dyn Store) -> Outcome {
+    let (record, first) = sample::new_run("acme", 1, 0)?;
+    store.create_run(&record, first, vec![]).await?;
+    let (now, until) = (sample::at(1)?, sample::at(100)?);
+    let run = sample::run(1);
+    let lease = store.acquire(run.as_ref(), "one", now, until).await?;
+    let append = Append {
+        fence: lease.ok_or("not free")?.fence,
+        release: true,
+        ..sample::second_append(1, RunPhase::Runnable, &["{}"])?
+    };
+    store.append(append).await?;
+    assert!(
+        store
+            .acquire(run.as_ref(), "two", now, until)
+            .await?
+            .is_some()
+    );
+    Ok(())
+}
