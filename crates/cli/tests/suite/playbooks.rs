@@ -174,7 +174,7 @@ fn ruling_28_two_operators_at_the_same_instant_decide_once() {
 /// An approval that nobody gives in time lapses, and so does the step.
 #[test]
 fn ruling_28_an_approval_lapses() {
-    let home = Home::with_keys(&KEYS).with("CHARTER_APPROVALS__TTL_S", "1");
+    let home = Home::with_keys(&KEYS).with("CHARTER_APPROVALS__TTL_S", "4");
     let server = home.serve();
     let service = Service::start();
     server.key("ann").register(&purge(&service));
