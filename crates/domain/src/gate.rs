@@ -1,9 +1,9 @@
 //! The gate: one answer for one exact effect, asked before every effect.
 //!
-//! Permission, policy and guardrails may refuse, and last the rate limit; guardrails, the tool, the playbook's
-//! safety class and its review list may ask for a person (rulings 10, 27). The strictest wins, and
-//! the decision names every rule that made it. Must not know runs or storage: what it judges is
-//! given to it.
+//! Permission, policy and guardrails may refuse, and last the rate limit; guardrails, the tool, the
+//! playbook's safety class and its review list may ask for a person (rulings 10, 27). The strictest
+//! wins, and the decision names every rule that made it. Must not know runs or storage: what it
+//! judges is given to it.
 
 use charter_contract::catalogue::guardrail::Enforcement;
 use charter_contract::catalogue::playbook::SafetyClass;
@@ -88,6 +88,12 @@ pub enum Decision {
     NeedsApproval {
         /// What asks for it; at least one.
         rules: Vec<Rule>,
+        /// What else permits it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        permitted_by: Vec<Rule>,
+        /// What is said along with it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        warnings: Vec<Rule>,
     },
     /// It may not happen.
     Deny {
@@ -113,7 +119,7 @@ impl Decision {
     pub fn rules(&self) -> &[Rule] {
         match self {
             Self::Allow { permitted_by, .. } => permitted_by,
-            Self::NeedsApproval { rules } | Self::Deny { rules } => rules,
+            Self::NeedsApproval { rules, .. } | Self::Deny { rules } => rules,
         }
     }
 
@@ -121,19 +127,39 @@ impl Decision {
     #[must_use]
     pub fn approved(self, approval: &(impl ToString + ?Sized)) -> Self {
         match self {
-            Self::NeedsApproval { rules } => Self::Allow {
-                permitted_by: rules
-                    .into_iter()
-                    .chain([Rule::new(
-                        RuleKind::Approval,
-                        approval,
-                        "A person approved exactly this.",
-                    )])
-                    .collect(),
-                warnings: Vec::new(),
-            },
+            Self::NeedsApproval {
+                rules,
+                permitted_by,
+                warnings,
+            } => {
+                let person = "A person approved exactly this.";
+                let approval = Rule::new(RuleKind::Approval, approval, person);
+                let all = permitted_by.into_iter().chain(rules).chain([approval]);
+                Self::Allow {
+                    permitted_by: all.collect(),
+                    warnings,
+                }
+            }
             decided @ (Self::Allow { .. } | Self::Deny { .. }) => decided,
         }
+    }
+
+    /// The same decision under what policy says: it may refuse, and it lifts nothing.
+    #[must_use]
+    pub fn under(mut self, policy: PolicyAnswer) -> Self {
+        match (&mut self, policy) {
+            (_, PolicyAnswer::Ungoverned) | (Self::Deny { .. }, PolicyAnswer::Permit(_)) => {}
+            (
+                Self::Allow { permitted_by, .. } | Self::NeedsApproval { permitted_by, .. },
+                PolicyAnswer::Permit(by),
+            ) => permitted_by.extend(by),
+            (Self::Deny { rules }, PolicyAnswer::Forbid(by)) => {
+                rules.extend(by);
+                rules.sort_by_key(|rule| rule.kind);
+            }
+            (_, PolicyAnswer::Forbid(rules)) => return Self::Deny { rules },
+        }
+        self
     }
 }
 
@@ -173,8 +199,6 @@ pub struct Question<'a> {
     pub permitted: bool,
     /// The guardrails that bear on the subject, in order of resolution.
     pub guardrails: &'a [Resolved],
-    /// What policy says.
-    pub policy: &'a PolicyAnswer,
     /// The step's surroundings.
     pub safety: Safety<'a>,
     /// Whether the effect was begun before and nobody knows how it ended, and the tool does not
@@ -191,7 +215,7 @@ impl Question<'_> {
     }
 }
 
-/// The answer for one effect.
+/// The answer for one effect, but for policy: [`Decision::under`] adds that.
 #[must_use]
 pub fn decide(question: &Question<'_>) -> Decision {
     let ruled = rulings(
@@ -204,24 +228,24 @@ pub fn decide(question: &Question<'_>) -> Decision {
         ruled.cloned().map(Rule::from)
     };
     let mut refusals: Vec<Rule> = permission(question).into_iter().collect();
-    let mut permitted_by = Vec::new();
-    match question.policy {
-        PolicyAnswer::Ungoverned => {}
-        PolicyAnswer::Permit(rules) => permitted_by.extend(rules.iter().cloned()),
-        PolicyAnswer::Forbid(rules) => refusals.extend(rules.iter().cloned()),
-    }
     refusals.extend(said(Enforcement::HardBlock));
     if !refusals.is_empty() {
         return Decision::Deny { rules: refusals };
     }
     let mut asking: Vec<Rule> = said(Enforcement::RequireApproval).collect();
     asking.extend(asks_for_a_person(question));
-    if !asking.is_empty() {
-        return Decision::NeedsApproval { rules: asking };
+    let warnings = said(Enforcement::SoftWarn).collect();
+    let permitted_by = Vec::new();
+    if asking.is_empty() {
+        return Decision::Allow {
+            permitted_by,
+            warnings,
+        };
     }
-    Decision::Allow {
+    Decision::NeedsApproval {
+        rules: asking,
         permitted_by,
-        warnings: said(Enforcement::SoftWarn).collect(),
+        warnings,
     }
 }
 

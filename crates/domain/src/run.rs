@@ -11,6 +11,7 @@
 //! person first (B000-18, B003-5 to B003-9).
 
 mod advance;
+mod command;
 mod event;
 mod replay;
 mod standing;
@@ -24,11 +25,13 @@ use crate::approval::{Digest, ExactCall};
 use crate::gate::{Decision, RuleKind};
 
 pub use advance::Next;
+pub use command::{Beginning, Command, IllegalTransition};
 pub use event::{
     ApprovalAsked, Begun, ErrorKind, Opening, Pin, ResultSource, RunEvent, SkipReason, Started,
     StepFailure, StopCause,
 };
 pub use replay::Divergence;
+use standing::Grant;
 pub use standing::{Outcome, StepState};
 pub use state::{FoldError, Run};
 
@@ -39,151 +42,6 @@ const REFUSED: [(RuleKind, &str); 4] = [
     (RuleKind::Guardrail, "guardrail_blocked"),
     (RuleKind::RateLimit, "rate_limited"),
 ];
-
-/// What somebody wants to happen to a run.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Command {
-    /// Values for declared parameters, bound: all that are known, and what is still missing.
-    Give {
-        /// All values.
-        parameters: Map<String, Value>,
-        /// Mandatory parameters without one.
-        missing: Vec<Label>,
-    },
-    /// A person agrees to the plan.
-    Confirm {
-        /// Who.
-        by: UserId,
-        /// The digest of the plan that they saw.
-        digest: Digest,
-        /// What they typed, where something has to be typed.
-        typed: Option<String>,
-    },
-    /// A step's effect is about to start, or a person is asked first.
-    Begin(Box<Beginning>),
-    /// A person agreed to a step's call.
-    Grant {
-        /// The step.
-        step: StepId,
-        /// The approval's record.
-        approval: ApprovalId,
-        /// What it was bound to.
-        digest: Digest,
-        /// Who.
-        by: UserId,
-    },
-    /// A person refused a step's call, or nobody decided in time.
-    Refuse {
-        /// The step.
-        step: StepId,
-        /// The approval's record.
-        approval: ApprovalId,
-        /// Who; absent when nobody did.
-        by: Option<UserId>,
-        /// What the step fails with.
-        failure: StepFailure,
-    },
-    /// The effect succeeded.
-    Succeed {
-        /// The step.
-        step: StepId,
-        /// What it produced.
-        output: Value,
-        /// Where the result came from.
-        source: ResultSource,
-        /// How long the effect took, in milliseconds.
-        duration_ms: u64,
-    },
-    /// The effect failed, or could not be prepared.
-    Fail {
-        /// The step.
-        step: StepId,
-        /// Why.
-        failure: StepFailure,
-        /// When: retries count from here.
-        at: Timestamp,
-    },
-    /// A step writes, and the run changes nothing.
-    SkipForDryRun {
-        /// The step.
-        step: StepId,
-    },
-    /// Nothing new starts until it is resumed.
-    Pause {
-        /// Who.
-        by: UserId,
-    },
-    /// It goes on.
-    Resume {
-        /// Who.
-        by: UserId,
-    },
-    /// It ends early.
-    Abort {
-        /// Who.
-        by: UserId,
-        /// Why.
-        reason: String,
-        /// Whether completed writes are reversed.
-        roll_back: bool,
-    },
-    /// Its time limit is over; completed writes are reversed where something reverses them.
-    TimeUp,
-}
-
-/// A step that is about to begin.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Beginning {
-    /// The exact call.
-    pub call: ExactCall,
-    /// What the gate says.
-    pub decision: Decision,
-    /// The record to make if a person has to be asked.
-    pub approval: ApprovalId,
-    /// When that record lapses.
-    pub expires_at: Timestamp,
-}
-
-/// A command that the run's state does not allow. Nothing was changed.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum IllegalTransition {
-    /// The run is over.
-    #[error("the run has ended")]
-    Ended,
-    /// The run has begun.
-    #[error("the run has begun; its parameters and plan stand")]
-    Begun,
-    /// The run needs something before its first step.
-    #[error("the run waits for {0}")]
-    NotOpen(String),
-    /// What was agreed to is not what would run.
-    #[error("the plan is {expected}, not {given}: look at it again")]
-    Changed {
-        /// The plan's digest.
-        expected: Digest,
-        /// The digest that was given.
-        given: Digest,
-    },
-    /// The value to be typed was not.
-    #[error("type the value of `{0}` to confirm")]
-    Typed(Label),
-    /// It is paused already, or not.
-    #[error("the run is {0} already")]
-    Already(&'static str),
-    /// There is no such step.
-    #[error("the run has no step `{0}`")]
-    UnknownStep(StepId),
-    /// The step is not in a state for this.
-    #[error("the step `{step}` is {state}, so it cannot be {wanted}")]
-    Step {
-        /// The step.
-        step: StepId,
-        /// Its state.
-        state: &'static str,
-        /// What was asked.
-        wanted: &'static str,
-    },
-}
 
 impl Run {
     /// What the command leads to.
@@ -313,51 +171,74 @@ impl Run {
         } = beginning;
         let at = self.may_begin(&call.step)?;
         let step = call.step.clone();
-        let digest = call.digest();
-        let covered = self.covering(at, &digest, &decision);
-        let decision = match (covered, &self.graph.steps()[at].reverses) {
-            (Some(approval), _) => decision.approved(&approval),
-            // What permitted a write permits its reversal: a rollback waits for nobody.
-            (None, Some(reversed)) => decision.approved(&format!("reversal of {reversed}")),
-            (None, None) => decision,
+        let decision = match self.lifting(at, &call, &decision) {
+            Some(by) => decision.approved(&by),
+            None => decision,
         };
         Ok(match decision {
-            Decision::Allow { .. } => RunEvent::StepBegun(Begun {
+            decision @ Decision::Allow { .. } => RunEvent::StepBegun(Begun {
                 attempt: self.slots[at].attempts + 1,
                 idempotency_key: self.idempotency_key(&step),
                 step,
                 parameters: call.parameters,
                 policy_decision: decision,
             }),
-            Decision::NeedsApproval { .. } => {
+            decision @ Decision::NeedsApproval { .. } => {
                 RunEvent::ApprovalRequested(Box::new(ApprovalAsked {
                     step,
                     approval,
-                    digest,
+                    digest: call.digest(),
                     call,
                     policy_decision: decision,
                     expires_at,
                 }))
             }
-            Decision::Deny { ref rules } => RunEvent::StepRefused {
-                failure: refusal(rules),
+            Decision::Deny { rules } => RunEvent::StepRefused {
+                failure: refusal(&rules),
                 step,
                 parameters: call.parameters,
-                policy_decision: decision,
+                policy_decision: Decision::Deny { rules },
             },
         })
     }
 
+    /// Whether a call may happen now: the gate allows it, or what it asks for is there.
+    #[must_use]
+    pub fn permits(&self, call: &ExactCall, decision: &Decision) -> bool {
+        match decision {
+            Decision::Allow { .. } => true,
+            Decision::Deny { .. } => false,
+            Decision::NeedsApproval { .. } => {
+                let place = self.graph.place(&call.step);
+                place.is_some_and(|at| self.lifting(at, call, decision).is_some())
+            }
+        }
+    }
+
+    /// Who agreed to exactly this call, as far as their word covers what the gate asks for.
+    #[must_use]
+    pub fn approver(&self, call: &ExactCall, decision: &Decision) -> Option<&UserId> {
+        let at = self.graph.place(&call.step)?;
+        self.grant(at, call, decision).map(|grant| &grant.by)
+    }
+
+    /// What stands in for the person that the gate asks for.
+    fn lifting(&self, at: usize, call: &ExactCall, decision: &Decision) -> Option<String> {
+        if let Some(grant) = self.grant(at, call, decision) {
+            return Some(grant.approval.to_string());
+        }
+        // What permitted a write permits its reversal: a rollback waits for nobody.
+        let reversed = self.graph.steps()[at].reverses.as_ref()?;
+        Some(format!("reversal of {reversed}"))
+    }
+
     /// The approval that covers a call: one given for exactly it. Where repeating an interrupted
     /// call is what is asked about, one that an attempt began under does not count.
-    fn covering(&self, at: usize, digest: &Digest, decision: &Decision) -> Option<ApprovalId> {
+    fn grant(&self, at: usize, call: &ExactCall, decision: &Decision) -> Option<&Grant> {
         let grant = self.slots[at].grant.as_ref()?;
-        let repeats = decision
-            .rules()
-            .iter()
-            .any(|rule| rule.kind == RuleKind::Interrupted);
-        let covers = grant.digest == *digest && !(grant.used && repeats);
-        covers.then(|| grant.approval.clone())
+        let mut rules = decision.rules().iter();
+        let spent = grant.used && rules.any(|rule| rule.kind == RuleKind::Interrupted);
+        (!spent && grant.digest == call.digest()).then_some(grant)
     }
 
     /// Whether a step's effect was begun and nobody knows how it ended.
@@ -386,10 +267,7 @@ impl Run {
             | ErrorKind::TimeoutError
             | ErrorKind::SystemError => attempted && slot.failures < retry.retries,
         };
-        let stopped = self
-            .stop
-            .as_ref()
-            .is_some_and(|stop| !matches!(stop.cause, StopCause::Failure { .. }));
+        let stopped = self.stop.as_ref().is_some_and(|stop| !stop.is_failure());
         if !again || (stopped && !self.reverses(place)) {
             return Ok(RunEvent::StepFailed { step, failure });
         }

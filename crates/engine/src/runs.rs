@@ -7,6 +7,7 @@ mod call;
 mod control;
 mod drive;
 mod effect;
+mod gate;
 mod journal;
 mod manage;
 mod pinned;

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use charter_contract::scope::Scope;
 use charter_store::catalogue::Catalogue;
-use charter_store::journal::{Append, Journal, RunPhase};
+use charter_store::journal::{After, Append, Journal};
 use charter_store::lease::Fence;
 use charter_store::vector::{StoredVector, TextHash, Vectors};
 use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
@@ -48,9 +48,8 @@ async fn append(store: Arc<SqliteStore>, n: u128, until: Instant) -> u64 {
             expected: version,
             fence: Fence(0),
             events,
-            phase: RunPhase::Runnable,
+            then: After::Runs,
             status: "working".to_owned(),
-            wake_at: None,
             approvals: vec![],
             release: false,
             messages: vec![],

@@ -23,7 +23,7 @@ use charter_domain::evidence_log::{Entry, Hash, tree};
 use charter_store::catalogue::{CATALOGUE_CHANGED, Catalogue, CatalogueRevision};
 use charter_store::evidence::{Evidence, EvidenceFilter};
 use charter_store::evidence_log::EvidenceLog;
-use charter_store::journal::{Append, GENESIS, Journal, RunPhase, verify_chain};
+use charter_store::journal::{After, Append, GENESIS, Journal, verify_chain};
 use charter_store::lease::Fence;
 use charter_store::outbox::Outbox;
 use charter_store::page::PageRequest;
@@ -99,9 +99,8 @@ async fn append(store: SharedStore, n: u128) -> Outcome {
             expected: version,
             fence: Fence(0),
             events,
-            phase: RunPhase::Runnable,
+            then: After::Runs,
             status: "working".to_owned(),
-            wake_at: None,
             approvals: vec![],
             release: false,
             messages: vec![sample::message("run.appended", 0)?],

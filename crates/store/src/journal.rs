@@ -4,7 +4,7 @@
 //! changed, removed or reordered event is found by whoever reads the chain.
 
 use async_trait::async_trait;
-use charter_contract::ids::{RunId, TenantId};
+use charter_contract::ids::{ApprovalId, RunId, TenantId};
 use charter_contract::time::Timestamp;
 use sha2::{Digest, Sha256};
 
@@ -43,6 +43,39 @@ pub enum RunPhase {
     Waiting,
     /// Reached a final state; nothing is appended any more.
     Finished,
+}
+
+/// What becomes of a run after an append.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum After {
+    /// It goes on: a worker may claim it.
+    Runs,
+    /// It waits for something outside.
+    Waits(Wait),
+    /// It has ended.
+    Ends,
+}
+
+impl After {
+    /// The phase that this is.
+    #[must_use]
+    pub fn phase(&self) -> RunPhase {
+        match self {
+            Self::Runs => RunPhase::Runnable,
+            Self::Waits(_) => RunPhase::Waiting,
+            Self::Ends => RunPhase::Finished,
+        }
+    }
+}
+
+/// What a run waits for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wait {
+    /// When it has something to do even if nothing happens before.
+    pub until: Option<Timestamp>,
+    /// Its approvals that nobody has decided on, as far as the caller knows. If somebody has, the run
+    /// does not wait but is runnable: a decision and the beginning of the wait for it may cross.
+    pub approvals: Vec<ApprovalId>,
 }
 
 /// Follows the chain of consecutive events from `previous`, the hash before the first of them, and
@@ -112,7 +145,7 @@ pub struct JournalEvent {
     pub at: Timestamp,
 }
 
-/// An append: events, the phase they lead to, and the messages that announce them.
+/// An append: events, what they lead to, and the messages that announce them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Append {
     /// Whose run.
@@ -123,12 +156,10 @@ pub struct Append {
     pub fence: Fence,
     /// At least one event.
     pub events: Vec<NewEvent>,
-    /// The phase after these events.
-    pub phase: RunPhase,
+    /// What becomes of the run after these events.
+    pub then: After,
     /// The same in the run machine's words.
     pub status: String,
-    /// When a waiting run has something to do even if nothing happens before.
-    pub wake_at: Option<Timestamp>,
     /// What becomes of the run's approvals, all or none with the events.
     pub approvals: Vec<ApprovalChange>,
     /// Whether the caller's lease on the run is given back with this.
@@ -163,17 +194,12 @@ pub trait Journal {
     /// [`StoreError::Corrupt`] when the events do not chain from the last stored one.
     async fn append(&self, append: Append) -> Result<u64, StoreError>;
 
-    /// Gives back a run that has nothing to do: it waits, until `wake_at` if that is given, and the
-    /// lease is released. A finished run is left as it is.
+    /// Gives back a run that has nothing to do: it waits, and the lease is released. A finished run
+    /// is left as it is.
     ///
     /// # Errors
     /// [`StoreError::NotFound`]; [`StoreError::FencedOff`] as for an append.
-    async fn park(
-        &self,
-        run: &RunId,
-        fence: Fence,
-        wake_at: Option<Timestamp>,
-    ) -> Result<(), StoreError>;
+    async fn park(&self, run: &RunId, fence: Fence, wait: Wait) -> Result<(), StoreError>;
 
     /// The run, unless it is absent or another tenant's.
     async fn run(&self, tenant: &TenantId, run: &RunId) -> Result<Option<RunRecord>, StoreError>;

@@ -74,7 +74,8 @@ macro_rules! store_suite {
                 ruling_28_an_approval_is_used_once,
                 approvals_are_listed_newest_first,
                 a_parked_run_wakes_at_its_moment,
-                an_append_may_release_the_lease;
+                an_append_may_release_the_lease,
+                ruling_28_a_decision_that_crosses_with_the_wait_is_not_lost;
             calibration: a_calibration_replaces_the_one_before;
             catalogue:
                 register_puts_documents_in_force,

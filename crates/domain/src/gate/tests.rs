@@ -51,7 +51,6 @@ fn asked_of(
     change: impl FnOnce(&mut Question<'_>),
 ) -> Decision {
     let parameters = Map::new();
-    let policy = PolicyAnswer::Ungoverned;
     let mut question = Question {
         tool,
         parameters: &parameters,
@@ -59,7 +58,6 @@ fn asked_of(
         dry_run: false,
         permitted: true,
         guardrails,
-        policy: &policy,
         safety: Safety::default(),
         interrupted: false,
     };
@@ -125,23 +123,26 @@ fn b000_12_the_strictest_guardrail_decides() {
 fn a_policy_that_forbids_refuses_and_one_that_permits_is_named() {
     let rule = || vec![Rule::new(RuleKind::Policy, "p.x", "policy")];
     let (forbid, permit) = (PolicyAnswer::Forbid(rule()), PolicyAnswer::Permit(rule()));
-    let parameters = Map::new();
-    let writes = tool("write", &json!({}));
-    let ask = |policy| {
-        decide(&Question {
-            tool: &writes,
-            parameters: &parameters,
-            may_write: true,
-            dry_run: false,
-            permitted: true,
-            guardrails: &[],
-            policy,
-            safety: Safety::default(),
-            interrupted: false,
-        })
+    let allowed = || asked(|_| {});
+    let refused = ("deny", vec![RuleKind::Policy]);
+    assert_eq!(kinds(&allowed().under(forbid.clone())), refused);
+    let named = ("allow", vec![RuleKind::Policy]);
+    assert_eq!(kinds(&allowed().under(permit.clone())), named);
+    let ungoverned = allowed().under(PolicyAnswer::Ungoverned);
+    assert_eq!(ungoverned, allowed());
+    let asks = || asked(|question| question.interrupted = true);
+    assert_eq!(kinds(&asks().under(forbid.clone())), refused);
+    assert_eq!(asks().under(permit.clone()).word(), "needs_approval");
+    let denied = || {
+        asked_of(
+            &tool("write", &json!({})),
+            &[guardrail("hard_block")],
+            |_| {},
+        )
     };
-    assert_eq!(kinds(&ask(&forbid)), ("deny", vec![RuleKind::Policy]));
-    assert_eq!(kinds(&ask(&permit)), ("allow", vec![RuleKind::Policy]));
+    assert_eq!(denied().under(permit), denied());
+    let both = ("deny", vec![RuleKind::Policy, RuleKind::Guardrail]);
+    assert_eq!(kinds(&denied().under(forbid)), both);
 }
 
 #[test]
@@ -217,11 +218,14 @@ fn b000_18_nobody_is_asked_for_a_dry_run() {
 
 #[test]
 fn an_approval_lifts_the_question_and_nothing_else() {
-    let asks = asked(|question| question.interrupted = true);
+    let warn = [guardrail("soft_warn")];
+    let asks = asked_of(&tool("write", &json!({})), &warn, |question| {
+        question.interrupted = true;
+    });
     let found = asks.approved("apr-1");
     assert_eq!(
         kinds(&found),
-        ("allow", vec![RuleKind::Interrupted, RuleKind::Approval])
+        ("warn", vec![RuleKind::Interrupted, RuleKind::Approval])
     );
     let denied = asked(|question| question.permitted = false);
     assert_eq!(denied.clone().approved("apr-1"), denied);

@@ -36,7 +36,7 @@ enum Fate {
     /// A worker starts it.
     Start,
     /// It is decided here and now.
-    Event(RunEvent),
+    Event(Box<RunEvent>),
 }
 
 impl Run {
@@ -48,17 +48,13 @@ impl Run {
             return Vec::new();
         }
         if self.is_open() || self.stop.is_some() {
-            let decided: Vec<RunEvent> = self
-                .ready
-                .iter()
-                .filter_map(|at| match self.fate(*at) {
-                    Fate::Event(event) => Some(event),
-                    Fate::Start => None,
-                })
-                .collect();
-            if !decided.is_empty() {
-                // A choice may skip what another event of this batch would start: one at a time.
-                return decided.into_iter().take(1).collect();
+            // A choice may skip what another event would start: one at a time.
+            let decided = self.ready.iter().find_map(|at| match self.fate(*at) {
+                Fate::Event(event) => Some(*event),
+                Fate::Start => None,
+            });
+            if let Some(event) = decided {
+                return vec![event];
             }
             if self.ready.is_empty() && self.live.is_empty() && self.next_reversal().is_none() {
                 return vec![self.conclusion()];
@@ -68,6 +64,7 @@ impl Run {
     }
 
     fn fate(&self, at: usize) -> Fate {
+        let event = |event| Fate::Event(Box::new(event));
         let step = &self.graph.steps()[at];
         // Waits for nothing any more, and was agreed to: it starts whatever its expression says.
         if self.slots[at].grant.is_some() {
@@ -75,28 +72,28 @@ impl Run {
         }
         if let Some(step_id) = self.unmet(step) {
             let reason = SkipReason::Source { step: step_id };
-            return Fate::Event(skipped(step, reason));
+            return event(skipped(step, reason));
         }
         match step.entry.when.as_deref().map(|when| self.holds(when)) {
             None | Some(Ok(true)) => {}
-            Some(Ok(false)) => return Fate::Event(skipped(step, SkipReason::Condition)),
-            Some(Err(error)) => return Fate::Event(unanswered(step, &error)),
+            Some(Ok(false)) => return event(skipped(step, SkipReason::Condition)),
+            Some(Err(error)) => return event(unanswered(step, &error)),
         }
         match &step.action {
             Action::Call { .. } => Fate::Start,
-            Action::Conclude { output } => Fate::Event(decided(step, output.clone())),
+            Action::Conclude { output } => event(decided(step, output.clone())),
             Action::Choose {
                 branches,
                 otherwise,
             } => {
                 for branch in branches {
                     match self.holds(&branch.when) {
-                        Ok(true) => return Fate::Event(chosen(step, &branch.next)),
+                        Ok(true) => return event(chosen(step, &branch.next)),
                         Ok(false) => {}
-                        Err(error) => return Fate::Event(unanswered(step, &error)),
+                        Err(error) => return event(unanswered(step, &error)),
                     }
                 }
-                Fate::Event(chosen(step, otherwise))
+                event(chosen(step, otherwise))
             }
         }
     }

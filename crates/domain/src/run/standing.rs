@@ -105,6 +105,13 @@ pub(super) struct Stop {
     pub(super) roll_back: bool,
 }
 
+impl Stop {
+    /// Whether a step's failure is the cause, and nobody's will.
+    pub(super) fn is_failure(&self) -> bool {
+        matches!(self.cause, StopCause::Failure { .. })
+    }
+}
+
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]

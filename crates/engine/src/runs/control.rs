@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RunId, TenantId};
 use charter_domain::run::{Command, IllegalTransition, Next, Run};
-use charter_store::journal::{Append, RunPhase};
+use charter_store::journal::{After, Append};
 use tokio::sync::{mpsc, oneshot};
 
 use super::journal::{Folded, chain};
@@ -190,22 +190,17 @@ impl Engine {
         fence: charter_store::lease::Fence,
     ) -> Result<(), EngineError> {
         let Folded { run, version, head } = folded;
-        let phase = match run.outcome() {
-            Some(_) => RunPhase::Finished,
-            None => RunPhase::Runnable,
-        };
-        let approvals = match phase {
-            RunPhase::Finished => self.lapsing(tenant, run.id()).await?,
-            RunPhase::Runnable | RunPhase::Waiting => Vec::new(),
+        let (then, approvals) = match run.outcome() {
+            Some(_) => (After::Ends, self.lapsing(tenant, run.id()).await?),
+            None => (After::Runs, Vec::new()),
         };
         let append = Append {
             run_id: run.id().clone(),
             expected: version,
             fence,
             events: chain(head, version, events)?,
-            phase,
+            then,
             status: run.status().to_owned(),
-            wake_at: None,
             approvals,
             release: true,
             messages: Vec::new(),

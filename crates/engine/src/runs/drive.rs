@@ -3,6 +3,8 @@
 //! What one turn of the loop decides is appended in one piece: the end of a step and the beginning
 //! of the next share a commit. An effect starts only after its beginning is durable.
 
+mod awaiting;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,13 +12,10 @@ use std::time::Duration;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{ApprovalId, RunId, StepId};
 use charter_contract::time::Timestamp;
-use charter_domain::approval::{Approval, State};
-use charter_domain::gate::{self, Decision};
-use charter_domain::run::{
-    Beginning, Command, ErrorKind, Next, Run, RunEvent, StepFailure, StepState,
-};
+use charter_domain::gate;
+use charter_domain::run::{Beginning, Command, ErrorKind, Next, Run, RunEvent};
 use charter_store::approval::ApprovalChange;
-use charter_store::journal::{Append, RunPhase};
+use charter_store::journal::{After, Append, Wait};
 use charter_store::lease::Lease;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
@@ -85,12 +84,18 @@ impl Engine {
         };
         let ended = drive.go_on().await;
         drive.cancel.cancel();
+        let released = match drive.held {
+            true => self.store().release(&drive.lease).await,
+            false => Ok(()),
+        };
         drop(seat);
-        if drive.held {
-            self.store().release(&drive.lease).await?;
+        let tenant = &drive.workspace.tenant;
+        if left_behind(&mut drive.orders) {
+            self.take_up_run(tenant.clone(), run_id.clone());
         }
         ended?;
-        self.wake_later(&drive.folded.run, &drive.workspace.tenant);
+        released?;
+        self.wake_later(&drive.folded.run, tenant);
         Ok(drive.folded.run)
     }
 
@@ -103,6 +108,14 @@ impl Engine {
             .acquire(run_id.as_ref(), self.holder(), now, until);
         lease.await?.ok_or_else(busy)
     }
+}
+
+/// Whether a driver that has left its place was told of a decision that it did not see. Whoever gave
+/// it a command learns that it left, and gives the command to the run itself.
+fn left_behind(orders: &mut mpsc::Receiver<Order>) -> bool {
+    orders.close();
+    let mut left = std::iter::from_fn(|| orders.try_recv().ok());
+    left.any(|order| matches!(order, Order::Look))
 }
 
 fn busy() -> EngineError {
@@ -125,12 +138,12 @@ impl Drive<'_> {
             match self.folded.run.next(&in_hand, now) {
                 Next::Ended => {
                     self.lapse_pending().await?;
-                    return self.write(Some(Parked::ENDED)).await;
+                    return self.write(After::Ends).await;
                 }
                 // Effects under way are dropped, which ends them: the journal says that they began,
                 // and whoever takes the run up begins them again under the same key.
                 Next::Start(_) | Next::Wait { .. } if self.cancel.is_cancelled() => {
-                    self.write(None).await?;
+                    self.write(After::Runs).await?;
                     return Err(interrupted());
                 }
                 Next::Start(steps) => {
@@ -142,17 +155,17 @@ impl Drive<'_> {
                             None => break,
                         }
                     }
-                    self.write(None).await?;
+                    self.write(After::Runs).await?;
                     for effect in effects {
                         in_hand.insert(effect.call().step.clone());
                         in_flight.push(self.start(effect));
                     }
                 }
                 Next::Wait { until } if in_flight.is_empty() && !self.is_soon(until, now) => {
-                    return self.write(Some(Parked { until })).await;
+                    return self.park(until).await;
                 }
                 Next::Wait { until } => {
-                    self.write(None).await?;
+                    self.write(After::Runs).await?;
                     self.wait(&mut in_flight, &mut in_hand, until).await?;
                 }
             }
@@ -240,7 +253,7 @@ impl Drive<'_> {
                 let accepted = match decided {
                     Ok(events) => {
                         self.take(events)?;
-                        self.write(None).await
+                        self.write(After::Runs).await
                     }
                     Err(refused) => Err(super::control::illegal(&refused)),
                 };
@@ -287,22 +300,21 @@ impl Drive<'_> {
         Ok(begun.then_some(prepared))
     }
 
-    /// Counts a call that is about to happen against its tool's rate limit, or refuses it.
+    /// Counts a call that is about to happen against its tool's rate limit, or refuses it. A reversal
+    /// is never refused: half a rollback is worse than a call too many.
     fn take_turn(&self, prepared: &mut Prepared, at: Timestamp) {
-        let call = prepared.call();
-        let approved = self
-            .folded
-            .run
-            .approver(&call.step, &call.digest())
-            .is_some();
-        let happens = match prepared.decision() {
-            Decision::Allow { .. } => true,
-            Decision::NeedsApproval { .. } => approved,
-            Decision::Deny { .. } => false,
-        };
+        let run = &self.folded.run;
+        if !run.permits(prepared.call(), prepared.decision()) {
+            return;
+        }
         let tool = prepared.tool();
         let limits = self.engine.rate_limits();
-        if happens && let Err(too_soon) = limits.take(&self.workspace.tenant, tool, at) {
+        let taken = limits.take(&self.workspace.tenant, tool, at);
+        let step = run.graph().step(&prepared.call().step);
+        let reverses = step.is_some_and(|step| step.reverses.is_some());
+        if let Err(too_soon) = taken
+            && !reverses
+        {
             let seconds = too_soon.wait_ms.div_ceil(1_000);
             prepared.refuse(gate::too_soon(tool, seconds));
         }
@@ -343,98 +355,6 @@ impl Drive<'_> {
         })
     }
 
-    /// Uses what people have decided since, and lapses what nobody decided in time.
-    async fn look_at_approvals(&mut self) -> Result<(), EngineError> {
-        let awaited: Vec<(StepId, ApprovalId)> = self
-            .folded
-            .run
-            .steps()
-            .filter_map(|(step, state)| match state {
-                StepState::AwaitingApproval { approval, .. } => {
-                    Some((step.clone(), approval.clone()))
-                }
-                _ => None,
-            })
-            .collect();
-        let now = self.engine.now();
-        for (step, id) in awaited {
-            let approval = self.engine.approval_of(&self.workspace.tenant, &id).await?;
-            self.use_approval(step, &approval, now)?;
-        }
-        self.write(None).await
-    }
-
-    fn use_approval(
-        &mut self,
-        step: StepId,
-        approval: &Approval,
-        now: Timestamp,
-    ) -> Result<(), EngineError> {
-        let id = approval.approval_id.clone();
-        let command = match &approval.state {
-            State::Approved(decided) => match approval.consume(&approval.digest, now) {
-                Ok(consumed) => {
-                    let change = approvals::moved(approval, consumed)?;
-                    self.approvals.push(ApprovalChange::Move(change));
-                    Command::Grant {
-                        step,
-                        approval: id,
-                        digest: approval.digest.clone(),
-                        by: decided.by.clone(),
-                    }
-                }
-                Err(_) => self.lapse(step, approval)?,
-            },
-            State::Rejected(decided) => {
-                let reason = decided.reason.as_deref().unwrap_or("no reason was given");
-                let message = format!("`{}` rejected it: {reason}", decided.by);
-                Command::Refuse {
-                    step,
-                    approval: id,
-                    by: Some(decided.by.clone()),
-                    failure: denied(ErrorCode::ApprovalRejected, message),
-                }
-            }
-            State::Pending if now >= approval.expires_at => self.lapse(step, approval)?,
-            State::Pending => return Ok(()),
-            // Used or lapsed by a turn whose append did not happen: the store has the last word.
-            State::Consumed(_) | State::Lapsed => self.refuse_lapsed(step, approval),
-        };
-        self.decide(command)
-    }
-
-    fn lapse(&mut self, step: StepId, approval: &Approval) -> Result<Command, EngineError> {
-        let change = approvals::moved(approval, State::Lapsed)?;
-        self.approvals.push(ApprovalChange::Move(change));
-        Ok(self.refuse_lapsed(step, approval))
-    }
-
-    fn refuse_lapsed(&self, step: StepId, approval: &Approval) -> Command {
-        let message = format!("nobody decided before {}", approval.expires_at);
-        Command::Refuse {
-            step,
-            approval: approval.approval_id.clone(),
-            by: None,
-            failure: denied(ErrorCode::ApprovalExpired, message),
-        }
-    }
-
-    /// At a run's end nobody needs to decide any more.
-    async fn lapse_pending(&mut self) -> Result<(), EngineError> {
-        let (tenant, run) = (&self.workspace.tenant, self.folded.run.id());
-        for change in self.engine.lapsing(tenant, run).await? {
-            let id = |change: &ApprovalChange| match change {
-                ApprovalChange::Move(change) => Some(change.approval_id.clone()),
-                ApprovalChange::Ask(_) => None,
-            };
-            // One that this turn uses or lapses itself still looks open in storage.
-            if self.approvals.iter().all(|known| id(known) != id(&change)) {
-                self.approvals.push(change);
-            }
-        }
-        Ok(())
-    }
-
     fn decide(&mut self, command: Command) -> Result<(), EngineError> {
         let events = self.folded.run.decide(command);
         self.take(events.map_err(|error| EngineError::internal("deciding on a run", error))?)
@@ -458,45 +378,49 @@ impl Drive<'_> {
         Ok(())
     }
 
-    /// Makes what was decided durable. `parked` gives the run back: nothing of it is under way.
-    async fn write(&mut self, parked: Option<Parked>) -> Result<(), EngineError> {
-        let run = &self.folded.run;
+    /// Gives the run back: nothing of it is under way, and it waits.
+    async fn park(&mut self, until: Option<Timestamp>) -> Result<(), EngineError> {
+        let approvals = self.awaited().map(|(_, approval)| approval).collect();
+        let wait = Wait { until, approvals };
+        if !self.unwritten.is_empty() {
+            return self.write(After::Waits(wait)).await;
+        }
+        let run = self.folded.run.id();
+        let parked = self.engine.store().park(run, self.lease.fence, wait);
+        parked.await?;
+        self.held = false;
+        Ok(())
+    }
+
+    /// Makes what was decided durable. A run that does not go on is given back with it.
+    async fn write(&mut self, then: After) -> Result<(), EngineError> {
         if self.unwritten.is_empty() {
-            if let Some(parked) = parked.filter(|_| run.outcome().is_none()) {
-                let id = run.id().clone();
-                let parking = self
-                    .engine
-                    .store()
-                    .park(&id, self.lease.fence, parked.until);
-                parking.await?;
-                self.held = false;
-            }
             return Ok(());
         }
+        let run = &self.folded.run;
         let events = std::mem::take(&mut self.unwritten);
         let approvals = std::mem::take(&mut self.approvals);
         let chained = chain(self.folded.head, self.folded.version, &events)?;
         let head = chained.last().map_or(self.folded.head, |event| event.hash);
-        let phase = match (run.outcome(), parked) {
-            (Some(_), _) => RunPhase::Finished,
-            (None, Some(_)) => RunPhase::Waiting,
-            (None, None) => RunPhase::Runnable,
-        };
+        let release = then != After::Runs;
         let append = Append {
             run_id: run.id().clone(),
             expected: self.folded.version,
             fence: self.lease.fence,
             events: chained,
-            phase,
+            then: if run.outcome().is_some() {
+                After::Ends
+            } else {
+                then
+            },
             status: run.status().to_owned(),
-            wake_at: parked.and_then(|parked| parked.until),
             approvals,
-            release: parked.is_some(),
+            release,
             messages: Vec::new(),
         };
         self.folded.version = self.engine.store().append(append).await?;
         self.folded.head = head;
-        self.held &= parked.is_none();
+        self.held &= !release;
         Ok(())
     }
 
@@ -505,18 +429,4 @@ impl Drive<'_> {
         self.lease = self.engine.store().renew(&self.lease, expires_at).await?;
         Ok(())
     }
-}
-
-/// A run that is given back, and when it has something to do by itself.
-#[derive(Debug, Clone, Copy)]
-struct Parked {
-    until: Option<Timestamp>,
-}
-
-impl Parked {
-    const ENDED: Self = Self { until: None };
-}
-
-fn denied(code: ErrorCode, message: String) -> StepFailure {
-    failure(ErrorKind::PermissionError, code, message)
 }

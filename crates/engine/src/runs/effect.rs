@@ -14,13 +14,11 @@ use charter_contract::ids::{PlaybookId, ScriptId, StepId, TenantId, ToolId, User
 use charter_contract::parameter::ParameterType;
 use charter_domain::approval::ExactCall;
 use charter_domain::catalogue::Entry;
-use charter_domain::gate::{self, Decision, PolicyAnswer, Question, Rule, RuleKind, Safety};
+use charter_domain::gate::Decision;
 use charter_domain::graph::{Action, Step};
 use charter_domain::guardrail::Resolved;
 use charter_domain::parameters;
-use charter_domain::policy::{
-    Denial, PolicyDecision, PolicyQuestion, PolicySet, Principal, RunFacts,
-};
+use charter_domain::policy::PolicySet;
 use charter_domain::reference::{ReferenceError, resolve};
 use charter_domain::run::{ErrorKind, ResultSource, Run, StepFailure};
 use charter_effects::{Limits, PackageFiles, ScriptTool, ToolOutcome};
@@ -173,81 +171,6 @@ impl Workspace {
             tenant: self.tenant.clone(),
             cache_ttl: Duration::from_secs(step.cache_ttl_seconds),
         })))
-    }
-
-    /// The gate's answer. Policy is asked once nobody else has to be: a rule may look at who approved.
-    fn ask(&self, run: &Run, step: &Step, tool: &Tool, call: &ExactCall) -> Decision {
-        let playbook = self.playbook.as_ref();
-        let mut question = Question {
-            tool,
-            parameters: &call.parameters,
-            may_write: step.writes(),
-            dry_run: run.is_dry_run(),
-            permitted: self.role.may_call(tool.permission_level),
-            guardrails: &self.guardrails,
-            policy: &PolicyAnswer::Ungoverned,
-            safety: Safety {
-                playbook: playbook.map(|(id, class)| (id.as_ref(), *class)),
-                reviewed: step.reviewed,
-            },
-            interrupted: run.is_interrupted(&step.id) && !tool.idempotent,
-        };
-        let approver = run.approver(&step.id, &call.digest());
-        let before = gate::decide(&question);
-        let asks = matches!(before, Decision::NeedsApproval { .. });
-        if asks && approver.is_none() && step.reverses.is_none() {
-            return before;
-        }
-        let facts = RunFacts {
-            kind: self.kind,
-            subject: self.subject.clone(),
-            approvers: approver.into_iter().cloned().collect(),
-            approvals: run.approvals() as u64,
-            calls: run.calls(),
-        };
-        let policy = answer(&self.policies.decide(&PolicyQuestion {
-            principal: Principal {
-                tenant: &self.tenant,
-                user: &self.by,
-                role: self.role,
-            },
-            tool,
-            arguments: &call.parameters,
-            dry_run: run.is_dry_run(),
-            run: &facts,
-        }));
-        question.policy = &policy;
-        gate::decide(&question)
-    }
-}
-
-/// What the policies say, as rules of the gate.
-fn answer(decision: &PolicyDecision) -> PolicyAnswer {
-    let rule = |rule: &charter_domain::policy::Rule| {
-        let id = format!("{}#{}", rule.policy_id, rule.rule);
-        let message = rule.message.clone().unwrap_or_default();
-        Rule::new(RuleKind::Policy, &id, message)
-    };
-    match decision {
-        PolicyDecision::Ungoverned => PolicyAnswer::Ungoverned,
-        PolicyDecision::Allow { by } => PolicyAnswer::Permit(by.iter().map(rule).collect()),
-        PolicyDecision::Deny(Denial {
-            forbidden_by,
-            unpermitted,
-            failures,
-        }) => {
-            let unpermitted = unpermitted.iter().map(|layer| {
-                let governed: Vec<&str> = layer.governed_by.iter().map(AsRef::as_ref).collect();
-                let message = "No rule of it permits this call.";
-                Rule::new(RuleKind::Policy, &governed.join(", "), message)
-            });
-            let failures = failures.iter().map(|failure| {
-                let id = failure.policy_id.as_ref().map_or("policy", AsRef::as_ref);
-                Rule::new(RuleKind::Policy, id, failure.message.clone())
-            });
-            let forbidden = forbidden_by.iter().map(rule);
-            PolicyAnswer::Forbid(forbidden.chain(unpermitted).chain(failures).collect())
-        }
     }
 }
 

@@ -117,13 +117,40 @@ fn decide(
         id: decision.approval_id.to_string(),
     })?;
     change(connection, run, &[ApprovalChange::Move(decision.clone())])?;
+    wake(connection, run)
+}
+
+/// Makes a run that waits runnable.
+pub(super) fn wake(connection: &Connection, run: i64) -> Result<(), StoreError> {
     execute(
         "waking a run",
         connection,
-        "UPDATE run SET phase = 'runnable', status = 'working' WHERE run_key = ?1 AND phase = 'waiting'",
+        "UPDATE run SET phase = 'runnable', status = 'working', wake_at = NULL
+         WHERE run_key = ?1 AND phase = 'waiting'",
         [run],
     )
     .map(|_| ())
+}
+
+/// Whether any of these approvals of a run is not pending any more.
+pub(super) fn any_decided(
+    connection: &Connection,
+    run: i64,
+    approvals: &[ApprovalId],
+) -> Result<bool, StoreError> {
+    for approval in approvals {
+        let decided: Option<()> = row(
+            READING,
+            connection,
+            "SELECT 1 FROM approval WHERE approval_id = ?1 AND run_key = ?2 AND state <> 'pending'",
+            params![approval.as_str(), run],
+            |_| Ok(()),
+        )?;
+        if decided.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn list(

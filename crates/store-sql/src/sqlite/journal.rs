@@ -6,7 +6,7 @@ use charter_contract::ids::{RunId, TenantId};
 use charter_contract::time::Timestamp;
 use charter_store::StoreError;
 use charter_store::journal::{
-    Append, EventHash, GENESIS, Journal, JournalEvent, NewEvent, RunPhase, RunRecord,
+    After, Append, EventHash, GENESIS, Journal, JournalEvent, NewEvent, RunPhase, RunRecord, Wait,
 };
 use charter_store::lease::Fence;
 use charter_store::outbox::NewMessage;
@@ -158,18 +158,20 @@ fn append(connection: &Connection, append: &Append) -> Result<u64, StoreError> {
         WRITING,
         connection,
         "UPDATE run SET phase = ?2, version = ?3, last_hash = ?4, updated_at = ?5, status = ?6,
-         wake_at = ?7 WHERE run_key = ?1",
+         wake_at = NULL WHERE run_key = ?1",
         params![
             head.key,
-            column::phase(append.phase),
+            column::phase(append.then.phase()),
             column::integer("run version", version)?,
             last_hash.0,
             column::micros(newest.at),
-            append.status,
-            append.wake_at.map(column::micros)
+            append.status
         ],
     )?;
     approval::change(connection, head.key, &append.approvals)?;
+    if let After::Waits(wait) = &append.then {
+        begin_wait(connection, head.key, wait)?;
+    }
     if append.release {
         lease::release_fence(connection, run.as_str(), append.fence)?;
     }
@@ -177,26 +179,30 @@ fn append(connection: &Connection, append: &Append) -> Result<u64, StoreError> {
     Ok(version)
 }
 
-fn park(
-    connection: &Connection,
-    run: &RunId,
-    fence: Fence,
-    wake_at: Option<i64>,
-) -> Result<(), StoreError> {
+fn park(connection: &Connection, run: &RunId, fence: Fence, wait: &Wait) -> Result<(), StoreError> {
     let head = head(connection, run)?.ok_or_else(|| StoreError::NotFound {
         what: "run",
         id: run.to_string(),
     })?;
     lease::check_fence(connection, run.as_str(), fence)?;
     if head.phase != RunPhase::Finished {
-        execute(
-            WRITING,
-            connection,
-            "UPDATE run SET phase = 'waiting', wake_at = ?2 WHERE run_key = ?1",
-            params![head.key, wake_at],
-        )?;
+        begin_wait(connection, head.key, wait)?;
     }
     lease::release_fence(connection, run.as_str(), fence)
+}
+
+/// Lets a run wait, unless what it waits for has happened already.
+fn begin_wait(connection: &Connection, key: i64, wait: &Wait) -> Result<(), StoreError> {
+    execute(
+        WRITING,
+        connection,
+        "UPDATE run SET phase = 'waiting', wake_at = ?2 WHERE run_key = ?1",
+        params![key, wait.until.map(column::micros)],
+    )?;
+    if approval::any_decided(connection, key, &wait.approvals)? {
+        approval::wake(connection, key)?;
+    }
+    Ok(())
 }
 
 fn refused(run: &RunId, detail: String) -> StoreError {
@@ -305,14 +311,9 @@ impl Journal for SqliteStore {
             .await
     }
 
-    async fn park(
-        &self,
-        run: &RunId,
-        fence: Fence,
-        wake_at: Option<Timestamp>,
-    ) -> Result<(), StoreError> {
-        let (run, wake_at) = (run.clone(), wake_at.map(column::micros));
-        self.write(move |connection| park(connection, &run, fence, wake_at))
+    async fn park(&self, run: &RunId, fence: Fence, wait: Wait) -> Result<(), StoreError> {
+        let run = run.clone();
+        self.write(move |connection| park(connection, &run, fence, &wait))
             .await
     }
 

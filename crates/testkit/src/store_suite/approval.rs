@@ -4,7 +4,7 @@ use charter_contract::ids::ApprovalId;
 use charter_store::approval::{
     ApprovalChange, ApprovalFilter, ApprovalMove, ApprovalRecord, ApprovalState,
 };
-use charter_store::journal::{Append, RunPhase};
+use charter_store::journal::{After, Append, RunPhase, Wait};
 use charter_store::lease::Fence;
 use charter_store::page::PageRequest;
 use charter_store::{Store, StoreError};
@@ -43,7 +43,7 @@ fn waiting(run: u128, approvals: Vec<ApprovalChange>) -> Made<Append> {
     Ok(Append {
         approvals,
         status: "awaiting_approval".to_owned(),
-        ..sample::second_append(run, RunPhase::Waiting, &[r#"{"asked":true}"#])?
+        ..sample::second_append(run, After::Waits(Wait::default()), &[r#"{"asked":true}"#])?
     })
 }
 
@@ -116,7 +116,7 @@ pub async fn ruling_28_an_approval_is_used_once(store: &dyn Store) -> Outcome {
         Ok(Append {
             expected,
             events: sample::events(last, expected, &[r#"{"resumed":true}"#])?,
-            phase: RunPhase::Runnable,
+            then: After::Runs,
             ..base
         })
     };
@@ -199,9 +199,13 @@ pub async fn a_parked_run_wakes_at_its_moment(store: &dyn Store) -> Outcome {
     let run = sample::run(1);
     let lease = store.acquire(run.as_ref(), "one", now, until).await?;
     let fence = lease.ok_or("not free")?.fence;
-    let wrong = store.park(&run, Fence(fence.0 + 1), None).await;
+    let wrong = store.park(&run, Fence(fence.0 + 1), Wait::default()).await;
     assert_refused!(wrong, StoreError::FencedOff { .. });
-    store.park(&run, fence, Some(sample::at(50)?)).await?;
+    let wait = Wait {
+        until: Some(sample::at(50)?),
+        approvals: vec![],
+    };
+    store.park(&run, fence, wait).await?;
     assert_eq!(store.claimable_runs(sample::at(49)?, 9).await?, []);
     assert_eq!(store.claimable_runs(sample::at(50)?, 9).await?.len(), 1);
     assert!(
@@ -223,7 +227,7 @@ pub async fn an_append_may_release_the_lease(store: &dyn Store) -> Outcome {
     let append = Append {
         fence: lease.ok_or("not free")?.fence,
         release: true,
-        ..sample::second_append(1, RunPhase::Runnable, &["{}"])?
+        ..sample::second_append(1, After::Runs, &["{}"])?
     };
     store.append(append).await?;
     assert!(
@@ -232,5 +236,47 @@ pub async fn an_append_may_release_the_lease(store: &dyn Store) -> Outcome {
             .await?
             .is_some()
     );
+    Ok(())
+}
+
+/// A decision that crosses with the beginning of the wait for it is not lost: the run does not wait.
+pub async fn ruling_28_a_decision_that_crosses_with_the_wait_is_not_lost(
+    store: &dyn Store,
+) -> Outcome {
+    let acme = sample::tenant("acme")?;
+    let awaiting = |n: u128| -> Made<Wait> {
+        Ok(Wait {
+            until: Some(sample::at(3_600)?),
+            approvals: vec![id(n)],
+        })
+    };
+    for (n, parks) in [(1, true), (2, false)] {
+        let run = sample::run(n);
+        let (record, first) = sample::new_run("acme", n, 0)?;
+        store.create_run(&record, first, vec![]).await?;
+        let ask = ApprovalChange::Ask(pending(n, n)?);
+        let asking = Append {
+            then: After::Runs,
+            ..waiting(n, vec![ask])?
+        };
+        let last = asking.events[0].hash;
+        store.append(asking).await?;
+        let agree = step(n, ApprovalState::Pending, ApprovalState::Approved);
+        store.decide_approval(&acme, agree).await?;
+        if parks {
+            store.park(&run, Fence(0), awaiting(n)?).await?;
+        } else {
+            let later = Append {
+                expected: 2,
+                events: sample::events(last, 2, &[r#"{"other":true}"#])?,
+                then: After::Waits(awaiting(n)?),
+                ..waiting(n, vec![])?
+            };
+            store.append(later).await?;
+        }
+        let found = store.run(&acme, &run).await?.ok_or("no run")?;
+        assert_eq!(found.phase, RunPhase::Runnable);
+        assert_eq!(found.wake_at, None);
+    }
     Ok(())
 }

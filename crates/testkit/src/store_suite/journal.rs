@@ -1,7 +1,8 @@
 //! Cases of runs and journals.
 
 use charter_store::journal::{
-    Append, EventHash, GENESIS, JournalEvent, NewEvent, RunPhase, RunRecord, verify_chain,
+    After, Append, EventHash, GENESIS, JournalEvent, NewEvent, RunPhase, RunRecord, Wait,
+    verify_chain,
 };
 use charter_store::lease::Fence;
 use charter_store::page::PageRequest;
@@ -42,7 +43,7 @@ async fn whole(store: &dyn Store, n: u128) -> Made<(Option<RunRecord>, Vec<Journ
 
 /// Finishes the `n`th run at two seconds after the start.
 async fn finish(store: &dyn Store, n: u128) -> Outcome {
-    let append = second_append(n, RunPhase::Finished, &[r#"{"finished":true}"#])?;
+    let append = second_append(n, After::Ends, &[r#"{"finished":true}"#])?;
     assert_eq!(store.append(append).await?, 2);
     Ok(())
 }
@@ -112,7 +113,11 @@ pub async fn create_checks_version_and_chain(store: &dyn Store) -> Outcome {
 /// As the store's.
 pub async fn append_is_gapless_and_told(store: &dyn Store) -> Outcome {
     let mut record = create(store, 1, 0).await?;
-    let append = second_append(1, RunPhase::Waiting, &[r#"{"n":2}"#, r#"{"n":3}"#])?;
+    let append = second_append(
+        1,
+        After::Waits(Wait::default()),
+        &[r#"{"n":2}"#, r#"{"n":3}"#],
+    )?;
     assert_eq!(store.append(append.clone()).await?, 3);
     record.phase = RunPhase::Waiting;
     record.version = 3;
@@ -131,7 +136,7 @@ pub async fn append_is_gapless_and_told(store: &dyn Store) -> Outcome {
 /// As the store's.
 pub async fn append_on_a_stale_version_writes_nothing(store: &dyn Store) -> Outcome {
     create(store, 1, 0).await?;
-    let append = second_append(1, RunPhase::Runnable, &["{}"])?;
+    let append = second_append(1, After::Runs, &["{}"])?;
     store.append(append.clone()).await?;
     let before = whole(store, 1).await?;
     assert_refused!(
@@ -163,7 +168,7 @@ pub async fn append_on_a_stale_version_writes_nothing(store: &dyn Store) -> Outc
 /// # Errors
 /// As the store's.
 pub async fn append_to_an_unknown_run_is_refused(store: &dyn Store) -> Outcome {
-    let append = second_append(1, RunPhase::Runnable, &["{}"])?;
+    let append = second_append(1, After::Runs, &["{}"])?;
     let refused = store.append(append).await;
     assert_refused!(refused, StoreError::NotFound { .. });
     assert_eq!(whole(store, 1).await?, (None, Vec::new(), 0));
@@ -182,7 +187,7 @@ pub async fn append_to_a_finished_run_is_refused(store: &dyn Store) -> Outcome {
     let append = Append {
         expected: 2,
         events: events(last, 2, &["{}"])?,
-        ..second_append(1, RunPhase::Runnable, &[])?
+        ..second_append(1, After::Runs, &[])?
     };
     let refused = store.append(append).await;
     assert_refused!(refused, StoreError::Refused { .. });
@@ -197,7 +202,7 @@ pub async fn append_to_a_finished_run_is_refused(store: &dyn Store) -> Outcome {
 pub async fn append_without_events_is_refused(store: &dyn Store) -> Outcome {
     create(store, 1, 0).await?;
     let before = whole(store, 1).await?;
-    let empty = second_append(1, RunPhase::Waiting, &[])?;
+    let empty = second_append(1, After::Waits(Wait::default()), &[])?;
     let refused = store.append(empty).await;
     assert_refused!(refused, StoreError::Refused { .. });
     assert_eq!(whole(store, 1).await?, before);
@@ -211,7 +216,7 @@ pub async fn append_without_events_is_refused(store: &dyn Store) -> Outcome {
 pub async fn append_off_the_chain_writes_nothing(store: &dyn Store) -> Outcome {
     create(store, 1, 0).await?;
     let before = whole(store, 1).await?;
-    let good = second_append(1, RunPhase::Runnable, &[r#"{"n":2}"#, r#"{"n":3}"#])?;
+    let good = second_append(1, After::Runs, &[r#"{"n":2}"#, r#"{"n":3}"#])?;
     for broken in 0..2 {
         let mut append = good.clone();
         append.events[broken].hash.0[31] ^= 1;
@@ -235,7 +240,7 @@ pub async fn append_after_a_takeover_is_fenced_off(store: &dyn Store) -> Outcome
     assert_eq!(held, Some(Fence(1)));
     store.acquire(resource, "b", at(10)?, at(20)?).await?;
     let before = whole(store, 1).await?;
-    let good = second_append(1, RunPhase::Runnable, &["{}"])?;
+    let good = second_append(1, After::Runs, &["{}"])?;
     for fence in [Fence(0), Fence(1), Fence(3)] {
         let append = Append {
             fence,
@@ -258,7 +263,7 @@ pub async fn append_after_a_takeover_is_fenced_off(store: &dyn Store) -> Outcome
 /// As the store's.
 pub async fn appends_at_the_same_time_have_one_winner(store: &dyn Store) -> Outcome {
     create(store, 1, 0).await?;
-    let append = second_append(1, RunPhase::Runnable, &["{}"])?;
+    let append = second_append(1, After::Runs, &["{}"])?;
     let calls = (0..8).map(|_| store.append(append.clone()));
     assert_one_winner(&join_all(calls).await);
     let (_, journal, messages) = whole(store, 1).await?;
@@ -276,7 +281,7 @@ pub async fn appends_to_many_runs_all_succeed(store: &dyn Store) -> Outcome {
         if n % 4 != 3 {
             create(store, n, 0).await?;
         }
-        let append = second_append(n, RunPhase::Runnable, &["{}"])?;
+        let append = second_append(n, After::Runs, &["{}"])?;
         calls.push(store.append(append));
     }
     for (n, result) in (0..).zip(join_all(calls).await) {
@@ -299,7 +304,7 @@ pub async fn events_are_read_in_portions(store: &dyn Store) -> Outcome {
     create(store, 1, 0).await?;
     let payloads = ["{}", "[]", "1", "2"];
     store
-        .append(second_append(1, RunPhase::Runnable, &payloads)?)
+        .append(second_append(1, After::Runs, &payloads)?)
         .await?;
     let all = store.events(&run(1), 0, 10).await?;
     assert_eq!(all.len(), 5);
@@ -316,7 +321,7 @@ pub async fn events_are_read_in_portions(store: &dyn Store) -> Outcome {
 pub async fn a_stored_chain_verifies_and_shows_tampering(store: &dyn Store) -> Outcome {
     create(store, 1, 0).await?;
     store
-        .append(second_append(1, RunPhase::Runnable, &["{}", "[]", "1"])?)
+        .append(second_append(1, After::Runs, &["{}", "[]", "1"])?)
         .await?;
     let all = store.events(&run(1), 0, 10).await?;
     assert_eq!(verify_chain(GENESIS, 1, &all), Ok(all[3].hash));
@@ -381,7 +386,7 @@ pub async fn claimable_runs_are_runnable_and_free(store: &dyn Store) -> Outcome 
     for (n, seconds) in [(1, 4), (2, 3), (3, 2), (4, 1), (5, 0), (6, 5)] {
         create(store, n, seconds).await?;
     }
-    let waiting = second_append(1, RunPhase::Waiting, &["{}"])?;
+    let waiting = second_append(1, After::Waits(Wait::default()), &["{}"])?;
     store.append(waiting).await?;
     finish(store, 2).await?;
     let live = store.acquire(run(3).as_str(), "a", at(0)?, at(11)?).await?;
@@ -408,10 +413,10 @@ pub async fn sweep_takes_whole_finished_runs_only(store: &dyn Store) -> Outcome 
     }
     let held = store.acquire(run(1).as_str(), "a", at(0)?, at(99)?).await?;
     let fence = held.ok_or("not acquired")?.fence;
-    let finished = second_append(1, RunPhase::Finished, &["{}"])?;
+    let finished = second_append(1, After::Ends, &["{}"])?;
     store.append(Append { fence, ..finished }).await?;
     finish(store, 2).await?;
-    let later = second_append(3, RunPhase::Finished, &["{}", "{}"])?;
+    let later = second_append(3, After::Ends, &["{}", "{}"])?;
     store.append(later).await?;
     assert_eq!(store.sweep_runs(at(2)?, 10).await?, 0);
     assert_eq!(store.sweep_runs(at(3)?, 1).await?, 1);

@@ -13,7 +13,7 @@ use charter_contract::ids::{
 use charter_contract::scope::Scope;
 use charter_contract::time::{TimeError, Timestamp};
 use charter_store::catalogue::{CatalogueRevision, Change, ContentHash, NewDocument, Registration};
-use charter_store::journal::{Append, EventHash, GENESIS, NewEvent, RunPhase, RunRecord};
+use charter_store::journal::{After, Append, EventHash, GENESIS, NewEvent, RunPhase, RunRecord};
 use charter_store::lease::Fence;
 use charter_store::outbox::NewMessage;
 use serde_json::json;
@@ -236,16 +236,15 @@ pub fn new_run(tenant_id: &str, n: u128, seconds: i64) -> Made<(RunRecord, Vec<N
 ///
 /// # Errors
 /// None in practice.
-pub fn second_append(n: u128, phase: RunPhase, payloads: &[&str]) -> Made<Append> {
+pub fn second_append(n: u128, then: After, payloads: &[&str]) -> Made<Append> {
     let (_, first) = new_run("acme", n, 0)?;
     Ok(Append {
         run_id: run(n),
         expected: 1,
         fence: Fence(0),
         events: events(first[0].hash, 1, payloads)?,
-        phase,
+        then,
         status: "working".to_owned(),
-        wake_at: None,
         approvals: vec![],
         release: false,
         messages: vec![message("run.step_succeeded", 2)?],

@@ -1,0 +1,154 @@
+//! What may be asked of a run, and why it may be refused.
+
+use charter_contract::ids::{ApprovalId, Label, StepId, UserId};
+use charter_contract::time::Timestamp;
+use serde_json::{Map, Value};
+
+use super::event::{ResultSource, StepFailure};
+use crate::approval::{Digest, ExactCall};
+use crate::gate::Decision;
+
+/// What somebody wants to happen to a run.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Command {
+    /// Values for declared parameters, bound: all that are known, and what is still missing.
+    Give {
+        /// All values.
+        parameters: Map<String, Value>,
+        /// Mandatory parameters without one.
+        missing: Vec<Label>,
+    },
+    /// A person agrees to the plan.
+    Confirm {
+        /// Who.
+        by: UserId,
+        /// The digest of the plan that they saw.
+        digest: Digest,
+        /// What they typed, where something has to be typed.
+        typed: Option<String>,
+    },
+    /// A step's effect is about to start, or a person is asked first.
+    Begin(Box<Beginning>),
+    /// A person agreed to a step's call.
+    Grant {
+        /// The step.
+        step: StepId,
+        /// The approval's record.
+        approval: ApprovalId,
+        /// What it was bound to.
+        digest: Digest,
+        /// Who.
+        by: UserId,
+    },
+    /// A person refused a step's call, or nobody decided in time.
+    Refuse {
+        /// The step.
+        step: StepId,
+        /// The approval's record.
+        approval: ApprovalId,
+        /// Who; absent when nobody did.
+        by: Option<UserId>,
+        /// What the step fails with.
+        failure: StepFailure,
+    },
+    /// The effect succeeded.
+    Succeed {
+        /// The step.
+        step: StepId,
+        /// What it produced.
+        output: Value,
+        /// Where the result came from.
+        source: ResultSource,
+        /// How long the effect took, in milliseconds.
+        duration_ms: u64,
+    },
+    /// The effect failed, or could not be prepared.
+    Fail {
+        /// The step.
+        step: StepId,
+        /// Why.
+        failure: StepFailure,
+        /// When: retries count from here.
+        at: Timestamp,
+    },
+    /// A step writes, and the run changes nothing.
+    SkipForDryRun {
+        /// The step.
+        step: StepId,
+    },
+    /// Nothing new starts until it is resumed.
+    Pause {
+        /// Who.
+        by: UserId,
+    },
+    /// It goes on.
+    Resume {
+        /// Who.
+        by: UserId,
+    },
+    /// It ends early.
+    Abort {
+        /// Who.
+        by: UserId,
+        /// Why.
+        reason: String,
+        /// Whether completed writes are reversed.
+        roll_back: bool,
+    },
+    /// Its time limit is over; completed writes are reversed where something reverses them.
+    TimeUp,
+}
+
+/// A step that is about to begin.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Beginning {
+    /// The exact call.
+    pub call: ExactCall,
+    /// What the gate says.
+    pub decision: Decision,
+    /// The record to make if a person has to be asked.
+    pub approval: ApprovalId,
+    /// When that record lapses.
+    pub expires_at: Timestamp,
+}
+
+/// A command that the run's state does not allow. Nothing was changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum IllegalTransition {
+    /// The run is over.
+    #[error("the run has ended")]
+    Ended,
+    /// The run has begun.
+    #[error("the run has begun; its parameters and plan stand")]
+    Begun,
+    /// The run needs something before its first step.
+    #[error("the run waits for {0}")]
+    NotOpen(String),
+    /// What was agreed to is not what would run.
+    #[error("the plan is {expected}, not {given}: look at it again")]
+    Changed {
+        /// The plan's digest.
+        expected: Digest,
+        /// The digest that was given.
+        given: Digest,
+    },
+    /// The value to be typed was not.
+    #[error("type the value of `{0}` to confirm")]
+    Typed(Label),
+    /// It is paused already, or not.
+    #[error("the run is {0} already")]
+    Already(&'static str),
+    /// There is no such step.
+    #[error("the run has no step `{0}`")]
+    UnknownStep(StepId),
+    /// The step is not in a state for this.
+    #[error("the step `{step}` is {state}, so it cannot be {wanted}")]
+    Step {
+        /// The step.
+        step: StepId,
+        /// Its state.
+        state: &'static str,
+        /// What was asked.
+        wanted: &'static str,
+    },
+}

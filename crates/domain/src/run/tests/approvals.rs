@@ -1,0 +1,142 @@
+//! What waits for a person, and what their word covers (B000-13, B000-18, ruling 28).
+
+use super::*;
+
+/// B000-13: exactly the step that needs it waits; the others go on.
+#[test]
+fn b000_13_only_the_step_that_needs_an_approval_waits() {
+    let mut run = Driven::new(vec![write("w", &[]), read("r", &[], AfterFailure::Abort)]);
+    let asked = run.begin_with("w", ask()).unwrap();
+    assert!(matches!(asked[..], [RunEvent::ApprovalRequested(_)]));
+    assert_eq!(
+        (run.run.status(), run.next()),
+        ("awaiting_approval", start(&["r"]))
+    );
+    run.done("r");
+    assert_eq!(
+        run.next(),
+        Next::Wait {
+            until: Some(at(3_600))
+        }
+    );
+    assert!(run.succeed("w").is_err(), "it has not begun");
+    run.grant("w").unwrap();
+    assert_eq!(run.next(), start(&["w"]));
+    let begun = run.begin_with("w", ask()).unwrap();
+    let RunEvent::StepBegun(begun) = &begun[0] else {
+        panic!("{begun:?}");
+    };
+    let by: Vec<RuleKind> = begun
+        .policy_decision
+        .rules()
+        .iter()
+        .map(|r| r.kind)
+        .collect();
+    assert_eq!(by, [RuleKind::Safety, RuleKind::Approval]);
+}
+
+/// Approvals are bound to the exact call: another call asks again.
+#[test]
+fn ruling_28_an_approval_covers_exactly_the_call_it_is_for() {
+    let mut run = Driven::new(vec![write("w", &[])]);
+    run.begin_with("w", ask()).unwrap();
+    run.grant("w").unwrap();
+    let mut other = run.call("w");
+    other.parameters.insert("more".into(), json!(1));
+    let beginning = Beginning {
+        call: other,
+        decision: ask(),
+        approval: approval(99),
+        expires_at: at(60),
+    };
+    let events = run.command(Command::Begin(Box::new(beginning))).unwrap();
+    assert!(
+        matches!(events[..], [RunEvent::ApprovalRequested(_)]),
+        "{events:?}"
+    );
+}
+
+/// A write that was interrupted, and may have happened, is not repeated on an old approval.
+#[test]
+fn b000_18_an_interrupted_write_asks_anew_before_it_is_repeated() {
+    let interrupted = Decision::NeedsApproval {
+        rules: vec![Rule::new(
+            RuleKind::Interrupted,
+            "t.x",
+            "it may have happened",
+        )],
+        permitted_by: vec![],
+        warnings: vec![],
+    };
+    let mut run = Driven::new(vec![write("w", &[])]);
+    run.begin_with("w", ask()).unwrap();
+    run.grant("w").unwrap();
+    run.begin_with("w", ask()).unwrap();
+    assert!(run.run.is_interrupted(&id("w")));
+    let again = run.begin_with("w", interrupted.clone()).unwrap();
+    assert!(
+        matches!(again[..], [RunEvent::ApprovalRequested(_)]),
+        "{again:?}"
+    );
+    run.grant("w").unwrap();
+    let again = run.begin_with("w", interrupted).unwrap();
+    assert!(matches!(again[..], [RunEvent::StepBegun(_)]), "{again:?}");
+}
+
+#[test]
+fn b000_13_what_the_gate_refuses_never_begins() {
+    let codes = [
+        (RuleKind::Guardrail, "guardrail_blocked"),
+        (RuleKind::Policy, "policy_denied"),
+        (RuleKind::Permission, "permission_denied"),
+        (RuleKind::RateLimit, "rate_limited"),
+    ];
+    for (kind, code) in codes {
+        let mut run = Driven::new(vec![write("w", &[])]);
+        let events = run.begin_with("w", deny(kind)).unwrap();
+        let RunEvent::StepRefused { failure, .. } = &events[0] else {
+            panic!("{events:?}");
+        };
+        assert_eq!(failure.code, code);
+        assert_eq!(run.outcome(), "rolled_back", "nothing was written");
+    }
+}
+
+/// What a worker asks before it counts a call: the same answer that beginning the step gives.
+#[test]
+fn what_a_run_permits_is_what_it_begins() {
+    let interrupted = || {
+        let rule = Rule::new(RuleKind::Interrupted, "t.x", "it may have happened");
+        Decision::NeedsApproval {
+            rules: vec![rule],
+            permitted_by: vec![],
+            warnings: vec![],
+        }
+    };
+    let mut run = Driven::new(vec![write("w", &[]), reversal("undo", "w")]);
+    let (call, undo) = (run.call("w"), run.call("undo"));
+    assert!(run.run.permits(&call, &allow()));
+    assert!(!run.run.permits(&call, &deny(RuleKind::Policy)));
+    assert!(!run.run.permits(&call, &ask()));
+    assert!(run.run.permits(&undo, &ask()), "a reversal asks nobody");
+    assert!(!run.run.permits(&undo, &deny(RuleKind::Guardrail)));
+    run.begin_with("w", ask()).unwrap();
+    run.grant("w").unwrap();
+    assert!(run.run.permits(&call, &ask()));
+    assert_eq!(run.run.approver(&call, &ask()), Some(&user("approver")));
+    let mut other = call.clone();
+    other.parameters.insert("bucket".into(), json!("b-2"));
+    assert!(!run.run.permits(&other, &ask()));
+    assert_eq!(run.run.approver(&other, &ask()), None);
+    assert!(run.run.permits(&call, &interrupted()));
+    run.begin_with("w", ask()).unwrap();
+    assert!(
+        run.run.permits(&call, &ask()),
+        "another attempt of the same"
+    );
+    assert!(
+        !run.run.permits(&call, &interrupted()),
+        "it may have happened"
+    );
+    assert_eq!(run.run.approver(&call, &interrupted()), None);
+}

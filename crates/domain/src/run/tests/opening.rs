@@ -1,0 +1,141 @@
+//! What comes before the first step, what is evidence, and what is refused.
+
+use super::*;
+
+/// B000-18: nothing begins before the parameters are complete and exactly this plan is confirmed.
+#[test]
+fn b000_18_a_plan_is_confirmed_before_anything_begins() {
+    let bucket = Label::parse("bucket").unwrap();
+    let opening = Opening {
+        confirm: true,
+        missing: vec![bucket.clone()],
+        typed: Some(bucket),
+    };
+    let parts = GraphParts {
+        steps: vec![write("w", &[])],
+        ..GraphParts::default()
+    };
+    let mut run = Driven::opening(parts, opening, false);
+    let confirm = |run: &mut Driven, digest: Digest, typed: Option<&str>| {
+        run.command(Command::Confirm {
+            by: user("asker"),
+            digest,
+            typed: typed.map(str::to_owned),
+        })
+    };
+    assert_eq!(
+        (run.run.status(), run.next()),
+        ("awaiting_parameters", wait())
+    );
+    assert!(run.begin("w").is_err());
+    let digest = run.run.plan_digest();
+    assert!(matches!(
+        confirm(&mut run, digest.clone(), None),
+        Err(IllegalTransition::NotOpen(_))
+    ));
+    let parameters = json!({"bucket": "b-2"}).as_object().unwrap().clone();
+    run.command(Command::Give {
+        parameters: parameters.clone(),
+        missing: vec![],
+    })
+    .unwrap();
+    assert_eq!(run.run.status(), "awaiting_confirmation");
+    assert!(matches!(
+        confirm(&mut run, digest, Some("b-2")),
+        Err(IllegalTransition::Changed { .. })
+    ));
+    let digest = run.run.plan_digest();
+    for typed in [None, Some("b-1")] {
+        let refused = confirm(&mut run, digest.clone(), typed);
+        assert!(
+            matches!(refused, Err(IllegalTransition::Typed(_))),
+            "{refused:?}"
+        );
+    }
+    confirm(&mut run, digest.clone(), Some("b-2")).unwrap();
+    assert_eq!(run.next(), start(&["w"]));
+    assert_eq!(
+        confirm(&mut run, digest, Some("b-2")),
+        Err(IllegalTransition::Begun)
+    );
+    let late = Command::Give {
+        parameters,
+        missing: vec![],
+    };
+    assert_eq!(run.command(late), Err(IllegalTransition::Begun));
+}
+
+/// B000-18: required evidence that no step produced leaves the run incomplete.
+#[test]
+fn b000_18_missing_evidence_leaves_a_run_incomplete() {
+    let run = |key: &str| {
+        let mut run = Driven::of(GraphParts {
+            steps: vec![read("a", &[], AfterFailure::Abort)],
+            evidence: vec![Label::parse(key).unwrap()],
+            ..GraphParts::default()
+        });
+        run.done("a");
+        run.outcome()
+    };
+    assert_eq!((run("of"), run("absent")), ("completed", "incomplete"));
+}
+
+/// B000-18: a dry run leaves out what writes and cannot say what it would do.
+#[test]
+fn b000_18_a_dry_run_skips_writes() {
+    let parts = || GraphParts {
+        steps: vec![write("w", &[])],
+        ..GraphParts::default()
+    };
+    let mut dry = Driven::opening(parts(), Opening::default(), true);
+    dry.command(Command::SkipForDryRun { step: id("w") })
+        .unwrap();
+    assert_eq!((dry.state("w"), dry.outcome()), ("skipped", "completed"));
+}
+
+#[test]
+fn an_illegal_command_changes_nothing() {
+    let mut run = Driven::new(vec![read("a", &[], AfterFailure::Abort)]);
+    let before = run.run.clone();
+    assert!(run.succeed("a").is_err());
+    assert!(matches!(
+        run.begin("nope"),
+        Err(IllegalTransition::UnknownStep(_))
+    ));
+    let grant = Command::Grant {
+        step: id("a"),
+        approval: approval(1),
+        digest: Digest::claimed("x"),
+        by: user("op"),
+    };
+    assert!(run.command(grant).is_err());
+    assert_eq!(run.run, before);
+    run.done("a");
+    assert_eq!(run.begin("a"), Err(IllegalTransition::Ended));
+}
+
+/// B002-14: a journal that the machine did not write is found at its position.
+#[test]
+fn b002_14_a_made_up_event_is_found_at_its_position() {
+    let mut run = Driven::new(vec![write("a", &[]), write("b", &["a"])]);
+    run.done("a");
+    run.done("b");
+    let (whole, divergence) = Run::replay_strictly(run.journal.clone()).unwrap();
+    assert_eq!(
+        (whole.state_digest(), divergence),
+        (run.run.state_digest(), None)
+    );
+    for left_out in 1..run.journal.len() - 1 {
+        let mut journal = run.journal.clone();
+        journal.remove(left_out);
+        let (_, divergence) = Run::replay_strictly(journal).unwrap();
+        let found = divergence.unwrap().sequence;
+        assert_eq!(found, left_out as u64 + 1, "event {left_out} left out");
+    }
+    let mut denied = run.journal.clone();
+    if let RunEvent::StepBegun(begun) = &mut denied[1].0 {
+        begun.policy_decision = deny(RuleKind::Policy);
+    }
+    let (_, divergence) = Run::replay_strictly(denied).unwrap();
+    assert_eq!(divergence.unwrap().sequence, 2);
+}

@@ -1,0 +1,110 @@
+//! What a driver does about the approvals that its run waits for.
+
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::{ApprovalId, StepId};
+use charter_contract::time::Timestamp;
+use charter_domain::approval::{Approval, State};
+use charter_domain::run::{Command, ErrorKind, StepFailure, StepState};
+use charter_store::approval::ApprovalChange;
+use charter_store::journal::After;
+
+use super::Drive;
+use crate::runs::effect::failure;
+use crate::{EngineError, approvals};
+
+impl Drive<'_> {
+    /// The steps that wait for a person, and what each waits for.
+    pub(super) fn awaited(&self) -> impl Iterator<Item = (StepId, ApprovalId)> {
+        let steps = self.folded.run.steps();
+        steps.filter_map(|(step, state)| match state {
+            StepState::AwaitingApproval { approval, .. } => Some((step.clone(), approval.clone())),
+            _ => None,
+        })
+    }
+
+    /// Uses what people have decided since, and lapses what nobody decided in time.
+    pub(super) async fn look_at_approvals(&mut self) -> Result<(), EngineError> {
+        let awaited: Vec<(StepId, ApprovalId)> = self.awaited().collect();
+        let now = self.engine.now();
+        for (step, id) in awaited {
+            let approval = self.engine.approval_of(&self.workspace.tenant, &id).await?;
+            self.use_approval(step, &approval, now)?;
+        }
+        self.write(After::Runs).await
+    }
+
+    fn use_approval(
+        &mut self,
+        step: StepId,
+        approval: &Approval,
+        now: Timestamp,
+    ) -> Result<(), EngineError> {
+        let id = approval.approval_id.clone();
+        let command = match &approval.state {
+            State::Approved(decided) => match approval.consume(&approval.digest, now) {
+                Ok(consumed) => {
+                    let change = approvals::moved(approval, consumed)?;
+                    self.approvals.push(ApprovalChange::Move(change));
+                    Command::Grant {
+                        step,
+                        approval: id,
+                        digest: approval.digest.clone(),
+                        by: decided.by.clone(),
+                    }
+                }
+                Err(_) => self.lapse(step, approval)?,
+            },
+            State::Rejected(decided) => {
+                let reason = decided.reason.as_deref().unwrap_or("no reason was given");
+                let message = format!("`{}` rejected it: {reason}", decided.by);
+                Command::Refuse {
+                    step,
+                    approval: id,
+                    by: Some(decided.by.clone()),
+                    failure: denied(ErrorCode::ApprovalRejected, message),
+                }
+            }
+            State::Pending if now >= approval.expires_at => self.lapse(step, approval)?,
+            State::Pending => return Ok(()),
+            // Used or lapsed by a turn whose append did not happen: the store has the last word.
+            State::Consumed(_) | State::Lapsed => self.refuse_lapsed(step, approval),
+        };
+        self.decide(command)
+    }
+
+    fn lapse(&mut self, step: StepId, approval: &Approval) -> Result<Command, EngineError> {
+        let change = approvals::moved(approval, State::Lapsed)?;
+        self.approvals.push(ApprovalChange::Move(change));
+        Ok(self.refuse_lapsed(step, approval))
+    }
+
+    fn refuse_lapsed(&self, step: StepId, approval: &Approval) -> Command {
+        let message = format!("nobody decided before {}", approval.expires_at);
+        Command::Refuse {
+            step,
+            approval: approval.approval_id.clone(),
+            by: None,
+            failure: denied(ErrorCode::ApprovalExpired, message),
+        }
+    }
+
+    /// At a run's end nobody needs to decide any more.
+    pub(super) async fn lapse_pending(&mut self) -> Result<(), EngineError> {
+        let (tenant, run) = (&self.workspace.tenant, self.folded.run.id());
+        for change in self.engine.lapsing(tenant, run).await? {
+            let id = |change: &ApprovalChange| match change {
+                ApprovalChange::Move(change) => Some(change.approval_id.clone()),
+                ApprovalChange::Ask(_) => None,
+            };
+            // One that this turn uses or lapses itself still looks open in storage.
+            if self.approvals.iter().all(|known| id(known) != id(&change)) {
+                self.approvals.push(change);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn denied(code: ErrorCode, message: String) -> StepFailure {
+    failure(ErrorKind::PermissionError, code, message)
+}
