@@ -121,7 +121,7 @@ impl Engine {
             }
             Err(error) => return Err(error.into()),
         }
-        self.wake(&caller.tenant, &asked.call.run_id).await;
+        self.take_up_run(caller.tenant.clone(), asked.call.run_id.clone());
         Ok(Approval { state, ..asked })
     }
 

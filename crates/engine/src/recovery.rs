@@ -65,7 +65,8 @@ impl Engine {
 
     /// Sweeps, and takes up what was left open, until the engine shuts down.
     pub async fn sweep_forever(self: Arc<Self>) {
-        let mut ticks = tokio::time::interval(SWEEP_EVERY);
+        let first = tokio::time::Instant::now() + SWEEP_EVERY;
+        let mut ticks = tokio::time::interval_at(first, SWEEP_EVERY);
         loop {
             tokio::select! {
                 () = self.shutdown().cancelled() => return,

@@ -171,6 +171,25 @@ fn ruling_28_two_operators_at_the_same_instant_decide_once() {
     assert!(!service.was_called());
 }
 
+/// Whatever comes while a driver is on its way in or out is not lost: every run goes on at once.
+#[test]
+fn b000_18_runs_that_are_confirmed_and_decided_at_once_all_go_on() {
+    let (_home, server, service) = keyed();
+    std::thread::scope(|scope| {
+        for _ in 0..6 {
+            scope.spawn(|| {
+                for _ in 0..6 {
+                    let run = waiting(&server);
+                    let bob = server.key("bob");
+                    decide(&bob, &run["approvals"][0], "reject").expect(200);
+                    settled(&bob, &run, "failed");
+                }
+            });
+        }
+    });
+    assert!(!service.was_called());
+}
+
 /// An approval that nobody gives in time lapses, and so does the step.
 #[test]
 fn ruling_28_an_approval_lapses() {

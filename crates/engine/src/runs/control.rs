@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RunId, TenantId};
@@ -19,10 +20,14 @@ use crate::{Engine, EngineError};
 /// Orders that wait for a driver.
 const QUEUE: usize = 16;
 
+/// How long a command waits for a run that is held, and how often it tries.
+const PATIENCE: Duration = Duration::from_secs(1);
+const PAUSE: Duration = Duration::from_millis(20);
+
 /// Something that a driver is told.
 #[derive(Debug)]
 pub(crate) enum Order {
-    /// People have decided on approvals.
+    /// Something has happened to the run: people have decided, or somebody else came to drive it.
     Look,
     /// Somebody wants something to happen; the answer goes back when it is durable.
     Command(Command, oneshot::Sender<Result<(), EngineError>>),
@@ -50,11 +55,17 @@ impl Drivers {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the driver's place of a run; `None` while it is taken.
-    pub(super) fn sit(&self, run: &RunId) -> Option<(Seat, mpsc::Receiver<Order>)> {
+    /// Takes the driver's place of a run.
+    ///
+    /// # Errors
+    /// The way to whoever has it.
+    pub(super) fn sit(
+        &self,
+        run: &RunId,
+    ) -> Result<(Seat, mpsc::Receiver<Order>), mpsc::Sender<Order>> {
         let mut seats = self.seats();
-        if seats.contains_key(run) {
-            return None;
+        if let Some(driver) = seats.get(run) {
+            return Err(driver.clone());
         }
         let (sender, orders) = mpsc::channel(QUEUE);
         seats.insert(run.clone(), sender);
@@ -62,7 +73,7 @@ impl Drivers {
             drivers: self.clone(),
             run: run.clone(),
         };
-        Some((seat, orders))
+        Ok((seat, orders))
     }
 
     fn driver(&self, run: &RunId) -> Option<mpsc::Sender<Order>> {
@@ -83,6 +94,24 @@ impl Engine {
         run: &RunId,
         command: Command,
     ) -> Result<(), EngineError> {
+        let mut patience = PATIENCE;
+        while let Err(error) = self.order_once(tenant, run, &command).await {
+            // A driver on its way in or out holds the run for a moment.
+            if error.code != ErrorCode::Overloaded || patience.is_zero() {
+                return Err(error);
+            }
+            tokio::time::sleep(PAUSE).await;
+            patience = patience.saturating_sub(PAUSE);
+        }
+        Ok(())
+    }
+
+    async fn order_once(
+        self: &Arc<Self>,
+        tenant: &TenantId,
+        run: &RunId,
+        command: &Command,
+    ) -> Result<(), EngineError> {
         if let Some(driver) = self.drivers().driver(run) {
             let (answer, answered) = oneshot::channel();
             let order = Order::Command(command.clone(), answer);
@@ -92,25 +121,20 @@ impl Engine {
                 return answered;
             }
         }
-        self.decide_on(tenant, run, command).await?;
+        self.decide_on(tenant, run, command.clone()).await?;
         self.take_up_run(tenant.clone(), run.clone());
         Ok(())
     }
 
-    /// Tells whoever drives the run that people have decided, or drives it.
-    pub(crate) async fn wake(self: &Arc<Self>, tenant: &TenantId, run: &RunId) {
-        if let Some(driver) = self.drivers().driver(run)
-            && driver.send(Order::Look).await.is_ok()
-        {
-            return;
-        }
-        self.take_up_run(tenant.clone(), run.clone());
-    }
-
-    /// Drives a run in the background, as far as it goes.
+    /// Drives a run in the background, as far as it goes; whoever drives it already looks again.
     pub(crate) fn take_up_run(self: &Arc<Self>, tenant: TenantId, run: RunId) {
         let engine = Arc::clone(self);
         self.tasks().spawn(async move {
+            if let Some(driver) = engine.drivers().driver(&run)
+                && driver.send(Order::Look).await.is_ok()
+            {
+                return;
+            }
             if let Err(error) = engine.drive_alone(&tenant, &run).await
                 && error.code != ErrorCode::Overloaded
             {

@@ -39,7 +39,7 @@ struct Drive<'e> {
     workspace: Workspace,
     progress: Progress,
     cancel: CancellationToken,
-    orders: mpsc::Receiver<Order>,
+    orders: &'e mut mpsc::Receiver<Order>,
     /// Decided and not yet durable.
     unwritten: Vec<(RunEvent, Timestamp)>,
     approvals: Vec<ApprovalChange>,
@@ -50,10 +50,10 @@ type InFlight = FuturesUnordered<BoxFuture<'static, StepEnd>>;
 
 impl Engine {
     /// Drives a run to its end, or until it waits for a person, wherever its journal says that it
-    /// stands.
+    /// stands; where this process drives it already, after that.
     ///
     /// # Errors
-    /// `overloaded` while another worker holds the run; `unavailable` when the engine stops first;
+    /// `overloaded` while another process holds the run; `unavailable` when the engine stops first;
     /// what storage says otherwise. Failures of steps are no errors: they are in the run's outcome.
     pub(crate) async fn drive(
         self: &Arc<Self>,
@@ -61,7 +61,32 @@ impl Engine {
         workspace: Workspace,
         progress: Progress,
     ) -> Result<Run, EngineError> {
-        let (seat, orders) = self.drivers().sit(run_id).ok_or_else(busy)?;
+        let (seat, mut orders) = loop {
+            match self.drivers().sit(run_id) {
+                Ok(place) => break place,
+                Err(driver) => driver.closed().await,
+            }
+        };
+        let tenant = workspace.tenant.clone();
+        let driven = self
+            .drive_seated(run_id, workspace, progress, &mut orders)
+            .await;
+        drop(seat);
+        if left_behind(&mut orders) {
+            self.take_up_run(tenant.clone(), run_id.clone());
+        }
+        let run = driven?;
+        self.wake_later(&run, &tenant);
+        Ok(run)
+    }
+
+    async fn drive_seated(
+        self: &Arc<Self>,
+        run_id: &RunId,
+        workspace: Workspace,
+        progress: Progress,
+        orders: &mut mpsc::Receiver<Order>,
+    ) -> Result<Run, EngineError> {
         let lease = self.lease_of(run_id).await?;
         let folded = match self.fold(run_id).await {
             Ok(folded) => folded,
@@ -84,18 +109,10 @@ impl Engine {
         };
         let ended = drive.go_on().await;
         drive.cancel.cancel();
-        let released = match drive.held {
-            true => self.store().release(&drive.lease).await,
-            false => Ok(()),
-        };
-        drop(seat);
-        let tenant = &drive.workspace.tenant;
-        if left_behind(&mut drive.orders) {
-            self.take_up_run(tenant.clone(), run_id.clone());
+        if drive.held {
+            self.store().release(&drive.lease).await?;
         }
         ended?;
-        released?;
-        self.wake_later(&drive.folded.run, tenant);
         Ok(drive.folded.run)
     }
 
@@ -110,8 +127,8 @@ impl Engine {
     }
 }
 
-/// Whether a driver that has left its place was told of a decision that it did not see. Whoever gave
-/// it a command learns that it left, and gives the command to the run itself.
+/// Whether a driver that has left its place was told to look and did not. Whoever gave it a command
+/// learns that it left, and gives the command to the run itself.
 fn left_behind(orders: &mut mpsc::Receiver<Order>) -> bool {
     orders.close();
     let mut left = std::iter::from_fn(|| orders.try_recv().ok());
