@@ -158,7 +158,7 @@ impl Client {
         path: &str,
         mut piece: impl FnMut(&[u8]) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        let mut pieces = self.stream(Method::GET, path, None).await?;
+        let mut pieces = self.stream(Method::GET, path, None, "*/*").await?;
         while let Some(bytes) = pieces.next().await {
             piece(&bytes?)?;
         }
@@ -172,41 +172,70 @@ impl Client {
         mut progress: impl FnMut(&Value),
     ) -> anyhow::Result<Value> {
         let body = Some(request.to_string());
-        let mut events = self.stream(Method::POST, "/v1/requests", body).await?;
+        let each = |event: StreamEvent<'_>| match event.name {
+            "progress" => {
+                progress(&event.data);
+                Ok(None)
+            }
+            "response" => Ok(Some(event.data)),
+            "error" => Err(failure(&event.data)),
+            _ => Ok(None),
+        };
+        let answer = self
+            .events(Method::POST, "/v1/requests", body, each)
+            .await?;
+        answer.context("the server ended the stream without an answer")
+    }
+
+    /// Tells every event of a stream, until the server ends it.
+    pub(crate) async fn watch(
+        &self,
+        path: &str,
+        mut each: impl FnMut(&StreamEvent<'_>) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let each = |event: StreamEvent<'_>| each(&event).map(|()| None::<()>);
+        self.events(Method::GET, path, None, each).await.map(|_| ())
+    }
+
+    /// Reads a stream of events until one of them is the end; `None` when the stream ends before.
+    async fn events<T>(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<String>,
+        mut each: impl FnMut(StreamEvent<'_>) -> anyhow::Result<Option<T>>,
+    ) -> anyhow::Result<Option<T>> {
+        let mut pieces = self.stream(method, path, body, "text/event-stream").await?;
         let mut buffer: Vec<u8> = Vec::new();
-        while let Some(chunk) = events.next().await {
+        while let Some(chunk) = pieces.next().await {
             buffer.extend(chunk?);
             while let Some(end) = buffer.windows(2).position(|pair| pair == b"\n\n") {
                 let event: Vec<u8> = buffer.drain(..end + 2).collect();
                 let event = String::from_utf8(event).context("the stream is not UTF-8")?;
-                match parse_event(&event) {
-                    Some(("progress", data)) => progress(&data),
-                    Some(("response", data)) => return Ok(data),
-                    Some(("error", data)) => return Err(failure(&data)),
-                    Some(_) | None => {}
+                if let Some(event) = StreamEvent::parse(&event)
+                    && let Some(end) = each(event)?
+                {
+                    return Ok(Some(end));
                 }
             }
         }
-        bail!("the server ended the stream without an answer")
+        Ok(None)
     }
 
-    /// A response piece by piece; a request with a body asks for a stream of events.
+    /// A response piece by piece.
     async fn stream(
         &self,
         method: Method,
         path: &str,
         body: Option<String>,
+        accept: &str,
     ) -> anyhow::Result<futures_util::stream::BoxStream<'static, anyhow::Result<Vec<u8>>>> {
-        const HEADERS: [(&str, &str); 2] = [
-            ("content-type", "application/json"),
-            ("accept", "text/event-stream"),
-        ];
-        let headers = if body.is_some() { &HEADERS[..] } else { &[] };
+        let headers = [("content-type", "application/json"), ("accept", accept)];
         match self {
             Self::Remote { http, base, key } => {
                 let mut request = http.request(method, format!("{base}{path}"));
                 for (name, value) in headers {
-                    request = request.header(*name, *value);
+                    request = request.header(name, value);
                 }
                 if let Some(key) = key {
                     request = request.bearer_auth(key);
@@ -228,7 +257,7 @@ impl Client {
             Self::Local { router, .. } => {
                 let mut request = Request::builder().method(method).uri(path);
                 for (name, value) in headers {
-                    request = request.header(*name, *value);
+                    request = request.header(name, value);
                 }
                 let request = request
                     .body(Body::from(body.unwrap_or_default()))
@@ -253,16 +282,32 @@ fn refusal(bytes: &[u8]) -> anyhow::Error {
     refused.unwrap_or_else(|| anyhow::anyhow!("the server refused"))
 }
 
-fn parse_event(event: &str) -> Option<(&str, Value)> {
-    let field = |name: &str| {
-        let mut lines = event.lines();
-        lines.find_map(|line| {
-            line.strip_prefix(name)?
-                .strip_prefix(':')
-                .map(str::trim_start)
+/// One event of a stream.
+pub(crate) struct StreamEvent<'a> {
+    /// Its name.
+    pub(crate) name: &'a str,
+    /// Its id, where it has one.
+    pub(crate) id: Option<&'a str>,
+    /// What it says.
+    pub(crate) data: Value,
+}
+
+impl<'a> StreamEvent<'a> {
+    fn parse(event: &'a str) -> Option<Self> {
+        let field = |name: &str| {
+            let mut lines = event.lines();
+            lines.find_map(|line| {
+                line.strip_prefix(name)?
+                    .strip_prefix(':')
+                    .map(str::trim_start)
+            })
+        };
+        Some(Self {
+            name: field("event")?,
+            id: field("id"),
+            data: serde_json::from_str(field("data")?).ok()?,
         })
-    };
-    Some((field("event")?, serde_json::from_str(field("data")?).ok()?))
+    }
 }
 
 fn answer(ok: bool, bytes: &[u8]) -> anyhow::Result<Value> {

@@ -6,6 +6,7 @@ mod catalogue;
 mod completions;
 mod config;
 mod doctor;
+mod events;
 mod evidence;
 pub(crate) mod filter;
 mod migrate;
@@ -80,6 +81,8 @@ enum Command {
     /// See what waits for a person, and decide.
     #[command(subcommand)]
     Approvals(approvals::Approvals),
+    /// Show what happened to runs and approvals, or watch it happen.
+    Events(events::Events),
     /// Find, show, export and verify evidence.
     #[command(subcommand)]
     Evidence(evidence::Evidence),
@@ -140,6 +143,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Runs(command) => runs::run(&command, &config, format).await,
         Command::Playbook(command) => playbook::run(&command, &config, format).await,
         Command::Approvals(command) => approvals::run(&command, &config, format).await,
+        Command::Events(command) => events::run(&command, &config, format).await,
         Command::Evidence(command) => evidence::run(&command, &config, format).await,
         Command::Model(command) => model::run(&command, &config).await,
         Command::Reindex => reindex::run(&config, format).await,

@@ -15,7 +15,7 @@ use charter_store::page::PageRequest;
 use serde::Serialize;
 
 use crate::runs::Workspace;
-use crate::{Caller, Engine, EngineError, Role};
+use crate::{Caller, Engine, EngineError, Role, events};
 
 /// Approvals read at once.
 const PAGE: usize = 1_000;
@@ -113,8 +113,14 @@ impl Engine {
             .decide(verdict, self.now())
             .map_err(|refusal| refused(&refusal))?;
         let change = moved(&asked, state.clone())?;
-        match self.store().decide_approval(&caller.tenant, change).await {
-            Ok(()) => {}
+        let run = &asked.call.run_id;
+        let word = change.to.as_str();
+        let told = events::about_approval(&caller.tenant, run, approval, word, self.now());
+        let decided = self
+            .store()
+            .decide_approval(&caller.tenant, change, vec![told]);
+        match decided.await {
+            Ok(()) => self.tell_watchers(),
             Err(StoreError::Refused { .. }) => {
                 let message = "somebody else decided on the approval at the same time";
                 return Err(EngineError::new(ErrorCode::IllegalTransition, message));

@@ -11,7 +11,7 @@ use charter_effects::{PackageFiles, ToolRunner};
 use charter_search::embed::Embedder;
 use charter_store::SharedStore;
 use quick_cache::sync::Cache;
-use tokio::sync::{Mutex, Semaphore, SemaphorePermit};
+use tokio::sync::{Mutex, Notify, Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
@@ -63,6 +63,7 @@ pub struct Engine {
     in_hand: InHand,
     drivers: Drivers,
     rate_limits: RateLimits,
+    news: Notify,
     holder: String,
     shutdown: CancellationToken,
     tasks: TaskTracker,
@@ -98,6 +99,7 @@ impl Engine {
             in_hand: InHand::default(),
             drivers: Drivers::default(),
             rate_limits: RateLimits::default(),
+            news: Notify::new(),
             live: ArcSwap::default(),
             registration: Mutex::new(()),
             shutdown: CancellationToken::new(),
@@ -188,6 +190,11 @@ impl Engine {
 
     pub(crate) fn new_uuid(&self) -> Uuid {
         self.ports.ids.uuid()
+    }
+
+    /// Wakes whoever watches events.
+    pub(crate) fn news(&self) -> &Notify {
+        &self.news
     }
 
     pub(crate) fn holder(&self) -> &str {

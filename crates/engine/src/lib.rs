@@ -9,6 +9,7 @@ mod caller;
 mod catalogue;
 mod engine;
 mod error;
+mod events;
 mod evidence;
 mod evidence_log;
 mod filters;
@@ -35,6 +36,7 @@ pub use charter_domain::package::{Gravity, Problem};
 pub use charter_domain::template::Wanted;
 pub use engine::{Engine, IdSource, Ports};
 pub use error::EngineError;
+pub use events::{Event, EventListing};
 pub use evidence::{EvidenceQuery, MAX_PAYLOAD};
 pub use evidence_log::{
     EvidenceExport, EvidenceKey, EvidenceProof, LogCheckpoint, LogConsistency, LogHead, LogKey,

@@ -2,6 +2,7 @@
 
 mod approvals;
 mod catalogue;
+mod events;
 mod evidence;
 mod evidence_log;
 mod health;
@@ -67,6 +68,7 @@ pub(crate) fn api() -> OpenApiRouter<AppState> {
         .routes(routes!(approvals::show))
         .routes(routes!(approvals::approve))
         .routes(routes!(approvals::reject))
+        .routes(routes!(events::events))
         .routes(routes!(evidence::find))
         .routes(routes!(evidence::show, evidence::change, evidence::delete))
         .routes(routes!(evidence_log::checkpoint))

@@ -26,6 +26,8 @@ pub struct Shared {
     /// How much.
     pub limits: Limits,
     pub(crate) places: Semaphore,
+    /// Streams of events that are open.
+    pub(crate) streams: Arc<Semaphore>,
     pub(crate) metrics: Metrics,
 }
 
@@ -46,6 +48,7 @@ impl AppState {
             access,
             limits,
             places: Semaphore::new(limits.concurrency),
+            streams: Arc::new(Semaphore::new(limits.concurrency)),
             metrics: Metrics::new(),
         }))
     }

@@ -9,6 +9,7 @@ use charter_contract::ids::{ApprovalId, RunId, TenantId};
 use charter_contract::time::Timestamp;
 
 use crate::StoreError;
+use crate::outbox::NewMessage;
 use crate::page::{Page, PageRequest};
 
 /// Where an approval stands, as far as storage needs to know.
@@ -122,7 +123,8 @@ pub trait Approvals {
         page: &PageRequest,
     ) -> Result<Page<ApprovalRecord>, StoreError>;
 
-    /// Records a person's decision, and makes the waiting run runnable, in one transaction. Of
+    /// Records a person's decision with its messages, and makes the waiting run runnable, in one
+    /// transaction. Of
     /// several decisions at the same time exactly one is recorded.
     ///
     /// # Errors
@@ -132,5 +134,6 @@ pub trait Approvals {
         &self,
         tenant: &TenantId,
         decision: ApprovalMove,
+        messages: Vec<NewMessage>,
     ) -> Result<(), StoreError>;
 }

@@ -1,6 +1,7 @@
 //! The outbox: messages written in the transaction of the change that they announce.
 
 use async_trait::async_trait;
+use charter_contract::ids::TenantId;
 use charter_contract::time::Timestamp;
 
 use crate::StoreError;
@@ -35,6 +36,14 @@ pub trait Outbox {
 
     /// Messages after `id`, oldest first, at most `limit`. Reading does not consume them.
     async fn messages(&self, after: u64, limit: usize) -> Result<Vec<Message>, StoreError>;
+
+    /// The same, of one tenant only.
+    async fn messages_of(
+        &self,
+        tenant: &TenantId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<Message>, StoreError>;
 
     /// The id of the newest message there ever was, swept or not; 0 when there was none.
     async fn last_message(&self) -> Result<u64, StoreError>;

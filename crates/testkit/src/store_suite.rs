@@ -146,6 +146,7 @@ macro_rules! store_suite {
                 acquiring_at_the_same_time_has_one_winner;
             outbox:
                 messages_come_in_order_and_stay,
+                messages_of_a_tenant_are_its_own,
                 the_last_message_survives_a_sweep,
                 sweep_takes_only_older_messages;
             request:

@@ -18,6 +18,7 @@ mod builtin;
 mod commands;
 mod crash;
 mod errors;
+mod events;
 mod evidence;
 mod evidence_log;
 mod guardrails;

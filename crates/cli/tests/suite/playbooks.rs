@@ -38,7 +38,7 @@ fn purge(service: &Service) -> Package {
 }
 
 /// A run of the playbook that Ann started and confirmed, waiting for an approval.
-fn waiting(server: &Server) -> Value {
+pub(crate) fn waiting(server: &Server) -> Value {
     let ann = server.key("ann");
     let path = format!("/v1/playbooks/{PLAYBOOK}/runs");
     let run = ann
@@ -57,14 +57,14 @@ fn path_of(run: &Value, what: &str) -> String {
     format!("/v1/runs/{}{what}", run["run_id"].as_str().unwrap())
 }
 
-fn settled(api: &Api, run: &Value, status: &str) -> Value {
+pub(crate) fn settled(api: &Api, run: &Value, status: &str) -> Value {
     eventually(status, || {
         let shown = api.get(&path_of(run, "")).expect(200);
         (shown["status"] == status).then_some(shown)
     })
 }
 
-fn decide(api: &Api, approval: &Value, word: &str) -> Answer {
+pub(crate) fn decide(api: &Api, approval: &Value, word: &str) -> Answer {
     let path = format!(
         "/v1/approvals/{}/{word}",
         approval["approval_id"].as_str().unwrap()
@@ -75,7 +75,7 @@ fn decide(api: &Api, approval: &Value, word: &str) -> Answer {
     )
 }
 
-fn keyed() -> (Home, Server, Service) {
+pub(crate) fn keyed() -> (Home, Server, Service) {
     let home = Home::with_keys(&KEYS);
     let server = home.serve();
     let service = Service::start();

@@ -229,7 +229,7 @@ impl Engine {
             release: true,
             messages: Vec::new(),
         };
-        self.store().append(append).await?;
+        self.append(tenant, append).await?;
         Ok(())
     }
 }

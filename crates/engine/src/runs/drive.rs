@@ -435,7 +435,8 @@ impl Drive<'_> {
             release,
             messages: Vec::new(),
         };
-        self.folded.version = self.engine.store().append(append).await?;
+        let tenant = &self.workspace.tenant;
+        self.folded.version = self.engine.append(tenant, append).await?;
         self.folded.head = head;
         self.held &= !release;
         Ok(())

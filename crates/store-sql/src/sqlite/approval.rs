@@ -7,11 +7,12 @@ use charter_store::StoreError;
 use charter_store::approval::{
     ApprovalChange, ApprovalFilter, ApprovalMove, ApprovalRecord, ApprovalState, Approvals,
 };
+use charter_store::outbox::NewMessage;
 use charter_store::page::{Page, PageRequest};
 use rusqlite::{Connection, Row, params};
 
-use super::SqliteStore;
 use super::statement::{execute, field, row, rows};
+use super::{SqliteStore, outbox};
 use crate::column::{self, Cursor};
 
 const READING: &str = "reading an approval";
@@ -104,6 +105,7 @@ fn decide(
     connection: &Connection,
     tenant: &TenantId,
     decision: &ApprovalMove,
+    messages: &[NewMessage],
 ) -> Result<(), StoreError> {
     let run: i64 = row(
         READING,
@@ -117,6 +119,7 @@ fn decide(
         id: decision.approval_id.to_string(),
     })?;
     change(connection, run, &[ApprovalChange::Move(decision.clone())])?;
+    outbox::insert(connection, messages)?;
     wake(connection, run)
 }
 
@@ -224,9 +227,10 @@ impl Approvals for SqliteStore {
         &self,
         tenant: &TenantId,
         decision: ApprovalMove,
+        messages: Vec<NewMessage>,
     ) -> Result<(), StoreError> {
         let tenant = tenant.clone();
-        self.write(move |connection| decide(connection, &tenant, &decision))
+        self.write(move |connection| decide(connection, &tenant, &decision, &messages))
             .await
     }
 }

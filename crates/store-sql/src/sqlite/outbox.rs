@@ -1,6 +1,7 @@
 //! The outbox in SQLite.
 
 use async_trait::async_trait;
+use charter_contract::ids::TenantId;
 use charter_contract::time::Timestamp;
 use charter_store::StoreError;
 use charter_store::outbox::{Message, NewMessage, Outbox};
@@ -46,6 +47,27 @@ impl Outbox for SqliteStore {
                 "SELECT message_id, topic, tenant_id, at, payload FROM outbox
                  WHERE message_id > ?1 ORDER BY message_id LIMIT ?2",
                 params![after, column::limit(limit)],
+                message,
+            )
+        })
+        .await
+    }
+
+    async fn messages_of(
+        &self,
+        tenant: &TenantId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<Message>, StoreError> {
+        let after = column::integer("message id", after)?;
+        let tenant = tenant.clone();
+        self.read(move |connection| {
+            rows(
+                READING,
+                connection,
+                "SELECT message_id, topic, tenant_id, at, payload FROM outbox
+                 WHERE message_id > ?1 AND tenant_id = ?2 ORDER BY message_id LIMIT ?3",
+                params![after, tenant.as_str(), column::limit(limit)],
                 message,
             )
         })

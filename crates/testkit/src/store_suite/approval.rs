@@ -89,7 +89,7 @@ pub async fn ruling_28_one_decision_is_recorded(store: &dyn Store) -> Outcome {
     asked(store, 1, 1).await?;
     let acme = sample::tenant("acme")?;
     assert_eq!(store.claimable_runs(sample::at(10)?, 9).await?, []);
-    let say = |to| store.decide_approval(&acme, step(1, ApprovalState::Pending, to));
+    let say = |to| store.decide_approval(&acme, step(1, ApprovalState::Pending, to), vec![]);
     let both = (say(ApprovalState::Approved), say(ApprovalState::Rejected));
     let (yes, no) = futures_util::future::join(both.0, both.1).await;
     assert_eq!([&yes, &no].iter().filter(|said| said.is_ok()).count(), 1);
@@ -99,7 +99,7 @@ pub async fn ruling_28_one_decision_is_recorded(store: &dyn Store) -> Outcome {
     assert_eq!(woken.len(), 1);
     let other = sample::tenant("umbra")?;
     let foreign = step(1, ApprovalState::Pending, ApprovalState::Approved);
-    let refused = store.decide_approval(&other, foreign).await;
+    let refused = store.decide_approval(&other, foreign, vec![]).await;
     assert_refused!(refused, StoreError::NotFound { .. });
     Ok(())
 }
@@ -125,7 +125,7 @@ pub async fn ruling_28_an_approval_is_used_once(store: &dyn Store) -> Outcome {
         StoreError::Refused { .. }
     );
     let agree = step(1, ApprovalState::Pending, ApprovalState::Approved);
-    store.decide_approval(&acme, agree).await?;
+    store.decide_approval(&acme, agree, vec![]).await?;
     assert_refused!(
         store.append(resume(2, 2)?).await,
         StoreError::Refused { .. }
@@ -134,7 +134,7 @@ pub async fn ruling_28_an_approval_is_used_once(store: &dyn Store) -> Outcome {
     store.append(resume(1, 2)?).await?;
     assert_eq!(state(store, 1).await?, ApprovalState::Consumed);
     let back = step(1, ApprovalState::Consumed, ApprovalState::Pending);
-    assert!(store.decide_approval(&acme, back).await.is_err());
+    assert!(store.decide_approval(&acme, back, vec![]).await.is_err());
     Ok(())
 }
 
@@ -145,7 +145,7 @@ pub async fn approvals_are_listed_newest_first(store: &dyn Store) -> Outcome {
     }
     let acme = sample::tenant("acme")?;
     let agree = step(2, ApprovalState::Pending, ApprovalState::Approved);
-    store.decide_approval(&acme, agree).await?;
+    store.decide_approval(&acme, agree, vec![]).await?;
     let mut seen = Vec::new();
     let mut page = PageRequest::new(None, 2);
     loop {
@@ -262,7 +262,7 @@ pub async fn ruling_28_a_decision_that_crosses_with_the_wait_is_not_lost(
         let last = asking.events[0].hash;
         store.append(asking).await?;
         let agree = step(n, ApprovalState::Pending, ApprovalState::Approved);
-        store.decide_approval(&acme, agree).await?;
+        store.decide_approval(&acme, agree, vec![]).await?;
         if parks {
             store.park(&run, Fence(0), awaiting(n)?).await?;
         } else {

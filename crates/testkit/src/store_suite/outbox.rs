@@ -60,3 +60,24 @@ pub async fn sweep_takes_only_older_messages(store: &dyn Store) -> Outcome {
     assert_eq!(left, ["b", "c"]);
     Ok(())
 }
+
+/// A tenant reads its own messages, and none of another or of the whole server.
+///
+/// # Errors
+/// As the store's.
+pub async fn messages_of_a_tenant_are_its_own(store: &dyn Store) -> Outcome {
+    let mut sent = vec![message("a", 0)?, message("b", 0)?, message("c", 0)?];
+    sent[0].tenant = Some("acme".to_owned());
+    sent[1].tenant = Some("umbra".to_owned());
+    sent[2].tenant = None;
+    store.publish(sent.clone()).await?;
+    store.publish(sent).await?;
+    let acme = super::sample::tenant("acme")?;
+    let own = store.messages_of(&acme, 0, 10).await?;
+    let topics: Vec<_> = own.iter().map(|m| &*m.message.topic).collect();
+    assert_eq!(topics, ["a", "a"]);
+    assert_eq!(store.messages_of(&acme, 0, 1).await?, own[..1].to_vec());
+    let later = store.messages_of(&acme, own[0].id, 10).await?;
+    assert_eq!(later, own[1..].to_vec());
+    Ok(())
+}

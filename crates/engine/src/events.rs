@@ -1,0 +1,205 @@
+//! What happens to a tenant's runs and approvals, for whoever watches.
+//!
+//! An event is written in the transaction of the change that it announces, so none is missed and none
+//! is made up; it names what changed, and whoever may see that looks it up. Readers take up where they
+//! stopped by the event's id.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use charter_contract::ids::{ApprovalId, RunId, TenantId};
+use charter_contract::time::Timestamp;
+use charter_store::approval::ApprovalChange;
+use charter_store::journal::Append;
+use charter_store::outbox::{Message, NewMessage};
+use futures_util::Stream;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::{Caller, Engine, EngineError};
+
+/// Events of a page, and those that a stream reads at once.
+const BATCH: usize = 500;
+
+/// Time after which a stream looks even if nobody in this process said that there is news.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Event {
+    /// Grows with every event; a reader goes on after it.
+    pub id: u64,
+    /// What happened, e.g. `approval.requested`.
+    pub topic: String,
+    /// When.
+    pub at: Timestamp,
+    /// What it happened to.
+    pub data: Value,
+}
+
+/// One page of events.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EventListing {
+    /// Oldest first.
+    pub entries: Vec<Event>,
+    /// The id to go on after; the one that was asked for when there is nothing new.
+    pub next: u64,
+}
+
+impl Engine {
+    /// The caller's tenant's events after an id, oldest first; of a topic, or of the topics below it,
+    /// if asked. Events are kept as long as runs are.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn events(
+        &self,
+        caller: &Caller,
+        after: u64,
+        topic: Option<&str>,
+    ) -> Result<EventListing, EngineError> {
+        let messages = self
+            .store()
+            .messages_of(&caller.tenant, after, BATCH)
+            .await?;
+        let next = messages.last().map_or(after, |message| message.id);
+        let wanted = messages.into_iter().filter(|message| {
+            let found = &message.message.topic;
+            topic.is_none_or(|topic| {
+                let rest = found.strip_prefix(topic);
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+            })
+        });
+        Ok(EventListing {
+            entries: wanted.map(read).collect::<Result<_, _>>()?,
+            next,
+        })
+    }
+
+    /// The caller's tenant's events from an id on, or from now on, as they happen. Ends when the
+    /// engine stops or storage fails; the reader takes up after the last event that it saw.
+    pub fn follow_events(
+        self: &Arc<Self>,
+        caller: Caller,
+        after: Option<u64>,
+        topic: Option<String>,
+    ) -> impl Stream<Item = Event> + Send + 'static {
+        let reader = Reader {
+            engine: Arc::clone(self),
+            caller,
+            after,
+            topic,
+            read: VecDeque::new(),
+        };
+        futures_util::stream::unfold(reader, |mut reader| async move {
+            let event = reader.next().await;
+            match event {
+                Ok(event) => event.map(|event| (event, reader)),
+                Err(error) => {
+                    tracing::warn!(error = %error, "a stream of events ends early");
+                    None
+                }
+            }
+        })
+    }
+
+    /// Appends to a journal, announces what becomes of the run's approvals, and tells who watches.
+    pub(crate) async fn append(
+        &self,
+        tenant: &TenantId,
+        mut append: Append,
+    ) -> Result<u64, EngineError> {
+        let Some(at) = append.events.last().map(|event| event.at) else {
+            return Ok(self.store().append(append).await?);
+        };
+        for change in &append.approvals {
+            let (approval, word) = match change {
+                ApprovalChange::Ask(record) => (&record.approval_id, "requested"),
+                ApprovalChange::Move(step) => (&step.approval_id, step.to.as_str()),
+            };
+            let message = about_approval(tenant, &append.run_id, approval, word, at);
+            append.messages.push(message);
+        }
+        let announces = !append.messages.is_empty();
+        let version = self.store().append(append).await?;
+        if announces {
+            self.tell_watchers();
+        }
+        Ok(version)
+    }
+
+    pub(crate) fn tell_watchers(&self) {
+        self.news().notify_waiters();
+    }
+}
+
+/// What is announced about an approval: ids only, for a call's arguments are not for every reader.
+pub(crate) fn about_approval(
+    tenant: &TenantId,
+    run: &RunId,
+    approval: &ApprovalId,
+    word: &str,
+    at: Timestamp,
+) -> NewMessage {
+    NewMessage {
+        topic: format!("approval.{word}"),
+        tenant: Some(tenant.to_string()),
+        payload: json!({"approval_id": approval, "run_id": run}).to_string(),
+        at,
+    }
+}
+
+fn read(message: Message) -> Result<Event, EngineError> {
+    let Message { id, message } = message;
+    let data = serde_json::from_str(&message.payload)
+        .map_err(|error| EngineError::internal("reading an event", error))?;
+    Ok(Event {
+        id,
+        topic: message.topic,
+        at: message.at,
+        data,
+    })
+}
+
+/// A stream's place.
+struct Reader {
+    engine: Arc<Engine>,
+    caller: Caller,
+    after: Option<u64>,
+    topic: Option<String>,
+    read: VecDeque<Event>,
+}
+
+impl Reader {
+    async fn next(&mut self) -> Result<Option<Event>, EngineError> {
+        let mut after = match self.after {
+            Some(after) => after,
+            None => self.engine.store().last_message().await?,
+        };
+        loop {
+            self.after = Some(after);
+            if let Some(event) = self.read.pop_front() {
+                return Ok(Some(event));
+            }
+            // Registered before looking, so that what comes meanwhile is not missed.
+            let engine = Arc::clone(&self.engine);
+            let news = engine.news().notified();
+            let mut news = std::pin::pin!(news);
+            news.as_mut().enable();
+            let topic = self.topic.as_deref();
+            let found = self.engine.events(&self.caller, after, topic).await?;
+            let moved = found.next != after;
+            after = found.next;
+            self.read.extend(found.entries);
+            if moved {
+                continue;
+            }
+            tokio::select! {
+                () = self.engine.shutdown().cancelled() => return Ok(None),
+                () = news => {}
+                () = tokio::time::sleep(LOOK_EVERY) => {}
+            }
+        }
+    }
+}

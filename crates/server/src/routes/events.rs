@@ -1,0 +1,79 @@
+//! What happens, for whoever watches.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, header};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use charter_contract::error_code::ErrorCode;
+use charter_engine::EngineError;
+use futures_util::StreamExt;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::error::ApiError;
+use crate::extract::{Asked, By};
+use crate::state::AppState;
+
+/// The header by which an event source goes on where it stopped.
+const LAST_EVENT_ID: &str = "last-event-id";
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct EventsQuery {
+    /// Only of this topic, e.g. `approval.requested`, or of those below it, e.g. `approval`.
+    topic: Option<String>,
+    /// Only after the event of this id. A stream begins with what happens from now on when this is
+    /// absent, a page with the oldest event that is kept.
+    after: Option<u64>,
+}
+
+/// Events of the caller's tenant: a page of them, or with `Accept: text/event-stream` as they happen.
+///
+/// Topics: `approval.requested`, `approval.approved`, `approval.rejected`, `approval.consumed`,
+/// `approval.lapsed`, `run.status`. An event says what changed, by id. A stream that broke off is taken
+/// up with `Last-Event-ID` or `after`.
+#[utoipa::path(get, path = "/v1/events", tag = "events", operation_id = "events", params(EventsQuery),
+    responses((status = 200, description = "A page, or the stream", body = Object)))]
+pub(crate) async fn events(
+    State(state): State<AppState>,
+    By(caller): By,
+    headers: HeaderMap,
+    Asked(asked): Asked<EventsQuery>,
+) -> Result<Response, ApiError> {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let streamed =
+        text(header::ACCEPT.as_str()).is_some_and(|accept| accept.contains("text/event-stream"));
+    if !streamed {
+        let after = asked.after.unwrap_or_default();
+        let page = state
+            .engine
+            .events(&caller, after, asked.topic.as_deref())
+            .await;
+        return page
+            .map(|page| Json(page).into_response())
+            .map_err(|error| ApiError::new(&state, error));
+    }
+    let place = Arc::clone(&state.streams).try_acquire_owned();
+    let place = place.map_err(|_| {
+        let error = EngineError::new(ErrorCode::Overloaded, "too many streams are open");
+        ApiError::new(&state, error)
+    })?;
+    let last = text(LAST_EVENT_ID).and_then(|id| id.parse().ok());
+    let events = state
+        .engine
+        .follow_events(caller, last.or(asked.after), asked.topic);
+    let events = events.map(move |event| {
+        // The place is given up when the stream is dropped.
+        let _held = &place;
+        let data = serde_json::json!({"at": event.at, "data": event.data});
+        let sent = Event::default().id(event.id.to_string());
+        Ok::<_, Infallible>(sent.event(event.topic).data(data.to_string()))
+    });
+    Ok(Sse::new(events)
+        .keep_alive(KeepAlive::default())
+        .into_response())
+}
