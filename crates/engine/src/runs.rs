@@ -183,3 +183,6 @@ pub(crate) fn pins_of_graph(view: &View, graph: &StepGraph) -> Result<Vec<Pin>, 
     }
     Ok(pins)
 }
+
+#[cfg(test)]
+mod tests;

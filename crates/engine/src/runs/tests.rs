@@ -1,0 +1,3 @@
+//! Runs over a real store and real effects.
+
+mod crash;

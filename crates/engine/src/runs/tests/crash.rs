@@ -1,0 +1,288 @@
+//! A process that plays a playbook's run is killed before and after every write of its store and
+//! every effect: every point, enumerated. Started again on the same directory, the run ends as if
+//! nothing had happened, and the outside world has each effect exactly once.
+//!
+//! Each test starts itself again as the process that is killed: the ignored test `process`.
+
+mod outside;
+mod play;
+mod playbook;
+mod points;
+
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use outside::{Ledger, Outside};
+use play::{Part, TRACE, play, prepare};
+use playbook::Variation;
+
+/// What a process is told; absent in an ordinary run.
+const PART: &str = "CHARTER_CRASH_TEST_PART";
+/// What stands before the end of a play in a process's output.
+const ENDED: &str = "ended: ";
+/// Plays at the same time.
+const AT_ONCE: usize = 2;
+const SIGKILL: i32 = 9;
+
+/// The process; does nothing in an ordinary run.
+#[tokio::test]
+#[ignore = "started by the tests below"]
+async fn process() {
+    let Some(part) = std::env::var_os(PART) else {
+        return;
+    };
+    let part = serde_json::from_str(part.to_str().unwrap()).unwrap();
+    println!("\n{ENDED}{}", play(part).await);
+}
+
+/// Which side of a point a process dies on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Death {
+    Before(usize),
+    After(usize),
+}
+
+/// How a play ended.
+#[derive(Debug, PartialEq)]
+struct Ended {
+    states: Value,
+    events: Vec<String>,
+    ledger: Ledger,
+}
+
+/// One variation with what all its plays begin with.
+struct Stage {
+    variation: Variation,
+    outside: Outside,
+    template: TempDir,
+}
+
+impl Stage {
+    fn set(variation: Variation) -> Self {
+        let outside = Outside::start();
+        let template = TempDir::new().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(prepare(template.path(), variation, &outside.address));
+        Self {
+            variation,
+            outside,
+            template,
+        }
+    }
+
+    /// A fresh directory for a play.
+    fn directory(&self) -> TempDir {
+        let dir = TempDir::new().unwrap();
+        for entry in self.template.path().read_dir().unwrap().map(Result::unwrap) {
+            if entry.file_type().unwrap().is_file() {
+                std::fs::copy(entry.path(), dir.path().join(entry.file_name())).unwrap();
+            }
+        }
+        dir
+    }
+
+    fn start(&self, dir: &Path, ledger: &str, death: Option<Death>) -> Output {
+        let part = Part {
+            variation: self.variation,
+            dir: dir.to_path_buf(),
+            address: self.outside.address.clone(),
+            ledger: ledger.to_owned(),
+            die_before: death.and_then(Death::before),
+            die_after: death.and_then(Death::after),
+        };
+        let process = format!("{}::process", module_path!().split_once("::").unwrap().1);
+        Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", &process, "--ignored", "--nocapture"])
+            .env(PART, serde_json::to_string(&part).unwrap())
+            .output()
+            .unwrap()
+    }
+
+    /// Plays to the end on a directory.
+    fn to_the_end(&self, dir: &Path, ledger: &str) -> Ended {
+        let output = self.start(dir, ledger, None);
+        let said = String::from_utf8_lossy(&output.stdout);
+        let ended = said.lines().find_map(|line| line.strip_prefix(ENDED));
+        let ended = ended.unwrap_or_else(|| panic!("{ledger}: the run does not end: {output:#?}"));
+        let mut ended: Value = serde_json::from_str(ended).unwrap();
+        Ended {
+            states: ended["states"].take(),
+            events: serde_json::from_value(ended["events"].take()).unwrap(),
+            ledger: self.outside.ledger(ledger),
+        }
+    }
+
+    /// A play that nothing interrupts, with its points.
+    fn whole(&self) -> (Ended, Vec<String>) {
+        let dir = self.directory();
+        let ended = self.to_the_end(dir.path(), "whole-play");
+        (ended, trace(dir.path()))
+    }
+
+    /// A play that dies at a point, and goes on to its end.
+    fn killed(&self, points: &[String], death: Death) -> Ended {
+        let dir = self.directory();
+        let ledger = format!("{death:?}").replace(['(', ')'], "-");
+        let output = self.start(dir.path(), &ledger, Some(death));
+        assert_eq!(
+            output.status.signal(),
+            Some(SIGKILL),
+            "{death:?}: {output:#?}"
+        );
+        // It came the same way, so that no point is left out.
+        assert_eq!(trace(dir.path()), points[..=death.point()], "{death:?}");
+        self.to_the_end(dir.path(), &ledger)
+    }
+
+    /// Dies at every point; `judge` is given each end.
+    fn at_every_point(&self, points: &[String], judge: impl Fn(Death, Ended) + Sync) {
+        let deaths: Vec<Death> = (0..points.len())
+            .flat_map(|point| [Death::Before(point), Death::After(point)])
+            .collect();
+        let next = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..AT_ONCE {
+                scope.spawn(|| {
+                    while let Some(death) = deaths.get(next.fetch_add(1, Ordering::SeqCst)) {
+                        judge(*death, self.killed(points, *death));
+                    }
+                });
+            }
+        });
+    }
+}
+
+impl Death {
+    fn point(self) -> usize {
+        match self {
+            Self::Before(point) | Self::After(point) => point,
+        }
+    }
+
+    fn before(self) -> Option<usize> {
+        match self {
+            Self::Before(point) => Some(point),
+            Self::After(_) => None,
+        }
+    }
+
+    fn after(self) -> Option<usize> {
+        match self {
+            Self::After(point) => Some(point),
+            Self::Before(_) => None,
+        }
+    }
+}
+
+fn trace(dir: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(dir.join(TRACE)).unwrap();
+    text.lines().map(str::to_owned).collect()
+}
+
+/// The points cover the play: every event of the journal passed by, and every call and decision.
+fn check_points(points: &[String], whole: &Ended) {
+    let appends = points.iter().filter_map(|point| point.split_once(", "));
+    let appended: Vec<&str> = appends.flat_map(|(_, events)| events.split(", ")).collect();
+    assert_eq!(appended, whole.events);
+    let effects = points
+        .iter()
+        .filter_map(|point| point.strip_prefix("effect "));
+    let steps = whole
+        .ledger
+        .calls
+        .iter()
+        .filter_map(|call| call.split(' ').nth(1));
+    assert!(effects.eq(steps), "{points:#?} {:#?}", whole.ledger);
+    let asked = |event: &&String| event.starts_with("approval_requested");
+    let decided = points.iter().filter(|point| *point == "decide_approval");
+    assert_eq!(decided.count(), whole.events.iter().filter(asked).count());
+}
+
+/// What every uninterrupted play begins with, up to the end of the first write.
+const FIRST: [&str; 11] = [
+    "started",
+    "parameters_given",
+    "confirmed",
+    "step_begun s1",
+    "step_succeeded s1",
+    "approval_requested s2",
+    "approval_granted s2",
+    "step_begun s2",
+    "retry_scheduled s2",
+    "step_begun s2",
+    "step_succeeded s2",
+];
+
+/// Where every end is the uninterrupted one.
+fn ends_as_if_uninterrupted(variation: Variation, events: &[&str], done: &[&str]) {
+    let stage = Stage::set(variation);
+    let (whole, points) = stage.whole();
+    assert_eq!(whole.events, events);
+    assert_eq!(whole.ledger.done, done);
+    check_points(&points, &whole);
+    stage.at_every_point(&points, |death, ended| {
+        let met = &ended.events;
+        assert_eq!(ended.states, whole.states, "{death:?}: {met:#?}");
+        assert_eq!(ended.ledger.done, whole.ledger.done, "{death:?}: {met:#?}");
+    });
+}
+
+const COMPLETED: [&str; 5] = [
+    "approval_requested s3",
+    "approval_granted s3",
+    "step_begun s3",
+    "step_succeeded s3",
+    "completed",
+];
+
+const ROLLED_BACK: [&str; 7] = [
+    "approval_requested s3",
+    "approval_granted s3",
+    "step_begun s3",
+    "step_failed s3",
+    "step_begun undo_2",
+    "step_succeeded undo_2",
+    "rolled_back",
+];
+
+const UNDONE: [&str; 10] = [
+    "started",
+    "approval_requested undo_3",
+    "approval_granted undo_3",
+    "step_begun undo_3",
+    "step_succeeded undo_3",
+    "approval_requested undo_2",
+    "approval_granted undo_2",
+    "step_begun undo_2",
+    "step_succeeded undo_2",
+    "completed",
+];
+
+#[test]
+fn b000_18_killed_at_any_point_a_run_ends_as_if_it_had_not_been() {
+    let events = [&FIRST[..], &COMPLETED].concat();
+    let done = ["write s2", "write s3"];
+    ends_as_if_uninterrupted(Variation::Repeatable, &events, &done);
+}
+
+#[test]
+fn b000_18_killed_at_any_point_a_rollback_reverses_each_write_once() {
+    let events = [&FIRST[..], &ROLLED_BACK].concat();
+    let done = ["write s2", "undo undo_2"];
+    ends_as_if_uninterrupted(Variation::RolledBack, &events, &done);
+}
+
+#[test]
+fn b000_18_killed_at_any_point_a_run_that_undoes_another_reverses_each_write_once() {
+    let events = [&FIRST[..], &COMPLETED, &UNDONE].concat();
+    let done = ["write s2", "write s3", "undo undo_3", "undo undo_2"];
+    ends_as_if_uninterrupted(Variation::Undone, &events, &done);
+}

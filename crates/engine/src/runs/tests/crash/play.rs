@@ -1,0 +1,296 @@
+//! What the process that is killed does: the engine over a data directory, and the people who use it.
+//! It goes on from wherever the directory says that things stand.
+
+use std::fs::OpenOptions;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use charter_contract::ids::{PlaybookId, RunId, TenantId, UserId};
+use charter_domain::approval::State;
+use charter_domain::clock::SystemClock;
+use charter_domain::gate::RuleKind;
+use charter_domain::graph::{GraphParts, Retry, StepGraph};
+use charter_effects::{LandlockUse, Sandbox, SandboxOptions};
+use charter_store::SharedStore;
+use charter_store::journal::{RunPhase, RunRecord};
+use charter_store::page::PageRequest;
+use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
+use charter_testkit::watched_store::{Side, WatchedStore};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use super::outside::happened;
+use super::playbook::{PLAYBOOK, Variation};
+use super::points::{Points, WatchedTools, name_of};
+use crate::{
+    Caller, Confirmation, Engine, EvidenceKey, IdSource, Mode, Ports, Role, RunShown, Say,
+    Settings, ToolGrants,
+};
+
+/// How long the process waits for the engine before it gives up.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Time before the first write is tried again: long enough to be waited for.
+const RETRY_MS: u64 = 30;
+
+/// What a process is told.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Part {
+    pub(super) variation: Variation,
+    /// The data directory.
+    pub(super) dir: PathBuf,
+    /// Where the ledgers are, and which one is this play's.
+    pub(super) address: String,
+    pub(super) ledger: String,
+    /// The point to die before, or after; none for a play to its end.
+    pub(super) die_before: Option<usize>,
+    pub(super) die_after: Option<usize>,
+}
+
+/// The points that a process passes, one a line.
+pub(super) const TRACE: &str = "trace";
+
+struct RandomIds;
+
+impl IdSource for RandomIds {
+    fn uuid(&self) -> Uuid {
+        Uuid::now_v7()
+    }
+}
+
+fn person(name: &str) -> Caller {
+    Caller {
+        tenant: TenantId::parse("acme").unwrap(),
+        user: UserId::parse(name).unwrap(),
+        role: Role::Operator,
+    }
+}
+
+/// A store of this directory with the package in force, for every play to begin with.
+pub(super) async fn prepare(dir: &Path, variation: Variation, address: &str) {
+    let store = open(dir);
+    let sandbox = sandbox(dir).await;
+    let shared: SharedStore = Arc::<SqliteStore>::clone(&store);
+    let engine = engine(shared, Arc::new(sandbox), Settings::default()).await;
+    let (ann, package) = (person("ann"), variation.package(address));
+    let registered = engine.register_package(&ann, package, Mode::Apply).await;
+    registered.unwrap();
+    engine.stop().await;
+    drop(engine);
+    store.close().await.unwrap();
+}
+
+fn open(dir: &Path) -> Arc<SqliteStore> {
+    Arc::new(SqliteStore::open(dir, &SqliteOptions::default()).unwrap())
+}
+
+async fn sandbox(dir: &Path) -> Sandbox {
+    let mut options = SandboxOptions::new(dir.join("sandbox"));
+    options.landlock = LandlockUse::WhenAvailable;
+    Sandbox::new(options).await.unwrap()
+}
+
+async fn engine(
+    store: SharedStore,
+    tools: Arc<dyn charter_effects::ToolRunner>,
+    settings: Settings,
+) -> Arc<Engine> {
+    let ports = Ports {
+        store,
+        embedder: None,
+        tools,
+        clock: Arc::new(SystemClock::start().unwrap()),
+        ids: Arc::new(RandomIds),
+        evidence_key: EvidenceKey::new("test", [7; 32]).unwrap(),
+    };
+    Engine::start(ports, settings).await.unwrap()
+}
+
+/// One process of a play.
+struct Play {
+    part: Part,
+    engine: Arc<Engine>,
+    points: Arc<Points>,
+}
+
+/// Plays to the end, or to the point of death. What is returned is compared across plays.
+///
+/// Left out of it are: times; the run's id, which every play draws for itself and which is replaced
+/// by `RUN`; digests and approvals' ids, which follow from it; and how often a step was attempted and
+/// how many people were asked, which is what a crash may change. The journal's events are given
+/// beside it.
+pub(super) async fn play(part: Part) -> Value {
+    let death = part.die_before.map(|point| (point, Side::Before));
+    let death = death.or(part.die_after.map(|point| (point, Side::After)));
+    let trace = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(part.dir.join(TRACE));
+    let points = Arc::new(Points::new(trace.unwrap(), death));
+    let store = open(&part.dir);
+    let watched = WatchedStore::new(store, Arc::<Points>::clone(&points));
+    let tools = WatchedTools {
+        inner: Arc::new(sandbox(&part.dir).await),
+        points: Arc::clone(&points),
+    };
+    let settings = Settings {
+        four_eyes: true,
+        grants: ToolGrants {
+            environment: [("LEDGER".to_owned(), part.ledger.clone())].into(),
+            ..ToolGrants::default()
+        },
+        ..Settings::default()
+    };
+    let engine = engine(Arc::new(watched), Arc::new(tools), settings).await;
+    points.arm();
+    engine.recover().await.unwrap();
+    let play = Play {
+        part,
+        engine,
+        points,
+    };
+    let ended = tokio::time::timeout(PATIENCE, play.to_the_end()).await;
+    ended.unwrap_or_else(|_| panic!("the play stands still after {:?}", play.points.last()))
+}
+
+impl Play {
+    async fn to_the_end(&self) -> Value {
+        loop {
+            let runs = self.runs().await;
+            let Some(newest) = runs.last() else {
+                self.start().await;
+                continue;
+            };
+            self.at_rest(&newest.run_id).await;
+            let shown = self.engine.show_run(&person("ann"), &newest.run_id).await;
+            let shown = shown.unwrap();
+            if shown.state.outcome.is_none() {
+                self.act(&newest.run_id, &shown).await;
+            } else if self.part.variation == Variation::Undone && runs.len() == 1 {
+                let ann = person("ann");
+                let undoing = self.engine.roll_back_run(&ann, &newest.run_id).await;
+                undoing.unwrap();
+            } else {
+                return self.ended().await;
+            }
+        }
+    }
+
+    /// The runs, oldest first.
+    async fn runs(&self) -> Vec<RunRecord> {
+        let page = PageRequest::new(None, 10);
+        let found = self.engine.store().runs(&person("ann").tenant, &page).await;
+        let mut runs = found.unwrap().entries;
+        runs.reverse();
+        runs
+    }
+
+    /// What [`Engine::start_playbook`] does, with retries, which no playbook can ask for.
+    async fn start(&self) {
+        let ann = person("ann");
+        let playbook = PlaybookId::parse(PLAYBOOK).unwrap();
+        let run = RunId::from_uuid(Uuid::now_v7());
+        let new = self
+            .engine
+            .playbook_run(&ann, &playbook, &Map::new(), false, run.clone());
+        let mut new = new.unwrap();
+        let mut parts = GraphParts::from(new.graph);
+        parts.steps[1].retry = Retry {
+            retries: 1,
+            delay_ms: RETRY_MS,
+        };
+        new.graph = StepGraph::new(parts).unwrap();
+        self.engine.create_run(new).await.unwrap();
+        self.engine.take_up_run(ann.tenant, run);
+    }
+
+    /// Waits until the engine has done what there is to do, so that the points of two plays are the
+    /// same: nothing is under way any more when a person acts.
+    async fn at_rest(&self, run: &RunId) {
+        loop {
+            let found = self.engine.store().run(&person("ann").tenant, run).await;
+            let phase = found.unwrap().unwrap().phase;
+            let given_back =
+                |last: String| last.is_empty() || last == "park" || last.starts_with("append");
+            let given_back = self.points.last().is_some_and(given_back);
+            if given_back && phase != RunPhase::Runnable {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+
+    /// What a person does about a run that waits for one.
+    async fn act(&self, run: &RunId, shown: &RunShown) {
+        let (ann, bob) = (person("ann"), person("bob"));
+        if !shown.state.missing.is_empty() {
+            let given = Map::from_iter([("first".to_owned(), json!(Variation::first_item()))]);
+            let given = self.engine.give_parameters(&ann, run, &given).await;
+            given.unwrap();
+        } else if shown.state.confirm {
+            let confirmation = Confirmation {
+                digest: shown.state.plan_digest.to_string(),
+                typed: None,
+            };
+            let confirmed = self.engine.confirm_run(&ann, run, confirmation).await;
+            confirmed.unwrap();
+        } else {
+            let mut approvals = shown.approvals.iter();
+            let asked = approvals.find(|asked| asked.state == State::Pending);
+            let asked = asked.unwrap_or_else(|| panic!("nothing to do about {shown:#?}"));
+            let may_have_happened = asked
+                .rules
+                .iter()
+                .any(|rule| rule.kind == RuleKind::Interrupted);
+            let key = format!("{run}/{}", asked.call.step);
+            let say = Say {
+                // Repeated only if it did not happen, which the ledger tells.
+                approve: !may_have_happened
+                    || !happened(&self.part.address, &self.part.ledger, &key),
+                digest: asked.digest.to_string(),
+                reason: None,
+            };
+            let decided = self
+                .engine
+                .decide_approval(&bob, &asked.approval_id, say)
+                .await;
+            decided.unwrap();
+        }
+    }
+
+    async fn ended(&self) -> Value {
+        let (mut states, mut events) = (Vec::new(), Vec::new());
+        let runs = self.runs().await;
+        for record in &runs {
+            let run = self.engine.fold(&record.run_id).await.unwrap().run;
+            let states_of_steps: Map<String, Value> = run
+                .steps()
+                .map(|(step, state)| (step.to_string(), json!(state)))
+                .collect();
+            let written: Vec<String> = run.written().map(|step| step.id.to_string()).collect();
+            let open = self
+                .engine
+                .open_approvals(&record.tenant_id, &record.run_id);
+            let replayed = self
+                .engine
+                .replay_run(&person("ann"), &record.run_id)
+                .await
+                .unwrap();
+            states.push(json!({
+                "status": run.status(), "recorded": record.status, "outcome": run.outcome(),
+                "steps": states_of_steps, "parameters": run.parameters(),
+                "outputs": run.outputs(), "written": written,
+                "open": open.await.unwrap(), "diverges": replayed.diverges,
+            }));
+            let history = self.engine.history(&record.run_id).await.unwrap();
+            events.extend(history.iter().map(|event| name_of(&json!(event))));
+        }
+        let text = json!(states)
+            .to_string()
+            .replace(runs[0].run_id.as_ref(), "RUN");
+        let states: Value = serde_json::from_str(&text).unwrap();
+        json!({"states": states, "events": events})
+    }
+}

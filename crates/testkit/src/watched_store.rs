@@ -1,0 +1,292 @@
+//! A store that tells a watcher before and after each of its writes: a test counts them, or ends its
+//! process at one of them. It knows no engine, and changes nothing about what is written.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
+use charter_contract::catalogue::tags::TagRecord;
+use charter_contract::ids::{
+    ApprovalId, EvidenceId, PackageName, RequestId, RunId, SessionId, TagRequestId, TenantId,
+    UserId,
+};
+use charter_contract::scope::Scope;
+use charter_contract::time::Timestamp;
+use charter_domain::evidence_log::{Hash, NodeId};
+use charter_store::approval::{ApprovalFilter, ApprovalMove, ApprovalRecord, Approvals};
+use charter_store::calibration::{CalibrationRecord, Calibrations};
+use charter_store::catalogue::{
+    Catalogue, CatalogueRevision, DocumentKey, DocumentVersion, PackageVersion, Registration,
+    StoredDocument,
+};
+use charter_store::evidence::{Evidence, EvidenceFilter};
+use charter_store::evidence_log::{EvidenceLog, PublishedCheckpoint, StoredLeaf};
+use charter_store::journal::{Append, Journal, JournalEvent, NewEvent, RunRecord};
+use charter_store::lease::{Fence, Lease, Leases};
+use charter_store::outbox::{Message, NewMessage, Outbox};
+use charter_store::page::{Page, PageRequest};
+use charter_store::request::{RequestRecord, Requests};
+use charter_store::session::{SessionRecord, Sessions, Turn};
+use charter_store::tag::Tags;
+use charter_store::vector::{StoredVector, TextHash, Vectors};
+use charter_store::{SharedStore, StoreError};
+
+/// One write.
+#[derive(Debug, Clone, Copy)]
+pub enum Write<'a> {
+    /// Events of a run, from its creation or an append.
+    Events {
+        /// The method.
+        method: &'static str,
+        /// What is appended.
+        events: &'a [NewEvent],
+    },
+    /// Any other method that writes.
+    Other(&'static str),
+}
+
+/// Which side of a write the watcher is told about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// Nothing of it has happened.
+    Before,
+    /// It is durable, or was refused, and whoever asked for it has not heard.
+    After,
+}
+
+/// Is told of each write, on the task that writes.
+pub trait Watcher: Send + Sync {
+    /// The store stands before or after a write.
+    fn at(&self, side: Side, write: Write<'_>);
+}
+
+/// A store with its watcher.
+pub struct WatchedStore {
+    inner: SharedStore,
+    watcher: Arc<dyn Watcher>,
+}
+
+impl WatchedStore {
+    /// Watches a store.
+    #[must_use]
+    pub fn new(inner: SharedStore, watcher: Arc<dyn Watcher>) -> Self {
+        Self { inner, watcher }
+    }
+}
+
+/// The same methods on the store inside; those that write are told of.
+macro_rules! watched {
+    ($of:ident reads { $(fn $read:ident($($known:ident: $knows:ty),*) -> $found:ty;)* }
+     writes { $(fn $write:ident($($given:ident: $gives:ty),*) -> $done:ty;)* }) => {
+        #[async_trait]
+        impl $of for WatchedStore {
+            $(async fn $read(&self, $($known: $knows),*) -> Result<$found, StoreError> {
+                self.inner.$read($($known),*).await
+            })*
+            $(async fn $write(&self, $($given: $gives),*) -> Result<$done, StoreError> {
+                let write = Write::Other(stringify!($write));
+                self.watcher.at(Side::Before, write);
+                let done = self.inner.$write($($given),*).await;
+                self.watcher.at(Side::After, write);
+                done
+            })*
+        }
+    };
+}
+
+#[async_trait]
+impl Journal for WatchedStore {
+    async fn create_run(
+        &self,
+        run: &RunRecord,
+        events: Vec<NewEvent>,
+        messages: Vec<NewMessage>,
+    ) -> Result<(), StoreError> {
+        let told = events.clone();
+        let write = Write::Events {
+            method: "create_run",
+            events: &told,
+        };
+        self.watcher.at(Side::Before, write);
+        let done = self.inner.create_run(run, events, messages).await;
+        self.watcher.at(Side::After, write);
+        done
+    }
+
+    async fn append(&self, append: Append) -> Result<u64, StoreError> {
+        let told = append.events.clone();
+        let write = Write::Events {
+            method: "append",
+            events: &told,
+        };
+        self.watcher.at(Side::Before, write);
+        let done = self.inner.append(append).await;
+        self.watcher.at(Side::After, write);
+        done
+    }
+
+    async fn park(
+        &self,
+        run: &RunId,
+        fence: Fence,
+        wake_at: Option<Timestamp>,
+    ) -> Result<(), StoreError> {
+        let write = Write::Other("park");
+        self.watcher.at(Side::Before, write);
+        let done = self.inner.park(run, fence, wake_at).await;
+        self.watcher.at(Side::After, write);
+        done
+    }
+
+    async fn run(&self, tenant: &TenantId, run: &RunId) -> Result<Option<RunRecord>, StoreError> {
+        self.inner.run(tenant, run).await
+    }
+
+    async fn events(
+        &self,
+        run: &RunId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<JournalEvent>, StoreError> {
+        self.inner.events(run, after, limit).await
+    }
+
+    async fn runs(
+        &self,
+        tenant: &TenantId,
+        page: &PageRequest,
+    ) -> Result<Page<RunRecord>, StoreError> {
+        self.inner.runs(tenant, page).await
+    }
+
+    async fn claimable_runs(
+        &self,
+        now: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<RunRecord>, StoreError> {
+        self.inner.claimable_runs(now, limit).await
+    }
+
+    async fn sweep_runs(&self, before: Timestamp, limit: usize) -> Result<u64, StoreError> {
+        let write = Write::Other("sweep_runs");
+        self.watcher.at(Side::Before, write);
+        let done = self.inner.sweep_runs(before, limit).await;
+        self.watcher.at(Side::After, write);
+        done
+    }
+}
+
+watched! { Leases
+reads {}
+writes {
+    fn acquire(resource: &str, holder: &str, now: Timestamp, until: Timestamp) -> Option<Lease>;
+    fn renew(lease: &Lease, expires_at: Timestamp) -> Lease;
+    fn release(lease: &Lease) -> ();
+} }
+
+watched! { Approvals
+reads {
+    fn approval(tenant: &TenantId, approval: &ApprovalId) -> Option<ApprovalRecord>;
+    fn approvals(tenant: &TenantId, filter: ApprovalFilter<'_>, page: &PageRequest)
+        -> Page<ApprovalRecord>;
+}
+writes {
+    fn decide_approval(tenant: &TenantId, decision: ApprovalMove) -> ();
+} }
+
+watched! { Catalogue
+reads {
+    fn revision() -> CatalogueRevision;
+    fn load() -> (CatalogueRevision, Vec<StoredDocument>);
+    fn packages(scope: &Scope) -> Vec<PackageVersion>;
+    fn package_history(scope: &Scope, package: &PackageName) -> Vec<PackageVersion>;
+    fn package_files(scope: &Scope, package: &PackageName, version: &str)
+        -> Option<BTreeMap<String, String>>;
+    fn document_history(key: &DocumentKey) -> Vec<DocumentVersion>;
+}
+writes {
+    fn register(registration: Registration) -> CatalogueRevision;
+    fn unregister(scope: &Scope, package: &PackageName, expected: CatalogueRevision,
+        actor: &UserId, at: Timestamp) -> CatalogueRevision;
+} }
+
+watched! { Calibrations
+reads { fn calibration(model: &str) -> Option<CalibrationRecord>; }
+writes { fn put_calibration(calibration: &CalibrationRecord) -> (); } }
+
+watched! { Evidence
+reads {
+    fn evidence(tenant: &TenantId, evidence: &EvidenceId) -> Option<EvidenceRecord>;
+    fn find_evidence(tenant: &TenantId, filter: &EvidenceFilter, page: &PageRequest)
+        -> Page<EvidenceRecord>;
+}
+writes {
+    fn put_evidence(tenant: &TenantId, records: &[EvidenceRecord]) -> ();
+    fn attach_evidence(tenant: &TenantId, evidence: &EvidenceId, attachment: &Attachment,
+        at: Timestamp) -> ();
+} }
+
+watched! { EvidenceLog
+reads {
+    fn log_size(tenant: &TenantId) -> u64;
+    fn log_nodes(tenant: &TenantId, nodes: &[NodeId]) -> BTreeMap<NodeId, Hash>;
+    fn log_leaves(tenant: &TenantId, from: u64, limit: usize) -> Vec<StoredLeaf>;
+    fn log_leaves_of(tenant: &TenantId, evidence: &EvidenceId) -> Vec<StoredLeaf>;
+    fn published_checkpoint(tenant: &TenantId, size: u64) -> Option<PublishedCheckpoint>;
+}
+writes {
+    fn publish_checkpoint(tenant: &TenantId, checkpoint: &PublishedCheckpoint) -> ();
+    fn remove_payloads(before: Timestamp, at: Timestamp, limit: usize) -> usize;
+} }
+
+watched! { Outbox
+reads {
+    fn messages(after: u64, limit: usize) -> Vec<Message>;
+    fn last_message() -> u64;
+}
+writes {
+    fn publish(messages: Vec<NewMessage>) -> ();
+    fn sweep_messages(before: Timestamp) -> u64;
+} }
+
+watched! { Requests
+reads {
+    fn request(tenant: &TenantId, request: &RequestId) -> Option<RequestRecord>;
+    fn open_requests(limit: usize) -> Vec<RequestRecord>;
+}
+writes {
+    fn open_request(request: &RequestRecord) -> ();
+    fn record_verdict(tenant: &TenantId, request: &RequestId, verdict: &str, at: Timestamp) -> ();
+    fn close_request(tenant: &TenantId, request: &RequestId, answer: &str, at: Timestamp) -> ();
+    fn sweep_requests(before: Timestamp) -> u64;
+} }
+
+watched! { Sessions
+reads {
+    fn session(tenant: &TenantId, session: &SessionId, now: Timestamp) -> Option<SessionRecord>;
+    fn turns(tenant: &TenantId, session: &SessionId, limit: usize) -> Vec<Turn>;
+}
+writes {
+    fn open_session(session: &SessionRecord) -> ();
+    fn append_turn(tenant: &TenantId, session: &SessionId, turn: &Turn, expires_at: Timestamp,
+        keep: usize) -> ();
+    fn sweep_sessions(now: Timestamp) -> u64;
+} }
+
+watched! { Tags
+reads { fn tags(tenant: &TenantId, request: &TagRequestId, now: Timestamp) -> Option<TagRecord>; }
+writes {
+    fn put_tags(tags: &TagRecord) -> ();
+    fn sweep_tags(now: Timestamp) -> u64;
+} }
+
+watched! { Vectors
+reads {
+    fn vectors(model: &str, texts: &[TextHash]) -> Vec<StoredVector>;
+    fn all_vectors(model: &str) -> Vec<StoredVector>;
+}
+writes {
+    fn put_vectors(model: &str, vectors: Vec<StoredVector>) -> ();
+    fn retain_vectors(model: &str, keep: &[TextHash]) -> u64;
+} }
