@@ -227,17 +227,16 @@ impl Run {
         if let Some(grant) = self.grant(at, call, decision) {
             return Some(grant.approval.to_string());
         }
-        // What permitted a write permits its reversal: a rollback waits for nobody.
+        // What permitted a write permits its reversal, but not to reverse it twice.
         let reversed = self.graph.steps()[at].reverses.as_ref()?;
-        Some(format!("reversal of {reversed}"))
+        (!asks_to_repeat(decision)).then(|| format!("reversal of {reversed}"))
     }
 
     /// The approval that covers a call: one given for exactly it. Where repeating an interrupted
     /// call is what is asked about, one that an attempt began under does not count.
     fn grant(&self, at: usize, call: &ExactCall, decision: &Decision) -> Option<&Grant> {
         let grant = self.slots[at].grant.as_ref()?;
-        let mut rules = decision.rules().iter();
-        let spent = grant.used && rules.any(|rule| rule.kind == RuleKind::Interrupted);
+        let spent = grant.used && asks_to_repeat(decision);
         (!spent && grant.digest == call.digest()).then_some(grant)
     }
 
@@ -361,6 +360,12 @@ fn plain(value: &Value) -> String {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     }
+}
+
+/// Whether a person is asked about repeating what may have happened.
+fn asks_to_repeat(decision: &Decision) -> bool {
+    let mut rules = decision.rules().iter();
+    rules.any(|rule| rule.kind == RuleKind::Interrupted)
 }
 
 fn refusal(rules: &[crate::gate::Rule]) -> StepFailure {

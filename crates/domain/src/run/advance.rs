@@ -177,7 +177,8 @@ impl Run {
         wanted.filter(|key| !has(key.as_ref())).cloned().collect()
     }
 
-    /// Steps whose writes stand, or may: completed and not reversed, or cut off by a time limit.
+    /// Steps whose writes stand, or may: completed and not reversed, cut off by a time limit, or
+    /// interrupted and not repeated.
     fn left_behind(&self) -> Vec<StepId> {
         let stands = |at: usize| match self.graph.reversal_of(at) {
             None => true,
@@ -185,12 +186,12 @@ impl Run {
         };
         let steps = self.graph.steps();
         let uncertain = (0..steps.len()).filter(|at| {
-            let step = &steps[*at];
+            let (step, slot) = (&steps[*at], &self.slots[*at]);
             let cut_off = matches!(
-                &self.slots[*at].state,
+                &slot.state,
                 StepState::Failed { failure } if failure.kind == ErrorKind::TimeoutError
             );
-            step.writes() && step.reverses.is_none() && cut_off
+            step.writes() && step.reverses.is_none() && (cut_off || slot.unheard)
         });
         let written = self.written.iter().copied().filter(|at| stands(*at));
         let left: BTreeSet<usize> = written.chain(uncertain).collect();

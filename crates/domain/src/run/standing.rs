@@ -94,6 +94,8 @@ pub(super) struct Slot {
     pub(super) attempts: u32,
     pub(super) failures: u32,
     pub(super) grant: Option<Grant>,
+    /// Whether an attempt began, nobody knows how it ended, and none began since.
+    pub(super) unheard: bool,
     /// Sources that have not settled.
     pub(super) waits_for: usize,
 }

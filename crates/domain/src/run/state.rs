@@ -128,6 +128,7 @@ impl Run {
                 attempts: 0,
                 failures: 0,
                 grant: None,
+                unheard: false,
                 waits_for: sources(step).len(),
             })
             .collect();
@@ -158,8 +159,12 @@ impl Run {
             }
             RunEvent::Confirmed { .. } => self.opening.confirm = false,
             RunEvent::StepBegun(begun) => self.begun(&begun)?,
-            RunEvent::StepRefused { step, failure, .. }
-            | RunEvent::ApprovalDenied { step, failure, .. }
+            RunEvent::StepRefused { step, failure, .. } => {
+                let at = self.place(&step)?;
+                self.leave(at);
+                self.failed(&step, failure)?;
+            }
+            RunEvent::ApprovalDenied { step, failure, .. }
             | RunEvent::StepFailed { step, failure } => self.failed(&step, failure)?,
             RunEvent::ApprovalRequested(asked) => self.asked(*asked)?,
             RunEvent::ApprovalGranted { step, approval, by } => {
@@ -204,6 +209,7 @@ impl Run {
         let at = self.place(&begun.step)?;
         let slot = &mut self.slots[at];
         slot.attempts = begun.attempt;
+        slot.unheard = false;
         slot.state = StepState::Running {
             attempt: begun.attempt,
         };
@@ -217,6 +223,7 @@ impl Run {
 
     fn asked(&mut self, asked: ApprovalAsked) -> Result<(), FoldError> {
         let at = self.place(&asked.step)?;
+        self.leave(at);
         self.slots[at].state = StepState::AwaitingApproval {
             approval: asked.approval,
             digest: asked.digest,
@@ -225,6 +232,12 @@ impl Run {
         self.ready.remove(&at);
         self.live.insert(at);
         Ok(())
+    }
+
+    /// An attempt that was interrupted is not begun again at once: its end stays unheard of.
+    fn leave(&mut self, at: usize) {
+        let slot = &mut self.slots[at];
+        slot.unheard |= matches!(slot.state, StepState::Running { .. });
     }
 
     fn granted(

@@ -287,14 +287,32 @@ fn reverses_last_first(run: &Driven) {
     assert!(reversed.iter().all(|(done, write)| write < done));
 }
 
-/// The outcome says what stands: nothing after a rollback, exactly what it names after a failed one.
+/// Writes that began and whose end nobody heard of: interrupted and never begun again.
+fn in_doubt(run: &Driven) -> BTreeSet<StepId> {
+    let steps = run.run.graph().steps().iter();
+    let unheard = steps.filter(|step| {
+        let ends = position(run, |event| match event {
+            RunEvent::StepSucceeded { step: ended, .. }
+            | RunEvent::StepFailed { step: ended, .. }
+            | RunEvent::RetryScheduled { step: ended, .. } => *ended == step.id,
+            _ => false,
+        });
+        let last = began(run, &step.id).last().copied();
+        let forward = step.writes() && step.reverses.is_none();
+        forward && last.is_some_and(|last| ends.iter().all(|end| *end < last))
+    });
+    unheard.map(|step| step.id.clone()).collect()
+}
+
+/// The outcome says what stands, or may: nothing after a rollback, exactly what it names after a
+/// failed one.
 fn tells_what_stands(run: &Driven) {
-    let stands: BTreeSet<StepId> = run
-        .run
-        .written()
+    let written = run.run.written();
+    let mut stands: BTreeSet<StepId> = written
         .filter(|step| !run.run.is_reversed(&step.id))
         .map(|step| step.id.clone())
         .collect();
+    stands.append(&mut in_doubt(run));
     match run.run.outcome().unwrap() {
         Outcome::RolledBack { .. } => assert!(stands.is_empty(), "{stands:?}"),
         Outcome::RollbackFailed { left, .. } => {

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use outside::{Ledger, Outside};
@@ -235,6 +235,66 @@ fn ends_as_if_uninterrupted(variation: Variation, events: &[&str], done: &[&str]
     });
 }
 
+/// How a run ends when a person was asked about a step that did happen, and did not let it be repeated.
+struct Refused {
+    step: &'static str,
+    status: &'static str,
+    /// What the run says that it may have left behind.
+    left: Value,
+    done: &'static [&'static str],
+}
+
+/// Where a write that happened unheard of is not repeated, and every other end is the uninterrupted one.
+fn ends_as_people_decide(
+    variation: Variation,
+    events: &[&str],
+    done: &[&str],
+    refused: &[Refused],
+) {
+    let stage = Stage::set(variation);
+    let (whole, points) = stage.whole();
+    assert_eq!(whole.events, events);
+    assert_eq!(whole.ledger.done, done);
+    check_points(&points, &whole);
+    stage.at_every_point(&points, |death, ended| {
+        let met = &ended.events;
+        let unheard = unheard_of(&points, death);
+        let Some(refused) = refused.iter().find(|refused| unheard == Some(refused.step)) else {
+            assert_eq!(ended.states, whole.states, "{death:?}: {met:#?}");
+            assert_eq!(ended.ledger.done, whole.ledger.done, "{death:?}: {met:#?}");
+            return;
+        };
+        let state = &ended.states[0];
+        assert!(
+            met.contains(&format!("approval_denied {}", refused.step)),
+            "{death:?}: {met:#?}"
+        );
+        assert_eq!(ended.ledger.done, refused.done, "{death:?}: {met:#?}");
+        assert_eq!(state["status"], refused.status, "{death:?}: {met:#?}");
+        assert_eq!(
+            state["outcome"]["left"], refused.left,
+            "{death:?}: {met:#?}"
+        );
+        assert_eq!(state["diverges"], Value::Null, "{death:?}");
+    });
+}
+
+/// The step whose effect happened and whose end no journal has, for a process that died there.
+fn unheard_of(points: &[String], death: Death) -> Option<&str> {
+    let begun = match death {
+        Death::Before(point) => points[..point].last()?,
+        Death::After(point) => &points[point],
+    };
+    let step = begun.strip_prefix("effect ")?;
+    // What it came to is in the append that follows.
+    let end = match death {
+        Death::Before(point) => &points[point],
+        Death::After(point) => points.get(point + 1)?,
+    };
+    end.contains(&format!("step_succeeded {step}"))
+        .then_some(step)
+}
+
 const COMPLETED: [&str; 5] = [
     "approval_requested s3",
     "approval_granted s3",
@@ -285,4 +345,48 @@ fn b000_18_killed_at_any_point_a_run_that_undoes_another_reverses_each_write_onc
     let events = [&FIRST[..], &COMPLETED, &UNDONE].concat();
     let done = ["write s2", "write s3", "undo undo_3", "undo undo_2"];
     ends_as_if_uninterrupted(Variation::Undone, &events, &done);
+}
+
+/// A write that cannot be repeated is repeated only if a person says so, who looks first.
+#[test]
+fn b000_18_killed_at_any_point_no_write_happens_twice_unasked() {
+    let events = [&FIRST[..], &COMPLETED].concat();
+    let refused = [
+        Refused {
+            step: "s2",
+            status: "failed",
+            left: Value::Null,
+            done: &["write s2"],
+        },
+        Refused {
+            step: "s3",
+            status: "rollback_failed",
+            left: json!(["s3"]),
+            done: &["write s2", "write s3", "undo undo_2"],
+        },
+    ];
+    let done = ["write s2", "write s3"];
+    ends_as_people_decide(Variation::Unrepeatable, &events, &done, &refused);
+}
+
+/// The same for a reversal: a rollback waits for nobody, unless it would undo something twice.
+#[test]
+fn b000_18_killed_at_any_point_no_reversal_happens_twice_unasked() {
+    let events = [&FIRST[..], &ROLLED_BACK].concat();
+    let refused = [
+        Refused {
+            step: "s2",
+            status: "failed",
+            left: Value::Null,
+            done: &["write s2"],
+        },
+        Refused {
+            step: "undo_2",
+            status: "rollback_failed",
+            left: json!(["s2"]),
+            done: &["write s2", "undo undo_2"],
+        },
+    ];
+    let done = ["write s2", "undo undo_2"];
+    ends_as_people_decide(Variation::RolledBackUnrepeatable, &events, &done, &refused);
 }
