@@ -27,6 +27,7 @@ mod playbooks;
 mod policies;
 mod quickstart;
 mod registration;
+mod remediation;
 mod requests;
 mod routing;
 mod sessions;

@@ -48,12 +48,12 @@ pub(crate) fn waiting(server: &Server) -> Value {
     settled(&ann, &run, "awaiting_approval")
 }
 
-fn confirm(api: &Api, run: &Value) -> Answer {
+pub(crate) fn confirm(api: &Api, run: &Value) -> Answer {
     let digest = json!({"digest": run["plan_digest"]});
     api.post(&path_of(run, "/confirm"), &digest)
 }
 
-fn path_of(run: &Value, what: &str) -> String {
+pub(crate) fn path_of(run: &Value, what: &str) -> String {
     format!("/v1/runs/{}{what}", run["run_id"].as_str().unwrap())
 }
 

@@ -11,14 +11,14 @@ use tempfile::TempDir;
 use crate::home::{Home, project, target};
 
 /// The simulator with its estate; stopped when it goes out of scope.
-struct Simulator {
+pub(crate) struct Simulator {
     python: PathBuf,
     port: String,
     state: TempDir,
 }
 
 impl Simulator {
-    fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let python = target().join("quickstart-venv/bin/python");
         assert!(
             python.is_file(),
@@ -45,6 +45,25 @@ impl Simulator {
         let state = self.state.path().to_str().unwrap();
         let place = [command, "--port", &self.port, "--state", state];
         self.script("simulator.py", &place);
+    }
+
+    /// A home whose tools may reach the simulator.
+    pub(crate) fn granted_to(&self, home: Home) -> Home {
+        home.with("CHARTER_TOOLS__PYTHON", self.python.to_str().unwrap())
+            .with(
+                "CHARTER_TOOLS__ENVIRONMENT",
+                "AWS_ENDPOINT_URL,AWS_ACCESS_KEY_ID,AWS_SECRET_ACCESS_KEY",
+            )
+            .with("CHARTER_TOOLS__EGRESS", &self.host())
+            .with("AWS_ENDPOINT_URL", &format!("http://{}", self.host()))
+            .with("AWS_ACCESS_KEY_ID", "simulated")
+            .with("AWS_SECRET_ACCESS_KEY", "simulated")
+    }
+
+    /// What the independent script finds in the estate as it is now.
+    pub(crate) fn expected(&self, region: &str) -> Compared {
+        let expected = self.script("expected_findings.py", &["--region", region]);
+        compared(&serde_json::from_str(&expected).unwrap())
     }
 
     /// Runs one of the quickstart's scripts; its output.
@@ -86,9 +105,9 @@ const COMPARED: [&str; 7] = [
     "severity",
 ];
 
-type Compared = BTreeSet<[String; 7]>;
+pub(crate) type Compared = BTreeSet<[String; 7]>;
 
-fn compared(findings: &Value) -> Compared {
+pub(crate) fn compared(findings: &Value) -> Compared {
     let one = |finding: &Value| {
         COMPARED.map(|field| {
             let found = finding.get(field).or_else(|| finding["fields"].get(field));
@@ -101,26 +120,22 @@ fn compared(findings: &Value) -> Compared {
     findings.as_array().unwrap().iter().map(one).collect()
 }
 
-/// The findings are those that a plain boto3 script counts over the same estate; each is proven.
-#[test]
-fn the_quickstart_finds_what_an_independent_script_finds() {
-    let simulator = Simulator::start();
-    let home = Home::new()
-        .with("CHARTER_TOOLS__PYTHON", simulator.python.to_str().unwrap())
-        .with(
-            "CHARTER_TOOLS__ENVIRONMENT",
-            "AWS_ENDPOINT_URL,AWS_ACCESS_KEY_ID,AWS_SECRET_ACCESS_KEY",
-        )
-        .with("CHARTER_TOOLS__EGRESS", &simulator.host())
-        .with("AWS_ENDPOINT_URL", &format!("http://{}", simulator.host()))
-        .with("AWS_ACCESS_KEY_ID", "simulated")
-        .with("AWS_SECRET_ACCESS_KEY", "simulated");
-    let server = home.serve();
+/// Puts the quickstart's packages in force.
+pub(crate) fn register(home: &Home) {
     for package in ["aws-security", "cost-hygiene"] {
         let folder = project().join("packages").join(package);
         let registered = home.run(&["package", "register", folder.to_str().unwrap()]);
         assert_eq!(registered.code, Some(0), "{registered:?}");
     }
+}
+
+/// The findings are those that a plain boto3 script counts over the same estate; each is proven.
+#[test]
+fn the_quickstart_finds_what_an_independent_script_finds() {
+    let simulator = Simulator::start();
+    let home = simulator.granted_to(Home::new());
+    let server = home.serve();
+    register(&home);
     for (region, question) in [
         (
             "us-east-1",
@@ -134,8 +149,7 @@ fn the_quickstart_finds_what_an_independent_script_finds() {
         let answer = home.run(&["ask", question, "--output", "json"]).json(0);
         let metadata = &answer["metadata"];
         assert_eq!(metadata["verdict"]["kind"], "narrow", "{answer:#}");
-        let expected = simulator.script("expected_findings.py", &["--region", region]);
-        let expected = compared(&serde_json::from_str(&expected).unwrap());
+        let expected = simulator.expected(region);
         let found = compared(&metadata["findings"]);
         assert!(!expected.is_empty());
         let missing: Vec<_> = expected.difference(&found).collect();

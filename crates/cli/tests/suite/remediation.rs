@@ -1,0 +1,308 @@
+//! The whole story on the quickstart's estate: asked, remediated with another person's approval, asked
+//! again, rolled back, asked again; and everything that was done can be checked afterwards. Once over
+//! the API and once by the commands. What is found is judged by the independent script each time.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::home::{Home, Server, request};
+use crate::playbooks::{confirm, decide, path_of, settled};
+use crate::quickstart::{Compared, Simulator, compared, register};
+
+const REGION: &str = "us-east-1";
+const QUESTION: &str = "Which of my security groups are open to the internet?";
+const CHANGE: &str = "Remediate the public exposure findings";
+
+/// Who asks, and who approves.
+const ANN: &str = "ann";
+const BOB: &str = "bob";
+const KEYS: [(&str, &str, &str, &str); 3] = [
+    (ANN, "acme", ANN, "operator"),
+    (BOB, "acme", BOB, "operator"),
+    ("root", "acme", "root", "admin"),
+];
+
+/// A way to speak to the server. What gives a run gives it once it stands at `status`.
+trait Desk {
+    fn ask(&self, input: &str) -> Value;
+    fn give(&self, run: &Value, parameters: &Value, status: &str) -> Value;
+    fn confirm(&self, run: &Value, status: &str) -> Value;
+    /// Whether this person may approve.
+    fn approve(&self, who: &str, approval: &Value) -> bool;
+    fn roll_back(&self, run: &Value, status: &str) -> Value;
+    fn shown(&self, run: &Value, status: &str) -> Value;
+    fn replayed(&self, run: &Value) -> Value;
+}
+
+struct OverTheApi<'s>(&'s Server);
+
+impl Desk for OverTheApi<'_> {
+    fn ask(&self, input: &str) -> Value {
+        self.0.key(ANN).ask(&request(input)).expect(200)
+    }
+
+    fn give(&self, run: &Value, parameters: &Value, status: &str) -> Value {
+        let body = json!({"parameters": parameters});
+        let ann = self.0.key(ANN);
+        ann.post(&path_of(run, "/parameters"), &body).expect(200);
+        self.shown(run, status)
+    }
+
+    fn confirm(&self, run: &Value, status: &str) -> Value {
+        confirm(&self.0.key(ANN), run).expect(200);
+        self.shown(run, status)
+    }
+
+    fn approve(&self, who: &str, approval: &Value) -> bool {
+        let decided = decide(&self.0.key(who), approval, "approve");
+        match decided.status {
+            200 => true,
+            _ => {
+                decided.fails(403, "permission_denied");
+                false
+            }
+        }
+    }
+
+    fn roll_back(&self, run: &Value, status: &str) -> Value {
+        let ann = self.0.key(ANN);
+        let started = ann.post(&path_of(run, "/rollback"), &json!({})).expect(201);
+        self.shown(&started, status)
+    }
+
+    fn shown(&self, run: &Value, status: &str) -> Value {
+        settled(&self.0.key(ANN), run, status)
+    }
+
+    fn replayed(&self, run: &Value) -> Value {
+        self.0.key(ANN).get(&path_of(run, "/replay")).expect(200)
+    }
+}
+
+struct ByCommands {
+    ann: Home,
+    bob: Home,
+}
+
+impl ByCommands {
+    /// Homes without data, whose commands speak to the server with their person's key.
+    fn to(server: &Server) -> Self {
+        let of = |key: &str| {
+            Home::new()
+                .with("CHARTER_SERVER", &server.api.base)
+                .with("CHARTER_API_KEY", key)
+        };
+        Self {
+            ann: of(ANN),
+            bob: of(BOB),
+        }
+    }
+
+    /// A command of Ann's about a run, by its JSON output.
+    fn run(&self, arguments: &[&str], status: Option<&str>) -> Value {
+        let shown = self
+            .ann
+            .run(&[arguments, &["--output", "json"]].concat())
+            .json(0);
+        if let Some(status) = status {
+            assert_eq!(shown["status"], status, "{shown:#}");
+        }
+        shown
+    }
+}
+
+impl Desk for ByCommands {
+    fn ask(&self, input: &str) -> Value {
+        self.run(&["ask", input], None)
+    }
+
+    fn give(&self, run: &Value, parameters: &Value, status: &str) -> Value {
+        let given: Vec<String> = parameters
+            .as_object()
+            .unwrap()
+            .iter()
+            .map(|(name, value)| format!("{name}={}", text(value)))
+            .collect();
+        let given: Vec<&str> = given.iter().map(String::as_str).collect();
+        let arguments = [&["runs", "give", text(&run["run_id"])], &given[..]].concat();
+        self.run(&arguments, Some(status))
+    }
+
+    fn confirm(&self, run: &Value, status: &str) -> Value {
+        let (id, digest) = (text(&run["run_id"]), text(&run["plan_digest"]));
+        self.run(&["runs", "confirm", id, "--digest", digest], Some(status))
+    }
+
+    fn approve(&self, who: &str, approval: &Value) -> bool {
+        let home = if who == BOB { &self.bob } else { &self.ann };
+        let (id, digest) = (text(&approval["approval_id"]), text(&approval["digest"]));
+        let ran = home.run(&["approvals", "approve", id, "--digest", digest]);
+        match ran.code {
+            Some(0) => true,
+            _ => {
+                assert!(ran.err.contains("permission_denied"), "{ran:?}");
+                false
+            }
+        }
+    }
+
+    fn roll_back(&self, run: &Value, status: &str) -> Value {
+        self.run(&["runs", "rollback", text(&run["run_id"])], Some(status))
+    }
+
+    fn shown(&self, run: &Value, status: &str) -> Value {
+        self.run(&["runs", "show", text(&run["run_id"])], Some(status))
+    }
+
+    fn replayed(&self, run: &Value) -> Value {
+        self.run(&["runs", "replay", text(&run["run_id"])], None)
+    }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_else(|| panic!("{value:#}"))
+}
+
+/// The story so far: the estate, how people speak, the evidence that answers cited.
+struct Story<'s> {
+    simulator: &'s Simulator,
+    desk: &'s dyn Desk,
+    cited: BTreeSet<String>,
+}
+
+impl Story<'_> {
+    /// Asks, and finds what the independent script finds now.
+    fn found(&mut self) -> Compared {
+        let metadata = self.desk.ask(QUESTION)["metadata"].take();
+        let found = compared(&metadata["findings"]);
+        assert_eq!(found, self.simulator.expected(REGION));
+        assert_eq!(metadata["findings"].as_array().unwrap().len(), found.len());
+        let cited = metadata["evidence_ids"].as_array().unwrap().iter();
+        self.cited.extend(cited.map(|id| text(id).to_owned()));
+        found
+    }
+
+    /// Bob approves what Ann's run waits for, which Ann herself may not; the run then completes.
+    fn approved(&self, waiting: &Value, tool: &str) -> Value {
+        let approval = &waiting["approvals"][0];
+        assert_eq!(approval["call"]["tool"], tool, "{waiting:#}");
+        assert!(!self.desk.approve(ANN, approval), "by whoever asked");
+        assert!(self.desk.approve(BOB, approval));
+        self.desk.shown(waiting, "completed")
+    }
+
+    /// Asks for the change, gives what is missing, confirms; nothing is changed by that.
+    fn asked_for(&self, before: &Compared) -> Value {
+        let metadata = self.desk.ask(CHANGE)["metadata"].take();
+        assert_eq!(
+            (&metadata["flow"], &metadata["missing_parameters"]),
+            (&json!("write"), &json!(["region", "profile"])),
+            "{metadata:#}"
+        );
+        let run = json!({"run_id": metadata["run_ids"][0]});
+        self.desk.shown(&run, "awaiting_parameters");
+        let given = json!({"region": REGION, "profile": ""});
+        let plan = self.desk.give(&run, &given, "awaiting_confirmation");
+        let steps: Vec<Value> = plan["steps"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|step| json!([step["step"], step["tool"], step["writes"], step["reverses"]]))
+            .collect();
+        let shown = [
+            json!(["step_1", "aws.describe_public_ingress_surface", false, null]),
+            json!(["step_2", "aws.lock_security_group", true, null]),
+            json!(["rollback_2", "aws.restore_security_group", true, "step_2"]),
+        ];
+        assert_eq!(steps, shown);
+        let waiting = self.desk.confirm(&plan, "awaiting_approval");
+        assert_eq!(self.simulator.expected(REGION), *before);
+        waiting
+    }
+
+    fn told(&mut self) {
+        let before = self.found();
+        let waiting = self.asked_for(&before);
+        let rules = waiting["approvals"][0]["call"]["parameters"]["rules"].clone();
+        let done = self.approved(&waiting, "aws.lock_security_group");
+        let after = self.found();
+        assert!(after.is_subset(&before));
+        // Gone is what was approved, rule by rule, and nothing else of the groups.
+        let mut gone: Vec<(&str, &str)> = before
+            .difference(&after)
+            .filter(|finding| finding[1] == "aws.ec2.security_group")
+            .map(|finding| (finding[2].as_str(), finding[5].as_str()))
+            .collect();
+        let rules = rules.as_array().unwrap().iter();
+        let mut approved: Vec<(&str, &str)> = rules
+            .map(|rule| (text(&rule["group_id"]), text(&rule["cidr"])))
+            .collect();
+        gone.sort_unstable();
+        approved.sort_unstable();
+        assert!(!gone.is_empty());
+        assert_eq!(gone, approved);
+        let undoing = self.desk.roll_back(&done, "awaiting_approval");
+        assert_eq!(self.simulator.expected(REGION), after);
+        let undone = self.approved(&undoing, "aws.restore_security_group");
+        assert_eq!(self.found(), before);
+        for run in [&done, &undone] {
+            let replayed = self.desk.replayed(run);
+            assert_eq!(replayed["diverges"], Value::Null, "{replayed:#}");
+            assert_eq!(replayed["status"], "completed");
+        }
+    }
+}
+
+/// Everything that the answers cite is in the export, which verifies without a server.
+fn evidence_verifies(ann: &Home, server: &Server, cited: &BTreeSet<String>) {
+    let file = ann.path("export.jsonl");
+    let file = file.to_str().unwrap();
+    let key = server.key(ANN).get("/v1/evidence/log/key").expect(200);
+    let exported = ann.run(&["evidence", "export", file, "--output", "json"]);
+    assert_eq!(exported.json(0)["good"], json!(true));
+    let lines = std::fs::read_to_string(file).unwrap();
+    for id in cited {
+        assert!(lines.contains(id.as_str()), "{id} is not exported");
+    }
+    let elsewhere = Home::new();
+    let verify = [
+        "evidence",
+        "verify",
+        file,
+        "--key",
+        text(&key["key"]),
+        "--output",
+        "json",
+    ];
+    let verdict = elsewhere.run_in_home(&verify).json(0);
+    assert_eq!(verdict["good"], json!(true), "{verdict:#}");
+    assert_eq!(verdict["records"], json!(cited.len()), "{verdict:#}");
+}
+
+fn tell(desk: impl Fn(&Server) -> Box<dyn Desk + '_>) {
+    let simulator = Simulator::start();
+    let home = simulator
+        .granted_to(Home::with_keys(&KEYS))
+        .with("CHARTER_API_KEY", "root");
+    let server = home.serve();
+    register(&home);
+    let desk = desk(&server);
+    let mut story = Story {
+        simulator: &simulator,
+        desk: desk.as_ref(),
+        cited: BTreeSet::new(),
+    };
+    story.told();
+    evidence_verifies(&ByCommands::to(&server).ann, &server, &story.cited);
+}
+
+#[test]
+fn b000_18_an_estate_is_remediated_and_put_back_over_the_api() {
+    tell(|server| Box::new(OverTheApi(server)));
+}
+
+#[test]
+fn b000_18_an_estate_is_remediated_and_put_back_by_commands() {
+    tell(|server| Box::new(ByCommands::to(server)));
+}
