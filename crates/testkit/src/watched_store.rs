@@ -22,7 +22,7 @@ use charter_store::catalogue::{
 };
 use charter_store::evidence::{Evidence, EvidenceFilter};
 use charter_store::evidence_log::{EvidenceLog, PublishedCheckpoint, StoredLeaf};
-use charter_store::journal::{Append, Journal, JournalEvent, NewEvent, RunRecord};
+use charter_store::journal::{Append, Journal, JournalEvent, NewEvent, RunRecord, Wait};
 use charter_store::lease::{Fence, Lease, Leases};
 use charter_store::outbox::{Message, NewMessage, Outbox};
 use charter_store::page::{Page, PageRequest};
@@ -126,15 +126,10 @@ impl Journal for WatchedStore {
         done
     }
 
-    async fn park(
-        &self,
-        run: &RunId,
-        fence: Fence,
-        wake_at: Option<Timestamp>,
-    ) -> Result<(), StoreError> {
+    async fn park(&self, run: &RunId, fence: Fence, wait: Wait) -> Result<(), StoreError> {
         let write = Write::Other("park");
         self.watcher.at(Side::Before, write);
-        let done = self.inner.park(run, fence, wake_at).await;
+        let done = self.inner.park(run, fence, wait).await;
         self.watcher.at(Side::After, write);
         done
     }
@@ -192,7 +187,7 @@ reads {
         -> Page<ApprovalRecord>;
 }
 writes {
-    fn decide_approval(tenant: &TenantId, decision: ApprovalMove) -> ();
+    fn decide_approval(tenant: &TenantId, decision: ApprovalMove, messages: Vec<NewMessage>) -> ();
 } }
 
 watched! { Catalogue
@@ -243,6 +238,7 @@ writes {
 watched! { Outbox
 reads {
     fn messages(after: u64, limit: usize) -> Vec<Message>;
+    fn messages_of(tenant: &TenantId, after: u64, limit: usize) -> Vec<Message>;
     fn last_message() -> u64;
 }
 writes {
