@@ -261,10 +261,19 @@ impl View {
             .collect()
     }
 
-    /// The agent that lists a skill, if any.
+    /// The agent that a skill belongs to: the one that lists it, else the one within whose boundary it
+    /// was generated. A playbook belongs to nobody else than the latter.
     #[must_use]
-    pub fn owner_of(&self, skill: &str) -> Option<Found<AgentManifest>> {
-        self.owners_of(skill).into_iter().next()
+    pub fn owner_of(&self, id: &str) -> Option<Found<AgentManifest>> {
+        let listing = self.owners_of(id).into_iter().next();
+        listing.or_else(|| {
+            let skill = self.skill(id);
+            let agent = match &skill {
+                Some(skill) => skill.document().grounding_agent.clone(),
+                None => self.playbook(id)?.document().grounding_agent.clone(),
+            };
+            self.agent(agent?.as_ref())
+        })
     }
 }
 

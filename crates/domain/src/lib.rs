@@ -7,6 +7,7 @@
 
 pub mod analysis;
 pub mod approval;
+pub mod candidate;
 pub mod catalogue;
 pub mod clock;
 pub mod console_link;

@@ -134,6 +134,26 @@ impl DocumentKind {
     }
 }
 
+impl Document {
+    /// Whether it was generated and nobody has accepted it yet (B000-4).
+    #[must_use]
+    pub const fn is_candidate(&self) -> bool {
+        match self {
+            Self::Skill(skill) => skill.is_candidate,
+            Self::Playbook(playbook) => playbook.is_candidate,
+            Self::Tool(_)
+            | Self::Guardrail(_)
+            | Self::DomainLens(_)
+            | Self::Template(_)
+            | Self::Agent(_)
+            | Self::GraphNode(_)
+            | Self::GraphEdge(_)
+            | Self::Domain(_)
+            | Self::Policy(_) => false,
+        }
+    }
+}
+
 /// What the documents have in common.
 trait Common {
     fn id(&self) -> Cow<'_, str>;

@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 
 use super::step_references::{Names, check_references, text_references};
 use super::tool::check_source;
-use super::vocabulary::{Language, MAX_LIST, OnFailure, Status, StepType, Tier};
-use crate::ids::{DomainId, Label, PlaybookId, ScriptId, StepId, TenantId, ToolId};
+use super::vocabulary::{GeneratedBy, Language, MAX_LIST, OnFailure, Status, StepType, Tier};
+use crate::ids::{AgentId, DomainId, Label, PlaybookId, ScriptId, StepId, TenantId, ToolId};
 use crate::number::{Positive, Vector};
 use crate::parameter::{Parameter, check_parameters};
 use crate::schema::SchemaName;
@@ -47,6 +47,9 @@ pub struct Playbook {
     /// Where it comes from.
     #[serde(default)]
     pub generated_by: GeneratedBy,
+    /// The agent within whose boundary it was generated (this project).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grounding_agent: Option<AgentId>,
     /// Its tenant; absent for a global playbook.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<TenantId>,
@@ -106,18 +109,6 @@ pub struct Playbook {
     /// Its vector, when the document carries one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub embedding: Option<Vector>,
-}
-
-string_enum! {
-    /// Where a playbook comes from (000 §2.8).
-    #[derive(Default)]
-    pub enum GeneratedBy {
-        /// A package.
-        #[default]
-        Registered = "registered",
-        /// The Code Agent, on a miss (this project's word).
-        CodeAgent = "code_agent",
-    }
 }
 
 /// The context that a playbook needs.

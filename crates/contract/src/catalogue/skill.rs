@@ -9,9 +9,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::step_references::{Names, check_references};
-use super::vocabulary::{MAX_LIST, OnFailure, Status, StepType, Tier};
+use super::vocabulary::{GeneratedBy, MAX_LIST, OnFailure, Status, StepType, Tier};
 use crate::dependency::{Node, Wording, check_graph};
-use crate::ids::{CapabilityId, DomainId, Label, RuleId, SkillId, StepId, TenantId, ToolId};
+use crate::ids::{
+    AgentId, CapabilityId, DomainId, Label, RuleId, SkillId, StepId, TenantId, ToolId,
+};
 use crate::number::{Count, Positive, Vector};
 use crate::parameter::{Parameter, check_parameters};
 use crate::schema::SchemaName;
@@ -42,6 +44,16 @@ pub struct Skill {
     /// The tier from which it may be used.
     #[serde(default)]
     pub tier: Tier,
+    /// Generated and not yet accepted: visible to its own tenant only, and not routed to (this
+    /// project, for skills; 000 §2.8 has it for playbooks).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_candidate: bool,
+    /// Where it comes from (this project, for skills).
+    #[serde(default, skip_serializing_if = "GeneratedBy::is_registered")]
+    pub generated_by: GeneratedBy,
+    /// The agent within whose boundary it was generated (this project).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grounding_agent: Option<AgentId>,
     /// Its tenant; absent for a global skill.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<TenantId>,

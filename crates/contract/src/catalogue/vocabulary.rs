@@ -32,6 +32,26 @@ string_enum! {
 }
 
 string_enum! {
+    /// Where a playbook comes from (000 §2.8); a skill as well (this project).
+    #[derive(Default)]
+    pub enum GeneratedBy {
+        /// A package.
+        #[default]
+        Registered = "registered",
+        /// The Code Agent, on a miss (this project's word).
+        CodeAgent = "code_agent",
+    }
+}
+
+impl GeneratedBy {
+    /// Whether somebody wrote it into a package: what is left out where it need not be said.
+    #[must_use]
+    pub const fn is_registered(&self) -> bool {
+        matches!(self, Self::Registered)
+    }
+}
+
+string_enum! {
     /// What a step does to the outside world (ruling 11: `read` is stored as `readonly`).
     pub enum StepType {
         /// It only reads.

@@ -86,6 +86,11 @@ fn scope_problems(document: &Sourced<Document>, against: &Against<'_>) -> Vec<Pr
         let problem = Problem::at(&document.place, "/tenant_id", "tenant", message);
         problems.push(problem.suggest("leave `tenant_id` out, or write null"));
     }
+    if document.value.is_candidate() && own.is_none() {
+        let message = "a candidate is one tenant's: a global package holds none";
+        let problem = Problem::at(&document.place, "/is_candidate", "tenant", message);
+        problems.push(problem.suggest("leave `is_candidate` out, or register for the tenant"));
+    }
     let layer = match against.scope {
         Scope::Global => &against.before.global,
         Scope::Tenant(_) => &against.before.tenant,
@@ -199,6 +204,10 @@ fn broken(view: &View) -> Vec<(Arc<Origin>, Document, super::Need)> {
     let layers: [&Layer; 2] = [&view.tenant, &view.global];
     let mut broken = Vec::new();
     for (origin, document) in layers.iter().flat_map(|layer| layer.documents()) {
+        // What nobody has accepted yet holds nobody up.
+        if document.is_candidate() {
+            continue;
+        }
         for need in needs(&document) {
             if view.status(need.kind, &need.id).is_none() {
                 broken.push((Arc::clone(&origin), document.clone(), need));

@@ -4,7 +4,7 @@
 use charter_contract::catalogue::Document;
 use charter_contract::catalogue::agent::AgentManifest;
 use charter_contract::catalogue::graph::GraphEdge;
-use charter_contract::catalogue::playbook::Playbook;
+use charter_contract::catalogue::playbook::{Playbook, SafetyClass};
 use charter_contract::catalogue::skill::Skill;
 use charter_contract::catalogue::tool::{Tool, ToolClass};
 use charter_contract::catalogue::vocabulary::StepType;
@@ -60,6 +60,11 @@ fn skill_misfits(skill: &Skill, after: &View) -> Vec<Misfit> {
 
 fn playbook_misfits(playbook: &Playbook, after: &View) -> Vec<Misfit> {
     let mut misfits = Vec::new();
+    if playbook.is_candidate && playbook.safety.safety_class == SafetyClass::Automated {
+        let message =
+            "nobody has accepted a candidate, so it cannot be approved in advance".to_owned();
+        misfits.push(("/safety/safety_class".to_owned(), "candidate", message));
+    }
     for (at, step) in playbook.steps.iter().enumerate() {
         let here = format!("/steps/{at}");
         let Some(tool) = after.tool(step.tool_id.as_ref()) else {

@@ -1,0 +1,172 @@
+//! What a candidate may be made of: the boundary of the agent that grounds it (seed 000 §2.11).
+//!
+//! The seed gives an agent a domain, skills and context types. Its tools are those of its domain and
+//! those that its skills call; internal tools are never among them, nor what the asker may not call.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use charter_contract::catalogue::agent::AgentManifest;
+use charter_contract::catalogue::playbook::Playbook;
+use charter_contract::catalogue::tool::{Tool, ToolClass};
+use charter_contract::catalogue::vocabulary::{Role, Status};
+use charter_contract::ids::{AgentId, DomainId, Label, StepId, ToolId};
+use serde_json::{Map, Value};
+
+use crate::catalogue::{Entry, View};
+
+/// What a candidate may be made of.
+#[derive(Debug, Clone)]
+pub struct Boundary {
+    agent: AgentId,
+    domain: DomainId,
+    context_types: Vec<Label>,
+    tools: BTreeMap<ToolId, Arc<Entry<Tool>>>,
+    /// The context types of the agent's skills that call a tool.
+    contexts: BTreeMap<ToolId, BTreeSet<Label>>,
+    reversals: Vec<Reversal>,
+}
+
+/// A registered playbook's word that one tool reverses what another did.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Reversal {
+    /// The tool whose writes are reversed.
+    pub(super) undoes: ToolId,
+    /// The tool that reverses them.
+    pub(super) by: ToolId,
+    /// The step that the arguments below refer to.
+    pub(super) step: StepId,
+    /// What that step was called with.
+    pub(super) forward: Map<String, Value>,
+    /// What the reversal is called with.
+    pub(super) arguments: Map<String, Value>,
+}
+
+impl Boundary {
+    /// The boundary of an agent in a catalogue, as far as somebody of this role may use it.
+    #[must_use]
+    pub fn of(agent: &AgentManifest, view: &View, role: Role) -> Self {
+        let contexts = contexts(agent, view);
+        let inside = |tool: &Tool| {
+            let own = tool.domain == agent.domain || contexts.contains_key(&tool.tool_id);
+            own && tool.status == Status::Active
+                && tool.tool_class != ToolClass::Internal
+                && role.may_call(tool.permission_level)
+        };
+        let tools: BTreeMap<ToolId, Arc<Entry<Tool>>> = view
+            .tools()
+            .filter(|found| inside(found.document()))
+            .map(|found| (found.document().tool_id.clone(), found.entry))
+            .collect();
+        let known = |reversal: &Reversal| {
+            let writes = |id| tools.get(id).is_some_and(|tool| is_write(&tool.document));
+            writes(&reversal.undoes) && writes(&reversal.by)
+        };
+        let playbooks = view.playbooks();
+        let registered = playbooks.filter(|found| {
+            let playbook = found.document();
+            playbook.status == Status::Active && !playbook.is_candidate
+        });
+        let reversals =
+            registered.flat_map(|found| reversals(found.document()).collect::<Vec<Reversal>>());
+        Self {
+            agent: agent.agent_id.clone(),
+            domain: agent.domain.clone(),
+            context_types: agent.supported_context_types.clone(),
+            reversals: reversals.filter(known).collect(),
+            contexts,
+            tools,
+        }
+    }
+
+    /// The agent.
+    #[must_use]
+    pub fn agent(&self) -> &AgentId {
+        &self.agent
+    }
+
+    /// Its domain.
+    #[must_use]
+    pub fn domain(&self) -> &DomainId {
+        &self.domain
+    }
+
+    /// Its context types.
+    #[must_use]
+    pub fn context_types(&self) -> &[Label] {
+        &self.context_types
+    }
+
+    /// A tool inside it.
+    #[must_use]
+    pub fn tool(&self, id: &ToolId) -> Option<&Tool> {
+        self.tools.get(id).map(|entry| &entry.document)
+    }
+
+    /// Every tool inside it, by id.
+    pub fn tools(&self) -> impl Iterator<Item = &Tool> {
+        self.tools.values().map(|entry| &entry.document)
+    }
+
+    /// The context types, of those that the agent supports, in which its skills call these tools.
+    pub(super) fn contexts_of<'t>(&self, tools: impl Iterator<Item = &'t ToolId>) -> Vec<Label> {
+        let used: BTreeSet<&Label> = tools
+            .filter_map(|tool| self.contexts.get(tool))
+            .flatten()
+            .collect();
+        let supported = self.context_types.iter();
+        supported
+            .filter(|kind| used.contains(kind))
+            .cloned()
+            .collect()
+    }
+
+    /// How a registered playbook reverses a tool's writes, if one does.
+    pub(super) fn reversal_of(&self, tool: &ToolId) -> impl Iterator<Item = &Reversal> {
+        self.reversals
+            .iter()
+            .filter(move |reversal| reversal.undoes == *tool)
+    }
+}
+
+fn is_write(tool: &Tool) -> bool {
+    tool.tool_class == ToolClass::Write
+}
+
+/// The tools that an agent's skills call, with the context types of those skills.
+fn contexts(agent: &AgentManifest, view: &View) -> BTreeMap<ToolId, BTreeSet<Label>> {
+    let mut contexts: BTreeMap<ToolId, BTreeSet<Label>> = BTreeMap::new();
+    let skills = agent.skill_refs.iter();
+    for found in skills.filter_map(|id| view.skill(id.as_ref())) {
+        let skill = found.document();
+        if skill.status != Status::Active || skill.is_candidate {
+            continue;
+        }
+        for step in &skill.execution_plan.steps {
+            let known = contexts.entry(step.tool_id.clone()).or_default();
+            known.extend(skill.context.supported_context_types.iter().cloned());
+        }
+    }
+    contexts
+}
+
+/// The reversals of a playbook that a tool makes for a step that a tool made. A step with a script
+/// says nothing about its tool.
+fn reversals(playbook: &Playbook) -> impl Iterator<Item = Reversal> {
+    let rollbacks = playbook.rollback_steps.iter();
+    rollbacks
+        .filter(|_| playbook.rollback_support)
+        .filter_map(|rollback| {
+            let mut steps = playbook.steps.iter();
+            let step = steps.find(|step| step.step_id == rollback.reverses)?;
+            let mut scripts = playbook.scripts.iter();
+            let scripted = scripts.any(|script| script.step_id == step.step_id);
+            (!scripted).then_some(Reversal {
+                undoes: step.tool_id.clone(),
+                by: rollback.tool_id.clone()?,
+                step: step.step_id.clone(),
+                forward: step.parameters.clone(),
+                arguments: rollback.parameters.clone(),
+            })
+        })
+}
