@@ -11,7 +11,7 @@ use anyhow::{Context, bail};
 use charter_contract::error_code::ErrorCode;
 use charter_domain::clock::SystemClock;
 use charter_effects::{LandlockUse, Sandbox, SandboxOptions};
-use charter_engine::{Caller, Engine, IdSource, Ports, Settings, ToolGrants};
+use charter_engine::{Caller, Composer, Engine, IdSource, Ports, Settings, ToolGrants};
 use charter_search::embed::fetch::{ModelSource, fetch_model};
 use charter_search::embed::{
     ApiKey as RemoteKey, Embedder, MiniLm, MiniLmOptions, RemoteEmbedder, RemoteOptions,
@@ -71,6 +71,7 @@ async fn ports(config: &Config) -> anyhow::Result<(Ports, Arc<SqliteStore>)> {
         store: Arc::<SqliteStore>::clone(&store),
         embedder,
         tools: Arc::new(tools),
+        generator: Arc::new(Composer),
         clock: Arc::new(SystemClock::start().context("reading the clock")?),
         ids: Arc::new(RandomIds),
         evidence_key: evidence_key::load(config)?,

@@ -2,6 +2,7 @@
 
 mod approvals;
 mod ask;
+mod candidate;
 mod catalogue;
 mod completions;
 mod config;
@@ -78,6 +79,9 @@ enum Command {
     /// Run playbooks.
     #[command(subcommand)]
     Playbook(playbook::Playbook),
+    /// Accept what was generated on a miss.
+    #[command(subcommand)]
+    Candidate(candidate::Candidate),
     /// See what waits for a person, and decide.
     #[command(subcommand)]
     Approvals(approvals::Approvals),
@@ -142,6 +146,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Resolve(command) => resolve::run(&command, &config, format).await,
         Command::Runs(command) => runs::run(&command, &config, format).await,
         Command::Playbook(command) => playbook::run(&command, &config, format).await,
+        Command::Candidate(command) => candidate::run(&command, &config, format).await,
         Command::Approvals(command) => approvals::run(&command, &config, format).await,
         Command::Events(command) => events::run(&command, &config, format).await,
         Command::Evidence(command) => evidence::run(&command, &config, format).await,

@@ -18,6 +18,7 @@ use uuid::Uuid;
 
 use crate::EngineError;
 use crate::EvidenceKey;
+use crate::candidates::Generator;
 use crate::catalogue::Live;
 use crate::rate_limits::RateLimits;
 use crate::requests::InHand;
@@ -43,6 +44,8 @@ pub struct Ports {
     pub embedder: Option<Arc<dyn Embedder>>,
     /// Tools.
     pub tools: Arc<dyn ToolRunner>,
+    /// What makes candidates on a miss.
+    pub generator: Arc<dyn Generator>,
     /// Time.
     pub clock: Arc<dyn Clock>,
     /// Ids.
@@ -156,6 +159,10 @@ impl Engine {
 
     pub(crate) fn store(&self) -> &SharedStore {
         &self.ports.store
+    }
+
+    pub(crate) fn generator(&self) -> &dyn Generator {
+        self.ports.generator.as_ref()
     }
 
     pub(crate) fn tools(&self) -> &Arc<dyn ToolRunner> {

@@ -6,6 +6,7 @@
 
 mod approvals;
 mod caller;
+mod candidates;
 mod catalogue;
 mod engine;
 mod error;
@@ -29,6 +30,7 @@ mod tool_results;
 
 pub use approvals::{ApprovalListing, Say};
 pub use caller::{Caller, Role};
+pub use candidates::{Composer, Generator, GeneratorError};
 pub use catalogue::Live;
 pub use charter_domain::approval::Approval;
 pub use charter_domain::guardrail::Subject;

@@ -171,6 +171,30 @@ impl Engine {
             .await?
             .map_err(|report| refusal(&report))?;
         may_change(caller, &admitted.origin.scope)?;
+        self.enter(caller, admitted, mode).await
+    }
+
+    /// Registers a package that this system wrote itself. Whoever calls holds the registration lock
+    /// and has decided who may.
+    pub(crate) async fn register_held(
+        &self,
+        caller: &Caller,
+        bundle: PackageBundle,
+    ) -> Result<Registered, EngineError> {
+        let admitted = self
+            .admit(caller, bundle)
+            .await?
+            .map_err(|report| refusal(&report))?;
+        self.enter(caller, admitted, Mode::Apply).await
+    }
+
+    /// The last part of a registration: the routing tests, then everything at once.
+    async fn enter(
+        &self,
+        caller: &Caller,
+        admitted: Admitted,
+        mode: Mode,
+    ) -> Result<Registered, EngineError> {
         let history = self
             .store()
             .package_history(&admitted.origin.scope, &admitted.origin.package)
@@ -366,7 +390,7 @@ fn scope_of(caller: &Caller, scope: PackageScope) -> Scope {
     }
 }
 
-fn may_change(caller: &Caller, scope: &Scope) -> Result<(), EngineError> {
+pub(crate) fn may_change(caller: &Caller, scope: &Scope) -> Result<(), EngineError> {
     let needed = match scope {
         Scope::Global => Role::Admin,
         Scope::Tenant(_) => Role::Operator,

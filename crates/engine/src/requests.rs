@@ -11,6 +11,7 @@ mod change;
 mod classify;
 mod in_hand;
 mod progress;
+mod propose;
 mod respond;
 
 use charter_contract::agentic::request::AgentRequest;
@@ -20,6 +21,7 @@ use serde_json::Value;
 
 use crate::{Caller, EngineError};
 
+pub(crate) use classify::Classified;
 pub(crate) use in_hand::InHand;
 pub use progress::{Progress, ProgressEvent};
 

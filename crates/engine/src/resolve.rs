@@ -227,6 +227,7 @@ impl Engine {
                     kind,
                     domain: own.domain().map(ToString::to_string),
                     status: own.status(),
+                    is_candidate: own.is_candidate(),
                     tenant: origin.scope.tenant().is_some(),
                     package: origin.package.to_string(),
                     package_version: origin.version.clone(),
@@ -269,6 +270,8 @@ pub struct Listed {
     pub domain: Option<String>,
     /// Whether it is offered.
     pub status: Status,
+    /// Whether it was generated and nobody has accepted it yet.
+    pub is_candidate: bool,
     /// Whether it is the tenant's own.
     pub tenant: bool,
     /// The package that registered it.

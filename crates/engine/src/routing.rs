@@ -183,7 +183,7 @@ fn candidate(found: &Candidate) -> Option<RoutedCandidate> {
     })
 }
 
-fn refused(error: QueryError) -> EngineError {
+pub(crate) fn refused(error: QueryError) -> EngineError {
     let code = match error {
         QueryError::Empty | QueryError::NoCandidates => ErrorCode::InvalidRequest,
         QueryError::TooLong { .. } => ErrorCode::TooLarge,

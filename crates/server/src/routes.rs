@@ -1,6 +1,7 @@
 //! The routes, one noun per file.
 
 mod approvals;
+mod candidates;
 mod catalogue;
 mod events;
 mod evidence;
@@ -64,6 +65,7 @@ pub(crate) fn api() -> OpenApiRouter<AppState> {
         .routes(routes!(runs::abort))
         .routes(routes!(runs::roll_back))
         .routes(routes!(playbooks::start))
+        .routes(routes!(candidates::promote))
         .routes(routes!(approvals::list))
         .routes(routes!(approvals::show))
         .routes(routes!(approvals::approve))

@@ -28,7 +28,14 @@ pub(crate) async fn run(command: &List, config: &Config, format: Format) -> anyh
     output::print(format, &listed?, |listing| {
         output::rows(
             &listing["entries"],
-            &["id", "domain", "status", "package", "package_version"],
+            &[
+                "id",
+                "domain",
+                "status",
+                "is_candidate",
+                "package",
+                "package_version",
+            ],
         )
     })?;
     Ok(EXIT_OK)

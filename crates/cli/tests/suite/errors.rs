@@ -185,21 +185,19 @@ fn unsupported_flows_say_so() {
     let server = home.serve();
     server.api.register(&backups());
     for flow in [
-        "write",
         "rag_search",
         "knowledge",
         "code_gen_read",
-        "code_gen_write",
         "code_gen_direct",
     ] {
         let mut asked = request("which backups are stale");
         asked["metadata"] = json!({"flow": flow});
         server.api.ask(&asked).fails(422, "unsupported_flow");
     }
-    for flow in ["skill", "read_broad"] {
+    for flow in ["write", "code_gen_write", "skill", "read_broad"] {
         let mut asked = request("compose a birthday poem");
         asked["metadata"] = json!({"flow": flow});
-        server.api.ask(&asked).fails(422, "unsupported_flow");
+        server.api.ask(&asked).fails(404, "no_match");
     }
 }
 

@@ -15,6 +15,7 @@ mod service;
 
 mod bad_input;
 mod builtin;
+mod candidates;
 mod commands;
 mod crash;
 mod errors;

@@ -138,7 +138,7 @@ fn b000_1_another_tenants_documents_never_appear() {
         .fails(404, "not_found");
     let miss = umbra
         .ask(&request("restore the database after a disaster"))
-        .fails(422, "unsupported_flow");
+        .fails(404, "no_match");
     assert!(!miss.contains("recovery"), "{miss}");
 }
 

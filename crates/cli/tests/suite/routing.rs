@@ -114,7 +114,7 @@ fn b000_5_a_miss_searches_the_agents() {
                capabilities: [restore databases and files after a disaster]\nstatus: inactive\n";
     server.api.register(&backups().with("agents/old.yaml", off));
     let asked = request("restore our database after the disaster");
-    let refused = server.api.ask(&asked).fails(422, "unsupported_flow");
+    let refused = server.api.ask(&asked).fails(404, "no_match");
     assert!(
         refused.contains("`domain.reliability.recovery`"),
         "{refused}"

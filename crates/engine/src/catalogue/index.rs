@@ -95,11 +95,12 @@ fn entry(id: String, text: RouteText, vectors: &VectorsByText) -> RouteEntry {
     }
 }
 
-/// Active skills and playbooks; what is inactive is left out of every search (B000-2).
+/// Active skills and playbooks. What is inactive is left out of every search (B000-2), and so is a
+/// candidate until it is accepted (B000-4).
 pub(crate) fn actions(layer: &Layer) -> Vec<(String, RouteText)> {
     let skills = layer.skills.values().map(|entry| &entry.document);
     let skills = skills
-        .filter(|skill| skill.status == Status::Active)
+        .filter(|skill| skill.status == Status::Active && !skill.is_candidate)
         .map(|skill| {
             (
                 entry_id(DocumentKind::Skill, skill.skill_id.as_ref()),
@@ -108,7 +109,7 @@ pub(crate) fn actions(layer: &Layer) -> Vec<(String, RouteText)> {
         });
     let playbooks = layer.playbooks.values().map(|entry| &entry.document);
     let playbooks = playbooks
-        .filter(|playbook| playbook.status == Status::Active)
+        .filter(|playbook| playbook.status == Status::Active && !playbook.is_candidate)
         .map(|playbook| {
             let id = entry_id(DocumentKind::Playbook, playbook.playbook_id.as_ref());
             (id, playbook_text(playbook))
@@ -116,19 +117,29 @@ pub(crate) fn actions(layer: &Layer) -> Vec<(String, RouteText)> {
     skills.chain(playbooks).collect()
 }
 
-/// Entries of inactive skills, playbooks and agents.
+/// Entries of candidates, and of inactive skills, playbooks and agents.
 fn withdrawn(layer: &Layer) -> Vec<String> {
     let skills = layer.skills.iter();
-    let skills = skills.map(|(id, entry)| (DocumentKind::Skill, id, entry.document.status));
+    let skills = skills.map(|(id, entry)| {
+        let skill = &entry.document;
+        let offered = skill.status == Status::Active && !skill.is_candidate;
+        (DocumentKind::Skill, id, offered)
+    });
     let playbooks = layer.playbooks.iter();
-    let playbooks =
-        playbooks.map(|(id, entry)| (DocumentKind::Playbook, id, entry.document.status));
+    let playbooks = playbooks.map(|(id, entry)| {
+        let playbook = &entry.document;
+        let offered = playbook.status == Status::Active && !playbook.is_candidate;
+        (DocumentKind::Playbook, id, offered)
+    });
     let agents = layer.agents.iter();
-    let agents = agents.map(|(id, entry)| (DocumentKind::Agent, id, entry.document.status));
+    let agents = agents.map(|(id, entry)| {
+        let offered = entry.document.status == Status::Active;
+        (DocumentKind::Agent, id, offered)
+    });
     skills
         .chain(playbooks)
         .chain(agents)
-        .filter(|(.., status)| *status == Status::Inactive)
+        .filter(|(.., offered)| !offered)
         .map(|(kind, id, _)| entry_id(kind, id))
         .collect()
 }

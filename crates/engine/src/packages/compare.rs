@@ -165,6 +165,10 @@ fn losses_in(view: &View, scope: &Scope, package: &PackageName) -> Vec<String> {
     let after = view.with_package(&origin, []);
     let mut losses = Vec::new();
     for (owner, document) in after.tenant.documents().chain(after.global.documents()) {
+        // What nobody has accepted yet holds nobody up.
+        if document.is_candidate() {
+            continue;
+        }
         for need in needs(&document) {
             let had = view.status(need.kind, &need.id).is_some();
             if had && after.status(need.kind, &need.id).is_none() {

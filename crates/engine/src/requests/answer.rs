@@ -17,7 +17,8 @@ use uuid::Uuid;
 use super::analyse::Analysed;
 use super::classify::{Classified, supported};
 use super::progress::{Progress, ProgressEvent};
-use super::{Asked, change, respond};
+use super::{Asked, change, propose, respond};
+use crate::candidates::Proposal;
 use crate::playbooks::declared;
 use crate::runs::{NewRun, RunShown, pin, pins_of_graph};
 use crate::{Caller, Engine, EngineError};
@@ -36,6 +37,8 @@ enum Work {
     Read(Vec<SkillResult>),
     /// A run that changes something, as far as it has come.
     Change(Box<RunShown>),
+    /// A candidate, which was not run.
+    Propose(Box<Proposal>),
 }
 
 impl Engine {
@@ -129,6 +132,9 @@ impl Engine {
             Work::Change(run) => {
                 change::response(self, asked, &classified, &run, started.elapsed())
             }
+            Work::Propose(proposal) => {
+                propose::response(self, asked, &classified, &proposal, started.elapsed())
+            }
         });
         self.close(asked, &answer).await?;
         answer
@@ -207,6 +213,10 @@ impl Engine {
             reason: classified.verdict.reason.clone(),
         });
         supported(&classified)?;
+        if classified.is_missed() {
+            let proposal = self.propose(asked, &classified).await?;
+            return Ok((classified, Work::Propose(Box::new(proposal))));
+        }
         if let Some(playbook) = &classified.playbook {
             let run = self.run_playbook(asked, playbook, progress).await?;
             return Ok((classified, Work::Change(Box::new(run))));

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Map;
 
 use super::Asked;
+use crate::candidates::Grounds;
 use crate::routing::{Purpose, RoutedVerdict};
 use crate::{Caller, Engine, EngineError};
 
@@ -31,6 +32,13 @@ pub(crate) struct Classified {
     pub(crate) agents: Vec<AgentId>,
 }
 
+impl Classified {
+    /// Whether nothing registered fits, so that a candidate is looked for.
+    pub(super) fn is_missed(&self) -> bool {
+        matches!(self.flow, Flow::CodeGenRead | Flow::CodeGenWrite)
+    }
+}
+
 impl Engine {
     /// Decides the flow of a request.
     pub(super) async fn classify(&self, asked: &Asked) -> Result<Classified, EngineError> {
@@ -39,9 +47,20 @@ impl Engine {
             return Ok(named);
         }
         let candidates = self.settings().candidates;
-        let verdict = self
-            .route(&asked.caller, Purpose::Actions, text, candidates)
-            .await?;
+        // Who asks for a change is answered by a playbook alone (phase 2W).
+        let purpose = match asked.wishes.flow {
+            Some(Flow::Write | Flow::CodeGenWrite) => Purpose::Playbooks,
+            Some(
+                Flow::Skill
+                | Flow::ReadBroad
+                | Flow::RagSearch
+                | Flow::Knowledge
+                | Flow::CodeGenRead
+                | Flow::CodeGenDirect,
+            )
+            | None => Purpose::Actions,
+        };
+        let verdict = self.route(&asked.caller, purpose, text, candidates).await?;
         let first = verdict.candidates.first();
         let playbook = first.filter(|first| first.kind == DocumentKind::Playbook);
         let playbook = playbook.and_then(|first| PlaybookId::parse(&first.id).ok());
@@ -69,14 +88,23 @@ impl Engine {
             skills.truncate(1);
         }
         let agents = match flow {
-            Flow::CodeGenRead => self.nearest_agents(&asked.caller, text).await?,
+            Flow::CodeGenRead | Flow::CodeGenWrite if verdict.kind == VerdictKind::Miss => {
+                self.nearest_agents(&asked.caller, text).await?
+            }
             Flow::Skill
             | Flow::ReadBroad
             | Flow::RagSearch
             | Flow::Knowledge
             | Flow::Write
+            | Flow::CodeGenRead
             | Flow::CodeGenWrite
             | Flow::CodeGenDirect => Vec::new(),
+        };
+        let flow = match flow {
+            Flow::CodeGenRead if wished.is_none() => {
+                self.missed_flow(&asked.caller, &agents, text).await?
+            }
+            other => other,
         };
         Ok(Classified {
             flow,
@@ -114,6 +142,22 @@ impl Engine {
             }));
         }
         Ok(None)
+    }
+
+    /// What a request that nothing answers asks for: a change where the nearest tool of the nearest
+    /// agent makes one, as the nearest document being a playbook means it elsewhere.
+    async fn missed_flow(
+        &self,
+        caller: &Caller,
+        agents: &[AgentId],
+        text: &str,
+    ) -> Result<Flow, EngineError> {
+        let grounds = self.grounds(caller, agents, text).await?;
+        let changes = grounds.iter().find_map(Grounds::changes);
+        Ok(match changes {
+            Some(true) => Flow::CodeGenWrite,
+            Some(false) | None => Flow::CodeGenRead,
+        })
     }
 
     /// Active agents that come near a request which nothing answers (B000-5).
@@ -240,20 +284,14 @@ pub(super) fn supported(classified: &Classified) -> Result<(), EngineError> {
         Flow::Skill | Flow::ReadBroad => Ok(()),
         Flow::Write if classified.playbook.is_some() => Ok(()),
         Flow::Write => refusal("this asks for a change that no playbook describes".to_owned()),
-        Flow::CodeGenRead | Flow::CodeGenWrite | Flow::CodeGenDirect => {
-            refusal(if classified.agents.is_empty() {
-                "nothing that is registered fits this request".to_owned()
-            } else {
-                let agents: Vec<String> = classified
-                    .agents
-                    .iter()
-                    .map(|id| format!("`{id}`"))
-                    .collect();
-                format!(
-                    "no registered skill fits this request; the agents that come nearest are {}",
-                    agents.join(", ")
-                )
-            })
+        Flow::CodeGenRead | Flow::CodeGenWrite if classified.verdict.kind == VerdictKind::Miss => {
+            Ok(())
+        }
+        Flow::CodeGenRead | Flow::CodeGenWrite => refusal(
+            "something registered fits this request; a candidate is made on a miss only".to_owned(),
+        ),
+        Flow::CodeGenDirect => {
+            refusal("nothing is executed that was generated and not registered".to_owned())
         }
         Flow::RagSearch | Flow::Knowledge => {
             refusal("questions to the reference library are not answered yet".to_owned())

@@ -166,6 +166,14 @@ fn content(classified: &Classified, done: &[Analysed], warnings: &[String]) -> S
 fn written(analysed: &Analysed) -> String {
     let findings = &analysed.findings;
     let mut lines = vec![analysed.summary.clone().unwrap_or_else(|| {
+        if analysed.skill.analysis.is_none() {
+            return format!(
+                "{}: {} tool call(s) answered. The skill has no rules that make findings of them; \
+                 the results are in its run and evidence.",
+                analysed.skill.display_name,
+                analysed.calls.len()
+            );
+        }
         format!(
             "{}: {} finding(s).",
             analysed.skill.display_name,

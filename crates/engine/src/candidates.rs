@@ -1,0 +1,182 @@
+//! Candidates: what is proposed when nothing registered fits (B000-4, B000-5, B000-18).
+//!
+//! A miss is grounded by the agents that come near: within the boundary of the first that allows it, a
+//! generator makes a skill or playbook, which is registered for the tenant as a package of its own. It
+//! is shown, not routed to and not run: a person starts it, and an operator accepts it once a run of
+//! it has succeeded. What a candidate may hold is the domain's to say.
+
+mod generator;
+mod ground;
+mod keep;
+mod promote;
+
+use charter_contract::catalogue::tags::Flow;
+use charter_contract::catalogue::vocabulary::Status;
+use charter_contract::catalogue::{Document, DocumentKind};
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::AgentId;
+use charter_domain::candidate::{Brief, CandidateKey, Wanted, Words, breaches};
+use charter_domain::catalogue::{Origin, View};
+use serde::Serialize;
+use serde_json::json;
+use std::sync::Arc;
+
+use crate::requests::{Asked, Classified};
+use crate::{Engine, EngineError};
+
+pub use generator::{Composer, Generator, GeneratorError};
+pub(crate) use ground::Grounds;
+
+/// Most registered skills and playbooks that are named where no candidate could be made.
+const MAX_APPROACHES: usize = 10;
+
+/// A candidate in the tenant's layer.
+#[derive(Debug, Clone)]
+pub(crate) struct Proposal {
+    pub(crate) document: Document,
+    pub(crate) origin: Arc<Origin>,
+}
+
+/// Why an agent's boundary gave nothing.
+#[derive(Debug, Clone, Serialize)]
+struct Refusal {
+    agent: AgentId,
+    reason: String,
+}
+
+/// Something registered that is near what was asked.
+#[derive(Debug, Clone, Serialize)]
+struct Approach {
+    kind: DocumentKind,
+    id: String,
+    name: String,
+}
+
+impl Engine {
+    /// The candidate for a request that nothing registered fits: the one that an equal request got,
+    /// or a new one.
+    ///
+    /// # Errors
+    /// `no_match` with the reasons and with what is registered near; `unavailable` when the generator
+    /// failed.
+    pub(crate) async fn propose(
+        &self,
+        asked: &Asked,
+        classified: &Classified,
+    ) -> Result<Proposal, EngineError> {
+        let text = asked.request.input.as_str();
+        let wanted = if classified.flow == Flow::CodeGenWrite {
+            Wanted::Change
+        } else {
+            Wanted::Read
+        };
+        let view = self.live().view(&asked.caller.tenant);
+        let Some(words) = Words::of(text) else {
+            return Err(no_match(&view, classified, &[]));
+        };
+        let key = CandidateKey::of(&words, wanted);
+        if let Some(known) = keep::known(&view, &key)? {
+            return Ok(known);
+        }
+        let grounds = self
+            .grounds(&asked.caller, &classified.agents, text)
+            .await?;
+        let mut refusals = Vec::new();
+        for grounds in grounds {
+            let brief = Brief {
+                words: words.clone(),
+                wanted,
+                boundary: grounds.boundary,
+                near: grounds.near,
+            };
+            match self.generated(&brief).await? {
+                Ok(document) => return self.keep_candidate(&asked.caller, &brief, document).await,
+                Err(reason) => refusals.push(Refusal {
+                    agent: brief.boundary.agent().clone(),
+                    reason,
+                }),
+            }
+        }
+        Err(no_match(&view, classified, &refusals))
+    }
+
+    /// What the generator makes of a brief, or in words why nothing that may be kept.
+    async fn generated(&self, brief: &Brief) -> Result<Result<Document, String>, EngineError> {
+        let document = match self.generator().generate(brief).await {
+            Ok(document) => document,
+            Err(GeneratorError::NoFit(reason)) => return Ok(Err(reason.to_string())),
+            Err(GeneratorError::Failed { source }) => {
+                let message = "the generator of candidates failed";
+                return Err(EngineError::new(ErrorCode::Unavailable, message).caused_by(source));
+            }
+        };
+        let mut wrong = breaches(brief, &document);
+        let report = document.inspect();
+        wrong.extend(report.violations.into_iter().map(|found| found.message));
+        if wrong.is_empty() {
+            return Ok(Ok(document));
+        }
+        let agent = brief.boundary.agent();
+        tracing::warn!(agent.id = %agent, wrong = ?wrong, "a generated candidate was refused");
+        Ok(Err(format!(
+            "what was generated is none: {}",
+            wrong.join("; ")
+        )))
+    }
+}
+
+/// The answer to a miss without a candidate: why, and what is registered near.
+fn no_match(view: &View, classified: &Classified, refusals: &[Refusal]) -> EngineError {
+    let approaches = approaches(view, &classified.agents);
+    let message = if classified.agents.is_empty() {
+        "nothing that is registered fits this request, and no agent comes near it".to_owned()
+    } else {
+        let why = refusals.iter().map(|refusal| {
+            let Refusal { agent, reason } = refusal;
+            format!("within `{agent}`: {reason}")
+        });
+        let why: Vec<String> = why.collect();
+        let near = approaches.iter().map(|near| format!("`{}`", near.id));
+        let near: Vec<String> = near.collect();
+        let near = match near.as_slice() {
+            [] => String::new(),
+            near => format!("; registered near it: {}", near.join(", ")),
+        };
+        format!(
+            "nothing that is registered fits this request, and no candidate could be made ({}){near}",
+            why.join("; ")
+        )
+    };
+    EngineError::new(ErrorCode::NoMatch, message).with_details(json!({
+        "agents": classified.agents, "refusals": refusals, "approaches": approaches,
+    }))
+}
+
+/// The active skills of the agents, then the playbooks of their domains.
+fn approaches(view: &View, agents: &[AgentId]) -> Vec<Approach> {
+    let agents: Vec<_> = agents
+        .iter()
+        .filter_map(|id| view.agent(id.as_ref()))
+        .collect();
+    let skills = agents.iter().flat_map(|agent| &agent.document().skill_refs);
+    let skills = skills.filter_map(|id| {
+        let found = view.skill(id.as_ref())?;
+        let skill = found.document();
+        (skill.status == Status::Active && !skill.is_candidate).then(|| Approach {
+            kind: DocumentKind::Skill,
+            id: skill.skill_id.to_string(),
+            name: skill.display_name.to_string(),
+        })
+    });
+    let playbooks = view.playbooks().filter_map(|found| {
+        let playbook = found.document();
+        let mut domains = agents.iter().map(|agent| &agent.document().domain);
+        let near = domains.any(|domain| *domain == playbook.domain);
+        (near && playbook.status == Status::Active && !playbook.is_candidate).then(|| Approach {
+            kind: DocumentKind::Playbook,
+            id: playbook.playbook_id.to_string(),
+            name: playbook.name.to_string(),
+        })
+    });
+    skills.chain(playbooks).take(MAX_APPROACHES).collect()
+}

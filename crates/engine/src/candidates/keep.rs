@@ -1,0 +1,147 @@
+//! Keeping candidates: each is a package of its own in the tenant's layer, so that validation,
+//! versions, history and removal are those of every package.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use charter_contract::catalogue::vocabulary::Status;
+use charter_contract::catalogue::{Document, DocumentKind};
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::PackageName;
+use charter_contract::package::{PackageBundle, PackageManifest, PackageScope};
+use charter_contract::scope::Scope;
+use charter_contract::text::{Text, Version};
+use charter_domain::candidate::{Brief, CandidateKey, is_generated};
+use charter_domain::catalogue::{Origin, View};
+use charter_domain::package::needs;
+
+use super::Proposal;
+use crate::{Caller, Engine, EngineError};
+
+/// Most candidates of one tenant that nobody has accepted.
+pub(super) const MAX_CANDIDATES: usize = 100;
+
+impl Engine {
+    /// Registers a candidate for the caller's tenant, whatever the caller's role: what it does is
+    /// decided by whoever starts it. An equal request's candidate that came first stays.
+    pub(super) async fn keep_candidate(
+        &self,
+        caller: &Caller,
+        brief: &Brief,
+        document: Document,
+    ) -> Result<Proposal, EngineError> {
+        let _one_at_a_time = self.registration().lock().await;
+        let key = brief.key();
+        let view = self.live().view(&caller.tenant);
+        if let Some(known) = known(&view, &key)? {
+            return Ok(known);
+        }
+        let kept = all(&view).filter(|kept| kept.document.is_candidate());
+        if kept.count() >= MAX_CANDIDATES {
+            let message = format!(
+                "nothing that is registered fits this request, and there are {MAX_CANDIDATES} candidates already: \
+                 promote some, or unregister their packages"
+            );
+            return Err(EngineError::new(ErrorCode::NoMatch, message));
+        }
+        let package = package_of(&key)?;
+        self.put_generated(caller, &package, document).await?;
+        let view = self.live().view(&caller.tenant);
+        known(&view, &key)?
+            .ok_or_else(|| EngineError::internal("keeping a candidate", "it is not in force"))
+    }
+
+    /// Registers a generated document as the next version of its package. The registration lock is
+    /// held, and who may has been decided.
+    pub(super) async fn put_generated(
+        &self,
+        caller: &Caller,
+        package: &PackageName,
+        mut document: Document,
+    ) -> Result<crate::Registered, EngineError> {
+        let scope = Scope::Tenant(caller.tenant.clone());
+        let history = self.store().package_history(&scope, package).await?;
+        // Every entry of the history has a version of its own.
+        let version = Version::parse(&format!("0.{}.0", history.len() + 1))
+            .map_err(|error| EngineError::internal("numbering a candidate", error))?;
+        match &mut document {
+            Document::Skill(skill) => skill.version = Some(version.clone()),
+            Document::Playbook(playbook) => playbook.version = Some(version.clone()),
+            other => {
+                let cause = format!("a {} is none", other.kind());
+                return Err(EngineError::internal("keeping a candidate", cause));
+            }
+        }
+        let bundle = bundle(package, version, &document)?;
+        self.register_held(caller, bundle).await
+    }
+}
+
+/// The document of a key's package that can still be used; one whose tools are gone is made again.
+pub(super) fn known(view: &View, key: &CandidateKey) -> Result<Option<Proposal>, EngineError> {
+    let package = package_of(key)?;
+    let mut found = all(view).filter(|kept| kept.origin.package == package);
+    let usable = found.find(|kept| {
+        let needed = needs(&kept.document);
+        needed
+            .iter()
+            .all(|need| view.status(need.kind, &need.id) == Some(Status::Active))
+    });
+    Ok(usable)
+}
+
+/// The tenant's candidates, and what was generated and accepted, with where they come from.
+pub(super) fn all(view: &View) -> impl Iterator<Item = Proposal> + '_ {
+    let is_one = |candidate: bool, origin: &Origin| candidate || is_generated(&origin.package);
+    let skills = view.tenant.skills.values();
+    let skills = skills
+        .filter(move |entry| is_one(entry.document.is_candidate, &entry.origin))
+        .map(|entry| Proposal {
+            document: Document::Skill(entry.document.clone()),
+            origin: Arc::clone(&entry.origin),
+        });
+    let playbooks = view.tenant.playbooks.values();
+    let playbooks = playbooks
+        .filter(move |entry| is_one(entry.document.is_candidate, &entry.origin))
+        .map(|entry| Proposal {
+            document: Document::Playbook(entry.document.clone()),
+            origin: Arc::clone(&entry.origin),
+        });
+    skills.chain(playbooks)
+}
+
+fn package_of(key: &CandidateKey) -> Result<PackageName, EngineError> {
+    key.package()
+        .map_err(|error| EngineError::internal("naming a candidate", error))
+}
+
+/// The files of a package that holds this document alone. JSON is YAML too.
+fn bundle(
+    package: &PackageName,
+    version: Version,
+    document: &Document,
+) -> Result<PackageBundle, EngineError> {
+    let internal = |error| EngineError::internal("writing a candidate", error);
+    let folder = if document.kind() == DocumentKind::Skill {
+        "skills"
+    } else {
+        "playbooks"
+    };
+    let manifest = PackageManifest {
+        name: package.clone(),
+        version,
+        title: Text::parse(&format!("Generated: {}", document.id()))
+            .map_err(|error| EngineError::internal("naming a candidate", error))?,
+        description: "Generated on a request that nothing registered fitted.".to_owned(),
+        licence: None,
+        scope: PackageScope::Tenant,
+    };
+    let manifest = serde_json::to_string_pretty(&manifest).map_err(internal)?;
+    let body = serde_json::to_string_pretty(document).map_err(internal)?;
+    Ok(PackageBundle {
+        files: BTreeMap::from([
+            ("package.yaml".to_owned(), manifest),
+            (format!("{folder}/{}.json", document.id()), body),
+        ]),
+    })
+}

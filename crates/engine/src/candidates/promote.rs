@@ -1,0 +1,90 @@
+//! Accepting a candidate: an operator says so, once a run of exactly this version has succeeded.
+
+use charter_contract::catalogue::Document;
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::{DocumentId, RunId};
+use charter_contract::scope::Scope;
+use charter_domain::candidate::is_generated;
+use charter_domain::run::{Outcome, Run};
+
+use super::keep;
+use crate::packages::may_change;
+use crate::{Caller, Engine, EngineError, Registered};
+
+impl Engine {
+    /// Makes a candidate an ordinary document of the tenant, which is routed to from then on.
+    ///
+    /// # Errors
+    /// `permission_denied` below the role operator; `not_found` for a candidate or run that is not the
+    /// tenant's; `illegal_transition` when it is no candidate any more, was not generated, or the run
+    /// is no success of exactly this version.
+    pub async fn promote_candidate(
+        &self,
+        caller: &Caller,
+        id: &DocumentId,
+        run: &RunId,
+    ) -> Result<Registered, EngineError> {
+        may_change(caller, &Scope::Tenant(caller.tenant.clone()))?;
+        let _one_at_a_time = self.registration().lock().await;
+        let view = self.live().view(&caller.tenant);
+        let mut named = keep::all(&view).filter(|kept| kept.document.id() == id.as_ref());
+        let found = named.next();
+        let found = found.ok_or_else(|| EngineError::not_found("candidate", id))?;
+        let (kind, package) = (found.document.kind(), &found.origin.package);
+        if !found.document.is_candidate() {
+            return Err(illegal(format!("the {kind} `{id}` is no candidate")));
+        }
+        if !is_generated(package) {
+            let message = format!(
+                "the {kind} `{id}` was written into the package `{package}`: take `is_candidate` out there, and register it"
+            );
+            return Err(illegal(message));
+        }
+        let record = self.store().run(&caller.tenant, run).await?;
+        record.ok_or_else(|| EngineError::not_found("run", run))?;
+        let run = self.fold(run).await?.run;
+        let hash = view.tenant.content_hash(kind, id.as_ref());
+        let executed = run.pins().iter().any(|pin| {
+            pin.kind == kind && pin.id == id.as_ref() && Some(pin.content_hash.as_str()) == hash
+        });
+        if !executed {
+            let message = format!(
+                "the run {} did not execute this version of `{id}`",
+                run.id()
+            );
+            return Err(illegal(message));
+        }
+        succeeded(&run)?;
+        let mut document = found.document;
+        match &mut document {
+            Document::Skill(skill) => skill.is_candidate = false,
+            Document::Playbook(playbook) => playbook.is_candidate = false,
+            other => return Err(illegal(format!("a {} is no candidate", other.kind()))),
+        }
+        self.put_generated(caller, package, document).await
+    }
+}
+
+/// A dry run shows nothing of what a change does, and missing evidence leaves a run incomplete.
+fn succeeded(run: &Run) -> Result<(), EngineError> {
+    let complete = match run.outcome() {
+        Some(Outcome::Completed { missing_evidence }) => missing_evidence.is_empty(),
+        Some(
+            Outcome::Failed { .. } | Outcome::RolledBack { .. } | Outcome::RollbackFailed { .. },
+        )
+        | None => false,
+    };
+    if run.is_dry_run() {
+        let message = format!("the run {} was a dry run, which proves nothing", run.id());
+        return Err(illegal(message));
+    }
+    if !complete {
+        let message = format!("the run {} has not succeeded: {}", run.id(), run.status());
+        return Err(illegal(message));
+    }
+    Ok(())
+}
+
+fn illegal(message: String) -> EngineError {
+    EngineError::new(ErrorCode::IllegalTransition, message)
+}

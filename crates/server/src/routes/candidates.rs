@@ -1,0 +1,36 @@
+//! Candidates: accepting one.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use charter_contract::ids::{DocumentId, RunId};
+use charter_engine::Registered;
+use serde::Deserialize;
+
+use crate::error::ApiError;
+use crate::extract::{By, Sent, parsed};
+use crate::state::AppState;
+
+/// The run that a candidate is accepted on.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Proven {
+    run_id: String,
+}
+
+/// Accept a candidate on a run of exactly this version that succeeded: `{"run_id": "run-…"}`. It is routed to from then on.
+#[utoipa::path(post, path = "/v1/candidates/{id}/promote", tag = "candidates", operation_id = "promote_candidate",
+    params(("id" = String, Path, description = "The candidate skill or playbook")), request_body = Object,
+    responses((status = 200, description = "What was registered", body = Object), (status = 409, description = "It is no candidate, or the run is no success of this version", body = ref("#/components/schemas/agent_error"))))]
+pub(crate) async fn promote(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(id): Path<String>,
+    Sent(proven): Sent<Proven>,
+) -> Result<Json<Registered>, ApiError> {
+    let id: DocumentId = parsed(&state, &id)?;
+    let run: RunId = parsed(&state, &proven.run_id)?;
+    let promoted = state.engine.promote_candidate(&caller, &id, &run).await;
+    promoted
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
+}
