@@ -1,14 +1,23 @@
-//! CEL expressions of guardrails: compiled when registered, bounded and total when run.
+//! CEL expressions of guardrails and of steps: compiled before they are needed, bounded and total
+//! when run.
 //!
 //! Google's Common Expression Language has no loops beyond its collections and no I/O, so an
 //! expression over a bounded context ends. Errors are values: an exception whose condition fails
 //! grants nothing (B000-12).
 
+mod reads;
+
 use cel::{Context, Program};
 use serde_json::{Map, Value};
 
+pub use reads::{Reads, STEP_VARIABLES};
+
 /// Longest accepted expression, in bytes.
 pub const MAX_EXPRESSION: usize = 4_096;
+
+/// Most operators, brackets and dots of an expression, those inside its texts counted as well: a
+/// longer chain of them is nested so deep that reading it could exhaust the stack.
+pub const MAX_OPERATORS: usize = 256;
 
 /// Why an expression is refused or has no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -19,12 +28,27 @@ pub enum ExpressionError {
     /// It is longer than [`MAX_EXPRESSION`].
     #[error("the expression is longer than 4096 bytes")]
     TooLong,
+    /// It has more than [`MAX_OPERATORS`].
+    #[error("the expression has more than 256 operators, brackets and dots")]
+    TooDeep,
     /// It failed on this context.
     #[error("the expression failed: {0}")]
     Failed(String),
     /// It answered something other than true or false.
     #[error("the expression answered {0} instead of true or false")]
     NotBoolean(String),
+    /// It uses a name that is not there.
+    #[error("the expression uses `{0}`; it may use `parameters` and `steps`")]
+    Unknown(String),
+    /// It takes all steps or parameters at once, so nobody knows what it waits for.
+    #[error("the expression takes `{0}` as a whole; name a member: `{0}[\"name\"]`")]
+    Whole(&'static str),
+    /// It has a loop within a loop, or builds a list.
+    #[error("the expression has a loop within a loop, or a `map`: its work has no bound")]
+    Loops,
+    /// It would be too much work on these values.
+    #[error("the expression would go over too much: it reads long lists or large outputs")]
+    Costly,
 }
 
 /// A compiled expression that answers true or false.
@@ -37,10 +61,13 @@ impl Condition {
     /// Compiles an expression.
     ///
     /// # Errors
-    /// [`ExpressionError::Syntax`], [`ExpressionError::TooLong`].
+    /// [`ExpressionError::Syntax`], [`ExpressionError::TooLong`], [`ExpressionError::TooDeep`].
     pub fn compile(source: &str) -> Result<Self, ExpressionError> {
         if source.len() > MAX_EXPRESSION {
             return Err(ExpressionError::TooLong);
+        }
+        if operators(source) > MAX_OPERATORS {
+            return Err(ExpressionError::TooDeep);
         }
         Program::compile(source)
             .map(|program| Self { program })
@@ -55,6 +82,26 @@ impl Condition {
         used.filter(|name| !known.contains(name))
             .map(str::to_owned)
             .collect()
+    }
+
+    /// What the expression of a step reads.
+    ///
+    /// # Errors
+    /// [`ExpressionError::Unknown`], [`ExpressionError::Whole`], [`ExpressionError::Loops`].
+    pub fn reads(&self) -> Result<Reads, ExpressionError> {
+        Reads::of(self.program.expression())
+    }
+
+    /// Answers as [`Condition::holds`] does, unless that could be too much work.
+    ///
+    /// # Errors
+    /// Those of [`Condition::reads`] and [`Condition::holds`], and [`ExpressionError::Costly`].
+    pub fn holds_within_bounds(
+        &self,
+        variables: &Map<String, Value>,
+    ) -> Result<bool, ExpressionError> {
+        self.reads()?.within_bounds(variables)?;
+        self.holds(variables)
     }
 
     /// Answers on a context whose fields are the expression's variables.
@@ -74,6 +121,13 @@ impl Condition {
             Err(error) => Err(ExpressionError::Failed(error.to_string())),
         }
     }
+}
+
+fn operators(source: &str) -> usize {
+    let signs = source.matches([
+        '(', '[', '{', '.', '?', ':', '!', '&', '|', '<', '>', '=', '+', '-', '*', '/', '%',
+    ]);
+    signs.count() + source.matches("in").count()
 }
 
 #[cfg(test)]
@@ -109,5 +163,6 @@ mod tests {
             Err(ExpressionError::NotBoolean("uint".into()))
         );
         assert_eq!(answer(&"1+".repeat(3000)), Err(ExpressionError::TooLong));
+        assert_eq!(answer(&"1+".repeat(300)), Err(ExpressionError::TooDeep));
     }
 }

@@ -435,11 +435,11 @@ fn check_expressions(step: &Step) -> Result<(), GraphError> {
     };
     let written = branches.iter().map(|branch| branch.when.as_str());
     for expression in written.chain(step.entry.when.as_deref()) {
-        crate::expression::Condition::compile(expression).map_err(|cause| {
-            GraphError::Expression {
-                step: step.id.clone(),
-                cause,
-            }
+        let condition = crate::expression::Condition::compile(expression);
+        let reads = condition.and_then(|condition| condition.reads());
+        reads.map_err(|cause| GraphError::Expression {
+            step: step.id.clone(),
+            cause,
         })?;
     }
     Ok(())

@@ -12,6 +12,7 @@ use super::standing::{StepState, Stop};
 use super::{IllegalTransition, Run};
 use crate::expression::{Condition, ExpressionError};
 use crate::graph::{Action, Edge, Join, On, Step};
+use crate::reference::{ReferenceError, resolve};
 
 /// Field of a choice's output that names the step it chose.
 const CHOSEN: &str = "chosen";
@@ -81,7 +82,10 @@ impl Run {
         }
         match &step.action {
             Action::Call { .. } => Fate::Start,
-            Action::Conclude { output } => event(decided(step, output.clone())),
+            Action::Conclude { output } => event(match resolve(output, self.bindings()) {
+                Ok(output) => decided(step, output),
+                Err(error) => unresolved(step, &error),
+            }),
             Action::Choose {
                 branches,
                 otherwise,
@@ -123,11 +127,14 @@ impl Run {
         }
     }
 
-    /// Answers an expression over `parameters` and `steps`, by id, with `state` and `output`.
+    /// Answers an expression over `parameters` and `steps`, by id, with `state` and `output`: those
+    /// that it names and that have ended.
     fn holds(&self, expression: &str) -> Result<bool, ExpressionError> {
+        let condition = Condition::compile(expression)?;
+        let reads = condition.reads()?;
         let steps: Map<String, Value> = self
             .steps()
-            .filter(|(_, state)| state.is_settled())
+            .filter(|(id, state)| state.is_settled() && reads.steps.contains(id.as_ref() as &str))
             .map(|(id, state)| {
                 let known = json!({"state": state.word(), "output": self.outputs().get(id)});
                 (id.to_string(), known)
@@ -138,7 +145,7 @@ impl Run {
             ("steps", Value::Object(steps)),
         ];
         let variables = variables.map(|(name, value)| (name.to_owned(), value));
-        Condition::compile(expression)?.holds(&variables.into_iter().collect())
+        condition.holds_within_bounds(&variables.into_iter().collect())
     }
 
     /// How the run ends, now that nothing is left to do; or how it goes on by its fallback.
@@ -330,11 +337,20 @@ fn chosen(step: &Step, next: &StepId) -> RunEvent {
 
 /// B003-9: an expression without an answer fails its step.
 fn unanswered(step: &Step, error: &ExpressionError) -> RunEvent {
+    failed(step, ErrorKind::ExecutionError, "expression_failed", error)
+}
+
+/// A conclusion that refers to what is not there.
+fn unresolved(step: &Step, error: &ReferenceError) -> RunEvent {
+    failed(step, ErrorKind::InputError, "invalid_parameters", error)
+}
+
+fn failed(step: &Step, kind: ErrorKind, code: &str, error: &dyn std::fmt::Display) -> RunEvent {
     RunEvent::StepFailed {
         step: step.id.clone(),
         failure: StepFailure {
-            kind: ErrorKind::ExecutionError,
-            code: "expression_failed".to_owned(),
+            kind,
+            code: code.to_owned(),
             message: format!("the step `{}`: {error}", step.id),
             retryable: false,
         },

@@ -1,0 +1,144 @@
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::expression::{Condition, MAX_OPERATORS};
+
+fn reads(source: &str) -> Result<(Vec<String>, Vec<String>), ExpressionError> {
+    let reads = Condition::compile(source)?.reads()?;
+    let list = |names: BTreeSet<String>| names.into_iter().collect();
+    Ok((list(reads.steps), list(reads.parameters)))
+}
+
+fn answer(source: &str, variables: &Value) -> Result<bool, ExpressionError> {
+    Condition::compile(source)?.holds_within_bounds(variables.as_object().unwrap())
+}
+
+/// B003-5: what an expression waits for is known from its text.
+#[test]
+fn b003_5_an_expression_names_the_steps_that_it_reads() {
+    let cases: [(&str, &[&str], &[&str]); 6] = [
+        ("steps.a.output.n > 3", &["a"], &[]),
+        (r#"steps["step-001"].state == "failed""#, &["step-001"], &[]),
+        (
+            "has(steps.a.output.x) && steps.b.output == steps.a.output",
+            &["a", "b"],
+            &[],
+        ),
+        (
+            r#"has(parameters.x) || parameters.y == 1 || parameters["z"]"#,
+            &[],
+            &["y", "z"],
+        ),
+        (
+            "steps.a.output.items.filter(i, i.age > parameters.age).size() > 3",
+            &["a"],
+            &["age"],
+        ),
+        ("[1, 2].exists(steps, steps > 1)", &[], &[]),
+    ];
+    for (source, steps, parameters) in cases {
+        let owned = |names: &[&str]| names.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            reads(source),
+            Ok((owned(steps), owned(parameters))),
+            "{source}"
+        );
+    }
+}
+
+/// B003-9: what cannot be known or bounded beforehand is refused.
+#[test]
+fn b003_9_an_expression_that_cannot_be_bounded_is_refused() {
+    let unknown = |name: &str| ExpressionError::Unknown(name.to_owned());
+    let cases = [
+        ("tags.role == 'web'", unknown("tags")),
+        ("i > 3", unknown("i")),
+        ("[1].all(i, i > 0) && i == 1", unknown("i")),
+        ("size(steps) > 3", ExpressionError::Whole("steps")),
+        ("'a' in steps", ExpressionError::Whole("steps")),
+        (
+            "steps[parameters.x].output",
+            ExpressionError::Whole("steps"),
+        ),
+        ("parameters == {}", ExpressionError::Whole("parameters")),
+        ("[1].all(i, [2].all(j, i < j))", ExpressionError::Loops),
+        ("[1].map(i, [i, i]).size() > 0", ExpressionError::Loops),
+        (
+            "[1].map(i, i > 0, i + 1).size() > 0",
+            ExpressionError::Loops,
+        ),
+    ];
+    for (source, error) in cases {
+        assert_eq!(reads(source), Err(error), "{source}");
+    }
+}
+
+/// B003-9: evaluation is refused where its work could pass the bound, and not before.
+#[test]
+fn b003_9_evaluation_is_bounded_by_what_is_read() {
+    let source = "steps.a.output.exists(i, i == steps.a.output[0] + 'x')";
+    let with = |items: usize, bytes: usize| {
+        let output = vec!["y".repeat(bytes); items];
+        json!({"steps": {"a": {"state": "succeeded", "output": output}}, "parameters": {}})
+    };
+    assert_eq!(answer(source, &with(100, 100)), Ok(false));
+    assert_eq!(
+        answer(source, &with(20_000, 100)),
+        Err(ExpressionError::Costly)
+    );
+}
+
+/// B003-9: deep and long texts are refused or answered; none takes the process down.
+#[test]
+fn b003_9_hostile_expressions_end() {
+    let long = [
+        "(".repeat(MAX_OPERATORS),
+        format!(
+            "{}true{}",
+            "(".repeat(MAX_OPERATORS),
+            ")".repeat(MAX_OPERATORS)
+        ),
+        "!".repeat(MAX_OPERATORS) + "true",
+        "-".repeat(MAX_OPERATORS) + "1 > 0",
+        format!(
+            "{}1{}",
+            "[".repeat(MAX_OPERATORS),
+            "]".repeat(MAX_OPERATORS)
+        ),
+        "steps.a".to_owned() + &".b".repeat(MAX_OPERATORS - 1),
+        "steps.a".to_owned() + &"[0]".repeat(MAX_OPERATORS - 1),
+        "1".to_owned() + &"+1".repeat(MAX_OPERATORS - 1) + " > 0",
+        "1".to_owned() + &" in 1".repeat(MAX_OPERATORS),
+        "true".to_owned() + &"&&true".repeat(MAX_OPERATORS / 2),
+        "true".to_owned() + &"?true:false".repeat(MAX_OPERATORS / 2),
+        "[1]".to_owned() + &".filter(i,true)".repeat(MAX_OPERATORS / 2 - 1),
+        "(".repeat(4_000),
+        format!("{}true{}", "(".repeat(1_500), ")".repeat(1_500)),
+        "!".repeat(4_000) + "true",
+        format!("{}1{}", "[".repeat(1_500), "]".repeat(1_500)),
+        "steps.a".to_owned() + &".b".repeat(2_000),
+        "steps.a".to_owned() + &"[0]".repeat(1_300),
+        "1".to_owned() + &"+1".repeat(2_000) + " > 0",
+        "true".to_owned() + &"&&true".repeat(600),
+        "true".to_owned() + &"?true:false".repeat(300),
+        "[1]".to_owned() + &".filter(i,true)".repeat(250),
+    ];
+    for source in long {
+        let variables = json!({"steps": {"a": {}}, "parameters": {}});
+        match answer(&source, &variables) {
+            Ok(_) | Err(_) => {}
+        }
+    }
+}
+
+proptest! {
+    /// B003-9: any text has an answer or an error.
+    #[test]
+    fn b003_9_expressions_are_total(source in "[a-z0-9 .()\\[\\]!&|<>=+?:,'{}-]{0,60}") {
+        let variables = json!({"steps": {"a": {"output": [1, "x", null]}}, "parameters": {"n": 3}});
+        match answer(&source, &variables) {
+            Ok(_) | Err(_) => {}
+        }
+    }
+}
