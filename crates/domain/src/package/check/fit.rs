@@ -6,14 +6,12 @@ use charter_contract::catalogue::agent::AgentManifest;
 use charter_contract::catalogue::graph::GraphEdge;
 use charter_contract::catalogue::playbook::{Playbook, SafetyClass};
 use charter_contract::catalogue::skill::Skill;
-use charter_contract::catalogue::tool::{Tool, ToolClass};
+use charter_contract::catalogue::tool::ToolClass;
 use charter_contract::catalogue::vocabulary::StepType;
-use charter_contract::violation::pointer_segment;
-use serde_json::{Map, Value};
 
 use super::super::{Problem, Sourced};
 use crate::catalogue::View;
-use crate::reference::references;
+use crate::parameters::{Misfit, misfits as misfits_of};
 
 pub(super) fn problems(document: &Sourced<Document>, after: &View) -> Vec<Problem> {
     let misfits = match &document.value {
@@ -35,8 +33,6 @@ pub(super) fn problems(document: &Sourced<Document>, after: &View) -> Vec<Proble
         .collect()
 }
 
-type Misfit = (String, &'static str, String);
-
 /// B000-11: a skill's plan uses readonly tools only.
 fn skill_misfits(skill: &Skill, after: &View) -> Vec<Misfit> {
     let mut misfits = Vec::new();
@@ -53,7 +49,7 @@ fn skill_misfits(skill: &Skill, after: &View) -> Vec<Misfit> {
             );
             misfits.push((format!("{here}/tool_id"), "readonly", message));
         }
-        misfits.extend(argument_misfits(tool.document(), &step.parameters, &here));
+        misfits.extend(misfits_of(tool.document(), &step.parameters, &here));
     }
     misfits
 }
@@ -86,43 +82,7 @@ fn playbook_misfits(playbook: &Playbook, after: &View) -> Vec<Misfit> {
         // A step with a script of its own takes its arguments from the script.
         let scripted = playbook.scripts.iter().any(|s| s.step_id == step.step_id);
         if !scripted {
-            misfits.extend(argument_misfits(tool.document(), &step.parameters, &here));
-        }
-    }
-    misfits
-}
-
-/// Unknown, missing and wrongly typed arguments, as far as they can be known before a run.
-fn argument_misfits(tool: &Tool, given: &Map<String, Value>, here: &str) -> Vec<Misfit> {
-    let mut misfits = Vec::new();
-    for (name, value) in given {
-        let pointer = format!("{here}/parameters/{}", pointer_segment(name));
-        match tool
-            .parameters
-            .iter()
-            .find(|p| p.name.as_ref() == name.as_str())
-        {
-            None => {
-                let message = format!("the tool `{}` has no parameter `{name}`", tool.tool_id);
-                misfits.push((pointer, "parameter", message));
-            }
-            Some(parameter) => {
-                let literal = references(value).is_ok_and(|found| found.is_empty());
-                if literal && !parameter.kind.fits(value) {
-                    let message = format!("`{name}` must be of the type {}", parameter.kind);
-                    misfits.push((pointer, "type", message));
-                }
-            }
-        }
-    }
-    for parameter in &tool.parameters {
-        let absent = !given.contains_key(parameter.name.as_ref());
-        if parameter.required && parameter.default.is_none() && absent {
-            let message = format!(
-                "the tool `{}` needs the parameter `{}`",
-                tool.tool_id, parameter.name
-            );
-            misfits.push((format!("{here}/parameters"), "required", message));
+            misfits.extend(misfits_of(tool.document(), &step.parameters, &here));
         }
     }
     misfits
