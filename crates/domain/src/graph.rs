@@ -5,6 +5,7 @@
 //! there. It says what may follow what; when something happens is the run machine's business.
 
 mod compile;
+mod source;
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -13,7 +14,11 @@ use charter_contract::ids::{Label, ScriptId, StepId, ToolId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use compile::{Unreversible, from_playbook, from_skill, rolling_back};
+pub use compile::{
+    CallableTools, Unreversible, from_pipeline, from_plan, from_playbook, from_skill, from_tree,
+    rolling_back,
+};
+pub use source::Source;
 
 /// What a step does.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -239,6 +244,10 @@ pub struct GraphParts {
     /// What is run once instead when a step fails that the run cannot do without (B003-8).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback: Option<Box<StepGraph>>,
+    /// What it was compiled from, where that is no document of the catalogue; a fallback names what
+    /// the run was started with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
 }
 
 /// A sound graph of steps.
@@ -335,6 +344,12 @@ impl StepGraph {
     #[must_use]
     pub fn fallback(&self) -> Option<&StepGraph> {
         self.parts.fallback.as_deref()
+    }
+
+    /// What it was compiled from, where that is no document of the catalogue.
+    #[must_use]
+    pub fn source(&self) -> Option<&Source> {
+        self.parts.source.as_ref()
     }
 
     /// Every step of the graph and of its fallbacks.

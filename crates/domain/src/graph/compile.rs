@@ -1,9 +1,14 @@
 //! What compiles to a step graph, one kind of document per file. A step claims the success of every
 //! step whose output its parameters refer to; what else it claims is the document's.
 
+mod flow;
+mod pipeline;
+mod plan;
 mod playbook;
 mod rollback;
 mod skill;
+mod tools;
+mod tree;
 
 use std::collections::BTreeSet;
 
@@ -13,9 +18,13 @@ use serde_json::{Map, Value};
 use super::{Edge, GraphError, On};
 use crate::reference::{Reference, references};
 
+pub use pipeline::from_pipeline;
+pub use plan::from_plan;
 pub use playbook::from_playbook;
 pub use rollback::{Unreversible, rolling_back};
 pub use skill::from_skill;
+pub use tools::CallableTools;
+pub use tree::from_tree;
 
 /// The steps whose output parameters refer to.
 fn referred(
@@ -46,3 +55,6 @@ fn successes(steps: impl IntoIterator<Item = StepId>) -> Vec<Edge> {
     };
     steps.into_iter().map(edge).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -37,7 +37,7 @@ pub fn from_playbook(playbook: &Playbook) -> Result<StepGraph, GraphError> {
         steps,
         evidence: playbook.evidence_requirements.clone(),
         timeout_ms: timeout.saturating_mul(MS_PER_SECOND),
-        fallback: None,
+        ..GraphParts::default()
     })
 }
 

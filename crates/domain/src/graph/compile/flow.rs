@@ -1,0 +1,285 @@
+//! What execution plans and pipelines have in common (B003-5 to B003-8): steps that call tools, wait
+//! for each other, have conditions and retries, and a plan that takes over when one fails.
+//!
+//! A step claims the success of the steps that it depends on or whose output it refers to, what its
+//! condition says of another step, and the end of every step that its expression names.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use charter_contract::agentic::plan::OnStepFailure;
+use charter_contract::ids::StepId;
+use charter_contract::violation::Report;
+use serde_json::{Map, Value};
+
+use super::tools::{Call, Calls};
+use crate::expression::Condition;
+use crate::graph::{
+    AfterFailure, Edge, Entry, GraphError, GraphParts, Join, On, Retry, Source, Step, StepGraph,
+};
+
+/// Most retries of one step: each is an event of a journal.
+const MAX_RETRIES: u64 = 100;
+/// Most plans that may take over one after the other.
+const MAX_FALLBACKS: usize = 8;
+
+/// One plan or pipeline.
+pub(super) struct Flow<'d> {
+    pub(super) source: Source,
+    /// Pointer to it in what was sent.
+    pub(super) here: String,
+    /// Its field that lists the steps.
+    pub(super) list: &'static str,
+    pub(super) steps: Vec<Written<'d>>,
+    pub(super) on_failure: OnStepFailure,
+    /// The id of its fallback, and the field that names it.
+    pub(super) fallback: (Option<&'d str>, &'static str),
+}
+
+/// A step as it is written.
+pub(super) struct Written<'d> {
+    pub(super) id: StepId,
+    pub(super) tool: &'d str,
+    pub(super) parameters: &'d Map<String, Value>,
+    pub(super) dependencies: Vec<StepId>,
+    pub(super) condition: Option<Claim<'d>>,
+    pub(super) retries: u64,
+    pub(super) delay_ms: u64,
+    pub(super) timeout_ms: u64,
+}
+
+/// What a step's condition says.
+pub(super) enum Claim<'d> {
+    /// What must have become of another step.
+    Of(StepId, On),
+    /// What must be true.
+    Expression(&'d str),
+}
+
+/// Compiles the first flow with the chain of fallbacks among the others.
+///
+/// # Errors
+/// Everything that is wrong with any of them.
+pub(super) fn compile(flows: &[Flow<'_>], calls: &Calls<'_>) -> Result<StepGraph, Report> {
+    let mut report = Report::new();
+    let chain = chain(flows, &mut report);
+    let source = flows.first().map(|flow| flow.source.clone());
+    let mut graph: Option<Box<StepGraph>> = None;
+    // From the last of the chain to the first: each graph holds the one that takes over from it.
+    for flow in chain.into_iter().rev() {
+        let steps: Vec<Step> = flow
+            .steps
+            .iter()
+            .enumerate()
+            .filter_map(|(at, step)| compile_step(flow, at, step, calls, &mut report))
+            .collect();
+        // What was left out would look as if it were missing.
+        if steps.len() < flow.steps.len() {
+            continue;
+        }
+        let made = StepGraph::new(GraphParts {
+            steps,
+            fallback: graph.take(),
+            source: source.clone(),
+            ..GraphParts::default()
+        });
+        match made {
+            Ok(made) => graph = Some(Box::new(made)),
+            Err(error) => refuse(&format!("{}{}", flow.here, flow.list), &error, &mut report),
+        }
+    }
+    match graph {
+        Some(graph) if report.violations.is_empty() => Ok(*graph),
+        Some(_) | None => Err(report),
+    }
+}
+
+/// Reports why steps do not make a graph.
+pub(super) fn refuse(pointer: &str, error: &GraphError, report: &mut Report) {
+    let keyword = match error {
+        GraphError::Cycle(_) => "cycle",
+        GraphError::Empty
+        | GraphError::Duplicate(_)
+        | GraphError::Unknown { .. }
+        | GraphError::Reversal(_)
+        | GraphError::Reference { .. }
+        | GraphError::Expression { .. }
+        | GraphError::Incomplete { .. } => "dependency",
+    };
+    report.meaning(pointer, keyword, error.to_string());
+}
+
+/// The plan, its fallback, the fallback's and so on (B003-8).
+fn chain<'f, 'd>(flows: &'f [Flow<'d>], report: &mut Report) -> Vec<&'f Flow<'d>> {
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    for (at, flow) in flows.iter().enumerate() {
+        if places.insert(flow.source.id(), at).is_some() {
+            let message = format!("`{}` stands twice", flow.source.id());
+            report.meaning(format!("{}/id", flow.here), "unique", message);
+        }
+    }
+    if flows.len() > 1 + MAX_FALLBACKS {
+        let message = format!("at most {MAX_FALLBACKS} fallbacks");
+        report.meaning("/fallbacks", "maxItems", message);
+        return Vec::new();
+    }
+    let mut taken = BTreeSet::new();
+    let mut chain = Vec::new();
+    let mut next = flows.first();
+    while let Some(flow) = next {
+        taken.insert(flow.source.id());
+        chain.push(flow);
+        let (fallback, field) = flow.fallback;
+        let wanted = fallback.filter(|_| flow.on_failure == OnStepFailure::ExecuteFallback);
+        next = wanted.and_then(|id| {
+            let pointer = format!("{}/error_handling/{field}", flow.here);
+            if taken.contains(id) {
+                let message = format!("`{id}` falls back to itself");
+                report.meaning(pointer, "cycle", message);
+                return None;
+            }
+            let found = places.get(id).map(|at| &flows[*at]);
+            if found.is_none() {
+                let message = format!("`{id}` is not among the fallbacks that were sent");
+                report.meaning(pointer, "dependency", message);
+            }
+            found
+        });
+    }
+    for flow in flows
+        .iter()
+        .filter(|flow| !taken.contains(flow.source.id()))
+    {
+        let message = format!("nothing falls back to `{}`", flow.source.id());
+        report.meaning(&*flow.here, "unused", message);
+    }
+    chain
+}
+
+fn compile_step(
+    flow: &Flow<'_>,
+    at: usize,
+    step: &Written<'_>,
+    calls: &Calls<'_>,
+    report: &mut Report,
+) -> Option<Step> {
+    let here = format!("{}{}/{at}", flow.here, flow.list);
+    let call = calls.call(step.tool, step.parameters, &here, report);
+    let entry = entry(flow, &here, step, calls, report);
+    let call = call?;
+    Some(Step {
+        id: step.id.clone(),
+        entry,
+        after_failure: match flow.on_failure {
+            OnStepFailure::AbortPlan | OnStepFailure::ExecuteFallback => AfterFailure::Abort,
+            OnStepFailure::ContinuePlan => AfterFailure::GoOn,
+        },
+        reviewed: false,
+        retry: retry(&here, step, &call, report),
+        timeout_ms: step.timeout_ms,
+        cache_ttl_seconds: 0,
+        reverses: None,
+        action: call.action,
+    })
+}
+
+/// A write is tried again only where its tool promises that a repeat is harmless: one approval is
+/// for one call.
+fn retry(here: &str, step: &Written<'_>, call: &Call, report: &mut Report) -> Retry {
+    let tool = &call.tool.document;
+    if step.retries > MAX_RETRIES {
+        let message = format!("at most {MAX_RETRIES} retries");
+        report.meaning(format!("{here}/retry/max_attempts"), "maximum", message);
+    }
+    let writes = matches!(call.action, crate::graph::Action::Call { writes: true, .. });
+    if step.retries > 0 && writes && !tool.idempotent {
+        let message = format!(
+            "`{}` writes and does not say that a repeat is harmless: it is not tried again",
+            tool.tool_id
+        );
+        report.meaning(format!("{here}/retry"), "retry", message);
+    }
+    Retry {
+        retries: u32::try_from(step.retries).unwrap_or(u32::MAX),
+        delay_ms: step.delay_ms,
+    }
+}
+
+/// When the step may start.
+fn entry(
+    flow: &Flow<'_>,
+    here: &str,
+    step: &Written<'_>,
+    calls: &Calls<'_>,
+    report: &mut Report,
+) -> Entry {
+    let mut claims: BTreeMap<StepId, On> = BTreeMap::new();
+    claims.extend(step.dependencies.iter().map(|id| (id.clone(), On::Success)));
+    // What the condition says of a step is more exact than that it must complete.
+    if let Some(Claim::Of(target, on)) = &step.condition {
+        claims.insert(target.clone(), *on);
+    }
+    let parameters = format!("{here}/parameters");
+    for (source, pointer) in calls.referred(step.parameters, &parameters, report) {
+        if !is_known(flow, &source, &pointer, report) {
+            continue;
+        }
+        if claims.get(&source) == Some(&On::Failure) {
+            let message = format!("`{source}` has no output when it failed");
+            report.meaning(pointer, "reference", message);
+            continue;
+        }
+        claims.insert(source, On::Success);
+    }
+    let mut when = None;
+    if let Some(Claim::Expression(expression)) = &step.condition {
+        let pointer = format!("{here}/condition/expression");
+        for source in read(expression, &pointer, calls, report) {
+            if is_known(flow, &source, &pointer, report) {
+                claims.entry(source).or_insert(On::Settled);
+            }
+        }
+        when = Some((*expression).to_owned());
+    }
+    let edge = |(from, on)| Edge { from, on };
+    Entry {
+        edges: claims.into_iter().map(edge).collect(),
+        join: Join::All,
+        when,
+    }
+}
+
+fn is_known(flow: &Flow<'_>, step: &StepId, pointer: &str, report: &mut Report) -> bool {
+    let known = flow.steps.iter().any(|other| other.id == *step);
+    if !known {
+        let message = format!("there is no step `{step}`");
+        report.meaning(pointer, "reference", message);
+    }
+    known
+}
+
+/// The steps that an expression reads.
+pub(super) fn read(
+    expression: &str,
+    pointer: &str,
+    calls: &Calls<'_>,
+    report: &mut Report,
+) -> Vec<StepId> {
+    let reads = match Condition::compile(expression).and_then(|condition| condition.reads()) {
+        Ok(reads) => reads,
+        Err(error) => {
+            report.meaning(pointer, "expression", error.to_string());
+            return Vec::new();
+        }
+    };
+    for name in &reads.parameters {
+        calls.needs(name, pointer, report);
+    }
+    let mut steps = Vec::with_capacity(reads.steps.len());
+    for name in &reads.steps {
+        match StepId::parse(name) {
+            Ok(id) => steps.push(id),
+            Err(error) => report.meaning(pointer, "reference", error.to_string()),
+        }
+    }
+    steps
+}

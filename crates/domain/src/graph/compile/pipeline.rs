@@ -1,0 +1,96 @@
+//! A pipeline (named in seed 003) with the pipelines that may take over from it.
+
+use charter_contract::agentic::pipeline_definition::{PipelineDefinition, Stage, StageCondition};
+use charter_contract::agentic::plan::{ConditionType, OnStepFailure};
+use charter_contract::parameter::Parameter;
+use charter_contract::violation::Report;
+
+use super::flow::{Claim, Flow, Written, compile};
+use super::tools::{CallableTools, Calls};
+use crate::graph::{On, Source, StepGraph};
+
+/// The stages of a pipeline as steps, and what the run takes: its inputs and those of its fallbacks,
+/// which run on the same values.
+///
+/// # Errors
+/// Everything that is wrong; pointers lead into an object with `pipeline` and `fallbacks`.
+pub fn from_pipeline(
+    pipeline: &PipelineDefinition,
+    fallbacks: &[PipelineDefinition],
+    tools: &CallableTools<'_>,
+) -> Result<(StepGraph, Vec<Parameter>), Report> {
+    let mut report = Report::new();
+    let mut inputs = pipeline.inputs.clone();
+    for (at, fallback) in fallbacks.iter().enumerate() {
+        for (place, input) in fallback.inputs.iter().enumerate() {
+            match inputs.iter().find(|known| known.name == input.name) {
+                None => inputs.push(input.clone()),
+                Some(known) if known.kind == input.kind => {}
+                Some(known) => {
+                    let pointer = format!("/fallbacks/{at}/inputs/{place}/type");
+                    let message = format!("`{}` is of the type {} before", input.name, known.kind);
+                    report.consistency(pointer, "type", message);
+                }
+            }
+        }
+    }
+    let calls = Calls {
+        tools,
+        parameters: inputs.iter().map(|input| input.name.as_ref()).collect(),
+    };
+    let first = flow(pipeline, "/pipeline".to_owned());
+    let others = fallbacks.iter().enumerate();
+    let others = others.map(|(at, pipeline)| flow(pipeline, format!("/fallbacks/{at}")));
+    let flows: Vec<Flow<'_>> = [first].into_iter().chain(others).collect();
+    match compile(&flows, &calls) {
+        Ok(graph) if report.violations.is_empty() => Ok((graph, inputs)),
+        Ok(_) => Err(report),
+        Err(more) => {
+            more.violations.into_iter().for_each(|v| report.push(v));
+            Err(report)
+        }
+    }
+}
+
+fn flow(pipeline: &PipelineDefinition, here: String) -> Flow<'_> {
+    let handling = pipeline.error_handling.as_ref();
+    let fallback = handling.and_then(|handling| handling.fallback_pipeline_id.as_ref());
+    Flow {
+        source: Source::Pipeline(pipeline.id.clone()),
+        here,
+        list: "/stages",
+        steps: pipeline.stages.iter().map(written).collect(),
+        on_failure: handling.map_or(OnStepFailure::default(), |handling| {
+            handling.on_step_failure
+        }),
+        fallback: (fallback.map(AsRef::as_ref), "fallback_pipeline_id"),
+    }
+}
+
+fn written(stage: &Stage) -> Written<'_> {
+    let retry = stage.retry.as_ref();
+    let delay = retry.and_then(|retry| retry.delay_ms);
+    Written {
+        id: stage.id.clone(),
+        tool: stage.tool.as_ref(),
+        parameters: &stage.parameters,
+        dependencies: stage.dependencies.clone(),
+        condition: stage.condition.as_ref().and_then(claim),
+        retries: retry.map_or(0, |retry| retry.max_attempts.get()),
+        delay_ms: delay.map_or(0, |delay| delay.get()),
+        timeout_ms: stage.timeout_ms.map_or(0, |limit| limit.get()),
+    }
+}
+
+/// The contract has made sure that what the type needs is there.
+fn claim(condition: &StageCondition) -> Option<Claim<'_>> {
+    let target = || condition.stage_id.clone();
+    match condition.condition_type {
+        ConditionType::StepSuccess => Some(Claim::Of(target()?, On::Success)),
+        ConditionType::StepFailure => Some(Claim::Of(target()?, On::Failure)),
+        ConditionType::Expression => {
+            let expression = condition.expression.as_ref()?;
+            Some(Claim::Expression(expression.as_str()))
+        }
+    }
+}

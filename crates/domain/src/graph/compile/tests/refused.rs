@@ -1,0 +1,313 @@
+//! What is refused before there is a run, with its place.
+
+use super::*;
+
+fn refused(steps: Value) -> Vec<(String, String, String)> {
+    refused_with(steps, json!({}), &[])
+}
+
+fn refused_with(
+    steps: Value,
+    more: Value,
+    fallbacks: &[ExecutionPlan],
+) -> Vec<(String, String, String)> {
+    let report = compiled(&plan(PLAN, steps, more), fallbacks).unwrap_err();
+    let found = pointers(&report).into_iter();
+    found
+        .map(|(p, k, m)| (p.to_owned(), k.to_owned(), m.to_owned()))
+        .collect()
+}
+
+fn one(pointer: &str, keyword: &str, message: &str) -> Vec<(String, String, String)> {
+    vec![(pointer.to_owned(), keyword.to_owned(), message.to_owned())]
+}
+
+/// B003-5: known tools only; an internal or inactive one is as if it were not there (B000-10).
+#[test]
+fn b003_5_a_tool_that_is_not_there_is_refused() {
+    for (tool, name) in [("x.gone", "x.gone"), ("x.own", "x.own"), ("x.off", "x.off")] {
+        let message = format!("there is no tool `{name}`");
+        assert_eq!(
+            refused(json!([reads(1, json!({"tool": tool}))])),
+            one("/execution_plan/steps/0/tool", "tool", &message)
+        );
+    }
+    assert_eq!(
+        refused(json!([reads(1, json!({"tool": "tool-x-own"}))])),
+        one(
+            "/execution_plan/steps/0/tool",
+            "tool",
+            "there is no tool `tool-x-own`"
+        )
+    );
+    assert_eq!(
+        refused(json!([reads(1, json!({"tool": "tool-y-a-b"}))])),
+        one(
+            "/execution_plan/steps/0/tool",
+            "tool",
+            "`tool-y-a-b` is the name of several tools: y.a-b, y.a.b"
+        )
+    );
+}
+
+/// B003-5: parameters that cannot be right are refused before the first step.
+#[test]
+fn b003_5_parameters_are_checked_before_the_first_step() {
+    let with = |tool: &str, parameters: Value| {
+        refused(json!([reads(
+            1,
+            json!({"tool": tool, "parameters": parameters})
+        )]))
+    };
+    let here = "/execution_plan/steps/0/parameters";
+    assert_eq!(
+        with("x.read", json!({"m": 1})),
+        one(
+            &format!("{here}/m"),
+            "parameter",
+            "the tool `x.read` has no parameter `m`"
+        )
+    );
+    assert_eq!(
+        with("x.read", json!({"n": "1"})),
+        one(
+            &format!("{here}/n"),
+            "type",
+            "`n` must be of the type integer"
+        )
+    );
+    assert_eq!(
+        with("x.read", json!({"n": 4})),
+        one(&format!("{here}/n"), "enum", "`n` must be one of [1,2,3]")
+    );
+    assert_eq!(
+        with("x.needs", json!({})),
+        one(
+            here,
+            "required",
+            "the tool `x.needs` needs the parameter `n`"
+        )
+    );
+    let mut deep = json!(1);
+    for _ in 0..40 {
+        deep = json!([deep]);
+    }
+    let found = with("x.read", json!({"n": deep}));
+    assert!(
+        found.iter().any(|(_, keyword, _)| keyword == "depth"),
+        "{found:?}"
+    );
+}
+
+/// B003-5: references to what is not there, and to what cannot be there.
+#[test]
+fn b003_5_unknown_references_are_refused() {
+    let refers = |text: &str| refused(json!([reads(1, json!({"parameters": {"of": text}}))]));
+    let here = "/execution_plan/steps/0/parameters/of";
+    assert_eq!(
+        refers("${step-009.x}"),
+        one(here, "reference", "there is no step `step-009`")
+    );
+    assert_eq!(
+        refers("${user.unwanted}"),
+        one(here, "reference", "there is no parameter `unwanted`")
+    );
+    assert_eq!(
+        refers("${open"),
+        one(here, "reference", "`${` is not closed")
+    );
+    let condition = json!({"type": "step_failure", "step_id": "step-001"});
+    let steps = json!([
+        reads(1, json!({})),
+        reads(
+            2,
+            json!({"parameters": {"of": "${step-001.of}"}, "condition": condition})
+        ),
+    ]);
+    assert_eq!(
+        refused(steps),
+        one(
+            "/execution_plan/steps/1/parameters/of",
+            "reference",
+            "`step-001` has no output when it failed"
+        )
+    );
+}
+
+/// B003-5: cycles through references, conditions and expressions as well as dependencies.
+#[test]
+fn b003_5_cycles_of_any_kind_are_refused() {
+    let other = |second: Value| {
+        refused(json!([
+            reads(1, json!({"parameters": {"of": "${step-002.of}"}})),
+            second
+        ]))
+    };
+    let condition = |kind: &str, key: &str, value: &str| {
+        let mut condition = json!({"type": kind});
+        condition[key] = json!(value);
+        reads(2, json!({"condition": condition}))
+    };
+    let message = "the steps wait for each other: step-001 → step-002 → step-001";
+    let wanted = one("/execution_plan/steps", "cycle", message);
+    assert_eq!(
+        other(reads(2, json!({"dependencies": ["step-001"]}))),
+        wanted
+    );
+    assert_eq!(
+        other(condition("step_failure", "step_id", "step-001")),
+        wanted
+    );
+    let expression = r#"has(steps["step-001"].output)"#;
+    assert_eq!(
+        other(condition("expression", "expression", expression)),
+        wanted
+    );
+}
+
+/// B003-9: expressions are compiled, and all that they name is known, before the first step.
+#[test]
+fn b003_9_expressions_are_checked_before_the_first_step() {
+    let with = |expression: &str| {
+        let condition = json!({"type": "expression", "expression": expression});
+        let found = refused(json!([reads(1, json!({"condition": condition}))]));
+        let (pointer, keyword, _) = found[0].clone();
+        assert_eq!(pointer, "/execution_plan/steps/0/condition/expression");
+        keyword
+    };
+    assert_eq!(with("1 +"), "expression");
+    assert_eq!(with("tool.id == 1"), "expression");
+    assert_eq!(with("size(steps) == 1"), "expression");
+    assert_eq!(with("parameters.unwanted == 1"), "reference");
+    assert_eq!(with(r#"steps["step-009"].state == "failed""#), "reference");
+    assert_eq!(with(r#"steps["not an id"].state == "failed""#), "reference");
+}
+
+/// B003-7: a write is not tried again unless its tool promises that this is harmless.
+#[test]
+fn b003_7_retries_are_bounded_and_not_for_any_write() {
+    let retry = |tool: &str, count: u64| {
+        let steps = json!([reads(
+            1,
+            json!({"tool": tool, "retry": {"max_attempts": count}})
+        )]);
+        compiled(&plan(PLAN, steps, json!({})), &[])
+    };
+    assert!(retry("x.put", 2).is_ok());
+    let report = retry("x.write", 2).unwrap_err();
+    assert_eq!(
+        pointers(&report),
+        [(
+            "/execution_plan/steps/0/retry",
+            "retry",
+            "`x.write` writes and does not say that a repeat is harmless: it is not tried again"
+        )]
+    );
+    let report = retry("x.read", 101).unwrap_err();
+    assert_eq!(
+        pointers(&report),
+        [(
+            "/execution_plan/steps/0/retry/max_attempts",
+            "maximum",
+            "at most 100 retries"
+        )]
+    );
+}
+
+/// B003-8: a fallback that is not there, a cycle of them, one twice, one for nothing, too many.
+#[test]
+fn b003_8_fallbacks_that_lead_nowhere_are_refused() {
+    let to = |id: &str| json!({"error_handling": {"on_step_failure": "execute_fallback", "fallback_plan_id": id}});
+    let steps = || json!([reads(1, json!({}))]);
+    let field = "error_handling/fallback_plan_id";
+    assert_eq!(
+        refused_with(steps(), to(OTHER_PLAN), &[]),
+        one(
+            &format!("/execution_plan/{field}"),
+            "dependency",
+            &format!("`{OTHER_PLAN}` is not among the fallbacks that were sent")
+        )
+    );
+    let back = plan(OTHER_PLAN, steps(), to(PLAN));
+    assert_eq!(
+        refused_with(steps(), to(OTHER_PLAN), &[back]),
+        one(
+            &format!("/fallbacks/0/{field}"),
+            "cycle",
+            &format!("`{PLAN}` falls back to itself")
+        )
+    );
+    let other = || plan(OTHER_PLAN, steps(), json!({}));
+    assert_eq!(
+        refused_with(steps(), json!({}), &[other()]),
+        one(
+            "/fallbacks/0",
+            "unused",
+            &format!("nothing falls back to `{OTHER_PLAN}`")
+        )
+    );
+    assert_eq!(
+        refused_with(steps(), to(OTHER_PLAN), &[other(), other()]),
+        one(
+            "/fallbacks/1/id",
+            "unique",
+            &format!("`{OTHER_PLAN}` stands twice")
+        )
+    );
+    let many: Vec<ExecutionPlan> = (0..9).map(|_| other()).collect();
+    let found = refused_with(steps(), to(OTHER_PLAN), &many);
+    assert!(
+        found.iter().any(|(_, keyword, _)| keyword == "maxItems"),
+        "{found:?}"
+    );
+    let wrong = plan(
+        OTHER_PLAN,
+        json!([reads(1, json!({"tool": "x.gone"}))]),
+        json!({}),
+    );
+    assert_eq!(
+        refused_with(steps(), to(OTHER_PLAN), &[wrong]),
+        one(
+            "/fallbacks/0/steps/0/tool",
+            "tool",
+            "there is no tool `x.gone`"
+        )
+    );
+}
+
+/// A fallback pipeline runs on the same values, so what both take has one type.
+#[test]
+fn b003_8_fallback_pipelines_share_their_inputs() {
+    let pipeline = |number: u8, kind: &str, more: Value| -> PipelineDefinition {
+        let mut value = json!({
+            "id": format!("pipe-01930000-0000-7000-8000-00000000000{number}"), "name": "p",
+            "inputs": [{"name": "a", "type": kind}],
+            "stages": [{"id": "s", "tool": "tool-x-read", "parameters": {"of": "${user.a}"}}],
+        });
+        let fields = more.as_object().unwrap().clone();
+        value.as_object_mut().unwrap().extend(fields);
+        document(&value)
+    };
+    let first = pipeline(
+        1,
+        "string",
+        json!({"error_handling": {"on_step_failure": "execute_fallback",
+            "fallback_pipeline_id": "pipe-01930000-0000-7000-8000-000000000002"}}),
+    );
+    let view = view();
+    let tools = CallableTools::new(&view);
+    let own = json!({"inputs": [{"name": "b", "type": "string", "required": true}],
+        "stages": [{"id": "s", "tool": "tool-x-read", "parameters": {"of": "${user.b}${user.a}"}}]});
+    let (graph, inputs) = from_pipeline(&first, &[pipeline(2, "string", own)], &tools).unwrap();
+    let names: Vec<&str> = inputs.iter().map(|input| input.name.as_ref()).collect();
+    assert_eq!((names, graph.fallback().is_some()), (vec!["a", "b"], true));
+    let report = from_pipeline(&first, &[pipeline(2, "integer", json!({}))], &tools).unwrap_err();
+    assert_eq!(
+        pointers(&report),
+        [(
+            "/fallbacks/0/inputs/0/type",
+            "type",
+            "`a` is of the type string before"
+        )]
+    );
+}

@@ -1,0 +1,165 @@
+//! The tools that plans of callers may call, by the names that the agent contracts give them, and
+//! whether a call as it is written can be made.
+
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use charter_contract::catalogue::tool::{Tool, ToolClass};
+use charter_contract::catalogue::vocabulary::Status;
+use charter_contract::ids::{StepId, ToolDefinitionId, ToolId};
+use charter_contract::violation::{Report, pointer_segment};
+use serde_json::{Map, Value};
+
+use crate::catalogue::{Entry, View};
+use crate::graph::Action;
+use crate::parameters::{MAX_DEPTH, is_too_deep, misfits};
+use crate::reference::{Reference, references};
+
+/// The active tools of a view that are not internal.
+#[derive(Debug)]
+pub struct CallableTools<'v> {
+    view: &'v View,
+    mapped: OnceCell<BTreeMap<ToolDefinitionId, Vec<ToolId>>>,
+}
+
+impl<'v> CallableTools<'v> {
+    /// The tools of a view.
+    #[must_use]
+    pub fn new(view: &'v View) -> Self {
+        Self {
+            view,
+            mapped: OnceCell::new(),
+        }
+    }
+
+    /// The tool of a catalogue's id, or of the id that the agent contracts make of it (ruling 25).
+    fn named(&self, name: &str) -> Result<Arc<Entry<Tool>>, String> {
+        if let Some(found) = self.view.tool(name) {
+            if callable(found.document()) {
+                return Ok(found.entry);
+            }
+            return Err(format!("there is no tool `{name}`"));
+        }
+        let known = ToolDefinitionId::parse(name).ok();
+        let ids = known.and_then(|id| self.mapped().get(&id));
+        match ids.map_or(&[] as &[ToolId], Vec::as_slice) {
+            [] => Err(format!("there is no tool `{name}`")),
+            [one] => {
+                let found = self.view.tool(one.as_ref());
+                let entry = found.map(|found| found.entry);
+                entry.ok_or_else(|| format!("there is no tool `{name}`"))
+            }
+            several => {
+                let names: Vec<&str> = several.iter().map(AsRef::as_ref).collect();
+                let names = names.join(", ");
+                Err(format!("`{name}` is the name of several tools: {names}"))
+            }
+        }
+    }
+
+    /// The way back from the agent contracts' ids goes through the whole catalogue.
+    fn mapped(&self) -> &BTreeMap<ToolDefinitionId, Vec<ToolId>> {
+        self.mapped.get_or_init(|| {
+            let mut mapped: BTreeMap<ToolDefinitionId, Vec<ToolId>> = BTreeMap::new();
+            for found in self.view.tools().filter(|found| callable(found.document())) {
+                let id = &found.document().tool_id;
+                let name = ToolDefinitionId::from_tool_id(id);
+                mapped.entry(name).or_default().push(id.clone());
+            }
+            mapped
+        })
+    }
+}
+
+/// B000-10: internal tools are never shown, so there are none.
+fn callable(tool: &Tool) -> bool {
+    tool.status == Status::Active && tool.tool_class != ToolClass::Internal
+}
+
+/// A call that can be made.
+pub(super) struct Call {
+    pub(super) action: Action,
+    pub(super) tool: Arc<Entry<Tool>>,
+}
+
+/// Reads the calls of one plan; what is wrong goes into the report.
+pub(super) struct Calls<'c> {
+    pub(super) tools: &'c CallableTools<'c>,
+    /// Parameters that `${user.…}` may name.
+    pub(super) parameters: BTreeSet<&'c str>,
+}
+
+impl Calls<'_> {
+    /// The call of a step; `None` when there is no such tool. `here` leads to the step. Plans do not
+    /// say whether a step writes: its tool does, in the version that the run will pin.
+    pub(super) fn call(
+        &self,
+        name: &str,
+        parameters: &Map<String, Value>,
+        here: &str,
+        report: &mut Report,
+    ) -> Option<Call> {
+        let tool = match self.tools.named(name) {
+            Ok(tool) => tool,
+            Err(message) => {
+                report.meaning(format!("{here}/tool"), "tool", message);
+                return None;
+            }
+        };
+        let document = &tool.document;
+        for (pointer, keyword, message) in misfits(document, parameters, here) {
+            report.meaning(pointer, keyword, message);
+        }
+        Some(Call {
+            action: Action::Call {
+                tool: document.tool_id.clone(),
+                parameters: parameters.clone(),
+                script: None,
+                writes: document.tool_class == ToolClass::Write,
+            },
+            tool,
+        })
+    }
+
+    /// The steps whose output a step's values refer to, each with the place that does. `here` leads
+    /// to the values.
+    pub(super) fn referred(
+        &self,
+        values: &Map<String, Value>,
+        here: &str,
+        report: &mut Report,
+    ) -> Vec<(StepId, String)> {
+        let mut steps = Vec::new();
+        for (name, value) in values {
+            let pointer = format!("{here}/{}", pointer_segment(name));
+            if is_too_deep(value) {
+                let message = format!("this is nested deeper than {MAX_DEPTH} levels");
+                report.meaning(pointer, "depth", message);
+                continue;
+            }
+            let found = match references(value) {
+                Ok(found) => found,
+                Err(error) => {
+                    report.meaning(pointer, "reference", error.to_string());
+                    continue;
+                }
+            };
+            for reference in found {
+                match reference {
+                    Reference::Output { step, .. } => steps.push((step, pointer.clone())),
+                    Reference::Parameter(name) => self.needs(&name, &pointer, report),
+                }
+            }
+        }
+        steps
+    }
+
+    /// Reports a parameter that the run will not have.
+    pub(super) fn needs(&self, name: &str, pointer: &str, report: &mut Report) {
+        if !self.parameters.contains(name) {
+            let message = format!("there is no parameter `{name}`");
+            report.meaning(pointer, "reference", message);
+        }
+    }
+}

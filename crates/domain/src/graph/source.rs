@@ -1,0 +1,49 @@
+//! What a caller sent to be run, where that is no document of the catalogue.
+
+use charter_contract::catalogue::policy::RunKind;
+use charter_contract::ids::{PipelineId, PlanId, TreeId};
+use serde::{Deserialize, Serialize};
+
+/// A plan that came with the order to run it. Nobody registered it, so nobody reviewed it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", content = "id", rename_all = "snake_case")]
+pub enum Source {
+    /// An `ExecutionPlan` (seed 003).
+    ExecutionPlan(PlanId),
+    /// A `PipelineDefinition` (named in seed 003).
+    Pipeline(PipelineId),
+    /// A `DecisionTree` (named in seed 003).
+    DecisionTree(TreeId),
+}
+
+impl Source {
+    /// What policies call it.
+    #[must_use]
+    pub const fn kind(&self) -> RunKind {
+        match self {
+            Self::ExecutionPlan(_) => RunKind::ExecutionPlan,
+            Self::Pipeline(_) => RunKind::Pipeline,
+            Self::DecisionTree(_) => RunKind::DecisionTree,
+        }
+    }
+
+    /// Its id.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        match self {
+            Self::ExecutionPlan(id) => id.as_ref(),
+            Self::Pipeline(id) => id.as_ref(),
+            Self::DecisionTree(id) => id.as_ref(),
+        }
+    }
+
+    /// What people call it.
+    #[must_use]
+    pub const fn noun(&self) -> &'static str {
+        match self {
+            Self::ExecutionPlan(_) => "execution plan",
+            Self::Pipeline(_) => "pipeline",
+            Self::DecisionTree(_) => "decision tree",
+        }
+    }
+}
