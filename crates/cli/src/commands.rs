@@ -73,7 +73,7 @@ enum Command {
     /// Show what is in force for something.
     #[command(subcommand)]
     Resolve(resolve::Resolve),
-    /// Show runs and their journals, and steer them.
+    /// Start runs of plans, show runs and their journals, and steer them.
     #[command(subcommand)]
     Runs(runs::Runs),
     /// Run playbooks.

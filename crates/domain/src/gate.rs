@@ -182,6 +182,8 @@ pub struct Safety<'a> {
     pub playbook: Option<(&'a str, SafetyClass)>,
     /// Whether the step is listed for review by a person.
     pub reviewed: bool,
+    /// The plan that the caller sent and nobody registered, if the step belongs to one.
+    pub unregistered: Option<&'a str>,
 }
 
 /// Everything the gate looks at.
@@ -300,6 +302,11 @@ fn asks_for_a_person(question: &Question<'_>) -> Vec<Rule> {
             let message = "The playbook lists this step for review by a person.";
             rules.push(Rule::new(RuleKind::Safety, playbook, message));
         }
+    }
+    // Nobody reviewed such a plan before: it never needs less than a supervised playbook.
+    if let Some(plan) = question.safety.unregistered.filter(|_| writes) {
+        let message = "Each write of a plan that nobody registered is approved by a person.";
+        rules.push(Rule::new(RuleKind::Safety, plan, message));
     }
     if question.interrupted && writes {
         let message =

@@ -3,6 +3,7 @@
 use std::error::Error as StdError;
 
 use charter_contract::error_code::ErrorCode;
+use charter_contract::violation::Violation;
 use charter_domain::parameters::ParameterFault;
 use charter_store::StoreError;
 use serde_json::{Value, json};
@@ -68,6 +69,21 @@ impl EngineError {
         let said: Vec<String> = faults.iter().map(ToString::to_string).collect();
         Self::new(code, format!("{of}: {}", said.join("; ")))
             .with_details(json!({"parameters": said}))
+    }
+
+    /// A document that breaks its contract, or cannot be carried out: every violation.
+    #[must_use]
+    pub fn violations(name: &str, violations: &[Violation]) -> Self {
+        let first = violations
+            .first()
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        let message = match violations.len() {
+            0 | 1 => format!("this is no {name}: {first}"),
+            count => format!("this is no {name}: {first}, and {} more", count - 1),
+        };
+        Self::new(ErrorCode::InvalidDocument, message)
+            .with_details(json!({"violations": violations}))
     }
 
     /// A failure that the caller can do nothing about.

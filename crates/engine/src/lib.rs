@@ -15,6 +15,7 @@ mod evidence;
 mod evidence_log;
 mod filters;
 mod packages;
+mod plans;
 mod playbooks;
 mod rate_limits;
 mod recovery;
@@ -46,7 +47,7 @@ pub use evidence_log::{
 pub use packages::{
     Difference, DocumentChange, Mode, PackageDiff, PackageReport, PackageShown, Registered,
 };
-
+pub use plans::SentPlan;
 pub use requests::{Progress, ProgressEvent};
 pub use resolve::{InForce, Listed, ResolvedGuardrail, ResolvedTemplate, ToolFilter};
 pub use routing::{Purpose, RoutedCandidate, RoutedVerdict};

@@ -161,7 +161,7 @@ pub(crate) fn pin<T>(
     }
 }
 
-/// Pins for a skill and every tool that its plan calls.
+/// Pins for every tool that a graph calls, its fallbacks' among them.
 ///
 /// # Errors
 /// `not_found` for a tool that is not in view any more.

@@ -5,7 +5,6 @@ use axum::extract::{FromRequest, FromRequestParts, Query, Request};
 use axum::http::request::Parts;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::validate::{Contract, parse};
-use charter_contract::violation::Violation;
 use charter_engine::{Caller, EngineError};
 use futures_util::StreamExt;
 use serde::de::DeserializeOwned;
@@ -42,11 +41,10 @@ impl<T: Contract> FromRequest<AppState> for Valid<T> {
             return Err(ApiError::new(state, error));
         }
         parse::<T>(&bytes).map(Valid).map_err(|violations| {
-            let error = EngineError::new(
-                ErrorCode::InvalidDocument,
-                summary(T::NAME.as_str(), &violations),
-            );
-            ApiError::new(state, error.with_details(json!({"violations": violations})))
+            ApiError::new(
+                state,
+                EngineError::violations(T::NAME.as_str(), &violations),
+            )
         })
     }
 }
@@ -94,17 +92,6 @@ async fn read(body: Body, state: &AppState) -> Result<Vec<u8>, ApiError> {
         state,
         error.with_details(json!({"limit_bytes": limit})),
     ))
-}
-
-fn summary(name: &str, violations: &[Violation]) -> String {
-    let first = violations
-        .first()
-        .map(ToString::to_string)
-        .unwrap_or_default();
-    match violations.len() {
-        0 | 1 => format!("this is no {name}: {first}"),
-        count => format!("this is no {name}: {first}, and {} more", count - 1),
-    }
 }
 
 /// Query parameters.

@@ -9,6 +9,7 @@ mod evidence_log;
 mod health;
 mod packages;
 mod pages;
+mod plans;
 mod playbooks;
 mod requests;
 mod resolve;
@@ -56,6 +57,7 @@ pub(crate) fn api() -> OpenApiRouter<AppState> {
         .routes(routes!(sessions::open))
         .routes(routes!(sessions::show))
         .routes(routes!(runs::list))
+        .routes(routes!(plans::start))
         .routes(routes!(runs::show))
         .routes(routes!(runs::replay))
         .routes(routes!(runs::give))

@@ -1,5 +1,7 @@
 //! `charter runs …`
 
+mod start;
+
 use std::time::Duration;
 
 use clap::Subcommand;
@@ -16,9 +18,11 @@ const LOOK_EVERY: Duration = Duration::from_millis(150);
 /// Where a run stands while nobody has to do anything.
 const BUSY: [&str; 3] = ["working", "stopping", "rolling_back"];
 
-/// Show runs and their journals, and steer them.
+/// Start runs of plans, show runs and their journals, and steer them.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Runs {
+    /// Run an execution plan, a pipeline or a decision tree from a file.
+    Start(start::Start),
     /// List runs, newest first.
     List {
         /// Where the page starts: `next` of the page before.
@@ -102,6 +106,10 @@ pub(crate) async fn run(command: &Runs, config: &Config, format: Format) -> anyh
 async fn send(command: &Runs, client: &Client) -> anyhow::Result<Value> {
     let path = |id: &str, what: &str| format!("/v1/runs/{}{what}", encoded(id));
     let (id, what, body) = match command {
+        Runs::Start(command) => {
+            let started = client.post("/v1/runs", Some(&command.body()?)).await?;
+            return followed(client, started["run_id"].as_str().unwrap_or_default()).await;
+        }
         Runs::List { after } => {
             let path = format!("/v1/runs{}", query(&[("after", after.as_deref())]));
             return client.get(&path).await;

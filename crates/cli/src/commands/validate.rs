@@ -79,7 +79,8 @@ fn check(file: &Path, wanted: Option<SchemaName>) -> Checked {
     }
 }
 
-fn read(file: &Path) -> anyhow::Result<String> {
+/// A document's text, within bounds.
+pub(super) fn read(file: &Path) -> anyhow::Result<String> {
     let size = std::fs::metadata(file)?.len();
     if size > MAX_FILE_BYTES {
         anyhow::bail!("{size} bytes; the limit is {MAX_FILE_BYTES}");

@@ -24,6 +24,7 @@ mod evidence;
 mod evidence_log;
 mod guardrails;
 mod overlay;
+mod plans;
 mod playbooks;
 mod policies;
 mod quickstart;

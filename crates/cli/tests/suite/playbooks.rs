@@ -8,23 +8,27 @@ use crate::service::Service;
 
 const PLAYBOOK: &str = "reliability.purge_vault";
 
-const KEYS: [(&str, &str, &str, &str); 4] = [
+pub(crate) const KEYS: [(&str, &str, &str, &str); 4] = [
     ("uma", "acme", "uma", "user"),
     ("ann", "acme", "ann", "operator"),
     ("bob", "acme", "bob", "operator"),
     ("eve", "umbra", "eve", "operator"),
 ];
 
-/// The backups package with a supervised playbook whose one write calls the service.
-fn purge(service: &Service) -> Package {
+/// A tool that writes by calling the service.
+pub(crate) fn purge_tool(service: &Service) -> String {
     let address = service.address();
-    let tool = format!(
+    format!(
         "tool_id: vault.purge\nname: purge\nprovider: aws\ntool_class: write\ndomain: reliability\n\
          description: Purges a vault.\nlanguage: http\nexecution_target: server\n\
          parameters: [{{name: vault, type: string, required: true, description: the vault}}]\n\
          implementation: {{type: http, method: POST, url: \"http://{address}/purge\", body: {{vault: \"${{vault}}\"}}}}\n\
          egress: [\"{address}\"]\n"
-    );
+    )
+}
+
+/// The backups package with a supervised playbook whose one write calls the service.
+fn purge(service: &Service) -> Package {
     let playbook = format!(
         "playbook_id: {PLAYBOOK}\nname: Purge a vault\ndomain: reliability\n\
          trigger_conditions: [purge the vault for good]\nexamples: [purge the vault for good]\ntarget_language: python\n\
@@ -33,7 +37,7 @@ fn purge(service: &Service) -> Package {
          safety: {{safety_class: supervised}}\n"
     );
     backups()
-        .with("tools/purge.yaml", &tool)
+        .with("tools/purge.yaml", &purge_tool(service))
         .with("playbooks/purge.yaml", &playbook)
 }
 

@@ -230,3 +230,21 @@ fn an_approval_lifts_the_question_and_nothing_else() {
     let denied = asked(|question| question.permitted = false);
     assert_eq!(denied.clone().approved("apr-1"), denied);
 }
+
+/// A plan that nobody registered needs what a supervised playbook needs: each write is approved.
+#[test]
+fn ruling_10_each_write_of_an_unregistered_plan_is_approved() {
+    let found = asked(|question| question.safety.unregistered = Some("plan-1"));
+    assert_eq!(kinds(&found), ("needs_approval", vec![RuleKind::Safety]));
+    assert_eq!(found.rules()[0].id, "plan-1");
+    let reads = tool("readonly", &json!({}));
+    let found = asked_of(&reads, &[], |question| {
+        question.safety.unregistered = Some("plan-1");
+    });
+    assert_eq!(found.word(), "allow");
+    let found = asked(|question| {
+        question.safety.unregistered = Some("plan-1");
+        question.dry_run = true;
+    });
+    assert_eq!(found.word(), "allow");
+}

@@ -5,7 +5,7 @@ use charter_contract::catalogue::tool::Tool;
 use charter_contract::ids::UserId;
 use charter_domain::approval::ExactCall;
 use charter_domain::gate::{self, Decision, PolicyAnswer, Question, Rule, RuleKind, Safety};
-use charter_domain::graph::Step;
+use charter_domain::graph::{Source, Step};
 use charter_domain::policy::{Denial, PolicyDecision, PolicyQuestion, Principal, RunFacts};
 use charter_domain::run::Run;
 
@@ -25,6 +25,7 @@ impl Workspace {
             safety: Safety {
                 playbook: playbook.map(|(id, class)| (id.as_ref(), *class)),
                 reviewed: step.reviewed,
+                unregistered: run.graph().source().map(Source::id),
             },
             interrupted: run.is_interrupted(&step.id) && !tool.idempotent,
         });

@@ -1,15 +1,16 @@
 //! What a run executes, in the versions that it pinned when it started.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use charter_contract::catalogue::Document;
 use charter_contract::catalogue::playbook::Playbook;
 use charter_contract::catalogue::policy::RunKind;
 use charter_contract::catalogue::skill::Skill;
-use charter_contract::ids::{PackageName, RunId, ScriptId, TenantId};
+use charter_contract::ids::{PackageName, RunId, ScriptId, TenantId, ToolId};
 use charter_contract::scope::Scope;
 use charter_domain::catalogue::{BUILT_IN, Entry, Origin};
+use charter_domain::graph::StepGraph;
 use charter_domain::guardrail::{self, Resolved, Subject};
 use charter_domain::run::Pin;
 use charter_effects::{PackageFiles, ScriptTool};
@@ -67,25 +68,17 @@ impl Engine {
                 }
             }
         }
-        let (subject, domain) = match (&skill, &playbook) {
-            (Some(skill), _) => (Some(skill.skill_id.to_string()), Some(&skill.domain)),
-            (None, Some((playbook, _))) => (
-                Some(playbook.playbook_id.to_string()),
-                Some(&playbook.domain),
-            ),
-            (None, None) => (None, None),
-        };
-        let kind = match (&skill, &playbook) {
-            (Some(_), _) => RunKind::Skill,
-            (None, _) => RunKind::Playbook,
-        };
+        let subject = Executed::of(run.graph(), skill.as_ref(), playbook.as_ref().map(|p| &p.0));
         let scripts = match &playbook {
             Some((playbook, origin)) => {
                 scripts(playbook, &self.package_files(origin).await?, run_id)?
             }
             None => BTreeMap::new(),
         };
-        let guardrails = self.guardrails_on(tenant, subject.as_deref(), domain.map(AsRef::as_ref));
+        let guardrails = match &subject.domain {
+            Some(domain) => self.guardrails_on(tenant, &subject.id, domain),
+            None => self.guardrails_on_plan(tenant, &subject.id, &tools),
+        };
         let safety =
             playbook.map(|(playbook, _)| (playbook.playbook_id, playbook.safety.safety_class));
         Ok(Pinned {
@@ -96,8 +89,8 @@ impl Engine {
                 by: run.by().clone(),
                 role: run.role(),
                 policies: self.live().policies(tenant),
-                kind,
-                subject: subject.unwrap_or_default(),
+                kind: subject.kind,
+                subject: subject.id,
                 tools,
                 scripts,
                 guardrails,
@@ -107,23 +100,42 @@ impl Engine {
     }
 
     /// The guardrails in force that bear on a skill or playbook.
-    fn guardrails_on(
-        &self,
-        tenant: &TenantId,
-        subject: Option<&str>,
-        domain: Option<&str>,
-    ) -> Vec<Resolved> {
+    fn guardrails_on(&self, tenant: &TenantId, subject: &str, domain: &str) -> Vec<Resolved> {
         let view = self.live().view(tenant);
-        let owner = subject.and_then(|id| view.owner_of(id));
+        let owner = view.owner_of(subject);
         let agent = owner
             .as_ref()
             .map(|owner| owner.document().agent_id.as_ref());
         let subject = Subject {
-            skill: subject,
+            skill: Some(subject),
             agent,
-            domain,
+            domain: Some(domain),
         };
         guardrail::resolve(&view, subject)
+    }
+
+    /// The guardrails in force that bear on a plan, which says no domain of its own: it counts as
+    /// `<domain>.<plan>` in the domain of each of its tools, and what bears on one bears on all its
+    /// steps.
+    fn guardrails_on_plan(
+        &self,
+        tenant: &TenantId,
+        plan: &str,
+        tools: &BTreeMap<ToolId, PinnedTool>,
+    ) -> Vec<Resolved> {
+        let domains: BTreeSet<&str> = tools
+            .values()
+            .map(|tool| tool.entry.document.domain.as_ref())
+            .collect();
+        let mut bearing: Vec<Resolved> = Vec::new();
+        for domain in domains {
+            for found in self.guardrails_on(tenant, &format!("{domain}.{plan}"), domain) {
+                if bearing.iter().all(|known| known.found != found.found) {
+                    bearing.push(found);
+                }
+            }
+        }
+        bearing
     }
 
     /// A document in the pinned version: the one in force when it is still that, else from history.
@@ -173,6 +185,34 @@ impl Engine {
         let files = Arc::new(files);
         self.files().insert(origin.clone(), Arc::clone(&files));
         Ok(files)
+    }
+}
+
+/// What a run executes, as guardrails and policies look at it.
+struct Executed {
+    kind: RunKind,
+    id: String,
+    /// Its domain; absent for a plan, which says none.
+    domain: Option<String>,
+}
+
+impl Executed {
+    fn of(graph: &StepGraph, skill: Option<&Skill>, playbook: Option<&Playbook>) -> Self {
+        let (kind, id, domain) = match (skill, playbook, graph.source()) {
+            (Some(skill), _, _) => (RunKind::Skill, skill.skill_id.as_ref(), Some(&skill.domain)),
+            (None, Some(playbook), _) => (
+                RunKind::Playbook,
+                playbook.playbook_id.as_ref(),
+                Some(&playbook.domain),
+            ),
+            (None, None, Some(source)) => (source.kind(), source.id(), None),
+            (None, None, None) => (RunKind::Playbook, "", None),
+        };
+        Self {
+            kind,
+            id: id.to_owned(),
+            domain: domain.map(ToString::to_string),
+        }
     }
 }
 

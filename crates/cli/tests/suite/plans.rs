@@ -1,0 +1,420 @@
+//! Plans that callers send: run, waited for, refused before there is a run.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::home::{Api, Home, Server, ids};
+use crate::packages::guardrail;
+use crate::playbooks::{KEYS, confirm, decide, path_of, purge_tool, settled};
+use crate::service::Service;
+
+const PLAN: &str = "plan-01930000-0000-7000-8000-000000000001";
+const OTHER_PLAN: &str = "plan-01930000-0000-7000-8000-000000000002";
+const READ: &str = "vault.list_backups";
+
+fn plan(id: &str, steps: Value, on_failure: Value) -> Value {
+    json!({
+        "id": id, "request_id": "req-01930000-0000-7000-8000-000000000001",
+        "steps": steps, "error_handling": on_failure,
+    })
+}
+
+fn abort() -> Value {
+    json!({"on_step_failure": "abort_plan"})
+}
+
+/// A plan whose one step writes.
+fn writing() -> Value {
+    let steps = json!([{"id": "step-001", "tool": "vault.purge", "parameters": {"vault": "${user.vault}"}}]);
+    json!({"execution_plan": plan(PLAN, steps, abort()), "parameters": {"vault": "main"}})
+}
+
+/// A server whose tools read from, and write to, the service.
+fn served(more: &[(&str, String)]) -> (Home, Server, Service) {
+    let home = Home::with_keys(&KEYS);
+    let server = home.serve();
+    let service = Service::start();
+    let package = service
+        .package()
+        .with("tools/purge.yaml", &purge_tool(&service));
+    let package = more
+        .iter()
+        .fold(package, |package, (path, text)| package.with(path, text));
+    server.key("ann").register(&package);
+    (home, server, service)
+}
+
+fn states(run: &Value) -> Vec<String> {
+    ids(&run["steps"], "state")
+}
+
+/// The journal folds to where the run stands, and the machine could have written every event.
+fn replays(api: &Api, run: &Value) {
+    let replayed = api.get(&path_of(run, "/replay")).expect(200);
+    assert_eq!(
+        (&replayed["diverges"], &replayed["status"]),
+        (&Value::Null, &run["status"])
+    );
+}
+
+fn events<'r>(run: &'r Value, word: &str) -> Vec<&'r Value> {
+    let events = run["events"].as_array().unwrap().iter();
+    events.filter(|event| event["event"] == word).collect()
+}
+
+/// B003-5 to B003-7: steps at the same time, an attempt again, an output put in, a condition.
+#[test]
+fn b003_5_a_plan_runs_in_parallel_tries_again_and_joins() {
+    let (_home, server, service) = served(&[]);
+    let ann = server.key("ann");
+    let when = |expression: &str| json!({"type": "expression", "expression": expression});
+    let main = json!({"vault": "main"});
+    let steps = json!([
+        {"id": "step-001", "tool": READ, "parameters": main, "retry": {"max_attempts": 1, "delay_ms": 50}},
+        {"id": "step-002", "tool": "tool-vault-list-backups", "parameters": main, "retry": {"max_attempts": 1}},
+        {"id": "step-003", "tool": READ, "dependencies": ["step-002"],
+         "parameters": {"vault": "${step-001.backups.0.id}/${user.name}"},
+         "condition": when(r#"steps["step-001"].output.backups.size() == 1 && parameters.name == "n""#)},
+        {"id": "step-004", "tool": READ, "parameters": main,
+         "condition": when(r#"steps["step-003"].state != "succeeded""#)}
+    ]);
+    let sent = json!({"execution_plan": plan(PLAN, steps, abort()), "parameters": {"name": "n"}});
+    let run = ann.post("/v1/runs", &sent).expect(201);
+    assert_eq!(run["title"], format!("execution plan {PLAN}"));
+    // Both are under way before either is answered; one breaks off and comes again.
+    let (broken, other) = (service.next(), service.next());
+    drop(broken);
+    let again = service.next();
+    other.answer();
+    again.answer();
+    service.next().answer();
+    let done = settled(&ann, &run, "completed");
+    assert_eq!(
+        states(&done),
+        ["succeeded", "succeeded", "succeeded", "skipped"]
+    );
+    assert_eq!(events(&done, "retry_scheduled").len(), 1);
+    let begun = events(&done, "step_begun");
+    assert_eq!(
+        begun.last().unwrap()["parameters"],
+        json!({"vault": "b-1/n"})
+    );
+    replays(&ann, &done);
+}
+
+/// B003-7, B003-8: an attempt that takes too long, and the plan that takes over.
+#[test]
+fn b003_8_after_a_timeout_the_fallback_runs_once() {
+    let (_home, server, service) = served(&[]);
+    let ann = server.key("ann");
+    let slow = json!([{"id": "step-001", "tool": READ, "parameters": {"vault": "main"}, "timeout_ms": 300}]);
+    let other = json!([{"id": "step-001", "tool": READ, "parameters": {"vault": "spare"}}]);
+    let handling = json!({"on_step_failure": "execute_fallback", "fallback_plan_id": OTHER_PLAN});
+    let sent = json!({
+        "execution_plan": plan(PLAN, slow, handling),
+        "fallbacks": [plan(OTHER_PLAN, other, abort())],
+    });
+    let run = ann.post("/v1/runs", &sent).expect(201);
+    let held = service.next();
+    let second = service.next();
+    assert_eq!(
+        second.idempotency_key,
+        Some(format!(
+            "{}/fallback-1/step-001",
+            run["run_id"].as_str().unwrap()
+        ))
+    );
+    second.answer();
+    drop(held);
+    let done = settled(&ann, &run, "completed");
+    let failed = events(&done, "step_failed");
+    assert_eq!(failed[0]["failure"]["kind"], "timeout_error", "{failed:?}");
+    assert_eq!(events(&done, "fell_back").len(), 1);
+    replays(&ann, &done);
+}
+
+/// B003-6, B003-8: a pipeline's inputs, its handler of a failure, and what goes on beside it.
+#[test]
+fn b003_6_a_pipeline_takes_inputs_and_handles_failures() {
+    let home = with_files();
+    let server = home.serve();
+    let pipeline = json!({
+        "id": "pipe-01930000-0000-7000-8000-000000000001", "name": "Look at code",
+        "inputs": [{"name": "file", "type": "string", "required": true}],
+        "stages": [
+            {"id": "read", "tool": "tool-charter-fs-read", "parameters": {"path": "${user.file}"}},
+            {"id": "search", "tool": "tool-charter-fs-search",
+             "parameters": {"path": "${read.path}", "pattern": "owner", "pattern_type": "literal"}},
+            {"id": "list", "tool": "tool-charter-fs-list", "parameters": {"path": "."},
+             "condition": {"type": "step_failure", "stage_id": "read"}}
+        ],
+        "error_handling": {"on_step_failure": "continue_plan"}
+    });
+    let api = &server.api;
+    let start = |parameters: Value| {
+        let sent = json!({"pipeline": pipeline, "parameters": parameters});
+        api.post("/v1/runs", &sent)
+    };
+    let ended = |file: &str| {
+        let run = start(json!({"file": file})).expect(201);
+        let done = settled(api, &run, "completed");
+        replays(api, &done);
+        states(&done)
+    };
+    assert_eq!(ended("owned.tf"), ["succeeded", "succeeded", "skipped"]);
+    assert_eq!(ended("gone.tf"), ["failed", "skipped", "succeeded"]);
+    start(json!({})).fails(400, "missing_parameters");
+    start(json!({"file": "owned.tf", "more": 1})).fails(400, "invalid_parameters");
+}
+
+fn with_files() -> Home {
+    let home = Home::new();
+    let code = home.path("code");
+    std::fs::create_dir_all(&code).unwrap();
+    std::fs::write(code.join("owned.tf"), "owner = \"ann\"\n").unwrap();
+    std::fs::write(code.join("bare.tf"), "a = 1\n").unwrap();
+    home.with(
+        "CHARTER_TOOLS__BUILTIN__ROOTS__CODE__PATH",
+        code.to_str().unwrap(),
+    )
+}
+
+const TREE: &str = r#"id: tree-01930000-0000-7000-8000-000000000001
+name: Who owns a file
+root: wanted
+inputs:
+  - {name: file, type: string, required: true}
+nodes:
+  - type: decision
+    id: wanted
+    branches: [{when: "parameters.file.endsWith('.tf')", next: read}]
+    otherwise: foreign
+  - {type: action, id: read, tool: tool-charter-fs-read, parameters: {path: "${user.file}"}, next: owned, on_failure: gone}
+  - type: decision
+    id: owned
+    branches: [{when: "steps.read.output.content.contains('owner')", next: fine}]
+    otherwise: mark
+  - type: action
+    id: mark
+    tool: tool-charter-fs-write
+    parameters: {path: "${user.file}", content: "owner = \"nobody\"\n"}
+    next: marked
+  - {type: outcome, id: fine, result: owned, details: {size: "${read.size}"}}
+  - {type: outcome, id: marked, result: marked}
+  - {type: outcome, id: gone, result: gone}
+  - {type: outcome, id: foreign, result: foreign}
+"#;
+
+/// B003-6: every way through a tree, from a YAML file on the command line. The tree can write, so it
+/// is confirmed first, and only the way that writes waits for an approval.
+#[test]
+fn b003_6_a_tree_from_a_file_takes_each_of_its_ways() {
+    let home = with_files();
+    let file = home.path("tree.yaml");
+    std::fs::write(&file, TREE).unwrap();
+    let run = |of: &str| {
+        let of = format!("file={of}");
+        let started = charter(&home, &["runs", "start", path(&file), "--param", &of]);
+        assert_eq!(started["status"], "awaiting_confirmation");
+        let (id, digest) = (&started["run_id"], &started["plan_digest"]);
+        let [id, digest] = [id, digest].map(|text| text.as_str().unwrap());
+        let done = charter(&home, &["runs", "confirm", id, "--digest", digest]);
+        let replayed = charter(&home, &["runs", "replay", id]);
+        assert_eq!(
+            (&replayed["diverges"], &replayed["status"]),
+            (&Value::Null, &done["status"])
+        );
+        done
+    };
+    let said = |done: &Value| {
+        assert_eq!(done["status"], "completed", "{done:#}");
+        let ended = events(done, "step_succeeded");
+        ended.last().unwrap()["output"].clone()
+    };
+    let outcome = |result: &str| json!({"result": result, "details": {}});
+    assert_eq!(
+        said(&run("owned.tf")),
+        json!({"result": "owned", "details": {"size": 14}})
+    );
+    assert_eq!(said(&run("gone.tf")), outcome("gone"));
+    assert_eq!(said(&run("notes.md")), outcome("foreign"));
+    let waiting = run("bare.tf");
+    assert_eq!(waiting["status"], "awaiting_approval");
+    assert_eq!(waiting["approvals"][0]["call"]["tool"], "charter.fs.write");
+    let kept = std::fs::read_to_string(home.path("code/bare.tf")).unwrap();
+    assert_eq!(kept, "a = 1\n");
+    let of = ["--param", "file=bare.tf", "--dry-run"];
+    let dry = charter(
+        &home,
+        &[&["runs", "start", path(&file)][..], &of[..]].concat(),
+    );
+    // What the write leads to is not known, so the tree ends before it.
+    assert_eq!(said(&dry), json!({"chosen": "mark"}));
+    let skipped = events(&dry, "step_skipped");
+    let mut skipped = ids(&json!(skipped), "step");
+    skipped.sort();
+    assert_eq!(skipped, ["fine", "foreign", "gone", "mark", "marked"]);
+    let kept = std::fs::read_to_string(home.path("code/bare.tf")).unwrap();
+    assert_eq!(kept, "a = 1\n");
+}
+
+fn path(file: &Path) -> &str {
+    file.to_str().unwrap()
+}
+
+fn charter(home: &Home, arguments: &[&str]) -> Value {
+    let arguments = [arguments, &["--output", "json"]].concat();
+    home.run(&arguments).json(0)
+}
+
+/// A write in a plan is confirmed and approved as in a supervised playbook, by another person.
+#[test]
+fn b003_5_a_write_in_a_plan_waits_for_a_person() {
+    let (_home, server, service) = served(&[]);
+    let [ann, bob] = ["ann", "bob"].map(|key| server.key(key));
+    let run = ann.post("/v1/runs", &writing()).expect(201);
+    assert_eq!(
+        (&run["status"], &run["confirm"], &run["steps"][0]["writes"]),
+        (&json!("awaiting_confirmation"), &json!(true), &json!(true))
+    );
+    confirm(&ann, &run).expect(200);
+    let waiting = settled(&ann, &run, "awaiting_approval");
+    let approval = &waiting["approvals"][0];
+    assert_eq!(
+        approval["rules"],
+        json!([{
+            "kind": "safety", "id": PLAN,
+            "message": "Each write of a plan that nobody registered is approved by a person."
+        }])
+    );
+    assert!(!service.was_called());
+    decide(&ann, approval, "approve").fails(403, "permission_denied");
+    decide(&bob, approval, "approve").expect(200);
+    service.next().answer_with("{}");
+    let done = settled(&ann, &run, "completed");
+    replays(&ann, &done);
+    assert!(!service.was_called(), "called twice");
+}
+
+/// A dry run of a plan changes nothing, and needs nobody for that.
+#[test]
+fn b003_5_a_dry_run_of_a_plan_changes_nothing() {
+    let (_home, server, service) = served(&[]);
+    let ann = server.key("ann");
+    let mut sent = writing();
+    sent["dry_run"] = json!(true);
+    let run = ann.post("/v1/runs", &sent).expect(201);
+    let done = settled(&ann, &run, "completed");
+    assert_eq!(done["steps"][0]["reason"], json!({"because": "dry_run"}));
+    assert!(!service.was_called());
+    replays(&ann, &done);
+}
+
+/// Guardrails of the domain of a plan's tools bear on it, those for that domain's skills as well; so
+/// do policies, which know what kind of run asks.
+#[test]
+fn b003_5_guardrails_and_policies_bear_on_plans() {
+    let block = |scope: &str, glob: &str| {
+        (
+            "guardrails/g.yaml",
+            guardrail("reliability.no", scope, glob, "hard_block", ""),
+        )
+    };
+    for (scope, glob) in [
+        ("domain", "reliability"),
+        ("skill", "reliability.*"),
+        ("global", "*"),
+    ] {
+        let (_home, server, service) = served(&[block(scope, glob)]);
+        let ann = server.key("ann");
+        let run = ann.post("/v1/runs", &writing()).expect(201);
+        confirm(&ann, &run).expect(200);
+        let done = settled(&ann, &run, "failed");
+        let code = &done["outcome"]["cause"]["failure"]["code"];
+        assert_eq!(code, "guardrail_blocked", "{scope}: {done:#}");
+        assert!(!service.was_called());
+    }
+    let policy = "policy_id: vault.purgers\ntitle: Who purges\ngoverns: [vault.purge]\ncedar: |\n  \
+                  @id(\"playbooks\")\n  permit (principal, action, resource)\n  \
+                  when { context.run.kind != RunKind::\"execution_plan\" };\n";
+    let (_home, server, service) = served(&[("policies/p.yaml", policy.to_owned())]);
+    let [ann, bob] = ["ann", "bob"].map(|key| server.key(key));
+    let run = ann.post("/v1/runs", &writing()).expect(201);
+    confirm(&ann, &run).expect(200);
+    let waiting = settled(&ann, &run, "awaiting_approval");
+    decide(&bob, &waiting["approvals"][0], "approve").expect(200);
+    let done = settled(&ann, &run, "failed");
+    assert_eq!(done["outcome"]["cause"]["failure"]["code"], "policy_denied");
+    assert!(!service.was_called());
+}
+
+/// What cannot be run is refused with its place, and there is no run.
+#[test]
+fn b003_5_a_plan_that_cannot_run_is_refused_before_there_is_a_run() {
+    let (_home, server, _service) = served(&[]);
+    let ann = server.key("ann");
+    let step = |tool: &str, more: Value| {
+        let mut step = json!({"id": "step-001", "tool": tool, "parameters": {"vault": "main"}});
+        step.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        json!({"execution_plan": plan(PLAN, json!([step]), abort())})
+    };
+    let dangling = json!({"on_step_failure": "execute_fallback", "fallback_plan_id": OTHER_PLAN});
+    let mut fallback = step(READ, json!({}));
+    fallback["execution_plan"]["error_handling"] = dangling;
+    let mut mistyped = step(READ, json!({}));
+    mistyped["fallbacks"] = json!([{"id": "plan-x"}]);
+    let cases = [
+        (
+            step("vault.gone", json!({})),
+            "/execution_plan/steps/0/tool",
+            "tool",
+        ),
+        (
+            step(READ, json!({"dependencies": ["step-001"]})),
+            "/execution_plan/steps/0/dependencies",
+            "cycle",
+        ),
+        (
+            step(READ, json!({"parameters": {"vault": "${step-007.x}"}})),
+            "/execution_plan/steps/0/parameters/vault",
+            "reference",
+        ),
+        (
+            fallback,
+            "/execution_plan/error_handling/fallback_plan_id",
+            "dependency",
+        ),
+        (
+            step(READ, json!({"timeout_ms": -1})),
+            "/execution_plan/steps/0/timeout_ms",
+            "minimum",
+        ),
+    ];
+    for (sent, pointer, keyword) in cases {
+        let refused = ann.post("/v1/runs", &sent);
+        refused.clone().fails(400, "invalid_document");
+        let violation = &refused.body["technical_details"]["violations"][0];
+        assert_eq!(
+            (violation["pointer"].as_str(), violation["keyword"].as_str()),
+            (Some(pointer), Some(keyword)),
+            "{violation:#}"
+        );
+    }
+    let refused = ann.post("/v1/runs", &mistyped);
+    let violations = &refused.body["technical_details"]["violations"];
+    assert!(
+        ids(violations, "pointer")
+            .iter()
+            .all(|pointer| pointer.starts_with("/fallbacks/0")),
+        "{violations:#}"
+    );
+    let mut two = step(READ, json!({}));
+    two["pipeline"] = json!({});
+    for sent in [two, json!({}), json!({"skill": "x"})] {
+        ann.post("/v1/runs", &sent).fails(400, "invalid_request");
+    }
+    assert_eq!(ann.get("/v1/runs").expect(200)["entries"], json!([]));
+}

@@ -1,0 +1,149 @@
+//! Plans that callers send: execution plans, pipelines and decision trees (seed 003, B003-5 to
+//! B003-9), from a document to a run.
+//!
+//! Nobody registered such a plan. What only reads runs at once, as a skill's plan does. What writes is
+//! held to what a supervised playbook is held to: its plan is confirmed, and each write is approved by
+//! a person. Whether a step writes is said by its tool, in the version that the run pins.
+
+use std::sync::Arc;
+
+use charter_contract::agentic::decision_tree::DecisionTree;
+use charter_contract::agentic::pipeline_definition::PipelineDefinition;
+use charter_contract::agentic::plan::ExecutionPlan;
+use charter_contract::catalogue::policy::RunKind;
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::RunId;
+use charter_contract::parameter::Parameter;
+use charter_contract::violation::Report;
+use charter_domain::catalogue::View;
+use charter_domain::graph::{self, CallableTools, StepGraph};
+use charter_domain::parameters;
+use charter_domain::run::Opening;
+use serde_json::{Map, Value};
+
+use crate::runs::{NewRun, RunShown, pins_of_graph};
+use crate::{Caller, Engine, EngineError};
+
+/// A plan, with those that may take over from it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SentPlan {
+    /// An execution plan.
+    ExecutionPlan {
+        /// The plan.
+        plan: Box<ExecutionPlan>,
+        /// What `fallback_plan_id` may name, and nothing else.
+        fallbacks: Vec<ExecutionPlan>,
+    },
+    /// A pipeline.
+    Pipeline {
+        /// The pipeline.
+        pipeline: Box<PipelineDefinition>,
+        /// What `fallback_pipeline_id` may name, and nothing else.
+        fallbacks: Vec<PipelineDefinition>,
+    },
+    /// A decision tree.
+    DecisionTree(Box<DecisionTree>),
+}
+
+impl SentPlan {
+    /// What kind of plan it is.
+    #[must_use]
+    pub const fn kind(&self) -> RunKind {
+        match self {
+            Self::ExecutionPlan { .. } => RunKind::ExecutionPlan,
+            Self::Pipeline { .. } => RunKind::Pipeline,
+            Self::DecisionTree(_) => RunKind::DecisionTree,
+        }
+    }
+
+    /// Its steps, and the parameters that it declares; an execution plan declares none.
+    fn compiled(
+        &self,
+        view: &View,
+        given: &Map<String, Value>,
+    ) -> Result<(StepGraph, Option<Vec<Parameter>>), Report> {
+        let tools = CallableTools::new(view);
+        match self {
+            Self::ExecutionPlan { plan, fallbacks } => {
+                let graph = graph::from_plan(plan, fallbacks, given, &tools)?;
+                Ok((graph, None))
+            }
+            Self::Pipeline {
+                pipeline,
+                fallbacks,
+            } => {
+                let (graph, inputs) = graph::from_pipeline(pipeline, fallbacks, &tools)?;
+                Ok((graph, Some(inputs)))
+            }
+            Self::DecisionTree(tree) => {
+                let graph = graph::from_tree(tree, &tools)?;
+                Ok((graph, Some(tree.inputs.clone())))
+            }
+        }
+    }
+}
+
+impl Engine {
+    /// Starts a run of a plan that the caller sent.
+    ///
+    /// # Errors
+    /// `invalid_document` for a plan that cannot be run, with every violation; `missing_parameters`
+    /// and `invalid_parameters` for values that do not fit. No run exists then.
+    pub async fn start_plan(
+        self: &Arc<Self>,
+        caller: &Caller,
+        sent: &SentPlan,
+        given: &Map<String, Value>,
+        dry_run: bool,
+    ) -> Result<RunShown, EngineError> {
+        let run_id = RunId::from_uuid(self.new_uuid());
+        let new = self.plan_run(caller, sent, given, dry_run, run_id.clone())?;
+        self.create_run(new).await?;
+        self.take_up_run(caller.tenant.clone(), run_id.clone());
+        self.show_run(caller, &run_id).await
+    }
+
+    fn plan_run(
+        &self,
+        caller: &Caller,
+        sent: &SentPlan,
+        given: &Map<String, Value>,
+        dry_run: bool,
+        run_id: RunId,
+    ) -> Result<NewRun, EngineError> {
+        if given.values().any(parameters::is_too_deep) {
+            let deepest = parameters::MAX_DEPTH;
+            let message = format!("a parameter is nested deeper than {deepest} levels");
+            return Err(EngineError::new(ErrorCode::InvalidParameters, message));
+        }
+        let view = self.live().view(&caller.tenant);
+        let (graph, declared) = sent.compiled(&view, given).map_err(|report| {
+            let name = format!("{} that can be run", sent.kind());
+            EngineError::violations(&name, &report.violations)
+        })?;
+        let values = match declared {
+            Some(declared) => parameters::bind(&declared, given)
+                .map_err(|faults| EngineError::parameters("the plan's inputs", &faults))?,
+            None => given.clone(),
+        };
+        let writes = graph.all_steps().any(charter_domain::graph::Step::writes);
+        let title = graph
+            .source()
+            .map(|source| format!("{} {}", source.noun(), source.id()));
+        Ok(NewRun {
+            run_id,
+            tenant: caller.tenant.clone(),
+            by: caller.user.clone(),
+            role: caller.role,
+            title: title.unwrap_or_default(),
+            pins: pins_of_graph(&view, &graph)?,
+            graph,
+            parameters: values,
+            dry_run,
+            opening: Opening {
+                confirm: writes && !dry_run,
+                ..Opening::default()
+            },
+        })
+    }
+}

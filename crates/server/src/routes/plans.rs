@@ -1,0 +1,95 @@
+//! Runs of plans that callers send.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use charter_contract::error_code::ErrorCode;
+use charter_contract::validate::{Contract, read_value};
+use charter_engine::{EngineError, RunShown, SentPlan};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::runs::shown;
+use crate::error::ApiError;
+use crate::extract::{By, Sent};
+use crate::state::AppState;
+
+/// A plan and what it is run with.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Wanted {
+    execution_plan: Option<Value>,
+    pipeline: Option<Value>,
+    decision_tree: Option<Value>,
+    #[serde(default)]
+    fallbacks: Vec<Value>,
+    #[serde(default)]
+    parameters: Map<String, Value>,
+    #[serde(default)]
+    dry_run: bool,
+}
+
+/// Run a plan: exactly one of `execution_plan`, `pipeline` and `decision_tree`, with `fallbacks` of the
+/// same kind, `parameters` and `dry_run`.
+#[utoipa::path(post, path = "/v1/runs", tag = "runs", operation_id = "start_run", request_body = Object,
+    responses((status = 201, description = "The run", body = Object), (status = 400, description = "The plan cannot be run; every violation is listed", body = ref("#/components/schemas/agent_error"))))]
+pub(crate) async fn start(
+    State(state): State<AppState>,
+    By(caller): By,
+    Sent(wanted): Sent<Wanted>,
+) -> Result<(StatusCode, Json<RunShown>), ApiError> {
+    let sent = wanted
+        .plan()
+        .map_err(|error| ApiError::new(&state, error))?;
+    let run = state
+        .engine
+        .start_plan(&caller, &sent, &wanted.parameters, wanted.dry_run)
+        .await;
+    shown(&state, run).map(|run| (StatusCode::CREATED, run))
+}
+
+impl Wanted {
+    /// The plan that the body carries.
+    fn plan(&self) -> Result<SentPlan, EngineError> {
+        match (&self.execution_plan, &self.pipeline, &self.decision_tree) {
+            (Some(plan), None, None) => Ok(SentPlan::ExecutionPlan {
+                plan: Box::new(contract(plan, "/execution_plan")?),
+                fallbacks: self.fallbacks()?,
+            }),
+            (None, Some(pipeline), None) => Ok(SentPlan::Pipeline {
+                pipeline: Box::new(contract(pipeline, "/pipeline")?),
+                fallbacks: self.fallbacks()?,
+            }),
+            (None, None, Some(tree)) if self.fallbacks.is_empty() => {
+                let tree = contract(tree, "/decision_tree")?;
+                Ok(SentPlan::DecisionTree(Box::new(tree)))
+            }
+            (None, None, Some(_)) => Err(refused("a decision tree has no `fallbacks`")),
+            _ => Err(refused(
+                "send exactly one of `execution_plan`, `pipeline` and `decision_tree`",
+            )),
+        }
+    }
+
+    fn fallbacks<T: Contract>(&self) -> Result<Vec<T>, EngineError> {
+        let sent = self.fallbacks.iter().enumerate();
+        sent.map(|(at, fallback)| contract(fallback, &format!("/fallbacks/{at}")))
+            .collect()
+    }
+}
+
+fn refused(message: &str) -> EngineError {
+    EngineError::new(ErrorCode::InvalidRequest, message)
+}
+
+/// A part of the body that keeps its contract; the pointers of violations lead into the body.
+fn contract<T: Contract>(part: &Value, pointer: &str) -> Result<T, EngineError> {
+    let read = read_value::<T>(part);
+    let (document, _warnings) = read.map_err(|mut violations| {
+        for violation in &mut violations {
+            violation.pointer.insert_str(0, pointer);
+        }
+        EngineError::violations(T::NAME.as_str(), &violations)
+    })?;
+    Ok(document)
+}
