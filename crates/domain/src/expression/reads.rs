@@ -21,7 +21,7 @@ const STEPS: &str = "steps";
 
 /// Most work that evaluating an expression may be: its length in nodes, times the size of what it
 /// reads in bytes, times the longest list there if it loops.
-const MAX_WORK: u64 = 10_000_000_000;
+const MAX_WORK: u64 = 2_000_000_000;
 
 /// What an expression reads.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

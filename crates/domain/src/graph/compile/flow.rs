@@ -30,6 +30,8 @@ pub(super) struct Flow<'d> {
     /// Its field that lists the steps.
     pub(super) list: &'static str,
     pub(super) steps: Vec<Written<'d>>,
+    /// The ids of its steps.
+    pub(super) ids: BTreeSet<&'d str>,
     pub(super) on_failure: OnStepFailure,
     /// The id of its fallback, and the field that names it.
     pub(super) fallback: (Option<&'d str>, &'static str),
@@ -249,7 +251,7 @@ fn entry(
 }
 
 fn is_known(flow: &Flow<'_>, step: &StepId, pointer: &str, report: &mut Report) -> bool {
-    let known = flow.steps.iter().any(|other| other.id == *step);
+    let known = flow.ids.contains(step.as_ref() as &str);
     if !known {
         let message = format!("there is no step `{step}`");
         report.meaning(pointer, "reference", message);

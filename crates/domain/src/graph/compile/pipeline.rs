@@ -60,6 +60,11 @@ fn flow(pipeline: &PipelineDefinition, here: String) -> Flow<'_> {
         here,
         list: "/stages",
         steps: pipeline.stages.iter().map(written).collect(),
+        ids: pipeline
+            .stages
+            .iter()
+            .map(|stage| stage.id.as_ref())
+            .collect(),
         on_failure: handling.map_or(OnStepFailure::default(), |handling| {
             handling.on_step_failure
         }),

@@ -38,6 +38,12 @@ fn flow(plan: &ExecutionPlan, here: String) -> Flow<'_> {
         here,
         list: "/steps",
         steps: plan.steps.as_slice().iter().map(written).collect(),
+        ids: plan
+            .steps
+            .as_slice()
+            .iter()
+            .map(|step| step.id.as_ref())
+            .collect(),
         on_failure: handling
             .and_then(|handling| handling.on_step_failure)
             .unwrap_or_default(),

@@ -16,12 +16,24 @@ use crate::graph::{
     Action, AfterFailure, Branch, Edge, Entry, GraphParts, Join, On, Retry, Source, Step, StepGraph,
 };
 
+/// Most branches of a tree: each has an expression to be read.
+const MAX_BRANCHES: usize = 1_000;
+
 /// The nodes of a tree as steps.
 ///
 /// # Errors
 /// Everything that is wrong; pointers lead into an object with `decision_tree`.
 pub fn from_tree(tree: &DecisionTree, tools: &CallableTools<'_>) -> Result<StepGraph, Report> {
     let mut report = Report::new();
+    let branches = tree.nodes.iter().map(|node| match node {
+        TreeNode::Decision { branches, .. } => branches.len(),
+        TreeNode::Action { .. } | TreeNode::Outcome { .. } => 0,
+    });
+    if branches.sum::<usize>() > MAX_BRANCHES {
+        let message = format!("at most {MAX_BRANCHES} branches in all");
+        report.meaning("/decision_tree/nodes", "maxItems", message);
+        return Err(report);
+    }
     let calls = Calls {
         tools,
         parameters: tree
@@ -133,6 +145,7 @@ fn step<'t>(
     report: &mut Report,
 ) -> Option<Step> {
     let before = ways.before(node.id());
+    let before: BTreeSet<&str> = before.into_iter().map(AsRef::as_ref).collect();
     let mut look = Look {
         before: &before,
         calls,
@@ -205,7 +218,7 @@ fn step<'t>(
 
 /// Looks whether what a node refers to may be there when it runs.
 struct Look<'l> {
-    before: &'l BTreeSet<&'l TreeNodeId>,
+    before: &'l BTreeSet<&'l str>,
     calls: &'l Calls<'l>,
     report: &'l mut Report,
 }
@@ -224,8 +237,7 @@ impl Look<'_> {
     }
 
     fn comes_before(&mut self, node: &StepId, pointer: &str) {
-        let mut before = self.before.iter();
-        if !before.any(|known| known.as_ref() as &str == node.as_ref() as &str) {
+        if !self.before.contains(node.as_ref() as &str) {
             let message = format!("no node `{node}` comes before this one");
             self.report.meaning(pointer, "reference", message);
         }

@@ -148,3 +148,23 @@ fn b003_5_a_tree_refers_to_what_comes_before() {
         ]
     );
 }
+
+/// B003-9: what is read before a run is bounded.
+#[test]
+fn b003_9_a_tree_with_too_many_branches_is_refused() {
+    let branch = json!({"when": "parameters.n > 1", "next": "end"});
+    let nodes = json!([
+        {"type": "decision", "id": "start", "branches": vec![branch; 1_001], "otherwise": "end"},
+        {"type": "outcome", "id": "end", "result": "done"}
+    ]);
+    let view = view();
+    let report = from_tree(&tree(nodes), &CallableTools::new(&view)).unwrap_err();
+    assert_eq!(
+        pointers(&report),
+        [(
+            "/decision_tree/nodes",
+            "maxItems",
+            "at most 1000 branches in all"
+        )]
+    );
+}
