@@ -101,6 +101,7 @@ async fn engine(
         store,
         embedder: None,
         tools,
+        generator: Arc::new(crate::Composer),
         clock: Arc::new(SystemClock::start().unwrap()),
         ids: Arc::new(RandomIds),
         evidence_key: EvidenceKey::new("test", [7; 32]).unwrap(),
