@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use crate::StoreError;
 use crate::approval::ApprovalChange;
-use crate::lease::Fence;
+use crate::lease::{Fence, Lease};
 use crate::outbox::NewMessage;
 use crate::page::{Page, PageRequest};
 
@@ -168,6 +168,23 @@ pub struct Append {
     pub messages: Vec<NewMessage>,
 }
 
+/// A run to create with a worker that holds it from the start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeldRun {
+    /// The run; its version is the number of events.
+    pub run: RunRecord,
+    /// Its first events.
+    pub events: Vec<NewEvent>,
+    /// What people are asked by these events.
+    pub approvals: Vec<ApprovalChange>,
+    /// Who holds the run.
+    pub holder: String,
+    /// When others may take it.
+    pub expires_at: Timestamp,
+    /// Whether the lease is given back at once: nothing of the run is left to do now.
+    pub release: bool,
+}
+
 /// Runs and journals.
 #[async_trait]
 pub trait Journal {
@@ -182,6 +199,14 @@ pub trait Journal {
         events: Vec<NewEvent>,
         messages: Vec<NewMessage>,
     ) -> Result<(), StoreError>;
+
+    /// Creates a run as [`Journal::create_run`] does and takes the lease on it in the same
+    /// transaction, so that a run which is driven at once costs no commit of its own.
+    ///
+    /// # Errors
+    /// As for [`Journal::create_run`]; also [`StoreError::Refused`] while somebody holds a lease on
+    /// the run's id, or for an approval that is moved and not asked for.
+    async fn create_held_run(&self, new: HeldRun) -> Result<Lease, StoreError>;
 
     /// Appends events with their messages, in one transaction; returns the new version. Appends of
     /// several runs may share one commit; each is durable when its call returns.

@@ -119,6 +119,8 @@ macro_rules! store_suite {
                 a_run_reads_back_whole,
                 a_duplicate_run_writes_nothing,
                 create_checks_version_and_chain,
+                a_run_is_created_held,
+                a_run_is_not_created_under_anothers_lease,
                 append_is_gapless_and_told,
                 append_on_a_stale_version_writes_nothing,
                 append_to_an_unknown_run_is_refused,

@@ -6,9 +6,10 @@ use charter_contract::ids::{RunId, TenantId};
 use charter_contract::time::Timestamp;
 use charter_store::StoreError;
 use charter_store::journal::{
-    After, Append, EventHash, GENESIS, Journal, JournalEvent, NewEvent, RunPhase, RunRecord, Wait,
+    After, Append, EventHash, GENESIS, HeldRun, Journal, JournalEvent, NewEvent, RunPhase,
+    RunRecord, Wait,
 };
-use charter_store::lease::Fence;
+use charter_store::lease::{Fence, Lease};
 use charter_store::outbox::NewMessage;
 use charter_store::page::{Page, PageRequest};
 use rusqlite::{Connection, Row, params};
@@ -97,7 +98,7 @@ fn create(
     run: &RunRecord,
     events: &[NewEvent],
     messages: &[NewMessage],
-) -> Result<(), StoreError> {
+) -> Result<i64, StoreError> {
     if run.version != events.len() as u64 {
         let detail = format!("version {} with {} events", run.version, events.len());
         return Err(refused(&run.run_id, detail));
@@ -127,7 +128,26 @@ fn create(
         id: run.run_id.to_string(),
     })?;
     insert_events(connection, key, 0, events)?;
-    outbox::insert(connection, messages)
+    outbox::insert(connection, messages)?;
+    Ok(key)
+}
+
+fn create_held(connection: &Connection, new: HeldRun) -> Result<Lease, StoreError> {
+    let key = create(connection, &new.run, &new.events, &[])?;
+    approval::change(connection, key, &new.approvals)?;
+    let run = &new.run.run_id;
+    let wanted = Lease {
+        resource: run.to_string(),
+        holder: new.holder,
+        fence: lease::FIRST,
+        expires_at: new.expires_at,
+    };
+    let lease = lease::acquire(connection, wanted, column::micros(new.run.created_at))?
+        .ok_or_else(|| refused(run, "somebody holds a lease on its id".to_owned()))?;
+    if new.release {
+        lease::release_fence(connection, run.as_str(), lease.fence)?;
+    }
+    Ok(lease)
 }
 
 fn append(connection: &Connection, append: &Append) -> Result<u64, StoreError> {
@@ -302,7 +322,12 @@ impl Journal for SqliteStore {
         messages: Vec<NewMessage>,
     ) -> Result<(), StoreError> {
         let run = run.clone();
-        self.write(move |connection| create(connection, &run, &events, &messages))
+        self.write(move |connection| create(connection, &run, &events, &messages).map(|_| ()))
+            .await
+    }
+
+    async fn create_held_run(&self, new: HeldRun) -> Result<Lease, StoreError> {
+        self.write(move |connection| create_held(connection, new))
             .await
     }
 

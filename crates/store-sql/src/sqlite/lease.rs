@@ -13,6 +13,9 @@ use crate::column;
 const READING: &str = "reading a lease";
 const WRITING: &str = "writing a lease";
 
+/// The fence of a resource's first lease.
+pub(super) const FIRST: Fence = Fence(1);
+
 /// A stored lease; one that was given back has no holder.
 struct Held {
     holder: Option<String>,
@@ -97,7 +100,8 @@ pub(super) fn release_fence(
     .map(|_| ())
 }
 
-fn acquire(
+/// Takes a resource unless another holder's lease on it is live; `wanted` has the first fence.
+pub(super) fn acquire(
     connection: &Connection,
     mut wanted: Lease,
     now: i64,
@@ -127,7 +131,7 @@ impl Leases for SqliteStore {
         let wanted = Lease {
             resource: resource.to_owned(),
             holder: holder.to_owned(),
-            fence: Fence(1),
+            fence: FIRST,
             expires_at,
         };
         self.write(move |connection| acquire(connection, wanted, column::micros(now)))

@@ -1,10 +1,10 @@
 //! Cases of runs and journals.
 
 use charter_store::journal::{
-    After, Append, EventHash, GENESIS, JournalEvent, NewEvent, RunPhase, RunRecord, Wait,
+    After, Append, EventHash, GENESIS, HeldRun, JournalEvent, NewEvent, RunPhase, RunRecord, Wait,
     verify_chain,
 };
-use charter_store::lease::Fence;
+use charter_store::lease::{Fence, Lease};
 use charter_store::page::PageRequest;
 use charter_store::{Store, StoreError};
 use futures_util::future::join_all;
@@ -103,6 +103,82 @@ pub async fn create_checks_version_and_chain(store: &dyn Store) -> Outcome {
     let elsewhere = events(EventHash([1; 32]), 0, &["{}"])?;
     let refused = store.create_run(&record, elsewhere, vec![]).await;
     assert_refused!(refused, StoreError::Corrupt { .. });
+    assert_eq!(whole(store, 1).await?, (None, Vec::new(), 0));
+    Ok(())
+}
+
+/// A run that is created held belongs to its worker at once: its fence writes, nobody else's does, and
+/// giving the lease back with the creation leaves the run to whoever comes next.
+///
+/// # Errors
+/// As the store's.
+pub async fn a_run_is_created_held(store: &dyn Store) -> Outcome {
+    let (record, first) = new_run("acme", 1, 0)?;
+    let held = |n: u128, release| -> Made<HeldRun> {
+        let (run, events) = new_run("acme", n, 0)?;
+        Ok(HeldRun {
+            run,
+            events,
+            approvals: vec![],
+            holder: "a".to_owned(),
+            expires_at: at(10)?,
+            release,
+        })
+    };
+    let lease = store.create_held_run(held(1, false)?).await?;
+    let expected = Lease {
+        resource: record.run_id.to_string(),
+        holder: "a".to_owned(),
+        fence: Fence(1),
+        expires_at: at(10)?,
+    };
+    assert_eq!(lease, expected);
+    assert_eq!(
+        whole(store, 1).await?,
+        (Some(record.clone()), read_back(1, &first), 0)
+    );
+    assert_eq!(
+        store
+            .acquire(record.run_id.as_str(), "b", at(9)?, at(20)?)
+            .await?,
+        None
+    );
+    assert_eq!(store.claimable_runs(at(9)?, 10).await?, Vec::new());
+    let mut append = second_append(1, After::Runs, &["{}"])?;
+    assert_refused!(
+        store.append(append.clone()).await,
+        StoreError::FencedOff { .. }
+    );
+    append.fence = lease.fence;
+    assert_eq!(store.append(append).await?, 2);
+    assert_refused!(
+        store.create_held_run(held(1, false)?).await,
+        StoreError::AlreadyExists { .. }
+    );
+    store.create_held_run(held(2, true)?).await?;
+    let claimable = store.claimable_runs(at(9)?, 10).await?;
+    assert_eq!(claimable, vec![held(2, true)?.run]);
+    Ok(())
+}
+
+/// Nothing of a run is there when a lease on its id is live.
+///
+/// # Errors
+/// As the store's.
+pub async fn a_run_is_not_created_under_anothers_lease(store: &dyn Store) -> Outcome {
+    let (run, events) = new_run("acme", 1, 0)?;
+    store
+        .acquire(run.run_id.as_str(), "b", at(0)?, at(10)?)
+        .await?;
+    let new = HeldRun {
+        run,
+        events,
+        approvals: vec![],
+        holder: "a".to_owned(),
+        expires_at: at(10)?,
+        release: false,
+    };
+    assert_refused!(store.create_held_run(new).await, StoreError::Refused { .. });
     assert_eq!(whole(store, 1).await?, (None, Vec::new(), 0));
     Ok(())
 }
