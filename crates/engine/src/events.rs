@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use charter_contract::ids::{ApprovalId, RunId, TenantId};
 use charter_contract::time::Timestamp;
+use charter_domain::run::Run;
 use charter_store::approval::ApprovalChange;
 use charter_store::journal::Append;
 use charter_store::outbox::{Message, NewMessage};
@@ -104,23 +105,8 @@ impl Engine {
         })
     }
 
-    /// Appends to a journal, announces what becomes of the run's approvals, and tells who watches.
-    pub(crate) async fn append(
-        &self,
-        tenant: &TenantId,
-        mut append: Append,
-    ) -> Result<u64, EngineError> {
-        let Some(at) = append.events.last().map(|event| event.at) else {
-            return Ok(self.store().append(append).await?);
-        };
-        for change in &append.approvals {
-            let (approval, word) = match change {
-                ApprovalChange::Ask(record) => (&record.approval_id, "requested"),
-                ApprovalChange::Move(step) => (&step.approval_id, step.to.as_str()),
-            };
-            let message = about_approval(tenant, &append.run_id, approval, word, at);
-            append.messages.push(message);
-        }
+    /// Appends to a journal and tells who watches.
+    pub(crate) async fn append(&self, append: Append) -> Result<u64, EngineError> {
         let announces = !append.messages.is_empty();
         let version = self.store().append(append).await?;
         if announces {
@@ -134,7 +120,8 @@ impl Engine {
     }
 }
 
-/// What is announced about an approval: ids only, for a call's arguments are not for every reader.
+/// What is announced when an approval takes a step: ids only, for a call's arguments are not for every
+/// reader.
 pub(crate) fn about_approval(
     tenant: &TenantId,
     run: &RunId,
@@ -148,6 +135,31 @@ pub(crate) fn about_approval(
         payload: json!({"approval_id": approval, "run_id": run}).to_string(),
         at,
     }
+}
+
+/// What is announced with a write of a run: where it stands now if that is news, and what becomes of
+/// its approvals.
+pub(crate) fn about_run(
+    tenant: &TenantId,
+    run: &Run,
+    before: &str,
+    approvals: &[ApprovalChange],
+    at: Timestamp,
+) -> Vec<NewMessage> {
+    let status = (run.status() != before).then(|| NewMessage {
+        topic: "run.status".to_owned(),
+        tenant: Some(tenant.to_string()),
+        payload: json!({"run_id": run.id(), "status": run.status()}).to_string(),
+        at,
+    });
+    let steps = approvals.iter().map(|change| {
+        let (approval, word) = match change {
+            ApprovalChange::Ask(record) => (&record.approval_id, "requested"),
+            ApprovalChange::Move(step) => (&step.approval_id, step.to.as_str()),
+        };
+        about_approval(tenant, run.id(), approval, word, at)
+    });
+    steps.chain(status).collect()
 }
 
 fn read(message: Message) -> Result<Event, EngineError> {

@@ -10,11 +10,12 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{PlaybookId, RunId};
 use charter_contract::parameter::Parameter;
 use charter_domain::catalogue::Found;
-use charter_domain::run::Opening;
+use charter_domain::run::{Opening, Outcome};
 use charter_domain::{graph, parameters};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
+use crate::requests::Progress;
 use crate::runs::{NewRun, RunShown, pin, pins_of_graph};
 use crate::{Caller, Engine, EngineError};
 
@@ -39,6 +40,23 @@ impl Engine {
         self.create_run(new).await?;
         self.take_up_run(caller.tenant.clone(), run_id.clone());
         self.show_run(caller, &run_id).await
+    }
+
+    /// Starts a run of a playbook and drives it as far as it goes without a person; how it ended, if
+    /// it has.
+    ///
+    /// # Errors
+    /// As for [`Engine::start_playbook`]; `unavailable` when the engine stops first.
+    pub async fn drive_playbook(
+        self: &Arc<Self>,
+        caller: &Caller,
+        playbook: &PlaybookId,
+        given: &Map<String, Value>,
+    ) -> Result<(RunId, Option<Outcome>), EngineError> {
+        let run_id = RunId::from_uuid(self.new_uuid());
+        let new = self.playbook_run(caller, playbook, given, false, run_id.clone())?;
+        let run = self.drive_new(new, Progress::silent()).await?;
+        Ok((run_id, run.outcome().cloned()))
     }
 
     /// The playbook that a caller may run.

@@ -26,7 +26,7 @@ use charter_store::page::PageRequest;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::{Caller, Engine, EngineError, Role};
+use crate::{Caller, Engine, EngineError, Role, events};
 
 pub(crate) use control::Drivers;
 pub(crate) use effect::{StepEnd, Workspace};
@@ -49,9 +49,36 @@ pub(crate) struct NewRun {
     pub(crate) opening: Opening,
 }
 
+/// A run that storage does not know yet.
+#[derive(Debug)]
+struct Unstored {
+    run: Run,
+    record: RunRecord,
+    started: (RunEvent, Timestamp),
+}
+
 impl Engine {
     /// Creates a run, or finds that an earlier attempt at the same request created it.
     pub(crate) async fn create_run(&self, new: NewRun) -> Result<(), EngineError> {
+        let Unstored {
+            run,
+            record,
+            started,
+        } = self.unstored(new)?;
+        let told = events::about_run(&record.tenant_id, &run, "", &[], record.created_at);
+        let events = journal::chain(GENESIS, 0, &[started])?;
+        match self.store().create_run(&record, events, told).await {
+            Ok(()) => {
+                self.tell_watchers();
+                Ok(())
+            }
+            Err(charter_store::StoreError::AlreadyExists { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// A run that storage does not know yet, with its first event.
+    fn unstored(&self, new: NewRun) -> Result<Unstored, EngineError> {
         let at = self.now();
         let started = RunEvent::Started(Box::new(Started {
             run_id: new.run_id.clone(),
@@ -65,7 +92,6 @@ impl Engine {
         }));
         let run = Run::start(started.clone(), at)
             .map_err(|error| EngineError::internal("starting a run", error))?;
-        let events = journal::chain(GENESIS, 0, &[(started, at)])?;
         let record = RunRecord {
             run_id: new.run_id,
             tenant_id: new.tenant,
@@ -82,10 +108,11 @@ impl Engine {
             created_at: at,
             updated_at: at,
         };
-        match self.store().create_run(&record, events, Vec::new()).await {
-            Ok(()) | Err(charter_store::StoreError::AlreadyExists { .. }) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+        Ok(Unstored {
+            run,
+            record,
+            started: (started, at),
+        })
     }
 
     /// The caller's tenant's runs, newest first.

@@ -183,6 +183,8 @@ pub struct HeldRun {
     pub expires_at: Timestamp,
     /// Whether the lease is given back at once: nothing of the run is left to do now.
     pub release: bool,
+    /// Published exactly when the run is created.
+    pub messages: Vec<NewMessage>,
 }
 
 /// Runs and journals.

@@ -22,7 +22,7 @@ use charter_store::catalogue::{
 };
 use charter_store::evidence::{Evidence, EvidenceFilter};
 use charter_store::evidence_log::{EvidenceLog, PublishedCheckpoint, StoredLeaf};
-use charter_store::journal::{Append, Journal, JournalEvent, NewEvent, RunRecord, Wait};
+use charter_store::journal::{Append, HeldRun, Journal, JournalEvent, NewEvent, RunRecord, Wait};
 use charter_store::lease::{Fence, Lease, Leases};
 use charter_store::outbox::{Message, NewMessage, Outbox};
 use charter_store::page::{Page, PageRequest};
@@ -110,6 +110,18 @@ impl Journal for WatchedStore {
         };
         self.watcher.at(Side::Before, write);
         let done = self.inner.create_run(run, events, messages).await;
+        self.watcher.at(Side::After, write);
+        done
+    }
+
+    async fn create_held_run(&self, new: HeldRun) -> Result<Lease, StoreError> {
+        let told = new.events.clone();
+        let write = Write::Events {
+            method: "create_held_run",
+            events: &told,
+        };
+        self.watcher.at(Side::Before, write);
+        let done = self.inner.create_held_run(new).await;
         self.watcher.at(Side::After, write);
         done
     }

@@ -36,6 +36,19 @@ fn ruling_28_every_step_of_an_approval_is_announced() {
     assert_eq!(topics(&bob, "?topic=approval.approved"), [said("approved")]);
     assert_eq!(topics(&bob, "?topic=appro"), []);
     assert_eq!(topics(&eve, "?topic=approval"), []);
+    let statuses = topics(&bob, "?topic=run.status");
+    let words: Vec<&str> = statuses
+        .iter()
+        .filter_map(|(_, data)| data["status"].as_str())
+        .collect();
+    let way = [
+        "awaiting_confirmation",
+        "working",
+        "awaiting_approval",
+        "working",
+        "completed",
+    ];
+    assert_eq!(words, way);
     let all = bob.get("/v1/events").expect(200);
     let rest = format!("?after={}", all["next"]);
     assert_eq!(topics(&bob, &rest), []);

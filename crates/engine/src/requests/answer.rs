@@ -6,7 +6,7 @@ use std::time::Instant;
 use charter_contract::agentic::request::AgentRequest;
 use charter_contract::agentic::response::AgentResponse;
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{PlaybookId, RequestId, RunId, SkillId};
+use charter_contract::ids::{PlaybookId, RequestId, RunId, SkillId, TenantId};
 use charter_domain::run::{Opening, Outcome, Run, StopCause};
 use charter_domain::{graph, parameters};
 use charter_store::StoreError;
@@ -265,25 +265,19 @@ impl Engine {
         run_id: &RunId,
         progress: &Progress,
     ) -> Result<Analysed, EngineError> {
-        if self
-            .store()
-            .run(&asked.caller.tenant, run_id)
-            .await?
-            .is_none()
-        {
-            let new = self.new_run(asked, skill, run_id.clone())?;
-            self.create_run(new).await?;
-        }
+        let tenant = &asked.caller.tenant;
+        let known = self.store().run(tenant, run_id).await?;
+        let new = match known {
+            None => Some(self.new_run(asked, skill, run_id.clone())?),
+            Some(_) => None,
+        };
         progress.tell(ProgressEvent::SkillStarted {
             skill: skill.to_string(),
             run_id: run_id.to_string(),
         });
-        let pinned = self.pinned(&asked.caller.tenant, run_id).await?;
-        let document = pinned.skill()?;
-        let run = self
-            .drive(run_id, pinned.workspace, progress.clone())
-            .await?;
+        let run = self.drive_to(tenant, run_id, new, progress).await?;
         succeeded(&run)?;
+        let document = self.pinned_by(tenant, &run).await?.skill()?;
         let analysed = self.analyse(asked, &document, &run).await?;
         progress.tell(ProgressEvent::Analysed {
             skill: skill.to_string(),
@@ -302,6 +296,7 @@ impl Engine {
     ) -> Result<RunShown, EngineError> {
         let tenant = &asked.caller.tenant;
         let run_id = run_id(asked, playbook.as_ref());
+        let mut new = None;
         if self.store().run(tenant, &run_id).await?.is_none() {
             let document = self.runnable_playbook(&asked.caller, playbook)?;
             let given = parameters::from_request(
@@ -310,14 +305,29 @@ impl Engine {
                 asked.request.input.as_str(),
             );
             let dry_run = asked.wishes.dry_run;
-            let new =
-                self.playbook_run(&asked.caller, playbook, &given, dry_run, run_id.clone())?;
-            self.create_run(new).await?;
+            let caller = &asked.caller;
+            let made = self.playbook_run(caller, playbook, &given, dry_run, run_id.clone())?;
+            new = Some(made);
         }
-        let pinned = self.pinned(tenant, &run_id).await?;
-        self.drive(&run_id, pinned.workspace, progress.clone())
-            .await?;
+        self.drive_to(tenant, &run_id, new, progress).await?;
         self.show_run(&asked.caller, &run_id).await
+    }
+
+    /// Drives a run that is new, or goes on with one that an earlier attempt created.
+    async fn drive_to(
+        self: &Arc<Self>,
+        tenant: &TenantId,
+        run_id: &RunId,
+        new: Option<NewRun>,
+        progress: &Progress,
+    ) -> Result<Run, EngineError> {
+        match new {
+            Some(new) => self.drive_new(new, progress.clone()).await,
+            None => {
+                let pinned = self.pinned(tenant, run_id).await?;
+                self.drive(run_id, pinned.workspace, progress.clone()).await
+            }
+        }
     }
 
     /// Compiles a skill's plan, binds its parameters and pins what it executes.

@@ -11,11 +11,12 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RunId, TenantId};
 use charter_domain::run::{Command, IllegalTransition, Next, Run};
 use charter_store::journal::{After, Append};
+use charter_store::lease::Lease;
 use tokio::sync::{mpsc, oneshot};
 
 use super::journal::{Folded, chain};
 use crate::requests::Progress;
-use crate::{Engine, EngineError};
+use crate::{Engine, EngineError, events};
 
 /// Orders that wait for a driver.
 const QUEUE: usize = 16;
@@ -177,59 +178,54 @@ impl Engine {
         command: Command,
     ) -> Result<(), EngineError> {
         let lease = self.lease_of(run_id).await?;
-        let decided = async {
-            let mut folded = self.fold(run_id).await?;
-            let at = self.now();
-            let mut events = folded
-                .run
-                .decide(command)
-                .map_err(|error| illegal(&error))?;
-            let mut written = Vec::new();
-            while !events.is_empty() {
-                for event in events {
-                    let applied = folded.run.apply(event.clone(), at);
-                    applied.map_err(|error| EngineError::internal("folding an event", error))?;
-                    written.push((event, at));
-                }
-                events = folded.run.advance();
-            }
-            self.append_decided(tenant, folded, &written, lease.fence)
-                .await
-        };
-        let decided = decided.await;
+        let decided = self.append_decided(tenant, run_id, command, &lease).await;
         if decided.is_err() {
             self.store().release(&lease).await?;
         }
         decided
     }
 
+    /// Decides and appends what follows; the lease is given back with it.
     async fn append_decided(
         &self,
         tenant: &TenantId,
-        folded: Folded,
-        events: &[(
-            charter_domain::run::RunEvent,
-            charter_contract::time::Timestamp,
-        )],
-        fence: charter_store::lease::Fence,
+        run_id: &RunId,
+        command: Command,
+        lease: &Lease,
     ) -> Result<(), EngineError> {
-        let Folded { run, version, head } = folded;
+        let Folded {
+            mut run,
+            version,
+            head,
+            ..
+        } = self.fold(run_id).await?;
+        let (at, before) = (self.now(), run.status());
+        let mut written = Vec::new();
+        let mut events = run.decide(command).map_err(|error| illegal(&error))?;
+        while !events.is_empty() {
+            for event in events {
+                let applied = run.apply(event.clone(), at);
+                applied.map_err(|error| EngineError::internal("folding an event", error))?;
+                written.push((event, at));
+            }
+            events = run.advance();
+        }
         let (then, approvals) = match run.outcome() {
-            Some(_) => (After::Ends, self.lapsing(tenant, run.id()).await?),
+            Some(_) => (After::Ends, self.lapsing(tenant, run_id).await?),
             None => (After::Runs, Vec::new()),
         };
         let append = Append {
-            run_id: run.id().clone(),
+            run_id: run_id.clone(),
             expected: version,
-            fence,
-            events: chain(head, version, events)?,
+            fence: lease.fence,
+            events: chain(head, version, &written)?,
             then,
             status: run.status().to_owned(),
+            messages: events::about_run(tenant, &run, before, &approvals, at),
             approvals,
             release: true,
-            messages: Vec::new(),
         };
-        self.append(tenant, append).await?;
+        self.append(append).await?;
         Ok(())
     }
 }

@@ -4,10 +4,10 @@
 //! of the next share a commit. An effect starts only after its beginning is durable.
 
 mod awaiting;
+mod writing;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{ApprovalId, RunId, StepId};
@@ -15,7 +15,7 @@ use charter_contract::time::Timestamp;
 use charter_domain::gate;
 use charter_domain::run::{Beginning, Command, ErrorKind, Next, Run, RunEvent};
 use charter_store::approval::ApprovalChange;
-use charter_store::journal::{After, Append, Wait};
+use charter_store::journal::After;
 use charter_store::lease::Lease;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
@@ -23,9 +23,11 @@ use futures_util::stream::FuturesUnordered;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use self::writing::Hold;
 use super::control::Order;
 use super::effect::{Preparation, Prepared, StepEnd, Workspace, failure};
-use super::journal::{Folded, chain};
+use super::journal::Folded;
+use super::{NewRun, Unstored};
 use crate::approvals;
 use crate::requests::Progress;
 use crate::{Engine, EngineError};
@@ -34,15 +36,33 @@ use crate::{Engine, EngineError};
 struct Drive<'e> {
     engine: &'e Arc<Engine>,
     folded: Folded,
-    lease: Lease,
-    held: bool,
+    hold: Hold,
     workspace: Workspace,
     progress: Progress,
     cancel: CancellationToken,
     orders: &'e mut mpsc::Receiver<Order>,
+    /// Where the run stands as far as watchers know.
+    told: &'static str,
     /// Decided and not yet durable.
     unwritten: Vec<(RunEvent, Timestamp)>,
     approvals: Vec<ApprovalChange>,
+}
+
+/// Where a run is taken from.
+enum Whence {
+    /// Its journal.
+    Stored(RunId),
+    /// Nothing of it is stored.
+    New(Box<Unstored>),
+}
+
+impl Whence {
+    fn run_id(&self) -> &RunId {
+        match self {
+            Self::Stored(run_id) => run_id,
+            Self::New(new) => new.run.id(),
+        }
+    }
 }
 
 /// Effects under way.
@@ -61,19 +81,46 @@ impl Engine {
         workspace: Workspace,
         progress: Progress,
     ) -> Result<Run, EngineError> {
+        let whence = Whence::Stored(run_id.clone());
+        self.drive_from(whence, workspace, progress).await
+    }
+
+    /// Drives a run that is not stored yet: it is created, held and its first steps begun in one
+    /// commit, and before that nothing of it is there.
+    ///
+    /// # Errors
+    /// As for [`Engine::drive`]; `already_exists` when storage knows the run.
+    pub(crate) async fn drive_new(
+        self: &Arc<Self>,
+        new: NewRun,
+        progress: Progress,
+    ) -> Result<Run, EngineError> {
+        let new = self.unstored(new)?;
+        let pinned = self.pinned_by(&new.record.tenant_id, &new.run).await?;
+        let whence = Whence::New(Box::new(new));
+        self.drive_from(whence, pinned.workspace, progress).await
+    }
+
+    async fn drive_from(
+        self: &Arc<Self>,
+        whence: Whence,
+        workspace: Workspace,
+        progress: Progress,
+    ) -> Result<Run, EngineError> {
+        let run_id = whence.run_id().clone();
         let (seat, mut orders) = loop {
-            match self.drivers().sit(run_id) {
+            match self.drivers().sit(&run_id) {
                 Ok(place) => break place,
                 Err(driver) => driver.closed().await,
             }
         };
         let tenant = workspace.tenant.clone();
         let driven = self
-            .drive_seated(run_id, workspace, progress, &mut orders)
+            .drive_seated(whence, workspace, progress, &mut orders)
             .await;
         drop(seat);
         if left_behind(&mut orders) {
-            self.take_up_run(tenant.clone(), run_id.clone());
+            self.take_up_run(tenant.clone(), run_id);
         }
         let run = driven?;
         self.wake_later(&run, &tenant);
@@ -82,35 +129,47 @@ impl Engine {
 
     async fn drive_seated(
         self: &Arc<Self>,
-        run_id: &RunId,
+        whence: Whence,
         workspace: Workspace,
         progress: Progress,
         orders: &mut mpsc::Receiver<Order>,
     ) -> Result<Run, EngineError> {
-        let lease = self.lease_of(run_id).await?;
-        let folded = match self.fold(run_id).await {
-            Ok(folded) => folded,
-            Err(error) => {
-                self.store().release(&lease).await?;
-                return Err(error);
+        let (folded, hold, unwritten) = match whence {
+            Whence::Stored(run_id) => {
+                let lease = self.lease_of(&run_id).await?;
+                match self.fold(&run_id).await {
+                    Ok(folded) => (folded, Hold::Held(lease), Vec::new()),
+                    Err(error) => {
+                        self.store().release(&lease).await?;
+                        return Err(error);
+                    }
+                }
             }
+            Whence::New(new) => {
+                let hold = Hold::Unstored(Box::new(new.record));
+                (Folded::unwritten(new.run), hold, vec![new.started])
+            }
+        };
+        let told = match hold {
+            Hold::Unstored(_) => "",
+            Hold::Held(_) | Hold::Returned => folded.run.status(),
         };
         let mut drive = Drive {
             engine: self,
+            told,
             folded,
-            lease,
-            held: true,
+            hold,
             workspace,
             progress,
             cancel: self.shutdown().child_token(),
             orders,
-            unwritten: Vec::new(),
+            unwritten,
             approvals: Vec::new(),
         };
         let ended = drive.go_on().await;
         drive.cancel.cancel();
-        if drive.held {
-            self.store().release(&drive.lease).await?;
+        if let Hold::Held(lease) = &drive.hold {
+            self.store().release(lease).await?;
         }
         ended?;
         Ok(drive.folded.run)
@@ -382,6 +441,7 @@ impl Drive<'_> {
         let at = self.engine.now();
         for event in events {
             if let RunEvent::ApprovalRequested(asked) = &event {
+                self.folded.asked = true;
                 let approval = self
                     .engine
                     .approval_asked(&self.workspace, &self.folded.run, asked);
@@ -392,59 +452,6 @@ impl Drive<'_> {
             folded.map_err(|error| EngineError::internal("folding an event", error))?;
             self.unwritten.push((event, at));
         }
-        Ok(())
-    }
-
-    /// Gives the run back: nothing of it is under way, and it waits.
-    async fn park(&mut self, until: Option<Timestamp>) -> Result<(), EngineError> {
-        let approvals = self.awaited().map(|(_, approval)| approval).collect();
-        let wait = Wait { until, approvals };
-        if !self.unwritten.is_empty() {
-            return self.write(After::Waits(wait)).await;
-        }
-        let run = self.folded.run.id();
-        let parked = self.engine.store().park(run, self.lease.fence, wait);
-        parked.await?;
-        self.held = false;
-        Ok(())
-    }
-
-    /// Makes what was decided durable. A run that does not go on is given back with it.
-    async fn write(&mut self, then: After) -> Result<(), EngineError> {
-        if self.unwritten.is_empty() {
-            return Ok(());
-        }
-        let run = &self.folded.run;
-        let events = std::mem::take(&mut self.unwritten);
-        let approvals = std::mem::take(&mut self.approvals);
-        let chained = chain(self.folded.head, self.folded.version, &events)?;
-        let head = chained.last().map_or(self.folded.head, |event| event.hash);
-        let release = then != After::Runs;
-        let append = Append {
-            run_id: run.id().clone(),
-            expected: self.folded.version,
-            fence: self.lease.fence,
-            events: chained,
-            then: if run.outcome().is_some() {
-                After::Ends
-            } else {
-                then
-            },
-            status: run.status().to_owned(),
-            approvals,
-            release,
-            messages: Vec::new(),
-        };
-        let tenant = &self.workspace.tenant;
-        self.folded.version = self.engine.append(tenant, append).await?;
-        self.folded.head = head;
-        self.held &= !release;
-        Ok(())
-    }
-
-    async fn renew(&mut self, lease: Duration) -> Result<(), EngineError> {
-        let expires_at = self.engine.after(self.engine.now(), lease);
-        self.lease = self.engine.store().renew(&self.lease, expires_at).await?;
         Ok(())
     }
 }

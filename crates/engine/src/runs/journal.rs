@@ -17,6 +17,20 @@ pub(crate) struct Folded {
     pub(crate) run: Run,
     pub(crate) version: u64,
     pub(crate) head: EventHash,
+    /// Whether people were ever asked for an approval.
+    pub(crate) asked: bool,
+}
+
+impl Folded {
+    /// A run before its first event is written.
+    pub(crate) fn unwritten(run: Run) -> Self {
+        Self {
+            run,
+            version: 0,
+            head: GENESIS,
+            asked: false,
+        }
+    }
 }
 
 /// One event of a run's history.
@@ -57,6 +71,7 @@ impl Engine {
     pub(crate) async fn fold(&self, run: &RunId) -> Result<Folded, EngineError> {
         let mut head = GENESIS;
         let mut version = 0;
+        let mut asked = false;
         let mut folded: Option<Run> = None;
         for stored in self.journal(run).await? {
             let expected = head.chain(version + 1, &stored.payload);
@@ -69,6 +84,7 @@ impl Engine {
             }
             let event: RunEvent = serde_json::from_str(&stored.payload)
                 .map_err(|error| damaged(run, stored.sequence, &error.to_string()))?;
+            asked |= matches!(event, RunEvent::ApprovalRequested(_));
             let result = match &mut folded {
                 None => Run::start(event, stored.at).map(|run| folded = Some(run)),
                 Some(run) => run.apply(event, stored.at),
@@ -77,7 +93,12 @@ impl Engine {
             (head, version) = (stored.hash, stored.sequence);
         }
         let run = folded.ok_or_else(|| damaged(run, 1, "the journal is empty"))?;
-        Ok(Folded { run, version, head })
+        Ok(Folded {
+            run,
+            version,
+            head,
+            asked,
+        })
     }
 
     pub(crate) async fn history(&self, run: &RunId) -> Result<Vec<HistoryEvent>, EngineError> {

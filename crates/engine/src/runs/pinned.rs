@@ -12,7 +12,7 @@ use charter_contract::scope::Scope;
 use charter_domain::catalogue::{BUILT_IN, Entry, Origin};
 use charter_domain::graph::StepGraph;
 use charter_domain::guardrail::{self, Resolved, Subject};
-use charter_domain::run::Pin;
+use charter_domain::run::{Pin, Run};
 use charter_effects::{PackageFiles, ScriptTool};
 use charter_store::catalogue::DocumentKey;
 
@@ -45,6 +45,16 @@ impl Engine {
         run_id: &RunId,
     ) -> Result<Pinned, EngineError> {
         let run = self.fold(run_id).await?.run;
+        self.pinned_by(tenant, &run).await
+    }
+
+    /// The same of a run whose state is known.
+    pub(crate) async fn pinned_by(
+        &self,
+        tenant: &TenantId,
+        run: &Run,
+    ) -> Result<Pinned, EngineError> {
+        let run_id = run.id();
         let (mut skill, mut playbook) = (None, None);
         let mut tools = BTreeMap::new();
         for pin in run.pins() {

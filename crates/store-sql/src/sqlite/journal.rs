@@ -133,7 +133,7 @@ fn create(
 }
 
 fn create_held(connection: &Connection, new: HeldRun) -> Result<Lease, StoreError> {
-    let key = create(connection, &new.run, &new.events, &[])?;
+    let key = create(connection, &new.run, &new.events, &new.messages)?;
     approval::change(connection, key, &new.approvals)?;
     let run = &new.run.run_id;
     let wanted = Lease {

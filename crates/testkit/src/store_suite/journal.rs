@@ -123,6 +123,7 @@ pub async fn a_run_is_created_held(store: &dyn Store) -> Outcome {
             holder: "a".to_owned(),
             expires_at: at(10)?,
             release,
+            messages: vec![message("run.created", 0)?],
         })
     };
     let lease = store.create_held_run(held(1, false)?).await?;
@@ -135,7 +136,7 @@ pub async fn a_run_is_created_held(store: &dyn Store) -> Outcome {
     assert_eq!(lease, expected);
     assert_eq!(
         whole(store, 1).await?,
-        (Some(record.clone()), read_back(1, &first), 0)
+        (Some(record.clone()), read_back(1, &first), 1)
     );
     assert_eq!(
         store
@@ -177,6 +178,7 @@ pub async fn a_run_is_not_created_under_anothers_lease(store: &dyn Store) -> Out
         holder: "a".to_owned(),
         expires_at: at(10)?,
         release: false,
+        messages: vec![message("run.created", 0)?],
     };
     assert_refused!(store.create_held_run(new).await, StoreError::Refused { .. });
     assert_eq!(whole(store, 1).await?, (None, Vec::new(), 0));

@@ -25,6 +25,9 @@ impl Drive<'_> {
     /// Uses what people have decided since, and lapses what nobody decided in time.
     pub(super) async fn look_at_approvals(&mut self) -> Result<(), EngineError> {
         let awaited: Vec<(StepId, ApprovalId)> = self.awaited().collect();
+        if awaited.is_empty() {
+            return Ok(());
+        }
         let now = self.engine.now();
         for (step, id) in awaited {
             let approval = self.engine.approval_of(&self.workspace.tenant, &id).await?;
@@ -90,6 +93,9 @@ impl Drive<'_> {
 
     /// At a run's end nobody needs to decide any more.
     pub(super) async fn lapse_pending(&mut self) -> Result<(), EngineError> {
+        if !self.folded.asked {
+            return Ok(());
+        }
         let (tenant, run) = (&self.workspace.tenant, self.folded.run.id());
         for change in self.engine.lapsing(tenant, run).await? {
             let id = |change: &ApprovalChange| match change {

@@ -1,0 +1,120 @@
+//! How what a driver decides becomes durable: the run's creation, appends, and giving it back.
+
+use std::time::Duration;
+
+use charter_contract::time::Timestamp;
+use charter_store::journal::{After, Append, HeldRun, NewEvent, RunRecord, Wait};
+use charter_store::lease::Lease;
+
+use super::Drive;
+use crate::runs::journal::chain;
+use crate::{EngineError, events};
+
+/// How far a driver has its run to itself.
+pub(super) enum Hold {
+    /// Storage does not know the run: the first write creates it and takes the lease.
+    Unstored(Box<RunRecord>),
+    /// Storage knows the run, and this worker holds it.
+    Held(Lease),
+    /// Given back, together with the write after which nothing was left to do.
+    Returned,
+}
+
+impl Drive<'_> {
+    /// Gives the run back: nothing of it is under way, and it waits.
+    pub(super) async fn park(&mut self, until: Option<Timestamp>) -> Result<(), EngineError> {
+        let approvals = self.awaited().map(|(_, approval)| approval).collect();
+        let wait = Wait { until, approvals };
+        if !self.unwritten.is_empty() {
+            return self.write(After::Waits(wait)).await;
+        }
+        if let Hold::Held(lease) = &self.hold {
+            let run = self.folded.run.id();
+            self.engine.store().park(run, lease.fence, wait).await?;
+            self.hold = Hold::Returned;
+        }
+        Ok(())
+    }
+
+    /// Makes what was decided durable. A run that does not go on is given back with it.
+    pub(super) async fn write(&mut self, then: After) -> Result<(), EngineError> {
+        if self.unwritten.is_empty() {
+            return Ok(());
+        }
+        let decided = std::mem::take(&mut self.unwritten);
+        let approvals = std::mem::take(&mut self.approvals);
+        let chained = chain(self.folded.head, self.folded.version, &decided)?;
+        let head = chained.last().map_or(self.folded.head, |event| event.hash);
+        let version = self.folded.version + chained.len() as u64;
+        let release = then != After::Runs;
+        let then = match self.folded.run.outcome() {
+            Some(_) => After::Ends,
+            None => then,
+        };
+        let (tenant, run) = (&self.workspace.tenant, &self.folded.run);
+        let messages = events::about_run(tenant, run, self.told, &approvals, self.engine.now());
+        match &self.hold {
+            Hold::Unstored(record) => {
+                let mut new = self.held_run(RunRecord::clone(record), chained, then);
+                (new.approvals, new.release, new.messages) = (approvals, release, messages);
+                let lease = self.engine.store().create_held_run(new).await?;
+                self.hold = Hold::Held(lease);
+                self.engine.tell_watchers();
+            }
+            Hold::Held(lease) => {
+                let append = Append {
+                    run_id: self.folded.run.id().clone(),
+                    expected: self.folded.version,
+                    fence: lease.fence,
+                    events: chained,
+                    then,
+                    status: self.folded.run.status().to_owned(),
+                    approvals,
+                    release,
+                    messages,
+                };
+                self.engine.append(append).await?;
+            }
+            Hold::Returned => {
+                let cause = "it was given back already";
+                return Err(EngineError::internal("writing a run", cause));
+            }
+        }
+        (self.folded.version, self.folded.head) = (version, head);
+        self.told = self.folded.run.status();
+        if release {
+            self.hold = Hold::Returned;
+        }
+        Ok(())
+    }
+
+    /// The run as its first write leaves it.
+    fn held_run(&self, mut run: RunRecord, events: Vec<NewEvent>, then: After) -> HeldRun {
+        run.phase = then.phase();
+        run.status = self.folded.run.status().to_owned();
+        run.version = events.len() as u64;
+        run.updated_at = events.last().map_or(run.updated_at, |event| event.at);
+        run.wake_at = match then {
+            After::Waits(wait) => wait.until,
+            After::Runs | After::Ends => None,
+        };
+        let engine = self.engine;
+        HeldRun {
+            run,
+            events,
+            approvals: Vec::new(),
+            holder: engine.holder().to_owned(),
+            expires_at: engine.after(engine.now(), engine.settings().lease),
+            release: false,
+            messages: Vec::new(),
+        }
+    }
+
+    pub(super) async fn renew(&mut self, span: Duration) -> Result<(), EngineError> {
+        if let Hold::Held(lease) = &self.hold {
+            let expires_at = self.engine.after(self.engine.now(), span);
+            self.hold = Hold::Held(self.engine.store().renew(lease, expires_at).await?);
+        }
+        Ok(())
+    }
+}
