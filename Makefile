@@ -7,15 +7,18 @@ VENV := target/quickstart-venv
 VENV_READY := $(VENV)/.ready
 BENCH_VENV := target/bench-venv
 BENCH_READY := $(BENCH_VENV)/.ready
+STEP_PEERS := target/bench-peers
+STEP_PEERS_READY := $(STEP_PEERS)/.ready
 CHARTER := target/debug/charter
 
-.PHONY: help quickstart test check bench build model clean-quickstart
+.PHONY: help quickstart test check bench bench-peers build model clean-quickstart
 
 help:
 	@echo "make quickstart  build, and answer a real question over a simulated cloud estate"
 	@echo "make test        run every test"
 	@echo "make check       formatting, lints, repository rules, generated files"
 	@echo "make bench       measure against named peers (takes a while)"
+	@echo "make bench-peers durable steps only, against Restate, DBOS and SQLite"
 	@echo "make model       fetch the embedding model into target/models"
 
 build:
@@ -35,9 +38,12 @@ check:
 	$(CARGO) run --locked -q -p xtask -- tidy
 	$(CARGO) run --locked -q -p xtask -- codegen --check
 
-bench: model $(BENCH_READY)
+bench: model $(BENCH_READY) $(STEP_PEERS_READY)
 	$(CARGO) build --locked --release -p charter-cli
 	$(BENCH_VENV)/bin/python bench/run.py
+
+bench-peers: $(STEP_PEERS_READY)
+	$(PYTHON) bench/steps.py
 
 model: $(MODELS)
 
@@ -52,6 +58,16 @@ $(VENV_READY): quickstart/requirements.txt
 $(BENCH_READY): bench/peers/requirements.txt
 	$(PYTHON) -m venv $(BENCH_VENV)
 	$(BENCH_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	touch $@
+
+$(STEP_PEERS_READY): bench/peers/requirements-steps.txt $(wildcard bench/peers/restate/*.* bench/peers/restate/src/*)
+	$(PYTHON) -m venv $(STEP_PEERS)/venv
+	$(STEP_PEERS)/venv/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	mkdir -p $(STEP_PEERS)/npm
+	cp bench/peers/restate/package.json bench/peers/restate/package-lock.json $(STEP_PEERS)/npm/
+	npm ci --silent --ignore-scripts --prefix $(STEP_PEERS)/npm
+	$(CARGO) build --locked --release --manifest-path bench/peers/restate/Cargo.toml \
+		--target-dir $(STEP_PEERS)/restate
 	touch $@
 
 clean-quickstart:

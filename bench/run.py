@@ -12,7 +12,6 @@ import argparse
 import json
 import os
 import pathlib
-import platform
 import shutil
 import statistics
 import subprocess
@@ -22,8 +21,9 @@ import traceback
 from urllib.parse import quote
 
 import catalogue
+import steps
 from charter_server import Connection, Server
-from table import Line, show
+from table import Line, machine, show
 from tokenizers import Tokenizer
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -332,6 +332,7 @@ def run(options):
                 routing(server, model, queries, own_embedding_ms, options.rounds))),
             ("resolving", lambda: lines.extend(resolving(server, queries, options.rounds))),
             ("envelopes", lambda: lines.extend(envelopes(options.rounds))),
+            ("durable steps", lambda: lines.extend(steps.measure(options.rounds))),
         ]
     )  # fmt: skip
     server.stop()
@@ -347,8 +348,7 @@ def main():
     parser.add_argument("--no-build", action="store_true", help="measure what is built")
     options = parser.parse_args()
     lines, failed = run(options)
-    machine = f"{os.cpu_count()} cores, {platform.machine()}, {platform.system()} {platform.release()}"
-    print(show(lines, f"{machine}; median of {options.rounds} rounds, ours and theirs in turn"))
+    print(show(lines, f"{machine()}; median of {options.rounds} rounds, ours and theirs in turn"))
     (WORK / "last.json").write_text(json.dumps([line.__dict__ for line in lines], indent=1) + "\n")
     if failed:
         print(f"could not be run: {', '.join(failed)}")

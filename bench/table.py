@@ -1,5 +1,7 @@
 """The lines that `make bench` prints."""
 
+import os
+import platform
 from dataclasses import dataclass
 from typing import Optional
 
@@ -73,3 +75,8 @@ def show(lines, title):
     ]
     rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
     return "\n".join([title, "", lined[0], rule, *lined[1:]])
+
+
+def machine():
+    """What the figures were measured on."""
+    return f"{os.cpu_count()} cores, {platform.machine()}, {platform.system()} {platform.release()}"

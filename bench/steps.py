@@ -1,0 +1,249 @@
+"""`make bench-peers`: durable steps per second against Restate, DBOS and a bare
+SQLite commit per step, on one disk in one run.
+
+    python bench/steps.py [--rounds N] [--no-build] [--release DIR]
+
+What it needs is installed by `make bench-peers`; here the peers are started and,
+in the end, stopped. Each engine is a process that reads one scenario per line,
+{"runs", "steps", "in_flight"}, and answers it with {"seconds", "times_ms"}: how
+long all runs took, and each. A step's own work is nothing everywhere. What each
+line measures: bench/README.md.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import time
+import urllib.request
+
+from charter_server import free_port
+from table import Line, machine, show
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PEERS = ROOT / "bench" / "peers"
+INSTALLED = ROOT / "target" / "bench-peers"
+WORK = ROOT / "target" / "bench" / "steps"
+RELEASE = ROOT / "target" / "release"
+
+ROUNDS = 3
+SEQUENCE = {"runs": 1, "steps": 1_000, "in_flight": 1}
+TWENTY = {"runs": 20, "steps": 100, "in_flight": 20}
+SINGLE = {"runs": 2_000, "steps": 1, "in_flight": 32}
+ALONE = {"runs": 20, "steps": 10, "in_flight": 1}
+MANY = {"runs": 256, "steps": 10, "in_flight": 64}
+WARM_UP = {"runs": 64, "steps": 1, "in_flight": 8}
+STEPS = sorted({scenario["steps"] for scenario in (SEQUENCE, TWENTY, SINGLE, ALONE, MANY)})
+# DBOS is asked for fewer runs, so that a round does not wait for it for half a minute.
+MOST_DBOS_RUNS = 128
+START_LIMIT_S = 60
+STOP_LIMIT_S = 30
+POLL_S = 0.1
+
+
+def say(text):
+    print(f"bench: {text}", file=sys.stderr, flush=True)
+
+
+class Engine:
+    """A process that is asked in turn."""
+
+    def __init__(self, name, directory, command, most_runs=None):
+        self.name, self.most_runs = name, most_runs
+        shutil.rmtree(directory, ignore_errors=True)
+        directory.mkdir(parents=True)
+        self.log = pathlib.Path(f"{directory}.log").open("wb")
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, text=True
+        )
+
+    def ask(self, scenario):
+        print(json.dumps(scenario), file=self.process.stdin, flush=True)
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"{self.name} ended early: see {self.log.name}")
+        return json.loads(line)
+
+    def run(self, scenario):
+        """Durable steps per second, and the middle run's milliseconds."""
+        runs = min(scenario["runs"], self.most_runs or scenario["runs"])
+        answer = self.ask(scenario | {"runs": runs})
+        if len(answer["times_ms"]) != runs:
+            raise RuntimeError(f"{self.name} did {len(answer['times_ms'])} runs of {runs}")
+        rate = runs * scenario["steps"] / answer["seconds"]
+        return rate, statistics.median(answer["times_ms"])
+
+    def stop(self):
+        self.process.stdin.close()
+        ended(self.process)
+        self.log.close()
+
+
+def ended(process):
+    try:
+        process.wait(STOP_LIMIT_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+class Restate(Engine):
+    """Its server and its service, and the client that is asked."""
+
+    def __init__(self, directory):
+        version = json.loads((PEERS / "restate" / "package.json").read_text())
+        version = version["dependencies"]["@restatedev/restate-server"]
+        steps = INSTALLED / "restate" / "release" / "restate-steps"
+        ingress, admin, node, service = (free_port() for _ in range(4))
+        super().__init__(f"Restate {version}, Rust SDK", directory, [steps, "drive", str(ingress)])
+        self.served = []
+        try:
+            self.serve([steps, "serve", str(service)])
+            self.serve(server(directory, node), ports={"INGRESS": ingress, "ADMIN": admin})
+            self.register(admin, service)
+        except BaseException:
+            self.stop()
+            raise
+
+    def serve(self, command, ports=None):
+        own = {f"RESTATE_{role}__BIND_PORT": str(port) for role, port in (ports or {}).items()}
+        environment = os.environ | {"RESTATE_DISABLE_TELEMETRY": "true"} | own
+        self.served.append(
+            subprocess.Popen(command, env=environment, stdout=self.log, stderr=self.log)
+        )
+
+    def register(self, admin, service):
+        body = json.dumps({"uri": f"http://127.0.0.1:{service}"}).encode()
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{admin}/deployments", body, {"content-type": "application/json"}
+        )
+        started = time.monotonic()
+        while True:
+            try:
+                urllib.request.urlopen(request, timeout=START_LIMIT_S).close()
+                return
+            except OSError:
+                if time.monotonic() - started > START_LIMIT_S:
+                    raise
+                time.sleep(POLL_S)
+
+    def stop(self):
+        super().stop()
+        for process in reversed(self.served):
+            process.send_signal(signal.SIGTERM)
+            ended(process)
+
+
+def server(directory, port):
+    binaries = (INSTALLED / "npm" / "node_modules" / "@restatedev").glob(
+        "restate-server-*/bin/restate-server"
+    )
+    return [
+        next(binaries), "--no-logo", "--node-name", "bench", "--base-dir", directory / "data",
+        "--listen-mode", "tcp", "--bind-ip", "127.0.0.1", "--bind-port", str(port),
+    ]  # fmt: skip
+
+
+def dbos(directory):
+    pinned = (PEERS / "requirements-steps.txt").read_text().split("dbos==")[1].split()[0]
+    python = INSTALLED / "venv" / "bin" / "python"
+    command = [python, PEERS / "dbos_steps.py", directory]
+    return Engine(f"DBOS {pinned}, SQLite", directory, command, MOST_DBOS_RUNS)
+
+
+def engines(release):
+    """Ours first; each a name and how it is started."""
+    examples = release / "examples"
+    numbers = [str(number) for number in STEPS]
+    ours, bare = WORK / "charter", WORK / "sqlite"
+    return {
+        "charter": lambda: Engine("Charter", ours, [examples / "step_bench", ours, *numbers]),
+        "restate": lambda: Restate(WORK / "restate"),
+        "dbos": lambda: dbos(WORK / "dbos"),
+        "sqlite": lambda: Engine("a bare SQLite commit", bare, [examples / "bare_commit", bare]),
+    }
+
+
+def build():
+    say("building (release)")
+    cargo = ["cargo", "build", "--locked", "--release", "--quiet"]
+    for package, example in (("engine", "step_bench"), ("store-sql", "bare_commit")):
+        chosen = ["-p", f"charter-{package}", "--example", example]
+        subprocess.run([*cargo, *chosen], check=True, cwd=ROOT)
+
+
+def in_turn(running, scenario, rounds):
+    """Medians of the rounds: steps per second and the middle run's milliseconds, by engine."""
+    found = {what: [] for what in running}
+    for _ in range(rounds):
+        for what, engine in running.items():
+            found[what].append(engine.run(scenario))
+    return {
+        what: tuple(statistics.median(column) for column in zip(*rows))
+        for what, rows in found.items()
+    }
+
+
+def lines_of(running, rounds):
+    for engine in running.values():
+        engine.run(WARM_UP)
+    lines = []
+
+    def measure(what, scenario, goals, bare):
+        say(what)
+        found = in_turn(running, scenario, rounds)
+        for peer, engine in running.items():
+            if peer == "charter" or (peer == "sqlite" and not bare):
+                continue
+            line = Line.of_rates(what, found["charter"][0], found[peer][0], "steps/s", engine.name)
+            lines.append(line.at_least(goals[peer]) if peer in goals else line)
+        return found
+
+    measure("1 run of 1,000 steps", SEQUENCE, {"restate": 3, "dbos": 10}, bare=True)
+    measure("20 runs of 100 steps at once", TWENTY, {"restate": 3}, bare=True)
+    what = "2,000 runs of one step, 32 at once"
+    found = measure(what, SINGLE, {"restate": 5}, bare=False)
+    for peer in ("restate", "dbos"):
+        times = found["charter"][1], found[peer][1]
+        line = Line.of_times(f"{what}: p50", *times, "ms", running[peer].name)
+        lines.append(line.at_most(0.2) if peer == "restate" else line)
+    measure("runs of 10 steps, one at a time", ALONE, {}, bare=True)
+    measure("runs of 10 steps, 64 at once", MANY, {}, bare=True)
+    replayed = running["charter"].ask({"replay": SEQUENCE["steps"]})
+    rate = replayed["events"] / replayed["seconds"]
+    lines.append(Line.of_one("events replayed strictly", rate, "/s"))
+    return lines
+
+
+def measure(rounds, release=RELEASE):
+    """Starts everybody, measures in turn, stops everybody."""
+    running = {}
+    try:
+        for what, start in engines(release).items():
+            say(f"starting {what}")
+            running[what] = start()
+        return lines_of(running, rounds)
+    finally:
+        for engine in running.values():
+            engine.stop()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--no-build", action="store_true", help="measure what is built")
+    parser.add_argument("--release", type=pathlib.Path, default=RELEASE, help="where it is built")
+    options = parser.parse_args()
+    if not options.no_build:
+        build()
+    lines = measure(options.rounds, options.release)
+    print(show(lines, f"{machine()}; median of {options.rounds} rounds, ours and theirs in turn"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,215 @@
+//! Charter's side of `bench/steps.py`: runs of a playbook whose steps do nothing, through the engine
+//! and the SQLite store as they are served, in this process. Only the tool runner is put in place of
+//! the sandbox: it answers at once.
+//!
+//! `cargo run --release -p charter-engine --example step_bench -- DATA_DIR STEPS…` registers a playbook
+//! for each number of steps, then reads scenarios from standard input and answers each with its
+//! figures; `bench/steps.py` says what both hold.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use charter_contract::ids::{PlaybookId, RunId};
+use charter_contract::package::PackageBundle;
+use charter_domain::clock::SystemClock;
+use charter_domain::run::Outcome;
+use charter_effects::{ToolCall, ToolOutcome, ToolRunner};
+use charter_engine::{Caller, Engine, EvidenceKey, IdSource, Mode, Ports, Role, Settings};
+use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// How long a journal is replayed over and over.
+const REPLAY: Duration = Duration::from_secs(2);
+
+const TOOL: &str = "tool_id: bench.nothing\nname: nothing\nprovider: charter\ntool_class: readonly\n\
+                    domain: reliability\ndescription: Does nothing.\nlanguage: bash\n\
+                    execution_target: server\nimplementation: {type: script, body: \":\"}\n";
+
+/// A tool whose work is nothing, so that what is measured is the step around it.
+struct Nothing;
+
+#[async_trait]
+impl ToolRunner for Nothing {
+    async fn run(&self, _: ToolCall, _: CancellationToken) -> ToolOutcome {
+        ToolOutcome::Succeeded {
+            output: Value::Null,
+            log: String::new(),
+            duration_ms: 0,
+        }
+    }
+}
+
+struct RandomIds;
+
+impl IdSource for RandomIds {
+    fn uuid(&self) -> Uuid {
+        Uuid::now_v7()
+    }
+}
+
+/// What is asked for.
+#[derive(Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+enum Scenario {
+    /// Runs of so many steps each, so many of them at a time.
+    Runs {
+        runs: u32,
+        steps: u32,
+        in_flight: u32,
+    },
+    /// Strict replays of one run of so many steps.
+    Replay { replay: u32 },
+}
+
+/// An engine with the playbooks registered.
+struct Bench {
+    engine: Arc<Engine>,
+    caller: Caller,
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Failure> {
+    let mut arguments = std::env::args_os().skip(1);
+    let usage = "usage: step_bench DATA_DIR STEPS…";
+    let directory: PathBuf = arguments.next().ok_or(usage)?.into();
+    let steps: Vec<u32> = arguments
+        .map(|steps| steps.to_str().ok_or(usage)?.parse().map_err(Failure::from))
+        .collect::<Result<_, _>>()?;
+    let store = Arc::new(SqliteStore::open(&directory, &SqliteOptions::default())?);
+    let bench = Arc::new(Bench::over(&store, &steps).await?);
+    for line in std::io::stdin().lines() {
+        let answer = match serde_json::from_str(&line?)? {
+            Scenario::Runs {
+                runs,
+                steps,
+                in_flight,
+            } => bench.runs(runs, steps, in_flight).await?,
+            Scenario::Replay { replay } => bench.replay(replay).await?,
+        };
+        println!("{answer}");
+    }
+    bench.engine.stop().await;
+    store.close().await?;
+    Ok(())
+}
+
+impl Bench {
+    async fn over(store: &Arc<SqliteStore>, steps: &[u32]) -> Result<Self, Failure> {
+        let ports = Ports {
+            store: Arc::<SqliteStore>::clone(store),
+            embedder: None,
+            tools: Arc::new(Nothing),
+            clock: Arc::new(SystemClock::start()?),
+            ids: Arc::new(RandomIds),
+            evidence_key: EvidenceKey::new("bench", [7; 32])?,
+        };
+        let caller = Caller {
+            tenant: "bench".parse()?,
+            user: "bench".parse()?,
+            role: Role::Admin,
+        };
+        let engine = Engine::start(ports, Settings::default()).await?;
+        let package = PackageBundle {
+            files: package(steps)?,
+        };
+        engine
+            .register_package(&caller, package, Mode::Apply)
+            .await?;
+        Ok(Self { engine, caller })
+    }
+
+    /// Carries out runs, some at a time; how long all of them took, and each.
+    async fn runs(
+        self: &Arc<Self>,
+        runs: u32,
+        steps: u32,
+        in_flight: u32,
+    ) -> Result<Value, Failure> {
+        let left = Arc::new(AtomicU32::new(runs));
+        let mut workers = JoinSet::new();
+        let started = Instant::now();
+        for _ in 0..in_flight.min(runs) {
+            workers.spawn(Arc::clone(self).work(Arc::clone(&left), steps));
+        }
+        let mut times_ms = Vec::with_capacity(runs as usize);
+        while let Some(worked) = workers.join_next().await {
+            times_ms.extend(worked??);
+        }
+        Ok(json!({"seconds": started.elapsed().as_secs_f64(), "times_ms": times_ms}))
+    }
+
+    /// Takes runs while any are left; how long each took.
+    async fn work(self: Arc<Self>, left: Arc<AtomicU32>, steps: u32) -> Result<Vec<f64>, Failure> {
+        let take = |left: u32| left.checked_sub(1);
+        let mut times_ms = Vec::new();
+        while left
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
+            .is_ok()
+        {
+            let started = Instant::now();
+            self.carry_out(steps).await?;
+            times_ms.push(started.elapsed().as_secs_f64() * 1e3);
+        }
+        Ok(times_ms)
+    }
+
+    async fn carry_out(&self, steps: u32) -> Result<RunId, Failure> {
+        let playbook: PlaybookId = format!("bench.take_{steps}").parse()?;
+        let (run, outcome) = self
+            .engine
+            .drive_playbook(&self.caller, &playbook, &Map::new())
+            .await?;
+        match outcome {
+            Some(Outcome::Completed { .. }) => Ok(run),
+            other => Err(format!("the run {run} ended as {other:?}").into()),
+        }
+    }
+
+    /// Replays one run's journal for a while; events, and how long they took.
+    async fn replay(&self, steps: u32) -> Result<Value, Failure> {
+        let run = self.carry_out(steps).await?;
+        let (mut events, started) = (0, Instant::now());
+        while started.elapsed() < REPLAY {
+            let replayed = self.engine.replay_run(&self.caller, &run).await?;
+            if let Some(diverges) = replayed.diverges {
+                return Err(format!("the run {run} diverges: {diverges:?}").into());
+            }
+            events += replayed.events;
+        }
+        Ok(json!({"seconds": started.elapsed().as_secs_f64(), "events": events}))
+    }
+}
+
+/// A package with the tool and, for each number of steps, a playbook that calls it so often.
+fn package(steps: &[u32]) -> Result<BTreeMap<String, String>, Failure> {
+    let manifest = "name: bench\nversion: 1.0.0\ntitle: Steps that do nothing\nscope: tenant\n";
+    let mut files = BTreeMap::from([
+        ("package.yaml".to_owned(), manifest.to_owned()),
+        ("tools/nothing.yaml".to_owned(), TOOL.to_owned()),
+    ]);
+    for count in steps {
+        let mut playbook = format!(
+            "playbook_id: bench.take_{count}\nname: Take {count}\ndomain: reliability\n\
+             trigger_conditions: [take {count} steps]\nsafety: {{safety_class: automated}}\nsteps:\n"
+        );
+        for step in 1..=*count {
+            writeln!(
+                playbook,
+                "  - {{step_id: s{step}, type: readonly, tool_id: bench.nothing}}"
+            )?;
+        }
+        files.insert(format!("playbooks/take_{count}.yaml"), playbook);
+    }
+    Ok(files)
+}
