@@ -6,7 +6,7 @@
 //! - [`catalogue`]: what packages register, tags and evidence (seed 000);
 //!   [`link_graph`]: nodes of the skill link graph (seed 001); [`mission`]: the ten
 //!   artifacts (seed 002); [`agentic`]: the contracts at the edge (seed 003);
-//!   [`package`] and [`finding`] are this project's own.
+//!   [`package`], [`finding`] and [`executor`] are this project's own.
 //! - [`validate`]: reading documents, by the typed path straight from their bytes, or
 //!   with every violation said; [`schema`]: all contracts by name.
 //! - [`ids`], [`text`], [`number`], [`time`], [`scope`], [`parameter`],
@@ -27,6 +27,7 @@ pub mod canonical;
 pub mod catalogue;
 pub mod dependency;
 pub mod error_code;
+pub mod executor;
 pub mod finding;
 pub mod ids;
 pub mod link_graph;

@@ -109,6 +109,10 @@ string_enum! {
         PackageBundle = "package_bundle",
         /// This project: a finding.
         Finding = "finding",
+        /// This project: a call of a client tool.
+        ExecutorCall = "executor_call",
+        /// This project: what came of it.
+        ExecutorOutcome = "executor_outcome",
     }
 }
 

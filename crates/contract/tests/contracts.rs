@@ -101,6 +101,8 @@ fn of(name: SchemaName) -> Typed {
         charter_contract::package::RoutingTest,
         charter_contract::package::PackageBundle,
         charter_contract::finding::Finding,
+        charter_contract::executor::ExecutorCall,
+        charter_contract::executor::ExecutorOutcome,
     ];
     assert_eq!(all.len(), SchemaName::ALL.len());
     all.into_iter()

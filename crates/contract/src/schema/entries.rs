@@ -28,6 +28,7 @@ use crate::catalogue::skill::Skill;
 use crate::catalogue::tags::TagRecord;
 use crate::catalogue::template::Template;
 use crate::catalogue::tool::Tool;
+use crate::executor::{ExecutorCall, ExecutorOutcome};
 use crate::finding::Finding;
 use crate::link_graph::AgentSkill;
 use crate::mission::aggregation_packet::AggregationPacket;
@@ -101,7 +102,7 @@ macro_rules! entry {
 const DOMAIN: Alias = Alias::inside("classification", "domain", "domain");
 const EMBEDDING: Alias = Alias::field("_embedding", "embedding");
 
-pub(super) static ENTRIES: [SchemaEntry; 43] = [
+pub(super) static ENTRIES: [SchemaEntry; 45] = [
     entry!(
         Skill,
         "seed 000 §2.2",
@@ -231,4 +232,6 @@ pub(super) static ENTRIES: [SchemaEntry; 43] = [
     entry!(authored RoutingTest, "this project, packages"),
     entry!(authored PackageBundle, "this project, packages"),
     entry!(authored Finding, "this project, findings"),
+    entry!(authored ExecutorCall, "this project, for seed 000 §2.4, execution_target"),
+    entry!(authored ExecutorOutcome, "this project, for seed 000 §2.4, execution_target"),
 ];
