@@ -2,12 +2,17 @@
 //!
 //! Must not know where a value came from or where the text goes.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::{Map, Value};
 
 /// Shorter values are left alone: replacing them would only shred the text.
 const SHORTEST_SECRET: usize = 4;
+
+/// In outputs, which programs go on with, a short value is more likely a word than a leak.
+const SHORTEST_SECRET_IN_OUTPUT: usize = 8;
 
 /// Replaces each granted value, and its common encodings, by `[redacted:NAME]`; and paths of this
 /// machine by what they are.
@@ -19,13 +24,24 @@ pub(crate) struct Redactor {
 
 impl Redactor {
     pub(crate) fn new(environment: &[(String, String)]) -> Self {
+        Self::of(environment, SHORTEST_SECRET)
+    }
+
+    /// For the outputs of tools, which may hold the values of `plain` variables.
+    pub(crate) fn for_output(environment: &[(String, String)], plain: &BTreeSet<String>) -> Self {
+        let mut secret = environment.to_vec();
+        secret.retain(|(name, _)| !plain.contains(name));
+        Self::of(&secret, SHORTEST_SECRET_IN_OUTPUT)
+    }
+
+    fn of(environment: &[(String, String)], shortest: usize) -> Self {
         let mut replacements = Vec::new();
         for (name, value) in environment {
-            if value.len() < SHORTEST_SECRET {
+            if value.len() < shortest {
                 continue;
             }
             let mark = format!("[redacted:{name}]");
-            for form in forms(value) {
+            for form in forms(value, shortest) {
                 replacements.push((form, mark.clone()));
             }
         }
@@ -61,6 +77,25 @@ impl Redactor {
         text
     }
 
+    /// Redacts every text in a JSON value, the names of fields included.
+    pub(crate) fn apply_to(&self, value: Value) -> Value {
+        if self.replacements.is_empty() {
+            return value;
+        }
+        match value {
+            Value::String(text) => Value::String(self.apply(&text)),
+            Value::Array(items) => items.into_iter().map(|item| self.apply_to(item)).collect(),
+            Value::Object(fields) => {
+                let fields = fields.into_iter();
+                let fields: Map<String, Value> = fields
+                    .map(|(name, value)| (self.apply(&name), self.apply_to(value)))
+                    .collect();
+                Value::Object(fields)
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => value,
+        }
+    }
+
     /// Redacts the captured end of a longer text and cuts it to `limit` bytes,
     /// so that no part of a value that straddles the cut survives.
     ///
@@ -85,7 +120,7 @@ pub(crate) enum Cut {
     Beginning,
 }
 
-fn forms(value: &str) -> Vec<String> {
+fn forms(value: &str, shortest: usize) -> Vec<String> {
     let mut forms = vec![value.to_owned()];
     let json = serde_json::Value::from(value).to_string();
     let json = json.trim_matches('"').to_owned();
@@ -97,7 +132,7 @@ fn forms(value: &str) -> Vec<String> {
     }
     // Each line of a value such as a private key, since logs go line by line.
     for line in value.lines() {
-        if line.len() >= SHORTEST_SECRET && !forms.iter().any(|form| form == line) {
+        if line.len() >= shortest && !forms.iter().any(|form| form == line) {
             forms.push(line.to_owned());
         }
     }
@@ -122,6 +157,27 @@ mod tests {
             redactor().apply("x abcd\"efgh-and-more abcd\\\"efgh abcd%22efgh"),
             "x [redacted:LONGER] [redacted:TOKEN] [redacted:TOKEN]"
         );
+    }
+
+    #[test]
+    fn an_output_loses_secrets_everywhere_and_keeps_plain_and_short_values() {
+        let granted = [
+            ("TOKEN", "s3cr3t-value"),
+            ("REGION", "eu-central-1"),
+            ("WORD", "latest"),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let plain = BTreeSet::from(["REGION".to_owned()]);
+        let output = serde_json::json!({
+            "region": "eu-central-1", "tag": "latest", "count": 7, "none": null,
+            "items": [{"s3cr3t-value": ["a s3cr3t-value", "b"]}],
+        });
+        let expected = serde_json::json!({
+            "region": "eu-central-1", "tag": "latest", "count": 7, "none": null,
+            "items": [{"[redacted:TOKEN]": ["a [redacted:TOKEN]", "b"]}],
+        });
+        let redactor = Redactor::for_output(&granted, &plain);
+        assert_eq!(redactor.apply_to(output), expected);
     }
 
     /// B003-3

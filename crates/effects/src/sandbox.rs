@@ -32,7 +32,7 @@ use tokio_util::sync::CancellationToken;
 use crate::call::{ToolCall, ToolImplementation, ToolRunner};
 use crate::egress::proxy::SharedProxy;
 use crate::http::HttpRunner;
-use crate::outcome::{Failure, ToolOutcome};
+use crate::outcome::{Failure, Success, ToolOutcome};
 use crate::package::PackageStore;
 use crate::redact::Redactor;
 use interpreter::{Interpreter, InterpreterError};
@@ -158,10 +158,17 @@ impl ToolRunner for Sandbox {
                 self.run_builtin(&call, tool, &redactor, &cancel).await
             }
         };
-        let result = result.map_err(|failure| Failure {
-            message: redactor.apply(&failure.message),
-            ..failure
-        });
+        let result = match result {
+            Ok(success) => Ok(Success {
+                output: Redactor::for_output(&call.environment, &self.options.plain)
+                    .apply_to(success.output),
+                ..success
+            }),
+            Err(failure) => Err(Failure {
+                message: redactor.apply(&failure.message),
+                ..failure
+            }),
+        };
         ToolOutcome::since(started, result)
     }
 }

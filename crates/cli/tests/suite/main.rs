@@ -32,6 +32,7 @@ mod registration;
 mod remediation;
 mod requests;
 mod routing;
+mod secrets;
 mod sessions;
 mod tags;
 mod templates;

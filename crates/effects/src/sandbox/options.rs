@@ -1,5 +1,6 @@
 //! How a sandbox is set up. Must not know how each setting is enforced.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
 
@@ -16,6 +17,8 @@ pub struct SandboxOptions {
     pub bash: PathBuf,
     /// What runs filter programs, and its arguments before the program's path; none by default.
     pub filter: Option<(PathBuf, Vec<String>)>,
+    /// Variables whose values are no secrets, such as a region: they stay in the outputs of tools.
+    pub plain: BTreeSet<String>,
     /// Whether to run without Landlock.
     pub landlock: LandlockUse,
     /// Whether to use namespaces.
@@ -31,6 +34,7 @@ impl SandboxOptions {
             python: PathBuf::from("python3"),
             bash: PathBuf::from("/bin/bash"),
             filter: None,
+            plain: BTreeSet::new(),
             landlock: LandlockUse::Required,
             namespaces: NamespaceUse::WhenAvailable,
         }

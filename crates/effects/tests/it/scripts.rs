@@ -121,6 +121,59 @@ async fn granted_values_are_redacted_from_log_and_message() {
 }
 
 #[tokio::test]
+async fn granted_values_are_redacted_from_what_an_exception_says_and_from_outputs() {
+    let fixture = sandbox().await;
+    let mut raising = python_call("import os\nraise RuntimeError('no: ' + os.environ['TOKEN'])");
+    raising.environment = vec![("TOKEN".into(), "s3cr3t-value".into())];
+    let (kind, message, retryable, log) = failure(fixture.run(raising).await);
+    assert_eq!((kind, retryable), (ErrorType::ExecutionError, false));
+    assert_eq!(
+        message,
+        "the script exited with 1 and no report; last line: \"RuntimeError: no: [redacted:TOKEN]\""
+    );
+    assert!(
+        log.ends_with("RuntimeError: no: [redacted:TOKEN]\n"),
+        "{log}"
+    );
+    assert!(!log.contains("s3cr3t"), "{log}");
+
+    let mut answering = bash_call("echo \"{\\\"url\\\": \\\"https://x/?t=$TOKEN\\\"}\"");
+    answering.environment = vec![("TOKEN".into(), "s3cr3t-value".into())];
+    assert_eq!(
+        output(fixture.run(answering).await),
+        json!({"url": "https://x/?t=[redacted:TOKEN]"})
+    );
+}
+
+/// What the parent has in its own environment, which every process of this test inherits, is
+/// neither passed on nor to be read from the parent.
+#[tokio::test]
+async fn the_parents_environment_is_out_of_reach() {
+    let fixture = sandbox().await;
+    let inherited = "CARGO_MANIFEST_DIR";
+    let value = std::env::var(inherited).unwrap();
+    let mut call = python_call(
+        r#"
+import json, os, sys
+parameters = json.load(sys.stdin)["parameters"]
+found = [name for name in os.environ if name == parameters["name"]]
+for pid in [os.getppid(), parameters["parent"], 1]:
+    for file in ["environ", "cmdline", "maps", "mem", "fd/0", "cwd/Cargo.toml", "root/etc/hostname"]:
+        try: found.append(open(f"/proc/{pid}/{file}", "rb").read(100).decode(errors="replace"))
+        except OSError: pass
+print(json.dumps(found))
+"#,
+    );
+    call.parameters = json!({"name": inherited, "parent": std::process::id()})
+        .as_object()
+        .unwrap()
+        .clone();
+    let found = output(fixture.run(call).await);
+    assert!(!value.is_empty());
+    assert_eq!(found, json!([]));
+}
+
+#[tokio::test]
 async fn only_granted_variables_reach_a_script() {
     let fixture = sandbox().await;
     let mut call = python_call(

@@ -1,0 +1,100 @@
+//! A granted value reaches the script that asks for it and nothing else: no log, journal, answer,
+//! evidence, message or file of the server holds it.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::home::{Home, request_of};
+use crate::packages::{SCRIPT_FILE, SKILL, TOOL_FILE, backups};
+
+const SECRET: &str = "s3cr3t-of-the-vault";
+
+/// Uses the secret in every way that a careless script does. What it prints of it backwards shows
+/// that it has it.
+const CARELESS: &str = r#"import json, os, sys
+token = os.environ["VAULT_TOKEN"]
+print("asking with", token, file=sys.stderr)
+how = json.load(sys.stdin)["parameters"]["vault"]
+if how == "raises": raise RuntimeError(f"https://vault/?token={token} did not answer")
+if how == "reports":
+    print(json.dumps({"error_type": "input_error", "message": f"the token {token} is wrong"}), file=sys.stderr)
+    sys.exit(1)
+if how == "prints": print("token", token)
+print(json.dumps({"backups": [{"id": token[::-1], "age_days": 40, token: f"used {token}"}]}))
+"#;
+
+fn package() -> crate::packages::Package {
+    backups().with(SCRIPT_FILE, CARELESS).edit(
+        TOOL_FILE,
+        "execution_target: server",
+        "execution_target: server\nenvironment: [VAULT_TOKEN]",
+    )
+}
+
+/// Every file below a folder that holds the text.
+fn holding(folder: &Path, text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap().map_while(Result::ok) {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(holding(&path, text));
+        } else if std::fs::read(&path).is_ok_and(|bytes| {
+            bytes
+                .windows(text.len())
+                .any(|part| part == text.as_bytes())
+        }) {
+            found.push(path.display().to_string());
+        }
+    }
+    found
+}
+
+/// B003-3.
+#[test]
+fn b003_3_a_secret_reaches_its_script_and_no_log_journal_or_error() {
+    let home = Home::new()
+        .with("CHARTER_TOOLS__ENVIRONMENT", "VAULT_TOKEN,NEVER_ASKED_FOR")
+        .with("VAULT_TOKEN", SECRET)
+        .with("NEVER_ASKED_FOR", "another-secret")
+        .with("CHARTER_LOG", "trace");
+    let server = home.serve();
+    server.api.register(&package());
+    for (how, says) in [
+        ("raises", "token=[redacted:VAULT_TOKEN] did not answer"),
+        ("reports", "the token [redacted:VAULT_TOKEN] is wrong"),
+        ("prints", "it begins \"token [redacted:VAULT_TOKEN]"),
+    ] {
+        let answer = server.api.ask(&request_of(SKILL, json!({"vault": how})));
+        assert_eq!(answer.status, 502, "{:#}", answer.body);
+        let told = answer.body.to_string();
+        assert!(!told.contains(SECRET), "{told}");
+        let message = answer.body["user_message"].as_str().unwrap();
+        assert!(message.contains(says), "{message}");
+    }
+    let answer = server.api.ask(&request_of(SKILL, json!({"vault": "main"})));
+    let told = answer.expect(200);
+    let reversed: String = SECRET.chars().rev().collect();
+    let finding = &told["metadata"]["findings"][0];
+    assert_eq!(finding["resource_id"], reversed);
+    let id = told["metadata"]["evidence_ids"][0].as_str().unwrap();
+    let evidence = server.api.get(&format!("/v1/evidence/{id}")).expect(200);
+    assert!(evidence.to_string().contains("used [redacted:VAULT_TOKEN]"));
+    for listed in server.api.get("/v1/runs").expect(200)["entries"]
+        .as_array()
+        .unwrap()
+    {
+        let path = format!("/v1/runs/{}", listed["run_id"].as_str().unwrap());
+        let run = server.api.get(&path).expect(200).to_string();
+        assert!(!run.contains(SECRET), "{run}");
+    }
+    let log = server.log();
+    assert!(
+        !log.contains(SECRET) && !log.contains("another-secret"),
+        "{log}"
+    );
+    for secret in [SECRET, "another-secret"] {
+        assert_eq!(holding(&home.data(), secret), Vec::<String>::new());
+    }
+    assert_ne!(holding(&home.data(), &reversed), Vec::<String>::new());
+}
