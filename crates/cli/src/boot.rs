@@ -11,7 +11,9 @@ use anyhow::{Context, bail};
 use charter_contract::error_code::ErrorCode;
 use charter_domain::clock::SystemClock;
 use charter_effects::{LandlockUse, Sandbox, SandboxOptions};
-use charter_engine::{Caller, Composer, Engine, IdSource, Ports, Settings, ToolGrants};
+use charter_engine::{
+    Caller, ClientTools, Composer, Engine, IdSource, Ports, Settings, ToolGrants,
+};
 use charter_search::embed::fetch::{ModelSource, fetch_model};
 use charter_search::embed::{
     ApiKey as RemoteKey, Embedder, MiniLm, MiniLmOptions, RemoteEmbedder, RemoteOptions,
@@ -21,7 +23,7 @@ use charter_store::StoreError;
 use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
 use uuid::Uuid;
 
-use crate::config::{Config, ModelKind};
+use crate::config::{ClientToolsConfig, Config, ModelKind};
 use crate::evidence_key;
 use crate::failure::Reported;
 use crate::terminal;
@@ -66,7 +68,7 @@ pub(crate) async fn start_for_reindex(config: &Config) -> anyhow::Result<Running
 
 async fn ports(config: &Config) -> anyhow::Result<(Ports, Arc<SqliteStore>)> {
     let store = Arc::new(open_store(config)?);
-    let (embedder, tools) = tokio::try_join!(embedder(config), sandbox(config))?;
+    let (embedder, tools) = tokio::try_join!(embedder(config), sandbox(config, "sandbox"))?;
     let ports = Ports {
         store: Arc::<SqliteStore>::clone(&store),
         embedder,
@@ -159,9 +161,10 @@ fn remote(config: &Config) -> anyhow::Result<RemoteEmbedder> {
     RemoteEmbedder::new(options).context("setting up the remote model")
 }
 
-/// The sandbox that runs tools.
-pub(crate) async fn sandbox(config: &Config) -> anyhow::Result<Sandbox> {
-    let mut options = SandboxOptions::new(config.data_dir.join("sandbox"));
+/// The sandbox that runs tools, over a folder of the data directory.
+pub(crate) async fn sandbox(config: &Config, folder: &str) -> anyhow::Result<Sandbox> {
+    let mut options = SandboxOptions::new(config.data_dir.join(folder));
+    options.plain = config.tools.plain.iter().cloned().collect();
     options.python = config.tools.python.clone();
     let own = std::env::current_exe().context("finding this program's own file")?;
     options.filter = Some((own, vec![crate::commands::filter::ARGUMENT.to_owned()]));
@@ -192,12 +195,18 @@ fn settings(config: &Config) -> anyhow::Result<Settings> {
             .map(|days| Duration::from_secs(days.saturating_mul(24 * 3_600))),
         tool_calls: config.tools.concurrency,
         grants: grants(config)?,
+        client_tools: match config.tools.client_tools {
+            ClientToolsConfig::Here => ClientTools::Here,
+            ClientToolsConfig::Executor => ClientTools::Executors {
+                lease: Duration::from_millis(config.tools.executor_lease_ms),
+            },
+        },
         ..Settings::default()
     })
 }
 
 /// The values of the variables that the operator lets tools have.
-fn grants(config: &Config) -> anyhow::Result<ToolGrants> {
+pub(crate) fn grants(config: &Config) -> anyhow::Result<ToolGrants> {
     let named = config.tools.environment.iter();
     let environment: BTreeMap<String, String> = named
         .filter_map(|name| Some((name.clone(), std::env::var(name).ok()?)))

@@ -47,6 +47,14 @@ impl Client {
         }
     }
 
+    /// The configured server, and nothing else.
+    pub(crate) fn to_server(config: &Config) -> anyhow::Result<Self> {
+        let Some(server) = &config.server else {
+            bail!("this command talks to a running server: name it with --server URL");
+        };
+        Self::remote(server, config)
+    }
+
     /// The server that holds the data directory, if that is why opening it failed.
     pub(crate) fn holder(error: &anyhow::Error) -> Option<String> {
         holder_address(error)

@@ -9,6 +9,7 @@ mod config;
 mod doctor;
 mod events;
 mod evidence;
+mod executor;
 pub(crate) mod filter;
 mod migrate;
 mod model;
@@ -58,6 +59,8 @@ pub(crate) struct Cli {
 enum Command {
     /// Serve the API.
     Serve(serve::Serve),
+    /// Run calls of client tools for a server.
+    Executor(executor::Executor),
     /// Ask a question and see the answer.
     Ask(ask::Ask),
     /// Route a query without acting, measure routing, or fit it.
@@ -139,6 +142,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<u8> {
     crate::terminal::start_log(&config.log);
     match command {
         Command::Serve(_) => serve::run(&config).await,
+        Command::Executor(command) => executor::run(&command, &config).await,
         Command::Ask(command) => ask::run(&command, &config, format).await,
         Command::Route(command) => route::run(&command, &config, format).await,
         Command::Package(command) => package::run(&command, &config, format).await,

@@ -13,6 +13,20 @@ use serde::{Deserialize, Serialize};
 /// Names the configuration file; a flag does the same.
 pub(crate) const CONFIG_VARIABLE: &str = "CHARTER_CONFIG";
 
+/// Variables of the AWS tools that name places and not secrets.
+const NOT_SECRET: [&str; 7] = [
+    "AWS_CONFIG_FILE",
+    "AWS_DEFAULT_OUTPUT",
+    "AWS_DEFAULT_REGION",
+    "AWS_ENDPOINT_URL",
+    "AWS_PROFILE",
+    "AWS_REGION",
+    "AWS_SHARED_CREDENTIALS_FILE",
+];
+
+/// Shortest and longest lease of an executor, in milliseconds.
+const LEASE_MS: std::ops::RangeInclusive<u64> = 1_000..=600_000;
+
 /// The port of a server that is told no other.
 const DEFAULT_PORT: u16 = 7407;
 
@@ -145,6 +159,9 @@ pub(crate) struct ToolsConfig {
     pub(crate) python: PathBuf,
     /// Names of environment variables that tools may be granted.
     pub(crate) environment: Vec<String>,
+    /// Variables among them whose values are no secrets, such as a region or a profile. The values of
+    /// all others are taken out of what tools answer.
+    pub(crate) plain: Vec<String>,
     /// Hosts that tools with network access may reach beside their own lists, e.g.
     /// `127.0.0.1:5005`.
     pub(crate) egress: Vec<String>,
@@ -152,8 +169,22 @@ pub(crate) struct ToolsConfig {
     pub(crate) require_confinement: bool,
     /// Tool calls that may be under way at once.
     pub(crate) concurrency: usize,
+    /// Who runs tools whose `execution_target` is `client`.
+    pub(crate) client_tools: ClientToolsConfig,
+    /// How long an executor holds a call without a word, in milliseconds; 1000 to 600000.
+    pub(crate) executor_lease_ms: u64,
     /// What the built-in tools may touch, for every tenant; nothing by default.
     pub(crate) builtin: BuiltinConfig,
+}
+
+/// Who runs tools whose `execution_target` is `client`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ClientToolsConfig {
+    /// The server, like all others.
+    Here,
+    /// A `charter executor` of the tenant.
+    Executor,
 }
 
 /// What the built-in tools may touch.
@@ -294,9 +325,12 @@ impl Default for ToolsConfig {
         Self {
             python: PathBuf::from("python3"),
             environment: Vec::new(),
+            plain: NOT_SECRET.map(str::to_owned).to_vec(),
             egress: Vec::new(),
             require_confinement: true,
             concurrency: 16,
+            client_tools: ClientToolsConfig::Here,
+            executor_lease_ms: 15_000,
             builtin: BuiltinConfig::default(),
         }
     }
@@ -338,6 +372,7 @@ impl Config {
             .separator("__")
             .list_separator(",")
             .with_list_parse_key("tools.environment")
+            .with_list_parse_key("tools.plain")
             .with_list_parse_key("tools.egress")
             .with_list_parse_key("tools.builtin.environment")
             .with_list_parse_key("tools.builtin.hosts")
@@ -364,6 +399,11 @@ impl Config {
         if self.model.source == ModelKind::Remote && !matches!(remote, (Some(_), Some(_), Some(_)))
         {
             bail!("model.source = \"remote\" needs model.base_url, model.name and model.dims");
+        }
+        let lease = self.tools.executor_lease_ms;
+        if !LEASE_MS.contains(&lease) {
+            let (least, most) = LEASE_MS.into_inner();
+            bail!("tools.executor_lease_ms = {lease} is not between {least} and {most}");
         }
         Ok(())
     }

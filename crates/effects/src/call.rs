@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use charter_contract::catalogue::tool::HttpMethod;
-use charter_contract::ids::ToolId;
+use charter_contract::catalogue::tool::{HttpMethod, VariableName};
+use charter_contract::ids::{TenantId, ToolId};
+use charter_contract::text::Text;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
@@ -33,6 +34,8 @@ pub struct ToolCall {
     pub tool_id: ToolId,
     /// What to run.
     pub implementation: ToolImplementation,
+    /// Where it runs. The sandbox runs whatever it is given.
+    pub target: Target,
     /// The arguments, passed to the tool as data.
     pub parameters: Map<String, Value>,
     /// Whether the tool may act.
@@ -51,6 +54,37 @@ pub struct ToolCall {
     pub readable: Vec<PathBuf>,
     /// The same for every attempt of one effect.
     pub idempotency_key: String,
+}
+
+/// Where a call runs (seed 000 §2.4, `execution_target`).
+#[derive(Debug, Clone)]
+pub enum Target {
+    /// In the process that makes it.
+    Here,
+    /// Where the credentials are: also in that process, unless it leaves such calls to executors.
+    Client(ClientCall),
+}
+
+/// What an executor elsewhere has to know beside the call itself, and may do with it.
+#[derive(Debug, Clone)]
+pub struct ClientCall {
+    /// Whose executors may take it.
+    pub tenant: TenantId,
+    /// The variables that the tool asks for; who runs it grants its own.
+    pub environment: Vec<VariableName>,
+    /// The hosts that the tool itself lists, as its document writes them.
+    pub egress: Vec<Text>,
+    /// Whether it may be begun again when it is not known how far it came.
+    pub repeat: Repeat,
+}
+
+/// Whether a call that was interrupted may be begun again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repeat {
+    /// It reads, or does nothing more the second time.
+    Safe,
+    /// It may do the same thing twice.
+    Unsafe,
 }
 
 /// Whether a tool may act on the outside world.

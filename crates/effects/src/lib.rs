@@ -5,8 +5,15 @@
 //! [`ToolRunner`] takes a [`ToolCall`] that is fully resolved (parameters
 //! validated, defaults filled, variables filtered by the tool's allow list) and
 //! answers with a [`ToolOutcome`]; it never fails in another way. [`Sandbox`] is
-//! the implementation. This crate must not know skills, runs, tenants, policies
-//! or storage, and it reads neither configuration nor environment.
+//! the implementation that runs calls here; a call's [`Target`] is for others that pass
+//! it on. This crate must not know skills, runs, policies or storage, nor decide by
+//! tenants, and it reads neither configuration nor environment.
+//!
+//! # Secrets
+//! The values of the variables that a call is granted are taken out of its log and
+//! messages, and out of its output unless [`SandboxOptions::plain`] names the
+//! variable. That is against accidents: a script that means to can always write a
+//! value in a way that nobody recognises.
 //!
 //! # The script protocol
 //! `python3 <entry>` or `bash <entry>`, in the root of the materialised package:
@@ -48,7 +55,8 @@ pub use builtin::{
     BuiltinGrants, BuiltinTool, CommandGrant, Root, RootAccess, documents as builtin_documents,
 };
 pub use call::{
-    DryRun, HttpTool, Language, Limits, ScriptTool, ToolCall, ToolImplementation, ToolRunner,
+    ClientCall, DryRun, HttpTool, Language, Limits, Repeat, ScriptTool, Target, ToolCall,
+    ToolImplementation, ToolRunner,
 };
 pub use egress::{HostPattern, HostPatternError};
 pub use outcome::ToolOutcome;

@@ -80,6 +80,12 @@ impl PackageFiles {
         &self.digest
     }
 
+    /// Every file by its path.
+    #[must_use]
+    pub fn files(&self) -> &BTreeMap<String, String> {
+        &self.files
+    }
+
     /// The text of one file.
     #[must_use]
     pub fn get(&self, path: &str) -> Option<&str> {

@@ -112,6 +112,7 @@ impl Bench {
             tools: Arc::new(Nothing),
             clock: Arc::new(SystemClock::start()?),
             ids: Arc::new(RandomIds),
+            generator: Arc::new(charter_engine::Composer),
             evidence_key: EvidenceKey::new("bench", [7; 32])?,
         };
         let caller = Caller {

@@ -7,7 +7,7 @@ use arc_swap::ArcSwap;
 use charter_contract::time::Timestamp;
 use charter_domain::catalogue::Origin;
 use charter_domain::clock::Clock;
-use charter_effects::{PackageFiles, ToolRunner};
+use charter_effects::{PackageFiles, ToolCall, ToolRunner};
 use charter_search::embed::Embedder;
 use charter_store::SharedStore;
 use quick_cache::sync::Cache;
@@ -20,10 +20,11 @@ use crate::EngineError;
 use crate::EvidenceKey;
 use crate::candidates::Generator;
 use crate::catalogue::Live;
+use crate::executors::{self, ByTarget, ClientCalls};
 use crate::rate_limits::RateLimits;
 use crate::requests::InHand;
 use crate::runs::Drivers;
-use crate::settings::Settings;
+use crate::settings::{ClientTools, Settings};
 use crate::tool_results::ToolResults;
 
 /// Package versions whose files are kept in memory.
@@ -57,6 +58,9 @@ pub struct Ports {
 /// The use cases of one process over one store.
 pub struct Engine {
     ports: Ports,
+    /// The port for tools, with the way to executors before it where there is one.
+    tools: Arc<dyn ToolRunner>,
+    executors: Option<Arc<ClientCalls>>,
     settings: Settings,
     live: ArcSwap<Live>,
     registration: Mutex<()>,
@@ -95,6 +99,14 @@ impl Engine {
     #[must_use]
     pub fn unloaded(ports: Ports, settings: Settings) -> Arc<Self> {
         let holder = format!("worker-{}", ports.ids.uuid().simple());
+        let executors = match settings.client_tools {
+            ClientTools::Here => None,
+            ClientTools::Executors { lease } => Some(Arc::new(ClientCalls::new(lease))),
+        };
+        let tools = match &executors {
+            None => Arc::clone(&ports.tools),
+            Some(calls) => Arc::new(ByTarget::new(Arc::clone(&ports.tools), Arc::clone(calls))),
+        };
         Arc::new(Self {
             results: ToolResults::new(settings.cached_results),
             files: Cache::new(KEPT_PACKAGES),
@@ -108,6 +120,8 @@ impl Engine {
             shutdown: CancellationToken::new(),
             tasks: TaskTracker::new(),
             holder,
+            tools,
+            executors,
             ports,
             settings,
         })
@@ -166,7 +180,12 @@ impl Engine {
     }
 
     pub(crate) fn tools(&self) -> &Arc<dyn ToolRunner> {
-        &self.ports.tools
+        &self.tools
+    }
+
+    /// The calls that wait for executors, where this process leaves any to them.
+    pub(crate) fn executors(&self) -> Option<&Arc<ClientCalls>> {
+        self.executors.as_ref()
     }
 
     pub(crate) fn log_key(&self) -> &EvidenceKey {
@@ -220,8 +239,12 @@ impl Engine {
         &self.files
     }
 
-    /// Waits for a free place among the tool calls of this process.
-    pub(crate) async fn tool_slot(&self) -> Option<SemaphorePermit<'_>> {
+    /// Waits for a free place among the tool calls of this process. A call that somebody else runs
+    /// takes none: one tenant without an executor must not hold up the others.
+    pub(crate) async fn tool_slot(&self, call: &ToolCall) -> Option<SemaphorePermit<'_>> {
+        if self.executors.is_some() && executors::goes_to_executors(call) {
+            return None;
+        }
         // The semaphore is never closed.
         self.slots.acquire().await.ok()
     }

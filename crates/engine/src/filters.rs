@@ -8,7 +8,8 @@ use std::time::Duration;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::ToolId;
 use charter_effects::{
-    DryRun, Language, Limits, PackageFiles, ScriptTool, ToolCall, ToolImplementation, ToolOutcome,
+    DryRun, Language, Limits, PackageFiles, ScriptTool, Target, ToolCall, ToolImplementation,
+    ToolOutcome,
 };
 use serde_json::{Map, Value, json};
 
@@ -53,6 +54,7 @@ impl Engine {
                 entry: PROGRAM.to_owned(),
                 files: Arc::new(files),
             }),
+            target: Target::Here,
             parameters,
             dry_run: DryRun::No,
             limits: Limits {

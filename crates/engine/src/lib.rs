@@ -13,7 +13,9 @@ mod error;
 mod events;
 mod evidence;
 mod evidence_log;
+mod executors;
 mod filters;
+mod grants;
 mod packages;
 mod plans;
 mod playbooks;
@@ -44,6 +46,8 @@ pub use evidence::{EvidenceQuery, MAX_PAYLOAD};
 pub use evidence_log::{
     EvidenceExport, EvidenceKey, EvidenceProof, LogCheckpoint, LogConsistency, LogHead, LogKey,
 };
+pub use executors::{LeaseRequest, Renewed};
+pub use grants::{HostFault, ToolGrants};
 pub use packages::{
     Difference, DocumentChange, Mode, PackageDiff, PackageReport, PackageShown, Registered,
 };
@@ -56,4 +60,4 @@ pub use runs::{
     StepShown,
 };
 pub use sessions::{SessionShown, TurnShown};
-pub use settings::{Settings, ToolGrants};
+pub use settings::{ClientTools, Settings};

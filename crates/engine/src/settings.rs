@@ -1,11 +1,9 @@
 //! Everything about the engine that an operator may set. Plain values: where they come from is
 //! the binary's business.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
-use charter_effects::BuiltinGrants;
+use crate::grants::ToolGrants;
 
 /// The engine's settings.
 #[derive(Debug, Clone)]
@@ -39,20 +37,20 @@ pub struct Settings {
     pub cached_results: usize,
     /// What tools may be granted.
     pub grants: ToolGrants,
+    /// Who runs the tools of clients.
+    pub client_tools: ClientTools,
 }
 
-/// What the operator lets tools have. A tool gets a thing only if it asks and it is here.
-#[derive(Debug, Clone, Default)]
-pub struct ToolGrants {
-    /// Environment variables with their values.
-    pub environment: BTreeMap<String, String>,
-    /// Hosts that every tool with network access may reach beside its own list, e.g.
-    /// `127.0.0.1:5005`.
-    pub egress: Vec<String>,
-    /// Files that a tool granted the named variable may read, e.g. `AWS_PROFILE` and `~/.aws`.
-    pub readable: BTreeMap<String, Vec<std::path::PathBuf>>,
-    /// What the built-in tools may touch, for every tenant.
-    pub builtin: Arc<BuiltinGrants>,
+/// Who runs tools whose `execution_target` is `client`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClientTools {
+    /// This process, as it runs all others.
+    Here,
+    /// Executors of the tenant, which lease the calls.
+    Executors {
+        /// How long an executor holds a call without a word.
+        lease: Duration,
+    },
 }
 
 impl Default for Settings {
@@ -72,6 +70,7 @@ impl Default for Settings {
             tool_calls: 16,
             cached_results: 1_000,
             grants: ToolGrants::default(),
+            client_tools: ClientTools::Here,
         }
     }
 }

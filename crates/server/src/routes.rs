@@ -6,6 +6,7 @@ mod catalogue;
 mod events;
 mod evidence;
 mod evidence_log;
+mod executor;
 mod health;
 mod packages;
 mod pages;
@@ -80,6 +81,10 @@ pub(crate) fn api() -> OpenApiRouter<AppState> {
         .routes(routes!(evidence_log::consistency))
         .routes(routes!(evidence_log::key))
         .routes(routes!(evidence_log::export))
+        .routes(routes!(executor::lease))
+        .routes(routes!(executor::renew))
+        .routes(routes!(executor::files))
+        .routes(routes!(executor::report))
         .routes(routes!(schemas::list))
         .routes(routes!(schemas::show))
         .routes(routes!(schemas::openapi))

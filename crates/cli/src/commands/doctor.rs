@@ -87,7 +87,7 @@ async fn model(config: &Config) -> Check {
 
 /// What the sandbox enforces here. Partial confinement is said, and is no failure by itself.
 async fn tools(config: &Config) -> Vec<Check> {
-    match boot::sandbox(config).await {
+    match boot::sandbox(config, "sandbox").await {
         Err(error) => vec![Check {
             name: "tools",
             found: Err(format!("{error:#}")),

@@ -53,7 +53,7 @@ pub(crate) async fn run(config: &Config) -> anyhow::Result<u8> {
 }
 
 /// Resolves when the process is asked to stop.
-async fn stop_signal() {
+pub(super) async fn stop_signal() {
     let terminated = async {
         match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
             Ok(mut signal) => {

@@ -83,7 +83,7 @@ fn a_stopped_servers_request_is_taken_up_and_answered() {
 }
 
 /// The processes that work in a folder of this home.
-fn scripts_in(home: &Home) -> usize {
+pub(crate) fn scripts_in(home: &Home) -> usize {
     let processes = std::fs::read_dir("/proc").unwrap().map_while(Result::ok);
     let places =
         processes.filter_map(|process| std::fs::read_link(process.path().join("cwd")).ok());

@@ -147,15 +147,17 @@ impl Home {
         Watched { child, lines }
     }
 
+    /// Starts a command that goes on, with its standard error to be read.
+    pub(crate) fn spawn(&self, arguments: &[&str]) -> Child {
+        let mut command = self.command();
+        command.args(arguments);
+        command.stdout(Stdio::null()).stderr(Stdio::piped());
+        command.spawn().unwrap()
+    }
+
     /// Starts a server on a free port; returns once it listens.
     pub(crate) fn serve(&self) -> Server {
-        let mut command = self.command();
-        command.args(["serve", "--listen", "127.0.0.1:0"]);
-        let mut child = command
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = self.spawn(&["serve", "--listen", "127.0.0.1:0"]);
         let (said, heard) = mpsc::channel();
         let log = Arc::new(Mutex::new(String::new()));
         let stderr = BufReader::new(child.stderr.take().unwrap());
@@ -359,9 +361,13 @@ impl Api {
         let mut connection = TcpStream::connect(host).unwrap();
         let body = request.to_string();
         let length = body.len();
+        let key = self.key.iter();
+        let key: String = key
+            .map(|key| format!("authorization: Bearer {key}\r\n"))
+            .collect();
         write!(
             connection,
-            "POST /v1/requests HTTP/1.1\r\nhost: {host}\r\ncontent-length: {length}\r\n\r\n{body}"
+            "POST /v1/requests HTTP/1.1\r\nhost: {host}\r\n{key}content-length: {length}\r\n\r\n{body}"
         )
         .unwrap();
         connection

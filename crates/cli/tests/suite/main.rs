@@ -22,6 +22,7 @@ mod errors;
 mod events;
 mod evidence;
 mod evidence_log;
+mod executor;
 mod guardrails;
 mod overlay;
 mod plans;

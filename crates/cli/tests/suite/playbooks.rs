@@ -28,7 +28,7 @@ pub(crate) fn purge_tool(service: &Service) -> String {
 }
 
 /// The backups package with a supervised playbook whose one write calls the service.
-fn purge(service: &Service) -> Package {
+pub(crate) fn purge(service: &Service) -> Package {
     let playbook = format!(
         "playbook_id: {PLAYBOOK}\nname: Purge a vault\ndomain: reliability\n\
          trigger_conditions: [purge the vault for good]\nexamples: [purge the vault for good]\ntarget_language: python\n\

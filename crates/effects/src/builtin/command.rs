@@ -119,7 +119,7 @@ pub(super) mod tests {
 
     use super::super::{BuiltinTool, CommandGrant, Root};
     use super::*;
-    use crate::call::{DryRun, Limits, ToolImplementation};
+    use crate::call::{DryRun, Limits, Target, ToolImplementation};
 
     /// A call without parameters.
     pub(in super::super) fn call() -> ToolCall {
@@ -130,6 +130,7 @@ pub(super) mod tests {
         ToolCall {
             tool_id: Builtin::CommandRun.tool_id(),
             implementation: ToolImplementation::Builtin(tool),
+            target: Target::Here,
             parameters: Map::new(),
             dry_run: DryRun::No,
             limits: Limits::default(),

@@ -9,7 +9,7 @@ use std::time::Duration;
 use charter_contract::catalogue::tool::HttpMethod;
 use charter_effects::{
     DryRun, HttpTool, Language, Limits, NamespaceUse, PackageFiles, Sandbox, SandboxOptions,
-    ScriptTool, ToolCall, ToolImplementation, ToolOutcome, ToolRunner,
+    ScriptTool, Target, ToolCall, ToolImplementation, ToolOutcome, ToolRunner,
 };
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
@@ -91,6 +91,7 @@ pub(crate) fn call(implementation: ToolImplementation) -> ToolCall {
     ToolCall {
         tool_id: charter_contract::ids::ToolId::parse("test.tool").unwrap(),
         implementation,
+        target: Target::Here,
         parameters: Map::new(),
         dry_run: DryRun::No,
         limits: Limits {

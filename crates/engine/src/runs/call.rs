@@ -1,15 +1,17 @@
 //! From a tool document to a call of it: body, grants, limits. Decides nothing.
 
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::sync::Arc;
 
-use charter_contract::catalogue::tool::{Implementation, Tool};
-use charter_contract::catalogue::vocabulary::Language;
+use charter_contract::catalogue::tool::{Implementation, Tool, ToolClass};
+use charter_contract::catalogue::vocabulary::{ExecutionTarget, Language};
 use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::TenantId;
 use charter_domain::run::{ErrorKind, StepFailure};
 use charter_effects::{
-    BuiltinGrants, BuiltinTool, DryRun, HostPattern, HttpTool, Limits, PackageFiles, ScriptTool,
-    ToolCall, ToolImplementation,
+    BuiltinGrants, BuiltinTool, ClientCall, DryRun, HttpTool, Limits, PackageFiles, Repeat,
+    ScriptTool, Target, ToolCall, ToolImplementation,
 };
 use serde_json::Value;
 
@@ -25,18 +27,14 @@ impl Prepared {
     ) -> Result<ToolCall, StepFailure> {
         let document = &self.tool.entry.document;
         let grants = &engine.settings().grants;
-        let granted = |name: &str| grants.environment.get(name);
-        let environment: Vec<(String, String)> = document
-            .environment
-            .iter()
-            .filter_map(|name| Some((name.to_string(), granted(name.as_ref())?.clone())))
-            .collect();
-        let readable = environment
-            .iter()
-            .filter_map(|(name, _)| grants.readable.get(name))
-            .flatten();
-        let readable = readable.cloned().collect();
-        let egress = egress(document, &grants.egress)?;
+        let environment = grants.variables(&document.environment);
+        let readable = grants.files(&environment);
+        let egress = grants.hosts(&document.egress).map_err(|fault| {
+            let cause = fault.source().map(ToString::to_string).unwrap_or_default();
+            let message = format!("{fault} of `{}`: {cause}", document.tool_id);
+            failure(ErrorKind::SystemError, ErrorCode::InvalidDocument, message)
+        })?;
+        let target = target(document, &self.tenant, self.dry_run);
         let implementation = match self.script {
             Some(script) => ToolImplementation::Script(script),
             None => implementation(document, &self.tool.files, &grants.builtin)?,
@@ -44,6 +42,7 @@ impl Prepared {
         Ok(ToolCall {
             tool_id: document.tool_id.clone(),
             implementation,
+            target,
             parameters: self.call.parameters,
             dry_run: if self.dry_run {
                 DryRun::Yes
@@ -62,23 +61,27 @@ impl Prepared {
     }
 }
 
-/// The tool's own hosts, and the operator's for every tool that has any.
-fn egress(tool: &Tool, granted: &[String]) -> Result<Vec<HostPattern>, StepFailure> {
-    if tool.egress.is_empty() {
-        return Ok(Vec::new());
-    }
-    let own = tool.egress.iter().map(|pattern| pattern.as_str());
-    own.chain(granted.iter().map(String::as_str))
-        .map(|pattern| {
-            pattern.parse().map_err(|error| {
-                let message = format!(
-                    "the host pattern `{pattern}` of `{}`: {error}",
-                    tool.tool_id
-                );
-                failure(ErrorKind::SystemError, ErrorCode::InvalidDocument, message)
+/// Where a tool is to run. What only reads, or says what it would do, may be begun again.
+fn target(tool: &Tool, tenant: &TenantId, dry_run: bool) -> Target {
+    match tool.execution_target {
+        ExecutionTarget::Server => Target::Here,
+        ExecutionTarget::Client => {
+            let reads = match tool.tool_class {
+                ToolClass::Readonly => true,
+                ToolClass::Write | ToolClass::Internal => false,
+            };
+            Target::Client(ClientCall {
+                tenant: tenant.clone(),
+                environment: tool.environment.clone(),
+                egress: tool.egress.clone(),
+                repeat: if reads || tool.idempotent || dry_run {
+                    Repeat::Safe
+                } else {
+                    Repeat::Unsafe
+                },
             })
-        })
-        .collect()
+        }
+    }
 }
 
 fn implementation(

@@ -66,7 +66,7 @@ pub(crate) struct Prepared {
     pub(super) script: Option<ScriptTool>,
     pub(super) dry_run: bool,
     pub(super) timeout: Duration,
-    tenant: TenantId,
+    pub(super) tenant: TenantId,
     cache_ttl: Duration,
 }
 
@@ -290,7 +290,7 @@ impl Prepared {
         let entry = Arc::clone(&self.tool.entry);
         let checked = self.script.is_none();
         let call = self.tool_call(engine, key)?;
-        let _slot = engine.tool_slot().await;
+        let _slot = engine.tool_slot(&call).await;
         match engine.tools().run(call, cancel).await {
             ToolOutcome::Succeeded {
                 output,

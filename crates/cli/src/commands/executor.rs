@@ -1,0 +1,136 @@
+//! `charter executor`: runs the calls of client tools here, where the credentials are, for a server
+//! that runs elsewhere. What a tool is granted is this process's own configuration; see
+//! docs/executor.md.
+
+mod call;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use charter_contract::executor::ExecutorCall;
+use charter_contract::ids::Label;
+use charter_contract::validate::read_value;
+use charter_effects::Sandbox;
+use charter_engine::ToolGrants;
+use clap::Args;
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+use tokio_util::task::TaskTracker;
+
+use crate::boot;
+use crate::client::Client;
+use crate::config::Config;
+use crate::failure::{EXIT_OK, Reported};
+
+/// How long the server keeps a question open when it has no call, in milliseconds.
+const WAIT_MS: u64 = 20_000;
+
+/// Longest time for an answer to a question that the server keeps open.
+const PATIENCE: Duration = Duration::from_millis(WAIT_MS + 10_000);
+
+/// Pauses after a server that does not answer: the first, and the longest.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(15));
+
+/// Run calls of client tools for a server.
+///
+/// Needs `--server` (or `server` in the configuration) and the key of an operator of the tenant.
+/// The server leaves such calls to executors when its `tools.client_tools` is "executor".
+#[derive(Debug, Args)]
+pub(crate) struct Executor {
+    /// What the server's messages call this executor.
+    #[arg(long, value_name = "NAME", default_value = "executor")]
+    name: String,
+}
+
+/// What every call needs.
+struct Work {
+    client: Client,
+    sandbox: Sandbox,
+    grants: ToolGrants,
+    packages: call::Packages,
+}
+
+pub(crate) async fn run(command: &Executor, config: &Config) -> anyhow::Result<u8> {
+    let name = Label::parse(&command.name).context("--name")?;
+    let work = Arc::new(Work {
+        client: Client::to_server(config)?,
+        sandbox: boot::sandbox(config, "executor").await?,
+        grants: boot::grants(config)?,
+        packages: call::Packages::default(),
+    });
+    let server = config.server.as_deref().unwrap_or_default();
+    eprintln!("charter executor `{name}` takes calls from {server}");
+    let calls = TaskTracker::new();
+    let ended = tokio::select! {
+        failed = take_calls(&work, &name, config.tools.concurrency, &calls) => failed.map(|()| EXIT_OK),
+        () = super::serve::stop_signal() => Ok(EXIT_OK),
+    };
+    calls.close();
+    // What is under way ends within its own time; a second signal ends it at once.
+    tokio::select! {
+        () = calls.wait() => {}
+        () = super::serve::stop_signal() => {}
+    }
+    ended
+}
+
+/// Takes calls for as long as the server lets it.
+async fn take_calls(
+    work: &Arc<Work>,
+    name: &Label,
+    concurrency: usize,
+    calls: &TaskTracker,
+) -> anyhow::Result<()> {
+    let places = Arc::new(Semaphore::new(concurrency));
+    let mut pause = PAUSES.0;
+    loop {
+        let place = Arc::clone(&places).acquire_owned().await?;
+        match next(&work.client, name).await {
+            Ok(Some(call)) => {
+                pause = PAUSES.0;
+                let work = Arc::clone(work);
+                calls.spawn(async move {
+                    call::carry_out(&work, call).await;
+                    drop(place);
+                });
+            }
+            Ok(None) => pause = PAUSES.0,
+            Err(error) if is_final(&error) => return Err(error),
+            Err(error) => {
+                tracing::warn!(
+                    error = format!("{error:#}"),
+                    "the server gave no call; it is asked again"
+                );
+                tokio::time::sleep(pause).await;
+                pause = (pause * 2).min(PAUSES.1);
+            }
+        }
+    }
+}
+
+/// Whether the server will give the same answer next time.
+fn is_final(error: &anyhow::Error) -> bool {
+    let refused = error.downcast_ref::<Reported>();
+    let known = refused.and_then(|refused| refused.code.parse().ok());
+    known.is_some_and(|code: charter_contract::error_code::ErrorCode| !code.retryable())
+}
+
+async fn next(client: &Client, name: &Label) -> anyhow::Result<Option<ExecutorCall>> {
+    let body = json!({"executor": name, "wait_ms": WAIT_MS});
+    let asked = client.post("/v1/executor/leases", Some(&body));
+    let answer = tokio::time::timeout(PATIENCE, asked)
+        .await
+        .context("waiting for a call")??;
+    match answer {
+        Value::Null => Ok(None),
+        call => {
+            let read = read_value::<ExecutorCall>(&call);
+            let (call, _) = read.map_err(|violations| {
+                let first = violations.first().map(ToString::to_string);
+                anyhow::anyhow!("the server's call is none: {}", first.unwrap_or_default())
+            })?;
+            Ok(Some(call))
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! One leased call: its files fetched, the lease held, the tool run in the sandbox, the outcome
+//! reported. It is ended as soon as the lease is not held any more, whoever says so.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use charter_contract::agentic::error::ErrorType;
+use charter_contract::executor::{
+    ExecutorCall, ExecutorImplementation, ExecutorOutcome, ExecutorResult, MAX_LOG_BYTES,
+    MAX_MESSAGE_BYTES, ScriptLanguage,
+};
+use charter_contract::ids::IdError;
+use charter_contract::number::Count;
+use charter_contract::package::PackageBundle;
+use charter_contract::text::Text;
+use charter_contract::validate::read_value;
+use charter_effects::{
+    DryRun, HttpTool, Language, Limits, PackageFiles, ScriptTool, Target, ToolCall,
+    ToolImplementation, ToolOutcome, ToolRunner,
+};
+use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::CancellationToken;
+
+use super::Work;
+use crate::client::Client;
+use crate::failure::Reported;
+
+/// Package versions whose files are kept in memory.
+const KEPT_PACKAGES: usize = 32;
+
+/// Pause before an outcome is sent again to a server that did not answer.
+const RESEND: Duration = Duration::from_secs(1);
+
+/// Files of package versions, by their digest.
+#[derive(Debug, Default)]
+pub(super) struct Packages(Mutex<BTreeMap<String, Arc<PackageFiles>>>);
+
+/// Carries out a call, and says in the log why it could not be.
+pub(super) async fn carry_out(work: &Work, call: ExecutorCall) {
+    let (tool, lease) = (call.tool_id.clone(), call.lease_id.clone());
+    tracing::info!(tool.id = %tool, lease.id = %lease, "a call");
+    match attempt(work, call).await {
+        Ok(()) => tracing::info!(tool.id = %tool, lease.id = %lease, "reported"),
+        Err(error) => {
+            tracing::warn!(tool.id = %tool, lease.id = %lease, error = format!("{error:#}"), "the call was given up");
+        }
+    }
+}
+
+async fn attempt(work: &Work, call: ExecutorCall) -> anyhow::Result<()> {
+    let end = Instant::now() + Duration::from_millis(call.timeout_ms.get());
+    let mut held = Held {
+        client: &work.client,
+        path: format!("/v1/executor/leases/{}", call.lease_id),
+        term: Duration::from_millis(call.lease_ms.get()),
+        until: Instant::now() + Duration::from_millis(call.lease_ms.get()),
+    };
+    // Nothing is begun before the server knows: until then it may offer the call to another.
+    let prepared = tool_call(work, &held, &call, end).await;
+    held.renew().await?;
+    let outcome = match prepared {
+        Ok(prepared) => run(work, &mut held, prepared).await?,
+        Err(error) => refused(
+            ErrorType::SystemError,
+            format!("preparing the call: {error:#}"),
+        )?,
+    };
+    report(&mut held, outcome).await
+}
+
+/// A lease and until when it is surely held.
+struct Held<'c> {
+    client: &'c Client,
+    path: String,
+    term: Duration,
+    until: Instant,
+}
+
+impl Held<'_> {
+    /// Holds the call for another term, counted from before the server heard of it.
+    async fn renew(&mut self) -> anyhow::Result<()> {
+        let asked_at = Instant::now();
+        let path = format!("{}/renew", self.path);
+        timeout_at(self.until, self.client.post(&path, None))
+            .await
+            .context("holding the lease")??;
+        self.until = asked_at + self.term;
+        Ok(())
+    }
+
+    /// Holds the call until that fails for good: the server refuses, or the term is over.
+    async fn keep(&mut self) -> anyhow::Error {
+        loop {
+            tokio::time::sleep(self.term / 3).await;
+            match self.renew().await {
+                Ok(()) => {}
+                Err(error) if is_refusal(&error) || Instant::now() >= self.until => return error,
+                Err(error) => {
+                    tracing::warn!(
+                        error = format!("{error:#}"),
+                        "holding a lease failed; it is tried again"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Whether the server answered, and said no.
+fn is_refusal(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<Reported>().is_some()
+}
+
+/// Runs the tool for as long as the lease is held.
+async fn run(work: &Work, held: &mut Held<'_>, call: ToolCall) -> anyhow::Result<ExecutorOutcome> {
+    let cancel = CancellationToken::new();
+    let limit = call.limits.output_bytes;
+    // Dropping the run kills what it started.
+    let outcome = tokio::select! {
+        outcome = work.sandbox.run(call, cancel.clone()) => outcome,
+        lost = held.keep() => return Err(lost.context("the lease was lost and the tool was ended")),
+    };
+    Ok(written(outcome, limit)?)
+}
+
+/// Reports until the server answers or the lease is over. What it does not take because of its size
+/// or form is reported as a failure.
+async fn report(held: &mut Held<'_>, outcome: ExecutorOutcome) -> anyhow::Result<()> {
+    let path = format!("{}/outcome", held.path);
+    let mut body = serde_json::to_value(outcome)?;
+    let mut replaced = false;
+    loop {
+        let sent = timeout_at(held.until, held.client.post(&path, Some(&body)))
+            .await
+            .context("reporting; the lease is over")?;
+        let Err(error) = sent else { return Ok(()) };
+        let code = error.downcast_ref::<Reported>().map(|r| r.code.clone());
+        match code.as_deref() {
+            Some("too_large" | "invalid_document") if !replaced => {
+                replaced = true;
+                let message = format!("the server did not take the result: {error:#}");
+                body = serde_json::to_value(refused(ErrorType::ResourceError, message)?)?;
+            }
+            Some(_) => return Err(error.context("reporting the outcome")),
+            None => {
+                tracing::warn!(
+                    error = format!("{error:#}"),
+                    "reporting failed; it is tried again"
+                );
+                tokio::time::sleep(RESEND).await;
+            }
+        }
+    }
+}
+
+/// What the server is told of an outcome.
+fn written(outcome: ToolOutcome, limit: usize) -> Result<ExecutorOutcome, IdError> {
+    Ok(match outcome {
+        ToolOutcome::Succeeded {
+            output,
+            log,
+            duration_ms,
+        } => {
+            let bytes = output.to_string().len();
+            if bytes > limit {
+                let message = format!("the output has {bytes} bytes; the limit is {limit}");
+                return refused(ErrorType::ResourceError, message);
+            }
+            ExecutorOutcome {
+                result: ExecutorResult::Succeeded { output },
+                log: ending(&log, MAX_LOG_BYTES),
+                duration_ms: Count::new(duration_ms).unwrap_or_default(),
+            }
+        }
+        ToolOutcome::Failed {
+            kind,
+            message,
+            retryable,
+            log,
+            duration_ms,
+        } => ExecutorOutcome {
+            result: failed(kind, message, retryable)?,
+            log: ending(&log, MAX_LOG_BYTES),
+            duration_ms: Count::new(duration_ms).unwrap_or_default(),
+        },
+    })
+}
+
+/// A failure of this process, not of the tool.
+fn refused(kind: ErrorType, message: String) -> Result<ExecutorOutcome, IdError> {
+    Ok(ExecutorOutcome {
+        result: failed(kind, message, false)?,
+        log: String::new(),
+        duration_ms: Count::default(),
+    })
+}
+
+fn failed(
+    error_type: ErrorType,
+    mut message: String,
+    retryable: bool,
+) -> Result<ExecutorResult, IdError> {
+    message.truncate(message.floor_char_boundary(MAX_MESSAGE_BYTES));
+    if message.is_empty() {
+        message = "the tool failed and said nothing".to_owned();
+    }
+    Ok(ExecutorResult::Failed {
+        error_type,
+        message: Text::parse(&message)?,
+        retryable,
+    })
+}
+
+/// The end of a text that is too long.
+fn ending(text: &str, limit: usize) -> String {
+    let from = text.ceil_char_boundary(text.len().saturating_sub(limit));
+    text[from..].to_owned()
+}
+
+/// The call as this machine's sandbox runs it, with what this machine grants.
+async fn tool_call(
+    work: &Work,
+    held: &Held<'_>,
+    call: &ExecutorCall,
+    end: Instant,
+) -> anyhow::Result<ToolCall> {
+    let implementation = implementation(work, held, &call.implementation).await?;
+    let environment = work.grants.variables(&call.environment);
+    let limits = Limits::default();
+    let output_bytes = usize::try_from(call.output_bytes.get()).unwrap_or(usize::MAX);
+    Ok(ToolCall {
+        tool_id: call.tool_id.clone(),
+        implementation,
+        target: Target::Here,
+        parameters: call.parameters.clone(),
+        dry_run: if call.dry_run {
+            DryRun::Yes
+        } else {
+            DryRun::No
+        },
+        limits: Limits {
+            timeout: end.saturating_duration_since(Instant::now()),
+            output_bytes: limits.output_bytes.min(output_bytes),
+            ..limits
+        },
+        readable: work.grants.files(&environment),
+        egress: work.grants.hosts(&call.egress)?,
+        environment,
+        idempotency_key: call.idempotency_key.to_string(),
+    })
+}
+
+async fn implementation(
+    work: &Work,
+    held: &Held<'_>,
+    told: &ExecutorImplementation,
+) -> anyhow::Result<ToolImplementation> {
+    match told {
+        ExecutorImplementation::Script {
+            language,
+            entry,
+            files,
+        } => Ok(ToolImplementation::Script(ScriptTool {
+            language: match language {
+                ScriptLanguage::Python => Language::Python,
+                ScriptLanguage::Bash => Language::Bash,
+            },
+            entry: entry.to_string(),
+            files: work.packages.get(files.as_str(), held).await?,
+        })),
+        ExecutorImplementation::Http {
+            method,
+            url,
+            headers,
+            query,
+            body,
+        } => Ok(ToolImplementation::Http(HttpTool {
+            method: *method,
+            url: url.to_string(),
+            headers: headers.clone().into_iter().collect(),
+            query: query.clone().into_iter().collect(),
+            body: body.clone(),
+        })),
+    }
+}
+
+impl Packages {
+    /// The files of a digest: known, or fetched and compared with it.
+    async fn get(&self, digest: &str, held: &Held<'_>) -> anyhow::Result<Arc<PackageFiles>> {
+        if let Some(known) = self.lock().get(digest) {
+            return Ok(Arc::clone(known));
+        }
+        let path = format!("{}/files", held.path);
+        let answer = timeout_at(held.until, held.client.get(&path)).await;
+        let answer = answer.context("fetching the call's files")??;
+        let (bundle, _) = read_value::<PackageBundle>(&answer)
+            .map_err(|_| anyhow::anyhow!("the call's files are no package bundle"))?;
+        let files = Arc::new(PackageFiles::new(bundle.files)?);
+        if files.digest() != digest {
+            bail!(
+                "the call's files have the digest {}, not {digest}",
+                files.digest()
+            );
+        }
+        let mut kept = self.lock();
+        if kept.len() >= KEPT_PACKAGES {
+            kept.pop_first();
+        }
+        kept.insert(digest.to_owned(), Arc::clone(&files));
+        Ok(files)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Arc<PackageFiles>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

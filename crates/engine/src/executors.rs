@@ -1,0 +1,218 @@
+//! Calls of client tools (seed 000 §2.4, `execution_target`), leased by executors: processes that
+//! run them where the credentials are.
+//!
+//! [`ByTarget`] stands in front of the tools port: a run's driver calls a tool and waits, whoever
+//! runs it. A call is an effect in flight like any other, so nothing of the queue is durable: when
+//! this process ends, the journal says that the effect began, and whoever takes the run up begins
+//! it again under the same idempotency key, or asks a person, as for every interrupted effect.
+//!
+//! A lease is known by an id that is given once. What comes under an id that is not held any more
+//! is refused and changes nothing. Must not know HTTP, nor what a tool does.
+
+mod queue;
+mod wire;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use charter_contract::error_code::ErrorCode;
+use charter_contract::executor::{ExecutorCall, ExecutorOutcome};
+use charter_contract::ids::{Label, LeaseId};
+use charter_contract::package::PackageBundle;
+use charter_effects::{Target, ToolCall, ToolImplementation, ToolOutcome, ToolRunner};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::caller::{Caller, Role};
+use crate::{Engine, EngineError};
+pub(crate) use queue::ClientCalls;
+use queue::NotHeld;
+
+/// Longest wait for a call, whatever an executor asks for.
+const MAX_WAIT: Duration = Duration::from_secs(30);
+
+/// Whether a call is one that executors run. What Charter carries out itself is part of the server,
+/// whatever its document says.
+pub(crate) fn goes_to_executors(call: &ToolCall) -> bool {
+    match (&call.target, &call.implementation) {
+        (Target::Here, _) | (Target::Client(_), ToolImplementation::Builtin(_)) => false,
+        (Target::Client(_), ToolImplementation::Script(_) | ToolImplementation::Http(_)) => true,
+    }
+}
+
+/// Runs what belongs here, and leaves the calls of client tools to executors.
+pub(crate) struct ByTarget {
+    here: Arc<dyn ToolRunner>,
+    executors: Arc<ClientCalls>,
+}
+
+impl ByTarget {
+    pub(crate) fn new(here: Arc<dyn ToolRunner>, executors: Arc<ClientCalls>) -> Self {
+        Self { here, executors }
+    }
+}
+
+#[async_trait]
+impl ToolRunner for ByTarget {
+    async fn run(&self, call: ToolCall, cancel: CancellationToken) -> ToolOutcome {
+        match &call.target {
+            Target::Client(client) if goes_to_executors(&call) => {
+                let client = client.clone();
+                self.executors.run(call, client, cancel).await
+            }
+            Target::Client(_) | Target::Here => self.here.run(call, cancel).await,
+        }
+    }
+}
+
+/// What an executor says when it asks for a call.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LeaseRequest {
+    /// Its name, for messages.
+    pub executor: Label,
+    /// How long it waits when there is no call, in milliseconds; at most 30 s.
+    #[serde(default)]
+    pub wait_ms: u64,
+}
+
+/// A lease that goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Renewed {
+    /// For how long the call is held from now on, in milliseconds.
+    pub lease_ms: u64,
+}
+
+impl Engine {
+    /// The next call of a client tool of the caller's tenant, leased to this executor; nothing when
+    /// none comes while it waits, for `longest` at most. Only the first renewal says that the call
+    /// is taken up: without one it is offered again, also where it must not be begun twice.
+    ///
+    /// # Errors
+    /// `permission_denied` for callers below operator; `illegal_transition` where this server runs
+    /// client tools itself.
+    pub async fn lease_call(
+        &self,
+        caller: &Caller,
+        asked: LeaseRequest,
+        longest: Duration,
+    ) -> Result<Option<ExecutorCall>, EngineError> {
+        let calls = self.calls_for(caller)?;
+        let wait = Duration::from_millis(asked.wait_ms)
+            .min(MAX_WAIT)
+            .min(longest);
+        let until = Instant::now() + wait;
+        loop {
+            let mut offered = std::pin::pin!(calls.offered());
+            // From here on no call that is put escapes.
+            offered.as_mut().enable();
+            let id = LeaseId::from_uuid(self.new_uuid());
+            if let Some(taken) = calls.take(&caller.tenant, &asked.executor, id, Instant::now()) {
+                return wire::call(&taken, calls.lease())
+                    .map(Some)
+                    .map_err(|error| {
+                        EngineError::internal("writing a call for an executor", error)
+                    });
+            }
+            tokio::select! {
+                () = offered => {}
+                () = tokio::time::sleep_until(until) => return Ok(None),
+                () = self.shutdown().cancelled() => return Ok(None),
+            }
+        }
+    }
+
+    /// Holds a call for another term; the first time it says that the call is begun.
+    ///
+    /// # Errors
+    /// As [`Engine::lease_call`]; `illegal_transition` for a lease that is not held (any more).
+    pub fn renew_call(&self, caller: &Caller, lease: &LeaseId) -> Result<Renewed, EngineError> {
+        let calls = self.calls_for(caller)?;
+        calls
+            .renew(&caller.tenant, lease, Instant::now())
+            .map_err(|NotHeld| not_held(lease))?;
+        let lease_ms = u64::try_from(calls.lease().as_millis()).unwrap_or(u64::MAX);
+        Ok(Renewed { lease_ms })
+    }
+
+    /// The files that a leased script may open or import.
+    ///
+    /// # Errors
+    /// As [`Engine::renew_call`]; `not_found` for a call without files.
+    pub fn files_of_call(
+        &self,
+        caller: &Caller,
+        lease: &LeaseId,
+    ) -> Result<PackageBundle, EngineError> {
+        let held = self
+            .calls_for(caller)?
+            .held(&caller.tenant, lease, Instant::now());
+        let call = held.map_err(|NotHeld| not_held(lease))?;
+        match &call.implementation {
+            ToolImplementation::Script(script) => Ok(PackageBundle {
+                files: BTreeMap::clone(script.files.files()),
+            }),
+            ToolImplementation::Http(_) | ToolImplementation::Builtin(_) => {
+                Err(EngineError::not_found("file of the call", lease))
+            }
+        }
+    }
+
+    /// Takes what came of a leased call; its run goes on. The lease is over.
+    ///
+    /// # Errors
+    /// As [`Engine::renew_call`]; `too_large` for an output over the call's bound, after which the
+    /// lease is still held.
+    pub fn report_call(
+        &self,
+        caller: &Caller,
+        lease: &LeaseId,
+        outcome: ExecutorOutcome,
+    ) -> Result<(), EngineError> {
+        let calls = self.calls_for(caller)?;
+        let held = calls.held(&caller.tenant, lease, Instant::now());
+        let limit = held.map_err(|NotHeld| not_held(lease))?.limits.output_bytes;
+        let bytes = wire::output_bytes(&outcome);
+        if bytes > limit {
+            let message = format!("the output has {bytes} bytes; the limit is {limit}");
+            return Err(EngineError::new(ErrorCode::TooLarge, message)
+                .with_details(json!({"limit_bytes": limit})));
+        }
+        calls
+            .report(
+                &caller.tenant,
+                lease,
+                wire::outcome(outcome),
+                Instant::now(),
+            )
+            .map_err(|NotHeld| not_held(lease))
+    }
+
+    /// The queue, for callers that may take from it: an executor acts with credentials of its own
+    /// and its word becomes evidence.
+    fn calls_for(&self, caller: &Caller) -> Result<&ClientCalls, EngineError> {
+        if caller.role < Role::Operator {
+            let message = "calls are leased by operators";
+            return Err(EngineError::new(ErrorCode::PermissionDenied, message));
+        }
+        self.executors().map(AsRef::as_ref).ok_or_else(|| {
+            let message = "this server runs client tools itself: it leaves them to executors when \
+                           `tools.client_tools` is \"executor\"";
+            EngineError::new(ErrorCode::IllegalTransition, message)
+        })
+    }
+}
+
+/// One answer for every lease that is not this caller's to use: lapsed, ended, cancelled, unknown,
+/// or another tenant's.
+fn not_held(lease: &LeaseId) -> EngineError {
+    let message = format!(
+        "the lease `{lease}` is not held: it lapsed, its call ended or was cancelled, or the server \
+         was started anew; nothing was recorded"
+    );
+    EngineError::new(ErrorCode::IllegalTransition, message)
+}

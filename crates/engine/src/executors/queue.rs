@@ -1,0 +1,395 @@
+//! The calls that wait for executors or are with one. In memory: see `executors.rs` for why.
+//!
+//! Must not know the wire. Time is an argument of every decision; only [`ClientCalls::run`], which
+//! holds a call's place while its driver waits, looks at the clock.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use charter_contract::agentic::error::ErrorType;
+use charter_contract::ids::{Label, LeaseId, TenantId};
+use charter_effects::{ClientCall, Repeat, ToolCall, ToolOutcome};
+use tokio::sync::futures::Notified;
+use tokio::sync::{Notify, oneshot};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+/// Most calls of one tenant that wait or run at once.
+const MAX_CALLS: usize = 1_000;
+
+/// How long after a call's time its executor, which ends it by itself, may still report.
+const REPORT_GRACE: Duration = Duration::from_secs(5);
+
+/// Every call that is left to executors.
+#[derive(Debug)]
+pub(crate) struct ClientCalls {
+    lease: Duration,
+    calls: Mutex<Calls>,
+    /// Told whenever there is a call to take.
+    offered: Notify,
+}
+
+/// The calls, oldest first.
+#[derive(Debug, Default)]
+struct Calls {
+    last: u64,
+    by_number: BTreeMap<u64, Entry>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    call: Arc<ToolCall>,
+    client: ClientCall,
+    deadline: Instant,
+    state: State,
+    /// Who held it before and fell silent.
+    lost: Option<Label>,
+    answer: oneshot::Sender<ToolOutcome>,
+    /// Told when the moment changes at which something is due.
+    moved: Arc<Notify>,
+}
+
+/// Where a call is.
+#[derive(Debug)]
+enum State {
+    /// Nobody has it.
+    Waiting,
+    /// Sent to an executor that has not begun: it may not have heard of it.
+    Offered(Lease),
+    /// An executor said that it begins.
+    Running(Lease),
+}
+
+#[derive(Debug, Clone)]
+struct Lease {
+    id: LeaseId,
+    executor: Label,
+    until: Instant,
+}
+
+/// A call that an executor was given.
+#[derive(Debug)]
+pub(super) struct Taken {
+    pub(super) lease: LeaseId,
+    pub(super) call: Arc<ToolCall>,
+    pub(super) client: ClientCall,
+    /// What is left of its time.
+    pub(super) left: Duration,
+}
+
+/// The lease is not the caller's, or not any more.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct NotHeld;
+
+/// What time has brought a call.
+#[derive(Debug, PartialEq, Eq)]
+enum Due {
+    /// Nothing; it is to be looked at again at this moment, or when it moves.
+    At(Instant),
+    /// It is offered again.
+    Again(Instant),
+    /// Nobody has begun it in its time.
+    Unclaimed { lost: Option<Label> },
+    /// Whoever ran it fell silent, and it must not be begun twice.
+    Lost(Label),
+    /// Whoever runs it did not report in its time.
+    Overdue(Label),
+}
+
+impl Entry {
+    fn lease(&self) -> Option<&Lease> {
+        match &self.state {
+            State::Waiting => None,
+            State::Offered(lease) | State::Running(lease) => Some(lease),
+        }
+    }
+
+    /// Decides by time alone.
+    fn look(&mut self, now: Instant) -> Due {
+        let unclaimed = now >= self.deadline;
+        match &self.state {
+            State::Waiting | State::Offered(_) if unclaimed => Due::Unclaimed {
+                lost: self.lost.take(),
+            },
+            State::Waiting => Due::At(self.deadline),
+            State::Offered(lease) if now < lease.until => Due::At(self.deadline.min(lease.until)),
+            State::Offered(_) => {
+                self.state = State::Waiting;
+                Due::Again(self.deadline)
+            }
+            State::Running(lease) if now < lease.until => {
+                let end = self.deadline + REPORT_GRACE;
+                if now >= end {
+                    return Due::Overdue(lease.executor.clone());
+                }
+                Due::At(end.min(lease.until))
+            }
+            State::Running(lease) => match self.client.repeat {
+                Repeat::Unsafe => Due::Lost(lease.executor.clone()),
+                Repeat::Safe => {
+                    self.lost = Some(lease.executor.clone());
+                    self.state = State::Waiting;
+                    if unclaimed {
+                        return Due::Unclaimed {
+                            lost: self.lost.take(),
+                        };
+                    }
+                    Due::Again(self.deadline)
+                }
+            },
+        }
+    }
+}
+
+impl Calls {
+    /// The call that a tenant's lease holds at this moment.
+    fn held(&mut self, tenant: &TenantId, id: &LeaseId, now: Instant) -> Result<u64, NotHeld> {
+        let holds = |entry: &Entry| {
+            let lease = entry.lease();
+            entry.client.tenant == *tenant
+                && lease.is_some_and(|lease| lease.id == *id && now < lease.until)
+        };
+        let mut entries = self.by_number.iter();
+        let found = entries.find(|(_, entry)| holds(entry));
+        found.map(|(number, _)| *number).ok_or(NotHeld)
+    }
+}
+
+impl ClientCalls {
+    pub(crate) fn new(lease: Duration) -> Self {
+        Self {
+            lease,
+            calls: Mutex::default(),
+            offered: Notify::new(),
+        }
+    }
+
+    /// How long a lease lasts.
+    pub(super) fn lease(&self) -> Duration {
+        self.lease
+    }
+
+    /// Resolves when there may be a call to take.
+    pub(super) fn offered(&self) -> Notified<'_> {
+        self.offered.notified()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Calls> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until an executor has run the call, or nobody did. Dropping the future withdraws it.
+    pub(super) async fn run(
+        &self,
+        call: ToolCall,
+        client: ClientCall,
+        cancel: CancellationToken,
+    ) -> ToolOutcome {
+        let started = Instant::now();
+        let timeout = call.limits.timeout;
+        let Some((place, mut answered)) = self.put(call, client, started) else {
+            let message = format!("{MAX_CALLS} calls wait for executors of this tenant already");
+            return failed(started, ErrorType::ResourceError, message, true);
+        };
+        loop {
+            let mut moved = std::pin::pin!(place.moved.notified());
+            moved.as_mut().enable();
+            let due = self.look(place.number, Instant::now());
+            let until = match due {
+                // Whoever took the entry away has answered.
+                None => Instant::now() + REPORT_GRACE,
+                Some(Due::At(at)) => at,
+                Some(Due::Again(at)) => {
+                    self.offered.notify_waiters();
+                    at
+                }
+                Some(Due::Unclaimed { lost }) => return unclaimed(started, timeout, lost),
+                Some(Due::Lost(executor)) => return lost(started, &executor),
+                Some(Due::Overdue(executor)) => return overdue(started, timeout, &executor),
+            };
+            tokio::select! {
+                biased;
+                Ok(outcome) = &mut answered => return outcome,
+                () = cancel.cancelled() => {
+                    let message = "the call was cancelled".to_owned();
+                    return failed(started, ErrorType::ExecutionError, message, true);
+                }
+                () = &mut moved => {}
+                () = tokio::time::sleep_until(until) => {}
+            }
+        }
+    }
+
+    /// Offers a call; `None` when the tenant has too many.
+    fn put(
+        &self,
+        call: ToolCall,
+        client: ClientCall,
+        now: Instant,
+    ) -> Option<(Place<'_>, oneshot::Receiver<ToolOutcome>)> {
+        let (answer, answered) = oneshot::channel();
+        let moved = Arc::new(Notify::new());
+        let mut calls = self.lock();
+        let of_tenant = |entry: &&Entry| entry.client.tenant == client.tenant;
+        if calls.by_number.values().filter(of_tenant).count() >= MAX_CALLS {
+            return None;
+        }
+        calls.last += 1;
+        let number = calls.last;
+        let entry = Entry {
+            deadline: now + call.limits.timeout,
+            call: Arc::new(call),
+            client,
+            state: State::Waiting,
+            lost: None,
+            answer,
+            moved: Arc::clone(&moved),
+        };
+        calls.by_number.insert(number, entry);
+        drop(calls);
+        self.offered.notify_waiters();
+        let place = Place {
+            calls: self,
+            number,
+            moved,
+        };
+        Some((place, answered))
+    }
+
+    fn look(&self, number: u64, now: Instant) -> Option<Due> {
+        Some(self.lock().by_number.get_mut(&number)?.look(now))
+    }
+
+    /// Gives the tenant's oldest waiting call to an executor.
+    pub(super) fn take(
+        &self,
+        tenant: &TenantId,
+        executor: &Label,
+        id: LeaseId,
+        now: Instant,
+    ) -> Option<Taken> {
+        let mut calls = self.lock();
+        let mut entries = calls.by_number.values_mut();
+        let entry = entries.find(|entry| {
+            let waits = matches!(entry.state, State::Waiting);
+            waits && entry.client.tenant == *tenant && now < entry.deadline
+        })?;
+        entry.state = State::Offered(Lease {
+            id: id.clone(),
+            executor: executor.clone(),
+            until: now + self.lease,
+        });
+        entry.moved.notify_one();
+        Some(Taken {
+            lease: id,
+            call: Arc::clone(&entry.call),
+            client: entry.client.clone(),
+            left: entry.deadline - now,
+        })
+    }
+
+    /// Holds a call for another term, as begun.
+    pub(super) fn renew(
+        &self,
+        tenant: &TenantId,
+        id: &LeaseId,
+        now: Instant,
+    ) -> Result<(), NotHeld> {
+        let mut calls = self.lock();
+        let number = calls.held(tenant, id, now)?;
+        let entry = calls.by_number.get_mut(&number).ok_or(NotHeld)?;
+        let lease = entry.lease().cloned().ok_or(NotHeld)?;
+        entry.state = State::Running(Lease {
+            until: now + self.lease,
+            ..lease
+        });
+        entry.moved.notify_one();
+        Ok(())
+    }
+
+    /// The call that a lease holds.
+    pub(super) fn held(
+        &self,
+        tenant: &TenantId,
+        id: &LeaseId,
+        now: Instant,
+    ) -> Result<Arc<ToolCall>, NotHeld> {
+        let mut calls = self.lock();
+        let number = calls.held(tenant, id, now)?;
+        let entry = calls.by_number.get(&number).ok_or(NotHeld)?;
+        Ok(Arc::clone(&entry.call))
+    }
+
+    /// Ends a call with what came of it, once.
+    pub(super) fn report(
+        &self,
+        tenant: &TenantId,
+        id: &LeaseId,
+        outcome: ToolOutcome,
+        now: Instant,
+    ) -> Result<(), NotHeld> {
+        let mut calls = self.lock();
+        let number = calls.held(tenant, id, now)?;
+        let entry = calls.by_number.remove(&number).ok_or(NotHeld)?;
+        // Nobody waits any more when the run was cut off at the same moment.
+        entry.answer.send(outcome).map_err(|_| NotHeld)
+    }
+}
+
+/// A call's place in the queue; gone with whoever waits for the call.
+struct Place<'c> {
+    calls: &'c ClientCalls,
+    number: u64,
+    moved: Arc<Notify>,
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.calls.lock().by_number.remove(&self.number);
+    }
+}
+
+fn failed(started: Instant, kind: ErrorType, message: String, retryable: bool) -> ToolOutcome {
+    ToolOutcome::Failed {
+        kind,
+        message,
+        retryable,
+        log: String::new(),
+        duration_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+    }
+}
+
+fn unclaimed(started: Instant, timeout: Duration, lost: Option<Label>) -> ToolOutcome {
+    let waited = timeout.as_millis();
+    let message = match lost {
+        None => format!(
+            "no executor took the call within {waited} ms; run `charter executor` with a key of \
+             this tenant"
+        ),
+        Some(executor) => format!(
+            "the executor `{executor}` was lost while it ran the call, and no other took it within \
+             {waited} ms"
+        ),
+    };
+    failed(started, ErrorType::TimeoutError, message, true)
+}
+
+fn lost(started: Instant, executor: &Label) -> ToolOutcome {
+    let message = format!(
+        "the executor `{executor}` was lost while it ran the call; it is not known whether it \
+         happened, and it is not begun again"
+    );
+    failed(started, ErrorType::TimeoutError, message, false)
+}
+
+fn overdue(started: Instant, timeout: Duration, executor: &Label) -> ToolOutcome {
+    let message = format!(
+        "the executor `{executor}` did not report within {} ms; it is not known whether it happened",
+        timeout.as_millis()
+    );
+    failed(started, ErrorType::TimeoutError, message, false)
+}

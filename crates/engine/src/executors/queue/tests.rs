@@ -1,0 +1,161 @@
+//! What time and executors may do to a call, moment by moment.
+
+use std::collections::BTreeMap;
+
+use charter_contract::ids::ToolId;
+use charter_effects::{
+    DryRun, Language, Limits, PackageFiles, ScriptTool, Target, ToolImplementation,
+};
+use serde_json::{Map, json};
+use uuid::Uuid;
+
+use super::*;
+
+const LEASE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+fn tenant(name: &str) -> TenantId {
+    TenantId::parse(name).unwrap()
+}
+
+fn executor(name: &str) -> Label {
+    Label::parse(name).unwrap()
+}
+
+fn lease(number: u128) -> LeaseId {
+    LeaseId::from_uuid(Uuid::from_u128(number))
+}
+
+fn put(
+    calls: &ClientCalls,
+    repeat: Repeat,
+    now: Instant,
+) -> (Place<'_>, oneshot::Receiver<ToolOutcome>) {
+    let files = BTreeMap::from([("scripts/a.py".to_owned(), String::new())]);
+    let call = ToolCall {
+        tool_id: ToolId::parse("acme.read").unwrap(),
+        implementation: ToolImplementation::Script(ScriptTool {
+            language: Language::Python,
+            entry: "scripts/a.py".to_owned(),
+            files: Arc::new(PackageFiles::new(files).unwrap()),
+        }),
+        target: Target::Here,
+        parameters: Map::new(),
+        dry_run: DryRun::No,
+        limits: Limits {
+            timeout: TIMEOUT,
+            ..Limits::default()
+        },
+        environment: Vec::new(),
+        egress: Vec::new(),
+        readable: Vec::new(),
+        idempotency_key: "run/step".to_owned(),
+    };
+    let client = ClientCall {
+        tenant: tenant("acme"),
+        environment: Vec::new(),
+        egress: Vec::new(),
+        repeat,
+    };
+    calls.put(call, client, now).unwrap()
+}
+
+fn done() -> ToolOutcome {
+    ToolOutcome::Succeeded {
+        output: json!(1),
+        log: String::new(),
+        duration_ms: 1,
+    }
+}
+
+#[test]
+fn a_call_is_for_one_executor_of_its_tenant() {
+    let (calls, now) = (ClientCalls::new(LEASE), Instant::now());
+    let (_place, _answered) = put(&calls, Repeat::Safe, now);
+    let take =
+        |name: &str, number: u128| calls.take(&tenant(name), &executor("e"), lease(number), now);
+    assert!(take("umbra", 1).is_none());
+    assert_eq!(take("acme", 2).unwrap().left, TIMEOUT);
+    assert!(take("acme", 3).is_none());
+    assert_eq!(calls.renew(&tenant("umbra"), &lease(2), now), Err(NotHeld));
+    assert!(calls.held(&tenant("umbra"), &lease(2), now).is_err());
+    let foreign = calls.report(&tenant("umbra"), &lease(2), done(), now);
+    assert_eq!(foreign, Err(NotHeld));
+    assert_eq!(calls.renew(&tenant("acme"), &lease(2), now), Ok(()));
+}
+
+/// An answer that an executor never read leaves the call as it was, also where it must not be done
+/// twice: it begins with the first renewal.
+#[test]
+fn a_call_that_was_only_offered_is_offered_again() {
+    let (calls, now) = (ClientCalls::new(LEASE), Instant::now());
+    let (place, _answered) = put(&calls, Repeat::Unsafe, now);
+    calls.take(&tenant("acme"), &executor("e"), lease(1), now);
+    assert_eq!(calls.look(place.number, now), Some(Due::At(now + LEASE)));
+    let later = now + LEASE;
+    assert_eq!(calls.renew(&tenant("acme"), &lease(1), later), Err(NotHeld));
+    let again = calls.look(place.number, later);
+    assert_eq!(again, Some(Due::Again(now + TIMEOUT)));
+    let taken = calls.take(&tenant("acme"), &executor("f"), lease(2), later);
+    assert_eq!(taken.unwrap().left, TIMEOUT - LEASE);
+}
+
+#[test]
+fn a_lost_executor_means_again_for_reads_and_unknown_for_writes() {
+    let now = Instant::now();
+    for (repeat, due) in [
+        (Repeat::Safe, Due::Again(now + TIMEOUT)),
+        (Repeat::Unsafe, Due::Lost(executor("e"))),
+    ] {
+        let calls = ClientCalls::new(LEASE);
+        let (place, _answered) = put(&calls, repeat, now);
+        calls.take(&tenant("acme"), &executor("e"), lease(1), now);
+        let begun = now + Duration::from_secs(1);
+        assert_eq!(calls.renew(&tenant("acme"), &lease(1), begun), Ok(()));
+        let lapsed = begun + LEASE;
+        let just_before = lapsed - Duration::from_millis(1);
+        assert_eq!(calls.look(place.number, just_before), Some(Due::At(lapsed)));
+        assert_eq!(calls.look(place.number, lapsed), Some(due));
+        let late = calls.report(&tenant("acme"), &lease(1), done(), lapsed);
+        assert_eq!(late, Err(NotHeld));
+    }
+}
+
+#[test]
+fn an_outcome_is_taken_once_and_only_while_somebody_waits() {
+    let (calls, now) = (ClientCalls::new(LEASE), Instant::now());
+    let (_place, mut answered) = put(&calls, Repeat::Safe, now);
+    calls.take(&tenant("acme"), &executor("e"), lease(1), now);
+    let report = || calls.report(&tenant("acme"), &lease(1), done(), now);
+    assert_eq!(report(), Ok(()));
+    assert_eq!(report(), Err(NotHeld));
+    assert_eq!(answered.try_recv(), Ok(done()));
+
+    let (place, _answered) = put(&calls, Repeat::Safe, now);
+    calls.take(&tenant("acme"), &executor("e"), lease(2), now);
+    drop(place);
+    assert_eq!(calls.renew(&tenant("acme"), &lease(2), now), Err(NotHeld));
+}
+
+#[test]
+fn time_ends_a_call_that_nobody_took_or_nobody_reported() {
+    let (calls, now) = (ClientCalls::new(TIMEOUT * 2), Instant::now());
+    let (place, _answered) = put(&calls, Repeat::Safe, now);
+    let end = now + TIMEOUT;
+    assert_eq!(
+        calls.look(place.number, end),
+        Some(Due::Unclaimed { lost: None })
+    );
+    let taken = calls.take(&tenant("acme"), &executor("e"), lease(1), end);
+    assert!(taken.is_none(), "its time is over");
+
+    let (running, _answered) = put(&calls, Repeat::Safe, end);
+    calls.take(&tenant("acme"), &executor("e"), lease(2), end);
+    assert_eq!(calls.renew(&tenant("acme"), &lease(2), end), Ok(()));
+    let due = end + TIMEOUT + REPORT_GRACE;
+    assert_eq!(calls.look(running.number, end), Some(Due::At(due)));
+    assert_eq!(
+        calls.look(running.number, due),
+        Some(Due::Overdue(executor("e")))
+    );
+}

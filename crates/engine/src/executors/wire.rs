@@ -1,0 +1,103 @@
+//! Between the tools port and the wire. What an executor is told names variables and never holds
+//! the value of one.
+
+use std::num::TryFromIntError;
+use std::time::Duration;
+
+use charter_contract::executor::{
+    ExecutorCall, ExecutorImplementation, ExecutorOutcome, ExecutorResult, ScriptLanguage,
+};
+use charter_contract::ids::IdError;
+use charter_contract::number::Positive;
+use charter_contract::text::{ShortText, Text};
+use charter_effects::{DryRun, Language, ToolImplementation, ToolOutcome};
+
+use super::queue::Taken;
+
+/// A call that the wire has no form for.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum WireError {
+    #[error("a text of the call")]
+    Text(#[from] IdError),
+    #[error("a number of the call")]
+    Number(#[from] TryFromIntError),
+    #[error("{0} has no place on the wire")]
+    NoForm(&'static str),
+}
+
+/// A leased call as its executor reads it.
+pub(super) fn call(taken: &Taken, lease: Duration) -> Result<ExecutorCall, WireError> {
+    let call = &taken.call;
+    Ok(ExecutorCall {
+        lease_id: taken.lease.clone(),
+        lease_ms: positive(lease.as_millis())?,
+        tool_id: call.tool_id.clone(),
+        implementation: implementation(&call.implementation)?,
+        parameters: call.parameters.clone(),
+        dry_run: call.dry_run == DryRun::Yes,
+        idempotency_key: Text::parse(&call.idempotency_key)?,
+        environment: taken.client.environment.clone(),
+        egress: taken.client.egress.clone(),
+        timeout_ms: positive(taken.left.as_millis())?,
+        output_bytes: positive(call.limits.output_bytes as u128)?,
+    })
+}
+
+/// At least one: a span of less than a millisecond is written as one.
+fn positive(number: u128) -> Result<Positive, WireError> {
+    let number = u64::try_from(number)?.max(1);
+    Positive::new(number).ok_or(WireError::NoForm("a number over 2^53"))
+}
+
+fn implementation(here: &ToolImplementation) -> Result<ExecutorImplementation, WireError> {
+    match here {
+        ToolImplementation::Script(script) => Ok(ExecutorImplementation::Script {
+            language: match script.language {
+                Language::Python => ScriptLanguage::Python,
+                Language::Bash => ScriptLanguage::Bash,
+                Language::Filter => return Err(WireError::NoForm("a filter")),
+            },
+            entry: Text::parse(&script.entry)?,
+            files: ShortText::parse(script.files.digest())?,
+        }),
+        ToolImplementation::Http(tool) => Ok(ExecutorImplementation::Http {
+            method: tool.method,
+            url: Text::parse(&tool.url)?,
+            headers: tool.headers.iter().cloned().collect(),
+            query: tool.query.iter().cloned().collect(),
+            body: tool.body.clone(),
+        }),
+        ToolImplementation::Builtin(_) => Err(WireError::NoForm("a built-in tool")),
+    }
+}
+
+/// How large an output is, as JSON.
+pub(super) fn output_bytes(outcome: &ExecutorOutcome) -> usize {
+    match &outcome.result {
+        ExecutorResult::Succeeded { output } => output.to_string().len(),
+        ExecutorResult::Failed { .. } => 0,
+    }
+}
+
+/// What the port answers.
+pub(super) fn outcome(reported: ExecutorOutcome) -> ToolOutcome {
+    let (log, duration_ms) = (reported.log, reported.duration_ms.get());
+    match reported.result {
+        ExecutorResult::Succeeded { output } => ToolOutcome::Succeeded {
+            output,
+            log,
+            duration_ms,
+        },
+        ExecutorResult::Failed {
+            error_type,
+            message,
+            retryable,
+        } => ToolOutcome::Failed {
+            kind: error_type,
+            message: message.to_string(),
+            retryable,
+            log,
+            duration_ms,
+        },
+    }
+}

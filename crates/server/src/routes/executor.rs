@@ -1,0 +1,80 @@
+//! Calls of client tools for executors: leased, held, reported.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use charter_contract::executor::ExecutorOutcome;
+use charter_contract::ids::LeaseId;
+use charter_contract::package::PackageBundle;
+use charter_engine::{LeaseRequest, Renewed};
+
+use crate::error::ApiError;
+use crate::extract::{By, Sent, Valid, parsed};
+use crate::state::AppState;
+
+/// Take the next call of a client tool of the tenant: `{"executor": "NAME", "wait_ms": 20000}`.
+#[utoipa::path(post, path = "/v1/executor/leases", tag = "executor", operation_id = "lease_call", request_body = Object,
+    responses((status = 200, description = "A call, held for `lease_ms`; it is begun with the first renewal", body = ref("#/components/schemas/executor_call")), (status = 204, description = "No call came in that time")))]
+pub(crate) async fn lease(
+    State(state): State<AppState>,
+    By(caller): By,
+    Sent(asked): Sent<LeaseRequest>,
+) -> Result<Response, ApiError> {
+    // The answer has to be out before the server gives the request up.
+    let longest = state.limits.timeout / 2;
+    match state.engine.lease_call(&caller, asked, longest).await {
+        Ok(Some(call)) => Ok(Json(call).into_response()),
+        Ok(None) => Ok(StatusCode::NO_CONTENT.into_response()),
+        Err(error) => Err(ApiError::new(&state, error)),
+    }
+}
+
+/// Hold a call for another term. A refusal means: end it, nobody waits for it any more.
+#[utoipa::path(post, path = "/v1/executor/leases/{id}/renew", tag = "executor", operation_id = "renew_call",
+    params(("id" = String, Path, description = "`lease-…`")),
+    responses((status = 200, description = "`lease_ms` from now on", body = Object), (status = 409, description = "The lease is not held", body = ref("#/components/schemas/agent_error"))))]
+pub(crate) async fn renew(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(id): Path<String>,
+) -> Result<Json<Renewed>, ApiError> {
+    let id: LeaseId = parsed(&state, &id)?;
+    let renewed = state.engine.renew_call(&caller, &id);
+    renewed
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
+}
+
+/// The files that a leased script may open or import.
+#[utoipa::path(get, path = "/v1/executor/leases/{id}/files", tag = "executor", operation_id = "files_of_call",
+    params(("id" = String, Path, description = "`lease-…`")),
+    responses((status = 200, description = "Path to content", body = ref("#/components/schemas/package_bundle")), (status = 409, description = "The lease is not held", body = ref("#/components/schemas/agent_error"))))]
+pub(crate) async fn files(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(id): Path<String>,
+) -> Result<Json<PackageBundle>, ApiError> {
+    let id: LeaseId = parsed(&state, &id)?;
+    let files = state.engine.files_of_call(&caller, &id);
+    files
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
+}
+
+/// Say what came of a leased call; its run goes on, and the lease is over.
+#[utoipa::path(post, path = "/v1/executor/leases/{id}/outcome", tag = "executor", operation_id = "report_call",
+    params(("id" = String, Path, description = "`lease-…`")), request_body = ref("#/components/schemas/executor_outcome"),
+    responses((status = 204, description = "Taken"), (status = 409, description = "The lease is not held; nothing was recorded", body = ref("#/components/schemas/agent_error")), (status = 413, description = "The output is too large; the lease is still held", body = ref("#/components/schemas/agent_error"))))]
+pub(crate) async fn report(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(id): Path<String>,
+    Valid(outcome): Valid<ExecutorOutcome>,
+) -> Result<StatusCode, ApiError> {
+    let id: LeaseId = parsed(&state, &id)?;
+    let reported = state.engine.report_call(&caller, &id, outcome);
+    reported
+        .map(|()| StatusCode::NO_CONTENT)
+        .map_err(|error| ApiError::new(&state, error))
+}
