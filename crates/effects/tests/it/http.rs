@@ -116,7 +116,7 @@ async fn ruling_13_values_reach_the_host_as_data() {
         output(sandbox().await.run(post_call(server)).await),
         json!({
             "method": "POST", "uri": "/echo/a%2F..%2Fb%22%3F%26%C3%A9?q=a%2F..%2Fb%22%3F%26%C3%A9&many=x&many=2",
-            "token": "Bearer s3cr3t-value", "key": "run-1/step-1", "type": "application/json",
+            "token": "Bearer [redacted:TOKEN]", "key": "run-1/step-1", "type": "application/json",
             "body": { "n": 7, "name": "<a/../b\"?&é>" },
         })
     );
