@@ -6,7 +6,7 @@ mod view;
 use std::collections::{BTreeMap, BTreeSet};
 
 use charter_contract::catalogue::vocabulary::Role;
-use charter_contract::ids::{ApprovalId, RunId, StepId, UserId};
+use charter_contract::ids::{ApprovalId, RunId, StepId, ToolId, UserId};
 use charter_contract::time::Timestamp;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -38,6 +38,9 @@ pub struct Run {
     pub(super) stop: Option<Stop>,
     /// How many times a fallback took over.
     fallbacks: u32,
+    /// What was called and agreed to before it did: policies look at the whole run.
+    earlier_calls: BTreeMap<ToolId, u64>,
+    earlier_approvals: usize,
     worked_us: u64,
     last_at: Timestamp,
     outcome: Option<Outcome>,
@@ -96,6 +99,8 @@ impl Run {
             paused: false,
             stop: None,
             fallbacks: 0,
+            earlier_calls: BTreeMap::new(),
+            earlier_approvals: 0,
             worked_us: 0,
             last_at: at,
             outcome: None,
@@ -326,7 +331,9 @@ impl Run {
 
     fn fell_back(&mut self) -> Result<(), FoldError> {
         let fallback = self.graph.fallback().ok_or(FoldError::NoFallback)?;
-        self.graph = fallback.clone();
+        let fallback = fallback.clone();
+        (self.earlier_calls, self.earlier_approvals) = (self.calls(), self.approvals());
+        self.graph = fallback;
         self.fallbacks += 1;
         self.stop = None;
         self.written.clear();

@@ -36,16 +36,14 @@ impl Run {
     /// How many of its steps' calls people have agreed to.
     #[must_use]
     pub fn approvals(&self) -> usize {
-        self.slots
-            .iter()
-            .filter(|slot| slot.grant.is_some())
-            .count()
+        let granted = self.slots.iter().filter(|slot| slot.grant.is_some());
+        self.earlier_approvals + granted.count()
     }
 
     /// How often it has begun a call of each tool.
     #[must_use]
     pub fn calls(&self) -> BTreeMap<ToolId, u64> {
-        let mut calls = BTreeMap::new();
+        let mut calls = self.earlier_calls.clone();
         for (step, slot) in self.graph.steps().iter().zip(&self.slots) {
             if let Some(tool) = step.tool().filter(|_| slot.attempts > 0) {
                 *calls.entry(tool.clone()).or_default() += u64::from(slot.attempts);

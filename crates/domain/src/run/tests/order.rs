@@ -116,11 +116,16 @@ fn b003_8_a_fallback_runs_once() {
         ..GraphParts::default()
     });
     let first = run.run.idempotency_key(&id("a"));
-    run.begin("a").unwrap();
+    run.begin_with("a", ask()).unwrap();
+    run.grant("a").unwrap();
+    run.begin_with("a", ask()).unwrap();
     run.fail("a").unwrap();
     assert_eq!(run.next(), start(&["a"]));
     assert_ne!(run.run.idempotency_key(&id("a")), first);
     run.begin("a").unwrap();
+    let tool = ToolId::parse("t.x").unwrap();
+    assert_eq!(run.run.calls()[&tool], 2, "policies see the whole run");
+    assert_eq!(run.run.approvals(), 1);
     run.fail("a").unwrap();
     assert_eq!(run.outcome(), "failed");
 }
