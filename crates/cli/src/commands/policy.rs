@@ -56,19 +56,7 @@ fn schema(dir: Option<&Path>, format: Format) -> anyhow::Result<u8> {
         let tools = package
             .documents
             .iter()
-            .filter_map(|document| match &document.value {
-                Document::Tool(tool) => Some(tool),
-                Document::Skill(_)
-                | Document::Guardrail(_)
-                | Document::DomainLens(_)
-                | Document::Template(_)
-                | Document::Playbook(_)
-                | Document::Agent(_)
-                | Document::GraphNode(_)
-                | Document::GraphEdge(_)
-                | Document::Domain(_)
-                | Document::Policy(_) => None,
-            });
+            .filter_map(|document| document.value.as_tool());
         let actions = policy::actions_text(tools).map_err(anyhow::Error::msg);
         text.push('\n');
         text.push_str(&actions.context("writing the actions of the package's tools")?);
@@ -221,22 +209,8 @@ fn sound(dir: &Path) -> anyhow::Result<Package> {
 }
 
 fn policies(package: &Package) -> impl Iterator<Item = (&Sourced<Document>, &Policy)> {
-    package
-        .documents
-        .iter()
-        .filter_map(|document| match &document.value {
-            Document::Policy(policy) => Some((document, policy)),
-            Document::Tool(_)
-            | Document::Skill(_)
-            | Document::Guardrail(_)
-            | Document::DomainLens(_)
-            | Document::Template(_)
-            | Document::Playbook(_)
-            | Document::Agent(_)
-            | Document::GraphNode(_)
-            | Document::GraphEdge(_)
-            | Document::Domain(_) => None,
-        })
+    let documents = package.documents.iter();
+    documents.filter_map(|document| Some((document, document.value.as_policy()?)))
 }
 
 /// Whether a policy, or the file of its Cedar text, stands at or under a path.

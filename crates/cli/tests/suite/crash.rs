@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::home::{Home, eventually, ids, request_of};
 use crate::packages::{SCRIPT_FILE, SKILL, backups};
-use crate::service::{Call, Service};
+use crate::service::{Call, Service, served};
 
 /// What became of a request that a server left open, from the next server.
 fn taken_up(home: &Home, service: &Service, asked: &Value, first: &Call) -> Value {
@@ -35,10 +35,7 @@ fn taken_up(home: &Home, service: &Service, asked: &Value, first: &Call) -> Valu
 /// Killed during a step: the next server takes the request up, under the same idempotency key.
 #[test]
 fn a_killed_servers_request_is_taken_up_and_answered() {
-    let home = Home::new();
-    let service = Service::start();
-    let server = home.serve();
-    server.api.register(&service.package());
+    let (home, server, service) = served();
     let asked = request_of(SKILL, json!({}));
     let connection = server.api.send_and_hold(&asked);
     let first = service.next();
@@ -70,10 +67,7 @@ fn a_killed_servers_request_is_taken_up_and_answered() {
 /// Asked to stop during a step: it ends in good order, and the next server goes on.
 #[test]
 fn a_stopped_servers_request_is_taken_up_and_answered() {
-    let home = Home::new();
-    let service = Service::start();
-    let server = home.serve();
-    server.api.register(&service.package());
+    let (home, server, service) = served();
     let asked = request_of(SKILL, json!({}));
     let connection = server.api.send_and_hold(&asked);
     let first = service.next();

@@ -127,7 +127,7 @@ fn one_backup(id: &str) -> Value {
 
 /// Seed 000 §2.4: the tool gets what its executor grants, and nothing of the server's.
 #[test]
-fn b000_a_client_tool_runs_where_the_credentials_are() {
+fn a_client_tool_runs_where_the_credentials_are() {
     let home = server_home()
         .with("CHARTER_TOOLS__ENVIRONMENT", "VAULT_PLACE,VAULT_TOKEN")
         .with("VAULT_PLACE", "server")
@@ -152,7 +152,7 @@ fn b000_a_client_tool_runs_where_the_credentials_are() {
 
 /// By default one process does everything, and says so to whoever asks for calls.
 #[test]
-fn b000_client_tools_run_in_the_server_by_default() {
+fn client_tools_run_in_the_server_by_default() {
     let home = Home::with_keys(&KEYS);
     let server = home.serve();
     let ann = server.key("ann");
@@ -169,7 +169,7 @@ fn b000_client_tools_run_in_the_server_by_default() {
 
 /// A lease is its tenant's and its role's; what comes in is checked and bounded; it is taken once.
 #[test]
-fn b000_an_outcome_is_checked_and_taken_once() {
+fn an_outcome_is_checked_and_taken_once() {
     let home = server_home()
         .with("CHARTER_TOOLS__ENVIRONMENT", "VAULT_TOKEN")
         .with("VAULT_TOKEN", "the-servers-own-token");
@@ -237,7 +237,7 @@ fn b003_4_what_an_executor_answers_is_checked_against_the_tool() {
 /// A readonly call of a killed executor goes to another under the same key, and what the first one
 /// held is worth nothing any more.
 #[test]
-fn b000_a_read_of_a_killed_executor_is_done_by_another() {
+fn a_read_of_a_killed_executor_is_done_by_another() {
     let home = server_home();
     let server = home.serve();
     let service = Service::start();
@@ -258,7 +258,7 @@ fn b000_a_read_of_a_killed_executor_is_done_by_another() {
 }
 
 #[test]
-fn b000_a_report_after_the_lease_is_refused_and_nothing_is_recorded() {
+fn a_report_after_the_lease_is_refused_and_nothing_is_recorded() {
     let home = server_home();
     let server = home.serve();
     let ann = server.key("ann");
@@ -286,7 +286,7 @@ fn b000_a_report_after_the_lease_is_refused_and_nothing_is_recorded() {
 
 /// A write that an executor had begun may have happened: it is not done again, and the run says so.
 #[test]
-fn b000_a_write_of_a_killed_executor_is_not_repeated() {
+fn a_write_of_a_killed_executor_is_not_repeated() {
     let home = server_home();
     let server = home.serve();
     let service = Service::start();
@@ -314,7 +314,7 @@ fn b000_a_write_of_a_killed_executor_is_not_repeated() {
 }
 
 #[test]
-fn b000_without_an_executor_the_step_says_so_after_its_time() {
+fn without_an_executor_the_step_says_so_after_its_time() {
     let home = server_home();
     let server = home.serve();
     let ann = server.key("ann");
@@ -330,7 +330,7 @@ fn b000_without_an_executor_the_step_says_so_after_its_time() {
 /// A server that starts anew begins the effect again under its key; what the executor of before runs
 /// ends with its lease.
 #[test]
-fn b000_a_killed_servers_call_is_begun_again_under_its_key() {
+fn a_killed_servers_call_is_begun_again_under_its_key() {
     let home = server_home();
     let server = home.serve();
     let ann = server.key("ann");

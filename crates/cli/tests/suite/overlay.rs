@@ -29,11 +29,7 @@ fn display_name(api: &Api) -> Value {
 #[test]
 fn b000_1_a_tenants_document_shadows_the_global_one() {
     let (_home, server) = serve();
-    let (root, acme, umbra) = (
-        server.key("root-key"),
-        server.key("acme-key"),
-        server.key("umbra-key"),
-    );
+    let [root, acme, umbra] = KEYS.map(|(key, ..)| server.key(key));
     root.register(&global_backups());
     let own = backups()
         .edit(
@@ -74,11 +70,7 @@ fn b000_1_a_tenants_document_shadows_the_global_one() {
 #[test]
 fn b000_1_an_inactive_document_of_the_tenant_hides_the_global_one() {
     let (_home, server) = serve();
-    let (root, acme, umbra) = (
-        server.key("root-key"),
-        server.key("acme-key"),
-        server.key("umbra-key"),
-    );
+    let [root, acme, umbra] = KEYS.map(|(key, ..)| server.key(key));
     root.register(&global_backups());
     let off = skill(SKILL, "find stale backups") + "status: inactive\n";
     acme.register(&Package::new("switched-off", "1.0.0", "tenant").with("skills/off.yaml", &off));
@@ -92,7 +84,7 @@ fn b000_1_an_inactive_document_of_the_tenant_hides_the_global_one() {
 #[test]
 fn b000_1_another_tenants_documents_never_appear() {
     let (_home, server) = serve();
-    let (acme, umbra) = (server.key("acme-key"), server.key("umbra-key"));
+    let [_, acme, umbra] = KEYS.map(|(key, ..)| server.key(key));
     let rail = guardrail("acme.rail", "skill", "*", "soft_warn", "when: \"true\"");
     let package = backups()
         .with("guardrails/rail.yaml", &rail)
@@ -146,7 +138,7 @@ fn b000_1_another_tenants_documents_never_appear() {
 #[test]
 fn b000_1_two_tenants_may_use_the_same_ids() {
     let (_home, server) = serve();
-    let (acme, umbra) = (server.key("acme-key"), server.key("umbra-key"));
+    let [_, acme, umbra] = KEYS.map(|(key, ..)| server.key(key));
     acme.register(&backups());
     umbra.register(&backups().edit(TOOL_FILE, "description: Lists", "description: Umbra lists"));
     let description = |api: &Api| {
@@ -161,11 +153,7 @@ fn b000_1_two_tenants_may_use_the_same_ids() {
 #[test]
 fn b000_1_requests_runs_evidence_sessions_and_tags_stay_with_their_tenant() {
     let (_home, server) = serve();
-    let (root, acme, umbra) = (
-        server.key("root-key"),
-        server.key("acme-key"),
-        server.key("umbra-key"),
-    );
+    let [root, acme, umbra] = KEYS.map(|(key, ..)| server.key(key));
     root.register(&global_backups());
     let session = acme.post("/v1/sessions", &json!({})).expect(201);
     let mut asked = request_of(SKILL, json!({"vault": "acme"}));
@@ -211,11 +199,7 @@ fn b000_1_requests_runs_evidence_sessions_and_tags_stay_with_their_tenant() {
 #[test]
 fn b000_1_a_request_id_of_another_tenant_leads_nowhere() {
     let (_home, server) = serve();
-    let (root, acme, umbra) = (
-        server.key("root-key"),
-        server.key("acme-key"),
-        server.key("umbra-key"),
-    );
+    let [root, acme, umbra] = KEYS.map(|(key, ..)| server.key(key));
     root.register(&global_backups());
     let asked = request_of(SKILL, json!({"vault": "acme"}));
     let first = acme.ask(&asked).expect(200);

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::home::{Api, Home, eventually, ids, request, request_of};
 use crate::packages::{QUESTION, SKILL, SKILL_FILE, backups, skill};
-use crate::service::Service;
+use crate::service::{Service, served};
 
 /// The road of a narrow request: routed, run, analysed, rendered, recorded.
 #[test]
@@ -80,10 +80,7 @@ fn a_repeated_request_gets_its_recorded_answer() {
 /// The same request while it is being answered is not answered twice.
 #[test]
 fn a_request_under_way_is_not_started_again() {
-    let home = Home::new();
-    let service = Service::start();
-    let server = home.serve();
-    server.api.register(&service.package());
+    let (_home, server, service) = served();
     let asked = request_of(SKILL, json!({}));
     std::thread::scope(|scope| {
         let first = scope.spawn(|| server.api.ask(&asked));
@@ -108,10 +105,7 @@ fn answer_of(api: &Api, asked: &Value) -> Value {
 /// The work goes on when the client goes away.
 #[test]
 fn a_client_that_leaves_finds_its_answer_later() {
-    let home = Home::new();
-    let service = Service::start();
-    let server = home.serve();
-    server.api.register(&service.package());
+    let (_home, server, service) = served();
     let asked = request_of(SKILL, json!({}));
     let connection = server.api.send_and_hold(&asked);
     let call = service.next();

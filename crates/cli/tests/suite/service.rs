@@ -4,13 +4,22 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::{self, Receiver};
 
-use crate::home::DEADLINE;
+use crate::home::{DEADLINE, Home, Server};
 use crate::packages::{Package, TOOL_FILE, backups};
 
 /// A listener whose calls wait until the test answers them.
 pub(crate) struct Service {
     address: String,
     calls: Receiver<Call>,
+}
+
+/// A server with the package whose tool calls the service.
+pub(crate) fn served() -> (Home, Server, Service) {
+    let home = Home::new();
+    let server = home.serve();
+    let service = Service::start();
+    server.api.register(&service.package());
+    (home, server, service)
 }
 
 /// One call, not yet answered.

@@ -135,6 +135,26 @@ impl DocumentKind {
 }
 
 impl Document {
+    /// The tool that it is, if it is one.
+    #[must_use]
+    pub const fn as_tool(&self) -> Option<&Tool> {
+        if let Self::Tool(tool) = self {
+            Some(tool)
+        } else {
+            None
+        }
+    }
+
+    /// The policy that it is, if it is one.
+    #[must_use]
+    pub const fn as_policy(&self) -> Option<&Policy> {
+        if let Self::Policy(policy) = self {
+            Some(policy)
+        } else {
+            None
+        }
+    }
+
     /// Whether it was generated and nobody has accepted it yet (B000-4).
     #[must_use]
     pub const fn is_candidate(&self) -> bool {

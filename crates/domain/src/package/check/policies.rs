@@ -16,22 +16,12 @@ pub fn check_policies(package: &Package, against: &Against<'_>) -> Vec<Problem> 
     let mut problems = Vec::new();
     let mut sound = Vec::new();
     for document in &package.documents {
-        match &document.value {
-            Document::Policy(policy) => {
-                let found = misfits(document, policy, against);
-                sound.push((document, policy));
-                problems.extend(found);
-            }
-            Document::Tool(tool) => problems.extend(broken_policies(document, tool, against)),
-            Document::Skill(_)
-            | Document::Guardrail(_)
-            | Document::DomainLens(_)
-            | Document::Template(_)
-            | Document::Playbook(_)
-            | Document::Agent(_)
-            | Document::GraphNode(_)
-            | Document::GraphEdge(_)
-            | Document::Domain(_) => {}
+        if let Some(policy) = document.value.as_policy() {
+            problems.extend(misfits(document, policy, against));
+            sound.push((document, policy));
+        }
+        if let Some(tool) = document.value.as_tool() {
+            problems.extend(broken_policies(document, tool, against));
         }
     }
     let errors = problems
