@@ -68,6 +68,7 @@ def build():
     chosen = [part for package in packages for part in ("-p", package)]
     chosen += [part for example in examples for part in ("--example", example)]
     subprocess.run([*cargo, *chosen], check=True, cwd=ROOT)
+    steps.build()
 
 
 def find_model(given):
