@@ -6,173 +6,20 @@
 
 mod compile;
 mod source;
+mod step;
 
 use std::collections::{BTreeSet, HashMap};
 
 use charter_contract::dependency::{self, Node};
-use charter_contract::ids::{Label, ScriptId, StepId, ToolId};
+use charter_contract::ids::{Label, StepId};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 pub use compile::{
     CallableTools, Unreversible, from_pipeline, from_plan, from_playbook, from_skill, from_tree,
     rolling_back,
 };
 pub use source::Source;
-
-/// What a step does.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "do", rename_all = "snake_case")]
-pub enum Action {
-    /// Calls a tool: the only action that has an effect.
-    Call {
-        /// The tool.
-        tool: ToolId,
-        /// Its parameters, with references still in them.
-        parameters: Map<String, Value>,
-        /// A script of the pinned playbook that is run in place of the tool's own body.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        script: Option<ScriptId>,
-        /// Whether it changes something outside.
-        writes: bool,
-    },
-    /// Takes the first branch whose expression holds, else the last way.
-    Choose {
-        /// Expression and the step that it leads to, in the order in which they are tried.
-        branches: Vec<Branch>,
-        /// Where to go when none holds.
-        otherwise: StepId,
-    },
-    /// Says what was decided.
-    Conclude {
-        /// What is written out as the step's output.
-        output: Value,
-    },
-}
-
-/// A way that a choice may take.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Branch {
-    /// The CEL expression.
-    pub when: String,
-    /// The step it leads to.
-    pub next: StepId,
-}
-
-/// What must have become of a source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum On {
-    /// It succeeded.
-    Success,
-    /// It failed. Such a step runs even after the run was aborted (B003-6).
-    Failure,
-    /// It ended, however: order without dependence.
-    Settled,
-    /// It is a choice and chose this step.
-    Chosen,
-}
-
-/// One step's claim on an earlier one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Edge {
-    /// The earlier step.
-    pub from: StepId,
-    /// What must have become of it.
-    pub on: On,
-}
-
-/// How many of a step's edges must hold.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Join {
-    /// Every one.
-    #[default]
-    All,
-    /// At least one: several ways lead here.
-    Any,
-}
-
-/// When a step may start. It is decided once every source has settled; a step whose edges do not
-/// hold, or whose expression is false, is skipped.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
-    /// Its claims on earlier steps; none for a step that may start at once.
-    pub edges: Vec<Edge>,
-    /// How many must hold.
-    #[serde(default)]
-    pub join: Join,
-    /// A CEL expression that must be true as well.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub when: Option<String>,
-}
-
-/// What happens to the rest of a run when a step fails.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AfterFailure {
-    /// Nothing that has not started starts any more; the run fails.
-    Abort,
-    /// The same, and completed writes are reversed.
-    RollBack,
-    /// Steps that claim its success are skipped; the others run.
-    GoOn,
-}
-
-/// How a step is tried again (B003-7).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Retry {
-    /// Retries after the first attempt.
-    pub retries: u32,
-    /// Time between attempts, in milliseconds.
-    pub delay_ms: u64,
-}
-
-/// One step.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Step {
-    /// Its id.
-    pub id: StepId,
-    /// What it does.
-    pub action: Action,
-    /// When it may start.
-    #[serde(default)]
-    pub entry: Entry,
-    /// What a failure does.
-    pub after_failure: AfterFailure,
-    /// Whether a person must review each call, whatever else holds (ruling 10).
-    #[serde(default)]
-    pub reviewed: bool,
-    /// How it is tried again.
-    #[serde(default)]
-    pub retry: Retry,
-    /// Limit of one attempt in milliseconds; 0 sets no limit of the step's own (B003-7).
-    #[serde(default)]
-    pub timeout_ms: u64,
-    /// How long a result may be used again for the same call, in seconds; 0 for never.
-    #[serde(default)]
-    pub cache_ttl_seconds: u64,
-    /// The step that it reverses. A reversal is no part of the way forward.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reverses: Option<StepId>,
-}
-
-impl Step {
-    /// The tool it calls, if it calls one.
-    #[must_use]
-    pub fn tool(&self) -> Option<&ToolId> {
-        match &self.action {
-            Action::Call { tool, .. } => Some(tool),
-            Action::Choose { .. } | Action::Conclude { .. } => None,
-        }
-    }
-
-    /// Whether it changes something outside.
-    #[must_use]
-    pub fn writes(&self) -> bool {
-        matches!(self.action, Action::Call { writes: true, .. })
-    }
-}
+pub use step::{Action, AfterFailure, Branch, Edge, Entry, Join, On, Retry, Step};
 
 /// Why steps do not make a graph.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -7,12 +7,12 @@
 mod admit;
 mod compare;
 mod gate;
+mod shown;
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::PackageName;
 use charter_contract::package::{PackageBundle, PackageScope};
 use charter_contract::scope::Scope;
-use charter_contract::time::Timestamp;
 use charter_domain::package::{Gravity, Problem};
 use charter_store::catalogue::{Change, PackageVersion, Registration};
 use serde::Serialize;
@@ -20,6 +20,7 @@ use serde::Serialize;
 use crate::{Caller, Engine, EngineError, Role};
 
 pub use compare::{Difference, DocumentChange, PackageDiff};
+pub use shown::{PackageShown, Registered};
 
 use admit::Admitted;
 
@@ -53,69 +54,6 @@ pub enum Mode {
     Apply,
     /// Say what would happen and write nothing.
     DryRun,
-}
-
-/// One entry of a package's history.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct PackageShown {
-    /// The package.
-    pub package: PackageName,
-    /// The version concerned.
-    pub version: String,
-    /// `global`, or `tenant` for the caller's own.
-    pub scope: PackageScope,
-    /// `registered`, `rolled_back` or `unregistered`.
-    pub change: &'static str,
-    /// Number of documents in force after it.
-    pub documents: usize,
-    /// `sha256:…` over all files.
-    pub content_hash: String,
-    /// The catalogue's revision after it.
-    pub revision: u64,
-    /// Who did it.
-    pub actor: String,
-    /// When.
-    pub at: Timestamp,
-}
-
-impl From<PackageVersion> for PackageShown {
-    fn from(version: PackageVersion) -> Self {
-        Self {
-            scope: match version.scope {
-                Scope::Global => PackageScope::Global,
-                Scope::Tenant(_) => PackageScope::Tenant,
-            },
-            change: match version.change {
-                Change::Registered => "registered",
-                Change::RolledBack => "rolled_back",
-                Change::Unregistered => "unregistered",
-            },
-            package: version.package,
-            version: version.version,
-            documents: version.documents,
-            content_hash: version.content_hash.to_string(),
-            revision: version.revision.0,
-            actor: version.actor.to_string(),
-            at: version.at,
-        }
-    }
-}
-
-/// What a registration did.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Registered {
-    /// The package.
-    pub package: PackageName,
-    /// Its version.
-    pub version: String,
-    /// `true` when the same content was in force already, or for a dry run.
-    pub unchanged: bool,
-    /// What changed, or would.
-    pub diff: PackageDiff,
-    /// Warnings.
-    pub problems: Vec<Problem>,
-    /// Texts that had to be embedded.
-    pub embedded: usize,
 }
 
 impl Engine {

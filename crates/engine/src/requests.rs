@@ -9,6 +9,7 @@ mod analyse;
 mod answer;
 mod change;
 mod classify;
+mod execute;
 mod in_hand;
 mod progress;
 mod propose;

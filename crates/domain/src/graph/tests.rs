@@ -1,3 +1,6 @@
+use charter_contract::ids::ToolId;
+use serde_json::Map;
+
 use super::*;
 
 fn id(text: &str) -> StepId {

@@ -1,0 +1,176 @@
+//! The runs that a request leads to: made once, found again when the request is taken up.
+
+use std::sync::Arc;
+
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::{PlaybookId, RunId, SkillId, TenantId};
+use charter_domain::run::{Opening, Outcome, Run, StopCause};
+use charter_domain::{graph, parameters};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::Asked;
+use super::analyse::Analysed;
+use super::progress::{Progress, ProgressEvent};
+use crate::playbooks::declared;
+use crate::runs::{NewRun, RunShown, pin, pins_of_graph};
+use crate::{Engine, EngineError};
+
+impl Engine {
+    pub(super) async fn run_skill(
+        self: &Arc<Self>,
+        asked: &Asked,
+        skill: &SkillId,
+        run_id: &RunId,
+        progress: &Progress,
+    ) -> Result<Analysed, EngineError> {
+        let tenant = &asked.caller.tenant;
+        let known = self.store().run(tenant, run_id).await?;
+        let new = match known {
+            None => Some(self.new_run(asked, skill, run_id.clone())?),
+            Some(_) => None,
+        };
+        progress.tell(ProgressEvent::SkillStarted {
+            skill: skill.to_string(),
+            run_id: run_id.to_string(),
+        });
+        let run = self.drive_to(tenant, run_id, new, progress).await?;
+        succeeded(&run)?;
+        let document = self.pinned_by(tenant, &run).await?.skill()?;
+        let analysed = self.analyse(asked, &document, &run).await?;
+        progress.tell(ProgressEvent::Analysed {
+            skill: skill.to_string(),
+            findings: analysed.findings.len(),
+            evidence: analysed.evidence.len(),
+        });
+        Ok(analysed)
+    }
+
+    /// Starts the playbook's run, or finds it, and lets it go on as far as it can without a person.
+    pub(super) async fn run_playbook(
+        self: &Arc<Self>,
+        asked: &Asked,
+        playbook: &PlaybookId,
+        progress: &Progress,
+    ) -> Result<RunShown, EngineError> {
+        let tenant = &asked.caller.tenant;
+        let run_id = run_id(asked, playbook.as_ref());
+        let mut new = None;
+        if self.store().run(tenant, &run_id).await?.is_none() {
+            let document = self.runnable_playbook(&asked.caller, playbook)?;
+            let given = parameters::from_request(
+                &declared(document.document()),
+                &asked.wishes.parameters,
+                asked.request.input.as_str(),
+            );
+            let dry_run = asked.wishes.dry_run;
+            let caller = &asked.caller;
+            let made = self.playbook_run(caller, playbook, &given, dry_run, run_id.clone())?;
+            new = Some(made);
+        }
+        self.drive_to(tenant, &run_id, new, progress).await?;
+        self.show_run(&asked.caller, &run_id).await
+    }
+
+    /// Drives a run that is new, or goes on with one that an earlier attempt created.
+    async fn drive_to(
+        self: &Arc<Self>,
+        tenant: &TenantId,
+        run_id: &RunId,
+        new: Option<NewRun>,
+        progress: &Progress,
+    ) -> Result<Run, EngineError> {
+        match new {
+            Some(new) => self.drive_new(new, progress.clone()).await,
+            None => {
+                let pinned = self.pinned(tenant, run_id).await?;
+                self.drive(run_id, pinned.workspace, progress.clone()).await
+            }
+        }
+    }
+
+    /// Compiles a skill's plan, binds its parameters and pins what it executes.
+    fn new_run(
+        &self,
+        asked: &Asked,
+        skill: &SkillId,
+        run_id: RunId,
+    ) -> Result<NewRun, EngineError> {
+        let view = self.live().view(&asked.caller.tenant);
+        let found = view
+            .skill(skill.as_ref())
+            .ok_or_else(|| EngineError::not_found("skill", skill))?;
+        let document = found.document();
+        let graph = graph::from_skill(document).map_err(|error| {
+            EngineError::new(
+                ErrorCode::InvalidDocument,
+                format!("the plan of `{skill}`: {error}"),
+            )
+        })?;
+        let given = parameters::from_request(
+            &document.parameters,
+            &asked.wishes.parameters,
+            asked.request.input.as_str(),
+        );
+        let parameters = parameters::bind(&document.parameters, &given)
+            .map_err(|faults| EngineError::parameters(&format!("`{skill}`"), &faults))?;
+        let mut pins = vec![pin(
+            charter_contract::catalogue::DocumentKind::Skill,
+            skill.as_ref(),
+            &found.entry,
+        )];
+        pins.extend(pins_of_graph(&view, &graph)?);
+        Ok(NewRun {
+            run_id,
+            tenant: asked.caller.tenant.clone(),
+            by: asked.caller.user.clone(),
+            role: asked.caller.role,
+            title: format!("skill {skill}"),
+            graph,
+            parameters,
+            pins,
+            dry_run: false,
+            opening: Opening::default(),
+        })
+    }
+}
+
+/// The run of a skill or playbook for a request. Another tenant may use the same request id, so the tenant is
+/// part of it.
+pub(super) fn run_id(asked: &Asked, document: &str) -> RunId {
+    let name = format!("{}/{document}", asked.caller.tenant);
+    RunId::from_uuid(Uuid::new_v5(&asked.id().uuid(), name.as_bytes()))
+}
+
+fn succeeded(run: &Run) -> Result<(), EngineError> {
+    match run.outcome() {
+        Some(Outcome::Completed { .. }) => Ok(()),
+        Some(
+            Outcome::Failed { cause }
+            | Outcome::RolledBack { cause }
+            | Outcome::RollbackFailed { cause, .. },
+        ) => Err(stopped(run, cause)),
+        None => {
+            let message = "the run waits for a person to approve a call";
+            let details = json!({"run_id": run.id(), "status": run.status()});
+            Err(EngineError::new(ErrorCode::ApprovalRequired, message).with_details(details))
+        }
+    }
+}
+
+fn stopped(run: &Run, cause: &StopCause) -> EngineError {
+    match cause {
+        StopCause::Failure { step, failure } => {
+            let code = failure.code.parse().unwrap_or(ErrorCode::ToolFailed);
+            let details = json!({"step": step, "error_type": failure.kind, "run_id": run.id()});
+            EngineError::new(code, failure.message.clone()).with_details(details)
+        }
+        StopCause::Aborted { reason, .. } => EngineError::new(
+            ErrorCode::Cancelled,
+            format!("the run was cancelled: {reason}"),
+        ),
+        StopCause::TimedOut => {
+            EngineError::new(ErrorCode::ToolTimeout, "the run's time limit was over")
+        }
+    }
+}
