@@ -77,7 +77,7 @@ enum Command {
     #[command(subcommand)]
     Resolve(resolve::Resolve),
     /// Start runs of plans, show runs and their journals, and steer them.
-    #[command(subcommand)]
+    #[command(subcommand, visible_alias = "run")]
     Runs(runs::Runs),
     /// Run playbooks.
     #[command(subcommand)]

@@ -220,7 +220,7 @@ fn b003_6_a_tree_from_a_file_takes_each_of_its_ways() {
         let (id, digest) = (&started["run_id"], &started["plan_digest"]);
         let [id, digest] = [id, digest].map(|text| text.as_str().unwrap());
         let done = charter(&home, &["runs", "confirm", id, "--digest", digest]);
-        let replayed = charter(&home, &["runs", "replay", id]);
+        let replayed = charter(&home, &["run", "replay", id]);
         assert_eq!(
             (&replayed["diverges"], &replayed["status"]),
             (&Value::Null, &done["status"])
