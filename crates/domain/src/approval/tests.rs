@@ -147,3 +147,14 @@ fn a_digest_differs_with_every_part_of_the_call() {
     let sorted = call(&json!({"a": 1, "z": 2}));
     assert_eq!(sorted.digest(), call(&json!({"z": 2, "a": 1})).digest());
 }
+
+/// What was approved can be checked with any SHA-256: over the JSON with its keys in order.
+#[test]
+fn ruling_28_a_digest_is_the_sha_256_of_the_canonical_json() {
+    let digest = Digest::of(&json!({"b": 1, "a": [true, null]}));
+    // printf '{"a":[true,null],"b":1}' | sha256sum
+    let text = "sha256:51705a2c9eb3e7e410a58f696a770c3ac3885a0cf43eb7fc88f5e47c11d4d30d";
+    assert_eq!(digest.as_str(), text);
+    assert_eq!(digest.to_string(), text);
+    assert_eq!(Digest::claimed(text), digest);
+}

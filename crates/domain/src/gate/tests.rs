@@ -18,10 +18,18 @@ fn tool(class: &str, more: &Value) -> Tool {
 }
 
 fn guardrail(enforcement: &str) -> Resolved {
-    let document = json!({
+    guardrail_with(enforcement, &json!({}))
+}
+
+fn guardrail_with(enforcement: &str, more: &Value) -> Resolved {
+    let mut document = json!({
         "guardrail_id": format!("g.{enforcement}"), "scope": "global", "applies_to": ["*"],
         "rule": "r", "enforcement": enforcement, "message": "m"
     });
+    document
+        .as_object_mut()
+        .unwrap()
+        .extend(more.as_object().unwrap().clone());
     let origin = Origin {
         scope: Scope::Global,
         package: PackageName::parse("p").unwrap(),
@@ -50,10 +58,18 @@ fn asked_of(
     guardrails: &[Resolved],
     change: impl FnOnce(&mut Question<'_>),
 ) -> Decision {
-    let parameters = Map::new();
+    asked_with(tool, &Map::new(), guardrails, change)
+}
+
+fn asked_with(
+    tool: &Tool,
+    parameters: &Map<String, Value>,
+    guardrails: &[Resolved],
+    change: impl FnOnce(&mut Question<'_>),
+) -> Decision {
     let mut question = Question {
         tool,
-        parameters: &parameters,
+        parameters,
         may_write: true,
         dry_run: false,
         permitted: true,
@@ -117,6 +133,32 @@ fn b000_12_the_strictest_guardrail_decides() {
         panic!("a warning does not stop");
     };
     assert_eq!(warnings[0].id, "g.soft_warn");
+}
+
+/// What a guardrail's condition asks about is the call that is judged: it refuses where it holds, and is
+/// silent where it does not.
+#[test]
+fn b000_12_a_condition_is_about_the_exact_call() {
+    let writes = tool("write", &json!({"service": "s3"}));
+    let parameters = json!({"bucket": "b-1", "keep": 3});
+    let conditions = [
+        ("tool.tool_id == 't.x'", "deny"),
+        ("tool.tool_class == 'readonly'", "allow"),
+        ("tool.service == 's3' && tool.provider == 'p'", "deny"),
+        ("tool.name == 'y' || tool.domain == 'other'", "allow"),
+        ("tool.permission_level == 'admin'", "allow"),
+        ("tool.execution_target == 'client'", "deny"),
+        ("parameters.keep > 2", "deny"),
+        ("parameters.bucket == 'b-2'", "allow"),
+        ("dry_run", "allow"),
+        ("!dry_run", "deny"),
+    ];
+    for (condition, word) in conditions {
+        let guardrails = [guardrail_with("hard_block", &json!({"when": condition}))];
+        let parameters = parameters.as_object().unwrap();
+        let found = asked_with(&writes, parameters, &guardrails, |_| {});
+        assert_eq!(found.word(), word, "{condition}");
+    }
 }
 
 #[test]

@@ -69,6 +69,16 @@ fn a_changed_rate_keeps_the_calls_that_are_gone() {
     );
 }
 
+/// A bucket may be forgotten as soon as nothing is missing from it, and not a moment before.
+#[test]
+fn a_bucket_is_full_when_it_is_new_and_when_it_has_refilled() {
+    let mut bucket = Bucket::new(rate(6, 3));
+    assert!(bucket.is_full(at(START)));
+    bucket.take(at(START)).unwrap();
+    assert!(!bucket.is_full(at(START + 10 * SECOND - 1)));
+    assert!(bucket.is_full(at(START + 10 * SECOND)));
+}
+
 #[test]
 fn the_largest_rates_and_times_do_not_overflow() {
     let most = rate((1 << 53) - 1, (1 << 53) - 1);
