@@ -1,6 +1,7 @@
 //! The run machine, driven by commands; what holds of every run is in `properties`.
 
 mod approvals;
+mod made_up;
 mod opening;
 mod order;
 mod properties;

@@ -56,6 +56,52 @@ fn ruling_28_an_approval_covers_exactly_the_call_it_is_for() {
     );
 }
 
+/// What a person says counts for the approval that they were asked for, and for what they saw.
+#[test]
+fn ruling_28_a_decision_counts_only_for_the_approval_that_is_awaited() {
+    let mut run = Driven::new(vec![write("w", &[])]);
+    run.begin_with("w", ask()).unwrap();
+    let Some(StepState::AwaitingApproval {
+        approval: awaited,
+        digest,
+        ..
+    }) = run.run.state_of(&id("w")).cloned()
+    else {
+        panic!("nobody was asked");
+    };
+    let grant = |approval: &ApprovalId, digest: &Digest| Command::Grant {
+        step: id("w"),
+        approval: approval.clone(),
+        digest: digest.clone(),
+        by: user("approver"),
+    };
+    let refuse = |approval: &ApprovalId| Command::Refuse {
+        step: id("w"),
+        approval: approval.clone(),
+        by: Some(user("approver")),
+        failure: failure(ErrorKind::PermissionError),
+    };
+    let before = run.run.clone();
+    let (other, unseen) = (approval(99), Digest::claimed("sha256:other"));
+    let wrong = [
+        grant(&other, &digest),
+        grant(&awaited, &unseen),
+        grant(&other, &unseen),
+        refuse(&other),
+    ];
+    for command in wrong {
+        let refused = IllegalTransition::Step {
+            step: id("w"),
+            state: "awaiting_approval",
+            wanted: "decided on",
+        };
+        assert_eq!(run.command(command), Err(refused));
+    }
+    assert_eq!(run.run, before);
+    run.command(refuse(&awaited)).unwrap();
+    assert_eq!(run.state("w"), "failed");
+}
+
 /// A write that was interrupted, and may have happened, is not repeated on an old approval.
 #[test]
 fn b000_18_an_interrupted_write_asks_anew_before_it_is_repeated() {
@@ -71,12 +117,17 @@ fn b000_18_an_interrupted_write_asks_anew_before_it_is_repeated() {
     let mut run = Driven::new(vec![write("w", &[])]);
     run.begin_with("w", ask()).unwrap();
     run.grant("w").unwrap();
+    assert!(!run.run.is_interrupted(&id("w")), "it has not begun");
     run.begin_with("w", ask()).unwrap();
     assert!(run.run.is_interrupted(&id("w")));
     let again = run.begin_with("w", interrupted.clone()).unwrap();
     assert!(
         matches!(again[..], [RunEvent::ApprovalRequested(_)]),
         "{again:?}"
+    );
+    assert!(
+        !run.run.is_interrupted(&id("w")),
+        "a person is asked already"
     );
     run.grant("w").unwrap();
     let again = run.begin_with("w", interrupted).unwrap();
@@ -85,19 +136,31 @@ fn b000_18_an_interrupted_write_asks_anew_before_it_is_repeated() {
 
 #[test]
 fn b000_13_what_the_gate_refuses_never_begins() {
+    let refused = ErrorKind::PermissionError;
     let codes = [
-        (RuleKind::Guardrail, "guardrail_blocked"),
-        (RuleKind::Policy, "policy_denied"),
-        (RuleKind::Permission, "permission_denied"),
-        (RuleKind::RateLimit, "rate_limited"),
+        (RuleKind::Guardrail, "guardrail_blocked", refused),
+        (RuleKind::Policy, "policy_denied", refused),
+        (RuleKind::Permission, "permission_denied", refused),
+        // The only refusal that passes with time.
+        (
+            RuleKind::RateLimit,
+            "rate_limited",
+            ErrorKind::ResourceError,
+        ),
     ];
-    for (kind, code) in codes {
+    for (kind, code, failed_as) in codes {
         let mut run = Driven::new(vec![write("w", &[])]);
         let events = run.begin_with("w", deny(kind)).unwrap();
         let RunEvent::StepRefused { failure, .. } = &events[0] else {
             panic!("{events:?}");
         };
-        assert_eq!(failure.code, code);
+        let expected = StepFailure {
+            kind: failed_as,
+            code: code.to_owned(),
+            message: "r: no".to_owned(),
+            retryable: kind == RuleKind::RateLimit,
+        };
+        assert_eq!(*failure, expected);
         assert_eq!(run.outcome(), "rolled_back", "nothing was written");
     }
 }

@@ -175,3 +175,61 @@ fn an_interrupted_step_is_started_again_under_the_same_key() {
     assert_eq!((first.attempt, second.attempt), (1, 2));
     assert_eq!(first.idempotency_key, second.idempotency_key);
 }
+
+/// What has its turn may fail before it began, and is then not tried again; what has not, may not.
+#[test]
+fn b003_7_a_step_that_could_not_be_prepared_fails_for_good() {
+    let mut first = read("a", &[], AfterFailure::GoOn);
+    first.retry.retries = 2;
+    let mut run = Driven::new(vec![first, read("b", &["a"], AfterFailure::Abort)]);
+    let early = IllegalTransition::Step {
+        step: id("b"),
+        state: "pending",
+        wanted: "begun",
+    };
+    assert_eq!(run.fail("b"), Err(early));
+    run.fail("a").unwrap();
+    assert_eq!((run.state("a"), run.state("b")), ("failed", "skipped"));
+}
+
+/// B003-7, B003-8: another step's failure lets what is under way be tried again; whoever stops the run
+/// does not, but for reversals.
+#[test]
+fn b003_7_a_stopped_run_tries_only_reversals_again() {
+    let tried = |mut step: Step| {
+        step.retry.retries = 1;
+        step
+    };
+    let steps = || {
+        vec![
+            write("done", &[]),
+            tried(reversal("undo", "done")),
+            read("fails", &["done"], AfterFailure::Abort),
+            tried(write("under_way", &["done"])),
+        ]
+    };
+    let mut failed = Driven::new(steps());
+    failed.done("done");
+    failed.begin("fails").unwrap();
+    failed.begin("under_way").unwrap();
+    failed.fail("fails").unwrap();
+    failed.fail("under_way").unwrap();
+    assert_eq!(failed.state("under_way"), "retrying");
+    let mut aborted = Driven::new(steps());
+    aborted.done("done");
+    aborted.begin("under_way").unwrap();
+    aborted
+        .command(Command::Abort {
+            by: user("op"),
+            reason: "enough".into(),
+            roll_back: true,
+        })
+        .unwrap();
+    aborted.fail("under_way").unwrap();
+    assert_eq!(aborted.state("under_way"), "failed");
+    aborted.begin("undo").unwrap();
+    aborted.fail("undo").unwrap();
+    assert_eq!(aborted.state("undo"), "retrying");
+    aborted.done("undo");
+    assert_eq!(aborted.outcome(), "rolled_back");
+}
