@@ -1,13 +1,16 @@
 //! The run machine, driven by commands; what holds of every run is in `properties`.
 
 mod approvals;
+mod choices;
 mod made_up;
 mod opening;
 mod order;
 mod properties;
+mod rollback;
+mod shown;
 mod stopping;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use charter_contract::catalogue::vocabulary::Role;
 use charter_contract::ids::{RunId, ToolId};

@@ -1,0 +1,305 @@
+//! When a run turns back, what still goes on then, and what it leaves behind (B000-18, B003-8).
+
+use super::*;
+
+fn abort(roll_back: bool) -> Command {
+    Command::Abort {
+        by: user("op"),
+        reason: "enough".into(),
+        roll_back,
+    }
+}
+
+fn tried(mut step: Step) -> Step {
+    step.retry = Retry {
+        retries: 1,
+        delay_ms: 10_000,
+    };
+    step
+}
+
+fn left(run: &Driven) -> Vec<StepId> {
+    match run.run.outcome() {
+        Some(Outcome::RollbackFailed { left, .. }) => left.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A write that is under way ends before anything is reversed, or it would stand unseen.
+#[test]
+fn b000_18_reversals_wait_for_what_is_under_way() {
+    let mut run = Driven::new(vec![
+        write("done", &[]),
+        read("fails", &["done"], AfterFailure::RollBack),
+        write("under_way", &["done"]),
+        reversal("undo", "done"),
+        reversal("undo_other", "under_way"),
+    ]);
+    run.done("done");
+    assert!(run.begin("undo").is_err(), "nothing is to be reversed");
+    run.begin("fails").unwrap();
+    run.begin("under_way").unwrap();
+    run.fail("fails").unwrap();
+    let in_hand = BTreeSet::from([id("under_way")]);
+    assert_eq!(run.run.next(&in_hand, at(0)), wait());
+    assert!(run.begin("undo").is_err(), "a write is under way");
+    run.succeed("under_way").unwrap();
+    assert_eq!(run.next(), start(&["undo_other"]));
+    run.done("undo_other");
+    run.done("undo");
+    assert_eq!(run.outcome(), "rolled_back");
+}
+
+/// A handler of the failure runs before anything is reversed.
+#[test]
+fn b003_6_what_a_failure_calls_for_runs_before_the_rollback() {
+    let mut run = Driven::new(vec![
+        write("done", &[]),
+        read("fails", &["done"], AfterFailure::RollBack),
+        handler("mend", "fails"),
+        reversal("undo", "done"),
+    ]);
+    run.done("done");
+    run.begin("fails").unwrap();
+    run.fail("fails").unwrap();
+    assert_eq!(run.next(), start(&["mend"]));
+    assert!(run.begin("undo").is_err(), "a handler is ready");
+    run.done("mend");
+    assert_eq!(run.next(), start(&["undo"]));
+    run.done("undo");
+    assert_eq!(run.outcome(), "rolled_back");
+}
+
+/// Whoever stops a run stops everything that is not under way: handlers, who waits for a person, and
+/// what is to be tried again.
+#[test]
+fn b000_18_an_abort_cancels_all_that_is_not_under_way() {
+    let mut run = Driven::new(vec![
+        read("fails", &[], AfterFailure::GoOn),
+        handler("mend", "fails"),
+        write("asks", &[]),
+        tried(read("again", &[], AfterFailure::Abort)),
+        read("goes", &[], AfterFailure::Abort),
+    ]);
+    run.begin("fails").unwrap();
+    run.fail("fails").unwrap();
+    run.begin_with("asks", ask()).unwrap();
+    run.begin("again").unwrap();
+    run.fail("again").unwrap();
+    run.begin("goes").unwrap();
+    run.command(abort(false)).unwrap();
+    let states = ["mend", "asks", "again", "goes"].map(|step| run.state(step));
+    assert_eq!(states, ["cancelled", "cancelled", "cancelled", "running"]);
+    run.succeed("goes").unwrap();
+    assert_eq!(run.outcome(), "aborted");
+}
+
+/// A failure stops what has not begun; an attempt that is due again was begun, and handlers of failures
+/// are what it calls for.
+#[test]
+fn b003_8_a_failure_lets_what_has_begun_and_its_handlers_go_on() {
+    let mut run = Driven::new(vec![
+        read("fails", &[], AfterFailure::Abort),
+        handler("mend", "fails"),
+        write("asks", &[]),
+        tried(read("again", &[], AfterFailure::Abort)),
+        read("fresh", &[], AfterFailure::Abort),
+    ]);
+    run.begin_with("asks", ask()).unwrap();
+    run.begin("again").unwrap();
+    run.fail("again").unwrap();
+    run.begin("fails").unwrap();
+    run.fail("fails").unwrap();
+    let states = ["mend", "asks", "again", "fresh"].map(|step| run.state(step));
+    assert_eq!(states, ["pending", "cancelled", "retrying", "cancelled"]);
+    assert_eq!(run.next(), start(&["mend"]));
+    run.done("mend");
+    assert_eq!(
+        run.next(),
+        Next::Wait {
+            until: Some(at(10))
+        }
+    );
+    run.clock = 10;
+    assert_eq!(run.next(), start(&["again"]));
+    run.done("again");
+    assert_eq!(run.outcome(), "failed");
+}
+
+/// Pausing holds back another attempt as well, and the end.
+#[test]
+fn b000_18_a_paused_run_neither_tries_again_nor_ends() {
+    let mut run = Driven::new(vec![tried(read("a", &[], AfterFailure::Abort))]);
+    run.begin("a").unwrap();
+    run.fail("a").unwrap();
+    run.command(Command::Pause { by: user("op") }).unwrap();
+    run.clock = 20;
+    assert_eq!(run.next(), wait());
+    run.command(Command::Resume { by: user("op") }).unwrap();
+    let resumed = run.command(Command::Resume { by: user("op") });
+    assert_eq!(resumed, Err(IllegalTransition::Already("running")));
+    assert_eq!(run.next(), start(&["a"]));
+    run.begin("a").unwrap();
+    run.command(Command::Pause { by: user("op") }).unwrap();
+    run.succeed("a").unwrap();
+    assert_eq!((run.outcome(), run.next()), ("none", wait()));
+    run.command(Command::Resume { by: user("op") }).unwrap();
+    assert_eq!(run.outcome(), "completed");
+}
+
+/// A run that stops is not paused any more, and cannot be: nothing would bring it to its end.
+#[test]
+fn b000_18_stopping_a_paused_run_brings_it_to_its_end() {
+    let mut run = Driven::new(vec![write("a", &[]), write("b", &["a"])]);
+    run.begin("a").unwrap();
+    run.command(Command::Pause { by: user("op") }).unwrap();
+    run.command(abort(false)).unwrap();
+    let pause = run.command(Command::Pause { by: user("op") });
+    assert_eq!(pause, Err(IllegalTransition::Already("stopping")));
+    run.succeed("a").unwrap();
+    assert_eq!(run.outcome(), "aborted");
+}
+
+/// B000-18: over time, a run turns back where something can be reversed, and else ends as it is.
+#[test]
+fn b000_18_over_time_a_run_turns_back_only_where_it_can() {
+    let mut bare = Driven::new(vec![write("a", &[]), write("b", &["a"])]);
+    bare.done("a");
+    bare.command(Command::TimeUp).unwrap();
+    let timed_out = Outcome::Failed {
+        cause: StopCause::TimedOut,
+    };
+    assert_eq!(bare.run.outcome(), Some(&timed_out));
+    let mut run = Driven::new(vec![
+        write("a", &[]),
+        write("b", &["a"]),
+        reversal("undo", "a"),
+    ]);
+    run.done("a");
+    run.command(Command::TimeUp).unwrap();
+    let again = run.command(Command::TimeUp);
+    assert_eq!(again, Err(IllegalTransition::Already("stopping")));
+    run.done("undo");
+    assert_eq!(run.outcome(), "rolled_back");
+}
+
+/// B003-8: a fallback takes the place of a failure, not of a rollback and not of anybody's will.
+#[test]
+fn b003_8_a_fallback_follows_a_failure_only() {
+    let parts = |after_failure| {
+        let mut step = read("a", &[], after_failure);
+        step.after_failure = after_failure;
+        let fallback = GraphParts {
+            steps: vec![read("instead", &[], AfterFailure::Abort)],
+            ..GraphParts::default()
+        };
+        GraphParts {
+            steps: vec![step],
+            fallback: Some(Box::new(StepGraph::new(fallback).unwrap())),
+            ..GraphParts::default()
+        }
+    };
+    let mut failed = Driven::of(parts(AfterFailure::Abort));
+    failed.begin("a").unwrap();
+    failed.fail("a").unwrap();
+    assert_eq!(failed.next(), start(&["instead"]));
+    let key = failed.run.idempotency_key(&id("instead"));
+    assert_eq!(key, format!("{}/fallback-1/instead", failed.run.id()));
+    failed.done("instead");
+    assert_eq!(failed.outcome(), "completed");
+    let mut back = Driven::of(parts(AfterFailure::RollBack));
+    back.begin("a").unwrap();
+    back.fail("a").unwrap();
+    assert_eq!(back.outcome(), "rolled_back");
+    for command in [abort(false), Command::TimeUp] {
+        let mut stopped = Driven::of(parts(AfterFailure::Abort));
+        stopped.command(command).unwrap();
+        assert!(
+            matches!(stopped.run.outcome(), Some(Outcome::Failed { .. })),
+            "{:?}",
+            stopped.run.outcome()
+        );
+    }
+}
+
+/// What is left behind is what may stand: not what was reversed, not what only read, and not what
+/// failed of itself.
+#[test]
+fn b000_18_a_write_whose_end_nobody_heard_of_is_left_behind() {
+    let steps = || {
+        vec![
+            write("in_doubt", &[]),
+            write("refused", &[]),
+            read("late", &[], AfterFailure::RollBack),
+        ]
+    };
+    let interrupted = || Decision::NeedsApproval {
+        rules: vec![Rule::new(RuleKind::Interrupted, "t.x", "may have happened")],
+        permitted_by: vec![],
+        warnings: vec![],
+    };
+    // Asked whether to repeat it, a person refuses: it may have happened all the same.
+    let mut run = Driven::new(steps());
+    run.begin("in_doubt").unwrap();
+    run.begin_with("in_doubt", interrupted()).unwrap();
+    let Some(StepState::AwaitingApproval { approval, .. }) = run.run.state_of(&id("in_doubt"))
+    else {
+        panic!("nobody was asked");
+    };
+    let refusal = Command::Refuse {
+        step: id("in_doubt"),
+        approval: approval.clone(),
+        by: Some(user("approver")),
+        failure: failure(ErrorKind::PermissionError),
+    };
+    run.command(refusal).unwrap();
+    assert_eq!(left(&run), [id("in_doubt")]);
+    // The gate refuses to repeat it.
+    let mut run = Driven::new(steps());
+    run.begin("in_doubt").unwrap();
+    run.begin_with("in_doubt", deny(RuleKind::Policy)).unwrap();
+    assert_eq!(left(&run), [id("in_doubt")]);
+    // It was repeated, and its end was heard of.
+    let mut run = Driven::new(steps());
+    run.begin("in_doubt").unwrap();
+    run.begin_with("in_doubt", interrupted()).unwrap();
+    run.grant("in_doubt").unwrap();
+    run.begin_with("in_doubt", interrupted()).unwrap();
+    run.fail("in_doubt").unwrap();
+    assert_eq!(run.outcome(), "rolled_back");
+    // Nothing began, so nothing stands; and what only reads leaves nothing behind.
+    let mut run = Driven::new(steps());
+    run.begin("late").unwrap();
+    run.begin_with("refused", deny(RuleKind::Policy)).unwrap();
+    run.fail_as("late", ErrorKind::TimeoutError).unwrap();
+    assert_eq!(run.outcome(), "rolled_back");
+}
+
+/// B000-18: a dry run produces no evidence, so that none is missing.
+#[test]
+fn b000_18_a_dry_run_lacks_no_evidence() {
+    let parts = GraphParts {
+        steps: vec![read("a", &[], AfterFailure::Abort)],
+        evidence: vec![Label::parse("absent").unwrap()],
+        ..GraphParts::default()
+    };
+    let mut dry = Driven::opening(parts, Opening::default(), true);
+    dry.done("a");
+    assert_eq!(dry.outcome(), "completed");
+}
+
+/// An event about a step that the run does not have leaves no mark on another one.
+#[test]
+fn b002_14_an_event_of_an_unknown_step_is_not_folded() {
+    let mut run = Driven::new(vec![write("a", &[]), write("b", &[])]);
+    let stray = RunEvent::StepSucceeded {
+        step: id("nope"),
+        output: json!(1),
+        source: ResultSource::Fresh,
+        duration_ms: 1,
+    };
+    let folded = run.run.apply(stray, at(0));
+    assert_eq!(folded, Err(FoldError::UnknownStep(id("nope"))));
+    assert_eq!((run.state("a"), run.state("b")), ("pending", "pending"));
+    assert!(run.run.outputs().is_empty());
+}
