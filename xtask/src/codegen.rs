@@ -1,5 +1,5 @@
 //! Files that are made from the code and committed: JSON Schemas, the OpenAPI document, the
-//! command line's reference.
+//! command line's reference, the states of runs.
 //!
 //! Builds the programs that print them, in one call, so that features and outputs do not depend on
 //! what else is built. Knows nothing of their contents.
@@ -25,6 +25,9 @@ const OPENAPI: &str = "schemas/openapi.json";
 
 /// Where the command line's reference is.
 const CLI_REFERENCE: &str = "docs/cli.md";
+
+/// Where the states of runs are described.
+const RUN_STATES: &str = "docs/run-states.md";
 
 /// What to do with what is generated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,12 +72,21 @@ fn generate(workspace: &Workspace) -> anyhow::Result<Outputs> {
         CLI_REFERENCE.to_owned(),
         cli_reference::generate(program("charter")?)?,
     );
+    outputs.insert(
+        RUN_STATES.to_owned(),
+        printed(&mut Command::new(program("run_states")?))?,
+    );
     Ok(outputs)
 }
 
-/// Builds the three programs; their paths by name.
+/// Builds the programs that print; their paths by name.
 fn build() -> anyhow::Result<BTreeMap<String, PathBuf>> {
-    let packages = ["charter-contract", "charter-server", "charter-cli"];
+    let packages = [
+        "charter-contract",
+        "charter-domain",
+        "charter-server",
+        "charter-cli",
+    ];
     let output = cargo()
         .args([
             "build",
@@ -88,6 +100,8 @@ fn build() -> anyhow::Result<BTreeMap<String, PathBuf>> {
             "write_schemas",
             "--example",
             "write_openapi",
+            "--example",
+            "run_states",
             "--bin",
             "charter",
         ])

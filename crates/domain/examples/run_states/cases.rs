@@ -1,0 +1,211 @@
+//! The runs that are explored: as few steps as show what the machine can do. Each is small, because
+//! states multiply with steps.
+
+use std::error::Error;
+
+use charter_contract::catalogue::vocabulary::Role;
+use charter_contract::ids::{Label, RunId, StepId, ToolId, UserId};
+use charter_domain::graph::{
+    Action, AfterFailure, Edge, Entry, GraphParts, On, Retry, Step, StepGraph,
+};
+use charter_domain::run::{Opening, RunEvent, Started};
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+type Made<T> = Result<T, Box<dyn Error>>;
+
+/// The mandatory parameter of the run that is asked for one.
+pub(crate) const PARAMETER: &str = "x";
+
+/// What every step calls.
+pub(crate) const TOOL: &str = "a.tool";
+
+/// Time limit of every run, in milliseconds.
+const LIMIT_MS: u64 = 1_000;
+
+/// The start events of all runs that are explored.
+pub(crate) fn all() -> Made<Vec<RunEvent>> {
+    let graphs = [
+        // A playbook with one write, tried twice and reversed.
+        (
+            asking(true, true)?,
+            false,
+            with_reversal(retried(write("write")?))?,
+        ),
+        // One that needs no parameters, and one that needs nothing else.
+        (asking(true, false)?, false, parts(vec![read("read")?])),
+        (asking(false, true)?, false, parts(vec![read("read")?])),
+        // Two writes, the first of which stands when it cannot be reversed.
+        (Opening::default(), false, two_writes()?),
+        // Steps at the same time, which a failure ends each in its way.
+        (
+            Opening::default(),
+            false,
+            parts(vec![write("reversed")?, read("needed")?]),
+        ),
+        (
+            Opening::default(),
+            false,
+            parts(vec![read("needed")?, useful(read("useful")?)]),
+        ),
+        // A step that claims a success, and one that a failure calls for.
+        (
+            Opening::default(),
+            false,
+            parts(vec![
+                useful(read("read")?),
+                after("then", "read", On::Success)?,
+                after("handler", "read", On::Failure)?,
+            ]),
+        ),
+        // What the machine decides itself: a condition without an answer, and a conclusion.
+        (
+            Opening::default(),
+            false,
+            parts(vec![
+                only_if(useful(read("unknown")?), "parameters.absent == 1"),
+                step(
+                    "conclusion",
+                    Action::Conclude {
+                        output: Value::Bool(true),
+                    },
+                )?,
+            ]),
+        ),
+        (Opening::default(), false, with_evidence()?),
+        (Opening::default(), false, with_fallback()?),
+        // A dry run, whose write cannot say what it would do.
+        (Opening::default(), true, parts(vec![write("write")?])),
+    ];
+    let started = graphs.into_iter().map(|(opening, dry_run, parts)| {
+        Ok(RunEvent::Started(Box::new(Started {
+            run_id: RunId::from_uuid(Uuid::from_u128(1)),
+            by: UserId::parse("somebody")?,
+            role: Role::Operator,
+            graph: StepGraph::new(parts)?,
+            parameters: Map::new(),
+            pins: Vec::new(),
+            dry_run,
+            opening,
+        })))
+    });
+    started.collect()
+}
+
+/// What has to be given or agreed to first.
+fn asking(confirm: bool, parameter: bool) -> Made<Opening> {
+    let missing = parameter.then(|| Label::parse(PARAMETER));
+    Ok(Opening {
+        confirm,
+        missing: missing.into_iter().collect::<Result<_, _>>()?,
+        typed: None,
+    })
+}
+
+fn parts(steps: Vec<Step>) -> GraphParts {
+    GraphParts {
+        steps,
+        timeout_ms: LIMIT_MS,
+        ..GraphParts::default()
+    }
+}
+
+fn with_reversal(write: Step) -> Made<GraphParts> {
+    let undo = reversal("undo", &write)?;
+    Ok(parts(vec![write, undo]))
+}
+
+fn two_writes() -> Made<GraphParts> {
+    let first = write("write")?;
+    let undo = reversal("undo", &first)?;
+    let next = after("next", "write", On::Success)?;
+    Ok(parts(vec![first, undo, next]))
+}
+
+fn with_evidence() -> Made<GraphParts> {
+    Ok(GraphParts {
+        evidence: vec![Label::parse("evidence")?],
+        ..parts(vec![read("read")?])
+    })
+}
+
+fn with_fallback() -> Made<GraphParts> {
+    let instead = StepGraph::new(parts(vec![read("instead")?]))?;
+    Ok(GraphParts {
+        fallback: Some(Box::new(instead)),
+        ..parts(vec![read("read")?])
+    })
+}
+
+/// A step whose failure ends the run.
+fn step(name: &str, action: Action) -> Made<Step> {
+    Ok(Step {
+        id: StepId::parse(name)?,
+        action,
+        entry: Entry::default(),
+        after_failure: AfterFailure::Abort,
+        reviewed: false,
+        retry: Retry::default(),
+        timeout_ms: 0,
+        cache_ttl_seconds: 0,
+        reverses: None,
+    })
+}
+
+fn calling(name: &str, writes: bool) -> Made<Step> {
+    let call = Action::Call {
+        tool: ToolId::parse(TOOL)?,
+        parameters: Map::new(),
+        script: None,
+        writes,
+    };
+    step(name, call)
+}
+
+fn read(name: &str) -> Made<Step> {
+    calling(name, false)
+}
+
+/// A write whose failure rolls the run back.
+fn write(name: &str) -> Made<Step> {
+    Ok(Step {
+        after_failure: AfterFailure::RollBack,
+        ..calling(name, true)?
+    })
+}
+
+fn reversal(name: &str, of: &Step) -> Made<Step> {
+    Ok(Step {
+        reverses: Some(of.id.clone()),
+        ..calling(name, true)?
+    })
+}
+
+/// A write that claims something of an earlier step.
+fn after(name: &str, from: &str, on: On) -> Made<Step> {
+    let from = StepId::parse(from)?;
+    let mut step = write(name)?;
+    step.entry.edges.push(Edge { from, on });
+    Ok(step)
+}
+
+fn retried(step: Step) -> Step {
+    let retry = Retry {
+        retries: 1,
+        delay_ms: 0,
+    };
+    Step { retry, ..step }
+}
+
+/// A step that the run can do without.
+fn useful(step: Step) -> Step {
+    Step {
+        after_failure: AfterFailure::GoOn,
+        ..step
+    }
+}
+
+fn only_if(mut step: Step, when: &str) -> Step {
+    step.entry.when = Some(when.to_owned());
+    step
+}

@@ -1,0 +1,194 @@
+//! The page: two diagrams, and what their words mean. What states and events mean is taken from the
+//! comments beside them in the machine's source; only a run's statuses on the way are described here,
+//! because the machine works them out and has no type for them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
+use std::fmt::Write as _;
+
+use crate::explore::{EDGE, Observed, Transitions};
+
+/// Where step states and outcomes are declared.
+const STANDING: &str = include_str!("../../src/run/standing.rs");
+
+/// Where events are declared.
+const EVENTS: &str = include_str!("../../src/run/event.rs");
+
+/// What the page opens with.
+const HEAD: &str = "\
+<!-- Made from the run machine by `cargo run -p xtask -- codegen`. Do not edit. -->
+
+# States of runs and steps
+
+Everything that acts is a run of steps: a skill's plan, a playbook, a plan that a caller sent. This page shows
+where a run and its steps may stand, and which events lead from one to the other. The events are those of the
+run's journal, which `charter runs show` lists.
+
+The diagrams are not drawn by hand. `crates/domain/examples/run_states` tries every command in every state that
+the run machine (`crates/domain/src/run.rs`) comes to over a few small graphs, and notes what happens. `make check`
+fails when the page is not what the machine does.
+
+";
+
+/// What is said of steps.
+const STEP: &str = "\
+## A step
+
+`elsewhere` marks an event of another step that moves this one. `step_begun` in `running` is a step that was
+interrupted and is tried again. A reversal stays `pending` unless the run is rolled back.
+
+";
+
+/// The statuses that are no outcome, and the outcomes that have a word of their own.
+const STATUSES: [(&str, &str); 9] = [
+    (
+        "awaiting_parameters",
+        "Mandatory parameters have no value. Nothing starts before they are given.",
+    ),
+    (
+        "awaiting_confirmation",
+        "A person has to see the plan and confirm its digest. Nothing starts before.",
+    ),
+    ("working", "Steps are under way, or about to be."),
+    (
+        "awaiting_approval",
+        "At least one step waits for a person's approval; others may go on meanwhile.",
+    ),
+    (
+        "paused",
+        "Somebody paused it: nothing new starts until somebody resumes it. What is under way ends.",
+    ),
+    (
+        "stopping",
+        "It ends early: nothing new starts, what is under way ends, nothing is reversed.",
+    ),
+    (
+        "rolling_back",
+        "It ends early, and completed writes are reversed, the last one first.",
+    ),
+    (
+        "aborted",
+        "Somebody ended it early, and nothing was reversed.",
+    ),
+    (
+        "incomplete",
+        "Everything that had to succeed did, but evidence that was required is missing.",
+    ),
+];
+
+/// Names and meanings.
+type Meanings = BTreeMap<String, String>;
+
+/// The page.
+///
+/// # Errors
+/// When something that was seen is not described, or something that is described was not seen.
+pub(crate) fn write(observed: &Observed) -> Result<String, Box<dyn Error>> {
+    let mut statuses = documented(STANDING, "Outcome")?;
+    let described = STATUSES.map(|(status, meaning)| (status.to_owned(), meaning.to_owned()));
+    statuses.extend(described);
+    let states = documented(STANDING, "StepState")?;
+    let events = documented(EVENTS, "RunEvent")?;
+    complete("status", &statuses, &places(&observed.runs))?;
+    complete("state", &states, &places(&observed.steps))?;
+    complete("event", &events, &observed.events)?;
+
+    let mut page = HEAD.to_owned();
+    page.push_str("## A run\n\nEvents that leave the status as it is are not shown.\n\n");
+    page.push_str(&diagram(&observed.runs)?);
+    page.push_str(&table("Status", &statuses)?);
+    page.push_str(STEP);
+    page.push_str(&diagram(&observed.steps)?);
+    page.push_str(&table("State", &states)?);
+    page.push_str("## Events\n\n");
+    page.push_str(&table("Event", &events)?);
+    Ok(page.trim_end().to_owned() + "\n")
+}
+
+/// Every word that transitions lead from or to.
+fn places(transitions: &Transitions) -> BTreeSet<String> {
+    let places = transitions.keys().flat_map(|(from, to)| [*from, *to]);
+    places
+        .filter(|place| *place != EDGE)
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Holds what was seen against what is described.
+fn complete(what: &str, described: &Meanings, seen: &BTreeSet<String>) -> Result<(), String> {
+    let described: BTreeSet<String> = described.keys().cloned().collect();
+    if let Some(word) = seen.difference(&described).next() {
+        return Err(format!("the {what} `{word}` is not described"));
+    }
+    match described.difference(seen).next() {
+        Some(word) => Err(format!(
+            "no run that is explored comes to the {what} `{word}`"
+        )),
+        None => Ok(()),
+    }
+}
+
+fn diagram(transitions: &Transitions) -> Result<String, std::fmt::Error> {
+    let mut text = "```mermaid\nstateDiagram-v2\n".to_owned();
+    for ((from, to), events) in transitions {
+        let events: Vec<&str> = events.iter().map(String::as_str).collect();
+        match events.as_slice() {
+            [] => writeln!(text, "    {from} --> {to}")?,
+            events => writeln!(text, "    {from} --> {to} : {}", events.join(", "))?,
+        }
+    }
+    text.push_str("```\n\n");
+    Ok(text)
+}
+
+fn table(title: &str, meanings: &Meanings) -> Result<String, std::fmt::Error> {
+    let mut text = format!("| {title} | Meaning |\n|---|---|\n");
+    for (word, meaning) in meanings {
+        writeln!(text, "| `{word}` | {meaning} |")?;
+    }
+    text.push('\n');
+    Ok(text)
+}
+
+/// The variants of an enumeration in a source file, as the wire writes them, with their
+/// comments.
+fn documented(source: &str, name: &str) -> Result<Meanings, String> {
+    let opening = format!("pub enum {name} {{\n");
+    let body = source
+        .split_once(&opening)
+        .and_then(|(_, rest)| rest.split_once("\n}\n"))
+        .map(|(body, _)| body)
+        .ok_or_else(|| format!("there is no enumeration `{name}`"))?;
+    let mut meanings = Meanings::new();
+    let mut comment: Vec<&str> = Vec::new();
+    for line in body.lines() {
+        // What stands deeper belongs to a variant's fields.
+        let Some(line) = line
+            .strip_prefix("    ")
+            .filter(|line| !line.starts_with(' '))
+        else {
+            continue;
+        };
+        match line.strip_prefix("/// ") {
+            Some(text) => comment.push(text),
+            None if line.starts_with(char::is_uppercase) => {
+                let end = line.find(|c: char| !c.is_alphanumeric());
+                let variant = &line[..end.unwrap_or(line.len())];
+                meanings.insert(snake_case(variant), std::mem::take(&mut comment).join(" "));
+            }
+            None => {}
+        }
+    }
+    Ok(meanings)
+}
+
+fn snake_case(name: &str) -> String {
+    let mut snake = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() && !snake.is_empty() {
+            snake.push('_');
+        }
+        snake.extend(letter.to_lowercase());
+    }
+    snake
+}
