@@ -12,6 +12,7 @@ use charter_contract::ids::{EvidenceId, EvidenceRunId, Label, RunId, StepId, Ten
 use charter_contract::text::{HttpsUrl, ShortText, Text};
 use charter_contract::time::Timestamp;
 use charter_domain::{console_link, template};
+use charter_store::StoreError;
 use charter_store::evidence::EvidenceFilter;
 use charter_store::page::{Page, PageRequest};
 use serde_json::{Map, Value, json};
@@ -90,28 +91,40 @@ impl Captured<'_> {
         json!({"parameters": self.parameters, "output": self.output})
     }
 
+    /// What the tool's filters give; nothing where it declares none.
+    async fn filtered(
+        &self,
+        engine: &Engine,
+        declared: &ToolEvidence,
+    ) -> Result<Value, EngineError> {
+        let filters = [
+            ("native_id", &declared.native_id),
+            ("region", &declared.region),
+            ("account_id", &declared.account_id),
+        ];
+        let fields: Vec<String> = filters
+            .into_iter()
+            .filter_map(|(field, filter)| {
+                let filter = filter.as_ref()?;
+                Some(format!("{field}: ([{filter}\n] | .[0])"))
+            })
+            .collect();
+        if fields.is_empty() {
+            return Ok(Value::Null);
+        }
+        let program = format!("{{{}}}", fields.join(", "));
+        let what = format!("the evidence of the tool `{}`", self.tool.tool_id);
+        let given = engine.filter(&what, &program, &self.context(), 1).await?;
+        Ok(given.into_iter().next().unwrap_or_default())
+    }
+
     /// The source, from what the tool's filters give; `null` counts as nothing.
     async fn source(
         &self,
         engine: &Engine,
         declared: &ToolEvidence,
     ) -> Result<EvidenceSource, EngineError> {
-        let one = |filter: &Option<Text>| match filter {
-            Some(filter) => format!("([{filter}\n] | .[0])"),
-            None => "null".to_owned(),
-        };
-        let program = format!(
-            "{{native_id: {}, region: {}, account_id: {}}}",
-            one(&declared.native_id),
-            one(&declared.region),
-            one(&declared.account_id)
-        );
-        let what = format!("the evidence of the tool `{}`", self.tool.tool_id);
-        let given = engine
-            .filter(&what, &program, &self.context(), 1)
-            .await?
-            .pop()
-            .unwrap_or_default();
+        let given = self.filtered(engine, declared).await?;
         let text = |field: &str| match given.get(field) {
             None | Some(Value::Null) => None,
             Some(Value::String(text)) => Some(text.clone()),
@@ -191,6 +204,29 @@ pub struct EvidenceQuery {
 }
 
 impl Engine {
+    /// Stores records, those that are not there yet. Their ids follow from what they are about.
+    pub(crate) async fn keep_evidence(
+        &self,
+        tenant: &TenantId,
+        records: &[EvidenceRecord],
+    ) -> Result<(), EngineError> {
+        if records.is_empty() {
+            return Ok(());
+        }
+        match self.store().put_evidence(tenant, records).await {
+            Err(StoreError::AlreadyExists { .. }) => {}
+            done => return Ok(done?),
+        }
+        for record in records {
+            let record = std::slice::from_ref(record);
+            match self.store().put_evidence(tenant, record).await {
+                Ok(()) | Err(StoreError::AlreadyExists { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
     /// One record with all its attachments.
     ///
     /// # Errors

@@ -56,8 +56,8 @@ pub use requests::{Progress, ProgressEvent};
 pub use resolve::{InForce, Listed, ResolvedGuardrail, ResolvedTemplate, ToolFilter};
 pub use routing::{Purpose, RoutedCandidate, RoutedVerdict};
 pub use runs::{
-    Confirmation, Diverges, HistoryEvent, Replayed, RunListing, RunShown, RunState, RunSummary,
-    StepShown,
+    Confirmation, Diverges, HistoryEvent, Replayed, RunEvidence, RunListing, RunShown, RunState,
+    RunSummary, StepShown,
 };
 pub use sessions::{SessionShown, TurnShown};
 pub use settings::{ClientTools, Settings};

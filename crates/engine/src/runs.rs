@@ -7,6 +7,7 @@ mod call;
 mod control;
 mod drive;
 mod effect;
+mod evidence;
 mod gate;
 mod journal;
 mod manage;
@@ -30,6 +31,7 @@ use crate::{Caller, Engine, EngineError, Role, events};
 
 pub(crate) use control::Drivers;
 pub(crate) use effect::{StepEnd, Workspace};
+pub use evidence::RunEvidence;
 pub use journal::HistoryEvent;
 pub use manage::Confirmation;
 pub use show::{Diverges, Replayed, RunShown, RunState, StepShown};

@@ -33,6 +33,7 @@ mod registration;
 mod remediation;
 mod requests;
 mod routing;
+mod run_evidence;
 mod secrets;
 mod sessions;
 mod tags;

@@ -6,7 +6,7 @@ use crate::home::{Answer, Api, Home, Server, eventually, request};
 use crate::packages::{Package, backups};
 use crate::service::Service;
 
-const PLAYBOOK: &str = "reliability.purge_vault";
+pub(crate) const PLAYBOOK: &str = "reliability.purge_vault";
 
 pub(crate) const KEYS: [(&str, &str, &str, &str); 4] = [
     ("uma", "acme", "uma", "user"),

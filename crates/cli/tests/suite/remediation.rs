@@ -164,7 +164,7 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_else(|| panic!("{value:#}"))
 }
 
-/// The story so far: the estate, how people speak, the evidence that answers cited.
+/// The story so far: the estate, how people speak, the evidence that answers cited and runs left.
 struct Story<'s> {
     simulator: &'s Simulator,
     desk: &'s dyn Desk,
@@ -190,6 +190,18 @@ impl Story<'_> {
         assert!(!self.desk.approve(ANN, approval), "by whoever asked");
         assert!(self.desk.approve(BOB, approval));
         self.desk.shown(waiting, "completed")
+    }
+
+    /// What a run did is in evidence, by these beginnings of summaries.
+    fn proved(&mut self, run: &Value, summaries: &[&str]) {
+        let evidence = run["evidence"].as_array().unwrap();
+        assert_eq!(evidence.len(), summaries.len(), "{run:#}");
+        for (record, summary) in evidence.iter().zip(summaries) {
+            assert!(text(&record["summary"]).starts_with(summary), "{record:#}");
+            assert_eq!(record["warning"], Value::Null, "{record:#}");
+            let id = text(&record["evidence_id"]).to_owned();
+            assert!(self.cited.insert(id), "it is another's");
+        }
     }
 
     /// Asks for the change, gives what is missing, confirms; nothing is changed by that.
@@ -226,6 +238,10 @@ impl Story<'_> {
         let waiting = self.asked_for(&before);
         let rules = waiting["approvals"][0]["call"]["parameters"]["rules"].clone();
         let done = self.approved(&waiting, "aws.lock_security_group");
+        self.proved(
+            &done,
+            &["What the internet reaches", "Ingress rules revoked"],
+        );
         let after = self.found();
         assert!(after.is_subset(&before));
         // Gone is what was approved, rule by rule, and nothing else of the groups.
@@ -245,6 +261,7 @@ impl Story<'_> {
         let undoing = self.desk.roll_back(&done, "awaiting_approval");
         assert_eq!(self.simulator.expected(REGION), after);
         let undone = self.approved(&undoing, "aws.restore_security_group");
+        self.proved(&undone, &["Ingress rules put back"]);
         assert_eq!(self.found(), before);
         for run in [&done, &undone] {
             let replayed = self.desk.replayed(run);
@@ -254,7 +271,7 @@ impl Story<'_> {
     }
 }
 
-/// Everything that the answers cite is in the export, which verifies without a server.
+/// Everything that the answers cite and the runs left is in the export, which verifies without a server.
 fn evidence_verifies(ann: &Home, server: &Server, cited: &BTreeSet<String>) {
     let file = ann.path("export.jsonl");
     let file = file.to_str().unwrap();

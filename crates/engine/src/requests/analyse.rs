@@ -13,7 +13,6 @@ use charter_domain::analysis::{self, MAX_FINDINGS};
 use charter_domain::gate::{Decision, Rule};
 use charter_domain::run::{ResultSource, Run, RunEvent};
 use charter_domain::template::{self, Wanted};
-use charter_store::StoreError;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -63,7 +62,8 @@ impl Engine {
         let history = self.history(run.id()).await?;
         let mut findings = self.findings(skill, run).await?;
         let records = self.evidence_of(asked, run, &history, &findings).await?;
-        self.record_evidence(asked, records.values()).await?;
+        let captured: Vec<EvidenceRecord> = records.values().cloned().collect();
+        self.keep_evidence(&asked.caller.tenant, &captured).await?;
         let mut warnings = guardrail_warnings(&history);
         for (finding, step) in &mut findings {
             finding.evidence_ids = records
@@ -159,24 +159,6 @@ impl Engine {
             }
         }
         Ok(records)
-    }
-
-    async fn record_evidence(
-        &self,
-        asked: &Asked,
-        records: impl Iterator<Item = &EvidenceRecord>,
-    ) -> Result<(), EngineError> {
-        for record in records {
-            let stored = self
-                .store()
-                .put_evidence(&asked.caller.tenant, std::slice::from_ref(record))
-                .await;
-            match stored {
-                Ok(()) | Err(StoreError::AlreadyExists { .. }) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(())
     }
 
     /// Renders every finding; returns what could not be, in words.

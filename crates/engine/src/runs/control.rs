@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RunId, TenantId};
-use charter_domain::run::{Command, IllegalTransition, Next, Run};
+use charter_domain::run::{Command, IllegalTransition, Next, Run, RunEvent};
 use charter_store::journal::{After, Append};
 use charter_store::lease::Lease;
 use tokio::sync::{mpsc, oneshot};
@@ -185,6 +185,15 @@ impl Engine {
         decided
     }
 
+    /// Whether evidence has to be made before a run may end.
+    async fn owes_evidence(&self, tenant: &TenantId, run: &Run) -> Result<bool, EngineError> {
+        if run.calls().is_empty() {
+            return Ok(false);
+        }
+        let pinned = self.pinned_by(tenant, run).await?;
+        Ok(pinned.workspace.leaves_evidence())
+    }
+
     /// Decides and appends what follows; the lease is given back with it.
     async fn append_decided(
         &self,
@@ -209,6 +218,10 @@ impl Engine {
                 written.push((event, at));
             }
             events = run.advance();
+            // Whoever drives the run leaves its evidence and then ends it.
+            if events.iter().any(RunEvent::is_final) && self.owes_evidence(tenant, &run).await? {
+                break;
+            }
         }
         let (then, approvals) = match run.outcome() {
             Some(_) => (After::Ends, self.lapsing(tenant, run_id).await?),

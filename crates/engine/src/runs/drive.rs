@@ -198,7 +198,7 @@ fn busy() -> EngineError {
     EngineError::new(ErrorCode::Overloaded, "another worker holds the run")
 }
 
-fn interrupted() -> EngineError {
+pub(super) fn interrupted() -> EngineError {
     let message = "the server is stopping; this goes on when it is back";
     EngineError::new(ErrorCode::Unavailable, message)
 }
@@ -209,7 +209,7 @@ impl Drive<'_> {
         let mut in_hand: BTreeSet<StepId> = BTreeSet::new();
         self.look_at_approvals().await?;
         loop {
-            self.settle()?;
+            self.settle().await?;
             let now = self.engine.now();
             match self.folded.run.next(&in_hand, now) {
                 Next::Ended => {
@@ -248,12 +248,15 @@ impl Drive<'_> {
         }
     }
 
-    /// What follows by itself.
-    fn settle(&mut self) -> Result<(), EngineError> {
+    /// What follows by itself. Before the run's end is decided, its evidence is there.
+    async fn settle(&mut self) -> Result<(), EngineError> {
         loop {
             let events = self.folded.run.advance();
             if events.is_empty() {
                 return Ok(());
+            }
+            if events.iter().any(RunEvent::is_final) {
+                self.leave_evidence().await?;
             }
             self.take(events)?;
         }

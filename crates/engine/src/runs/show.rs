@@ -7,7 +7,7 @@ use charter_store::journal::{GENESIS, verify_chain};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{HistoryEvent, RunSummary};
+use super::{HistoryEvent, RunEvidence, RunSummary};
 use crate::{Caller, Engine, EngineError};
 
 /// A run with its journal.
@@ -21,6 +21,8 @@ pub struct RunShown {
     pub state: RunState,
     /// Approvals that it waits for.
     pub approvals: Vec<Approval>,
+    /// Evidence of what it did, by capture time.
+    pub evidence: Vec<RunEvidence>,
     /// What happened, oldest first.
     pub events: Vec<HistoryEvent>,
 }
@@ -126,12 +128,14 @@ impl Engine {
             summary: record.into(),
             state: RunState::of(&folded.run),
             approvals: self.open_approvals(&caller.tenant, run).await?,
+            evidence: self.evidence_of_run(&caller.tenant, run).await?,
             events: self.history(run).await?,
         })
     }
 
-    /// Folds a run's journal again, without any effect: checks the hash chain, and that every event
-    /// is one that the run machine could have written where it stands (B002-14).
+    /// Folds a run's journal again, without any effect: checks the hash chain, that every event is one
+    /// that the run machine could have written where it stands (B002-14), and that the journal is the
+    /// one that the run's evidence was made from.
     ///
     /// # Errors
     /// `not_found`, also for another tenant's run; `internal` when there is not even a beginning.
@@ -168,6 +172,10 @@ impl Engine {
             at: found.sequence,
             detail: found.detail,
         });
+        let diverges = match diverges.or(broken) {
+            None => self.contradicted(&caller.tenant, run, &journal).await?,
+            found => found,
+        };
         Ok(Replayed {
             run_id: run.clone(),
             events: journal.len() as u64,
@@ -176,11 +184,11 @@ impl Engine {
                 .map_or_else(String::new, |event| hex(&event.hash.0)),
             status: folded.status(),
             state_digest: folded.state_digest(),
-            diverges: diverges.or(broken),
+            diverges,
         })
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

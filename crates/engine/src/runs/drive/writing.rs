@@ -7,6 +7,7 @@ use charter_store::journal::{After, Append, HeldRun, NewEvent, RunRecord, Wait};
 use charter_store::lease::Lease;
 
 use super::Drive;
+use crate::runs::evidence;
 use crate::runs::journal::chain;
 use crate::{EngineError, events};
 
@@ -108,6 +109,31 @@ impl Drive<'_> {
             release: false,
             messages: Vec::new(),
         }
+    }
+
+    /// Records what the run did, before anything says that it is over: a worker that dies in between
+    /// finds the same records there. The journal is made durable first, for the records say what it
+    /// is.
+    pub(super) async fn leave_evidence(&mut self) -> Result<(), EngineError> {
+        if !self.workspace.leaves_evidence() {
+            return Ok(());
+        }
+        self.write(After::Runs).await?;
+        let engine = self.engine;
+        let lease = engine.settings().lease;
+        let mut renewed = engine.now();
+        let history = engine.history(self.folded.run.id()).await?;
+        let mut records = Vec::new();
+        for made in evidence::made(&history) {
+            let record = engine.proof(&self.workspace, &self.folded, &made);
+            records.extend(record.await?);
+            // A tool's filters may take their time.
+            if engine.span(renewed, engine.now()) > lease / 3 {
+                self.renew(lease).await?;
+                renewed = engine.now();
+            }
+        }
+        engine.keep_evidence(&self.workspace.tenant, &records).await
     }
 
     pub(super) async fn renew(&mut self, span: Duration) -> Result<(), EngineError> {

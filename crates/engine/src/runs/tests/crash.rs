@@ -201,6 +201,17 @@ fn check_points(points: &[String], whole: &Ended) {
         .iter()
         .filter_map(|call| call.split(' ').nth(1));
     assert!(effects.eq(steps), "{points:#?} {:#?}", whole.ledger);
+    // Evidence is there before the journal says that a run is over.
+    let ends = ["append, completed", "append, rolled_back"];
+    let proved = points.iter().zip(&points[1..]);
+    let proved =
+        proved.filter(|(before, end)| ends.contains(&end.as_str()) && *before == "put_evidence");
+    let over = |event: &&String| matches!(event.as_str(), "completed" | "rolled_back");
+    assert_eq!(
+        proved.count(),
+        whole.events.iter().filter(over).count(),
+        "{points:#?}"
+    );
     let asked = |event: &&String| event.starts_with("approval_requested");
     let decided = points.iter().filter(|point| *point == "decide_approval");
     assert_eq!(decided.count(), whole.events.iter().filter(asked).count());

@@ -1,18 +1,22 @@
 //! What the process that is killed does: the engine over a data directory, and the people who use it.
 //! It goes on from wherever the directory says that things stand.
 
+use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use charter_contract::ids::{PlaybookId, RunId, TenantId, UserId};
+use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
+use charter_contract::ids::{EvidenceRunId, PlaybookId, RunId, TenantId, UserId};
 use charter_domain::approval::State;
 use charter_domain::clock::SystemClock;
 use charter_domain::gate::RuleKind;
 use charter_domain::graph::{GraphParts, Retry, StepGraph};
+use charter_domain::run::Run;
 use charter_effects::{LandlockUse, Sandbox, SandboxOptions};
 use charter_store::SharedStore;
+use charter_store::evidence::EvidenceFilter;
 use charter_store::journal::{RunPhase, RunRecord};
 use charter_store::page::PageRequest;
 use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
@@ -261,6 +265,32 @@ impl Play {
         }
     }
 
+    /// What the run's evidence shows: each step that succeeded, once, with its output.
+    async fn proved(&self, record: &RunRecord, run: &Run) -> BTreeMap<String, Value> {
+        let attached_to = Attachment {
+            run_id: EvidenceRunId::parse(record.run_id.as_ref()).ok(),
+            ..Attachment::default()
+        };
+        let filter = EvidenceFilter {
+            attached_to: Some(attached_to),
+            ..EvidenceFilter::default()
+        };
+        let page = PageRequest::new(None, 100);
+        let store = self.engine.store();
+        let found = store.find_evidence(&record.tenant_id, &filter, &page).await;
+        let records = found.unwrap().entries;
+        let shows = |record: &EvidenceRecord| {
+            let step = record.payload["run"]["step"].as_str().unwrap();
+            (step.to_owned(), record.payload["output"].clone())
+        };
+        let proved: BTreeMap<String, Value> = records.iter().map(shows).collect();
+        assert_eq!(proved.len(), records.len(), "a step is proved twice");
+        let succeeded = run.outputs().iter();
+        let outputs = succeeded.map(|(step, output)| (step.to_string(), output.clone()));
+        assert_eq!(proved, outputs.collect(), "{:?}", run.outcome());
+        proved
+    }
+
     async fn ended(&self) -> Value {
         let (mut states, mut events) = (Vec::new(), Vec::new());
         let runs = self.runs().await;
@@ -284,6 +314,7 @@ impl Play {
                 "steps": states_of_steps, "parameters": run.parameters(),
                 "outputs": run.outputs(), "written": written,
                 "open": open.await.unwrap(), "diverges": replayed.diverges,
+                "proved": self.proved(record, &run).await,
             }));
             let history = self.engine.history(&record.run_id).await.unwrap();
             events.extend(history.iter().map(|event| name_of(&json!(event))));

@@ -46,6 +46,7 @@ impl Variation {
                 "tool_id: ledger.{act}\nname: {act}\nprovider: aws\ntool_class: {class}\ndomain: reliability\n\
                  description: A line of the ledger.\nlanguage: http\nexecution_target: server\n\
                  idempotent: {}\nenvironment: [LEDGER]\negress: [\"{address}\"]\n{parameters}\n\
+                 evidence: {{type: api_call, system: aws.ec2}}\n\
                  implementation:\n  type: http\n  method: POST\n\
                  \x20 url: \"http://{address}/${{env.LEDGER}}/{repeats}/{act}\"\n{body}\n",
                 self.is_repeatable()

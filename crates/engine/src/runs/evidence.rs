@@ -1,0 +1,354 @@
+//! Evidence of what a run did: one record for each call that succeeded and whose tool declares
+//! evidence, made before the run's last event is written. Each anchors the run itself: it says what
+//! the journal was when the run was over, so that a journal that was changed since is found out.
+//!
+//! A skill's run leaves its records when its results are analysed, with its findings. Must not know
+//! who drives a run.
+
+use std::collections::BTreeMap;
+
+use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
+use charter_contract::catalogue::policy::RunKind;
+use charter_contract::catalogue::tool::{Tool, ToolEvidence};
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::{EvidenceId, EvidenceRunId, RunId, StepId, TenantId, ToolId};
+use charter_contract::text::Text;
+use charter_contract::time::Timestamp;
+use charter_domain::graph::{Action, StepGraph};
+use charter_domain::run::{Begun, ResultSource, RunEvent};
+use charter_store::evidence::EvidenceFilter;
+use charter_store::journal::JournalEvent;
+use charter_store::page::{MAX_PAGE, PageRequest};
+use serde::Serialize;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::HistoryEvent;
+use super::effect::Workspace;
+use super::journal::Folded;
+use super::show::{Diverges, hex};
+use crate::evidence::Captured;
+use crate::{Engine, EngineError};
+
+/// Where a payload says what run its record is of, and what was wrong with the tool's declaration.
+const RUN: &str = "run";
+const FAULT: &str = "fault";
+
+/// What a run is shown with where [`FAULT`] is in a payload.
+const FAULTY: &str =
+    "what the tool declares about its evidence failed; the record was made without it";
+
+/// A call that succeeded, as the journal has it.
+#[derive(Debug)]
+pub(super) struct Made<'h> {
+    tool: &'h ToolId,
+    /// The playbook's own script, which ran in the tool's place.
+    script: Option<&'h str>,
+    begun: &'h Begun,
+    /// What a person agreed to before it.
+    approval: Option<Value>,
+    output: &'h Value,
+    at: Timestamp,
+    /// The position of the event that says how it ended.
+    sequence: u64,
+}
+
+/// One record of a run, as the run is shown with it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RunEvidence {
+    /// The record.
+    pub evidence_id: EvidenceId,
+    /// What it shows.
+    pub summary: Text,
+    /// What is wrong with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warning: Option<&'static str>,
+}
+
+impl Workspace {
+    /// Whether a run leaves evidence when it ends.
+    pub(super) fn leaves_evidence(&self) -> bool {
+        match self.kind {
+            RunKind::Skill => false,
+            RunKind::Playbook
+            | RunKind::ExecutionPlan
+            | RunKind::Pipeline
+            | RunKind::DecisionTree
+            | RunKind::Mission
+            | RunKind::ToolCall => {
+                let mut tools = self.tools.values();
+                tools.any(|tool| tool.entry.document.evidence.is_some())
+            }
+        }
+    }
+}
+
+/// The calls of a run that succeeded, in the order in which they did. A result that was in the cache
+/// is no call of this run: whoever made that call has the record. What a write says in a dry run that
+/// it would do is no proof of anything.
+pub(super) fn made(history: &[HistoryEvent]) -> Vec<Made<'_>> {
+    let mut known = Known::default();
+    history
+        .iter()
+        .filter_map(|entry| known.see(entry))
+        .collect()
+}
+
+/// What the journal has said so far about calls that have not succeeded yet.
+#[derive(Debug, Default)]
+struct Known<'h> {
+    graph: Option<&'h StepGraph>,
+    dry_run: bool,
+    begun: BTreeMap<&'h StepId, &'h Begun>,
+    approvals: BTreeMap<&'h StepId, Value>,
+}
+
+impl<'h> Known<'h> {
+    fn see(&mut self, entry: &'h HistoryEvent) -> Option<Made<'h>> {
+        match &entry.event {
+            RunEvent::Started(started) => {
+                self.graph = Some(&started.graph);
+                self.dry_run = started.dry_run;
+            }
+            RunEvent::FellBack { .. } => {
+                *self = Self {
+                    graph: self.graph.and_then(StepGraph::fallback),
+                    dry_run: self.dry_run,
+                    ..Self::default()
+                };
+            }
+            RunEvent::StepBegun(attempt) => {
+                self.begun.insert(&attempt.step, attempt);
+            }
+            RunEvent::ApprovalRequested(asked) => {
+                let what = json!({"approval_id": asked.approval, "digest": asked.digest});
+                self.approvals.insert(&asked.step, what);
+            }
+            RunEvent::ApprovalGranted { step, by, .. } => {
+                if let Some(approval) = self.approvals.get_mut(step) {
+                    approval["by"] = json!(by);
+                }
+            }
+            RunEvent::StepSucceeded {
+                step,
+                output,
+                source,
+                ..
+            } => return self.succeeded(entry, step, output, source),
+            RunEvent::ParametersGiven { .. }
+            | RunEvent::Confirmed { .. }
+            | RunEvent::StepRefused { .. }
+            | RunEvent::ApprovalDenied { .. }
+            | RunEvent::RetryScheduled { .. }
+            | RunEvent::StepFailed { .. }
+            | RunEvent::StepSkipped { .. }
+            | RunEvent::Paused { .. }
+            | RunEvent::Resumed { .. }
+            | RunEvent::Stopping { .. }
+            | RunEvent::Completed { .. }
+            | RunEvent::Failed { .. }
+            | RunEvent::RolledBack { .. }
+            | RunEvent::RollbackFailed { .. } => {}
+        }
+        None
+    }
+
+    fn succeeded(
+        &mut self,
+        entry: &HistoryEvent,
+        step: &'h StepId,
+        output: &'h Value,
+        source: &'h ResultSource,
+    ) -> Option<Made<'h>> {
+        match source {
+            ResultSource::Fresh => {}
+            ResultSource::Cached | ResultSource::Decided => return None,
+        }
+        let Action::Call {
+            tool,
+            script,
+            writes,
+            ..
+        } = &self.graph?.step(step)?.action
+        else {
+            return None;
+        };
+        if self.dry_run && *writes {
+            return None;
+        }
+        Some(Made {
+            tool,
+            script: script.as_ref().map(AsRef::as_ref),
+            begun: self.begun.get(step)?,
+            approval: self.approvals.remove(step),
+            output,
+            at: entry.at,
+            sequence: entry.sequence,
+        })
+    }
+}
+
+impl Engine {
+    /// The record of a call of a run whose journal is durable as folded; `None` for a tool that
+    /// declares no evidence. Its id follows from run and step, so making it again finds it there.
+    ///
+    /// # Errors
+    /// `unavailable` when the engine stops first. What a tool's declaration fails with is no error:
+    /// the record is made without it and says so.
+    pub(super) async fn proof(
+        &self,
+        workspace: &Workspace,
+        folded: &Folded,
+        made: &Made<'_>,
+    ) -> Result<Option<EvidenceRecord>, EngineError> {
+        let tool = workspace.tools.get(made.tool);
+        let Some(tool) = tool.map(|tool| &tool.entry.document) else {
+            return Ok(None);
+        };
+        let Some(mut record) = self.captured(&workspace.tenant, folded, tool, made).await? else {
+            return Ok(None);
+        };
+        let run = &folded.run;
+        // The same name as the effect's key: a fallback's steps may be called as those before it.
+        let prefix = format!("{}/", run.id());
+        let key = &made.begun.idempotency_key;
+        let name = key.strip_prefix(&prefix).unwrap_or(key);
+        record.id = EvidenceId::from_uuid(Uuid::new_v5(&run.id().uuid(), name.as_bytes()));
+        if let Some(script) = made.script {
+            record.payload.insert("script".to_owned(), json!(script));
+        }
+        let about = json!({
+            "run_id": run.id(), "step": made.begun.step, "event": made.sequence,
+            "dry_run": run.is_dry_run(), "plan_digest": run.plan_digest(),
+            "approval": made.approval,
+            "journal_version": folded.version, "journal_head": hex(&folded.head.0),
+        });
+        record.payload.insert(RUN.to_owned(), about);
+        Ok(Some(record))
+    }
+
+    /// What the tool declares about its result; without its filters and summary where they fail.
+    async fn captured(
+        &self,
+        tenant: &TenantId,
+        folded: &Folded,
+        tool: &Tool,
+        made: &Made<'_>,
+    ) -> Result<Option<EvidenceRecord>, EngineError> {
+        let run = folded.run.id();
+        let captured = |tool| Captured {
+            tool,
+            step: &made.begun.step,
+            parameters: Some(&made.begun.parameters),
+            output: made.output,
+            at: made.at,
+        };
+        let fault = match captured(tool).record(self, tenant, run, [].iter()).await {
+            Err(error) if is_fault(&error) => error,
+            done => return done,
+        };
+        // A filter that was cut off because the server stops has not failed.
+        if self.shutdown().is_cancelled() {
+            return Err(super::drive::interrupted());
+        }
+        tracing::warn!(run.id = %run, step.id = %made.begun.step, error = %fault,
+            "what a tool declares about its evidence failed; the record is made without it");
+        let bare = without_filters(tool);
+        let bare = captured(&bare).record(self, tenant, run, [].iter()).await?;
+        Ok(bare.map(|mut record| {
+            let fault = json!(fault.to_string());
+            record.payload.insert(FAULT.to_owned(), fault);
+            record
+        }))
+    }
+
+    /// The records that a run left, as it is shown with them.
+    pub(super) async fn evidence_of_run(
+        &self,
+        tenant: &TenantId,
+        run: &RunId,
+    ) -> Result<Vec<RunEvidence>, EngineError> {
+        let records = self.records_of(tenant, run).await?;
+        let shown = records.into_iter().map(|record| RunEvidence {
+            warning: record.payload.contains_key(FAULT).then_some(FAULTY),
+            evidence_id: record.id,
+            summary: record.summary,
+        });
+        Ok(shown.collect())
+    }
+
+    /// Where a journal is not what the run's evidence says that it was.
+    pub(super) async fn contradicted(
+        &self,
+        tenant: &TenantId,
+        run: &RunId,
+        journal: &[JournalEvent],
+    ) -> Result<Option<Diverges>, EngineError> {
+        for record in self.records_of(tenant, run).await? {
+            let said = record.payload.get(RUN).unwrap_or_default();
+            let (Some(version), Some(head)) = (
+                said["journal_version"].as_u64(),
+                said["journal_head"].as_str(),
+            ) else {
+                continue;
+            };
+            let last = journal.iter().find(|event| event.sequence == version);
+            if last.is_none_or(|event| hex(&event.hash.0) != head) {
+                return Ok(Some(Diverges {
+                    at: version,
+                    detail: format!(
+                        "the evidence `{}` says that the journal up to here was another: {head}",
+                        record.id
+                    ),
+                }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Every record that is attached to a run.
+    async fn records_of(
+        &self,
+        tenant: &TenantId,
+        run: &RunId,
+    ) -> Result<Vec<EvidenceRecord>, EngineError> {
+        let filter = EvidenceFilter {
+            attached_to: Some(Attachment {
+                run_id: EvidenceRunId::parse(run.as_ref()).ok(),
+                ..Attachment::default()
+            }),
+            ..EvidenceFilter::default()
+        };
+        let mut records = Vec::new();
+        let mut after = None;
+        loop {
+            let page = PageRequest::new(after, MAX_PAGE);
+            let found = self.store().find_evidence(tenant, &filter, &page).await?;
+            records.extend(found.entries);
+            after = found.next;
+            if after.is_none() {
+                return Ok(records);
+            }
+        }
+    }
+}
+
+/// Whether a record could not be made because of what the tool declares.
+fn is_fault(error: &EngineError) -> bool {
+    matches!(error.code, ErrorCode::ToolFailed | ErrorCode::ToolTimeout)
+}
+
+/// The tool with what cannot fail of its declaration: the console is the service's, the id the tool's.
+fn without_filters(tool: &Tool) -> Tool {
+    let evidence = tool.evidence.clone().map(|declared| ToolEvidence {
+        native_id: None,
+        region: None,
+        account_id: None,
+        summary: None,
+        ..declared
+    });
+    Tool {
+        evidence,
+        ..tool.clone()
+    }
+}
