@@ -20,7 +20,7 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use crate::evidence_log::withheld;
-use crate::{Caller, Engine, EngineError};
+use crate::{Caller, Engine, EngineError, Role};
 
 /// Largest tool output that a record holds whole, in bytes of JSON; of a larger one it holds the
 /// digest.
@@ -28,6 +28,9 @@ pub const MAX_PAYLOAD: usize = 1 << 20;
 
 /// Findings that one record is attached to at most; the others cite it.
 const MAX_ATTACHED: usize = 500;
+
+/// Things that one record is attached to at most, at its capture and later.
+const MAX_ATTACHMENTS: usize = 5_000;
 
 /// A tool result that becomes evidence.
 #[derive(Debug)]
@@ -239,6 +242,35 @@ impl Engine {
         let found = self.store().evidence(&caller.tenant, id).await?;
         let record = found.ok_or_else(|| EngineError::not_found("evidence record", id))?;
         redacted(caller, record)
+    }
+
+    /// Attaches a record to one thing more, by a link record of its own in the evidence log
+    /// (ruling 17); saying it again changes nothing.
+    ///
+    /// # Errors
+    /// `permission_denied` for callers below operator; `not_found`, also for another tenant's;
+    /// `too_large` for a record that is attached to too much already.
+    pub async fn attach_evidence(
+        &self,
+        caller: &Caller,
+        id: &EvidenceId,
+        attachment: &Attachment,
+    ) -> Result<EvidenceRecord, EngineError> {
+        if caller.role < Role::Operator {
+            let message = "evidence is attached by operators";
+            return Err(EngineError::new(ErrorCode::PermissionDenied, message));
+        }
+        let record = self.evidence(caller, id).await?;
+        let known = record.attached_to.contains(attachment);
+        if !known && record.attached_to.len() >= MAX_ATTACHMENTS {
+            let message = format!("a record is attached to {MAX_ATTACHMENTS} things at most");
+            return Err(EngineError::new(ErrorCode::TooLarge, message));
+        }
+        let attached = self
+            .store()
+            .attach_evidence(&caller.tenant, id, attachment, self.now());
+        attached.await?;
+        self.evidence(caller, id).await
     }
 
     /// The tenant's records that fit, by capture time.

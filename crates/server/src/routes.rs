@@ -76,6 +76,7 @@ pub(crate) fn api() -> OpenApiRouter<AppState> {
         .routes(routes!(events::events))
         .routes(routes!(evidence::find))
         .routes(routes!(evidence::show, evidence::change, evidence::delete))
+        .routes(routes!(evidence::attach))
         .routes(routes!(evidence_log::checkpoint))
         .routes(routes!(evidence_log::proof))
         .routes(routes!(evidence_log::consistency))

@@ -4,7 +4,7 @@ mod export;
 mod verify;
 
 use clap::{Args, Subcommand};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{encoded, query};
 use crate::client::Client;
@@ -30,12 +30,56 @@ pub(crate) enum Evidence {
         /// Its id.
         id: String,
     },
+    /// Attach a record to one thing more; the record itself stays as it was captured.
+    Attach {
+        /// The record's id.
+        id: String,
+        #[command(flatten)]
+        to: Target,
+    },
     /// Show the public key that signs the evidence log.
     Key,
     /// Show the signed head of the evidence log as it is now.
     Checkpoint,
     Export(export::Export),
     Verify(verify::Verify),
+}
+
+/// What a record is attached to: exactly one thing.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct Target {
+    /// A finding.
+    #[arg(long)]
+    finding: Option<String>,
+    /// A run.
+    #[arg(long)]
+    run: Option<String>,
+    /// A plan.
+    #[arg(long)]
+    plan: Option<String>,
+    /// A bundle.
+    #[arg(long)]
+    bundle: Option<String>,
+    /// An item of a report.
+    #[arg(long)]
+    report_item: Option<String>,
+}
+
+impl Target {
+    fn body(&self) -> Value {
+        let keys = [
+            ("finding_id", &self.finding),
+            ("run_id", &self.run),
+            ("plan_id", &self.plan),
+            ("bundle_id", &self.bundle),
+            ("report_item_id", &self.report_item),
+        ];
+        let given = keys
+            .into_iter()
+            .filter_map(|(key, id)| Some((key.to_owned(), json!(id.as_ref()?))));
+        Value::Object(given.collect())
+    }
 }
 
 /// Which records. Without any of these: all.
@@ -82,13 +126,17 @@ pub(crate) async fn run(command: &Evidence, config: &Config, format: Format) -> 
             format!("/v1/evidence{}", filter.query(after.as_deref()))
         }
         Evidence::Show { id } => format!("/v1/evidence/{}", encoded(id)),
+        Evidence::Attach { id, .. } => format!("/v1/evidence/{}/attachments", encoded(id)),
         Evidence::Key => "/v1/evidence/log/key".to_owned(),
         Evidence::Checkpoint => "/v1/evidence/log/checkpoint".to_owned(),
         Evidence::Export(command) => return export::run(command, config, format).await,
         Evidence::Verify(command) => return verify(command, format),
     };
     let client = Client::connect(config).await?;
-    let found = client.get(&path).await;
+    let found = match command {
+        Evidence::Attach { to, .. } => client.post(&path, Some(&to.body())).await,
+        _ => client.get(&path).await,
+    };
     client.close().await?;
     output::print(format, &found?, |found| table(command, found))?;
     Ok(EXIT_OK)
@@ -111,6 +159,9 @@ fn table(command: &Evidence, found: &Value) -> String {
         // As other programs read them.
         Evidence::Key => text("key"),
         Evidence::Checkpoint => text("checkpoint"),
-        Evidence::Show { .. } | Evidence::Export(_) | Evidence::Verify(_) => output::fields(found),
+        Evidence::Show { .. }
+        | Evidence::Attach { .. }
+        | Evidence::Export(_)
+        | Evidence::Verify(_) => output::fields(found),
     }
 }

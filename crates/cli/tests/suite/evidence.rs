@@ -39,6 +39,52 @@ fn b000_19_a_tool_result_becomes_one_record() {
     );
 }
 
+/// B000-19, ruling 17: a later attachment is a link record of its own; the record stays as it was captured.
+#[test]
+fn b000_19_a_later_attachment_is_a_link_record() {
+    let keys = [
+        ("ann", "acme", "ann", "operator"),
+        ("uma", "acme", "uma", "user"),
+        ("eve", "umbra", "eve", "operator"),
+    ];
+    let home = Home::with_keys(&keys);
+    let server = home.serve();
+    let [ann, uma, eve] = keys.map(|(key, ..)| server.key(key));
+    ann.register(&backups());
+    let answer = uma.ask(&request_of(SKILL, json!({}))).expect(200);
+    let id = answer["metadata"]["evidence_ids"][0].as_str().unwrap();
+    let path = format!("/v1/evidence/{id}/attachments");
+    let plan = json!({"plan_id": "plan_7"});
+    uma.post(&path, &plan).fails(403, "permission_denied");
+    eve.post(&path, &plan).fails(404, "not_found");
+    let both = json!({"plan_id": "plan_7", "bundle_id": "b_1"});
+    ann.post(&path, &both).fails(400, "invalid_request");
+    ann.post(&path, &json!({"shelf": "3"}))
+        .fails(400, "invalid_request");
+    let head = || ann.get("/v1/evidence/log/checkpoint").expect(200)["size"].as_u64();
+    let (before, size) = (ann.get(&format!("/v1/evidence/{id}")).expect(200), head());
+    let after = ann.post(&path, &plan).expect(200);
+    assert_eq!(ann.post(&path, &plan).expect(200), after, "said twice");
+    assert_eq!(head(), size.map(|size| size + 1));
+    let mut expected = before;
+    expected["attached_to"].as_array_mut().unwrap().push(plan);
+    assert_eq!(after, expected);
+    let found = ann.get("/v1/evidence?plan_id=plan_7").expect(200);
+    assert_eq!(ids(&found["entries"], "id"), [id]);
+    let proof = home.path("proof.jsonl");
+    let proof = proof.to_str().unwrap();
+    let client = Home::new().with("CHARTER_API_KEY", "ann");
+    let url = server.api.base.as_str();
+    let run = |rest: &[&str]| {
+        client.run_in_home(&[&["--server", url, "--output", "json"], rest].concat())
+    };
+    let bundled = run(&["evidence", "attach", id, "--bundle", "bundle_1"]).json(0);
+    assert_eq!(bundled["attached_to"].as_array().unwrap().len(), 4);
+    assert_eq!(run(&["evidence", "attach", id]).code, Some(2));
+    run(&["evidence", "export", proof]).json(0);
+    run(&["evidence", "verify", proof]).json(0);
+}
+
 /// B000-19
 #[test]
 fn b000_19_evidence_is_never_changed_or_deleted() {

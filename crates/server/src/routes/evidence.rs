@@ -12,7 +12,7 @@ use serde_json::json;
 use utoipa::IntoParams;
 
 use crate::error::ApiError;
-use crate::extract::{Asked, By, parsed};
+use crate::extract::{Asked, By, Sent, parsed};
 use crate::state::AppState;
 
 /// Records of a page when nothing else is asked for.
@@ -122,6 +122,27 @@ pub(crate) async fn show(
     let id: EvidenceId = parsed(&state, &id)?;
     let record = state.engine.evidence(&caller, &id).await;
     record
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
+}
+
+/// Attach a record to one thing more: `{"finding_id": "…"}`, or another of its keys. The record stays as
+/// it was captured; the log gets a link record.
+#[utoipa::path(post, path = "/v1/evidence/{id}/attachments", tag = "evidence", operation_id = "attach_evidence",
+    params(("id" = String, Path, description = "`ev_…`")), request_body = Object,
+    responses((status = 200, description = "The record with all its attachments", body = ref("#/components/schemas/evidence"))))]
+pub(crate) async fn attach(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(id): Path<String>,
+    Sent(attachment): Sent<Attachment>,
+) -> Result<Json<EvidenceRecord>, ApiError> {
+    let id: EvidenceId = parsed(&state, &id)?;
+    let attached = state
+        .engine
+        .attach_evidence(&caller, &id, &attachment)
+        .await;
+    attached
         .map(Json)
         .map_err(|error| ApiError::new(&state, error))
 }
