@@ -7,9 +7,10 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use charter_contract::catalogue::Document;
 use charter_contract::catalogue::policy::Policy;
+use charter_contract::ids::PackageName;
 use charter_contract::package::PackageBundle;
 use charter_contract::scope::Scope;
-use charter_domain::catalogue::{Origin, View};
+use charter_domain::catalogue::{BUILT_IN, Origin, View};
 use charter_domain::package::{self, Against, MANIFEST, Package, Sourced};
 use charter_domain::policy::{self, Trial};
 use charter_engine::{Gravity, Problem};
@@ -25,8 +26,8 @@ use crate::output::{self, Format};
 pub(crate) enum PolicyCommand {
     /// Check policies and run the tests beside them; exit 0 when all hold, 1 when one does not.
     ///
-    /// The policies of the package decide, over its own tools and those of `--with`. Nothing
-    /// registered is looked at, and no server is asked.
+    /// The policies of the package decide, over its own tools, the built-in ones and those of
+    /// `--with`. Nothing registered is looked at, and no server is asked.
     Test {
         /// Packages, or policies in a package: directories and files.
         #[arg(required = true)]
@@ -111,7 +112,7 @@ impl Tested {
         if meant.is_empty() {
             bail!("there is no policy in {}", path.display());
         }
-        let view = view(others.iter().chain([&package]));
+        let view = view(others.iter().chain([&package]))?;
         let origin = origin(&package);
         let against = Against {
             scope: &origin.scope,
@@ -223,13 +224,25 @@ fn is_within(document: &Sourced<Document>, policy: &Policy, inner: &Path) -> boo
         .any(|file| Path::new(file).starts_with(inner))
 }
 
-/// Packages as everybody would see them, over nothing.
-fn view<'p>(packages: impl IntoIterator<Item = &'p Package>) -> View {
-    packages.into_iter().fold(View::default(), |view, package| {
+/// Packages as everybody would see them, over the built-in tools.
+fn view<'p>(packages: impl IntoIterator<Item = &'p Package>) -> anyhow::Result<View> {
+    let tools = charter_effects::builtin_documents().map_err(|violations| {
+        let said: Vec<String> = violations.iter().map(ToString::to_string).collect();
+        anyhow::anyhow!("describing the built-in tools: {}", said.join("; "))
+    })?;
+    let built_in = Origin {
+        scope: Scope::Global,
+        package: PackageName::parse(BUILT_IN)?,
+        version: String::new(),
+    };
+    let tools = tools.into_iter();
+    let tools = tools.map(|tool| (Document::Tool(tool), String::new()));
+    let seeded = View::default().with_package(&Arc::new(built_in), tools);
+    Ok(packages.into_iter().fold(seeded, |view, package| {
         let documents = package.documents.iter();
         let documents = documents.map(|document| (document.value.clone(), String::new()));
         view.with_package(&Arc::new(origin(package)), documents)
-    })
+    }))
 }
 
 fn origin(package: &Package) -> Origin {

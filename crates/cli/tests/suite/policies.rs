@@ -89,6 +89,24 @@ fn policies_over_another_packages_tools_are_tested_with_it() {
     assert_eq!(together.code, Some(0), "{together:?}");
 }
 
+/// The built-in tools are there for every package, so also for its tests.
+#[test]
+fn policies_over_built_in_tools_are_tested_on_a_desk() {
+    let home = Home::new();
+    let policy = POLICY
+        .replace("vault.*", "charter.fs.write")
+        .replace("vault.list_backups", "charter.fs.write")
+        .replace("Action::\"read\"", "Action::\"write\"")
+        .replace("parameters.vault == \"main\"", "parameters.path == \"a\"")
+        .replace("{vault: main}", "{path: a, content: b}");
+    let rules = Package::new("rules", "1.0.0", "tenant").with(POLICY_FILE, &policy);
+    let rules = rules.write(&home.path("rules"));
+    let tested = home.run_in_home(&["--output", "json", "policy", "test", &rules]);
+    let shown = tested.json(0);
+    assert_eq!(shown[0]["problems"], serde_json::json!([]));
+    assert_eq!(shown[0]["tests"].as_array().map(Vec::len), Some(2));
+}
+
 #[test]
 fn a_policy_that_does_not_hold_is_refused_with_its_line() {
     let home = Home::new();
