@@ -111,7 +111,11 @@ impl Home {
 
     /// The binary in an environment of its own, and not told where its data is.
     fn bare_command(&self) -> Command {
-        let mut command = Command::new(CHARTER);
+        self.program(CHARTER)
+    }
+
+    fn program(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
         command.env_clear().env("HOME", self.dir.path());
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
@@ -129,6 +133,16 @@ impl Home {
         let mut command = self.bare_command();
         command.current_dir(self.dir.path()).args(arguments);
         Ran::of(command.output().unwrap())
+    }
+
+    /// Runs a line of shell in the folder that holds the data directory, where `charter` is known.
+    pub(crate) fn shell(&self, line: &str) -> Ran {
+        let mut path = Path::new(CHARTER).parent().unwrap().as_os_str().to_owned();
+        path.push(":");
+        path.push(std::env::var_os("PATH").unwrap_or_default());
+        let mut command = self.program("bash");
+        command.current_dir(self.dir.path()).env("PATH", path);
+        Ran::of(command.args(["-c", line]).output().unwrap())
     }
 
     /// Starts a command whose output is read line by line as it comes.
@@ -150,7 +164,7 @@ impl Home {
     /// Starts a command that goes on, with its standard error to be read.
     pub(crate) fn spawn(&self, arguments: &[&str]) -> Child {
         let mut command = self.command();
-        command.args(arguments);
+        command.current_dir(self.dir.path()).args(arguments);
         command.stdout(Stdio::null()).stderr(Stdio::piped());
         command.spawn().unwrap()
     }

@@ -24,6 +24,7 @@ mod evidence;
 mod evidence_log;
 mod executor;
 mod guardrails;
+mod guides;
 mod overlay;
 mod plans;
 mod playbooks;

@@ -1,0 +1,257 @@
+//! The guides do what they say: their files are written, their commands run in a shell one after the
+//! other, and what they show is looked for in what the commands print.
+//!
+//! A fenced block is a file (`yaml file=PATH`) or a transcript (`console`). In a transcript, a line
+//! after `$ ` is a command, the others are lines of its output, in order. `…` stands for any words,
+//! `<name>` for one word, which is the same wherever the guide names it again. A command ends with
+//! the exit code 0, or with the one that its comment names.
+
+use std::collections::BTreeMap;
+
+use crate::home::{Home, Ran, Server, eventually, project};
+
+/// Commands whose answer may still change: they are asked until it is the one shown.
+const LOOKS: [&str; 4] = [
+    "charter runs show",
+    "charter approvals list",
+    "charter events",
+    "timeout",
+];
+
+/// What a reader does who follows guides in an empty directory.
+struct Reader {
+    home: Home,
+    server: Option<Server>,
+    /// What the words in angle brackets stand for.
+    named: BTreeMap<String, String>,
+}
+
+/// A command of a transcript.
+#[derive(Debug, Clone, PartialEq)]
+struct Command {
+    line: String,
+    code: i32,
+    shown: Vec<String>,
+}
+
+/// What a reader does with a fenced block.
+#[derive(Debug, PartialEq)]
+enum Block {
+    File { path: String, content: String },
+    Transcript(Vec<Command>),
+}
+
+/// The fenced blocks of a page, in order.
+fn blocks(page: &str) -> Vec<Block> {
+    let mut found = Vec::new();
+    let mut lines = page.lines();
+    while let Some(line) = lines.next() {
+        let Some(info) = line.strip_prefix("```") else {
+            continue;
+        };
+        let inside: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
+        let block = match info.split_once(" file=") {
+            Some((_, path)) => Block::File {
+                path: path.to_owned(),
+                content: inside.join("\n") + "\n",
+            },
+            None if info == "console" => Block::Transcript(transcript(&inside)),
+            None => panic!("a block is a file or a transcript, and not `{info}`"),
+        };
+        found.push(block);
+    }
+    found
+}
+
+fn transcript(lines: &[&str]) -> Vec<Command> {
+    let mut commands: Vec<Command> = Vec::new();
+    for line in lines {
+        let going_on = commands
+            .last_mut()
+            .filter(|command| command.line.ends_with('\\'));
+        if let Some(command) = going_on {
+            command.line.push('\n');
+            command.line.push_str(line);
+        } else if let Some(line) = line.strip_prefix("$ ") {
+            commands.push(Command {
+                line: line.to_owned(),
+                code: 0,
+                shown: Vec::new(),
+            });
+        } else if !line.trim().is_empty() {
+            let command = commands.last_mut().expect("output comes after a command");
+            command.shown.push((*line).to_owned());
+        }
+    }
+    for command in &mut commands {
+        if let Some((line, code)) = command.line.split_once("  # exit code ") {
+            command.code = code.parse().expect("an exit code is a number");
+            command.line = line.trim_end().to_owned();
+        }
+    }
+    commands
+}
+
+/// Whether words are those shown; what is named for the first time is noted.
+fn agree(shown: &[&str], found: &[&str], named: &mut BTreeMap<String, String>) -> bool {
+    match (shown, found) {
+        ([], []) => true,
+        (["…", rest @ ..], _) => (0..=found.len()).any(|from| {
+            let mut tried = named.clone();
+            let agrees = agree(rest, &found[from..], &mut tried);
+            if agrees {
+                *named = tried;
+            }
+            agrees
+        }),
+        ([word, shown @ ..], [other, found @ ..]) => {
+            let agrees = if word.starts_with('<') && word.ends_with('>') {
+                named
+                    .entry((*word).to_owned())
+                    .or_insert((*other).to_owned())
+                    == other
+            } else {
+                word == other
+            };
+            agrees && agree(shown, found, named)
+        }
+        ([], [_, ..]) | ([_, ..], []) => false,
+    }
+}
+
+/// The first line shown that the output does not have after those before it.
+fn absent<'s>(
+    shown: &'s [String],
+    output: &str,
+    named: &mut BTreeMap<String, String>,
+) -> Option<&'s str> {
+    let words =
+        |line: &'_ str| -> Vec<String> { line.split_whitespace().map(str::to_owned).collect() };
+    let mut found = output.lines();
+    shown.iter().map(String::as_str).find(|line| {
+        let wanted = words(line);
+        let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
+        !found.any(|line| {
+            let line: Vec<&str> = line.split_whitespace().collect();
+            let mut tried = named.clone();
+            let agrees = agree(&wanted, &line, &mut tried);
+            if agrees {
+                *named = tried;
+            }
+            agrees
+        })
+    })
+}
+
+impl Reader {
+    fn new() -> Self {
+        Self {
+            home: Home::new(),
+            server: None,
+            named: BTreeMap::new(),
+        }
+    }
+
+    fn follows(&mut self, guide: &str) {
+        let page = std::fs::read_to_string(project().join(guide)).unwrap();
+        self.named.clear();
+        let mut commands = 0;
+        for block in blocks(&page) {
+            match block {
+                Block::File { path, content } => {
+                    let file = self.home.path(&path);
+                    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+                    std::fs::write(file, content).unwrap();
+                }
+                Block::Transcript(transcript) => {
+                    commands += transcript.len();
+                    transcript.iter().for_each(|command| self.types(command));
+                }
+            }
+        }
+        assert!(commands > 10, "{guide} has {commands} commands");
+    }
+
+    fn types(&mut self, command: &Command) {
+        let mut line = command.line.clone();
+        for (name, value) in &self.named {
+            line = line.replace(name, value);
+        }
+        if line == "charter serve" {
+            // On a port of its own, in a terminal of its own; the one before is gone.
+            self.server = None;
+            self.server = Some(self.home.serve());
+        } else if let Some(variable) = line.strip_prefix("export ") {
+            let (name, value) = variable.split_once('=').expect("a variable has a value");
+            let value = self.home.shell(&format!("printf %s {value}")).out;
+            self.home.set(name, &value);
+        } else if LOOKS.iter().any(|looks| line.starts_with(looks)) {
+            eventually(&command.line, || self.ran(command, &line).ok());
+        } else if let Err(surprise) = self.ran(command, &line) {
+            panic!("{surprise}");
+        }
+    }
+
+    /// Runs a command and notes what it names; otherwise what is not as shown.
+    fn ran(&mut self, command: &Command, line: &str) -> Result<(), String> {
+        let Ran { code, out, err } = self.home.shell(line);
+        let mut named = self.named.clone();
+        let absent = absent(&command.shown, &format!("{out}\n{err}"), &mut named);
+        if code == Some(command.code) && absent.is_none() {
+            self.named = named;
+            return Ok(());
+        }
+        Err(format!(
+            "$ {line}\nended with {code:?}, and has no line {absent:?}:\n{out}\n{err}"
+        ))
+    }
+}
+
+/// From an empty directory to a playbook that was run and rolled back, and on to who may do what: the
+/// second guide goes on where the first one ends.
+#[test]
+fn the_guides_do_what_they_say() {
+    let mut reader = Reader::new();
+    reader.follows("docs/guides/write-a-playbook.md");
+    reader.follows("docs/guides/policies-and-approvals.md");
+}
+
+#[test]
+fn a_guide_is_read_as_files_and_transcripts() {
+    let page = "Text.\n\n```yaml file=a/b.yaml\nx: 1\n```\n\n```console\n$ one \\\n    two  # exit code 2\nfirst\n\nsecond …\n$ three\n```\n";
+    let command = |line: &str, code, shown: &[&str]| Command {
+        line: line.to_owned(),
+        code,
+        shown: shown.iter().map(|line| (*line).to_owned()).collect(),
+    };
+    assert_eq!(
+        blocks(page),
+        [
+            Block::File {
+                path: "a/b.yaml".to_owned(),
+                content: "x: 1\n".to_owned()
+            },
+            Block::Transcript(vec![
+                command("one \\\n    two", 2, &["first", "second …"]),
+                command("three", 0, &[]),
+            ]),
+        ]
+    );
+}
+
+/// A guide that shows what is not printed is found out.
+#[test]
+fn what_is_shown_is_looked_for_in_order() {
+    let output = "run-1  waits\nstep   done  3 ms\n\nend\n";
+    let cases = [
+        (&["<run> waits", "step done …", "end"][..], None),
+        (&["end", "<run> waits"], Some("<run> waits")),
+        (&["step done"], Some("step done")),
+        (&["<run> waits", "<run> done 3 ms"], Some("<run> done 3 ms")),
+    ];
+    for (shown, wanted) in cases {
+        let shown: Vec<String> = shown.iter().map(|line| (*line).to_owned()).collect();
+        let mut named = BTreeMap::new();
+        assert_eq!(absent(&shown, output, &mut named), wanted);
+    }
+}
