@@ -2,7 +2,8 @@
 //!
 //! An approval is bound to the digest of what is approved, decided once, good until it expires, and
 //! used once: whoever resumes the run consumes it in the same transaction. Nobody approves what they
-//! asked for where four eyes are wanted. Must not know storage or runs' journals.
+//! asked for where four eyes are wanted. Where the question is whether to repeat what may have
+//! happened, the answer may be that it did. Must not know storage or runs' journals.
 
 use charter_contract::canonical;
 use charter_contract::ids::{ApprovalId, RunId, StepId, TenantId, ToolId, UserId};
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use crate::gate::Rule;
+use crate::gate::{Rule, RuleKind};
 
 /// SHA-256 of what is approved, as `sha256:` and 64 hex digits.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -86,6 +87,24 @@ pub struct Decided {
     pub reason: Option<String>,
 }
 
+/// That an interrupted call did happen, on somebody's word.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Happened {
+    /// What it came to; `null` when nobody knows.
+    pub output: Value,
+}
+
+/// An agreement, and what was agreed to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Agreed {
+    /// Who, when, and why.
+    #[serde(flatten)]
+    pub decided: Decided,
+    /// Instead of calling: it happened before. Absent for an agreement to the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub happened: Option<Happened>,
+}
+
 /// Where an approval stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
@@ -93,11 +112,11 @@ pub enum State {
     /// Nobody has decided.
     Pending,
     /// Agreed to, and not used yet.
-    Approved(Decided),
+    Approved(Agreed),
     /// Refused.
     Rejected(Decided),
     /// Agreed to and used.
-    Consumed(Decided),
+    Consumed(Agreed),
     /// Nobody decided in time, or the run ended first.
     Lapsed,
 }
@@ -142,11 +161,22 @@ pub struct Approval {
     pub state: State,
 }
 
+/// What a person answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// The call may happen.
+    Approve,
+    /// It may not.
+    Reject,
+    /// It happened already, before the run could hear of it.
+    Happened(Happened),
+}
+
 /// A person's decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
-    /// Whether they agree.
-    pub approve: bool,
+    /// What they answer.
+    pub answer: Answer,
     /// Who.
     pub by: UserId,
     /// What they saw.
@@ -172,6 +202,9 @@ pub enum Refusal {
         /// What was seen.
         given: Digest,
     },
+    /// Nothing was begun before.
+    #[error("nothing of this was begun before, so it cannot have happened: approve or reject it")]
+    NotBegun,
     /// Nobody approves what they asked for.
     #[error("`{0}` asked for this; somebody else has to decide")]
     OwnRequest(UserId),
@@ -181,8 +214,8 @@ impl Approval {
     /// The state that a decision leads to.
     ///
     /// # Errors
-    /// A [`Refusal`], in the order decided, expired, changed, own request. Rejecting one's own
-    /// request is allowed: it only withdraws it.
+    /// A [`Refusal`], in the order decided, expired, changed, not begun, own request. Rejecting one's
+    /// own request is allowed: it only withdraws it.
     pub fn decide(&self, verdict: Verdict, now: Timestamp) -> Result<State, Refusal> {
         if self.state != State::Pending {
             return Err(Refusal::Decided(self.state.word()));
@@ -196,7 +229,13 @@ impl Approval {
                 given: verdict.digest,
             });
         }
-        if verdict.approve && self.four_eyes && verdict.by == self.requested_by {
+        let agrees = match &verdict.answer {
+            Answer::Approve => true,
+            Answer::Reject => false,
+            Answer::Happened(_) if !self.is_about_a_repeat() => return Err(Refusal::NotBegun),
+            Answer::Happened(_) => true,
+        };
+        if agrees && self.four_eyes && verdict.by == self.requested_by {
             return Err(Refusal::OwnRequest(verdict.by));
         }
         let decided = Decided {
@@ -204,11 +243,24 @@ impl Approval {
             at: now,
             reason: verdict.reason,
         };
-        Ok(if verdict.approve {
-            State::Approved(decided)
-        } else {
-            State::Rejected(decided)
+        let agreed = |happened| {
+            State::Approved(Agreed {
+                decided: decided.clone(),
+                happened,
+            })
+        };
+        Ok(match verdict.answer {
+            Answer::Approve => agreed(None),
+            Answer::Happened(happened) => agreed(Some(happened)),
+            Answer::Reject => State::Rejected(decided),
         })
+    }
+
+    /// Whether the question is about repeating what was begun and may have happened.
+    #[must_use]
+    pub fn is_about_a_repeat(&self) -> bool {
+        let mut rules = self.rules.iter();
+        rules.any(|rule| rule.kind == RuleKind::Interrupted)
     }
 
     /// The state after its use for the call with this digest.
@@ -216,7 +268,7 @@ impl Approval {
     /// # Errors
     /// A [`Refusal`] unless it is approved, alive and for that call.
     pub fn consume(&self, digest: &Digest, now: Timestamp) -> Result<State, Refusal> {
-        let State::Approved(decided) = &self.state else {
+        let State::Approved(agreed) = &self.state else {
             return Err(Refusal::Decided(self.state.word()));
         };
         if now >= self.expires_at {
@@ -228,7 +280,7 @@ impl Approval {
                 given: digest.clone(),
             });
         }
-        Ok(State::Consumed(decided.clone()))
+        Ok(State::Consumed(agreed.clone()))
     }
 }
 

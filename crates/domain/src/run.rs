@@ -8,16 +8,17 @@
 //! An effect is journaled before it starts, with the key that makes a repeat harmless, and after it
 //! ended. A worker that finds a step begun and not ended was interrupted; what only reads, or
 //! promises that a repeat is harmless, is begun again under the same key, and anything else asks a
-//! person first (B000-18, B003-5 to B003-9).
+//! person first, who may also know that it happened (B000-18, B003-5 to B003-9).
 
 mod advance;
 mod command;
 mod event;
 mod replay;
+mod report;
 mod standing;
 mod state;
 
-use charter_contract::ids::{ApprovalId, Label, StepId, UserId};
+use charter_contract::ids::{Label, StepId, UserId};
 use charter_contract::time::Timestamp;
 use serde_json::{Map, Value};
 
@@ -25,7 +26,7 @@ use crate::approval::{Digest, ExactCall};
 use crate::gate::{Decision, RuleKind};
 
 pub use advance::Next;
-pub use command::{Beginning, Command, IllegalTransition};
+pub use command::{Beginning, Command, IllegalTransition, Report};
 pub use event::{
     ApprovalAsked, Begun, ErrorKind, Opening, Pin, ResultSource, RunEvent, SkipReason, Started,
     StepFailure, StopCause,
@@ -68,6 +69,7 @@ impl Run {
                 self.awaits(&step, &approval, Some(&digest))?;
                 RunEvent::ApprovalGranted { step, approval, by }
             }
+            Command::Report(report) => self.report(*report)?,
             Command::Refuse {
                 step,
                 approval,
@@ -335,21 +337,6 @@ impl Run {
         match self.slots[at].state {
             StepState::Running { .. } => Ok(at),
             _ => Err(self.refused(at, wanted)),
-        }
-    }
-
-    fn awaits(
-        &self,
-        step: &StepId,
-        wanted: &ApprovalId,
-        seen: Option<&Digest>,
-    ) -> Result<(), IllegalTransition> {
-        let at = self.known(step)?;
-        match &self.slots[at].state {
-            StepState::AwaitingApproval {
-                approval, digest, ..
-            } if approval == wanted && seen.is_none_or(|seen| seen == digest) => Ok(()),
-            _ => Err(self.refused(at, "decided on")),
         }
     }
 }

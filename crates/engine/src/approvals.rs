@@ -5,7 +5,8 @@ use std::sync::Arc;
 use charter_contract::catalogue::playbook::SafetyClass;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{ApprovalId, RunId, TenantId};
-use charter_domain::approval::{Approval, Digest, Refusal, State, Verdict};
+use charter_domain::approval::{Answer, Approval, Digest, Happened, Refusal, State, Verdict};
+use charter_domain::graph::Action;
 use charter_domain::run::{ApprovalAsked, Run};
 use charter_store::StoreError;
 use charter_store::approval::{
@@ -23,8 +24,8 @@ const PAGE: usize = 1_000;
 /// What a person says to an approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Say {
-    /// Whether they agree.
-    pub approve: bool,
+    /// What they answer.
+    pub answer: Answer,
     /// The digest of what they saw.
     pub digest: String,
     /// Why.
@@ -90,8 +91,10 @@ impl Engine {
     ///
     /// # Errors
     /// `not_found`; `permission_denied` for callers who may only ask, and for whoever asked for this
-    /// where somebody else has to decide; `illegal_transition` when it was decided or lapsed before;
-    /// `version_conflict` when what the caller saw is not what it is for.
+    /// where somebody else has to decide; `illegal_transition` when it was decided or lapsed before,
+    /// and for the answer that it happened where nothing was begun; `version_conflict` when what the
+    /// caller saw is not what it is for; `invalid_document` for an output that the tool could not have
+    /// given.
     pub async fn decide_approval(
         self: &Arc<Self>,
         caller: &Caller,
@@ -103,8 +106,17 @@ impl Engine {
             return Err(EngineError::new(ErrorCode::PermissionDenied, message));
         }
         let asked = self.approval_of(&caller.tenant, approval).await?;
+        let word = match &say.answer {
+            Answer::Approve => "approved",
+            Answer::Reject => "rejected",
+            Answer::Happened(_) => "happened",
+        };
+        let reported = match &say.answer {
+            Answer::Approve | Answer::Reject => None,
+            Answer::Happened(happened) => Some(happened.clone()),
+        };
         let verdict = Verdict {
-            approve: say.approve,
+            answer: say.answer,
             by: caller.user.clone(),
             digest: Digest::claimed(&say.digest),
             reason: say.reason,
@@ -112,9 +124,11 @@ impl Engine {
         let state = asked
             .decide(verdict, self.now())
             .map_err(|refusal| refused(&refusal))?;
+        if let Some(reported) = &reported {
+            self.check_reported(&asked, reported).await?;
+        }
         let change = moved(&asked, state.clone())?;
         let run = &asked.call.run_id;
-        let word = change.to.as_str();
         let told = events::about_approval(&caller.tenant, run, approval, word, self.now());
         let decided = self
             .store()
@@ -129,6 +143,36 @@ impl Engine {
         }
         self.take_up_run(caller.tenant.clone(), asked.call.run_id.clone());
         Ok(Approval { state, ..asked })
+    }
+
+    /// Whether the tool could have given what a person says that it gave.
+    async fn check_reported(
+        &self,
+        asked: &Approval,
+        reported: &Happened,
+    ) -> Result<(), EngineError> {
+        // Nobody knows.
+        if reported.output.is_null() {
+            return Ok(());
+        }
+        let run = self.fold(&asked.call.run_id).await?.run;
+        let step = run.graph().step(&asked.call.step);
+        // A playbook's own script declares no output.
+        let is_tools = step.is_some_and(
+            |step| matches!(&step.action, Action::Call { script, .. } if script.is_none()),
+        );
+        let pinned = self.pinned_by(&asked.tenant_id, &run).await?;
+        let tool = pinned.workspace.tools.get(&asked.call.tool);
+        let declared = tool.and_then(|tool| tool.entry.document.output_schema.as_ref());
+        let Some(schema) = declared.filter(|_| is_tools) else {
+            return Ok(());
+        };
+        let violations = charter_contract::validate::against_schema(schema, &reported.output);
+        if violations.is_empty() {
+            return Ok(());
+        }
+        let what = format!("the output of `{}`", asked.call.tool);
+        Err(EngineError::violations(&what, &violations))
     }
 
     pub(crate) async fn approval_of(
@@ -201,7 +245,7 @@ impl Engine {
 
 fn refused(refusal: &Refusal) -> EngineError {
     let code = match refusal {
-        Refusal::Decided(_) => ErrorCode::IllegalTransition,
+        Refusal::Decided(_) | Refusal::NotBegun => ErrorCode::IllegalTransition,
         Refusal::Expired(_) => ErrorCode::ApprovalExpired,
         Refusal::Changed { .. } => ErrorCode::VersionConflict,
         Refusal::OwnRequest(_) => ErrorCode::PermissionDenied,

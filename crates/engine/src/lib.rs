@@ -35,7 +35,7 @@ pub use approvals::{ApprovalListing, Say};
 pub use caller::{Caller, Role};
 pub use candidates::{Composer, Generator, GeneratorError};
 pub use catalogue::Live;
-pub use charter_domain::approval::Approval;
+pub use charter_domain::approval::{Answer, Approval, Happened};
 pub use charter_domain::guardrail::Subject;
 pub use charter_domain::package::{Gravity, Problem};
 pub use charter_domain::template::Wanted;

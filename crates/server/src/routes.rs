@@ -73,6 +73,7 @@ pub(crate) fn api() -> OpenApiRouter<AppState> {
         .routes(routes!(approvals::show))
         .routes(routes!(approvals::approve))
         .routes(routes!(approvals::reject))
+        .routes(routes!(approvals::happened))
         .routes(routes!(events::events))
         .routes(routes!(evidence::find))
         .routes(routes!(evidence::show, evidence::change, evidence::delete))

@@ -1,5 +1,7 @@
 //! `charter approvals …`
 
+use std::path::Path;
+
 use clap::Subcommand;
 use serde_json::{Value, json};
 
@@ -40,6 +42,20 @@ pub(crate) enum Approvals {
         #[arg(long)]
         reason: Option<String>,
     },
+    /// Say that it happened before the run could hear of it: its step succeeds, and is not called again.
+    Happened {
+        /// Its id.
+        id: String,
+        /// The digest of the call that you saw.
+        #[arg(long)]
+        digest: String,
+        /// How you know.
+        #[arg(long)]
+        reason: Option<String>,
+        /// What the tool would have given: JSON, or a file that holds it. Nothing when nobody knows.
+        #[arg(long, value_name = "JSON|FILE")]
+        result: Option<String>,
+    },
     /// Refuse it; its step fails.
     Reject {
         /// Its id.
@@ -74,12 +90,15 @@ pub(crate) async fn run(
             ],
         ),
         Approvals::Show { .. } => output::fields(found),
-        Approvals::Approve { .. } | Approvals::Reject { .. } => runs::table(found),
+        Approvals::Approve { .. } | Approvals::Happened { .. } | Approvals::Reject { .. } => {
+            runs::table(found)
+        }
     })?;
     Ok(EXIT_OK)
 }
 
 async fn send(command: &Approvals, client: &Client) -> anyhow::Result<Value> {
+    let mut output = None;
     let (id, what, digest, reason) = match command {
         Approvals::List { state, run, after } => {
             let asked = [
@@ -94,10 +113,30 @@ async fn send(command: &Approvals, client: &Client) -> anyhow::Result<Value> {
         }
         Approvals::Approve { id, digest, reason } => (id, "approve", digest, reason),
         Approvals::Reject { id, digest, reason } => (id, "reject", digest, reason),
+        Approvals::Happened {
+            id,
+            digest,
+            reason,
+            result,
+        } => {
+            output = result.as_deref().map(value).transpose()?;
+            (id, "happened", digest, reason)
+        }
     };
     let path = format!("/v1/approvals/{}/{what}", encoded(id));
-    let body = json!({"digest": digest, "reason": reason});
+    let mut body = json!({"digest": digest, "reason": reason});
+    if let Some(output) = output {
+        body["output"] = output;
+    }
     let decided = client.post(&path, Some(&body)).await?;
     let run = decided["call"]["run_id"].as_str().unwrap_or_default();
     runs::followed(client, run).await
+}
+
+/// A value that is given as JSON, or by the file that holds it.
+fn value(given: &str) -> anyhow::Result<Value> {
+    match serde_json::from_str(given) {
+        Ok(value) => Ok(value),
+        Err(_) => runs::document(Path::new(given)),
+    }
 }

@@ -13,6 +13,8 @@ use crate::config::Config;
 use crate::failure::{EXIT_NEGATIVE, EXIT_OK};
 use crate::output::{self, Format};
 
+pub(super) use start::document;
+
 /// Time between two looks at a run that goes on.
 const LOOK_EVERY: Duration = Duration::from_millis(150);
 /// Where a run stands while nobody has to do anything.

@@ -32,6 +32,7 @@ mod policies;
 mod quickstart;
 mod registration;
 mod remediation;
+mod reported;
 mod requests;
 mod routing;
 mod run_evidence;

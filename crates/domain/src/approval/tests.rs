@@ -39,8 +39,13 @@ fn pending(four_eyes: bool) -> Approval {
 }
 
 fn says(approval: &Approval, approve: bool, by: &str) -> Verdict {
+    let answer = if approve {
+        Answer::Approve
+    } else {
+        Answer::Reject
+    };
     Verdict {
-        approve,
+        answer,
         by: user(by),
         digest: approval.digest.clone(),
         reason: None,
@@ -67,7 +72,7 @@ fn ruling_28_an_approval_is_decided_once() {
 fn ruling_28_an_approval_is_used_once_and_only_when_agreed_to() {
     let approved = decided(pending(false), true);
     let used = approved.consume(&approved.digest, at(2)).unwrap();
-    assert!(matches!(&used, State::Consumed(by) if by.by == user("other")));
+    assert!(matches!(&used, State::Consumed(by) if by.decided.by == user("other")));
     let used = Approval {
         state: used,
         ..approved
@@ -157,4 +162,63 @@ fn ruling_28_a_digest_is_the_sha_256_of_the_canonical_json() {
     assert_eq!(digest.as_str(), text);
     assert_eq!(digest.to_string(), text);
     assert_eq!(Digest::claimed(text), digest);
+}
+
+/// A question about repeating what was begun.
+fn about_a_repeat() -> Approval {
+    let rule = Rule::new(RuleKind::Interrupted, "t", "it may have happened");
+    let mut asked = pending(true);
+    asked.rules.push(rule);
+    asked
+}
+
+fn happened(approval: &Approval, by: &str) -> Verdict {
+    let output = json!({"revoked": 1});
+    Verdict {
+        answer: Answer::Happened(Happened { output }),
+        ..says(approval, true, by)
+    }
+}
+
+/// It is a decision like any other: once, in time, on what was seen, and by somebody else.
+#[test]
+fn b000_18_that_it_happened_answers_only_the_question_of_a_repeat() {
+    let other = pending(true);
+    let refused = other.decide(happened(&other, "other"), at(1));
+    assert_eq!(refused, Err(Refusal::NotBegun));
+    let asked = about_a_repeat();
+    let own = asked.decide(happened(&asked, "asker"), at(1));
+    assert_eq!(own, Err(Refusal::OwnRequest(user("asker"))));
+    let late = asked.decide(happened(&asked, "other"), at(60));
+    assert_eq!(late, Err(Refusal::Expired(at(60))));
+    let unseen = Verdict {
+        digest: Digest::claimed("sha256:other"),
+        ..happened(&asked, "other")
+    };
+    let unseen = asked.decide(unseen, at(1));
+    assert!(matches!(unseen, Err(Refusal::Changed { .. })), "{unseen:?}");
+    let state = asked.decide(happened(&asked, "other"), at(1)).unwrap();
+    let told = Approval { state, ..asked };
+    let again = told.decide(happened(&told, "third"), at(2));
+    assert_eq!(again, Err(Refusal::Decided("approved")));
+    // As it is stored and shown.
+    let text = serde_json::to_string(&told).unwrap();
+    let read: Approval = serde_json::from_str(&text).unwrap();
+    assert_eq!(read, told);
+    let used = told.consume(&told.digest, at(2)).unwrap();
+    let State::Consumed(agreed) = &used else {
+        panic!("{used:?}");
+    };
+    let output = json!({"revoked": 1});
+    assert_eq!(agreed.happened, Some(Happened { output }));
+    assert_eq!(agreed.decided.by, user("other"));
+}
+
+/// What was stored before there was this answer reads as it did.
+#[test]
+fn an_agreement_without_a_report_reads_as_before() {
+    let text = json!({"state": "consumed", "by": "other", "at": at(1), "reason": "fine"});
+    let state: State = serde_json::from_value(text.clone()).unwrap();
+    assert!(matches!(&state, State::Consumed(agreed) if agreed.happened.is_none()));
+    assert_eq!(json!(state), text);
 }

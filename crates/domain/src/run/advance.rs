@@ -191,18 +191,29 @@ impl Run {
             None => true,
             Some(reversal) => self.slots[reversal].state != StepState::Succeeded,
         };
+        let written = self.written.iter().copied().filter(|at| stands(*at));
+        let left: BTreeSet<usize> = written.chain(self.uncertain()).collect();
         let steps = self.graph.steps();
-        let uncertain = (0..steps.len()).filter(|at| {
-            let (step, slot) = (&steps[*at], &self.slots[*at]);
+        left.into_iter().map(|at| steps[at].id.clone()).collect()
+    }
+
+    /// Writes that were begun and of which nobody knows whether they happened.
+    pub fn in_doubt(&self) -> impl Iterator<Item = &StepId> {
+        let steps = self.graph.steps();
+        self.uncertain().map(|at| &steps[at].id)
+    }
+
+    /// Cut off by a time limit, or interrupted and not repeated.
+    fn uncertain(&self) -> impl Iterator<Item = usize> {
+        let steps = self.graph.steps().iter().zip(&self.slots).enumerate();
+        steps.filter_map(|(at, (step, slot))| {
             let cut_off = matches!(
                 &slot.state,
                 StepState::Failed { failure } if failure.kind == ErrorKind::TimeoutError
             );
-            step.writes() && step.reverses.is_none() && (cut_off || slot.unheard)
-        });
-        let written = self.written.iter().copied().filter(|at| stands(*at));
-        let left: BTreeSet<usize> = written.chain(uncertain).collect();
-        left.into_iter().map(|at| steps[at].id.clone()).collect()
+            let forward = step.writes() && step.reverses.is_none();
+            (forward && (cut_off || slot.unheard)).then_some(at)
+        })
     }
 
     /// Whether something reverses any of its writes.

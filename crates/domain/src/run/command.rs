@@ -40,6 +40,8 @@ pub enum Command {
         /// Who.
         by: UserId,
     },
+    /// A person was asked about repeating a step's call, and says that it happened.
+    Report(Box<Report>),
     /// A person refused a step's call, or nobody decided in time.
     Refuse {
         /// The step.
@@ -110,6 +112,23 @@ pub struct Beginning {
     pub approval: ApprovalId,
     /// When that record lapses.
     pub expires_at: Timestamp,
+}
+
+/// A person's word that an interrupted call happened.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Report {
+    /// The step.
+    pub step: StepId,
+    /// The approval's record.
+    pub approval: ApprovalId,
+    /// What it was bound to.
+    pub digest: Digest,
+    /// Who.
+    pub by: UserId,
+    /// How they know.
+    pub reason: Option<String>,
+    /// What it came to; `null` when nobody knows.
+    pub output: Value,
 }
 
 /// A command that the run's state does not allow. Nothing was changed.

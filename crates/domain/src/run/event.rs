@@ -47,7 +47,7 @@ pub struct StepFailure {
 }
 
 /// Where a step's result came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResultSource {
     /// The effect happened in this run.
@@ -56,6 +56,16 @@ pub enum ResultSource {
     Cached,
     /// There was no effect: the machine worked it out from what it knew.
     Decided,
+    /// The effect was interrupted, and a person says that it happened.
+    Reported {
+        /// Who.
+        by: UserId,
+        /// The question that this answers.
+        approval: ApprovalId,
+        /// How they know, in their words.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
 }
 
 /// What a run needs before its first step.

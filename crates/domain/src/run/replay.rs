@@ -149,6 +149,15 @@ impl Run {
                 source: ResultSource::Fresh | ResultSource::Cached,
                 ..
             } => said(self.is_running(step, "completed")).map(|_| ()),
+            RunEvent::StepSucceeded {
+                step,
+                source: ResultSource::Reported { approval, .. },
+                ..
+            } => {
+                let at = said(self.awaits(step, approval, None))?;
+                let unheard = self.slots[at].unheard;
+                expect(unheard, "nothing was begun that may have happened")
+            }
             RunEvent::RetryScheduled { step, .. } => {
                 let at = said(self.is_running(step, "tried again"))?;
                 let left = self.slots[at].failures < self.graph.steps()[at].retry.retries;

@@ -272,6 +272,8 @@ impl Run {
         if self.graph.steps()[at].writes() && self.graph.steps()[at].reverses.is_none() {
             self.written.push(at);
         }
+        // Also of one whose end was not heard of until a person told it.
+        self.slots[at].unheard = false;
         self.outputs.insert(step, output);
         self.settle(at, StepState::Succeeded);
         Ok(())

@@ -6,6 +6,7 @@ mod made_up;
 mod opening;
 mod order;
 mod properties;
+mod reported;
 mod rollback;
 mod shown;
 mod stopping;
@@ -13,7 +14,7 @@ mod stopping;
 use std::collections::{BTreeMap, BTreeSet};
 
 use charter_contract::catalogue::vocabulary::Role;
-use charter_contract::ids::{RunId, ToolId};
+use charter_contract::ids::{ApprovalId, RunId, ToolId};
 use serde_json::json;
 
 use super::*;
@@ -103,6 +104,16 @@ fn failure(kind: ErrorKind) -> StepFailure {
 
 fn allow() -> Decision {
     Decision::Allow {
+        permitted_by: vec![],
+        warnings: vec![],
+    }
+}
+
+/// The gate asks about repeating what was interrupted.
+fn ask_to_repeat() -> Decision {
+    let rule = Rule::new(RuleKind::Interrupted, "t.x", "it may have happened");
+    Decision::NeedsApproval {
+        rules: vec![rule],
         permitted_by: vec![],
         warnings: vec![],
     }
@@ -248,6 +259,23 @@ impl Driven {
             digest,
             by: user("approver"),
         })
+    }
+
+    fn report(&mut self, step: &str) -> Result<Vec<RunEvent>, IllegalTransition> {
+        let Some(StepState::AwaitingApproval {
+            approval, digest, ..
+        }) = self.run.state_of(&id(step)).cloned()
+        else {
+            panic!("`{step}` waits for nobody");
+        };
+        self.command(Command::Report(Box::new(Report {
+            step: id(step),
+            approval,
+            digest,
+            by: user("approver"),
+            reason: Some("I saw it".into()),
+            output: json!({"of": step}),
+        })))
     }
 
     fn next(&self) -> Next {

@@ -269,7 +269,7 @@ fn calls(run: &Run, history: &[HistoryEvent]) -> Vec<Call> {
                     actions: told_actions(&tool, run.outputs().get(step)),
                     tool,
                     step: step.clone(),
-                    source: *source,
+                    source: source.clone(),
                     duration_ms: *duration_ms,
                     at: entry.at,
                 })

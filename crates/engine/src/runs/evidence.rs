@@ -11,7 +11,7 @@ use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
 use charter_contract::catalogue::policy::RunKind;
 use charter_contract::catalogue::tool::{Tool, ToolEvidence};
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{EvidenceId, EvidenceRunId, RunId, StepId, TenantId, ToolId};
+use charter_contract::ids::{EvidenceId, EvidenceRunId, RunId, StepId, TenantId, ToolId, UserId};
 use charter_contract::text::Text;
 use charter_contract::time::Timestamp;
 use charter_domain::graph::{Action, StepGraph};
@@ -47,10 +47,19 @@ pub(super) struct Made<'h> {
     begun: &'h Begun,
     /// What a person agreed to before it.
     approval: Option<Value>,
+    /// Who says that it happened, where nobody heard how it ended.
+    reported: Option<Reported<'h>>,
     output: &'h Value,
     at: Timestamp,
     /// The position of the event that says how it ended.
     sequence: u64,
+}
+
+/// A person's word for a call that was interrupted.
+#[derive(Debug, Serialize)]
+struct Reported<'h> {
+    by: &'h UserId,
+    reason: &'h Option<String>,
 }
 
 /// One record of a run, as the run is shown with it.
@@ -160,10 +169,18 @@ impl<'h> Known<'h> {
         output: &'h Value,
         source: &'h ResultSource,
     ) -> Option<Made<'h>> {
-        match source {
-            ResultSource::Fresh => {}
+        let mut approval = self.approvals.remove(step);
+        let reported = match source {
+            ResultSource::Fresh => None,
             ResultSource::Cached | ResultSource::Decided => return None,
-        }
+            ResultSource::Reported { by, reason, .. } => {
+                // The question was whether to repeat it, and this is its answer.
+                if let Some(asked) = &mut approval {
+                    asked["by"] = json!(by);
+                }
+                Some(Reported { by, reason })
+            }
+        };
         let Action::Call {
             tool,
             script,
@@ -180,7 +197,8 @@ impl<'h> Known<'h> {
             tool,
             script: script.as_ref().map(AsRef::as_ref),
             begun: self.begun.get(step)?,
-            approval: self.approvals.remove(step),
+            approval,
+            reported,
             output,
             at: entry.at,
             sequence: entry.sequence,
@@ -220,10 +238,13 @@ impl Engine {
         let about = json!({
             "run_id": run.id(), "step": made.begun.step, "event": made.sequence,
             "dry_run": run.is_dry_run(), "plan_digest": run.plan_digest(),
-            "approval": made.approval,
+            "approval": made.approval, "reported": made.reported,
             "journal_version": folded.version, "journal_head": hex(&folded.head.0),
         });
         record.payload.insert(RUN.to_owned(), about);
+        if let Some(reported) = &made.reported {
+            record.summary = said_by(reported.by, record.summary);
+        }
         Ok(Some(record))
     }
 
@@ -351,4 +372,9 @@ fn without_filters(tool: &Tool) -> Tool {
         evidence,
         ..tool.clone()
     }
+}
+
+/// A summary that says on whose word it stands; one that has no room for that keeps its own words.
+fn said_by(user: &UserId, summary: Text) -> Text {
+    Text::parse(&format!("Reported by `{user}`, not observed: {summary}")).unwrap_or(summary)
 }

@@ -44,6 +44,8 @@ pub struct RunState {
     pub parameters: Map<String, Value>,
     /// Its steps in listed order, reversals last.
     pub steps: Vec<StepShown>,
+    /// Steps whose writes may have happened, and nobody knows.
+    pub in_doubt: Vec<StepId>,
     /// How it ended.
     pub outcome: Option<Outcome>,
 }
@@ -84,6 +86,7 @@ impl RunState {
                     state: state.clone(),
                 })
                 .collect(),
+            in_doubt: run.in_doubt().cloned().collect(),
             outcome: run.outcome().cloned(),
         }
     }

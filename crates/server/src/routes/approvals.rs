@@ -3,9 +3,10 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use charter_contract::ids::{ApprovalId, RunId};
-use charter_engine::{Approval, ApprovalListing, Say};
+use charter_engine::{Answer, Approval, ApprovalListing, Happened, Say};
 use charter_store::page::PageRequest;
 use serde::Deserialize;
+use serde_json::Value;
 use utoipa::IntoParams;
 
 use crate::error::ApiError;
@@ -76,6 +77,18 @@ pub(crate) struct Seen {
     reason: Option<String>,
 }
 
+/// What a person saw of a call that was interrupted, and what it came to.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Told {
+    digest: String,
+    #[serde(default)]
+    reason: Option<String>,
+    /// `null`, or nothing, when nobody knows.
+    #[serde(default)]
+    output: Value,
+}
+
 /// Approve exactly the call with this digest: `{"digest": "sha256:…", "reason": "…"}`.
 #[utoipa::path(post, path = "/v1/approvals/{id}/approve", tag = "approvals", operation_id = "approve",
     params(("id" = String, Path, description = "`apr-…`")), request_body = Object,
@@ -86,7 +99,7 @@ pub(crate) async fn approve(
     Path(id): Path<String>,
     Sent(seen): Sent<Seen>,
 ) -> Result<Json<Approval>, ApiError> {
-    decide(&state, &caller, &id, seen, true).await
+    decide(&state, &caller, &id, seen, Answer::Approve).await
 }
 
 /// Reject it; the step fails.
@@ -99,7 +112,28 @@ pub(crate) async fn reject(
     Path(id): Path<String>,
     Sent(seen): Sent<Seen>,
 ) -> Result<Json<Approval>, ApiError> {
-    decide(&state, &caller, &id, seen, false).await
+    decide(&state, &caller, &id, seen, Answer::Reject).await
+}
+
+/// Say that an interrupted call did happen: `{"digest": "sha256:…", "reason": "…", "output": …}`. Its
+/// step succeeds with the output, which is what the tool would have given, or `null`.
+#[utoipa::path(post, path = "/v1/approvals/{id}/happened", tag = "approvals", operation_id = "happened",
+    params(("id" = String, Path, description = "`apr-…`")), request_body = Object,
+    responses((status = 200, description = "The approval; its run goes on", body = Object), (status = 409, description = "It was decided, or lapsed, or is for something else, or is not about a call that was interrupted", body = ref("#/components/schemas/agent_error"))))]
+pub(crate) async fn happened(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(id): Path<String>,
+    Sent(told): Sent<Told>,
+) -> Result<Json<Approval>, ApiError> {
+    let answer = Answer::Happened(Happened {
+        output: told.output,
+    });
+    let seen = Seen {
+        digest: told.digest,
+        reason: told.reason,
+    };
+    decide(&state, &caller, &id, seen, answer).await
 }
 
 async fn decide(
@@ -107,11 +141,11 @@ async fn decide(
     caller: &charter_engine::Caller,
     id: &str,
     seen: Seen,
-    approve: bool,
+    answer: Answer,
 ) -> Result<Json<Approval>, ApiError> {
     let id: ApprovalId = parsed(state, id)?;
     let say = Say {
-        approve,
+        answer,
         digest: seen.digest,
         reason: seen.reason,
     };

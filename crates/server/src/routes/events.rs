@@ -33,9 +33,9 @@ pub(crate) struct EventsQuery {
 
 /// Events of the caller's tenant: a page of them, or with `Accept: text/event-stream` as they happen.
 ///
-/// Topics: `approval.requested`, `approval.approved`, `approval.rejected`, `approval.consumed`,
-/// `approval.lapsed`, `run.status`, `catalogue.changed`. An event says what changed, by id. A stream
-/// that broke off is taken up with `Last-Event-ID` or `after`.
+/// Topics: `approval.requested`, `approval.approved`, `approval.rejected`, `approval.happened`,
+/// `approval.consumed`, `approval.lapsed`, `run.status`, `catalogue.changed`. An event says what changed,
+/// by id. A stream that broke off is taken up with `Last-Event-ID` or `after`.
 #[utoipa::path(get, path = "/v1/events", tag = "events", operation_id = "events", params(EventsQuery),
     responses((status = 200, description = "A page, or the stream", body = Object)))]
 pub(crate) async fn events(

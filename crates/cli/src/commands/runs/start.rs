@@ -62,7 +62,7 @@ fn field(name: SchemaName) -> Option<&'static str> {
     found.map(|(_, field)| field)
 }
 
-fn document(file: &Path) -> anyhow::Result<Value> {
+pub(in crate::commands) fn document(file: &Path) -> anyhow::Result<Value> {
     let text = validate::read(file).with_context(|| format!("reading {}", file.display()))?;
     match source::read(&text) {
         Ok(located) => Ok(located.value),

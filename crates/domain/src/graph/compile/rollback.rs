@@ -17,6 +17,13 @@ pub enum Unreversible {
     /// It wrote nothing that is not reversed already.
     #[error("the run has no write that stands")]
     Nothing,
+    /// It may have written something; nobody knows.
+    #[error(
+        "nobody knows whether the write of {} happened, and nothing else of the run stands: look \
+         where it writes; if it did happen, undo it there, or by a plan that calls what reverses it",
+        names(.0)
+    )]
+    InDoubt(Vec<StepId>),
     /// A write without a reversal.
     #[error("nothing reverses the step `{0}`")]
     NoReversal(StepId),
@@ -36,7 +43,8 @@ pub enum Unreversible {
 /// The graph that reverses what stands of a run's writes, and the values that its steps refer to.
 ///
 /// # Errors
-/// An [`Unreversible`]; a run is rolled back as a whole or not at all.
+/// An [`Unreversible`]; what is known to stand is reversed as a whole or not at all, and what is in
+/// doubt is left to people.
 pub fn rolling_back(run: &Run) -> Result<(StepGraph, Map<String, Value>), Unreversible> {
     if run.outcome().is_none() {
         return Err(Unreversible::Running);
@@ -63,13 +71,22 @@ pub fn rolling_back(run: &Run) -> Result<(StepGraph, Map<String, Value>), Unreve
         });
     }
     if steps.is_empty() {
-        return Err(Unreversible::Nothing);
+        let doubtful: Vec<StepId> = run.in_doubt().cloned().collect();
+        return Err(match doubtful.is_empty() {
+            true => Unreversible::Nothing,
+            false => Unreversible::InDoubt(doubtful),
+        });
     }
     let graph = StepGraph::new(GraphParts {
         steps,
         ..GraphParts::default()
     })?;
     Ok((graph, values))
+}
+
+fn names(steps: &[StepId]) -> String {
+    let names: Vec<String> = steps.iter().map(|step| format!("`{step}`")).collect();
+    names.join(", ")
 }
 
 /// The reversal's action with each argument a reference to a value of the new run: what an argument

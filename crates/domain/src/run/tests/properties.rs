@@ -100,6 +100,7 @@ fn turn(run: &mut Driven, in_flight: &mut BTreeSet<StepId>, draw: &mut Draw<'_>)
             let decision = match draw.below(8) {
                 1 | 2 => ask(),
                 3 => deny(RuleKind::Guardrail),
+                4 if run.run.is_interrupted(&id(&step)) => ask_to_repeat(),
                 _ => allow(),
             };
             let reverses = run.run.graph().step(&id(&step)).unwrap().reverses.is_some();
@@ -149,7 +150,27 @@ fn awaiting(run: &Driven) -> Option<StepId> {
     found.map(|(step, _)| step.clone())
 }
 
+/// Whether an attempt of a step began whose end nobody heard of.
+fn is_unheard(run: &Driven, step: &StepId) -> bool {
+    let ends = position(run, |event| match event {
+        RunEvent::StepSucceeded { step: ended, .. }
+        | RunEvent::StepFailed { step: ended, .. }
+        | RunEvent::RetryScheduled { step: ended, .. } => ended == step,
+        _ => false,
+    });
+    let last = began(run, step).last().copied();
+    last.is_some_and(|last| ends.iter().all(|end| *end < last))
+}
+
 fn decide(run: &mut Driven, step: &StepId, draw: &mut Draw<'_>) {
+    // That it happened is an answer exactly where it may have.
+    if draw.below(3) == 1 {
+        let may_have_happened = is_unheard(run, step);
+        assert_eq!(run.report(step.as_ref()).is_ok(), may_have_happened);
+        if may_have_happened {
+            return;
+        }
+    }
     if draw.below(4) != 1 {
         run.grant(step.as_ref()).unwrap();
         return;
@@ -291,15 +312,8 @@ fn reverses_last_first(run: &Driven) {
 fn in_doubt(run: &Driven) -> BTreeSet<StepId> {
     let steps = run.run.graph().steps().iter();
     let unheard = steps.filter(|step| {
-        let ends = position(run, |event| match event {
-            RunEvent::StepSucceeded { step: ended, .. }
-            | RunEvent::StepFailed { step: ended, .. }
-            | RunEvent::RetryScheduled { step: ended, .. } => *ended == step.id,
-            _ => false,
-        });
-        let last = began(run, &step.id).last().copied();
         let forward = step.writes() && step.reverses.is_none();
-        forward && last.is_some_and(|last| ends.iter().all(|end| *end < last))
+        forward && is_unheard(run, &step.id)
     });
     unheard.map(|step| step.id.clone()).collect()
 }
@@ -312,6 +326,8 @@ fn tells_what_stands(run: &Driven) {
         .filter(|step| !run.run.is_reversed(&step.id))
         .map(|step| step.id.clone())
         .collect();
+    let doubted: BTreeSet<StepId> = run.run.in_doubt().cloned().collect();
+    assert_eq!(doubted, in_doubt(run));
     stands.append(&mut in_doubt(run));
     match run.run.outcome().unwrap() {
         Outcome::RolledBack { .. } => assert!(stands.is_empty(), "{stands:?}"),

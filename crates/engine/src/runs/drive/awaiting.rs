@@ -3,8 +3,8 @@
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{ApprovalId, StepId};
 use charter_contract::time::Timestamp;
-use charter_domain::approval::{Approval, State};
-use charter_domain::run::{Command, ErrorKind, StepFailure, StepState};
+use charter_domain::approval::{Agreed, Approval, State};
+use charter_domain::run::{Command, ErrorKind, Report, StepFailure, StepState};
 use charter_store::approval::ApprovalChange;
 use charter_store::journal::After;
 
@@ -44,16 +44,11 @@ impl Drive<'_> {
     ) -> Result<(), EngineError> {
         let id = approval.approval_id.clone();
         let command = match &approval.state {
-            State::Approved(decided) => match approval.consume(&approval.digest, now) {
+            State::Approved(agreed) => match approval.consume(&approval.digest, now) {
                 Ok(consumed) => {
                     let change = approvals::moved(approval, consumed)?;
                     self.approvals.push(ApprovalChange::Move(change));
-                    Command::Grant {
-                        step,
-                        approval: id,
-                        digest: approval.digest.clone(),
-                        by: decided.by.clone(),
-                    }
+                    agreement(step, approval, agreed)
                 }
                 Err(_) => self.lapse(step, approval)?,
             },
@@ -108,6 +103,28 @@ impl Drive<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// What an agreement leads to: the call, or, where it happened already, its end.
+fn agreement(step: StepId, approval: &Approval, agreed: &Agreed) -> Command {
+    let (id, digest) = (approval.approval_id.clone(), approval.digest.clone());
+    let Agreed { decided, happened } = agreed.clone();
+    match happened {
+        None => Command::Grant {
+            step,
+            approval: id,
+            digest,
+            by: decided.by,
+        },
+        Some(happened) => Command::Report(Box::new(Report {
+            step,
+            approval: id,
+            digest,
+            by: decided.by,
+            reason: decided.reason,
+            output: happened.output,
+        })),
     }
 }
 

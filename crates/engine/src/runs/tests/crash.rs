@@ -401,3 +401,20 @@ fn b000_18_killed_at_any_point_no_reversal_happens_twice_unasked() {
     let done = ["write s2", "undo undo_2"];
     ends_as_people_decide(Variation::RolledBackUnrepeatable, &events, &done, &refused);
 }
+
+/// Where a person who looks says that it did happen, nothing is lost and nothing is done twice: the run
+/// goes on as if its worker had heard it.
+#[test]
+fn b000_18_killed_at_any_point_a_write_that_people_report_is_not_lost() {
+    let events = [&FIRST[..], &COMPLETED].concat();
+    let done = ["write s2", "write s3"];
+    ends_as_if_uninterrupted(Variation::Reported, &events, &done);
+}
+
+/// The same for a reversal.
+#[test]
+fn b000_18_killed_at_any_point_a_reversal_that_people_report_is_not_lost() {
+    let events = [&FIRST[..], &ROLLED_BACK].concat();
+    let done = ["write s2", "undo undo_2"];
+    ends_as_if_uninterrupted(Variation::RolledBackReported, &events, &done);
+}

@@ -29,7 +29,7 @@ use super::outside::happened;
 use super::playbook::{PLAYBOOK, Variation};
 use super::points::{Points, WatchedTools, name_of};
 use crate::{
-    Caller, Confirmation, Engine, EvidenceKey, IdSource, Mode, Ports, Role, RunShown, Say,
+    Answer, Caller, Confirmation, Engine, EvidenceKey, IdSource, Mode, Ports, Role, RunShown, Say,
     Settings, ToolGrants,
 };
 
@@ -250,10 +250,15 @@ impl Play {
                 .iter()
                 .any(|rule| rule.kind == RuleKind::Interrupted);
             let key = format!("{run}/{}", asked.call.step);
+            let may_repeat =
+                !may_have_happened || !happened(&self.part.address, &self.part.ledger, &key);
             let say = Say {
                 // Repeated only if it did not happen, which the ledger tells.
-                approve: !may_have_happened
-                    || !happened(&self.part.address, &self.part.ledger, &key),
+                answer: if may_repeat {
+                    Answer::Approve
+                } else {
+                    self.part.variation.of_what_happened(&asked.call)
+                },
                 digest: asked.digest.to_string(),
                 reason: None,
             };

@@ -1,6 +1,7 @@
 //! The package that is played: a read, two writes, and what reverses them.
 
 use charter_contract::package::PackageBundle;
+use charter_domain::approval::{Answer, ExactCall, Happened};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -19,6 +20,9 @@ pub(super) enum Variation {
     RolledBack,
     /// The same with tools that do again what they are asked again.
     RolledBackUnrepeatable,
+    /// The two before, and people say what happened where nobody heard of it.
+    Reported,
+    RolledBackReported,
     /// To its end, and then reversed by a run of its own.
     Undone,
 }
@@ -27,14 +31,34 @@ impl Variation {
     pub(super) fn is_repeatable(self) -> bool {
         match self {
             Self::Repeatable | Self::RolledBack | Self::Undone => true,
-            Self::Unrepeatable | Self::RolledBackUnrepeatable => false,
+            Self::Unrepeatable
+            | Self::RolledBackUnrepeatable
+            | Self::Reported
+            | Self::RolledBackReported => false,
+        }
+    }
+
+    /// What a person says to the question whether to repeat a call that did happen.
+    pub(super) fn of_what_happened(self, call: &ExactCall) -> Answer {
+        match self {
+            Self::Reported | Self::RolledBackReported => {
+                let act = call.tool.as_ref().trim_start_matches("ledger.");
+                let entry = format!("{act} {}", call.step);
+                let output = json!({"item": call.parameters["item"], "entry": entry});
+                Answer::Happened(Happened { output })
+            }
+            Self::Repeatable
+            | Self::Unrepeatable
+            | Self::RolledBack
+            | Self::RolledBackUnrepeatable
+            | Self::Undone => Answer::Reject,
         }
     }
 
     fn last_item(self) -> &'static str {
         match self {
-            Self::Repeatable | Self::Unrepeatable | Self::Undone => "sound",
-            Self::RolledBack | Self::RolledBackUnrepeatable => BROKEN,
+            Self::Repeatable | Self::Unrepeatable | Self::Reported | Self::Undone => "sound",
+            Self::RolledBack | Self::RolledBackUnrepeatable | Self::RolledBackReported => BROKEN,
         }
     }
 

@@ -1,0 +1,111 @@
+//! A write that was interrupted, of which a person says that it happened.
+
+use super::*;
+use crate::graph::rolling_back;
+
+/// A run whose write was begun and interrupted, and which asks about a repeat.
+fn interrupted(steps: Vec<Step>) -> Driven {
+    let mut run = Driven::new(steps);
+    run.begin_with("w", ask()).unwrap();
+    run.grant("w").unwrap();
+    run.begin_with("w", ask()).unwrap();
+    run.begin_with("w", ask_to_repeat()).unwrap();
+    assert_eq!(run.state("w"), "awaiting_approval");
+    run
+}
+
+/// It succeeds with what the person says; what comes after it and what reverses it can use that.
+#[test]
+fn b000_18_an_interrupted_write_that_happened_succeeds_on_a_persons_word() {
+    let mut run = interrupted(vec![
+        write("w", &[]),
+        reversal("undo", "w"),
+        read("r", &["w"], AfterFailure::Abort),
+    ]);
+    let doubted: Vec<&str> = run.run.in_doubt().map(AsRef::as_ref).collect();
+    assert_eq!(doubted, ["w"]);
+    let events = run.report("w").unwrap();
+    let RunEvent::StepSucceeded { source, output, .. } = &events[0] else {
+        panic!("{events:?}");
+    };
+    let ResultSource::Reported { by, reason, .. } = source else {
+        panic!("{source:?}");
+    };
+    assert_eq!(
+        (by, reason.as_deref()),
+        (&user("approver"), Some("I saw it"))
+    );
+    assert_eq!(run.run.outputs()[&id("w")], *output);
+    assert_eq!(run.run.in_doubt().count(), 0);
+    assert_eq!(run.next(), Next::Start(vec![id("r")]));
+    run.done("r");
+    assert_eq!(run.outcome(), "completed");
+    let (graph, _) = rolling_back(&run.run).unwrap();
+    assert_eq!(graph.steps()[0].id, id("undo"));
+    let (_, divergence) = Run::replay_strictly(run.journal).unwrap();
+    assert_eq!(divergence, None);
+}
+
+/// The journal's older forms stand; this one is added to them.
+#[test]
+fn the_sources_of_results_are_written_as_they_were() {
+    let reported = ResultSource::Reported {
+        by: user("bob"),
+        approval: approval(7),
+        reason: None,
+    };
+    let written = json!([
+        ResultSource::Fresh,
+        ResultSource::Cached,
+        ResultSource::Decided,
+        reported
+    ]);
+    let report = json!({"reported": {"by": "bob", "approval": approval(7)}});
+    assert_eq!(written, json!(["fresh", "cached", "decided", report]));
+}
+
+/// Only where an attempt began is there anything to tell of, and only on what was seen.
+#[test]
+fn b000_18_what_was_not_begun_is_not_reported_as_done() {
+    let mut run = Driven::new(vec![write("w", &[])]);
+    run.begin_with("w", ask()).unwrap();
+    let refused = run.report("w").unwrap_err().to_string();
+    assert_eq!(
+        refused,
+        "the step `w` is awaiting_approval, so it cannot be reported as done"
+    );
+    let mut journal = run.journal.clone();
+    let StepState::AwaitingApproval { approval, .. } = run.run.state_of(&id("w")).unwrap() else {
+        panic!("{:?}", run.run);
+    };
+    let made_up = RunEvent::StepSucceeded {
+        step: id("w"),
+        output: Value::Null,
+        source: ResultSource::Reported {
+            by: user("eve"),
+            approval: approval.clone(),
+            reason: None,
+        },
+        duration_ms: 0,
+    };
+    journal.push((made_up, at(1)));
+    let (_, divergence) = Run::replay_strictly(journal).unwrap();
+    let detail = divergence.unwrap().detail;
+    assert_eq!(detail, "nothing was begun that may have happened");
+}
+
+/// A run whose only write is in doubt says that, and not that it wrote nothing.
+#[test]
+fn b000_18_a_run_whose_write_is_in_doubt_says_so_when_it_is_to_be_rolled_back() {
+    let mut run = interrupted(vec![write("w", &[]), reversal("undo", "w")]);
+    let roll_back = false;
+    run.command(Command::Abort {
+        by: user("op"),
+        reason: "enough".into(),
+        roll_back,
+    })
+    .unwrap();
+    assert_eq!(run.outcome(), "aborted");
+    let refused = rolling_back(&run.run).unwrap_err();
+    assert_eq!(refused, crate::graph::Unreversible::InDoubt(vec![id("w")]));
+}
