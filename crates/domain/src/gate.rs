@@ -2,16 +2,24 @@
 //!
 //! Permission, policy and guardrails may refuse, and last the rate limit; guardrails, the tool, the
 //! playbook's safety class and its review list may ask for a person (rulings 10, 27). The strictest
-//! wins, and the decision names every rule that made it. Must not know runs or storage: what it
-//! judges is given to it.
+//! wins, and the decision names every rule that made it. A decision is a fold over what each rule
+//! says ([`weigh`]), and so is its explanation. Must not know runs or storage: what it judges is
+//! given to it.
 
-use charter_contract::catalogue::guardrail::Enforcement;
+mod considered;
+mod finding;
+mod policies;
+
 use charter_contract::catalogue::playbook::SafetyClass;
 use charter_contract::catalogue::tool::{Tool, ToolClass};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::guardrail::{EffectClass, Resolved, Ruling, rulings};
+use crate::guardrail::{EffectClass, Resolved};
+use crate::rate_limit::TooSoon;
+
+pub use considered::{Considered, Says, Why, rate_limit};
+pub use finding::{Asked, Finding};
 
 /// What kind of rule spoke.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -58,17 +66,6 @@ impl Rule {
             id: id.to_string(),
             message: message.into(),
             note: None,
-        }
-    }
-}
-
-impl From<Ruling> for Rule {
-    fn from(ruling: Ruling) -> Self {
-        Self {
-            kind: RuleKind::Guardrail,
-            id: ruling.guardrail_id,
-            message: ruling.message,
-            note: ruling.note,
         }
     }
 }
@@ -220,34 +217,60 @@ impl Question<'_> {
 /// The answer for one effect, but for policy: [`Decision::under`] adds that.
 #[must_use]
 pub fn decide(question: &Question<'_>) -> Decision {
-    let ruled = rulings(
-        question.guardrails,
-        question.class(),
-        &variables(question.tool, question.parameters, question.dry_run),
-    );
-    let said = |enforcement: Enforcement| {
-        let ruled = ruled.iter().filter(move |r| r.enforcement == enforcement);
-        ruled.cloned().map(Rule::from)
-    };
-    let mut refusals: Vec<Rule> = permission(question).into_iter().collect();
-    refusals.extend(said(Enforcement::HardBlock));
-    if !refusals.is_empty() {
-        return Decision::Deny { rules: refusals };
+    weigh(question, |_| {})
+}
+
+/// The same answer; `hear` is told of every rule that is considered, in the order in which they are
+/// asked.
+#[must_use]
+pub fn weigh<'a>(question: &Question<'a>, mut hear: impl FnMut(Considered<'a>)) -> Decision {
+    let mut tally = Tally::default();
+    considered::consider(question, &mut |considered| {
+        tally.count(&considered);
+        hear(considered);
+    });
+    tally.decision()
+}
+
+/// What the rules said so far, as far as it bears on the answer.
+#[derive(Default)]
+struct Tally {
+    refusals: Vec<Rule>,
+    asking: Vec<Rule>,
+    warnings: Vec<Rule>,
+}
+
+impl Tally {
+    /// What refuses is asked before what asks for a person and what warns; after a refusal neither
+    /// matters.
+    fn count(&mut self, considered: &Considered<'_>) {
+        let refused = !self.refusals.is_empty();
+        match considered.says {
+            Says::Refuses => self.refusals.push(considered.rule()),
+            Says::AsksForAPerson if !refused => self.asking.push(considered.rule()),
+            Says::Warns if !refused => self.warnings.push(considered.rule()),
+            Says::AsksForAPerson | Says::Warns | Says::Permits | Says::DoesNotApply => {}
+        }
     }
-    let mut asking: Vec<Rule> = said(Enforcement::RequireApproval).collect();
-    asking.extend(asks_for_a_person(question));
-    let warnings = said(Enforcement::SoftWarn).collect();
-    let permitted_by = Vec::new();
-    if asking.is_empty() {
-        return Decision::Allow {
+
+    fn decision(self) -> Decision {
+        if !self.refusals.is_empty() {
+            return Decision::Deny {
+                rules: self.refusals,
+            };
+        }
+        let (warnings, permitted_by) = (self.warnings, Vec::new());
+        if self.asking.is_empty() {
+            return Decision::Allow {
+                permitted_by,
+                warnings,
+            };
+        }
+        Decision::NeedsApproval {
+            rules: self.asking,
             permitted_by,
             warnings,
-        };
-    }
-    Decision::NeedsApproval {
-        rules: asking,
-        permitted_by,
-        warnings,
+        }
     }
 }
 
@@ -255,65 +278,11 @@ pub fn decide(question: &Question<'_>) -> Decision {
 /// so that only calls that happen are counted.
 #[must_use]
 pub fn too_soon(tool: &Tool, seconds: u64) -> Decision {
-    let message = format!("The tool may be called again in {seconds} s.");
+    let wait_ms = seconds.saturating_mul(1_000);
+    let considered = rate_limit(tool, Some(Err(TooSoon { wait_ms })));
     Decision::Deny {
-        rules: vec![Rule::new(RuleKind::RateLimit, &tool.tool_id, message)],
+        rules: vec![considered.rule()],
     }
-}
-
-fn permission(question: &Question<'_>) -> Option<Rule> {
-    let tool = question.tool;
-    let refuse = |message| Some(Rule::new(RuleKind::Permission, &tool.tool_id, message));
-    match tool.tool_class {
-        _ if !question.permitted => refuse(format!(
-            "The tool `{}` needs the permission level {}.",
-            tool.tool_id, tool.permission_level
-        )),
-        ToolClass::Internal => refuse(format!("The tool `{}` is internal.", tool.tool_id)),
-        ToolClass::Write if !question.may_write => refuse(format!(
-            "Only a step that is declared to write may use `{}`, which is a write tool.",
-            tool.tool_id
-        )),
-        ToolClass::Write | ToolClass::Readonly => None,
-    }
-}
-
-/// Ruling 10, beside guardrails. A dry run changes nothing, so nobody is asked for it.
-fn asks_for_a_person(question: &Question<'_>) -> Vec<Rule> {
-    let writes = question.class() == EffectClass::Write;
-    if question.dry_run {
-        return Vec::new();
-    }
-    let mut rules = Vec::new();
-    let tool = question.tool;
-    if tool.requires_approval {
-        let message = format!("Each call of `{}` is approved by a person.", tool.tool_id);
-        rules.push(Rule::new(RuleKind::Tool, &tool.tool_id, message));
-    }
-    if let Some((playbook, class)) = question.safety.playbook {
-        let asks = match class {
-            SafetyClass::Automated => false,
-            SafetyClass::Supervised | SafetyClass::Destructive => writes,
-        };
-        if asks {
-            let message = format!("Each write of a {class} playbook is approved by a person.");
-            rules.push(Rule::new(RuleKind::Safety, playbook, message));
-        } else if question.safety.reviewed {
-            let message = "The playbook lists this step for review by a person.";
-            rules.push(Rule::new(RuleKind::Safety, playbook, message));
-        }
-    }
-    // Nobody reviewed such a plan before: it never needs less than a supervised playbook.
-    if let Some(plan) = question.safety.unregistered.filter(|_| writes) {
-        let message = "Each write of a plan that nobody registered is approved by a person.";
-        rules.push(Rule::new(RuleKind::Safety, plan, message));
-    }
-    if question.interrupted && writes {
-        let message =
-            "This was begun before and nobody knows whether it happened; a repeat may do it twice.";
-        rules.push(Rule::new(RuleKind::Interrupted, &tool.tool_id, message));
-    }
-    rules
 }
 
 /// What guardrail expressions may ask about: [`crate::guardrail::VARIABLES`].

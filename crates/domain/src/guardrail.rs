@@ -5,7 +5,7 @@
 //! exceptions first (B000-12); what follows from it is the gate's business.
 
 use charter_contract::catalogue::guardrail::{Enforcement, Guardrail, GuardrailScope};
-use serde::Serialize;
+use charter_contract::text::Text;
 use serde_json::{Map, Value};
 
 use crate::catalogue::{Found, View};
@@ -72,71 +72,65 @@ pub enum EffectClass {
     Write,
 }
 
-/// What one guardrail said about an effect.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, serde::Deserialize)]
-pub struct Ruling {
-    /// The guardrail.
-    pub guardrail_id: String,
-    /// What it enforces.
-    pub enforcement: Enforcement,
-    /// What the user is told.
-    pub message: String,
-    /// Why an expression of it had no answer, where one had none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub note: Option<String>,
+/// What one guardrail says about an effect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Word<'a> {
+    /// It bears on it, and what it enforces follows.
+    Bears {
+        /// Why an expression of it had no answer, where one had none.
+        note: Option<String>,
+    },
+    /// This exception holds.
+    Excepted(&'a Text),
+    /// Its `when` is false.
+    Elsewhere(&'a Text),
+    /// It has no `when`, so it bears on writes only, and this only reads.
+    OnWritesOnly,
 }
 
 /// The names that guardrail expressions may use: the tool as its document says, the resolved
 /// parameters, and whether nothing is to be changed.
 pub const VARIABLES: [&str; 3] = ["tool", "parameters", "dry_run"];
 
-/// What each guardrail says about one effect, strictest first, in the order of resolution otherwise.
+/// The guardrails strictest first, in the order of resolution otherwise.
+pub fn strictest_first(guardrails: &[Resolved]) -> impl Iterator<Item = &Resolved> {
+    let strictest = Enforcement::ALL.iter().rev();
+    strictest.flat_map(move |enforcement| {
+        let enforces =
+            move |resolved: &&Resolved| resolved.found.document().enforcement == *enforcement;
+        guardrails.iter().filter(enforces)
+    })
+}
+
+/// What a guardrail says about one effect.
 ///
 /// A guardrail without `when` bears on writes only; one with `when` bears where it holds, and
 /// where it fails to answer too: a broken rule does not open a door. An exception bears where its
 /// condition holds, and nowhere else.
 #[must_use]
-pub fn rulings(
-    guardrails: &[Resolved],
+pub fn word<'a>(
+    guardrail: &'a Guardrail,
     class: EffectClass,
     variables: &Map<String, Value>,
-) -> Vec<Ruling> {
-    let mut rulings: Vec<Ruling> = guardrails
-        .iter()
-        .filter_map(|resolved| rule(resolved.found.document(), class, variables))
-        .collect();
-    rulings.sort_by_key(|ruling| std::cmp::Reverse(ruling.enforcement));
-    rulings
-}
-
-fn rule(
-    guardrail: &Guardrail,
-    class: EffectClass,
-    variables: &Map<String, Value>,
-) -> Option<Ruling> {
+) -> Word<'a> {
     let mut note = None;
     for exception in &guardrail.exceptions {
         match holds(exception.condition.as_str(), variables) {
-            Ok(true) if exception.allow => return None,
+            Ok(true) if exception.allow => return Word::Excepted(&exception.condition),
             Ok(_) => {}
             Err(error) => note = Some(format!("the exception `{}`: {error}", exception.condition)),
         }
     }
     match (&guardrail.when, class) {
-        (None, EffectClass::Read) => return None,
+        (None, EffectClass::Read) => return Word::OnWritesOnly,
         (None, EffectClass::Write) => {}
         (Some(when), _) => match holds(when.as_str(), variables) {
             Ok(true) => {}
-            Ok(false) => return None,
+            Ok(false) => return Word::Elsewhere(when),
             Err(error) => note = Some(format!("the condition `{when}`: {error}")),
         },
     }
-    Some(Ruling {
-        guardrail_id: guardrail.guardrail_id.to_string(),
-        enforcement: guardrail.enforcement,
-        message: guardrail.message.to_string(),
-        note,
-    })
+    Word::Bears { note }
 }
 
 fn holds(

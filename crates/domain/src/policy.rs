@@ -17,14 +17,15 @@ mod schema;
 mod trial;
 mod typed;
 mod values;
+mod weighed;
 
 use std::collections::HashMap;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use charter_contract::catalogue::tool::Tool;
 use charter_contract::package::PackageScope;
 
-use crate::catalogue::{Found, View};
+use crate::catalogue::{Found, Origin, View};
 
 pub use decision::{
     Denial, PolicyDecision, PolicyFailure, PolicyQuestion, Principal, Rule, RunFacts, Unpermitted,
@@ -32,9 +33,11 @@ pub use decision::{
 pub use rules::{Fault, MAX_CEDAR};
 pub use schema::{ACTION_GROUPS, SCHEMA, actions_text};
 pub use trial::{Trial, try_out};
+pub use weighed::{Heard, RunFact, Stands, Weighed};
 
 pub(crate) use check::{Misfit, breaks, misfits};
 use typed::{Governing, Typed};
+use weighed::Answered;
 
 /// The policies of a view, compiled. Made once for a revision of the catalogue; asking it changes
 /// nothing that anybody sees: what a tool's rules compile to is kept from the first question on.
@@ -83,33 +86,73 @@ impl PolicySet {
     /// What the policies in force say about a call. The same question gets the same answer.
     #[must_use]
     pub fn decide(&self, question: &PolicyQuestion<'_>) -> PolicyDecision {
+        self.asked(question, &mut |_| {})
+    }
+
+    /// The same decision, with what each rule says that it is made of: the global layer's first, by
+    /// the rules' ids.
+    #[must_use]
+    pub fn explain(&self, question: &PolicyQuestion<'_>) -> (PolicyDecision, Vec<Heard>) {
+        let mut heard = Vec::new();
+        let decision = self.asked(question, &mut |answered| answered.weigh(&mut heard));
+        if heard.is_empty()
+            && let PolicyDecision::Deny(denial) = &decision
+        {
+            heard.extend(denial.failures.iter().cloned().map(Heard::Failure));
+        }
+        let by = governing(&self.view, question.tool.tool_id.as_ref());
+        for heard in &mut heard {
+            if let Heard::Rule(weighed) = heard {
+                weighed.origin = origin(&by, &weighed.rule);
+            }
+        }
+        (decision, heard)
+    }
+
+    fn asked(
+        &self,
+        question: &PolicyQuestion<'_>,
+        hear: &mut dyn FnMut(&Answered<'_>),
+    ) -> PolicyDecision {
         let id = question.tool.tool_id.as_ref();
         let Some(governed) = self.governed.get(id) else {
             // A run may have pinned a tool that is out of force by now.
-            return decide_anew(question, &governing(&self.view, id));
+            return decide_anew(question, &governing(&self.view, id), hear);
         };
         let tool = governed.tool.document();
         match governed
             .typed
             .get_or_init(|| Typed::compile(tool, &governed.by))
         {
-            Ok(typed) if typed.is_for(question.tool) => typed.decide(question),
+            Ok(typed) if typed.is_for(question.tool) => typed.decide(question, hear),
             Err(failures) if tool == question.tool => denied(failures.clone()),
             // A run pinned the tool with another declaration than the one in force.
-            Ok(_) | Err(_) => decide_anew(question, &governed.by),
+            Ok(_) | Err(_) => decide_anew(question, &governed.by, hear),
         }
     }
 }
 
 /// Decides by policies that were not compiled for this version of the tool.
-fn decide_anew(question: &PolicyQuestion<'_>, by: &[Governing]) -> PolicyDecision {
+fn decide_anew(
+    question: &PolicyQuestion<'_>,
+    by: &[Governing],
+    hear: &mut dyn FnMut(&Answered<'_>),
+) -> PolicyDecision {
     if by.is_empty() {
         return PolicyDecision::Ungoverned;
     }
     match Typed::compile(question.tool, by) {
-        Ok(typed) => typed.decide(question),
+        Ok(typed) => typed.decide(question, hear),
         Err(failures) => denied(failures),
     }
+}
+
+/// Where the document of a rule comes from.
+fn origin(by: &[Governing], rule: &Rule) -> Option<Arc<Origin>> {
+    let layer = by.iter().find(|layer| layer.scope == rule.scope)?;
+    let mut entries = layer.documents.iter();
+    let entry = entries.find(|entry| entry.document.policy_id == rule.policy_id)?;
+    Some(Arc::clone(&entry.origin))
 }
 
 fn denied(failures: Vec<PolicyFailure>) -> PolicyDecision {

@@ -45,6 +45,15 @@ pub struct TooSoon {
     pub wait_ms: u64,
 }
 
+/// What a bucket holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Left {
+    /// Calls that may happen now; at least one.
+    pub calls: u64,
+    /// Calls that a full bucket holds.
+    pub burst: u64,
+}
+
 impl Bucket {
     /// A full bucket.
     #[must_use]
@@ -61,20 +70,33 @@ impl Bucket {
     /// [`TooSoon`], and nothing was taken. Where the clock went back, a caller waits no longer than
     /// an empty bucket takes to fill.
     pub fn take(&mut self, now: Timestamp) -> Result<(), TooSoon> {
-        let now = self.scaled(now);
-        let room = MINUTE * i128::from(self.rate.burst);
-        // Full since some time, or to be full later than an empty one could: it is neither.
-        let full_at = self.full_at.clamp(now, now + room);
-        let after = full_at + MINUTE;
-        let missing = after - (now + room);
-        if missing > 0 {
-            self.full_at = full_at;
+        self.full_at = self.full_from(now);
+        self.look(now)?;
+        self.full_at += MINUTE;
+        Ok(())
+    }
+
+    /// What a call would find, without taking one.
+    ///
+    /// # Errors
+    /// As for [`Bucket::take`].
+    pub fn look(&self, now: Timestamp) -> Result<Left, TooSoon> {
+        let burst = self.rate.burst;
+        let room = self.scaled(now) + MINUTE * i128::from(burst) - self.full_from(now);
+        if room < MINUTE {
             return Err(TooSoon {
-                wait_ms: self.milliseconds(missing),
+                wait_ms: self.milliseconds(MINUTE - room),
             });
         }
-        self.full_at = after;
-        Ok(())
+        let calls = u64::try_from(room / MINUTE).unwrap_or(burst);
+        Ok(Left { calls, burst })
+    }
+
+    /// When it is full: not some time ago, and not later than an empty one would be.
+    fn full_from(&self, now: Timestamp) -> i128 {
+        let now = self.scaled(now);
+        self.full_at
+            .clamp(now, now + MINUTE * i128::from(self.rate.burst))
     }
 
     /// The same bucket under another rate: as many calls are gone from it as before.

@@ -17,6 +17,7 @@ mod replay;
 mod report;
 mod standing;
 mod state;
+mod waits;
 
 use charter_contract::ids::{Label, StepId, UserId};
 use charter_contract::time::Timestamp;
@@ -35,6 +36,7 @@ pub use replay::Divergence;
 use standing::Grant;
 pub use standing::{Outcome, StepState};
 pub use state::{FoldError, Run};
+pub use waits::Wait;
 
 /// The code of a step that the gate refused, by the kind of the rule.
 const REFUSED: [(RuleKind, &str); 4] = [
@@ -173,11 +175,7 @@ impl Run {
         } = beginning;
         let at = self.may_begin(&call.step)?;
         let step = call.step.clone();
-        let decision = match self.lifting(at, &call, &decision) {
-            Some(by) => decision.approved(&by),
-            None => decision,
-        };
-        Ok(match decision {
+        Ok(match self.lifted(&call, decision) {
             decision @ Decision::Allow { .. } => RunEvent::StepBegun(Begun {
                 attempt: self.slots[at].attempts + 1,
                 idempotency_key: self.idempotency_key(&step),
@@ -210,10 +208,7 @@ impl Run {
         match decision {
             Decision::Allow { .. } => true,
             Decision::Deny { .. } => false,
-            Decision::NeedsApproval { .. } => {
-                let place = self.graph.place(&call.step);
-                place.is_some_and(|at| self.lifting(at, call, decision).is_some())
-            }
+            Decision::NeedsApproval { .. } => self.lifting(call, decision).is_some(),
         }
     }
 
@@ -224,8 +219,18 @@ impl Run {
         self.grant(at, call, decision).map(|grant| &grant.by)
     }
 
+    /// The decision that a step would begin under: what was approved, or is a reversal, is lifted.
+    #[must_use]
+    pub fn lifted(&self, call: &ExactCall, decision: Decision) -> Decision {
+        match self.lifting(call, &decision) {
+            Some(by) => decision.approved(&by),
+            None => decision,
+        }
+    }
+
     /// What stands in for the person that the gate asks for.
-    fn lifting(&self, at: usize, call: &ExactCall, decision: &Decision) -> Option<String> {
+    fn lifting(&self, call: &ExactCall, decision: &Decision) -> Option<String> {
+        let at = self.graph.place(&call.step)?;
         if let Some(grant) = self.grant(at, call, decision) {
             return Some(grant.approval.to_string());
         }

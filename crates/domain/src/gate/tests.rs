@@ -1,3 +1,7 @@
+//! What the gate decides; what it says beside the decision is in `explained`.
+
+mod explained;
+
 use std::sync::Arc;
 
 use charter_contract::ids::PackageName;

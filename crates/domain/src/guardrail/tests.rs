@@ -83,6 +83,34 @@ fn b000_12_every_match_stands_in_order() {
     assert_eq!(found, expected.map(|(id, won)| (id.to_owned(), won)));
 }
 
+/// What one guardrail that bears on an effect says about it.
+#[derive(Debug, PartialEq)]
+struct Ruling {
+    guardrail_id: String,
+    enforcement: Enforcement,
+    note: Option<String>,
+}
+
+fn rulings(
+    guardrails: &[Resolved],
+    class: EffectClass,
+    variables: &Map<String, Value>,
+) -> Vec<Ruling> {
+    let words = strictest_first(guardrails).map(|resolved| {
+        let guardrail = resolved.found.document();
+        (guardrail, word(guardrail, class, variables))
+    });
+    let bearing = words.filter_map(|(guardrail, word)| match word {
+        Word::Bears { note } => Some(Ruling {
+            guardrail_id: guardrail.guardrail_id.to_string(),
+            enforcement: guardrail.enforcement,
+            note,
+        }),
+        Word::Excepted(_) | Word::Elsewhere(_) | Word::OnWritesOnly => None,
+    });
+    bearing.collect()
+}
+
 fn ruled(guardrails: Vec<Document>, class: EffectClass, variables: Value) -> Vec<Ruling> {
     rulings(
         &resolve_all(vec![], guardrails),

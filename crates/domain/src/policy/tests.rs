@@ -1,4 +1,7 @@
-//! What policies allow and deny, and what registration would refuse.
+//! What policies allow and deny, and what registration would refuse; what each rule says to a call is
+//! in `explained`.
+
+mod explained;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -22,6 +22,7 @@ use charter_contract::parameter::Parameter;
 use super::decision::{Denial, PolicyDecision, PolicyFailure, PolicyQuestion, Rule, Unpermitted};
 use super::names::{Names, entity};
 use super::rules::{Fault, actions, ids, parse, takes_in};
+use super::weighed::Answered;
 use super::{schema, values};
 use crate::catalogue::Entry;
 
@@ -42,11 +43,12 @@ pub(super) struct Typed {
     layers: Vec<TypedLayer>,
 }
 
+/// The rules of one layer for one tool.
 #[derive(Debug)]
-struct TypedLayer {
-    scope: PackageScope,
+pub(super) struct TypedLayer {
+    pub(super) scope: PackageScope,
     documents: Vec<PolicyId>,
-    rules: PolicySet,
+    pub(super) rules: PolicySet,
 }
 
 /// What a check of rules against a tool found.
@@ -153,8 +155,12 @@ impl Typed {
         self.class == tool.tool_class && self.parameters == tool.parameters
     }
 
-    /// The answer.
-    pub(super) fn decide(&self, question: &PolicyQuestion<'_>) -> PolicyDecision {
+    /// The answer. `hear` is told what each layer said.
+    pub(super) fn decide(
+        &self,
+        question: &PolicyQuestion<'_>,
+        hear: &mut dyn FnMut(&Answered<'_>),
+    ) -> PolicyDecision {
         let (request, entities) = match self.request(question) {
             Ok(request) => request,
             Err(message) => {
@@ -169,6 +175,12 @@ impl Typed {
         let mut denial = Denial::default();
         for layer in &self.layers {
             let response = authorizer.is_authorized(&request, &layer.rules, &entities);
+            hear(&Answered {
+                layer,
+                request: &request,
+                entities: &entities,
+                response: &response,
+            });
             layer.read(&response, &mut by, &mut denial);
         }
         if !denial.is_empty() {
@@ -229,15 +241,21 @@ impl TypedLayer {
         rules.sort();
         match response.decision() {
             Decision::Allow => by.extend(rules),
-            Decision::Deny if rules.is_empty() => denial.unpermitted.push(Unpermitted {
-                scope: self.scope,
-                governed_by: self.documents.clone(),
-            }),
+            Decision::Deny if rules.is_empty() => denial.unpermitted.push(self.unpermitted()),
             Decision::Deny => denial.forbidden_by.extend(rules),
         }
     }
 
-    fn rule(&self, id: &CedarId) -> Option<Rule> {
+    /// What is said where no rule of the layer permits.
+    pub(super) fn unpermitted(&self) -> Unpermitted {
+        Unpermitted {
+            scope: self.scope,
+            governed_by: self.documents.clone(),
+        }
+    }
+
+    /// A rule as decisions name it.
+    pub(super) fn rule(&self, id: &CedarId) -> Option<Rule> {
         let (policy_id, rule) = ids(id)?;
         let message = self.rules.annotation(id, "message").map(str::to_owned);
         Some(Rule {

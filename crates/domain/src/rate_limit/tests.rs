@@ -166,3 +166,18 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn b003_4_looking_says_what_a_call_would_find_and_takes_nothing() {
+    let mut bucket = Bucket::new(rate(6, 3));
+    for calls in [3, 2, 1] {
+        assert_eq!(bucket.look(at(START)), Ok(Left { calls, burst: 3 }));
+        let before = bucket;
+        assert_eq!(bucket.look(at(START)), Ok(Left { calls, burst: 3 }));
+        assert_eq!(bucket, before);
+        assert_eq!(bucket.take(at(START)), Ok(()));
+    }
+    assert_eq!(bucket.look(at(START)), Err(TooSoon { wait_ms: 10_000 }));
+    let later = at(START + 25 * SECOND);
+    assert_eq!(bucket.look(later), Ok(Left { calls: 2, burst: 3 }));
+}

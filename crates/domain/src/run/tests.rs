@@ -10,6 +10,7 @@ mod reported;
 mod rollback;
 mod shown;
 mod stopping;
+mod waits;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,0 +1,323 @@
+//! Every rule that the gate considers about one effect, in the order in which it asks them, and what
+//! each says. The decision is a fold over this; an explanation keeps it. Writes nothing out: reasons
+//! are put into words for whoever reads them.
+
+use std::fmt;
+
+use charter_contract::catalogue::guardrail::Enforcement;
+use charter_contract::catalogue::playbook::SafetyClass;
+use charter_contract::catalogue::tool::{Tool, ToolClass};
+use serde::Serialize;
+
+use super::{Question, Rule, RuleKind, variables};
+use crate::guardrail::{self, EffectClass, Resolved, Word};
+use crate::rate_limit::{Left, TooSoon};
+
+/// What a rule says about an effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Says {
+    /// It may not happen.
+    Refuses,
+    /// A person has to agree first.
+    AsksForAPerson,
+    /// It may happen, and this is said along with it.
+    Warns,
+    /// It may happen, as far as this rule goes.
+    Permits,
+    /// Nothing: this effect is not what it is about.
+    DoesNotApply,
+}
+
+/// One rule, what it says about an effect, and why.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Considered<'a> {
+    /// What kind of rule.
+    pub kind: RuleKind,
+    /// Which one: a guardrail's id, a tool's, a playbook's, a plan's.
+    pub id: &'a str,
+    /// What it says.
+    pub says: Says,
+    /// Why it says that.
+    pub why: Why<'a>,
+}
+
+/// Why a rule says what it says. `Display` is a sentence for people.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Why<'a> {
+    /// The caller is below the tool's permission level.
+    BelowLevel(&'a Tool),
+    /// The caller has the tool's permission level.
+    HasLevel(&'a Tool),
+    /// The tool is for the server's own use.
+    Internal(&'a Tool),
+    /// The tool writes, and the step is not declared to.
+    StepOnlyReads(&'a Tool),
+    /// The step may use a tool of this class.
+    ClassFits(&'a Tool),
+    /// What the guardrail says.
+    Guardrail(&'a Resolved, Word<'a>),
+    /// The tool asks for an approval of each call.
+    EachCallApproved(&'a Tool),
+    /// The tool does not.
+    NoCallApproved(&'a Tool),
+    /// Nobody is asked about what changes nothing.
+    NothingChanges,
+    /// The call only reads.
+    OnlyReads,
+    /// A playbook of this class has each write approved.
+    EachWriteApproved(SafetyClass),
+    /// An automated playbook is approved in advance (ruling 27).
+    ApprovedInAdvance,
+    /// The playbook lists the step for review.
+    Reviewed,
+    /// It does not.
+    NotReviewed,
+    /// Nobody registered the plan.
+    Unregistered,
+    /// It was begun before, and nobody knows how that ended.
+    MayHappenTwice,
+    /// It was not begun before, or a repeat is harmless.
+    NotInterrupted,
+    /// The tool has no rate limit.
+    Unlimited,
+    /// So many calls may happen now.
+    Left(Left),
+    /// The next call may happen in so many seconds.
+    Wait(u64),
+    /// A reversal is counted and never refused: half a rollback is worse than a call too many.
+    ReversalGoes,
+}
+
+impl Considered<'_> {
+    /// The rule, as a decision names it.
+    #[must_use]
+    pub fn rule(&self) -> Rule {
+        let Why::Guardrail(guardrail, _) = &self.why else {
+            return Rule::new(self.kind, self.id, self.why.to_string());
+        };
+        let message = guardrail.found.document().message.as_str();
+        Rule {
+            note: self.note().cloned(),
+            ..Rule::new(self.kind, self.id, message)
+        }
+    }
+
+    /// Why an expression of a guardrail had no answer, where one had none.
+    #[must_use]
+    pub fn note(&self) -> Option<&String> {
+        let Why::Guardrail(_, Word::Bears { note }) = &self.why else {
+            return None;
+        };
+        note.as_ref()
+    }
+}
+
+/// Tells of every rule but policy and the rate limit: what may refuse first, then what asks for a
+/// person or warns.
+pub(super) fn consider<'a>(question: &Question<'a>, hear: &mut impl FnMut(Considered<'a>)) {
+    hear(level(question));
+    hear(class(question));
+    if !question.guardrails.is_empty() {
+        let variables = variables(question.tool, question.parameters, question.dry_run);
+        for resolved in guardrail::strictest_first(question.guardrails) {
+            let word = guardrail::word(resolved.found.document(), question.class(), &variables);
+            hear(ruled(resolved, word));
+        }
+    }
+    hear(each_call(question));
+    safety(question, hear);
+    hear(interrupted(question));
+}
+
+fn level<'a>(question: &Question<'a>) -> Considered<'a> {
+    let tool = question.tool;
+    let (says, why) = if question.permitted {
+        (Says::Permits, Why::HasLevel(tool))
+    } else {
+        (Says::Refuses, Why::BelowLevel(tool))
+    };
+    of_tool(RuleKind::Permission, tool, says, why)
+}
+
+fn class<'a>(question: &Question<'a>) -> Considered<'a> {
+    let tool = question.tool;
+    let (says, why) = match tool.tool_class {
+        ToolClass::Internal => (Says::Refuses, Why::Internal(tool)),
+        ToolClass::Write if !question.may_write => (Says::Refuses, Why::StepOnlyReads(tool)),
+        ToolClass::Write | ToolClass::Readonly => (Says::Permits, Why::ClassFits(tool)),
+    };
+    of_tool(RuleKind::Permission, tool, says, why)
+}
+
+fn ruled<'a>(guardrail: &'a Resolved, word: Word<'a>) -> Considered<'a> {
+    let document = guardrail.found.document();
+    let says = match (&word, document.enforcement) {
+        (Word::Excepted(_) | Word::Elsewhere(_) | Word::OnWritesOnly, _) => Says::DoesNotApply,
+        (Word::Bears { .. }, Enforcement::HardBlock) => Says::Refuses,
+        (Word::Bears { .. }, Enforcement::RequireApproval) => Says::AsksForAPerson,
+        (Word::Bears { .. }, Enforcement::SoftWarn) => Says::Warns,
+    };
+    Considered {
+        kind: RuleKind::Guardrail,
+        id: document.guardrail_id.as_ref(),
+        says,
+        why: Why::Guardrail(guardrail, word),
+    }
+}
+
+/// Ruling 10, beside guardrails. A dry run changes nothing, so nobody is asked for it.
+fn each_call<'a>(question: &Question<'a>) -> Considered<'a> {
+    let tool = question.tool;
+    let (says, why) = match tool.requires_approval {
+        false => (Says::DoesNotApply, Why::NoCallApproved(tool)),
+        true if question.dry_run => (Says::DoesNotApply, Why::NothingChanges),
+        true => (Says::AsksForAPerson, Why::EachCallApproved(tool)),
+    };
+    of_tool(RuleKind::Tool, tool, says, why)
+}
+
+fn safety<'a>(question: &Question<'a>, hear: &mut impl FnMut(Considered<'a>)) {
+    let of = |id, says, why| Considered {
+        kind: RuleKind::Safety,
+        id,
+        says,
+        why,
+    };
+    if let Some((playbook, class)) = question.safety.playbook {
+        let (says, why) = match class {
+            SafetyClass::Automated => (Says::DoesNotApply, Why::ApprovedInAdvance),
+            SafetyClass::Supervised | SafetyClass::Destructive => {
+                on_writes(question, Why::EachWriteApproved(class))
+            }
+        };
+        hear(of(playbook, says, why));
+        // A person who is asked about the write reviews the step.
+        if says != Says::AsksForAPerson {
+            let (says, why) = match question.safety.reviewed {
+                false => (Says::DoesNotApply, Why::NotReviewed),
+                true if question.dry_run => (Says::DoesNotApply, Why::NothingChanges),
+                true => (Says::AsksForAPerson, Why::Reviewed),
+            };
+            hear(of(playbook, says, why));
+        }
+    }
+    // Nobody reviewed such a plan before: it never needs less than a supervised playbook.
+    if let Some(plan) = question.safety.unregistered {
+        let (says, why) = on_writes(question, Why::Unregistered);
+        hear(of(plan, says, why));
+    }
+}
+
+fn interrupted<'a>(question: &Question<'a>) -> Considered<'a> {
+    let (says, why) = if question.interrupted {
+        on_writes(question, Why::MayHappenTwice)
+    } else {
+        (Says::DoesNotApply, Why::NotInterrupted)
+    };
+    of_tool(RuleKind::Interrupted, question.tool, says, why)
+}
+
+/// What a rule says that asks for a person before each write.
+fn on_writes<'a>(question: &Question<'a>, asks: Why<'a>) -> (Says, Why<'a>) {
+    match question.class() {
+        EffectClass::Read => (Says::DoesNotApply, Why::OnlyReads),
+        EffectClass::Write if question.dry_run => (Says::DoesNotApply, Why::NothingChanges),
+        EffectClass::Write => (Says::AsksForAPerson, asks),
+    }
+}
+
+/// What the rate limit of a tool says, by what its bucket holds; a tool without one has none.
+#[must_use]
+pub fn rate_limit(tool: &Tool, bucket: Option<Result<Left, TooSoon>>) -> Considered<'_> {
+    let (says, why) = match bucket {
+        None => (Says::DoesNotApply, Why::Unlimited),
+        Some(Ok(left)) => (Says::Permits, Why::Left(left)),
+        Some(Err(wait)) => (Says::Refuses, Why::Wait(wait.wait_ms.div_ceil(1_000))),
+    };
+    of_tool(RuleKind::RateLimit, tool, says, why)
+}
+
+fn of_tool<'a>(kind: RuleKind, tool: &'a Tool, says: Says, why: Why<'a>) -> Considered<'a> {
+    Considered {
+        kind,
+        id: tool.tool_id.as_ref(),
+        says,
+        why,
+    }
+}
+
+impl fmt::Display for Why<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BelowLevel(tool) => write!(
+                f,
+                "The tool `{}` needs the permission level {}.",
+                tool.tool_id, tool.permission_level
+            ),
+            Self::HasLevel(tool) => write!(
+                f,
+                "The caller has the permission level {} that `{}` needs.",
+                tool.permission_level, tool.tool_id
+            ),
+            Self::Internal(tool) => write!(f, "The tool `{}` is internal.", tool.tool_id),
+            Self::StepOnlyReads(tool) => write!(
+                f,
+                "Only a step that is declared to write may use `{}`, which is a write tool.",
+                tool.tool_id
+            ),
+            Self::ClassFits(tool) => write!(f, "The step may use a {} tool.", tool.tool_class),
+            Self::Guardrail(guardrail, word) => of_guardrail(f, guardrail, word),
+            Self::EachCallApproved(tool) => {
+                write!(f, "Each call of `{}` is approved by a person.", tool.tool_id)
+            }
+            Self::NoCallApproved(tool) => {
+                write!(f, "`{}` asks for no approval of each call.", tool.tool_id)
+            }
+            Self::NothingChanges => f.write_str("Nobody is asked for what changes nothing."),
+            Self::OnlyReads => f.write_str("It is about writes, and the call only reads."),
+            Self::EachWriteApproved(class) => {
+                write!(f, "Each write of a {class} playbook is approved by a person.")
+            }
+            Self::ApprovedInAdvance => {
+                f.write_str("An automated playbook is approved in advance.")
+            }
+            Self::Reviewed => f.write_str("The playbook lists this step for review by a person."),
+            Self::NotReviewed => f.write_str("The playbook does not list this step for review."),
+            Self::Unregistered => f.write_str(
+                "Each write of a plan that nobody registered is approved by a person.",
+            ),
+            Self::MayHappenTwice => f.write_str(
+                "This was begun before and nobody knows whether it happened; a repeat may do it twice.",
+            ),
+            Self::NotInterrupted => {
+                f.write_str("No earlier attempt was interrupted, or a repeat is harmless.")
+            }
+            Self::Unlimited => f.write_str("The tool has no rate limit."),
+            Self::Left(Left { calls, burst }) => {
+                write!(f, "{calls} of {burst} calls are left.")
+            }
+            Self::Wait(seconds) => write!(f, "The tool may be called again in {seconds} s."),
+            Self::ReversalGoes => f.write_str("A reversal is never refused by a rate limit."),
+        }
+    }
+}
+
+fn of_guardrail(f: &mut fmt::Formatter<'_>, guardrail: &Resolved, word: &Word<'_>) -> fmt::Result {
+    let document = guardrail.found.document();
+    match (word, &document.when) {
+        (Word::Excepted(exception), _) => return write!(f, "Its exception `{exception}` holds."),
+        (Word::Elsewhere(when), _) => return write!(f, "Its condition `{when}` is false."),
+        (Word::OnWritesOnly, _) => {
+            let why = "It has no condition, so it bears on writes only, and this reads.";
+            return f.write_str(why);
+        }
+        (Word::Bears { .. }, Some(when)) => write!(f, "Its condition is `{when}`")?,
+        (Word::Bears { .. }, None) => f.write_str("It bears on every write")?,
+    }
+    match document.exceptions.len() {
+        0 => f.write_str("."),
+        1 => f.write_str(", and its exception does not hold."),
+        _ => f.write_str(", and none of its exceptions holds."),
+    }
+}

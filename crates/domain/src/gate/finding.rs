@@ -1,0 +1,106 @@
+//! What one rule says about an effect, written out for people: a row of an explanation. Decides
+//! nothing.
+
+use std::sync::Arc;
+
+use charter_contract::package::PackageScope;
+use charter_contract::scope::Scope;
+use serde::Serialize;
+
+use super::{Considered, RuleKind, Says, Why};
+use crate::catalogue::Origin;
+use crate::policy::RunFact;
+
+/// Whether the gate asks a rule as things stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Asked {
+    /// It does: the decision rests on it.
+    Now,
+    /// It will once a person has approved; what the rule says here is what it would say if nobody had.
+    OnceApproved,
+    /// It does not, because something else refuses.
+    NotAsked,
+}
+
+/// One rule and what it says.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Finding {
+    /// What kind of rule.
+    pub kind: RuleKind,
+    /// Which one.
+    pub id: String,
+    /// What it says.
+    pub says: Says,
+    /// Why.
+    pub why: String,
+    /// What the document tells people, where it speaks and has words for them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// Why an expression of it had no answer, where one had none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// Whether the decision rests on it.
+    pub asked: Asked,
+    /// The document's layer; absent where the rule is no document of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub layer: Option<PackageScope>,
+    /// The package that the document comes from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub package: Option<String>,
+    /// That package's version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub package_version: Option<String>,
+    /// What of the run the rule looks at.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub looks_at: Vec<RunFact>,
+}
+
+impl Finding {
+    /// A rule that is asked now and is no document of its own.
+    #[must_use]
+    pub fn new(kind: RuleKind, id: String, says: Says, why: String) -> Self {
+        Self {
+            kind,
+            id,
+            says,
+            why,
+            message: None,
+            note: None,
+            asked: Asked::Now,
+            layer: None,
+            package: None,
+            package_version: None,
+            looks_at: Vec::new(),
+        }
+    }
+
+    /// The same of a document from there.
+    #[must_use]
+    pub fn from_origin(mut self, origin: &Arc<Origin>) -> Self {
+        self.layer = Some(match origin.scope {
+            Scope::Global => PackageScope::Global,
+            Scope::Tenant(_) => PackageScope::Tenant,
+        });
+        self.package = Some(origin.package.to_string());
+        self.package_version = Some(origin.version.clone());
+        self
+    }
+}
+
+impl From<Considered<'_>> for Finding {
+    fn from(considered: Considered<'_>) -> Self {
+        let why = considered.why.to_string();
+        let id = considered.id.to_owned();
+        let mut finding = Self::new(considered.kind, id, considered.says, why);
+        if let Why::Guardrail(guardrail, _) = &considered.why {
+            let entry = &guardrail.found.entry;
+            finding = finding.from_origin(&entry.origin);
+            if considered.says != Says::DoesNotApply {
+                finding.message = Some(entry.document.message.to_string());
+            }
+        }
+        finding.note = considered.note().cloned();
+        finding
+    }
+}

@@ -1,0 +1,98 @@
+//! What policies say about a call, in the gate's words: the answer that a decision takes in, and the
+//! rows of an explanation.
+
+use super::{Finding, PolicyAnswer, Rule, RuleKind, Says};
+use crate::policy::{self, Denial, Heard, PolicyDecision, Stands, Unpermitted, Weighed};
+
+/// What is said of a layer that governs the tool and has no rule that permits the call.
+const UNPERMITTED: &str = "No rule of it permits this call.";
+
+impl From<&PolicyDecision> for PolicyAnswer {
+    fn from(decision: &PolicyDecision) -> Self {
+        match decision {
+            PolicyDecision::Ungoverned => Self::Ungoverned,
+            PolicyDecision::Allow { by } => Self::Permit(by.iter().map(named).collect()),
+            PolicyDecision::Deny(Denial {
+                forbidden_by,
+                unpermitted,
+                failures,
+            }) => {
+                let unpermitted = unpermitted
+                    .iter()
+                    .map(|layer| Rule::new(RuleKind::Policy, &governing(layer), UNPERMITTED));
+                let failures = failures.iter().map(|failure| {
+                    let id = failure.policy_id.as_ref().map_or("policy", AsRef::as_ref);
+                    Rule::new(RuleKind::Policy, id, failure.message.clone())
+                });
+                let forbidden = forbidden_by.iter().map(named);
+                Self::Forbid(forbidden.chain(unpermitted).chain(failures).collect())
+            }
+        }
+    }
+}
+
+fn named(rule: &policy::Rule) -> Rule {
+    let message = rule.message.clone().unwrap_or_default();
+    Rule::new(RuleKind::Policy, &id_of(rule), message)
+}
+
+fn id_of(rule: &policy::Rule) -> String {
+    format!("{}#{}", rule.policy_id, rule.rule)
+}
+
+fn governing(layer: &Unpermitted) -> String {
+    let ids: Vec<&str> = layer.governed_by.iter().map(AsRef::as_ref).collect();
+    ids.join(", ")
+}
+
+impl Finding {
+    /// What policy says of a tool that none in force governs.
+    #[must_use]
+    pub fn ungoverned(tool: &str) -> Self {
+        let why = "No policy in force governs the tool.".to_owned();
+        Self::new(RuleKind::Policy, tool.to_owned(), Says::DoesNotApply, why)
+    }
+}
+
+impl From<Heard> for Finding {
+    fn from(heard: Heard) -> Self {
+        let refuses = |id, why: String| Self::new(RuleKind::Policy, id, Says::Refuses, why);
+        match heard {
+            Heard::Rule(weighed) => of_rule(weighed),
+            Heard::Unpermitted(layer) => Self {
+                layer: Some(layer.scope),
+                ..refuses(governing(&layer), UNPERMITTED.to_owned())
+            },
+            Heard::Failure(failure) => {
+                let id = failure.policy_id.as_ref();
+                let id = id.map_or_else(|| "policy".to_owned(), ToString::to_string);
+                refuses(id, failure.message)
+            }
+        }
+    }
+}
+
+fn of_rule(weighed: Weighed) -> Finding {
+    let (says, why) = match (weighed.stands, weighed.forbids) {
+        (Stands::Holds, true) => (Says::Refuses, "It forbids this call.".to_owned()),
+        (Stands::Holds, false) => (Says::Permits, "It permits this call.".to_owned()),
+        (Stands::DoesNotHold, true) => {
+            let why = "It would forbid; its scope or its conditions do not hold.";
+            (Says::DoesNotApply, why.to_owned())
+        }
+        (Stands::DoesNotHold, false) => {
+            let why = "It would permit; its scope or its conditions do not hold.";
+            (Says::DoesNotApply, why.to_owned())
+        }
+        (Stands::Failed(error), _) => (Says::Refuses, format!("It has no answer: {error}")),
+    };
+    let mut finding = Finding::new(RuleKind::Policy, id_of(&weighed.rule), says, why);
+    if let Some(origin) = &weighed.origin {
+        finding = finding.from_origin(origin);
+    }
+    if says != Says::DoesNotApply {
+        finding.message = weighed.rule.message;
+    }
+    finding.looks_at = weighed.looks_at;
+    finding
+}
