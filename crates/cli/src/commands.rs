@@ -11,6 +11,7 @@ mod events;
 mod evidence;
 mod executor;
 pub(crate) mod filter;
+mod gate;
 mod migrate;
 mod model;
 mod package;
@@ -71,6 +72,9 @@ enum Command {
     /// Test policies, and show what they may speak of.
     #[command(subcommand)]
     Policy(policy::PolicyCommand),
+    /// See what the gate says, and why.
+    #[command(subcommand)]
+    Gate(gate::Gate),
     /// List registered documents of one kind.
     List(catalogue::List),
     /// Show what is in force for something.
@@ -146,6 +150,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Ask(command) => ask::run(&command, &config, format).await,
         Command::Route(command) => route::run(&command, &config, format).await,
         Command::Package(command) => package::run(&command, &config, format).await,
+        Command::Gate(command) => gate::run(&command, &config, format).await,
         Command::List(command) => catalogue::run(&command, &config, format).await,
         Command::Resolve(command) => resolve::run(&command, &config, format).await,
         Command::Runs(command) => runs::run(&command, &config, format).await,

@@ -53,11 +53,14 @@ pub use packages::{
 };
 pub use plans::SentPlan;
 pub use requests::{Progress, ProgressEvent};
-pub use resolve::{InForce, Listed, ResolvedGuardrail, ResolvedTemplate, ToolFilter};
+pub use resolve::{
+    InForce, Listed, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, ToolFilter,
+};
 pub use routing::{Purpose, RoutedCandidate, RoutedVerdict};
 pub use runs::{
-    Confirmation, Diverges, HistoryEvent, Replayed, RunEvidence, RunListing, RunShown, RunState,
-    RunSummary, StepShown,
+    Assumed, CallExplained, Confirmation, Diverges, HistoryEvent, Replayed, RunEvidence,
+    RunExplained, RunListing, RunShown, RunState, RunSummary, StepExplained, StepShown, ThoughtOf,
+    Within,
 };
 pub use sessions::{SessionShown, TurnShown};
 pub use settings::{ClientTools, Settings};

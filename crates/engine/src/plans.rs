@@ -111,11 +111,7 @@ impl Engine {
         dry_run: bool,
         run_id: RunId,
     ) -> Result<NewRun, EngineError> {
-        if given.values().any(parameters::is_too_deep) {
-            let deepest = parameters::MAX_DEPTH;
-            let message = format!("a parameter is nested deeper than {deepest} levels");
-            return Err(EngineError::new(ErrorCode::InvalidParameters, message));
-        }
+        check_depth(given)?;
         let view = self.live().view(&caller.tenant);
         let (graph, declared) = sent.compiled(&view, given).map_err(|report| {
             let name = format!("{} that can be run", sent.kind());
@@ -146,4 +142,14 @@ impl Engine {
             },
         })
     }
+}
+
+/// Refuses values that are nested deeper than any use of them expects.
+pub(crate) fn check_depth(given: &Map<String, Value>) -> Result<(), EngineError> {
+    if !given.values().any(parameters::is_too_deep) {
+        return Ok(());
+    }
+    let deepest = parameters::MAX_DEPTH;
+    let message = format!("a parameter is nested deeper than {deepest} levels");
+    Err(EngineError::new(ErrorCode::InvalidParameters, message))
 }

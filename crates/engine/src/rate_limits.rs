@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use charter_contract::catalogue::tool::Tool;
 use charter_contract::ids::{TenantId, ToolId};
 use charter_contract::time::Timestamp;
-use charter_domain::rate_limit::{Bucket, Rate, TooSoon};
+use charter_domain::rate_limit::{Bucket, Left, Rate, TooSoon};
 
 /// Buckets kept at once, some 200 bytes each.
 const MAX_BUCKETS: usize = 100_000;
@@ -58,6 +58,21 @@ impl RateLimits {
         let bucket = buckets.entry(key).or_insert_with(|| Bucket::new(rate));
         *bucket = bucket.at_rate(rate, now);
         bucket.take(now)
+    }
+
+    /// What a call of a tool for a tenant would find, without taking one; `None` for a tool without a
+    /// `rate_limit`.
+    pub(crate) fn look(
+        &self,
+        tenant: &TenantId,
+        tool: &Tool,
+        now: Timestamp,
+    ) -> Option<Result<Left, TooSoon>> {
+        let rate = Rate::from(tool.rate_limit.as_ref()?);
+        let buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = buckets.get(&(tenant.clone(), tool.tool_id.clone()));
+        let bucket = known.map_or_else(|| Bucket::new(rate), |known| known.at_rate(rate, now));
+        Some(bucket.look(now))
     }
 }
 
@@ -129,6 +144,26 @@ mod tests {
         assert_eq!(limits.take(&tenant("acme"), &wide, at(0)), Ok(()));
         let wait = Err(TooSoon { wait_ms: 1_000 });
         assert_eq!(limits.take(&tenant("acme"), &narrow, at(0)), wait);
+    }
+
+    #[test]
+    fn b003_4_looking_at_a_limit_takes_no_call() {
+        let limits = RateLimits::default();
+        let slow = tool("a", &json!({"requests_per_minute": 6, "burst": 2}));
+        let acme = tenant("acme");
+        let left = |calls| Some(Ok(Left { calls, burst: 2 }));
+        for _ in 0..5 {
+            assert_eq!(limits.look(&acme, &slow, at(0)), left(2));
+        }
+        assert!(limits.buckets.lock().unwrap().is_empty());
+        assert_eq!(limits.take(&acme, &slow, at(0)), Ok(()));
+        assert_eq!(limits.look(&acme, &slow, at(0)), left(1));
+        assert_eq!(limits.take(&acme, &slow, at(0)), Ok(()));
+        let wait = Some(Err(TooSoon { wait_ms: 10_000 }));
+        assert_eq!(limits.look(&acme, &slow, at(0)), wait);
+        assert_eq!(limits.look(&tenant("umbrella"), &slow, at(0)), left(2));
+        let free = tool("b", &json!(null));
+        assert_eq!(limits.look(&acme, &free, at(0)), None);
     }
 
     #[test]

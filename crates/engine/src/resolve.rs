@@ -5,6 +5,7 @@ use std::sync::Arc;
 use charter_contract::catalogue::agent::AgentManifest;
 use charter_contract::catalogue::guardrail::Guardrail;
 use charter_contract::catalogue::playbook::Playbook;
+use charter_contract::catalogue::policy::Policy;
 use charter_contract::catalogue::skill::Skill;
 use charter_contract::catalogue::template::Template;
 use charter_contract::catalogue::tool::{Tool, ToolClass};
@@ -12,6 +13,7 @@ use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::catalogue::{Document, DocumentKind};
 use charter_contract::error_code::ErrorCode;
 use charter_domain::catalogue::{Entry, Found, View, Won};
+use charter_domain::glob;
 use charter_domain::guardrail::{self, Resolved, Subject};
 use charter_domain::template::{self, Level, Wanted};
 use serde::Serialize;
@@ -70,6 +72,16 @@ pub struct ResolvedGuardrail {
     pub matched: String,
 }
 
+/// A policy that governs the tool.
+#[derive(Debug, Clone, Serialize)]
+pub struct ResolvedPolicy {
+    /// The policy.
+    #[serde(flatten)]
+    pub policy: InForce<Policy>,
+    /// The glob that matched.
+    pub matched: String,
+}
+
 /// The template that renders an output.
 #[derive(Debug, Clone, Serialize)]
 pub struct ResolvedTemplate {
@@ -104,6 +116,33 @@ impl Engine {
                 matched: resolved.matched,
             })
             .collect()
+    }
+
+    /// Every policy in force that governs a tool: the tenant's by id, then the global ones. Both layers'
+    /// stand, and each has to permit a call.
+    ///
+    /// # Errors
+    /// `not_found` for a tool that the caller does not see.
+    pub fn resolve_policies(
+        &self,
+        caller: &Caller,
+        tool: &str,
+    ) -> Result<Vec<ResolvedPolicy>, EngineError> {
+        self.resolve_tool(caller, tool)?;
+        let view = self.live().view(&caller.tenant);
+        let [own, global] = view.policies_over(tool);
+        let found = own.into_iter().map(|entry| (entry, Won::Tenant));
+        let found = found.chain(global.into_iter().map(|entry| (entry, Won::Global)));
+        let resolved = found.filter_map(|(entry, won)| {
+            let mut globs = entry.document.governs.iter();
+            let matched = globs.find(|glob| glob::covers(glob.as_ref(), tool))?;
+            let matched = matched.to_string();
+            Some(ResolvedPolicy {
+                policy: Found { entry, won }.into(),
+                matched,
+            })
+        });
+        Ok(resolved.collect())
     }
 
     /// The template for an output (B000-14).

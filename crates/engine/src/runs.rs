@@ -5,9 +5,11 @@
 
 mod call;
 mod control;
+mod decisions;
 mod drive;
 mod effect;
 mod evidence;
+mod explain;
 mod gate;
 mod journal;
 mod manage;
@@ -16,11 +18,13 @@ mod show;
 
 use std::sync::Arc;
 
+use charter_contract::catalogue::DocumentKind;
+use charter_contract::catalogue::skill::Skill;
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{RunId, TenantId, UserId};
+use charter_contract::ids::{RunId, SkillId, TenantId, UserId};
 use charter_contract::time::Timestamp;
-use charter_domain::catalogue::{Entry, Origin, View};
-use charter_domain::graph::StepGraph;
+use charter_domain::catalogue::{Entry, Found, Origin, View};
+use charter_domain::graph::{self, StepGraph};
 use charter_domain::run::{Opening, Pin, Run, RunEvent, Started};
 use charter_store::journal::{GENESIS, RunPhase, RunRecord};
 use charter_store::page::PageRequest;
@@ -30,8 +34,10 @@ use serde_json::{Map, Value};
 use crate::{Caller, Engine, EngineError, Role, events};
 
 pub(crate) use control::Drivers;
+pub use decisions::{RunExplained, StepExplained};
 pub(crate) use effect::{StepEnd, Workspace};
 pub use evidence::RunEvidence;
+pub use explain::{Assumed, CallExplained, ThoughtOf, Within};
 pub use journal::HistoryEvent;
 pub use manage::Confirmation;
 pub use show::{Diverges, Replayed, RunShown, RunState, StepShown};
@@ -173,12 +179,40 @@ pub struct RunListing {
     pub next: Option<String>,
 }
 
+/// A skill's plan, with the versions that a run of it pins.
+#[derive(Debug)]
+pub(crate) struct PlannedSkill {
+    pub(crate) found: Found<Skill>,
+    pub(crate) graph: StepGraph,
+    pub(crate) pins: Vec<Pin>,
+}
+
+impl Engine {
+    /// Compiles the plan of a skill that the caller sees.
+    ///
+    /// # Errors
+    /// `not_found`; `invalid_document` for a plan that cannot be compiled.
+    pub(crate) fn planned_skill(
+        &self,
+        caller: &Caller,
+        skill: &SkillId,
+    ) -> Result<PlannedSkill, EngineError> {
+        let view = self.live().view(&caller.tenant);
+        let found = view
+            .skill(skill.as_ref())
+            .ok_or_else(|| EngineError::not_found("skill", skill))?;
+        let graph = graph::from_skill(found.document()).map_err(|error| {
+            let message = format!("the plan of `{skill}`: {error}");
+            EngineError::new(ErrorCode::InvalidDocument, message)
+        })?;
+        let mut pins = vec![pin(DocumentKind::Skill, skill.as_ref(), &found.entry)];
+        pins.extend(pins_of_graph(&view, &graph)?);
+        Ok(PlannedSkill { found, graph, pins })
+    }
+}
+
 /// The pin of a document in force.
-pub(crate) fn pin<T>(
-    kind: charter_contract::catalogue::DocumentKind,
-    id: &str,
-    entry: &Entry<T>,
-) -> Pin {
+pub(crate) fn pin<T>(kind: DocumentKind, id: &str, entry: &Entry<T>) -> Pin {
     let origin: &Arc<Origin> = &entry.origin;
     Pin {
         kind,
@@ -204,11 +238,7 @@ pub(crate) fn pins_of_graph(view: &View, graph: &StepGraph) -> Result<Vec<Pin>, 
         let tool = view.tool(id).ok_or_else(|| {
             EngineError::new(ErrorCode::NotFound, format!("there is no tool `{id}`"))
         })?;
-        pins.push(pin(
-            charter_contract::catalogue::DocumentKind::Tool,
-            id,
-            &tool.entry,
-        ));
+        pins.push(pin(DocumentKind::Tool, id, &tool.entry));
     }
     Ok(pins)
 }

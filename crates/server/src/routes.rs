@@ -7,6 +7,7 @@ mod events;
 mod evidence;
 mod evidence_log;
 mod executor;
+mod gate;
 mod health;
 mod packages;
 mod pages;
@@ -45,6 +46,8 @@ pub(crate) fn api() -> OpenApiRouter<AppState> {
         .routes(routes!(resolve::agent))
         .routes(routes!(resolve::tool))
         .routes(routes!(resolve::tools))
+        .routes(routes!(resolve::policies))
+        .routes(routes!(gate::explain))
         .routes(routes!(catalogue::list))
         .routes(routes!(tags::put))
         .routes(routes!(tags::get))

@@ -23,6 +23,12 @@ pub(crate) enum Resolve {
         #[arg(long)]
         domain: Option<String>,
     },
+    /// The policies that govern a tool.
+    Policies {
+        /// The tool.
+        #[arg(long)]
+        tool: String,
+    },
     /// The template for an output.
     Template {
         /// What it renders.
@@ -75,6 +81,17 @@ pub(crate) async fn run(command: &Resolve, config: &Config, format: Format) -> a
                 "matched",
             ],
         ),
+        Resolve::Policies { .. } => output::rows(
+            found,
+            &[
+                "document.policy_id",
+                "document.title",
+                "layer",
+                "package",
+                "package_version",
+                "matched",
+            ],
+        ),
         _ => {
             let document = output::fields(&found["document"]);
             format!(
@@ -99,6 +116,9 @@ fn path(command: &Resolve) -> String {
                 ("domain", domain.as_deref()),
             ]);
             format!("/v1/resolve/guardrails{query}")
+        }
+        Resolve::Policies { tool } => {
+            format!("/v1/resolve/policies{}", query(&[("tool", Some(tool))]))
         }
         Resolve::Template {
             output_type,

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{PlaybookId, RunId, SkillId, TenantId};
+use charter_domain::parameters;
 use charter_domain::run::{Opening, Outcome, Run, StopCause};
-use charter_domain::{graph, parameters};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -13,7 +13,7 @@ use super::Asked;
 use super::analyse::Analysed;
 use super::progress::{Progress, ProgressEvent};
 use crate::playbooks::declared;
-use crate::runs::{NewRun, RunShown, pin, pins_of_graph};
+use crate::runs::{NewRun, RunShown};
 use crate::{Engine, EngineError};
 
 impl Engine {
@@ -96,17 +96,8 @@ impl Engine {
         skill: &SkillId,
         run_id: RunId,
     ) -> Result<NewRun, EngineError> {
-        let view = self.live().view(&asked.caller.tenant);
-        let found = view
-            .skill(skill.as_ref())
-            .ok_or_else(|| EngineError::not_found("skill", skill))?;
-        let document = found.document();
-        let graph = graph::from_skill(document).map_err(|error| {
-            EngineError::new(
-                ErrorCode::InvalidDocument,
-                format!("the plan of `{skill}`: {error}"),
-            )
-        })?;
+        let planned = self.planned_skill(&asked.caller, skill)?;
+        let document = planned.found.document();
         let given = parameters::from_request(
             &document.parameters,
             &asked.wishes.parameters,
@@ -114,21 +105,15 @@ impl Engine {
         );
         let parameters = parameters::bind(&document.parameters, &given)
             .map_err(|faults| EngineError::parameters(&format!("`{skill}`"), &faults))?;
-        let mut pins = vec![pin(
-            charter_contract::catalogue::DocumentKind::Skill,
-            skill.as_ref(),
-            &found.entry,
-        )];
-        pins.extend(pins_of_graph(&view, &graph)?);
         Ok(NewRun {
             run_id,
             tenant: asked.caller.tenant.clone(),
             by: asked.caller.user.clone(),
             role: asked.caller.role,
             title: format!("skill {skill}"),
-            graph,
+            graph: planned.graph,
             parameters,
-            pins,
+            pins: planned.pins,
             dry_run: false,
             opening: Opening::default(),
         })

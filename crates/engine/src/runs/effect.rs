@@ -111,6 +111,14 @@ pub(super) fn failure(kind: ErrorKind, code: ErrorCode, message: impl Into<Strin
     }
 }
 
+/// What a step calls, in the versions that its run pinned.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Called<'w> {
+    pub(super) tool: &'w PinnedTool,
+    script: Option<&'w ScriptTool>,
+    writes: bool,
+}
+
 impl Workspace {
     /// Everything that is decided before an effect starts. What cannot be prepared fails the step.
     pub(crate) fn prepare(&self, run: &Run, step: &StepId) -> Result<Preparation, StepFailure> {
@@ -119,58 +127,82 @@ impl Workspace {
             .graph()
             .step(step)
             .ok_or_else(|| missing(format!("the run has no step `{step}`")))?;
-        let Action::Call {
-            tool,
-            parameters,
-            script,
-            writes,
-        } = &step.action
-        else {
+        let Action::Call { parameters, .. } = &step.action else {
             return Err(missing(format!("the step `{}` calls nothing", step.id)));
         };
-        let tool = self
-            .tools
-            .get(tool)
-            .ok_or_else(|| missing(format!("the run has no tool `{tool}`")))?;
-        let script = match script {
-            None => None,
-            Some(id) => Some(
-                self.scripts
-                    .get(id)
-                    .cloned()
-                    .ok_or_else(|| missing(format!("the run has no script `{id}`")))?,
-            ),
+        let called = self.called(step).map_err(missing)?;
+        let given = resolved(run, parameters)?;
+        let call = self
+            .exact(run, step, called, given)
+            .map_err(|error| failure(ErrorKind::InputError, error.code, error.to_string()))?;
+        let Some(call) = call else {
+            return Ok(Preparation::NotInDryRun);
         };
-        let document = &tool.entry.document;
-        let mut given = resolved(run, parameters)?;
-        let dry_run = run.is_dry_run() && *writes;
-        if dry_run {
-            if script.is_some() || !knows_dry_run(document) {
-                return Ok(Preparation::NotInDryRun);
-            }
-            given.insert(DRY_RUN.to_owned(), Value::Bool(true));
-        }
-        let parameters = match script {
-            Some(_) => given,
-            None => bound(document, &given)?,
-        };
-        let call = ExactCall {
-            run_id: run.id().clone(),
-            step: step.id.clone(),
-            tool: document.tool_id.clone(),
-            tool_hash: tool.entry.content_hash.clone(),
-            parameters,
-        };
+        let document = &called.tool.entry.document;
         Ok(Preparation::Effect(Box::new(Prepared {
             decision: self.ask(run, step, document, &call),
             call,
-            tool: tool.clone(),
-            script,
-            dry_run,
+            tool: called.tool.clone(),
+            script: called.script.cloned(),
+            dry_run: run.is_dry_run() && called.writes,
             timeout: timeout(step, document),
             tenant: self.tenant.clone(),
             cache_ttl: Duration::from_secs(step.cache_ttl_seconds),
         })))
+    }
+
+    /// What a step calls; otherwise what is missing.
+    pub(super) fn called(&self, step: &Step) -> Result<Called<'_>, String> {
+        let Action::Call {
+            tool,
+            script,
+            writes,
+            ..
+        } = &step.action
+        else {
+            return Err(format!("the step `{}` calls nothing", step.id));
+        };
+        let find = |id| {
+            let script = self.scripts.get(id);
+            script.ok_or_else(|| format!("the run has no script `{id}`"))
+        };
+        Ok(Called {
+            tool: self
+                .tools
+                .get(tool)
+                .ok_or_else(|| format!("the run has no tool `{tool}`"))?,
+            script: script.as_ref().map(find).transpose()?,
+            writes: *writes,
+        })
+    }
+
+    /// The exact call with these values, checked against what the tool declares and with defaults
+    /// filled in; nothing where the run changes nothing and the tool cannot say what it would do.
+    pub(super) fn exact(
+        &self,
+        run: &Run,
+        step: &Step,
+        called: Called<'_>,
+        mut given: Map<String, Value>,
+    ) -> Result<Option<ExactCall>, EngineError> {
+        let document = &called.tool.entry.document;
+        if run.is_dry_run() && called.writes {
+            if called.script.is_some() || !knows_dry_run(document) {
+                return Ok(None);
+            }
+            given.insert(DRY_RUN.to_owned(), Value::Bool(true));
+        }
+        let parameters = match called.script {
+            Some(_) => given,
+            None => bound(document, &given)?,
+        };
+        Ok(Some(ExactCall {
+            run_id: run.id().clone(),
+            step: step.id.clone(),
+            tool: document.tool_id.clone(),
+            tool_hash: called.tool.entry.content_hash.clone(),
+            parameters,
+        }))
     }
 }
 
@@ -212,11 +244,9 @@ fn resolved(run: &Run, written: &Map<String, Value>) -> Result<Map<String, Value
 }
 
 /// Parameters checked against the tool's declaration, defaults filled in.
-fn bound(tool: &Tool, given: &Map<String, Value>) -> Result<Map<String, Value>, StepFailure> {
-    parameters::bind(&tool.parameters, given).map_err(|faults| {
-        let error = EngineError::parameters(&format!("the tool `{}`", tool.tool_id), &faults);
-        failure(ErrorKind::InputError, error.code, error.to_string())
-    })
+fn bound(tool: &Tool, given: &Map<String, Value>) -> Result<Map<String, Value>, EngineError> {
+    parameters::bind(&tool.parameters, given)
+        .map_err(|faults| EngineError::parameters(&format!("the tool `{}`", tool.tool_id), &faults))
 }
 
 impl Prepared {

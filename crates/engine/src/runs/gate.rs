@@ -1,21 +1,107 @@
 //! What the gate is asked about a step: the guardrails and policies of a run's workspace, and what the
-//! run's history says to them. Decides nothing itself.
+//! run's history says to them. A decision and its explanation ask the same questions. Decides nothing
+//! itself.
 
 use charter_contract::catalogue::tool::Tool;
-use charter_contract::ids::UserId;
 use charter_domain::approval::ExactCall;
-use charter_domain::gate::{self, Decision, PolicyAnswer, Question, Rule, RuleKind, Safety};
+use charter_domain::gate::{
+    self, Asked, Decision, Finding, PolicyAnswer, Question, Safety, Says, Why,
+};
 use charter_domain::graph::{Source, Step};
-use charter_domain::policy::{Denial, PolicyDecision, PolicyQuestion, Principal, RunFacts};
+use charter_domain::policy::{PolicyQuestion, Principal, RunFacts};
+use charter_domain::rate_limit::{Left, TooSoon};
 use charter_domain::run::Run;
 
 use super::effect::Workspace;
 
+/// A decision with everything that was considered for it.
+#[derive(Debug)]
+pub(super) struct Explained {
+    /// The decision that the step would begin under.
+    pub(super) decision: Decision,
+    /// Each rule, in the order in which the gate asks.
+    pub(super) findings: Vec<Finding>,
+    /// What the run's history says to policies.
+    pub(super) facts: RunFacts,
+}
+
+/// When policy is asked. It is asked once nobody else has to be: a rule may look at who approved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PolicyTurn {
+    /// No policy governs the tool.
+    Never,
+    /// A person has to approve first.
+    OnceApproved,
+    Now,
+}
+
 impl Workspace {
-    /// The gate's answer. Policy is asked once nobody else has to be: a rule may look at who approved.
+    /// The gate's answer.
     pub(super) fn ask(&self, run: &Run, step: &Step, tool: &Tool, call: &ExactCall) -> Decision {
+        let decided = gate::decide(&self.question(run, step, tool, call));
+        match self.policy_turn(run, call, &decided) {
+            PolicyTurn::Never | PolicyTurn::OnceApproved => decided,
+            PolicyTurn::Now => {
+                let facts = self.facts(run, call, &decided);
+                let said = self.policies.decide(&self.put(run, tool, call, &facts));
+                decided.under(PolicyAnswer::from(&said))
+            }
+        }
+    }
+
+    /// The same answer with what each rule said, policies and the rate limit also where they are not
+    /// asked as things stand. `bucket` is what the tool's rate limit would find.
+    pub(super) fn explain(
+        &self,
+        run: &Run,
+        step: &Step,
+        tool: &Tool,
+        call: &ExactCall,
+        bucket: Option<Result<Left, TooSoon>>,
+    ) -> Explained {
+        let mut findings: Vec<Finding> = Vec::new();
+        let question = self.question(run, step, tool, call);
+        let decided = gate::weigh(&question, |considered| findings.push(considered.into()));
+        set_aside(&mut findings, &decided);
+        let turn = self.policy_turn(run, call, &decided);
+        let facts = self.facts(run, call, &decided);
+        let decided = match turn {
+            PolicyTurn::Never => {
+                findings.push(Finding::ungoverned(tool.tool_id.as_ref()));
+                decided
+            }
+            PolicyTurn::OnceApproved | PolicyTurn::Now => {
+                let (said, heard) = self.policies.explain(&self.put(run, tool, call, &facts));
+                let now = turn == PolicyTurn::Now;
+                findings.extend(heard.into_iter().map(|heard| Finding {
+                    asked: if now { Asked::Now } else { Asked::OnceApproved },
+                    ..heard.into()
+                }));
+                if now {
+                    decided.under(PolicyAnswer::from(&said))
+                } else {
+                    decided
+                }
+            }
+        };
+        let (decision, limited) = limit(run, step, tool, call, decided, bucket);
+        findings.push(limited);
+        Explained {
+            decision: run.lifted(call, decision),
+            findings,
+            facts,
+        }
+    }
+
+    fn question<'a>(
+        &'a self,
+        run: &'a Run,
+        step: &Step,
+        tool: &'a Tool,
+        call: &'a ExactCall,
+    ) -> Question<'a> {
         let playbook = self.playbook.as_ref();
-        let decided = gate::decide(&Question {
+        Question {
             tool,
             parameters: &call.parameters,
             may_write: step.writes(),
@@ -28,31 +114,39 @@ impl Workspace {
                 unregistered: run.graph().source().map(Source::id),
             },
             interrupted: run.is_interrupted(&step.id) && !tool.idempotent,
-        });
-        let waits = matches!(decided, Decision::NeedsApproval { .. });
-        if (waits && !run.permits(call, &decided)) || !self.policies.governs(tool.tool_id.as_ref())
-        {
-            return decided;
         }
-        let approver = run.approver(call, &decided).cloned();
-        decided.under(self.ask_policies(run, tool, call, approver))
     }
 
-    fn ask_policies(
-        &self,
-        run: &Run,
-        tool: &Tool,
-        call: &ExactCall,
-        approver: Option<UserId>,
-    ) -> PolicyAnswer {
-        let facts = RunFacts {
+    fn policy_turn(&self, run: &Run, call: &ExactCall, decided: &Decision) -> PolicyTurn {
+        let waits = matches!(decided, Decision::NeedsApproval { .. });
+        if !self.policies.governs(call.tool.as_ref()) {
+            PolicyTurn::Never
+        } else if waits && !run.permits(call, decided) {
+            PolicyTurn::OnceApproved
+        } else {
+            PolicyTurn::Now
+        }
+    }
+
+    fn facts(&self, run: &Run, call: &ExactCall, decided: &Decision) -> RunFacts {
+        RunFacts {
             kind: self.kind,
             subject: self.subject.clone(),
-            approvers: approver.into_iter().collect(),
+            approvers: run.approver(call, decided).cloned().into_iter().collect(),
             approvals: run.approvals() as u64,
             calls: run.calls(),
-        };
-        answer(&self.policies.decide(&PolicyQuestion {
+        }
+    }
+
+    /// What policies are asked.
+    fn put<'a>(
+        &'a self,
+        run: &Run,
+        tool: &'a Tool,
+        call: &'a ExactCall,
+        facts: &'a RunFacts,
+    ) -> PolicyQuestion<'a> {
+        PolicyQuestion {
             principal: Principal {
                 tenant: &self.tenant,
                 user: &self.by,
@@ -61,37 +155,51 @@ impl Workspace {
             tool,
             arguments: &call.parameters,
             dry_run: run.is_dry_run(),
-            run: &facts,
-        }))
+            run: facts,
+        }
     }
 }
 
-/// What the policies say, as rules of the gate.
-fn answer(decision: &PolicyDecision) -> PolicyAnswer {
-    let rule = |rule: &charter_domain::policy::Rule| {
-        let id = format!("{}#{}", rule.policy_id, rule.rule);
-        let message = rule.message.clone().unwrap_or_default();
-        Rule::new(RuleKind::Policy, &id, message)
-    };
-    match decision {
-        PolicyDecision::Ungoverned => PolicyAnswer::Ungoverned,
-        PolicyDecision::Allow { by } => PolicyAnswer::Permit(by.iter().map(rule).collect()),
-        PolicyDecision::Deny(Denial {
-            forbidden_by,
-            unpermitted,
-            failures,
-        }) => {
-            let unpermitted = unpermitted.iter().map(|layer| {
-                let governed: Vec<&str> = layer.governed_by.iter().map(AsRef::as_ref).collect();
-                let message = "No rule of it permits this call.";
-                Rule::new(RuleKind::Policy, &governed.join(", "), message)
-            });
-            let failures = failures.iter().map(|failure| {
-                let id = failure.policy_id.as_ref().map_or("policy", AsRef::as_ref);
-                Rule::new(RuleKind::Policy, id, failure.message.clone())
-            });
-            let forbidden = forbidden_by.iter().map(rule);
-            PolicyAnswer::Forbid(forbidden.chain(unpermitted).chain(failures).collect())
+/// Nobody is asked or warned about what is refused.
+fn set_aside(findings: &mut [Finding], decided: &Decision) {
+    if !matches!(decided, Decision::Deny { .. }) {
+        return;
+    }
+    for finding in findings {
+        if matches!(finding.says, Says::AsksForAPerson | Says::Warns) {
+            finding.asked = Asked::NotAsked;
         }
     }
+}
+
+/// The answer once the rate limit was asked too, which happens for calls that everything else allows.
+fn limit(
+    run: &Run,
+    step: &Step,
+    tool: &Tool,
+    call: &ExactCall,
+    decided: Decision,
+    bucket: Option<Result<Left, TooSoon>>,
+) -> (Decision, Finding) {
+    let mut limited = gate::rate_limit(tool, bucket);
+    if step.reverses.is_some() && limited.says == Says::Refuses {
+        (limited.says, limited.why) = (Says::Permits, Why::ReversalGoes);
+    }
+    let asked = match &decided {
+        Decision::Deny { .. } => Asked::NotAsked,
+        decided if run.permits(call, decided) => Asked::Now,
+        Decision::Allow { .. } | Decision::NeedsApproval { .. } => Asked::OnceApproved,
+    };
+    let decision = if asked == Asked::Now && limited.says == Says::Refuses {
+        Decision::Deny {
+            rules: vec![limited.rule()],
+        }
+    } else {
+        decided
+    };
+    let finding = Finding {
+        asked,
+        ..limited.into()
+    };
+    (decision, finding)
 }

@@ -6,7 +6,9 @@ use charter_contract::catalogue::agent::AgentManifest;
 use charter_contract::catalogue::playbook::Playbook;
 use charter_contract::catalogue::skill::Skill;
 use charter_contract::catalogue::tool::Tool;
-use charter_engine::{InForce, ResolvedGuardrail, ResolvedTemplate, Subject, ToolFilter, Wanted};
+use charter_engine::{
+    InForce, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, Subject, ToolFilter, Wanted,
+};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -39,6 +41,27 @@ pub(crate) async fn guardrails(
         domain: asked.domain.as_deref(),
     };
     Json(state.engine.resolve_guardrails(&caller, subject))
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct PolicyQuery {
+    /// The tool.
+    tool: String,
+}
+
+/// Resolve policies: those in force that govern a tool, the tenant's own and the global ones.
+#[utoipa::path(get, path = "/v1/resolve/policies", tag = "resolve", operation_id = "resolve_policies",
+    params(PolicyQuery), responses((status = 200, description = "The policies", body = Vec<Object>)))]
+pub(crate) async fn policies(
+    State(state): State<AppState>,
+    By(caller): By,
+    Asked(asked): Asked<PolicyQuery>,
+) -> Result<Json<Vec<ResolvedPolicy>>, ApiError> {
+    let resolved = state.engine.resolve_policies(&caller, &asked.tool);
+    resolved
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
 }
 
 #[derive(Deserialize, IntoParams)]

@@ -1,0 +1,163 @@
+//! What the gate said to a run so far, from its journal, and what the steps that have not begun wait
+//! for. Asks the gate nothing.
+
+use charter_contract::ids::{RunId, StepId, ToolId};
+use charter_domain::approval::Approval;
+use charter_domain::graph::{Step, StepGraph};
+use charter_domain::run::{Run, RunEvent, StepState, Wait};
+use charter_store::page::{MAX_PAGE, PageRequest};
+use serde::Serialize;
+
+use super::HistoryEvent;
+use crate::{Caller, Engine, EngineError};
+
+/// What the gate said to a run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunExplained {
+    /// The run.
+    pub run_id: RunId,
+    /// Where it stands.
+    pub status: &'static str,
+    /// Its steps, or the one that was asked for.
+    pub steps: Vec<StepExplained>,
+}
+
+/// What the gate said to one step.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StepExplained {
+    /// The step.
+    pub step: StepId,
+    /// The tool it calls.
+    pub tool: Option<ToolId>,
+    /// Whether it changes something.
+    pub writes: bool,
+    /// Where it stands; absent where a fallback took its place.
+    #[serde(flatten)]
+    pub state: Option<StepState>,
+    /// The journal's events that begin, refuse or leave out the step, ask for an approval or decide on
+    /// one: each with the gate's decision and the rules that made it. Oldest first.
+    pub decisions: Vec<HistoryEvent>,
+    /// The approvals that were asked for.
+    pub approvals: Vec<Approval>,
+    /// What it waits for; nothing when it is next, has begun or ended.
+    pub waits_for: Vec<Wait>,
+}
+
+impl Engine {
+    /// What the gate said to a run of the caller's tenant, or to one step of it.
+    ///
+    /// # Errors
+    /// `not_found`, also for another tenant's run and for a step that the run does not have.
+    pub async fn explain_run(
+        &self,
+        caller: &Caller,
+        run_id: &RunId,
+        step: Option<&StepId>,
+    ) -> Result<RunExplained, EngineError> {
+        let record = self.store().run(&caller.tenant, run_id).await?;
+        record.ok_or_else(|| EngineError::not_found("run", run_id))?;
+        let run = self.fold(run_id).await?.run;
+        let history = self.history(run_id).await?;
+        let approvals = self.all_approvals(caller, run_id).await?;
+        let mut steps: Vec<StepExplained> = Vec::new();
+        for declared in declared(&run, &history) {
+            let is_wanted = step.is_none_or(|step| declared.id == *step);
+            let is_known = steps.iter().any(|known| known.step == declared.id);
+            if is_wanted && !is_known {
+                steps.extend(explained(&run, declared, &history, &approvals));
+            }
+        }
+        if let Some(step) = step.filter(|_| steps.is_empty()) {
+            return Err(EngineError::not_found("step of the run", step));
+        }
+        Ok(RunExplained {
+            run_id: run_id.clone(),
+            status: run.status(),
+            steps,
+        })
+    }
+
+    async fn all_approvals(
+        &self,
+        caller: &Caller,
+        run: &RunId,
+    ) -> Result<Vec<Approval>, EngineError> {
+        let mut all = Vec::new();
+        let mut page = PageRequest::new(None, MAX_PAGE);
+        loop {
+            let found = self.approvals(caller, None, Some(run), &page).await?;
+            all.extend(found.entries);
+            match found.next {
+                Some(next) => page = PageRequest::new(Some(next), MAX_PAGE),
+                None => break,
+            }
+        }
+        all.reverse();
+        Ok(all)
+    }
+}
+
+/// The steps of what the run executes now, then those of what a fallback took the place of.
+fn declared<'r>(run: &'r Run, history: &'r [HistoryEvent]) -> impl Iterator<Item = &'r Step> {
+    let started = history.iter().filter_map(|entry| {
+        let RunEvent::Started(started) = &entry.event else {
+            return None;
+        };
+        Some(&started.graph)
+    });
+    let earlier = started.flat_map(StepGraph::all_steps);
+    run.graph().steps().iter().chain(earlier)
+}
+
+/// A step with what was decided on it; nothing for one that was never taken up.
+fn explained(
+    run: &Run,
+    declared: &Step,
+    history: &[HistoryEvent],
+    approvals: &[Approval],
+) -> Option<StepExplained> {
+    let step = &declared.id;
+    let told = history
+        .iter()
+        .filter(|entry| decided_on(&entry.event) == Some(step));
+    let decisions: Vec<HistoryEvent> = told.cloned().collect();
+    let state = run.state_of(step).cloned();
+    let asked = approvals
+        .iter()
+        .filter(|approval| approval.call.step == *step);
+    (state.is_some() || !decisions.is_empty()).then(|| StepExplained {
+        step: step.clone(),
+        tool: declared.tool().cloned(),
+        writes: declared.writes(),
+        state,
+        decisions,
+        approvals: asked.cloned().collect(),
+        waits_for: run.waits(step),
+    })
+}
+
+/// The step that an event is the gate's or a person's decision on.
+fn decided_on(event: &RunEvent) -> Option<&StepId> {
+    match event {
+        RunEvent::StepBegun(begun) => Some(&begun.step),
+        RunEvent::ApprovalRequested(asked) => Some(&asked.step),
+        RunEvent::StepRefused { step, .. }
+        | RunEvent::ApprovalGranted { step, .. }
+        | RunEvent::ApprovalDenied { step, .. }
+        | RunEvent::StepSkipped { step, .. } => Some(step),
+        RunEvent::Started(_)
+        | RunEvent::ParametersGiven { .. }
+        | RunEvent::Confirmed { .. }
+        | RunEvent::StepSucceeded { .. }
+        | RunEvent::RetryScheduled { .. }
+        | RunEvent::StepFailed { .. }
+        | RunEvent::Paused { .. }
+        | RunEvent::Resumed { .. }
+        | RunEvent::Stopping { .. }
+        | RunEvent::FellBack { .. }
+        | RunEvent::Completed { .. }
+        | RunEvent::Failed { .. }
+        | RunEvent::RolledBack { .. }
+        | RunEvent::RollbackFailed { .. } => None,
+    }
+}

@@ -1,0 +1,269 @@
+//! What the gate would say to a call: a use case that has no effect, writes nothing and takes no turn
+//! of a rate limit.
+//!
+//! The call is put to the gate as the step of a run that is never stored, so it is asked in the same
+//! way as when the run were driven.
+
+use std::collections::BTreeMap;
+
+use charter_contract::catalogue::DocumentKind;
+use charter_contract::catalogue::policy::RunKind;
+use charter_contract::catalogue::tool::{Tool, ToolClass};
+use charter_contract::catalogue::vocabulary::Status;
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::{PlanId, PlaybookId, RunId, SkillId, StepId, ToolId, UserId};
+use charter_domain::gate::{Decision, Finding};
+use charter_domain::graph::{
+    Action, AfterFailure, Entry, GraphParts, Retry, Source, Step, StepGraph,
+};
+use charter_domain::run::{Opening, Run};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use super::gate::Explained;
+use super::{NewRun, pin};
+use crate::plans::check_depth;
+use crate::{Caller, Engine, EngineError, Role};
+
+/// Id of the one step of a plan that is only thought of.
+const ALONE: &str = "call";
+
+/// The verdict on a write in a run that changes nothing, whose tool cannot say what it would do.
+const LEFT_OUT: &str = "left_out";
+
+/// Whose step a call would be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Within {
+    /// A skill's.
+    Skill(SkillId),
+    /// A playbook's.
+    Playbook(PlaybookId),
+    /// The one of an execution plan that the caller would send: there is no other way to call a tool
+    /// by itself.
+    Plan,
+}
+
+/// A call that has not happened.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ThoughtOf {
+    /// What is called.
+    pub tool: ToolId,
+    /// The exact arguments; the tool's defaults are filled in. What looks like a reference is none.
+    pub parameters: Map<String, Value>,
+    /// Whose step it is.
+    pub within: Within,
+    /// Which step, where several call the tool.
+    pub step: Option<StepId>,
+    /// Whether nothing is to be changed.
+    pub dry_run: bool,
+}
+
+/// What the gate would say to a call, and why.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CallExplained {
+    /// `allow`, `warn`, `needs_approval`, `deny`, or `left_out` in a run that changes nothing.
+    pub verdict: &'static str,
+    /// What is called.
+    pub tool: ToolId,
+    /// What kind of run the call would belong to.
+    pub kind: RunKind,
+    /// The skill or playbook; absent for a plan that is only thought of.
+    pub subject: Option<String>,
+    /// Its step; absent for the same.
+    pub step: Option<StepId>,
+    /// Who asks.
+    pub user: UserId,
+    /// What they may do.
+    pub role: Role,
+    /// The arguments, defaults filled in.
+    pub parameters: Map<String, Value>,
+    /// Whether nothing is to be changed.
+    pub dry_run: bool,
+    /// The decision as a journal would hold it; absent for what would be left out, which is not put
+    /// to the gate.
+    pub decision: Option<Decision>,
+    /// Every rule that was considered, in the order in which the gate asks.
+    pub rules: Vec<Finding>,
+    /// What was taken for the facts that a run adds.
+    pub assumed: Option<Assumed>,
+}
+
+/// Facts of a run that nobody knows before it runs, as they were taken for the explanation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Assumed {
+    /// Who approved exactly this call.
+    pub approvers: Vec<UserId>,
+    /// Approvals that the run was given.
+    pub approvals: u64,
+    /// Calls that it began.
+    pub calls: BTreeMap<ToolId, u64>,
+    /// Whether an earlier attempt of the step was interrupted.
+    pub interrupted: bool,
+}
+
+impl Engine {
+    /// What the gate would say to the caller about a call, now.
+    ///
+    /// # Errors
+    /// `not_found` for what the caller does not see, internal tools among them; `invalid_request` when
+    /// no step or several call the tool; `missing_parameters` and `invalid_parameters` for arguments
+    /// that the tool does not take.
+    pub async fn explain_call(
+        &self,
+        caller: &Caller,
+        thought: &ThoughtOf,
+    ) -> Result<CallExplained, EngineError> {
+        check_depth(&thought.parameters)?;
+        let tool = self.resolve_tool(caller, thought.tool.as_ref())?;
+        let new = self.thought_run(caller, thought, tool.document())?;
+        let run = self.unstored(new)?.run;
+        let workspace = self.pinned_by(&caller.tenant, &run).await?.workspace;
+        let step = step_of(&run, thought)?;
+        let internal = |cause: String| EngineError::internal("explaining a call", cause);
+        let called = workspace.called(step).map_err(internal)?;
+        let given = thought.parameters.clone();
+        let call = workspace.exact(&run, step, called, given)?;
+        let alone = thought.within == Within::Plan;
+        let mut explained = CallExplained {
+            verdict: LEFT_OUT,
+            tool: thought.tool.clone(),
+            kind: workspace.kind,
+            subject: (!alone).then(|| workspace.subject.clone()),
+            step: (!alone).then(|| step.id.clone()),
+            user: caller.user.clone(),
+            role: caller.role,
+            parameters: thought.parameters.clone(),
+            dry_run: run.is_dry_run(),
+            decision: None,
+            rules: Vec::new(),
+            assumed: None,
+        };
+        if let Some(call) = call {
+            let tool = &called.tool.entry.document;
+            let bucket = self.rate_limits().look(&caller.tenant, tool, self.now());
+            let Explained {
+                decision,
+                findings,
+                facts,
+            } = workspace.explain(&run, step, tool, &call, bucket);
+            explained.verdict = decision.word();
+            explained.parameters = call.parameters;
+            explained.decision = Some(decision);
+            explained.rules = findings;
+            explained.assumed = Some(Assumed {
+                approvers: facts.approvers,
+                approvals: facts.approvals,
+                calls: facts.calls,
+                interrupted: run.is_interrupted(&step.id),
+            });
+        }
+        Ok(explained)
+    }
+
+    /// The run that the call would belong to, as it would begin.
+    fn thought_run(
+        &self,
+        caller: &Caller,
+        thought: &ThoughtOf,
+        tool: &Tool,
+    ) -> Result<NewRun, EngineError> {
+        let run_id = RunId::from_uuid(self.new_uuid());
+        let none = Map::new();
+        let (graph, pins) = match &thought.within {
+            Within::Playbook(playbook) => {
+                return self.playbook_run(caller, playbook, &none, thought.dry_run, run_id);
+            }
+            Within::Skill(_) if thought.dry_run => {
+                let message = "a skill only reads: there are no dry runs of one";
+                return Err(EngineError::new(ErrorCode::InvalidRequest, message));
+            }
+            Within::Skill(skill) => {
+                let planned = self.planned_skill(caller, skill)?;
+                (planned.graph, planned.pins)
+            }
+            Within::Plan => {
+                let view = self.live().view(&caller.tenant);
+                let found = view.tool(tool.tool_id.as_ref());
+                let found = found.filter(|found| found.document().status == Status::Active);
+                let found =
+                    found.ok_or_else(|| EngineError::not_found("active tool", &tool.tool_id))?;
+                let pin = pin(DocumentKind::Tool, tool.tool_id.as_ref(), &found.entry);
+                (alone(tool)?, vec![pin])
+            }
+        };
+        Ok(NewRun {
+            run_id,
+            tenant: caller.tenant.clone(),
+            by: caller.user.clone(),
+            role: caller.role,
+            title: String::new(),
+            graph,
+            parameters: none,
+            pins,
+            dry_run: thought.dry_run,
+            opening: Opening::default(),
+        })
+    }
+}
+
+/// A plan of one step that calls the tool. Its id is nobody's.
+fn alone(tool: &Tool) -> Result<StepGraph, EngineError> {
+    let internal = |error: String| EngineError::internal("thinking of a plan", error);
+    let step = Step {
+        id: StepId::parse(ALONE).map_err(|error| internal(error.to_string()))?,
+        action: Action::Call {
+            tool: tool.tool_id.clone(),
+            parameters: Map::new(),
+            script: None,
+            writes: tool.tool_class == ToolClass::Write,
+        },
+        entry: Entry::default(),
+        after_failure: AfterFailure::Abort,
+        reviewed: false,
+        retry: Retry::default(),
+        timeout_ms: 0,
+        cache_ttl_seconds: 0,
+        reverses: None,
+    };
+    let parts = GraphParts {
+        steps: vec![step],
+        source: Some(Source::ExecutionPlan(PlanId::from_uuid(Uuid::nil()))),
+        ..GraphParts::default()
+    };
+    StepGraph::new(parts).map_err(|error| internal(error.to_string()))
+}
+
+/// The step that is meant: the named one, or the one that calls the tool. Reversals have to be named.
+fn step_of<'r>(run: &'r Run, thought: &ThoughtOf) -> Result<&'r Step, EngineError> {
+    let refused = |message: String| EngineError::new(ErrorCode::InvalidRequest, message);
+    let tool = &thought.tool;
+    let calls = |step: &&Step| step.tool() == Some(tool);
+    let calling: Vec<&Step> = run.graph().steps().iter().filter(calls).collect();
+    if let Some(named) = &thought.step {
+        let mut calling = calling.into_iter();
+        let found = calling.find(|step| step.id == *named);
+        return found.ok_or_else(|| refused(format!("no step `{named}` calls `{tool}`")));
+    }
+    let names = |steps: &[&Step]| {
+        let names: Vec<String> = steps.iter().map(|step| format!("`{}`", step.id)).collect();
+        names.join(", ")
+    };
+    let forward: Vec<&Step> = calling
+        .iter()
+        .copied()
+        .filter(|step| step.reverses.is_none())
+        .collect();
+    match (forward.as_slice(), calling.as_slice()) {
+        ([step], _) => Ok(step),
+        ([], []) => Err(refused(format!("no step calls `{tool}`"))),
+        ([], reversals) => Err(refused(format!(
+            "only reversals call `{tool}`; name the step: {}",
+            names(reversals)
+        ))),
+        (several, _) => Err(refused(format!(
+            "several steps call `{tool}`; name one: {}",
+            names(several)
+        ))),
+    }
+}

@@ -1,0 +1,100 @@
+//! What the gate says, and why.
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::{RunId, StepId};
+use charter_engine::{EngineError, ThoughtOf, Within};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::error::ApiError;
+use crate::extract::{By, Sent, parsed};
+use crate::state::AppState;
+
+/// A call that is only thought of, or a run.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Wanted {
+    tool: Option<String>,
+    #[serde(default)]
+    parameters: Map<String, Value>,
+    skill: Option<String>,
+    playbook: Option<String>,
+    #[serde(default)]
+    dry_run: bool,
+    run: Option<String>,
+    step: Option<String>,
+}
+
+/// What a body asks about.
+enum Subject {
+    Call(Box<ThoughtOf>),
+    Run(RunId, Option<StepId>),
+}
+
+/// Explain the gate: `{"tool": "…", "parameters": {…}, "playbook": "…", "step": "…", "dry_run": true}`
+/// what it would say to the caller about a call, with `skill` in place of `playbook`, or neither for a
+/// plan of one step; `{"run": "run-…", "step": "…"}` what it said to a run. Nothing is called, written
+/// or counted.
+#[utoipa::path(post, path = "/v1/gate/explain", tag = "gate", operation_id = "explain_gate", request_body = Object,
+    responses((status = 200, description = "The verdict and every rule considered, or a run's decisions", body = Object), (status = 404, description = "The caller sees no such tool, skill, playbook, run or step", body = ref("#/components/schemas/agent_error"))))]
+pub(crate) async fn explain(
+    State(state): State<AppState>,
+    By(caller): By,
+    Sent(wanted): Sent<Wanted>,
+) -> Result<Response, ApiError> {
+    let failed = |error| ApiError::new(&state, error);
+    match wanted.subject(&state)? {
+        Subject::Call(thought) => {
+            let explained = state.engine.explain_call(&caller, &thought).await;
+            Ok(Json(explained.map_err(failed)?).into_response())
+        }
+        Subject::Run(run, step) => {
+            let explained = state.engine.explain_run(&caller, &run, step.as_ref()).await;
+            Ok(Json(explained.map_err(failed)?).into_response())
+        }
+    }
+}
+
+impl Wanted {
+    fn subject(self, state: &AppState) -> Result<Subject, ApiError> {
+        let step = self.step.as_deref();
+        let step = step.map(|step| parsed(state, step)).transpose()?;
+        let refused = |message| {
+            let error = EngineError::new(ErrorCode::InvalidRequest, message);
+            Err(ApiError::new(state, error))
+        };
+        let of_call = !self.parameters.is_empty()
+            || self.skill.is_some()
+            || self.playbook.is_some()
+            || self.dry_run;
+        let tool = match (&self.tool, &self.run) {
+            (Some(tool), None) => parsed(state, tool)?,
+            (None, Some(_)) if of_call => {
+                return refused("a run has its own parameters: with `run` goes `step` alone");
+            }
+            (None, Some(run)) => return Ok(Subject::Run(parsed(state, run)?, step)),
+            (None, None) | (Some(_), Some(_)) => {
+                return refused("send exactly one of `tool` and `run`");
+            }
+        };
+        let within = match (&self.skill, &self.playbook) {
+            (None, None) if step.is_some() => {
+                return refused("`step` is a step of a `skill`, a `playbook` or a `run`");
+            }
+            (None, None) => Within::Plan,
+            (Some(skill), None) => Within::Skill(parsed(state, skill)?),
+            (None, Some(playbook)) => Within::Playbook(parsed(state, playbook)?),
+            (Some(_), Some(_)) => return refused("send one of `skill` and `playbook`, not both"),
+        };
+        Ok(Subject::Call(Box::new(ThoughtOf {
+            tool,
+            parameters: self.parameters,
+            within,
+            step,
+            dry_run: self.dry_run,
+        })))
+    }
+}
