@@ -102,7 +102,10 @@ impl Run {
             }
             Command::Fail { step, failure, at } => self.fail(step, failure, at)?,
             Command::SkipForDryRun { step } => {
-                self.may_begin(&step)?;
+                let at = self.may_begin(&step)?;
+                if !self.is_dry_run() {
+                    return Err(self.refused(at, "left out of a run that is no dry run"));
+                }
                 RunEvent::StepSkipped {
                     step,
                     reason: SkipReason::DryRun,

@@ -91,6 +91,15 @@ fn b000_18_a_dry_run_skips_writes() {
     dry.command(Command::SkipForDryRun { step: id("w") })
         .unwrap();
     assert_eq!((dry.state("w"), dry.outcome()), ("skipped", "completed"));
+    let mut real = Driven::opening(parts(), Opening::default(), false);
+    let refused = IllegalTransition::Step {
+        step: id("w"),
+        state: "pending",
+        wanted: "left out of a run that is no dry run",
+    };
+    let skip = Command::SkipForDryRun { step: id("w") };
+    assert_eq!(real.command(skip), Err(refused));
+    assert_eq!(real.next(), start(&["w"]));
 }
 
 #[test]
