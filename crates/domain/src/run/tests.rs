@@ -134,6 +134,9 @@ fn deny(kind: RuleKind) -> Decision {
     }
 }
 
+/// More events than ever follow one command by themselves here.
+const MOST_FOLLOWING: usize = 1_000;
+
 /// A run with its journal.
 struct Driven {
     run: Run,
@@ -183,7 +186,7 @@ impl Driven {
     fn command(&mut self, command: Command) -> Result<Vec<RunEvent>, IllegalTransition> {
         let mut all = self.run.decide(command)?;
         self.apply(&all.clone());
-        loop {
+        for _ in 0..MOST_FOLLOWING {
             let more = self.run.advance();
             if more.is_empty() {
                 return Ok(all);
@@ -191,6 +194,7 @@ impl Driven {
             self.apply(&more);
             all.extend(more);
         }
+        panic!("events follow without end: {:?}", all.last());
     }
 
     fn call(&self, step: &str) -> ExactCall {

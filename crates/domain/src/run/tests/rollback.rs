@@ -275,6 +275,18 @@ fn b000_18_a_write_whose_end_nobody_heard_of_is_left_behind() {
     assert_eq!(run.outcome(), "rolled_back");
 }
 
+/// A reversal is no part of the way forward: its failure says what is left, and stops nothing.
+#[test]
+fn b000_18_a_reversal_that_failed_stops_nothing() {
+    let mut run = Driven::new(vec![write("a", &[]), reversal("undo", "a")]);
+    let failed = RunEvent::StepFailed {
+        step: id("undo"),
+        failure: failure(ErrorKind::ExecutionError),
+    };
+    run.run.apply(failed, at(0)).unwrap();
+    assert_eq!((run.run.status(), run.next()), ("working", start(&["a"])));
+}
+
 /// B000-18: a dry run produces no evidence, so that none is missing.
 #[test]
 fn b000_18_a_dry_run_lacks_no_evidence() {

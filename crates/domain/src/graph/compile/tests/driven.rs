@@ -58,10 +58,14 @@ pub(super) fn drive(
     }
 }
 
+/// More turns than any run here takes.
+const MOST_TURNS: u32 = 10_000;
+
 struct Driver {
     run: Run,
     journal: Vec<(RunEvent, Timestamp)>,
     clock: i64,
+    turns: u32,
 }
 
 fn at(seconds: i64) -> Timestamp {
@@ -84,12 +88,15 @@ impl Driver {
             run: Run::start(started.clone(), at(0)).unwrap(),
             journal: vec![(started, at(0))],
             clock: 0,
+            turns: 0,
         }
     }
 
     /// The steps that start now; none once the run is over.
     fn next(&mut self) -> Option<Vec<StepId>> {
         loop {
+            self.turns += 1;
+            assert!(self.turns < MOST_TURNS, "the run does not end");
             let events = self.run.advance();
             if !events.is_empty() {
                 self.take(events);
