@@ -9,14 +9,17 @@ BENCH_VENV := target/bench-venv
 BENCH_READY := $(BENCH_VENV)/.ready
 STEP_PEERS := target/bench-peers
 STEP_PEERS_READY := $(STEP_PEERS)/.ready
+MUTANTS_VERSION := 27.1.0
+MUTANTS := target/tools/bin/cargo-mutants
 CHARTER := target/debug/charter
 
-.PHONY: help quickstart test check bench bench-peers build model clean-quickstart
+.PHONY: help quickstart test check mutants bench bench-peers build model clean-quickstart
 
 help:
 	@echo "make quickstart  build, and answer a real question over a simulated cloud estate"
 	@echo "make test        run every test"
 	@echo "make check       formatting, lints, repository rules, generated files"
+	@echo "make mutants     break the gate, approvals and the run machine on purpose: a test must notice (takes a while)"
 	@echo "make bench       measure against named peers (takes a while)"
 	@echo "make bench-peers durable steps only, against Restate, DBOS and SQLite"
 	@echo "make model       fetch the embedding model into target/models"
@@ -38,6 +41,12 @@ check:
 	$(CARGO) run --locked -q -p xtask -- tidy
 	$(CARGO) run --locked -q -p xtask -- codegen --check
 
+# In a copy of the tree, so that no mutant can stay behind. Properties draw the same cases for every mutant,
+# keep none of those that fail, and do not look for smaller ones.
+mutants: $(MUTANTS)
+	CARGO_PROFILE_DEV_DEBUG=0 PROPTEST_RNG_SEED=1 PROPTEST_DISABLE_FAILURE_PERSISTENCE=true \
+		PROPTEST_MAX_SHRINK_ITERS=0 $(MUTANTS) mutants --output target $(MUTANTS_ARGS)
+
 bench: model $(BENCH_READY) $(STEP_PEERS_READY)
 	$(CARGO) build --locked --release -p charter-cli
 	$(BENCH_VENV)/bin/python bench/run.py
@@ -49,6 +58,9 @@ model: $(MODELS)
 
 $(MODELS): | build
 	CHARTER_MODEL__CACHE=target/models $(CHARTER) --data-dir target/quickstart/data model fetch
+
+$(MUTANTS):
+	$(CARGO) install --quiet --locked --debug --root target/tools cargo-mutants --version $(MUTANTS_VERSION)
 
 $(VENV_READY): quickstart/requirements.txt
 	$(PYTHON) -m venv $(VENV)
