@@ -306,6 +306,14 @@ fn unheard_of(points: &[String], death: Death) -> Option<&str> {
         .then_some(step)
 }
 
+/// The first write, interrupted and not repeated: nothing reverses it.
+const FIRST_REFUSED: Refused = Refused {
+    step: "s2",
+    status: "failed",
+    left: Value::Null,
+    done: &["write s2"],
+};
+
 const COMPLETED: [&str; 5] = [
     "approval_requested s3",
     "approval_granted s3",
@@ -363,12 +371,7 @@ fn b000_18_killed_at_any_point_a_run_that_undoes_another_reverses_each_write_onc
 fn b000_18_killed_at_any_point_no_write_happens_twice_unasked() {
     let events = [&FIRST[..], &COMPLETED].concat();
     let refused = [
-        Refused {
-            step: "s2",
-            status: "failed",
-            left: Value::Null,
-            done: &["write s2"],
-        },
+        FIRST_REFUSED,
         Refused {
             step: "s3",
             status: "rollback_failed",
@@ -385,12 +388,7 @@ fn b000_18_killed_at_any_point_no_write_happens_twice_unasked() {
 fn b000_18_killed_at_any_point_no_reversal_happens_twice_unasked() {
     let events = [&FIRST[..], &ROLLED_BACK].concat();
     let refused = [
-        Refused {
-            step: "s2",
-            status: "failed",
-            left: Value::Null,
-            done: &["write s2"],
-        },
+        FIRST_REFUSED,
         Refused {
             step: "undo_2",
             status: "rollback_failed",
