@@ -16,7 +16,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::guardrail::{EffectClass, Resolved};
-use crate::rate_limit::TooSoon;
 
 pub use considered::{Considered, Says, Why, rate_limit};
 pub use finding::{Asked, Finding};
@@ -271,17 +270,6 @@ impl Tally {
             permitted_by,
             warnings,
         }
-    }
-}
-
-/// The answer for a call that everything else allows and that comes too soon after others. Asked last,
-/// so that only calls that happen are counted.
-#[must_use]
-pub fn too_soon(tool: &Tool, seconds: u64) -> Decision {
-    let wait_ms = seconds.saturating_mul(1_000);
-    let considered = rate_limit(tool, Some(Err(TooSoon { wait_ms })));
-    Decision::Deny {
-        rules: vec![considered.rule()],
     }
 }
 

@@ -57,9 +57,10 @@ impl Run {
         }
         let event = match command {
             Command::Give {
+                to,
                 parameters,
                 missing,
-            } => self.give(parameters, missing)?,
+            } => self.give(&to, parameters, missing)?,
             Command::Confirm { by, digest, typed } => self.confirm(by, digest, typed.as_deref())?,
             Command::Begin(beginning) => self.begin(*beginning)?,
             Command::Grant {
@@ -125,12 +126,16 @@ impl Run {
 
     fn give(
         &self,
+        to: &Map<String, Value>,
         parameters: Map<String, Value>,
         missing: Vec<Label>,
     ) -> Result<RunEvent, IllegalTransition> {
         // What was confirmed, or never asked for, cannot change any more.
         if self.is_open() || self.stop.is_some() {
             return Err(IllegalTransition::Begun);
+        }
+        if self.parameters() != to {
+            return Err(IllegalTransition::Crossed);
         }
         Ok(RunEvent::ParametersGiven {
             parameters,

@@ -163,6 +163,7 @@ fn word(event: &RunEvent) -> String {
 fn commands(run: &Run) -> Explored<Vec<Command>> {
     let by = UserId::parse("somebody")?;
     let give = |missing| Command::Give {
+        to: run.parameters().clone(),
         parameters: Map::new(),
         missing,
     };

@@ -9,7 +9,7 @@ use charter_contract::catalogue::playbook::SafetyClass;
 use charter_contract::catalogue::tool::{Tool, ToolClass};
 use serde::Serialize;
 
-use super::{Question, Rule, RuleKind, variables};
+use super::{Decision, Question, Rule, RuleKind, variables};
 use crate::guardrail::{self, EffectClass, Resolved, Word};
 use crate::rate_limit::{Left, TooSoon};
 
@@ -101,6 +101,14 @@ impl Considered<'_> {
             note: self.note().cloned(),
             ..Rule::new(self.kind, self.id, message)
         }
+    }
+
+    /// The decision, where this rule refuses what every other allows.
+    #[must_use]
+    pub fn refusal(&self) -> Option<Decision> {
+        (self.says == Says::Refuses).then(|| Decision::Deny {
+            rules: vec![self.rule()],
+        })
     }
 
     /// Why an expression of a guardrail had no answer, where one had none.
@@ -227,12 +235,18 @@ fn on_writes<'a>(question: &Question<'a>, asks: Why<'a>) -> (Says, Why<'a>) {
     }
 }
 
-/// What the rate limit of a tool says, by what its bucket holds; a tool without one has none.
+/// What the rate limit of a tool says, by what its bucket holds; a tool without one has none. Asked
+/// last, so that only calls that happen are counted.
 #[must_use]
-pub fn rate_limit(tool: &Tool, bucket: Option<Result<Left, TooSoon>>) -> Considered<'_> {
+pub fn rate_limit(
+    tool: &Tool,
+    bucket: Option<Result<Left, TooSoon>>,
+    reverses: bool,
+) -> Considered<'_> {
     let (says, why) = match bucket {
         None => (Says::DoesNotApply, Why::Unlimited),
         Some(Ok(left)) => (Says::Permits, Why::Left(left)),
+        Some(Err(_)) if reverses => (Says::Permits, Why::ReversalGoes),
         Some(Err(wait)) => (Says::Refuses, Why::Wait(wait.wait_ms.div_ceil(1_000))),
     };
     of_tool(RuleKind::RateLimit, tool, says, why)

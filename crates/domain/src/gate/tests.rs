@@ -2,6 +2,7 @@
 
 mod explained;
 
+use crate::rate_limit::TooSoon;
 use std::sync::Arc;
 
 use charter_contract::ids::PackageName;
@@ -193,9 +194,14 @@ fn a_policy_that_forbids_refuses_and_one_that_permits_is_named() {
 
 #[test]
 fn b003_4_a_call_that_comes_too_soon_is_refused_with_the_time_to_wait() {
-    let found = too_soon(&tool("write", &json!({})), 7);
+    let tool = tool("write", &json!({}));
+    let empty = || Some(Err(TooSoon { wait_ms: 6_001 }));
+    let found = rate_limit(&tool, empty(), false).refusal().unwrap();
     assert_eq!(kinds(&found), ("deny", vec![RuleKind::RateLimit]));
     assert!(found.rules()[0].message.contains('7'));
+    let reversal = rate_limit(&tool, empty(), true);
+    assert_eq!((reversal.says, reversal.refusal()), (Says::Permits, None));
+    assert_eq!(rate_limit(&tool, None, false).refusal(), None);
 }
 
 /// Ruling 10: the tool, the safety class, the review list and an interruption each ask for a person.

@@ -203,6 +203,12 @@ impl Run {
         self.uncertain().map(|at| &steps[at].id)
     }
 
+    /// Whether no write of it succeeded or is in doubt: what it was to do may be tried again.
+    #[must_use]
+    pub fn wrote_nothing(&self) -> bool {
+        self.written.is_empty() && self.in_doubt().next().is_none()
+    }
+
     /// Cut off by a time limit, or interrupted and not repeated.
     fn uncertain(&self) -> impl Iterator<Item = usize> {
         let steps = self.graph.steps().iter().zip(&self.slots).enumerate();

@@ -13,6 +13,8 @@ use crate::gate::Decision;
 pub enum Command {
     /// Values for declared parameters, bound: all that are known, and what is still missing.
     Give {
+        /// The values that these were added to.
+        to: Map<String, Value>,
         /// All values.
         parameters: Map<String, Value>,
         /// Mandatory parameters without one.
@@ -143,6 +145,9 @@ pub enum IllegalTransition {
     /// The run needs something before its first step.
     #[error("the run waits for {0}")]
     NotOpen(String),
+    /// Other values were given meanwhile: these were made without them.
+    #[error("other values were given at the same time; look at the run again")]
+    Crossed,
     /// What was agreed to is not what would run.
     #[error("the plan is {expected}, not {given}: look at it again")]
     Changed {

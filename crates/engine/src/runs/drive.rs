@@ -379,8 +379,7 @@ impl Drive<'_> {
         Ok(begun.then_some(prepared))
     }
 
-    /// Counts a call that is about to happen against its tool's rate limit, or refuses it. A reversal
-    /// is never refused: half a rollback is worse than a call too many.
+    /// Counts a call that is about to happen against its tool's rate limit, or refuses it.
     fn take_turn(&self, prepared: &mut Prepared, at: Timestamp) {
         let run = &self.folded.run;
         if !run.permits(prepared.call(), prepared.decision()) {
@@ -388,14 +387,14 @@ impl Drive<'_> {
         }
         let tool = prepared.tool();
         let limits = self.engine.rate_limits();
-        let taken = limits.take(&self.workspace.tenant, tool, at);
+        let Err(too_soon) = limits.take(&self.workspace.tenant, tool, at) else {
+            return;
+        };
         let step = run.graph().step(&prepared.call().step);
         let reverses = step.is_some_and(|step| step.reverses.is_some());
-        if let Err(too_soon) = taken
-            && !reverses
-        {
-            let seconds = too_soon.wait_ms.div_ceil(1_000);
-            prepared.refuse(gate::too_soon(tool, seconds));
+        let refusal = gate::rate_limit(tool, Some(Err(too_soon)), reverses).refusal();
+        if let Some(refusal) = refusal {
+            prepared.refuse(refusal);
         }
     }
 

@@ -14,6 +14,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{EvidenceId, EvidenceRunId, RunId, StepId, TenantId, ToolId, UserId};
 use charter_contract::text::Text;
 use charter_contract::time::Timestamp;
+use charter_domain::approval::Digest;
 use charter_domain::graph::{Action, StepGraph};
 use charter_domain::run::{Begun, ResultSource, RunEvent};
 use charter_store::evidence::EvidenceFilter;
@@ -72,6 +73,25 @@ pub struct RunEvidence {
     /// What is wrong with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<&'static str>,
+}
+
+/// What the plan and the journal of a run are when it is over, for all its records.
+#[derive(Debug)]
+pub(super) struct Anchor {
+    plan_digest: Digest,
+    journal_version: u64,
+    journal_head: String,
+}
+
+impl Anchor {
+    /// Of a run whose journal is durable as folded.
+    pub(super) fn of(folded: &Folded) -> Self {
+        Self {
+            plan_digest: folded.run.plan_digest(),
+            journal_version: folded.version,
+            journal_head: hex(&folded.head.0),
+        }
+    }
 }
 
 impl Workspace {
@@ -217,6 +237,7 @@ impl Engine {
         &self,
         workspace: &Workspace,
         folded: &Folded,
+        anchor: &Anchor,
         made: &Made<'_>,
     ) -> Result<Option<EvidenceRecord>, EngineError> {
         let tool = workspace.tools.get(made.tool);
@@ -237,9 +258,9 @@ impl Engine {
         }
         let about = json!({
             "run_id": run.id(), "step": made.begun.step, "event": made.sequence,
-            "dry_run": run.is_dry_run(), "plan_digest": run.plan_digest(),
+            "dry_run": run.is_dry_run(), "plan_digest": anchor.plan_digest,
             "approval": made.approval, "reported": made.reported,
-            "journal_version": folded.version, "journal_head": hex(&folded.head.0),
+            "journal_version": anchor.journal_version, "journal_head": anchor.journal_head,
         });
         record.payload.insert(RUN.to_owned(), about);
         if let Some(reported) = &made.reported {

@@ -4,9 +4,7 @@
 
 use charter_contract::catalogue::tool::Tool;
 use charter_domain::approval::ExactCall;
-use charter_domain::gate::{
-    self, Asked, Decision, Finding, PolicyAnswer, Question, Safety, Says, Why,
-};
+use charter_domain::gate::{self, Asked, Decision, Finding, PolicyAnswer, Question, Safety, Says};
 use charter_domain::graph::{Source, Step};
 use charter_domain::policy::{PolicyQuestion, Principal, RunFacts};
 use charter_domain::rate_limit::{Left, TooSoon};
@@ -181,22 +179,14 @@ fn limit(
     decided: Decision,
     bucket: Option<Result<Left, TooSoon>>,
 ) -> (Decision, Finding) {
-    let mut limited = gate::rate_limit(tool, bucket);
-    if step.reverses.is_some() && limited.says == Says::Refuses {
-        (limited.says, limited.why) = (Says::Permits, Why::ReversalGoes);
-    }
+    let limited = gate::rate_limit(tool, bucket, step.reverses.is_some());
     let asked = match &decided {
         Decision::Deny { .. } => Asked::NotAsked,
         decided if run.permits(call, decided) => Asked::Now,
         Decision::Allow { .. } | Decision::NeedsApproval { .. } => Asked::OnceApproved,
     };
-    let decision = if asked == Asked::Now && limited.says == Says::Refuses {
-        Decision::Deny {
-            rules: vec![limited.rule()],
-        }
-    } else {
-        decided
-    };
+    let refusal = limited.refusal().filter(|_| asked == Asked::Now);
+    let decision = refusal.unwrap_or(decided);
     let finding = Finding {
         asked,
         ..limited.into()

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use charter_contract::catalogue::Document;
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::RunId;
+use charter_contract::ids::{RunId, UserId};
 use charter_domain::approval::Digest;
 use charter_domain::run::{Command, Opening, Outcome, Run};
 use charter_domain::{graph, parameters};
@@ -47,10 +47,12 @@ impl Engine {
         let bound = parameters::bind_so_far(&declared, &values)
             .map_err(|faults| EngineError::parameters("the run's parameters", &faults))?;
         let command = Command::Give {
+            to: run.parameters().clone(),
             parameters: bound.values,
             missing: bound.missing,
         };
-        self.ordered(caller, run_id, command).await
+        self.order(&caller.tenant, run_id, command).await?;
+        self.show_run(caller, run_id).await
     }
 
     /// Agrees to the plan of a run, which then starts.
@@ -64,13 +66,12 @@ impl Engine {
         run_id: &RunId,
         confirmation: Confirmation,
     ) -> Result<RunShown, EngineError> {
-        self.manageable(caller, run_id).await?;
-        let command = Command::Confirm {
-            by: caller.user.clone(),
+        let command = |by| Command::Confirm {
+            by,
             digest: Digest::claimed(&confirmation.digest),
             typed: confirmation.typed,
         };
-        self.ordered(caller, run_id, command).await
+        self.steer(caller, run_id, command).await
     }
 
     /// Lets nothing new start; what is under way goes on to its end.
@@ -82,9 +83,8 @@ impl Engine {
         caller: &Caller,
         run_id: &RunId,
     ) -> Result<RunShown, EngineError> {
-        self.manageable(caller, run_id).await?;
-        let by = caller.user.clone();
-        self.ordered(caller, run_id, Command::Pause { by }).await
+        let pause = |by| Command::Pause { by };
+        self.steer(caller, run_id, pause).await
     }
 
     /// Lets a paused run go on.
@@ -96,9 +96,8 @@ impl Engine {
         caller: &Caller,
         run_id: &RunId,
     ) -> Result<RunShown, EngineError> {
-        self.manageable(caller, run_id).await?;
-        let by = caller.user.clone();
-        self.ordered(caller, run_id, Command::Resume { by }).await
+        let resume = |by| Command::Resume { by };
+        self.steer(caller, run_id, resume).await
     }
 
     /// Ends a run early: nothing new starts, and completed writes are reversed if that is asked.
@@ -112,13 +111,12 @@ impl Engine {
         reason: String,
         roll_back: bool,
     ) -> Result<RunShown, EngineError> {
-        self.manageable(caller, run_id).await?;
-        let command = Command::Abort {
-            by: caller.user.clone(),
+        let abort = |by| Command::Abort {
+            by,
             reason,
             roll_back,
         };
-        self.ordered(caller, run_id, command).await
+        self.steer(caller, run_id, abort).await
     }
 
     /// Reverses what a run that has ended wrote, by a run of its own, which the gate asks about like
@@ -145,8 +143,8 @@ impl Engine {
             }
             let earlier = self.fold(&id).await?.run;
             match earlier.outcome() {
-                // One that failed may be tried again; its completed steps would be done twice.
-                Some(Outcome::Failed { .. }) if earlier.written().next().is_none() => attempt += 1,
+                // One that failed may be tried again, if nothing that it did would be done twice.
+                Some(Outcome::Failed { .. }) if earlier.wrote_nothing() => attempt += 1,
                 _ => {
                     let status = earlier.status();
                     return Err(not_now(format!("its rollback `{id}` is {status}")));
@@ -170,12 +168,15 @@ impl Engine {
         self.show_run(caller, &id).await
     }
 
-    async fn ordered(
+    /// Gives a run a command in the caller's name, if they may manage it.
+    async fn steer(
         self: &Arc<Self>,
         caller: &Caller,
         run_id: &RunId,
-        command: Command,
+        command: impl FnOnce(UserId) -> Command,
     ) -> Result<RunShown, EngineError> {
+        self.manageable(caller, run_id).await?;
+        let command = command(caller.user.clone());
         self.order(&caller.tenant, run_id, command).await?;
         self.show_run(caller, run_id).await
     }

@@ -1,5 +1,6 @@
 //! What each rule says to an effect and why, and that a decision is what its rules say.
 
+use crate::rate_limit::TooSoon;
 use charter_contract::package::PackageScope;
 use proptest::prelude::*;
 
@@ -266,7 +267,7 @@ fn ruling_10_a_list_for_review_is_asked_where_the_class_asks_nobody() {
 fn b003_4_the_rate_limit_says_what_is_left_or_how_long_to_wait() {
     let tool = tool("write", &json!({}));
     let of = |bucket| {
-        let considered = rate_limit(&tool, bucket);
+        let considered = rate_limit(&tool, bucket, false);
         (considered.says, considered.why.to_string())
     };
     let said = |says, why: &str| (says, why.to_owned());
@@ -284,11 +285,13 @@ fn b003_4_the_rate_limit_says_what_is_left_or_how_long_to_wait() {
         of(Some(Err(wait))),
         said(Says::Refuses, "The tool may be called again in 7 s.")
     );
+    let reversal = rate_limit(&tool, Some(Err(wait)), true);
     assert_eq!(
-        too_soon(&tool, 7),
-        Decision::Deny {
-            rules: vec![rate_limit(&tool, Some(Err(wait))).rule()]
-        }
+        (reversal.says, reversal.why.to_string()),
+        said(
+            Says::Permits,
+            "A reversal is never refused by a rate limit."
+        )
     );
 }
 

@@ -34,11 +34,14 @@ fn b000_18_a_plan_is_confirmed_before_anything_begins() {
         Err(IllegalTransition::NotOpen(_))
     ));
     let parameters = json!({"bucket": "b-2"}).as_object().unwrap().clone();
-    run.command(Command::Give {
+    let give = |to: &Map<String, Value>| Command::Give {
+        to: to.clone(),
         parameters: parameters.clone(),
         missing: vec![],
-    })
-    .unwrap();
+    };
+    let crossed = run.command(give(&Map::new()));
+    assert_eq!(crossed, Err(IllegalTransition::Crossed));
+    run.command(give(&run.run.parameters().clone())).unwrap();
     assert_eq!(run.run.status(), "awaiting_confirmation");
     assert!(matches!(
         confirm(&mut run, digest, Some("b-2")),
@@ -58,11 +61,10 @@ fn b000_18_a_plan_is_confirmed_before_anything_begins() {
         confirm(&mut run, digest, Some("b-2")),
         Err(IllegalTransition::Begun)
     );
-    let late = Command::Give {
-        parameters,
-        missing: vec![],
-    };
-    assert_eq!(run.command(late), Err(IllegalTransition::Begun));
+    assert_eq!(
+        run.command(give(&parameters)),
+        Err(IllegalTransition::Begun)
+    );
 }
 
 /// B000-18: required evidence that no step produced leaves the run incomplete.

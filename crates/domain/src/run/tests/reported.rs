@@ -46,6 +46,22 @@ fn b000_18_an_interrupted_write_that_happened_succeeds_on_a_persons_word() {
     assert_eq!(divergence, None);
 }
 
+/// B000-18: a rollback that failed is tried again only if nothing that it did would be done twice.
+#[test]
+fn b000_18_a_run_wrote_nothing_unless_a_write_succeeded_or_is_in_doubt() {
+    let run = Driven::new(vec![write("w", &[])]);
+    assert!(run.run.wrote_nothing());
+    let doubted = interrupted(vec![write("w", &[])]);
+    assert!(!doubted.run.wrote_nothing());
+    let mut failed = Driven::new(vec![write("w", &[])]);
+    failed.begin("w").unwrap();
+    failed.fail("w").unwrap();
+    assert!(failed.run.wrote_nothing());
+    let mut done = Driven::new(vec![write("w", &[])]);
+    done.done("w");
+    assert!(!done.run.wrote_nothing());
+}
+
 /// The journal's older forms stand; this one is added to them.
 #[test]
 fn the_sources_of_results_are_written_as_they_were() {

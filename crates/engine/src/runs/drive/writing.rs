@@ -56,11 +56,18 @@ impl Drive<'_> {
         let messages = events::about_run(tenant, run, self.told, &approvals, self.engine.now());
         match &self.hold {
             Hold::Unstored(record) => {
-                let mut new = self.held_run(RunRecord::clone(record), chained, then);
-                (new.approvals, new.release, new.messages) = (approvals, release, messages);
-                let lease = self.engine.store().create_held_run(new).await?;
-                self.hold = Hold::Held(lease);
-                self.engine.tell_watchers();
+                let engine = self.engine;
+                let new = HeldRun {
+                    run: self.as_left(RunRecord::clone(record), &chained, then),
+                    events: chained,
+                    approvals,
+                    holder: engine.holder().to_owned(),
+                    expires_at: engine.after(engine.now(), engine.settings().lease),
+                    release,
+                    messages,
+                };
+                self.hold = Hold::Held(engine.store().create_held_run(new).await?);
+                engine.tell_watchers();
             }
             Hold::Held(lease) => {
                 let append = Append {
@@ -89,25 +96,18 @@ impl Drive<'_> {
         Ok(())
     }
 
-    /// The run as its first write leaves it.
-    fn held_run(&self, mut run: RunRecord, events: Vec<NewEvent>, then: After) -> HeldRun {
-        run.phase = then.phase();
-        run.status = self.folded.run.status().to_owned();
-        run.version = events.len() as u64;
-        run.updated_at = events.last().map_or(run.updated_at, |event| event.at);
-        run.wake_at = match then {
-            After::Waits(wait) => wait.until,
-            After::Runs | After::Ends => None,
-        };
-        let engine = self.engine;
-        HeldRun {
-            run,
-            events,
-            approvals: Vec::new(),
-            holder: engine.holder().to_owned(),
-            expires_at: engine.after(engine.now(), engine.settings().lease),
-            release: false,
-            messages: Vec::new(),
+    /// The run's record as its first write leaves it.
+    fn as_left(&self, run: RunRecord, events: &[NewEvent], then: After) -> RunRecord {
+        RunRecord {
+            phase: then.phase(),
+            status: self.folded.run.status().to_owned(),
+            version: events.len() as u64,
+            updated_at: events.last().map_or(run.updated_at, |event| event.at),
+            wake_at: match then {
+                After::Waits(wait) => wait.until,
+                After::Runs | After::Ends => None,
+            },
+            ..run
         }
     }
 
@@ -124,8 +124,9 @@ impl Drive<'_> {
         let mut renewed = engine.now();
         let history = engine.history(self.folded.run.id()).await?;
         let mut records = Vec::new();
+        let journal = evidence::Anchor::of(&self.folded);
         for made in evidence::made(&history) {
-            let record = engine.proof(&self.workspace, &self.folded, &made);
+            let record = engine.proof(&self.workspace, &self.folded, &journal, &made);
             records.extend(record.await?);
             // A tool's filters may take their time.
             if engine.span(renewed, engine.now()) > lease / 3 {
