@@ -234,6 +234,8 @@ pub(crate) fn app(config: &Config, engine: &Arc<Engine>) -> anyhow::Result<AppSt
                 tenant: key.tenant.clone(),
                 user: key.user.clone(),
                 role: key.role,
+                tier: key.tier,
+                agent_skills: key.agent_skills(),
             },
         })
     });

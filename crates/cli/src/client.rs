@@ -5,8 +5,7 @@ use anyhow::{Context, bail};
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Method, Request};
-use charter_contract::ids::{TenantId, UserId};
-use charter_engine::{Caller, Role};
+use charter_engine::Caller;
 use charter_server::{Access, AppState, Limits, router};
 use futures_util::StreamExt;
 use http_body_util::BodyExt;
@@ -72,11 +71,7 @@ impl Client {
     }
 
     fn local(running: Running) -> anyhow::Result<Self> {
-        let caller = Caller {
-            tenant: TenantId::parse("local")?,
-            user: UserId::parse("local")?,
-            role: Role::Admin,
-        };
+        let caller = Caller::local()?;
         let limits = Limits {
             body_bytes: MAX_RESPONSE,
             ..Limits::default()

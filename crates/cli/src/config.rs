@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use charter_contract::ids::{TenantId, UserId};
-use charter_engine::Role;
+use charter_engine::{Role, SkillGrants, Tier};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -114,6 +114,26 @@ pub(crate) struct KeyConfig {
     /// `user`, `operator` or `admin`.
     #[schemars(with = "String")]
     pub(crate) role: Role,
+    /// `basic`, or `advanced` for lenses and the expert graph.
+    #[serde(default)]
+    #[schemars(with = "String")]
+    pub(crate) tier: Tier,
+    /// The skills of the link graph that it may reach, with all that is under them; `["*"]` for
+    /// all. Where it is not said: all for operators and admins, none for users.
+    #[serde(default)]
+    #[schemars(with = "Option<Vec<String>>")]
+    pub(crate) agent_skills: Option<SkillGrants>,
+}
+
+impl KeyConfig {
+    /// What was granted, or what follows from the role.
+    pub(crate) fn agent_skills(&self) -> SkillGrants {
+        match (&self.agent_skills, self.role) {
+            (Some(granted), Role::User | Role::Operator | Role::Admin) => granted.clone(),
+            (None, Role::Operator | Role::Admin) => SkillGrants::All,
+            (None, Role::User) => SkillGrants::default(),
+        }
+    }
 }
 
 /// Bounds of the server.

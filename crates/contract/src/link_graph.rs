@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ids::SkillId;
+use crate::ids::{IdError, SkillId};
 use crate::number::Vector;
 use crate::schema::SchemaName;
 use crate::text::Text;
@@ -34,6 +34,44 @@ pub struct AgentSkill {
     /// The instructions; read only by a targeted fetch.
     #[serde(default)]
     pub instruction: String,
+}
+
+/// Which skills of the link graph somebody may reach: these and all their descendants. None are
+/// granted where nothing is said (B001-6).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<String>", into = "Vec<String>")]
+pub enum SkillGrants {
+    /// Every skill; written `["*"]`.
+    All,
+    /// These and what is under them; an empty set is nothing.
+    Only(BTreeSet<SkillId>),
+}
+
+impl Default for SkillGrants {
+    fn default() -> Self {
+        Self::Only(BTreeSet::new())
+    }
+}
+
+impl TryFrom<Vec<String>> for SkillGrants {
+    type Error = IdError;
+
+    fn try_from(granted: Vec<String>) -> Result<Self, IdError> {
+        if granted == ["*"] {
+            return Ok(Self::All);
+        }
+        let ids = granted.iter().map(|id| SkillId::parse(id));
+        Ok(Self::Only(ids.collect::<Result<_, _>>()?))
+    }
+}
+
+impl From<SkillGrants> for Vec<String> {
+    fn from(grants: SkillGrants) -> Self {
+        match grants {
+            SkillGrants::All => vec!["*".to_owned()],
+            SkillGrants::Only(ids) => ids.iter().map(ToString::to_string).collect(),
+        }
+    }
 }
 
 impl Contract for AgentSkill {

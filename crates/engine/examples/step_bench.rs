@@ -19,7 +19,7 @@ use charter_contract::package::PackageBundle;
 use charter_domain::clock::SystemClock;
 use charter_domain::run::Outcome;
 use charter_effects::{ToolCall, ToolOutcome, ToolRunner};
-use charter_engine::{Caller, Engine, EvidenceKey, IdSource, Mode, Ports, Role, Settings};
+use charter_engine::{Caller, Engine, EvidenceKey, IdSource, Mode, Ports, Settings};
 use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -115,11 +115,7 @@ impl Bench {
             generator: Arc::new(charter_engine::Composer),
             evidence_key: EvidenceKey::new("bench", [7; 32])?,
         };
-        let caller = Caller {
-            tenant: "bench".parse()?,
-            user: "bench".parse()?,
-            role: Role::Admin,
-        };
+        let caller = Caller::local()?;
         let engine = Engine::start(ports, Settings::default()).await?;
         let package = PackageBundle {
             files: package(steps)?,

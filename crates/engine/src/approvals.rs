@@ -101,10 +101,7 @@ impl Engine {
         approval: &ApprovalId,
         say: Say,
     ) -> Result<Approval, EngineError> {
-        if caller.role < Role::Operator {
-            let message = "approvals are decided by operators";
-            return Err(EngineError::new(ErrorCode::PermissionDenied, message));
-        }
+        caller.must_be(Role::Operator, "approvals are decided by operators")?;
         let asked = self.approval_of(&caller.tenant, approval).await?;
         let word = match &say.answer {
             Answer::Approve => "approved",

@@ -256,10 +256,7 @@ impl Engine {
         id: &EvidenceId,
         attachment: &Attachment,
     ) -> Result<EvidenceRecord, EngineError> {
-        if caller.role < Role::Operator {
-            let message = "evidence is attached by operators";
-            return Err(EngineError::new(ErrorCode::PermissionDenied, message));
-        }
+        caller.must_be(Role::Operator, "evidence is attached by operators")?;
         let record = self.evidence(caller, id).await?;
         let known = record.attached_to.contains(attachment);
         if !known && record.attached_to.len() >= MAX_ATTACHMENTS {

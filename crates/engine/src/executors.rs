@@ -195,10 +195,7 @@ impl Engine {
     /// The queue, for callers that may take from it: an executor acts with credentials of its own
     /// and its word becomes evidence.
     fn calls_for(&self, caller: &Caller) -> Result<&ClientCalls, EngineError> {
-        if caller.role < Role::Operator {
-            let message = "calls are leased by operators";
-            return Err(EngineError::new(ErrorCode::PermissionDenied, message));
-        }
+        caller.must_be(Role::Operator, "calls are leased by operators")?;
         self.executors().map(AsRef::as_ref).ok_or_else(|| {
             let message = "this server runs client tools itself: it leaves them to executors when \
                            `tools.client_tools` is \"executor\"";

@@ -32,7 +32,7 @@ mod tags;
 mod tool_results;
 
 pub use approvals::{ApprovalListing, Say};
-pub use caller::{Caller, Role};
+pub use caller::{Caller, Role, SkillGrants, Tier};
 pub use candidates::{Composer, Generator, GeneratorError};
 pub use catalogue::Live;
 pub use charter_domain::approval::{Answer, Approval, Happened};

@@ -329,18 +329,10 @@ fn scope_of(caller: &Caller, scope: PackageScope) -> Scope {
 }
 
 pub(crate) fn may_change(caller: &Caller, scope: &Scope) -> Result<(), EngineError> {
-    let needed = match scope {
-        Scope::Global => Role::Admin,
-        Scope::Tenant(_) => Role::Operator,
-    };
-    if caller.role >= needed {
-        return Ok(());
+    match scope {
+        Scope::Global => caller.must_be(Role::Admin, "only an admin may change global packages"),
+        Scope::Tenant(_) => caller.must_be(Role::Operator, "only an operator may change packages"),
     }
-    let message = match scope {
-        Scope::Global => "only an admin may change global packages",
-        Scope::Tenant(_) => "only an operator may change packages",
-    };
-    Err(EngineError::new(ErrorCode::PermissionDenied, message))
 }
 
 /// The report of failed routing tests as the error that a client sees.

@@ -105,6 +105,7 @@ impl Asked {
         let recorded = Recorded {
             user: self.caller.user.clone(),
             role: self.caller.role,
+            tier: self.caller.tier,
             request: self.request.clone(),
         };
         serde_json::to_string(&recorded)
@@ -121,6 +122,9 @@ impl Asked {
             tenant,
             user: recorded.user,
             role: recorded.role,
+            tier: recorded.tier,
+            // Answering a request reads no skill of the link graph.
+            agent_skills: crate::SkillGrants::default(),
         };
         Self::new(&caller, recorded.request)
     }
@@ -130,5 +134,7 @@ impl Asked {
 struct Recorded {
     user: charter_contract::ids::UserId,
     role: crate::Role,
+    #[serde(default)]
+    tier: crate::Tier,
     request: AgentRequest,
 }

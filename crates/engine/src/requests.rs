@@ -20,7 +20,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::RequestId;
 use serde_json::Value;
 
-use crate::{Caller, EngineError};
+use crate::{Caller, EngineError, Tier};
 
 pub(crate) use classify::Classified;
 pub(crate) use in_hand::InHand;
@@ -43,7 +43,7 @@ pub(crate) struct Wishes {
     /// The playbook, when the client knows it.
     pub(crate) playbook_id: Option<charter_contract::ids::PlaybookId>,
     /// The tier to answer on.
-    pub(crate) tier: Option<charter_contract::catalogue::vocabulary::Tier>,
+    pub(crate) tier: Option<Tier>,
 }
 
 impl Wishes {
@@ -68,11 +68,20 @@ pub(crate) struct Asked {
 
 impl Asked {
     pub(crate) fn new(caller: &Caller, request: AgentRequest) -> Result<Self, EngineError> {
+        let wishes = Wishes::of(&request)?;
+        if let Some(tier) = wishes.tier {
+            caller.must_have(tier, "the request asks for a higher tier than the caller's")?;
+        }
         Ok(Self {
             caller: caller.clone(),
-            wishes: Wishes::of(&request)?,
+            wishes,
             request,
         })
+    }
+
+    /// The tier to answer on: the one asked for, or the caller's.
+    pub(crate) fn tier(&self) -> Tier {
+        self.wishes.tier.unwrap_or(self.caller.tier)
     }
 
     pub(crate) fn id(&self) -> &RequestId {

@@ -5,13 +5,16 @@ use charter_contract::ids::TagRequestId;
 
 use crate::{Caller, Engine, EngineError, Role};
 
+/// Tags are for the parts of a deployment, not for those who ask it questions.
+const INTERNAL: &str = "tags are internal";
+
 impl Engine {
     /// Writes the tags of a request that another part of the deployment handles.
     ///
     /// # Errors
     /// `permission_denied` below operator; `already_exists` on a second write (B000-15).
     pub async fn put_tags(&self, caller: &Caller, mut tags: TagRecord) -> Result<(), EngineError> {
-        operators_only(caller)?;
+        caller.must_be(Role::Operator, INTERNAL)?;
         tags.tenant_id = caller.tenant.clone();
         if tags.expires_at.is_none() {
             tags.expires_at = Some(self.after(self.now(), self.settings().tags_ttl));
@@ -28,20 +31,11 @@ impl Engine {
         caller: &Caller,
         request: &TagRequestId,
     ) -> Result<TagRecord, EngineError> {
-        operators_only(caller)?;
+        caller.must_be(Role::Operator, INTERNAL)?;
         let found = self
             .store()
             .tags(&caller.tenant, request, self.now())
             .await?;
         found.ok_or_else(|| EngineError::not_found("tag record", request))
     }
-}
-
-/// Tags are for the parts of a deployment, not for those who ask it questions.
-fn operators_only(caller: &Caller) -> Result<(), EngineError> {
-    if caller.role >= Role::Operator {
-        return Ok(());
-    }
-    let code = charter_contract::error_code::ErrorCode::PermissionDenied;
-    Err(EngineError::new(code, "tags are internal"))
 }

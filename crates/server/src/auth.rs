@@ -6,8 +6,7 @@ use std::net::SocketAddr;
 use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, HOST};
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{TenantId, UserId};
-use charter_engine::{Caller, EngineError, Role};
+use charter_engine::{Caller, EngineError};
 use sha2::{Digest, Sha256};
 
 /// One API key, known by its digest only. A key is 256 random bits, so a plain SHA-256 of it
@@ -62,11 +61,7 @@ impl Access {
     }
 
     fn local_only() -> Option<Self> {
-        Some(Self::in_process(Caller {
-            tenant: TenantId::parse("local").ok()?,
-            user: UserId::parse("local").ok()?,
-            role: Role::Admin,
-        }))
+        Caller::local().ok().map(Self::in_process)
     }
 
     /// The caller of a request.
@@ -115,6 +110,9 @@ fn names_this_machine(headers: &HeaderMap) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use charter_contract::ids::{TenantId, UserId};
+    use charter_engine::{Role, SkillGrants, Tier};
+
     use super::*;
 
     fn key(secret: &str, tenant: &str) -> ApiKey {
@@ -124,6 +122,8 @@ mod tests {
                 tenant: TenantId::parse(tenant).unwrap(),
                 user: UserId::parse("u").unwrap(),
                 role: Role::User,
+                tier: Tier::Basic,
+                agent_skills: SkillGrants::default(),
             },
         }
     }

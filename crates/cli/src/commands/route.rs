@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
-use charter_contract::ids::{TenantId, UserId};
-use charter_engine::{Caller, Role};
+use charter_engine::Caller;
 use charter_search::calibrate;
 use charter_search::eval::{EvalOptions, EvalSet, Offer, Trial};
 use clap::{Args, Subcommand};
@@ -115,7 +114,7 @@ async fn eval(labelled: &Labelled, config: &Config, format: Format) -> anyhow::R
         }
         None => {
             let running = boot::start(config).await?;
-            let entries = running.engine.routed_entries(&local()?);
+            let entries = running.engine.routed_entries(&Caller::local()?);
             let settings = running.engine.live().settings;
             running.stop().await?;
             let set = EvalSet::over(entries, &labelled.queries, labelled.out_of_scope.as_deref())?;
@@ -136,7 +135,7 @@ async fn fit(labelled: &Labelled, config: &Config, format: Format) -> anyhow::Re
             labelled.out_of_scope.as_deref(),
         )?,
         None => {
-            let entries = running.engine.routed_entries(&local()?);
+            let entries = running.engine.routed_entries(&Caller::local()?);
             EvalSet::over(entries, &labelled.queries, labelled.out_of_scope.as_deref())?
         }
     };
@@ -186,14 +185,6 @@ async fn prepare(mut set: EvalSet, labelled: &Labelled, config: &Config) -> anyh
     let trial = Trial::prepare(set, embedder.as_deref(), &options).await;
     bar.finish_and_clear();
     trial.context("preparing the evaluation")
-}
-
-fn local() -> anyhow::Result<Caller> {
-    Ok(Caller {
-        tenant: TenantId::parse("local")?,
-        user: UserId::parse("local")?,
-        role: Role::Admin,
-    })
 }
 
 fn figures(report: &Value) -> String {

@@ -2,7 +2,7 @@
 
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::tags::{Flow, TagRecord};
-use charter_contract::catalogue::vocabulary::{ExecutionTarget, Status, Tier};
+use charter_contract::catalogue::vocabulary::{ExecutionTarget, Status};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{
     AgentId, DomainId, Label, PlaybookId, SkillId, TagRequestId, TagSessionId,
@@ -189,7 +189,7 @@ impl Engine {
                 .map_err(|error| EngineError::internal("reading the default persona", error))?,
         };
         let at = self.now();
-        let tier = Some(asked.wishes.tier.unwrap_or(Tier::Basic));
+        let tier = Some(asked.tier());
         let mut tags = TagRecord {
             request_id: TagRequestId::from_request_id(asked.id()),
             tenant_id: asked.caller.tenant.clone(),

@@ -186,9 +186,9 @@ impl Engine {
         let record = self.store().run(&caller.tenant, run_id).await?;
         record.ok_or_else(|| EngineError::not_found("run", run_id))?;
         let run = self.fold(run_id).await?.run;
-        if *run.by() != caller.user && caller.role < Role::Operator {
-            let message = "a run is managed by whoever started it, and by operators";
-            return Err(EngineError::new(ErrorCode::PermissionDenied, message));
+        if *run.by() != caller.user {
+            let rule = "a run is managed by whoever started it, and by operators";
+            caller.must_be(Role::Operator, rule)?;
         }
         Ok(run)
     }

@@ -30,7 +30,7 @@ use super::playbook::{PLAYBOOK, Variation};
 use super::points::{Points, WatchedTools, name_of};
 use crate::{
     Answer, Caller, Confirmation, Engine, EvidenceKey, IdSource, Mode, Ports, Role, RunShown, Say,
-    Settings, ToolGrants,
+    Settings, SkillGrants, Tier, ToolGrants,
 };
 
 /// How long the process waits for the engine before it gives up.
@@ -69,6 +69,8 @@ fn person(name: &str) -> Caller {
         tenant: TenantId::parse("acme").unwrap(),
         user: UserId::parse(name).unwrap(),
         role: Role::Operator,
+        tier: Tier::Basic,
+        agent_skills: SkillGrants::All,
     }
 }
 
