@@ -240,18 +240,16 @@ struct Tally {
 }
 
 impl Tally {
-    /// What refuses is asked before what asks for a person and what warns; after a refusal neither
-    /// matters.
     fn count(&mut self, considered: &Considered<'_>) {
-        let refused = !self.refusals.is_empty();
         match considered.says {
             Says::Refuses => self.refusals.push(considered.rule()),
-            Says::AsksForAPerson if !refused => self.asking.push(considered.rule()),
-            Says::Warns if !refused => self.warnings.push(considered.rule()),
-            Says::AsksForAPerson | Says::Warns | Says::Permits | Says::DoesNotApply => {}
+            Says::AsksForAPerson => self.asking.push(considered.rule()),
+            Says::Warns => self.warnings.push(considered.rule()),
+            Says::Permits | Says::DoesNotApply => {}
         }
     }
 
+    /// After a refusal nobody is asked and nothing is warned of.
     fn decision(self) -> Decision {
         if !self.refusals.is_empty() {
             return Decision::Deny {
