@@ -1,7 +1,7 @@
 //! The embedded engine: SQLite in one data directory.
 //!
 //! A directory holds `charter.db` with its log, and `charter.lock`, which keeps a second process
-//! out. All writes go through one thread (`writer`), reads through a few connections (`readers`).
+//! out. All writes go through one connection (`writer`), reads through a few connections (`readers`).
 //! What each trait method writes is in the file named for its noun.
 
 mod approval;
