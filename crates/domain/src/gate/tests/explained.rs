@@ -174,12 +174,16 @@ fn b000_12_a_guardrail_says_which_expression_made_it_bear_or_not() {
         &guardrail("hard_block"),
         &json!({"when": "parameters.gone == 1"}),
     );
-    let (findings, _) = weighed(&tool("readonly", &json!({})), &[broken], |_| {});
+    let (findings, decision) = weighed(&tool("readonly", &json!({})), &[broken], |_| {});
     let note = findings[2].note.as_ref().unwrap();
     assert!(
         note.starts_with("the condition `parameters.gone == 1`:"),
         "{note}"
     );
+    let Decision::Deny { rules } = decision else {
+        panic!("{decision:?}");
+    };
+    assert_eq!(rules[0].note.as_ref(), Some(note));
 }
 
 /// Ruling 10, with the reason where nobody is asked.
