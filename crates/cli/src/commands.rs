@@ -12,6 +12,7 @@ mod evidence;
 mod executor;
 pub(crate) mod filter;
 mod gate;
+mod graph;
 mod migrate;
 mod model;
 mod package;
@@ -75,6 +76,9 @@ enum Command {
     /// See what the gate says, and why.
     #[command(subcommand)]
     Gate(gate::Gate),
+    /// Ask the expert graph: what is near, what leads where, what nothing addresses or covers.
+    #[command(subcommand)]
+    Graph(graph::Graph),
     /// List registered documents of one kind.
     List(catalogue::List),
     /// Show what is in force for something.
@@ -151,6 +155,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Route(command) => route::run(&command, &config, format).await,
         Command::Package(command) => package::run(&command, &config, format).await,
         Command::Gate(command) => gate::run(&command, &config, format).await,
+        Command::Graph(command) => graph::run(&command, &config, format).await,
         Command::List(command) => catalogue::run(&command, &config, format).await,
         Command::Resolve(command) => resolve::run(&command, &config, format).await,
         Command::Runs(command) => runs::run(&command, &config, format).await,

@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::catalogue::vocabulary::Severity;
-use crate::ids::{EvidenceId, FindingId, RuleId, SkillId};
+use crate::ids::{EvidenceId, FindingId, GraphNodeId, RuleId, SkillId};
 use crate::schema::SchemaName;
 use crate::text::{ShortText, Text};
 use crate::validate::Contract;
 use crate::violation::Report;
 
-object_only!(Finding);
+object_only!(Finding, ExpertContext);
 
 /// One finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -39,6 +39,32 @@ pub struct Finding {
     /// The rendered template, once there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rendered: Option<Value>,
+    /// What the expert graph says about it, on the advanced tier (000 §2.12).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expert: Option<ExpertContext>,
+}
+
+/// Nodes of the expert graph that a finding touches.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, remote = "Self")]
+pub struct ExpertContext {
+    /// Controls whose evidence is collected from the finding's type of resource.
+    #[serde(default)]
+    pub controls: Vec<GraphNodeId>,
+    /// The risk that the rule finds, then the categories it belongs to.
+    #[serde(default)]
+    pub risks: Vec<GraphNodeId>,
+    /// What addresses these risks.
+    #[serde(default)]
+    pub remediations: Vec<GraphNodeId>,
+}
+
+impl ExpertContext {
+    /// Whether there is nothing in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.controls.is_empty() && self.risks.is_empty() && self.remediations.is_empty()
+    }
 }
 
 impl Contract for Finding {

@@ -222,6 +222,7 @@ fn finding(skill: &Skill, rule: &FindingRule, emitted: Value) -> Result<Finding,
         fields,
         evidence_ids: Vec::new(),
         rendered: None,
+        expert: None,
     })
 }
 

@@ -4,6 +4,7 @@
 //! the global one of the same id (B000-1), and what a view answers says which layer won. Knows
 //! nothing of where documents are stored.
 
+mod edges;
 mod layer;
 mod lookup;
 
@@ -27,6 +28,7 @@ use charter_contract::scope::Scope;
 
 use crate::glob;
 
+pub use edges::Direction;
 pub use layer::Layer;
 use layer::Shelf;
 

@@ -12,6 +12,7 @@ pub mod catalogue;
 pub mod clock;
 pub mod console_link;
 pub mod evidence_log;
+pub mod expert_graph;
 pub mod expression;
 pub mod gate;
 pub mod glob;

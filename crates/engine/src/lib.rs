@@ -14,6 +14,7 @@ mod events;
 mod evidence;
 mod evidence_log;
 mod executors;
+mod expert_graph;
 mod filters;
 mod grants;
 mod packages;
@@ -47,6 +48,7 @@ pub use evidence_log::{
     EvidenceExport, EvidenceKey, EvidenceProof, LogCheckpoint, LogConsistency, LogHead, LogKey,
 };
 pub use executors::{LeaseRequest, Renewed};
+pub use expert_graph::{GraphAnswer, GraphQuery};
 pub use grants::{HostFault, ToolGrants};
 pub use packages::{
     Difference, DocumentChange, Mode, PackageDiff, PackageReport, PackageShown, Registered,

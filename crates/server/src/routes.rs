@@ -8,6 +8,7 @@ mod evidence;
 mod evidence_log;
 mod executor;
 mod gate;
+mod graph;
 mod health;
 mod packages;
 mod pages;
@@ -49,6 +50,7 @@ pub(crate) fn api() -> OpenApiRouter<AppState> {
         .routes(routes!(resolve::policies))
         .routes(routes!(gate::explain))
         .routes(routes!(catalogue::list))
+        .routes(routes!(graph::query))
         .routes(routes!(tags::put))
         .routes(routes!(tags::get))
         .routes(routes!(packages::list))

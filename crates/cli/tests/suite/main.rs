@@ -23,6 +23,7 @@ mod events;
 mod evidence;
 mod evidence_log;
 mod executor;
+mod expert_graph;
 mod gate;
 mod guardrails;
 mod guides;

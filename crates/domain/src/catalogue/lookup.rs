@@ -1,9 +1,11 @@
 //! What every request asks a layer, answered without reading all of it: which guardrails may bear on
-//! an id, which policies may govern a tool, and which agents list a skill.
+//! an id, which policies may govern a tool, which agents list a skill, and which edges of the expert
+//! graph touch a node.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use charter_contract::catalogue::graph::{GraphEdge, NodeType};
 use charter_contract::catalogue::guardrail::{Glob, Guardrail, GuardrailScope};
 use charter_contract::catalogue::policy::Policy;
 use charter_contract::catalogue::vocabulary::Status;
@@ -17,7 +19,13 @@ pub(super) struct Lookup {
     guardrails: HashMap<GuardrailScope, ByStem<Guardrail>>,
     policies: ByStem<Policy>,
     owners: HashMap<String, Vec<String>>,
+    edges_from: EdgesByEnd,
+    edges_to: EdgesByEnd,
+    nodes: HashMap<NodeType, Vec<String>>,
 }
+
+/// Edges with their own ids, by the id of the node at one end.
+type EdgesByEnd = HashMap<String, Vec<(String, Arc<Entry<GraphEdge>>)>>;
 
 /// Active documents by the stems of their globs, in order of their ids.
 #[derive(Debug)]
@@ -68,6 +76,20 @@ impl Lookup {
                 lookup.policies.add(&entry.document.governs, entry);
             }
         }
+        for (id, entry) in &layer.edges {
+            let ends = [
+                (&mut lookup.edges_from, &entry.document.from),
+                (&mut lookup.edges_to, &entry.document.to),
+            ];
+            for (by_end, end) in ends {
+                let edges = by_end.entry(end.to_string()).or_default();
+                edges.push((id.clone(), Arc::clone(entry)));
+            }
+        }
+        for (id, entry) in &layer.nodes {
+            let of_type = lookup.nodes.entry(entry.document.node_type).or_default();
+            of_type.push(id.clone());
+        }
         for (id, agent) in &layer.agents {
             for skill in &agent.document.skill_refs {
                 let owners = lookup.owners.entry(skill.to_string()).or_default();
@@ -98,5 +120,20 @@ impl Lookup {
     pub(super) fn owners_of(&self, skill: &str) -> impl Iterator<Item = &str> {
         let owners = self.owners.get(skill);
         owners.into_iter().flatten().map(String::as_str)
+    }
+
+    /// The edges that leave a node, with their ids.
+    pub(super) fn edges_from(&self, node: &str) -> &[(String, Arc<Entry<GraphEdge>>)] {
+        self.edges_from.get(node).map_or(&[], Vec::as_slice)
+    }
+
+    /// The edges that reach a node, with their ids.
+    pub(super) fn edges_to(&self, node: &str) -> &[(String, Arc<Entry<GraphEdge>>)] {
+        self.edges_to.get(node).map_or(&[], Vec::as_slice)
+    }
+
+    /// The ids of the nodes of a type, in order.
+    pub(super) fn nodes_of(&self, of_type: NodeType) -> &[String] {
+        self.nodes.get(&of_type).map_or(&[], Vec::as_slice)
     }
 }

@@ -51,8 +51,8 @@ pub(crate) struct ToldAction {
 }
 
 impl Engine {
-    /// Applies the skill's rules to the run's outputs, records one evidence record per tool result
-    /// and renders the findings.
+    /// Applies the skill's rules to the run's outputs, records one evidence record per tool result,
+    /// adds what the expert graph says on the advanced tier, and renders the findings.
     pub(super) async fn analyse(
         &self,
         asked: &Asked,
@@ -73,6 +73,7 @@ impl Engine {
                 .collect();
         }
         let mut findings: Vec<Finding> = findings.into_iter().map(|(finding, _)| finding).collect();
+        self.relate(asked, &skill.domain, &mut findings);
         warnings.extend(self.render(asked, skill, &mut findings));
         let summary = summarise(skill, run, &findings, &mut warnings);
         Ok(Analysed {

@@ -1,0 +1,26 @@
+//! Questions to the expert graph.
+
+use axum::Json;
+use axum::extract::State;
+use charter_engine::{GraphAnswer, GraphQuery};
+
+use crate::error::ApiError;
+use crate::extract::{By, Sent};
+use crate::state::AppState;
+
+/// Ask the expert graph, on the advanced tier: `{"query": "neighbours", "node": "…", "direction": "out",
+/// "edges": ["requires"], "depth": 1}`, `{"query": "paths", "from": "…", "to": {"type": "ResourceType"},
+/// "depth": 10, "limit": 100}`, `{"query": "unremediated", "domain": "…"}` or `{"query": "coverage",
+/// "framework": "…"}`.
+#[utoipa::path(post, path = "/v1/graph/query", tag = "graph", operation_id = "query_graph", request_body = Object,
+    responses((status = 200, description = "What the graph says", body = Object), (status = 403, description = "The caller is not on the advanced tier", body = ref("#/components/schemas/agent_error")), (status = 404, description = "The caller sees no such node or framework", body = ref("#/components/schemas/agent_error"))))]
+pub(crate) async fn query(
+    State(state): State<AppState>,
+    By(caller): By,
+    Sent(query): Sent<GraphQuery>,
+) -> Result<Json<GraphAnswer>, ApiError> {
+    let answer = state.engine.query_graph(&caller, query);
+    answer
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
+}
