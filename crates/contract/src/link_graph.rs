@@ -38,7 +38,7 @@ pub struct AgentSkill {
 
 /// Which skills of the link graph somebody may reach: these and all their descendants. None are
 /// granted where nothing is said (B001-6).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Vec<String>", into = "Vec<String>")]
 pub enum SkillGrants {
     /// Every skill; written `["*"]`.

@@ -12,6 +12,10 @@ use crate::embed::{Vector, VectorError};
 
 /// Rows that are compared with every query vector before the next ones are read.
 const BLOCK_ROWS: usize = 16;
+/// Chosen rows that are compared with every query vector before the next ones are read.
+const CHOSEN_BLOCK: usize = 64;
+/// Rows that there is room for at least when an index has to grow.
+const MIN_SPARE_ROWS: usize = 64;
 /// Fixed-point 1.0.
 const ONE: f32 = 32767.0;
 
@@ -61,6 +65,77 @@ impl DenseRows {
             }
         }
         Ok(())
+    }
+
+    /// Writes a row, adding rows without direction up to it; as [`push`](DenseRows::push) otherwise.
+    ///
+    /// # Errors
+    /// [`VectorError::Dims`]; nothing is written.
+    pub(crate) fn set(&mut self, row: usize, vector: Option<&Vector>) -> Result<(), VectorError> {
+        let components = match vector {
+            Some(vector) if vector.dims() != self.dims => {
+                return Err(VectorError::Dims {
+                    expected: self.dims,
+                    found: vector.dims(),
+                });
+            }
+            Some(vector) => vector.as_slice(),
+            None => &[],
+        };
+        let (from, to) = (row * self.dims, (row + 1) * self.dims);
+        if self.rows.len() < to {
+            // An eighth more, not twice as much: rows are most of what an index weighs.
+            let spare = (self.rows.len() / 8).max(MIN_SPARE_ROWS * self.dims);
+            if self.rows.capacity() < to {
+                self.rows.reserve_exact(to - self.rows.len() + spare);
+            }
+            self.rows.resize(to, 0);
+        }
+        let row = &mut self.rows[from..to];
+        row.fill(0);
+        for (fixed_component, component) in row.iter_mut().zip(components) {
+            *fixed_component = fixed(*component);
+        }
+        Ok(())
+    }
+
+    /// For each of these rows, in their order: the cosine with `whole`, or its mix with the best of
+    /// `parts`, as [`scan`](DenseRows::scan) has it. Other rows are not read; a row beyond the last
+    /// gives 0.
+    pub(crate) fn scan_chosen(
+        &self,
+        chosen: &[u32],
+        whole: &DenseQuery,
+        parts: &[DenseQuery],
+        part_weight: f32,
+    ) -> Vec<f32> {
+        if self.dims == 0 {
+            return vec![0.0; chosen.len()];
+        }
+        let mut sums = vec![0; CHOSEN_BLOCK];
+        let mut best = vec![0; CHOSEN_BLOCK];
+        let mut cosines = Vec::with_capacity(chosen.len());
+        for chosen in chosen.chunks(CHOSEN_BLOCK) {
+            let wholes = &mut sums[..chosen.len()];
+            chosen_dots(&self.rows, self.dims, chosen, &whole.0, wholes);
+            let Some((first, rest)) = parts.split_first() else {
+                cosines.extend(wholes.iter().map(|sum| to_cosine(*sum)));
+                continue;
+            };
+            let best = &mut best[..chosen.len()];
+            chosen_dots(&self.rows, self.dims, chosen, &first.0, best);
+            for part in rest {
+                let mut next = vec![0; chosen.len()];
+                chosen_dots(&self.rows, self.dims, chosen, &part.0, &mut next);
+                for (best, next) in best.iter_mut().zip(next) {
+                    *best = (*best).max(next);
+                }
+            }
+            cosines.extend(wholes.iter().zip(best).map(|(whole, best)| {
+                (1.0 - part_weight) * to_cosine(*whole) + part_weight * to_cosine(*best)
+            }));
+        }
+        cosines
     }
 
     /// For each visible row: the cosine with `whole`, or its mix with the best of `parts`.
@@ -132,6 +207,20 @@ fn dots(rows: &[i16], dims: usize, visible: &[bool], query: &[i16]) -> Vec<i32> 
     sums
 }
 
+/// As [`dots`], for chosen rows in any order; rows beyond the last give 0.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn chosen_dots(rows: &[i16], dims: usize, chosen: &[u32], query: &[i16], sums: &mut [i32]) {
+    for (at, sum) in chosen.iter().zip(sums) {
+        let from = *at as usize * dims;
+        let row = rows.get(from..from + dims).unwrap_or(&[]);
+        let mut total = 0;
+        for (a, b) in row.iter().zip(query) {
+            total += i32::from(*a) * i32::from(*b);
+        }
+        *sum = total;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -173,8 +262,37 @@ mod tests {
     }
 
     #[test]
+    fn chosen_rows_have_the_cosines_of_a_scan() {
+        let mut pushed = DenseRows::new(384, 200);
+        let mut set = DenseRows::new(384, 0);
+        for row in 0..200 {
+            let vector = (row % 7 != 3).then(|| vector(row + 10, 384));
+            pushed.push(vector.as_ref()).unwrap();
+        }
+        for row in (0..200).rev() {
+            set.set(row, Some(&vector(9, 384))).unwrap();
+            let vector = (row % 7 != 3).then(|| vector(row as u32 + 10, 384));
+            set.set(row, vector.as_ref()).unwrap();
+        }
+        let query = DenseQuery::new(&vector(1, 384));
+        let parts = [2, 3].map(|seed| DenseQuery::new(&vector(seed, 384)));
+        let chosen: Vec<u32> = (0..200).filter(|row| row % 3 == 0).collect();
+        for parts in [&parts[..], &[]] {
+            let all = pushed.scan(&[true; 200], &query, parts, 0.25);
+            let expected: Vec<f32> = chosen.iter().map(|row| all[*row as usize]).collect();
+            assert_eq!(set.scan_chosen(&chosen, &query, parts, 0.25), expected);
+        }
+        assert_eq!(set.scan_chosen(&[999], &query, &[], 0.5), [0.0]);
+    }
+
+    #[test]
     fn vectors_of_another_model_are_refused() {
         let mut rows = DenseRows::new(4, 1);
+        let refused = Err(VectorError::Dims {
+            expected: 4,
+            found: 5,
+        });
+        assert_eq!(rows.set(0, Some(&vector(1, 5))), refused);
         assert_eq!(
             rows.push(Some(&vector(1, 5))),
             Err(VectorError::Dims {

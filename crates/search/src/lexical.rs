@@ -3,11 +3,13 @@
 //! Must not know vectors, verdicts, tenants or what an entry is for.
 
 mod analyser;
+mod forward;
 mod index;
 mod proximity;
 mod score;
 mod stop_words;
 
-pub(crate) use analyser::{AnalysedQuery, analyse_query, split_identifier};
+pub(crate) use analyser::{AnalysedQuery, Analyser, analyse_query, split_identifier};
+pub(crate) use forward::{ForwardIndex, ForwardQuery, ForwardScores};
 pub(crate) use index::{LexicalBuilder, LexicalIndex};
 pub(crate) use score::{LexicalScores, SearchedLayer, score};

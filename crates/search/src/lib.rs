@@ -16,6 +16,7 @@ mod query;
 mod rank;
 mod select;
 mod settings;
+mod slots;
 mod text;
 mod verdict;
 
@@ -30,5 +31,6 @@ pub use query::{
 };
 pub use rank::{Candidate, MAX_TOP_K, search};
 pub use settings::{Fusion, RouteSettings, ScoreFeatures, ScoreModel, Thresholds};
+pub use slots::{SlotHit, SlotIndex, SlotLayer, discover};
 pub use text::{RouteText, VectorRole, embedding_texts};
 pub use verdict::{Verdict, VerdictKind, decide};

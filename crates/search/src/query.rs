@@ -148,6 +148,27 @@ pub struct EmbeddedQuery {
 }
 
 impl EmbeddedQuery {
+    /// A query that is a vector and no words.
+    ///
+    /// # Errors
+    /// [`QueryError::Dims`] if it is not the model's.
+    pub fn of_vector(model: &EmbeddingModel, vector: &Vector) -> Result<Self, QueryError> {
+        if vector.dims() != model.dims {
+            return Err(QueryError::Dims {
+                expected: model.dims,
+                found: vector.dims(),
+            });
+        }
+        Ok(EmbeddedQuery {
+            terms: AnalysedQuery::default(),
+            dense: Some(EmbeddedTexts {
+                model: model.clone(),
+                whole: DenseQuery::new(vector),
+                sentences: Vec::new(),
+            }),
+        })
+    }
+
     /// The model that embedded it; `None` for lexical routing.
     pub fn model(&self) -> Option<&EmbeddingModel> {
         self.dense.as_ref().map(|texts| &texts.model)

@@ -275,7 +275,7 @@ fn fuse(
 }
 
 /// Least and greatest value of what is visible.
-struct Range {
+pub(crate) struct Range {
     least: f32,
     most: f32,
     width: f32,
@@ -283,13 +283,22 @@ struct Range {
 
 impl Range {
     fn over(values: &[Vec<f32>], visible: &[Vec<bool>]) -> Self {
+        let layers = values.iter().zip(visible);
+        Self::of(layers.flat_map(|(values, visible)| {
+            let pairs = values.iter().zip(visible);
+            pairs
+                .filter(|(_, visible)| **visible)
+                .map(|(value, _)| *value)
+        }))
+    }
+
+    /// Of these values.
+    pub(crate) fn of(values: impl Iterator<Item = f32>) -> Self {
         let mut least = f32::INFINITY;
         let mut most = f32::NEG_INFINITY;
-        for (values, visible) in values.iter().zip(visible) {
-            for (value, _) in values.iter().zip(visible).filter(|(_, visible)| **visible) {
-                least = least.min(*value);
-                most = most.max(*value);
-            }
+        for value in values {
+            least = least.min(value);
+            most = most.max(value);
         }
         Range {
             least,
@@ -298,8 +307,13 @@ impl Range {
         }
     }
 
+    /// The greatest value.
+    pub(crate) fn most(&self) -> f32 {
+        self.most
+    }
+
     /// Where a value lies, 0 to 1; 0 where all are equal.
-    fn place(&self, value: f32) -> f32 {
+    pub(crate) fn place(&self, value: f32) -> f32 {
         if self.width > f32::EPSILON {
             (value - self.least) / self.width
         } else {

@@ -82,7 +82,7 @@ impl Problem {
         Self::placed(file, "", start, keyword, message.into())
     }
 
-    pub(super) fn unreadable(file: &str, text: &str, error: &SourceError) -> Self {
+    pub(crate) fn unreadable(file: &str, text: &str, error: &SourceError) -> Self {
         Self {
             suggestion: error.suggestion.clone(),
             ..Self::placed(file, text, error.position, "syntax", error.message.clone())

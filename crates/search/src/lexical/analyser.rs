@@ -22,13 +22,13 @@ pub(super) struct RunTerms {
 }
 
 /// Turns runs into terms.
-pub(super) struct Analyser {
+pub(crate) struct Analyser {
     stemmer: Stemmer,
 }
 
 impl Analyser {
     /// An analyser for English text and identifiers of any language.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Analyser {
             stemmer: Stemmer::create(Algorithm::English),
         }

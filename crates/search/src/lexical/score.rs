@@ -108,17 +108,18 @@ fn gather(layers: &[SearchedLayer<'_>], numbers: &[Vec<Option<u32>>], terms: usi
         }
     }
     let count_f = count as f64;
-    let idf = holders
-        .into_iter()
-        .map(|holders| {
-            let holders = holders as f64;
-            (1.0 + (count_f - holders + 0.5) / (holders + 0.5)).ln() as f32
-        })
-        .collect();
+    let idf = holders.into_iter().map(|holders| idf(count, holders));
+    let idf = idf.collect();
     Statistics {
         mean_length: (length / count_f.max(1.0)).max(f64::from(f32::MIN_POSITIVE)) as f32,
         idf,
     }
+}
+
+/// Inverse document frequency of a term that `holders` of `count` entries have; always positive.
+pub(super) fn idf(count: usize, holders: usize) -> f32 {
+    let (count, holders) = (count as f64, holders as f64);
+    (1.0 + (count - holders + 0.5) / (holders + 0.5)).ln() as f32
 }
 
 fn bm25(layer: SearchedLayer<'_>, numbers: &[Option<u32>], statistics: &Statistics) -> Vec<f32> {
@@ -151,6 +152,6 @@ pub(super) fn saturated(frequency: f32, length: f32, mean_length: f32) -> f32 {
 }
 
 /// The frequency at which a term reaches half its worth in an entry of this length.
-fn held_back(length: f32, mean_length: f32) -> f32 {
+pub(super) fn held_back(length: f32, mean_length: f32) -> f32 {
     K1 * (1.0 - B + B * length / mean_length)
 }

@@ -1,0 +1,250 @@
+//! A tenant's skills over the global ones: looking up, reaching down, cycles.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+
+use charter_contract::ids::SkillId;
+use charter_contract::link_graph::SkillGrants;
+use fixedbitset::FixedBitSet;
+
+use super::{LinkGraph, SkillNode, Slot};
+
+/// Ids of a cycle that are named; of a longer one the middle is left out.
+const NAMED_IN_CYCLE: usize = 20;
+
+/// Which of the two layers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LayerOf {
+    /// The tenant's own.
+    Own,
+    /// Everybody's.
+    Global,
+}
+
+/// A skill's place in a view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// The layer.
+    pub layer: LayerOf,
+    /// The slot within the layer's graph.
+    pub slot: Slot,
+}
+
+/// A tenant's skills over the global ones; without the first, the global ones alone.
+#[derive(Debug, Clone, Copy)]
+pub struct SkillsView<'g> {
+    /// The tenant's.
+    pub own: Option<&'g LinkGraph>,
+    /// Everybody's.
+    pub global: &'g LinkGraph,
+}
+
+/// The slots that somebody may reach, by layer. What another layer shadows is not among them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reach {
+    /// Of the tenant's own skills.
+    pub own: FixedBitSet,
+    /// Of the global ones.
+    pub global: FixedBitSet,
+}
+
+impl Reach {
+    /// Whether a place is within reach.
+    #[must_use]
+    pub fn contains(&self, place: Place) -> bool {
+        self.layer(place.layer).contains(place.slot)
+    }
+
+    /// Adds a place; whether it was not there before.
+    fn insert(&mut self, place: Place) -> bool {
+        let layer = match place.layer {
+            LayerOf::Own => &mut self.own,
+            LayerOf::Global => &mut self.global,
+        };
+        !layer.put(place.slot)
+    }
+
+    /// The slots of one layer.
+    #[must_use]
+    pub fn layer(&self, layer: LayerOf) -> &FixedBitSet {
+        match layer {
+            LayerOf::Own => &self.own,
+            LayerOf::Global => &self.global,
+        }
+    }
+
+    /// Every place within reach.
+    pub fn places(&self) -> impl Iterator<Item = Place> + '_ {
+        let of = |layer| {
+            let slots = self.layer(layer).ones();
+            slots.map(move |slot| Place { layer, slot })
+        };
+        of(LayerOf::Own).chain(of(LayerOf::Global))
+    }
+}
+
+/// A way from a skill back to itself; the first id is also the last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CyclePath(pub Vec<SkillId>);
+
+impl fmt::Display for CyclePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ids = &self.0;
+        let shown = |ids: &[SkillId]| {
+            let ids: Vec<&str> = ids.iter().map(SkillId::as_str).collect();
+            ids.join(" → ")
+        };
+        if ids.len() <= NAMED_IN_CYCLE {
+            return f.write_str(&shown(ids));
+        }
+        let (first, rest) = ids.split_at(NAMED_IN_CYCLE / 2);
+        let (left_out, last) = rest.split_at(rest.len() - NAMED_IN_CYCLE / 2);
+        let (first, last) = (shown(first), shown(last));
+        write!(f, "{first} → … {} more … → {last}", left_out.len())
+    }
+}
+
+impl<'g> SkillsView<'g> {
+    /// A skill in force, and where it stands: the tenant's own before the global one.
+    #[must_use]
+    pub fn find(&self, id: &SkillId) -> Option<(Place, &'g SkillNode)> {
+        let of = |layer, graph: &'g LinkGraph| {
+            let slot = graph.slot(id)?;
+            Some((Place { layer, slot }, graph.node(slot)?))
+        };
+        let own = self.own.and_then(|own| of(LayerOf::Own, own));
+        own.or_else(|| of(LayerOf::Global, self.global))
+    }
+
+    /// The skill at a place.
+    #[must_use]
+    pub fn node(&self, place: Place) -> Option<&'g SkillNode> {
+        match place.layer {
+            LayerOf::Own => self.own?.node(place.slot),
+            LayerOf::Global => self.global.node(place.slot),
+        }
+    }
+
+    /// The skills in force that point at an id.
+    pub fn parents(&self, id: &SkillId) -> impl Iterator<Item = (Place, &'g SkillNode)> {
+        let at = |layer| move |(slot, node)| (Place { layer, slot }, node);
+        let own = self.own.into_iter().flat_map(|own| own.parents(id));
+        let global = self.global.parents(id);
+        let global = global.filter(|(_, node)| !self.is_shadowed(&node.id));
+        own.map(at(LayerOf::Own))
+            .chain(global.map(at(LayerOf::Global)))
+    }
+
+    fn is_shadowed(&self, id: &SkillId) -> bool {
+        self.own.is_some_and(|own| own.slot(id).is_some())
+    }
+
+    /// What the grants open: each granted skill and everything under it, at any depth (B001-6).
+    #[must_use]
+    pub fn reach(&self, grants: &SkillGrants) -> Reach {
+        let mut reach = Reach {
+            own: FixedBitSet::with_capacity(self.own.map_or(0, LinkGraph::capacity)),
+            global: FixedBitSet::with_capacity(self.global.capacity()),
+        };
+        match grants {
+            SkillGrants::All => {
+                if let Some(own) = self.own {
+                    reach.own.union_with(own.present());
+                }
+                reach.global.union_with(self.global.present());
+                for (_, node) in self.own.into_iter().flat_map(LinkGraph::iter) {
+                    if let Some(slot) = self.global.slot(&node.id) {
+                        reach.global.set(slot, false);
+                    }
+                }
+            }
+            SkillGrants::Only(granted) => {
+                let mut waiting: Vec<&SkillId> = granted.iter().collect();
+                while let Some(id) = waiting.pop() {
+                    if let Some((place, node)) = self.find(id)
+                        && reach.insert(place)
+                    {
+                        waiting.extend(&node.children);
+                    }
+                }
+            }
+        }
+        reach
+    }
+
+    /// The cycle that there would be if the skill `id` pointed at `children` (B001-4).
+    ///
+    /// Looks from the children downwards and from the skill upwards in turn and stops when either
+    /// side has no more: writing a chain link by link, from whichever end, costs one step each.
+    #[must_use]
+    pub fn cycle(&self, id: &SkillId, children: &[SkillId]) -> Option<CyclePath> {
+        let mut down = Walk::from(children);
+        let mut up = Walk::from(std::slice::from_ref(id));
+        let is_cycle = loop {
+            let Some(below) = down.waiting.pop() else {
+                break down.seen.contains(id);
+            };
+            down.extend(self.find(&below).map_or(&[], |(_, node)| &*node.children));
+            let Some(above) = up.waiting.pop() else {
+                break children.iter().any(|child| up.seen.contains(child));
+            };
+            let parents = self.parents(&above).map(|(_, node)| node.id.clone());
+            up.extend(&parents.collect::<Vec<_>>());
+        };
+        is_cycle.then(|| self.path(id, children))
+    }
+
+    /// The way from `id` over one of `children` back to it; the caller knows that there is one.
+    fn path(&self, id: &SkillId, children: &[SkillId]) -> CyclePath {
+        let mut came_from: HashMap<&SkillId, &SkillId> = HashMap::new();
+        let mut waiting: Vec<&SkillId> = Vec::new();
+        for child in children {
+            came_from.insert(child, id);
+            waiting.push(child);
+        }
+        while let Some(at) = waiting.pop() {
+            if at == id {
+                break;
+            }
+            let below = self.find(at).map(|(_, node)| &node.children);
+            for next in below.into_iter().flatten() {
+                if !came_from.contains_key(next) {
+                    came_from.insert(next, at);
+                    waiting.push(next);
+                }
+            }
+        }
+        let mut path = vec![id.clone()];
+        let mut at = came_from.get(id).copied();
+        while let Some(before) = at.filter(|before| *before != id) {
+            path.push(before.clone());
+            at = came_from.get(before).copied();
+        }
+        path.push(id.clone());
+        path.reverse();
+        CyclePath(path)
+    }
+}
+
+/// A walk that visits each id once.
+struct Walk {
+    seen: HashSet<SkillId>,
+    waiting: Vec<SkillId>,
+}
+
+impl Walk {
+    fn from(ids: &[SkillId]) -> Self {
+        Self {
+            seen: ids.iter().cloned().collect(),
+            waiting: ids.to_vec(),
+        }
+    }
+
+    fn extend(&mut self, ids: &[SkillId]) {
+        for id in ids {
+            if self.seen.insert(id.clone()) {
+                self.waiting.push(id.clone());
+            }
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! One `SKILL.md`: its frontmatter against the limits of the open format, and what stands below.
+
+use std::sync::Arc;
+
+use charter_contract::text::Text;
+use charter_contract::validate::nearest;
+use serde_json::{Map, Value};
+
+use super::MAX_SKILL_FILE_BYTES;
+use crate::package::{Place, Problem};
+use crate::source;
+
+/// Longest name, in characters.
+const MAX_NAME: usize = 64;
+
+/// Longest description, in characters.
+pub(super) const MAX_DESCRIPTION: usize = 1_024;
+
+/// Longest note on compatibility, in characters.
+const MAX_COMPATIBILITY: usize = 500;
+
+/// The fields of the open format.
+const FIELDS: [&str; 6] = [
+    "name",
+    "description",
+    "license",
+    "compatibility",
+    "metadata",
+    "allowed-tools",
+];
+
+/// The line before and after the frontmatter.
+const FENCE: &str = "---";
+
+/// What the link graph needs of a `SKILL.md`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Frontmatter {
+    /// What the skill does and when to use it.
+    pub description: Text,
+    /// What stands below the frontmatter, as it stands.
+    pub body: String,
+}
+
+/// Whether a text is a name of the open format: 1 to 64 lowercase letters, digits and hyphens, no
+/// hyphen at either end, no two in a row.
+#[must_use]
+pub fn is_skill_name(name: &str) -> bool {
+    name_faults(name).is_empty()
+}
+
+/// A `SKILL.md` for a skill that was not imported; `None` when the format cannot hold it.
+#[must_use]
+pub fn write_skill_md(name: &str, description: &str, instruction: &str) -> Option<String> {
+    if !is_skill_name(name) || description.chars().count() > MAX_DESCRIPTION {
+        return None;
+    }
+    // A JSON string is a double-quoted YAML scalar.
+    let quoted = Value::from(description);
+    Some(format!(
+        "{FENCE}\nname: {}\ndescription: {quoted}\n{FENCE}\n{instruction}",
+        Value::from(name)
+    ))
+}
+
+impl Frontmatter {
+    /// Reads a file in a directory of the name `directory`; everything wrong goes to `problems`.
+    pub fn read(
+        path: &str,
+        content: &[u8],
+        directory: &str,
+        problems: &mut Vec<Problem>,
+    ) -> Option<Self> {
+        let refuse = |keyword, message: String| Some(Problem::of_file(path, keyword, message));
+        let text = match std::str::from_utf8(content) {
+            _ if content.len() > MAX_SKILL_FILE_BYTES => {
+                let message = format!(
+                    "the file has {} bytes; the limit is {MAX_SKILL_FILE_BYTES}",
+                    content.len()
+                );
+                problems.extend(refuse("too_large", message));
+                return None;
+            }
+            Err(error) => {
+                let message = format!("byte {} is not UTF-8", error.valid_up_to());
+                problems.extend(refuse("utf8", message));
+                return None;
+            }
+            Ok(text) => text,
+        };
+        let Some((head, body)) = split(text) else {
+            let message = format!(
+                "the file must begin with frontmatter between two lines that are `{FENCE}`"
+            );
+            problems.extend(refuse("frontmatter", message));
+            return None;
+        };
+        // An empty line in place of the fence keeps lines what they are in the file.
+        let located = match source::read(&format!("\n{head}")) {
+            Ok(located) => located,
+            Err(error) => {
+                problems.push(Problem::unreadable(path, text, &error));
+                return None;
+            }
+        };
+        let place = Place {
+            file: path.into(),
+            pointer: String::new(),
+            located: Arc::new(located),
+            text: text.into(),
+        };
+        let Value::Object(fields) = &place.located.value else {
+            let message = "the frontmatter must be fields with values";
+            problems.push(Problem::at(&place, "", "type", message));
+            return None;
+        };
+        let mut check = Check {
+            place: &place,
+            fields,
+            problems,
+        };
+        check.all(directory);
+        let description = fields.get("description")?.as_str()?;
+        Some(Self {
+            description: Text::parse(description.trim()).ok()?,
+            body: body.to_owned(),
+        })
+    }
+}
+
+/// The frontmatter's text and what follows its closing fence.
+fn split(text: &str) -> Option<(&str, &str)> {
+    let rest = text.strip_prefix(FENCE)?;
+    let rest = rest.strip_prefix("\r\n").or(rest.strip_prefix('\n'))?;
+    let mut at = 0;
+    for line in rest.split_inclusive('\n') {
+        if line.trim_end() == FENCE {
+            return Some((&rest[..at], &rest[at + line.len()..]));
+        }
+        at += line.len();
+    }
+    None
+}
+
+struct Check<'c> {
+    place: &'c Place,
+    fields: &'c Map<String, Value>,
+    problems: &'c mut Vec<Problem>,
+}
+
+impl Check<'_> {
+    fn report(&mut self, pointer: &str, keyword: &str, message: impl Into<String>) {
+        let problem = Problem::at(self.place, pointer, keyword, message);
+        self.problems.push(problem);
+    }
+
+    fn all(&mut self, directory: &str) {
+        if let Some(name) = self.text("name", true) {
+            for fault in name_faults(&name) {
+                self.report("/name", "name", fault);
+            }
+            if name != directory {
+                let message = format!("the name must be that of the directory, `{directory}`");
+                self.report("/name", "directory", message);
+            }
+        }
+        if let Some(description) = self.text("description", true) {
+            self.longest("description", &description, MAX_DESCRIPTION);
+        }
+        self.text("license", false);
+        if let Some(compatibility) = self.text("compatibility", false) {
+            self.longest("compatibility", &compatibility, MAX_COMPATIBILITY);
+        }
+        self.metadata();
+        self.allowed_tools();
+        self.unknown_fields();
+    }
+
+    /// A field that must be text and not blank.
+    fn text(&mut self, field: &str, required: bool) -> Option<String> {
+        let pointer = format!("/{field}");
+        match self.fields.get(field) {
+            None if required => {
+                let message = format!("the field `{field}` is missing");
+                self.report("", "required", message);
+                None
+            }
+            None => None,
+            Some(Value::String(text)) if !text.trim().is_empty() => Some(text.clone()),
+            Some(Value::String(_) | Value::Null) => {
+                self.report(&pointer, "empty", format!("`{field}` must not be empty"));
+                None
+            }
+            Some(Value::Bool(_) | Value::Number(_)) => {
+                let message = format!("`{field}` must be text");
+                let problem = Problem::at(self.place, &pointer, "type", message);
+                self.problems.push(problem.suggest("write it in quotes"));
+                None
+            }
+            Some(Value::Array(_) | Value::Object(_)) => {
+                self.report(&pointer, "type", format!("`{field}` must be text"));
+                None
+            }
+        }
+    }
+
+    fn longest(&mut self, field: &str, text: &str, most: usize) {
+        let found = text.chars().count();
+        if found > most {
+            let message = format!("`{field}` has {found} characters; the limit is {most}");
+            self.report(&format!("/{field}"), "length", message);
+        }
+    }
+
+    /// Keys and values that are text; YAML's numbers and booleans count as what is written.
+    fn metadata(&mut self) {
+        match self.fields.get("metadata") {
+            None => {}
+            Some(Value::Object(entries)) => {
+                for (key, value) in entries {
+                    if matches!(value, Value::Null | Value::Array(_) | Value::Object(_)) {
+                        let key = charter_contract::validate::pointer_segment(key);
+                        let message = "a value of `metadata` must be text";
+                        self.report(&format!("/metadata/{key}"), "type", message);
+                    }
+                }
+            }
+            Some(_) => self.report("/metadata", "type", "`metadata` must be fields with values"),
+        }
+    }
+
+    fn allowed_tools(&mut self) {
+        let allowed = match self.fields.get("allowed-tools") {
+            None | Some(Value::String(_)) => true,
+            Some(Value::Array(tools)) => tools.iter().all(Value::is_string),
+            Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) => false,
+        };
+        if !allowed {
+            let message = "`allowed-tools` must be text, or a list of texts";
+            self.report("/allowed-tools", "type", message);
+        }
+    }
+
+    /// Fields beyond the format are other tools' business: kept, not read, and pointed out.
+    fn unknown_fields(&mut self) {
+        let known = |field: &&String| !FIELDS.contains(&field.as_str());
+        for field in self.fields.keys().filter(known) {
+            let pointer = format!("/{}", charter_contract::validate::pointer_segment(field));
+            let message = format!("`{field}` is no field of the format; it is kept, and not read");
+            let mut problem = Problem::at(self.place, &pointer, "unknown_field", message).warning();
+            if let Some(meant) = nearest(field, FIELDS) {
+                problem = problem.suggest(format!("perhaps `{meant}` is meant"));
+            }
+            self.problems.push(problem);
+        }
+    }
+}
+
+/// Every rule for names that a name breaks.
+fn name_faults(name: &str) -> Vec<String> {
+    let mut faults = Vec::new();
+    let found = name.chars().count();
+    if found == 0 || found > MAX_NAME {
+        faults.push(format!(
+            "the name has {found} characters; 1 to {MAX_NAME} are allowed"
+        ));
+    }
+    let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    if let Some(other) = name.chars().find(|c| !allowed(*c)) {
+        faults.push(format!(
+            "the name holds {other:?}; lowercase letters, digits and hyphens are allowed"
+        ));
+    }
+    if name.starts_with('-') || name.ends_with('-') {
+        faults.push("the name must not begin or end with a hyphen".to_owned());
+    }
+    if name.contains("--") {
+        faults.push("the name must not hold two hyphens in a row".to_owned());
+    }
+    faults
+}

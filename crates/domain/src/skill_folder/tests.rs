@@ -1,0 +1,212 @@
+use super::*;
+
+fn file(path: &str, content: &str) -> SkillFile {
+    SkillFile {
+        path: path.to_owned(),
+        content: content.as_bytes().into(),
+        executable: false,
+    }
+}
+
+fn skill_md(name: &str) -> String {
+    format!("---\nname: {name}\ndescription: Does {name}.\n---\n\n# {name}\n")
+}
+
+/// Errors and warnings as `file:line keyword`.
+fn said(reading: &Reading) -> Vec<String> {
+    let said = reading.problems.iter().map(|p| {
+        let mark = match p.gravity {
+            Gravity::Error => "",
+            Gravity::Warning => "?",
+        };
+        format!("{}:{} {mark}{}", p.file, p.line, p.keyword)
+    });
+    said.collect()
+}
+
+fn one(text: &str) -> Vec<String> {
+    said(&read(vec![file("pdf/SKILL.md", text)]))
+}
+
+#[test]
+fn b001_9_nested_directories_become_folders() {
+    let reading = read(vec![
+        file("README.md", "hello"),
+        file("sql/notes.txt", "beside"),
+        file("sql/migration/SKILL.md", &skill_md("migration")),
+        file("sql/migration/scripts/run.sh", "#!/bin/sh"),
+        file("sql/migration/assets/demo/SKILL.md", "no frontmatter"),
+        file("sql/migration/sharding/SKILL.md", &skill_md("sharding")),
+        file("pdf/SKILL.md", &skill_md("pdf")),
+    ]);
+    assert_eq!(said(&reading), ["README.md:1 ?layout"]);
+    let shown: Vec<(&str, bool, Vec<&str>, Vec<&str>)> = reading
+        .skills
+        .iter()
+        .map(|skill| {
+            let children = skill.sub_skills.iter().map(SkillId::as_str).collect();
+            let files = skill.files.iter().map(|f| f.path.as_str()).collect();
+            (skill.id.as_str(), skill.is_folder, children, files)
+        })
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            ("pdf", false, vec![], vec!["SKILL.md"]),
+            ("sql", true, vec!["sql.migration"], vec!["notes.txt"]),
+            (
+                "sql.migration",
+                true,
+                vec!["sql.migration.sharding"],
+                vec!["SKILL.md", "assets/demo/SKILL.md", "scripts/run.sh"]
+            ),
+            ("sql.migration.sharding", false, vec![], vec!["SKILL.md"]),
+        ]
+    );
+    assert_eq!(reading.skills[1].summary.as_str(), "sql: migration");
+    assert_eq!(reading.skills[2].instruction, "\n# migration\n");
+    assert_eq!(directory(&reading.skills[3].id), "sql/migration/sharding");
+    assert_eq!(name(&reading.skills[3].id), "sharding");
+}
+
+#[test]
+fn b001_9_every_violation_is_reported_with_its_line() {
+    let long = "x".repeat(1_025);
+    let text = format!(
+        "---\nname: -PDF--\ndescription: {long}\nlicense: [MIT]\ncompatibility: ''\nmetadata:\n  a: {{b: c}}\n  v: 1.0\nallowed-tools: 3\nlicence: MIT\n---\n"
+    );
+    assert_eq!(
+        one(&text),
+        [
+            "pdf/SKILL.md:2 directory",
+            "pdf/SKILL.md:2 name",
+            "pdf/SKILL.md:2 name",
+            "pdf/SKILL.md:2 name",
+            "pdf/SKILL.md:3 length",
+            "pdf/SKILL.md:4 type",
+            "pdf/SKILL.md:5 empty",
+            "pdf/SKILL.md:7 type",
+            "pdf/SKILL.md:9 type",
+            "pdf/SKILL.md:10 ?unknown_field",
+        ]
+    );
+    assert!(read(vec![file("pdf/SKILL.md", &text)]).skills.is_empty());
+}
+
+#[test]
+fn b001_9_the_limits_are_those_of_the_format() {
+    let with = |fields: &str| one(&format!("---\nname: pdf\n{fields}\n---\nbody"));
+    let text = |field: &str, length: usize| format!("{field}: {}", "é".repeat(length));
+    for allowed in [
+        "description: d".to_owned(),
+        text("description", 1_024),
+        format!("description: d\n{}", text("compatibility", 500)),
+        "description: d\nallowed-tools: [Read, 'Bash(git:*)']".to_owned(),
+        "description: >-\n  two\n  lines".to_owned(),
+        "description: d\nmetadata: {version: 1.0, author: me}".to_owned(),
+    ] {
+        assert_eq!(with(&allowed), [""; 0], "{allowed}");
+    }
+    for (refused, keyword) in [
+        (String::new(), "1 required"),
+        ("description:".to_owned(), "3 empty"),
+        ("description: '  '".to_owned(), "3 empty"),
+        ("description: 7".to_owned(), "3 type"),
+        (text("description", 1_025), "3 length"),
+        (
+            format!("description: d\n{}", text("compatibility", 501)),
+            "4 length",
+        ),
+        ("description: a: b".to_owned(), "3 syntax"),
+        ("description: &a d".to_owned(), "3 syntax"),
+        ("description: d\ndescription: e".to_owned(), "4 syntax"),
+    ] {
+        let said = with(&refused);
+        let ends = said.iter().any(|said| {
+            let line = said.strip_prefix("pdf/SKILL.md:").unwrap();
+            line == keyword || keyword == "1 required" && line.ends_with("required")
+        });
+        assert!(ends, "{refused}: {said:?}");
+    }
+    for broken in ["", "name: pdf", "---\nname: pdf\n", "\u{feff}---\n---\n"] {
+        assert_eq!(one(broken), ["pdf/SKILL.md:1 frontmatter"], "{broken:?}");
+    }
+    assert_eq!(
+        one("---\r\nname: pdf\r\ndescription: d\r\n---\r\nbody"),
+        [""; 0]
+    );
+}
+
+#[test]
+fn b001_9_names_are_those_of_the_format() {
+    for good in ["a", "0", "pdf-processing", "a1-b2-c3", &"a".repeat(64)] {
+        assert!(is_skill_name(good), "{good}");
+    }
+    let long = "a".repeat(65);
+    for bad in [
+        "", "A", "a_b", "a b", "-a", "a-", "a--b", "é", "a.b", "a/b", &long,
+    ] {
+        assert!(!is_skill_name(bad), "{bad}");
+    }
+}
+
+#[test]
+fn paths_stay_where_they_are_put() {
+    let long = "a/".repeat(MAX_DEPTH) + "a";
+    for path in [
+        "", "/a", "a//b", "a/", "../a", "a/../b", "./a", "a\\b", "a\nb", "a\0", &long,
+    ] {
+        assert!(check_path(path).is_err(), "{path:?}");
+    }
+    assert_eq!(check_path("a/.b/c d é.md"), Ok(()));
+    let reading = read(vec![
+        file("pdf/SKILL.md", &skill_md("pdf")),
+        file("pdf/../../etc/passwd", "x"),
+        file("pdf/a", "x"),
+        file("pdf/a/b", "x"),
+        file("a.b/c/SKILL.md", &skill_md("c")),
+        file("x/skill.md", "x"),
+        file("SKILL.md", &skill_md("root")),
+    ]);
+    assert_eq!(
+        said(&reading),
+        [
+            "SKILL.md:1 layout",
+            "a.b:1 name",
+            "pdf/../../etc/passwd:1 path",
+            "pdf/a/b:1 path",
+            "x/skill.md:1 layout",
+        ]
+    );
+}
+
+#[test]
+fn sizes_are_bounded() {
+    let big = SkillFile {
+        content: vec![b'x'; MAX_FILE_BYTES + 1].into(),
+        ..file("pdf/big", "")
+    };
+    let reading = read(vec![file("pdf/SKILL.md", &skill_md("pdf")), big]);
+    assert_eq!(said(&reading), ["pdf/big:1 too_large"]);
+    let head = skill_md("pdf") + &"x".repeat(MAX_SKILL_FILE_BYTES);
+    assert_eq!(one(&head), ["pdf/SKILL.md:1 too_large"]);
+    let binary = SkillFile {
+        content: vec![b'-', 0xff].into(),
+        ..file("pdf/SKILL.md", "")
+    };
+    assert_eq!(said(&read(vec![binary])), ["pdf/SKILL.md:1 utf8"]);
+    assert_eq!(said(&read(vec![])), ["SKILL.md:1 required"]);
+}
+
+/// What is written reads back.
+#[test]
+fn a_written_skill_md_is_one() {
+    let description = "Says \"hi\": to # everybody\nand 'you'";
+    let text = write_skill_md("pdf", description, "# Do it\n").unwrap();
+    let reading = read(vec![file("pdf/SKILL.md", &text)]);
+    assert_eq!(said(&reading), [""; 0]);
+    assert_eq!(reading.skills[0].summary.as_str(), description);
+    assert_eq!(reading.skills[0].instruction, "# Do it\n");
+    assert_eq!(write_skill_md("SQL_SKILL", "d", ""), None);
+    assert_eq!(write_skill_md("pdf", &"d".repeat(1_025), ""), None);
+}

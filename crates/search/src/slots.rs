@@ -1,0 +1,364 @@
+//! An index whose entries are changed one by one in place: words and vectors of short texts by slot.
+//!
+//! For collections that grow to a hundred thousand entries and are searched through a narrow filter
+//! (the skills of the link graph): a write touches one slot, and a search reads the visible slots and
+//! no others, exactly, so what a caller may not see is neither scored nor counted. Ranks as
+//! [`search`](crate::search) does. Must not know ids, grants or who owns a layer.
+
+use fixedbitset::FixedBitSet;
+
+use crate::dense::DenseRows;
+use crate::embed::{EmbeddingModel, Vector, VectorError};
+use crate::lexical::{Analyser, ForwardIndex, ForwardQuery, ForwardScores};
+use crate::query::{EmbeddedQuery, QueryError};
+use crate::rank::{MAX_TOP_K, Range};
+use crate::select::kth_largest;
+use crate::settings::{RouteSettings, ScoreFeatures};
+
+/// The words and vectors of one layer.
+pub struct SlotIndex {
+    model: Option<EmbeddingModel>,
+    rows: DenseRows,
+    words: ForwardIndex,
+    analyser: Analyser,
+}
+
+impl std::fmt::Debug for SlotIndex {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SlotIndex")
+            .field("model", &self.model)
+            .finish_non_exhaustive()
+    }
+}
+
+impl SlotIndex {
+    /// An empty index of vectors of one model; `None` for words alone.
+    #[must_use]
+    pub fn new(model: Option<EmbeddingModel>) -> Self {
+        SlotIndex {
+            rows: DenseRows::new(model.as_ref().map_or(0, |model| model.dims), 0),
+            model,
+            words: ForwardIndex::default(),
+            analyser: Analyser::new(),
+        }
+    }
+
+    /// Writes a slot. Without a vector it is found by its words.
+    ///
+    /// # Errors
+    /// [`VectorError::Dims`] if the vector is not the model's; nothing is written.
+    pub fn put(
+        &mut self,
+        slot: usize,
+        text: &str,
+        vector: Option<&Vector>,
+    ) -> Result<(), VectorError> {
+        self.rows.set(slot, vector)?;
+        self.words.set(slot, text, &self.analyser);
+        Ok(())
+    }
+
+    /// Empties a slot.
+    pub fn clear(&mut self, slot: usize) {
+        self.words.set(slot, "", &self.analyser);
+    }
+
+    /// Bytes held on the heap.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        self.rows.heap_bytes() + self.words.heap_bytes()
+    }
+}
+
+/// A layer as one search sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct SlotLayer<'a> {
+    /// Words and vectors.
+    pub index: &'a SlotIndex,
+    /// The slots that may be scored and counted.
+    pub visible: &'a FixedBitSet,
+}
+
+/// One hit, with what explains its place.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SlotHit {
+    /// The number of the layer.
+    pub layer: usize,
+    /// The slot within it.
+    pub slot: usize,
+    /// Chance that it is right, 0 to 1.
+    pub score: f32,
+    /// What it is ranked by, 0 to 1 within this query.
+    pub fused: f32,
+    /// Cosine with the query; `None` where only words were compared.
+    pub cosine: Option<f32>,
+}
+
+/// The best `top_k` visible slots, best first; equal ones in order of layer and slot. Without
+/// vectors on either side only words count, and slots without a common word are no hits.
+///
+/// # Errors
+/// [`QueryError::NoCandidates`] if `top_k` is 0, [`QueryError::Model`] if the query and an index
+/// have vectors of different models.
+pub fn discover(
+    layers: &[SlotLayer<'_>],
+    query: &EmbeddedQuery,
+    settings: &RouteSettings,
+    top_k: usize,
+) -> Result<Vec<SlotHit>, QueryError> {
+    if top_k == 0 {
+        return Err(QueryError::NoCandidates);
+    }
+    check_models(layers, query)?;
+    let visible: Vec<Vec<u32>> = layers
+        .iter()
+        .map(|layer| {
+            layer
+                .visible
+                .ones()
+                .filter_map(|slot| u32::try_from(slot).ok())
+        })
+        .map(Iterator::collect)
+        .collect();
+    let words: Vec<(&ForwardIndex, &[u32])> = layers
+        .iter()
+        .zip(&visible)
+        .map(|(layer, visible)| (&layer.index.words, visible.as_slice()))
+        .collect();
+    let words = ForwardScores::compute(&words, &ForwardQuery::new(&query.terms));
+    let cosines = cosines(layers, &visible, query, settings.fusion.sentence_weight);
+    let fused = fuse(&words, cosines.as_deref(), query, settings);
+    let scored = Scored {
+        visible: &visible,
+        words: &words,
+        cosines: cosines.as_deref(),
+        fused: &fused,
+    };
+    Ok(scored.best(settings, top_k.min(MAX_TOP_K)))
+}
+
+fn check_models(layers: &[SlotLayer<'_>], query: &EmbeddedQuery) -> Result<(), QueryError> {
+    let Some(asked) = query.model() else {
+        return Ok(());
+    };
+    let models = layers.iter().filter_map(|layer| layer.index.model.as_ref());
+    match models.into_iter().find(|model| *model != asked) {
+        Some(model) => Err(QueryError::Model {
+            query: asked.to_string(),
+            index: model.to_string(),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Cosines of the visible slots of all layers, one after the other; `None` without vectors.
+fn cosines(
+    layers: &[SlotLayer<'_>],
+    visible: &[Vec<u32>],
+    query: &EmbeddedQuery,
+    sentence_weight: f32,
+) -> Option<Vec<f32>> {
+    let texts = query.dense.as_ref()?;
+    if layers.iter().all(|layer| layer.index.model.is_none()) {
+        return None;
+    }
+    let scan = |(layer, visible): (&SlotLayer<'_>, &Vec<u32>)| {
+        let rows = &layer.index.rows;
+        rows.scan_chosen(visible, &texts.whole, &texts.sentences, sentence_weight)
+    };
+    Some(layers.iter().zip(visible).flat_map(scan).collect())
+}
+
+/// Convex sum of both sides, each brought to 0..1 over what is visible; without words in the query
+/// the cosine's place alone, without vectors that of the words.
+fn fuse(
+    words: &ForwardScores,
+    cosines: Option<&[f32]>,
+    query: &EmbeddedQuery,
+    settings: &RouteSettings,
+) -> Vec<f32> {
+    let by_words = Range::of(words.scores.iter().copied());
+    let Some(cosines) = cosines else {
+        return words
+            .scores
+            .iter()
+            .map(|score| by_words.place(*score))
+            .collect();
+    };
+    let by_meaning = Range::of(cosines.iter().copied());
+    let share = match query.terms.terms() {
+        [] => 0.0,
+        [_, ..] => settings.fusion.lexical_share(by_words.most(), 0.0),
+    };
+    let pairs = words.scores.iter().zip(cosines);
+    let fused = pairs.map(|(score, cosine)| {
+        share * by_words.place(*score) + (1.0 - share) * by_meaning.place(*cosine)
+    });
+    fused.collect()
+}
+
+/// Every part of the score of every visible slot, over all layers one after the other.
+struct Scored<'s> {
+    visible: &'s [Vec<u32>],
+    words: &'s ForwardScores,
+    cosines: Option<&'s [f32]>,
+    fused: &'s [f32],
+}
+
+impl Scored<'_> {
+    fn best(&self, settings: &RouteSettings, top_k: usize) -> Vec<SlotHit> {
+        let is_hit = |at: &usize| self.cosines.is_some() || self.words.scores[*at] > 0.0;
+        let hits = || (0..self.fused.len()).filter(is_hit);
+        let least = kth_largest(hits().map(|at| self.fused[at]), top_k);
+        let least = least.unwrap_or(f32::NEG_INFINITY);
+        let mut found: Vec<usize> = hits().filter(|at| self.fused[*at] >= least).collect();
+        found.sort_by(|a, b| self.fused[*b].total_cmp(&self.fused[*a]));
+        found.truncate(top_k);
+        let Some(first) = found.first().copied() else {
+            return Vec::new();
+        };
+        let features = ScoreFeatures {
+            cosine: self.cosines.map_or(0.0, |cosines| cosines[first]),
+            coverage: self.words.scores[first] * self.words.share,
+        };
+        let model = match self.cosines {
+            Some(_) => &settings.score,
+            None => &settings.words_only_score,
+        };
+        let hit = |at: usize| {
+            let (layer, slot) = self.place(at);
+            SlotHit {
+                layer,
+                slot,
+                score: model.score(&features, self.fused[first] - self.fused[at]),
+                fused: self.fused[at],
+                cosine: self.cosines.map(|cosines| cosines[at]),
+            }
+        };
+        found.into_iter().map(hit).collect()
+    }
+
+    /// Layer and slot of a position.
+    fn place(&self, mut at: usize) -> (usize, usize) {
+        for (layer, visible) in self.visible.iter().enumerate() {
+            match visible.get(at) {
+                Some(slot) => return (layer, *slot as usize),
+                None => at -= visible.len(),
+            }
+        }
+        (self.visible.len(), 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::embed::Quantisation;
+    use crate::query::RouteQuery;
+
+    fn model() -> EmbeddingModel {
+        EmbeddingModel {
+            name: "m".to_owned(),
+            dims: 4,
+            quantisation: Quantisation::F32,
+        }
+    }
+
+    fn vector(components: [f32; 4]) -> Vector {
+        Vector::new(components.to_vec()).unwrap()
+    }
+
+    fn bits(slots: &[usize]) -> FixedBitSet {
+        slots.iter().copied().collect()
+    }
+
+    fn slots(hits: &[SlotHit]) -> Vec<(usize, usize)> {
+        hits.iter().map(|hit| (hit.layer, hit.slot)).collect()
+    }
+
+    fn words(text: &str) -> EmbeddedQuery {
+        RouteQuery::parse(text).unwrap().lexical_only()
+    }
+
+    #[test]
+    fn b001_6_what_is_invisible_changes_nothing() {
+        let settings = RouteSettings::default();
+        let (mut wide, mut narrow) = (SlotIndex::new(None), SlotIndex::new(None));
+        wide.put(0, "rotate keys of buckets", None).unwrap();
+        wide.put(1, "list buckets", None).unwrap();
+        wide.put(2, "delete old keys", None).unwrap();
+        narrow.put(0, "list buckets", None).unwrap();
+        narrow.put(1, "delete old keys", None).unwrap();
+        let query = words("list the keys of buckets");
+        let found = |index: &SlotIndex, visible: &[usize]| {
+            let visible = bits(visible);
+            let layer = SlotLayer {
+                index,
+                visible: &visible,
+            };
+            let hits = discover(&[layer], &query, &settings, 9).unwrap();
+            hits.iter()
+                .map(|hit| (hit.score, hit.fused))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(found(&wide, &[1, 2]), found(&narrow, &[0, 1]));
+        assert_ne!(found(&wide, &[0, 1, 2]).len(), 2);
+        assert_eq!(found(&wide, &[]), []);
+    }
+
+    #[test]
+    fn a_slot_is_what_was_last_written() {
+        let settings = RouteSettings::default();
+        let mut index = SlotIndex::new(Some(model()));
+        index
+            .put(5, "first", Some(&vector([1.0, 0.0, 0.0, 0.0])))
+            .unwrap();
+        index
+            .put(2, "second", Some(&vector([0.0, 1.0, 0.0, 0.0])))
+            .unwrap();
+        index
+            .put(5, "third", Some(&vector([0.0, 0.0, 1.0, 0.0])))
+            .unwrap();
+        let visible = bits(&[2, 5]);
+        let layer = SlotLayer {
+            index: &index,
+            visible: &visible,
+        };
+        let query = vector([0.0, 0.3, 1.0, 0.0]);
+        let query = EmbeddedQuery::of_vector(&model(), &query).unwrap();
+        let hits = discover(&[layer], &query, &settings, 9).unwrap();
+        assert_eq!(slots(&hits), [(0, 5), (0, 2)]);
+        assert!(hits[0].cosine > Some(0.9) && hits[0].score > hits[1].score);
+        for (text, expected) in [("first", vec![]), ("third", vec![(0, 5)])] {
+            let hits = discover(&[layer], &words(text), &settings, 9).unwrap();
+            assert_eq!(slots(&hits), expected, "{text}");
+        }
+        assert_eq!(
+            index.put(2, "x", Some(&Vector::new(vec![1.0]).unwrap())),
+            Err(VectorError::Dims {
+                expected: 4,
+                found: 1
+            })
+        );
+    }
+
+    #[test]
+    fn layers_are_ranked_together() {
+        let settings = RouteSettings::default();
+        let (mut own, mut global) = (SlotIndex::new(None), SlotIndex::new(None));
+        own.put(3, "stale backups", None).unwrap();
+        global
+            .put(1, "list stale backups of a vault", None)
+            .unwrap();
+        global.put(7, "nothing of the kind", None).unwrap();
+        let (a, b) = (bits(&[3]), bits(&[1, 7]));
+        let layers = [(&own, &a), (&global, &b)];
+        let layers = layers.map(|(index, visible)| SlotLayer { index, visible });
+        let hits = discover(&layers, &words("stale backups"), &settings, 9).unwrap();
+        assert_eq!(slots(&hits), [(0, 3), (1, 1)]);
+        let hits = discover(&layers, &words("stale backups"), &settings, 1).unwrap();
+        assert_eq!(slots(&hits), [(0, 3)]);
+        let refused = discover(&layers, &words("x"), &settings, 0);
+        assert_eq!(refused, Err(QueryError::NoCandidates));
+    }
+}
