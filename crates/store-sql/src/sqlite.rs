@@ -4,6 +4,7 @@
 //! out. All writes go through one connection (`writer`), reads through a few connections (`readers`).
 //! What each trait method writes is in the file named for its noun.
 
+mod agent_skills;
 mod approval;
 mod calibration;
 mod catalogue;

@@ -395,6 +395,14 @@ async fn lookups_use_an_index() -> Outcome {
             "evidence_attachment_by_target",
         ),
         (
+            "SELECT instruction FROM agent_skill JOIN agent_skill_instruction USING (skill_key) WHERE scope = 'a' AND skill_id = 's'",
+            "sqlite_autoindex_agent_skill_1",
+        ),
+        (
+            "SELECT 1 FROM agent_skill_file WHERE sha256 = x'00'",
+            "agent_skill_file_by_content",
+        ),
+        (
             "SELECT max(leaf_index) FROM evidence_leaf WHERE log_key = 1",
             "PRIMARY KEY",
         ),

@@ -8,6 +8,7 @@
 
 mod error;
 
+pub mod agent_skills;
 pub mod approval;
 pub mod calibration;
 pub mod catalogue;
@@ -28,7 +29,8 @@ use std::sync::Arc;
 
 /// Everything that one storage engine offers. Implemented by whatever implements the parts.
 pub trait Store:
-    approval::Approvals
+    agent_skills::AgentSkills
+    + approval::Approvals
     + calibration::Calibrations
     + catalogue::Catalogue
     + evidence::Evidence
@@ -46,7 +48,8 @@ pub trait Store:
 }
 
 impl<T> Store for T where
-    T: approval::Approvals
+    T: agent_skills::AgentSkills
+        + approval::Approvals
         + calibration::Calibrations
         + catalogue::Catalogue
         + evidence::Evidence

@@ -9,6 +9,7 @@
 //!
 //! It knows no engine. Where a guarantee is about many callers it sends them at the same time.
 
+pub mod agent_skills;
 pub mod approval;
 pub mod calibration;
 pub mod catalogue;
@@ -68,6 +69,13 @@ fn assert_one_winner<T>(results: &[Result<T, StoreError>]) {
 macro_rules! store_suite {
     ($factory:path) => {
         $crate::store_suite! { @cases $factory;
+            agent_skills:
+                b001_3_a_skill_reads_back_without_its_instruction,
+                b001_1_a_put_writes_over,
+                b001_7_a_write_on_a_stale_revision_writes_nothing,
+                scopes_are_apart,
+                b001_9_files_read_back_byte_for_byte,
+                b001_2_an_index_has_one_model;
             approval:
                 ruling_28_an_approval_is_made_with_its_event,
                 ruling_28_one_decision_is_recorded,

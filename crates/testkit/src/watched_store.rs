@@ -8,12 +8,17 @@ use async_trait::async_trait;
 use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
 use charter_contract::catalogue::tags::TagRecord;
 use charter_contract::ids::{
-    ApprovalId, EvidenceId, PackageName, RequestId, RunId, SessionId, TagRequestId, TenantId,
-    UserId,
+    ApprovalId, EvidenceId, PackageName, RequestId, RunId, SessionId, SkillId, TagRequestId,
+    TenantId, UserId,
 };
 use charter_contract::scope::Scope;
 use charter_contract::time::Timestamp;
 use charter_domain::evidence_log::{Hash, NodeId};
+use charter_domain::skill_folder::SkillFile;
+use charter_store::agent_skills::{
+    AgentSkills, SkillFileEntry, SkillVector, SkillsLoaded, SkillsModel, SkillsRevision,
+    SkillsWrite,
+};
 use charter_store::approval::{ApprovalFilter, ApprovalMove, ApprovalRecord, Approvals};
 use charter_store::calibration::{CalibrationRecord, Calibrations};
 use charter_store::catalogue::{
@@ -190,6 +195,20 @@ writes {
     fn acquire(resource: &str, holder: &str, now: Timestamp, until: Timestamp) -> Option<Lease>;
     fn renew(lease: &Lease, expires_at: Timestamp) -> Lease;
     fn release(lease: &Lease) -> ();
+} }
+
+watched! { AgentSkills
+reads {
+    fn load_skills() -> SkillsLoaded;
+    fn skill_instruction(scope: &Scope, skill: &SkillId) -> Option<String>;
+    fn skill_files(scope: &Scope, skill: &SkillId) -> Vec<SkillFileEntry>;
+    fn all_skill_files(scope: &Scope) -> Vec<(SkillId, Vec<SkillFileEntry>)>;
+    fn skill_file(scope: &Scope, skill: &SkillId, path: &str) -> Option<SkillFile>;
+}
+writes {
+    fn change_skills(write: SkillsWrite) -> SkillsRevision;
+    fn index_skills(model: &SkillsModel, expected: SkillsRevision,
+        vectors: Vec<(Scope, SkillId, SkillVector)>) -> SkillsRevision;
 } }
 
 watched! { Approvals
