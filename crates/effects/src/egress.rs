@@ -20,6 +20,16 @@ const RESOLVE_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone)]
 pub(crate) struct EgressPolicy {
     patterns: Vec<HostPattern>,
+    unlisted: Unlisted,
+}
+
+/// What becomes of hosts that the list does not name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unlisted {
+    /// They are not reached.
+    Refused,
+    /// Public addresses are reached on the web's ports.
+    PublicWeb,
 }
 
 /// Why a connection is not made.
@@ -37,7 +47,18 @@ pub(crate) enum EgressRefusal {
 
 impl EgressPolicy {
     pub(crate) fn new(patterns: Vec<HostPattern>) -> Self {
-        Self { patterns }
+        Self {
+            patterns,
+            unlisted: Unlisted::Refused,
+        }
+    }
+
+    /// The public web, and what `patterns` name beside it.
+    pub(crate) fn public_and(patterns: Vec<HostPattern>) -> Self {
+        Self {
+            patterns,
+            unlisted: Unlisted::PublicWeb,
+        }
     }
 
     /// Resolves `host` and returns the addresses that may be connected to.
@@ -51,18 +72,24 @@ impl EgressPolicy {
         port: u16,
     ) -> Result<Vec<SocketAddr>, EgressRefusal> {
         let host = pattern::normalise(host);
-        if !self
+        let listed = self
             .patterns
             .iter()
-            .any(|known| known.admits_host(&host, port))
-        {
+            .any(|known| known.admits_host(&host, port));
+        if !listed && self.unlisted == Unlisted::Refused {
             return Err(EgressRefusal::NotListed { host, port });
         }
         let found = resolve(&host, port).await?;
         for address in &found {
             let ip = address.ip().to_canonical();
-            if !address::is_public(ip) && !self.names(&host, ip, port) {
+            if self.names(&host, ip, port) {
+                continue;
+            }
+            if !address::is_public(ip) {
                 return Err(EgressRefusal::PrivateAddress { host, address: ip });
+            }
+            if !listed && !pattern::is_web(port) {
+                return Err(EgressRefusal::NotListed { host, port });
             }
         }
         Ok(found)
@@ -131,6 +158,47 @@ mod tests {
             verdict(&["2130706433:5005", "127.0.0.0/8:5005"], "2130706433", 5005).await,
             "[127.0.0.1:5005]"
         );
+    }
+
+    #[tokio::test]
+    async fn b000_16_the_public_web_is_open_and_everything_else_is_named() {
+        let verdict = async |patterns: &[&str], host: &str, port| {
+            let patterns = patterns.iter().map(|p| p.parse().unwrap()).collect();
+            match EgressPolicy::public_and(patterns)
+                .addresses(host, port)
+                .await
+            {
+                Ok(addresses) => format!("{addresses:?}"),
+                Err(refusal) => refusal.to_string(),
+            }
+        };
+        assert_eq!(verdict(&[], "1.1.1.1", 443).await, "[1.1.1.1:443]");
+        let elsewhere = "1.1.1.1:5005 is not in the tool's egress list";
+        assert_eq!(
+            verdict(&["127.0.0.1:5005"], "1.1.1.1", 5005).await,
+            elsewhere
+        );
+        assert_eq!(
+            verdict(&["1.1.1.1:5005"], "1.1.1.1", 5005).await,
+            "[1.1.1.1:5005]"
+        );
+        assert_eq!(
+            verdict(&["127.0.0.0/8:5005"], "127.0.0.2", 5005).await,
+            "[127.0.0.2:5005]"
+        );
+        for host in [
+            "127.0.0.1",
+            "10.0.0.1",
+            "169.254.169.254",
+            "::1",
+            "2130706433",
+        ] {
+            let said = verdict(&["127.0.0.1:5005"], host, 80).await;
+            assert!(
+                said.contains("a private or local address"),
+                "{host}: {said}"
+            );
+        }
     }
 
     #[tokio::test]

@@ -7,6 +7,7 @@ mod response;
 mod template;
 
 use charter_contract::agentic::error::ErrorType;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -127,20 +128,30 @@ impl HttpRunner {
             .addresses(host, port)
             .await
             .map_err(|refusal| refused(&refusal))?;
-        reqwest::Client::builder()
-            .tls_backend_preconfigured(self.tls.clone())
-            .no_proxy()
-            .resolve_to_addrs(host, &addresses)
-            .redirect(redirects.policy())
-            .connect_timeout(CONNECT_TIMEOUT)
-            .pool_max_idle_per_host(0)
-            .build()
+        self.client_to(host, &addresses, redirects)
             .map_err(|error| {
                 Failure::new(
                     ErrorType::SystemError,
                     format!("preparing the HTTP client: {error}"),
                 )
             })
+    }
+
+    /// A client that connects to these addresses of a host and to nothing else.
+    pub(crate) fn client_to(
+        &self,
+        host: &str,
+        addresses: &[SocketAddr],
+        redirects: Redirects,
+    ) -> Result<reqwest::Client, reqwest::Error> {
+        reqwest::Client::builder()
+            .tls_backend_preconfigured(self.tls.clone())
+            .no_proxy()
+            .resolve_to_addrs(host, addresses)
+            .redirect(redirects.policy())
+            .connect_timeout(CONNECT_TIMEOUT)
+            .pool_max_idle_per_host(0)
+            .build()
     }
 }
 

@@ -30,6 +30,10 @@
 //! call is allowed what its [`BuiltinGrants`] name; by default that is nothing.
 //! [`builtin_documents`] are their documents in the catalogue.
 //!
+//! # Sources
+//! [`Sources`] fetches what a lens refers to, through the same wall, and takes its text out in a
+//! process of its own ([`extract()`] is what that process runs).
+//!
 //! # What confines a script
 //! See [`Sandbox::capabilities`] for what the running kernel enforces. Landlock
 //! (files, TCP ports, signals), seccomp (sockets, escapes from the process
@@ -45,11 +49,13 @@ compile_error!(
 mod builtin;
 mod call;
 mod egress;
+mod extract;
 mod http;
 mod outcome;
 mod package;
 mod redact;
 mod sandbox;
+mod sources;
 
 pub use builtin::{
     BuiltinGrants, BuiltinTool, CommandGrant, Root, RootAccess, documents as builtin_documents,
@@ -59,8 +65,13 @@ pub use call::{
     ToolImplementation, ToolRunner,
 };
 pub use egress::{HostPattern, HostPatternError};
+pub use extract::{ExtractError, Extracted, MAX_TEXT_BYTES, Mark, MarkKind, MediaType, extract};
 pub use outcome::ToolOutcome;
 pub use package::{PackageError, PackageFiles};
 pub use sandbox::{
     Capability, CapabilityState, LandlockUse, NamespaceUse, Sandbox, SandboxError, SandboxOptions,
+};
+pub use sources::{
+    Fetched, Media, NoSources, RawSource, SourceError, SourceFault, SourceRequest, Sources,
+    Validators,
 };

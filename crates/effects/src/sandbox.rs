@@ -6,6 +6,7 @@
 mod builtin;
 mod capability;
 mod child;
+mod extract;
 mod files;
 mod filter;
 mod interpreter;

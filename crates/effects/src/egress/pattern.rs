@@ -82,6 +82,11 @@ impl HostPattern {
     }
 }
 
+/// Whether a port is one of the web's.
+pub(super) fn is_web(port: u16) -> bool {
+    WEB_PORTS.contains(&port)
+}
+
 /// Lower case, without the root dot and without brackets; an address in its
 /// canonical form.
 pub(super) fn normalise(host: &str) -> String {

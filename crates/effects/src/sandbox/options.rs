@@ -17,6 +17,8 @@ pub struct SandboxOptions {
     pub bash: PathBuf,
     /// What runs filter programs, and its arguments before the program's path; none by default.
     pub filter: Option<(PathBuf, Vec<String>)>,
+    /// What takes the text out of sources, and its arguments before the file's path; none by default.
+    pub extractor: Option<(PathBuf, Vec<String>)>,
     /// Variables whose values are no secrets, such as a region: they stay in the outputs of tools.
     pub plain: BTreeSet<String>,
     /// Whether to run without Landlock.
@@ -34,6 +36,7 @@ impl SandboxOptions {
             python: PathBuf::from("python3"),
             bash: PathBuf::from("/bin/bash"),
             filter: None,
+            extractor: None,
             plain: BTreeSet::new(),
             landlock: LandlockUse::Required,
             namespaces: NamespaceUse::WhenAvailable,

@@ -7,4 +7,5 @@ mod egress;
 mod http;
 mod processes;
 mod scripts;
+mod sources;
 mod support;

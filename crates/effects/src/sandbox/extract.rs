@@ -1,0 +1,162 @@
+//! Takes the text out of a source in a process of its own: what a hostile page or PDF does to its
+//! reader (a panic, an overflow, an endless loop, all memory) ends that process and nothing else.
+//!
+//! The process is this project's own program, started with the arguments of
+//! [`crate::SandboxOptions::extractor`]; it reads the file `source` beside it, is told on standard
+//! input what it is, and writes an [`Extracted`] as JSON.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::Sandbox;
+use super::interpreter;
+use super::launch::{Launch, remove};
+use super::protocol::Remains;
+use super::supervise::Ending;
+use crate::call::Limits;
+use crate::extract::{Extracted, MAX_TEXT_BYTES, MediaType};
+use crate::outcome::Failure;
+use crate::redact::Redactor;
+use crate::sources::{Fetched, RawSource, SourceError, SourceFault, SourceRequest, Sources};
+
+/// Where the bytes stand in the process's folder.
+const SOURCE: &str = "source";
+/// Longest time for one source.
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// Most memory for one source, in bytes of address space.
+const MEMORY: u64 = 2 << 30;
+/// Text with everything that JSON escapes, and its marks.
+const OUTPUT: usize = 4 * MAX_TEXT_BYTES;
+
+#[async_trait]
+impl Sources for Sandbox {
+    async fn fetch(
+        &self,
+        request: &SourceRequest,
+        cancel: &CancellationToken,
+    ) -> Result<Fetched, SourceError> {
+        self.http.fetch_source(request, cancel).await
+    }
+
+    async fn extract(
+        &self,
+        source: RawSource,
+        cancel: &CancellationToken,
+    ) -> Result<Extracted, SourceError> {
+        let media_type = source.media.decide(&source.bytes)?;
+        let input = json!({ "media_type": media_type, "charset": source.media.charset() });
+        let limits = Limits {
+            timeout: TIMEOUT,
+            cpu_seconds: TIMEOUT.as_secs(),
+            memory_bytes: MEMORY,
+            output_bytes: OUTPUT,
+            ..Limits::default()
+        };
+        let (ending, remains) = self
+            .run_extractor(source.bytes, &input, &limits, cancel)
+            .await
+            .map_err(|failure| SourceError::new(SourceFault::System, failure.message))?;
+        match ending {
+            Ending::Exited => concluded(&remains, media_type),
+            Ending::TimedOut => Err(unreadable(&late())),
+            Ending::OutputTooLarge => Err(unreadable("it holds too much text")),
+            Ending::TooManyProcesses => Err(unreadable("its reader started processes")),
+            Ending::Cancelled => Err(SourceError::new(
+                SourceFault::Unreachable,
+                "reading the source was cancelled",
+            )),
+        }
+    }
+}
+
+impl Sandbox {
+    async fn run_extractor(
+        &self,
+        bytes: Vec<u8>,
+        input: &Value,
+        limits: &Limits,
+        cancel: &CancellationToken,
+    ) -> Result<(Ending, Remains), Failure> {
+        let given = self.options.extractor.as_ref();
+        let program = interpreter::filter(given.map(|(path, _)| path.as_path()))
+            .map_err(|error| Failure::system(error.to_string()))?;
+        let folder = self.private_folder()?;
+        let file = folder.path().join(SOURCE);
+        let written = tokio::task::spawn_blocking(move || std::fs::write(file, bytes)).await;
+        written
+            .unwrap_or_else(|error| Err(io::Error::other(error)))
+            .map_err(|error| Failure::system(format!("writing the source: {error}")))?;
+        let arguments = given.into_iter().flat_map(|(_, arguments)| arguments);
+        let launch = Launch {
+            executable: &program.executable,
+            arguments: arguments
+                .map(OsString::from)
+                .chain([OsString::from(SOURCE)])
+                .collect(),
+            variables: Vec::new(),
+            directory: folder.path(),
+            folder: folder.path(),
+            programs: &program.folders,
+            readable: vec![folder.path() as &Path],
+            writable: vec![folder.path()],
+            egress: &[],
+            limits,
+        };
+        let redactor = Redactor::new(&[]);
+        let input = input.to_string().into_bytes();
+        let done = self
+            .start_and_supervise(&launch, &input, &redactor, cancel)
+            .await;
+        remove(folder).await;
+        done
+    }
+}
+
+fn concluded(remains: &Remains, media_type: MediaType) -> Result<Extracted, SourceError> {
+    if remains.status.success() {
+        return serde_json::from_slice(&remains.stdout).map_err(|error| {
+            let message = format!("the reader of sources gave no text: {error}");
+            SourceError::new(SourceFault::System, message)
+        });
+    }
+    let last = remains.stderr.trim_ascii_end();
+    let last = last.rsplit(|byte| *byte == b'\n').next().unwrap_or(last);
+    let report: Option<Value> = serde_json::from_slice(last).ok();
+    if let Some(message) = report
+        .as_ref()
+        .and_then(|report| report["message"].as_str())
+    {
+        return Err(SourceError::new(SourceFault::Unreadable, message));
+    }
+    let what = match remains.status.signal() {
+        Some(libc::SIGXCPU) => late(),
+        Some(signal) => format!(
+            "its reader was ended by signal {signal}: it is malformed, or needs more than {MEMORY} bytes of memory"
+        ),
+        None => format!(
+            "its reader ended early: it is malformed {}",
+            match media_type {
+                MediaType::Pdf => "PDF",
+                MediaType::Html => "HTML",
+                MediaType::Markdown | MediaType::Text => "text",
+            }
+        ),
+    };
+    Err(unreadable(&what))
+}
+
+fn late() -> String {
+    format!("its text was not found within {} s", TIMEOUT.as_secs())
+}
+
+fn unreadable(what: &str) -> SourceError {
+    let message = format!("the source cannot be read: {what}");
+    SourceError::new(SourceFault::Unreadable, message)
+}

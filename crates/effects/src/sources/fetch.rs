@@ -1,0 +1,242 @@
+//! One link, fetched through the egress wall: each address on the way is checked before it is
+//! connected to, and redirects are followed by hand so that none passes unseen.
+
+use std::time::Duration;
+
+use reqwest::header::{self, HeaderMap, HeaderValue};
+use reqwest::{Response, StatusCode, Url};
+use tokio_util::sync::CancellationToken;
+
+use super::{Fetched, Media, RawSource, SourceError, SourceFault, SourceRequest, Validators};
+use crate::egress::{EgressPolicy, EgressRefusal};
+use crate::http::{HttpRunner, Redirects};
+
+/// Redirects followed for one source.
+const MAX_REDIRECTS: usize = 5;
+/// What servers are told that asks.
+const USER_AGENT: &str = concat!("charter/", env!("CARGO_PKG_VERSION"));
+
+impl HttpRunner {
+    /// Fetches a source; see [`super::Sources::fetch`].
+    pub(crate) async fn fetch_source(
+        &self,
+        request: &SourceRequest,
+        cancel: &CancellationToken,
+    ) -> Result<Fetched, SourceError> {
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => Err(unreachable("fetching was cancelled".to_owned())),
+            fetched = tokio::time::timeout(request.timeout, self.follow(request)) => {
+                fetched.unwrap_or_else(|_| Err(late(&request.url, request.timeout)))
+            }
+        }
+    }
+
+    async fn follow(&self, request: &SourceRequest) -> Result<Fetched, SourceError> {
+        let policy = EgressPolicy::public_and(request.egress.clone());
+        let mut url = checked_url(&request.url)?;
+        for _ in 0..=MAX_REDIRECTS {
+            let response = self.ask(&url, &policy, &request.known).await?;
+            match next(&url, &response)? {
+                Some(to) => url = to,
+                None => return read(&url, response, request.max_bytes).await,
+            }
+        }
+        let message = format!(
+            "{} leads through more than {MAX_REDIRECTS} redirects",
+            request.url
+        );
+        Err(unusable(message))
+    }
+
+    async fn ask(
+        &self,
+        url: &Url,
+        policy: &EgressPolicy,
+        known: &Validators,
+    ) -> Result<Response, SourceError> {
+        let (host, port) = target(url)?;
+        let addresses = policy.addresses(&host, port).await;
+        let addresses = addresses.map_err(|refusal| refused(url, &refusal))?;
+        let system = |error: reqwest::Error| {
+            SourceError::new(
+                SourceFault::System,
+                format!("preparing the HTTP client: {error}"),
+            )
+        };
+        let client = self
+            .client_to(&host, &addresses, Redirects::None)
+            .map_err(system)?;
+        let sent = client.get(url.clone()).headers(headers(known)).send().await;
+        sent.map_err(|error| {
+            let mut message = format!("{url} did not answer");
+            let mut cause = std::error::Error::source(&error);
+            while let Some(error) = cause {
+                message = format!("{message}: {error}");
+                cause = error.source();
+            }
+            unreachable(message)
+        })
+    }
+}
+
+fn headers(known: &Validators) -> HeaderMap {
+    let accept = "text/html, text/markdown, text/plain, application/pdf, */*;q=0.1";
+    let mut headers = HeaderMap::new();
+    headers.insert(header::USER_AGENT, HeaderValue::from_static(USER_AGENT));
+    headers.insert(header::ACCEPT, HeaderValue::from_static(accept));
+    for (name, value) in [
+        (header::IF_NONE_MATCH, &known.etag),
+        (header::IF_MODIFIED_SINCE, &known.last_modified),
+    ] {
+        let value = value
+            .as_deref()
+            .and_then(|value| HeaderValue::from_str(value).ok());
+        if let Some(value) = value {
+            headers.insert(name, value);
+        }
+    }
+    headers
+}
+
+fn checked_url(text: &str) -> Result<Url, SourceError> {
+    let url =
+        Url::parse(text).map_err(|error| unusable(format!("{text:?} is no link: {error}")))?;
+    check(&url)?;
+    Ok(url)
+}
+
+fn check(url: &Url) -> Result<(), SourceError> {
+    let plain = ["http", "https"].contains(&url.scheme())
+        && url.username().is_empty()
+        && url.password().is_none();
+    if plain {
+        return Ok(());
+    }
+    let scheme = url.scheme();
+    let message = format!(
+        "a source is fetched by http or https and without a password in its link, not by `{scheme}:`"
+    );
+    Err(SourceError::new(SourceFault::Refused, message))
+}
+
+fn target(url: &Url) -> Result<(String, u16), SourceError> {
+    match (url.host_str(), url.port_or_known_default()) {
+        (Some(host), Some(port)) => Ok((host.trim_matches(['[', ']']).to_owned(), port)),
+        (None, _) | (_, None) => Err(unusable(format!("{url} names no host"))),
+    }
+}
+
+/// Where an answer sends on to, if it does.
+fn next(from: &Url, response: &Response) -> Result<Option<Url>, SourceError> {
+    if !response.status().is_redirection() || response.status() == StatusCode::NOT_MODIFIED {
+        return Ok(None);
+    }
+    let location = response.headers().get(header::LOCATION);
+    let location = location.and_then(|value| value.to_str().ok());
+    let Some(location) = location else {
+        let message = format!(
+            "{from} answered {} and names no place to go",
+            response.status()
+        );
+        return Err(unusable(message));
+    };
+    let to = from.join(location);
+    let to = to.map_err(|_| {
+        unusable(format!(
+            "{from} redirects to {location:?}, which is no link"
+        ))
+    })?;
+    check(&to)?;
+    if from.scheme() == "https" && to.scheme() == "http" {
+        let message = format!("{from} redirects to {to}, which is not encrypted");
+        return Err(SourceError::new(SourceFault::Refused, message));
+    }
+    Ok(Some(to))
+}
+
+async fn read(url: &Url, response: Response, max_bytes: usize) -> Result<Fetched, SourceError> {
+    let status = response.status();
+    if status == StatusCode::NOT_MODIFIED {
+        return Ok(Fetched::NotModified);
+    }
+    if !status.is_success() {
+        let message = format!("{url} answered {status}");
+        let later = status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS;
+        return Err(if later {
+            unreachable(message)
+        } else {
+            unusable(message)
+        });
+    }
+    let text = |name| {
+        let value = response.headers().get(name)?;
+        value.to_str().ok().map(str::to_owned)
+    };
+    let validators = Validators {
+        etag: text(header::ETAG),
+        last_modified: text(header::LAST_MODIFIED),
+    };
+    let media = Media {
+        content_type: text(header::CONTENT_TYPE),
+        ..Media::of_file(url.path())
+    };
+    let bytes = body(url, response, max_bytes).await?;
+    Ok(Fetched::Source(RawSource { bytes, media }, validators))
+}
+
+/// Reads until the end or the bound, which counts what comes out of decompression.
+async fn body(url: &Url, mut response: Response, max_bytes: usize) -> Result<Vec<u8>, SourceError> {
+    let too_large = || unusable(format!("{url} holds more than {max_bytes} bytes"));
+    let announced = response.content_length().unwrap_or(0);
+    if usize::try_from(announced).map_or(true, |length| length > max_bytes) {
+        return Err(too_large());
+    }
+    let mut bytes = Vec::new();
+    loop {
+        match response.chunk().await {
+            Ok(Some(chunk)) if bytes.len() + chunk.len() > max_bytes => return Err(too_large()),
+            Ok(Some(chunk)) => bytes.extend_from_slice(&chunk),
+            Ok(None) => return Ok(bytes),
+            Err(_) => {
+                let message = format!("{url} broke off after {} bytes", bytes.len());
+                return Err(unreachable(message));
+            }
+        }
+    }
+}
+
+fn refused(url: &Url, refusal: &EgressRefusal) -> SourceError {
+    match refusal {
+        EgressRefusal::NotListed { port, .. } => SourceError::new(
+            SourceFault::Refused,
+            format!(
+                "{url}: port {port} is not reached unless `lenses.egress` names the host with it"
+            ),
+        ),
+        EgressRefusal::PrivateAddress { host, address } => SourceError::new(
+            SourceFault::Refused,
+            format!(
+                "{url}: {host} is {address}, a private or local address that `lenses.egress` does not name"
+            ),
+        ),
+        EgressRefusal::Unresolved { host, source } => {
+            unreachable(format!("{url}: {host} cannot be resolved: {source}"))
+        }
+    }
+}
+
+fn late(url: &str, timeout: Duration) -> SourceError {
+    unreachable(format!(
+        "{url} did not answer within {} s",
+        timeout.as_secs()
+    ))
+}
+
+fn unusable(message: String) -> SourceError {
+    SourceError::new(SourceFault::Unusable, message)
+}
+
+fn unreachable(message: String) -> SourceError {
+    SourceError::new(SourceFault::Unreachable, message)
+}

@@ -1,0 +1,127 @@
+//! What a source is written in: by what the server says, else by its name, else by its first bytes.
+
+use crate::extract::{MediaType, PDF_SIGNATURE};
+use crate::sources::{SourceError, SourceFault};
+
+/// What is known of a source's form before its bytes are read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Media {
+    /// `Content-Type`, as it came.
+    pub content_type: Option<String>,
+    /// The last part of its path, for its ending.
+    pub name: String,
+}
+
+impl Media {
+    /// Of a file.
+    #[must_use]
+    pub fn of_file(path: &str) -> Self {
+        Self {
+            content_type: None,
+            name: path.rsplit('/').next().unwrap_or(path).to_owned(),
+        }
+    }
+
+    /// The charset that came with it.
+    pub(crate) fn charset(&self) -> Option<&str> {
+        let parameters = self.content_type.as_deref()?.split(';').skip(1);
+        let charset = parameters
+            .filter_map(|parameter| parameter.split_once('='))
+            .find(|(name, _)| name.trim().eq_ignore_ascii_case("charset"))?;
+        Some(charset.1.trim().trim_matches('"'))
+    }
+
+    /// What to read it as.
+    ///
+    /// # Errors
+    /// A type that holds no text that can be taken out.
+    pub(crate) fn decide(&self, bytes: &[u8]) -> Result<MediaType, SourceError> {
+        let said = self.content_type.as_deref().unwrap_or_default();
+        let essence = said.split(';').next().unwrap_or_default().trim();
+        let essence = essence.to_ascii_lowercase();
+        match essence.as_str() {
+            "" | "application/octet-stream" | "binary/octet-stream" => Ok(self.guess(bytes)),
+            "text/html" | "application/xhtml+xml" => Ok(MediaType::Html),
+            "text/markdown" | "text/x-markdown" => Ok(MediaType::Markdown),
+            "application/pdf" | "application/x-pdf" => Ok(MediaType::Pdf),
+            // Servers know no Markdown by its name, and send it as plain text.
+            "text/plain" if self.by_name() == Some(MediaType::Markdown) => Ok(MediaType::Markdown),
+            "application/json" | "application/yaml" | "application/xml" => Ok(MediaType::Text),
+            text if text.starts_with("text/") => Ok(MediaType::Text),
+            other => Err(SourceError::new(
+                SourceFault::Unusable,
+                format!("the source is `{other}`; a lens reads HTML, Markdown, text and PDF"),
+            )),
+        }
+    }
+
+    fn guess(&self, bytes: &[u8]) -> MediaType {
+        let first = bytes.trim_ascii_start();
+        let begins = |with: &str| {
+            first
+                .get(..with.len())
+                .is_some_and(|start| start.eq_ignore_ascii_case(with.as_bytes()))
+        };
+        if first.starts_with(PDF_SIGNATURE) {
+            MediaType::Pdf
+        } else if begins("<!doctype html") || begins("<html") {
+            MediaType::Html
+        } else {
+            self.by_name().unwrap_or(MediaType::Text)
+        }
+    }
+
+    fn by_name(&self) -> Option<MediaType> {
+        let (_, ending) = self.name.rsplit_once('.')?;
+        match ending.to_ascii_lowercase().as_str() {
+            "html" | "htm" | "xhtml" => Some(MediaType::Html),
+            "md" | "markdown" => Some(MediaType::Markdown),
+            "pdf" => Some(MediaType::Pdf),
+            "txt" | "rst" | "text" => Some(MediaType::Text),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decided(content_type: &str, name: &str, bytes: &str) -> Result<MediaType, String> {
+        let media = Media {
+            content_type: (!content_type.is_empty()).then(|| content_type.to_owned()),
+            name: name.to_owned(),
+        };
+        media
+            .decide(bytes.as_bytes())
+            .map_err(|error| error.message)
+    }
+
+    #[test]
+    fn b000_16_the_header_decides_then_the_first_bytes_then_the_name() {
+        use MediaType::{Html, Markdown, Pdf, Text};
+        for (content_type, name, bytes, expected) in [
+            ("text/html; charset=utf-8", "a.pdf", "%PDF-1.4", Html),
+            ("TEXT/Markdown", "a", "x", Markdown),
+            ("text/plain", "a.md", "x", Markdown),
+            ("text/plain", "a.txt", "<html>", Text),
+            ("application/pdf", "a.html", "x", Pdf),
+            ("", "a.txt", "%PDF-1.7", Pdf),
+            ("application/octet-stream", "a", " <!DOCTYPE HTML><p>", Html),
+            ("", "README.MD", "x", Markdown),
+            ("", "a.htm", "x", Html),
+            ("", "LICENSE", "x", Text),
+            ("text/csv", "a.csv", "x", Text),
+        ] {
+            assert_eq!(
+                decided(content_type, name, bytes),
+                Ok(expected),
+                "{content_type} {name}"
+            );
+        }
+        assert_eq!(
+            decided("image/png", "a.html", "x"),
+            Err("the source is `image/png`; a lens reads HTML, Markdown, text and PDF".to_owned())
+        );
+    }
+}
