@@ -195,4 +195,8 @@ impl Embedder for Cached {
     fn count_tokens(&self, text: &str) -> Option<usize> {
         self.model.count_tokens(text)
     }
+
+    fn token_spans(&self, text: &str) -> Option<Vec<std::ops::Range<usize>>> {
+        self.model.token_spans(text)
+    }
 }

@@ -4,6 +4,7 @@
 //! from the caller.
 
 use std::fmt;
+use std::ops::Range;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -152,4 +153,8 @@ pub trait Embedder: Send + Sync {
     /// Tokens of a text, special tokens included, before any cut at the
     /// model's limit; `None` where the model does not say.
     fn count_tokens(&self, text: &str) -> Option<usize>;
+
+    /// Where the tokens of a text stand, in bytes and in order, special tokens left out; `None`
+    /// where the model does not say.
+    fn token_spans(&self, text: &str) -> Option<Vec<Range<usize>>>;
 }

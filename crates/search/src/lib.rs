@@ -2,7 +2,8 @@
 //!
 //! [`RouteIndex`] holds one scope's entries, [`Layers`] stacks scopes, [`search`] ranks and scores
 //! what a caller may see, [`decide`] turns candidates into a verdict. [`eval`] measures all of it on
-//! labelled queries, [`calibrate`] fits it to them. This crate must not know stores, transports or
+//! labelled queries, [`calibrate`] fits it to them. [`windows()`] cuts long texts, [`PassageIndex`] and
+//! [`search_passages`] find what answers a question in them. This crate must not know stores, transports or
 //! where texts come from.
 
 mod calibrate;
@@ -12,6 +13,7 @@ pub mod eval;
 mod index;
 mod layers;
 mod lexical;
+mod passages;
 mod query;
 mod rank;
 mod select;
@@ -19,6 +21,7 @@ mod settings;
 mod slots;
 mod text;
 mod verdict;
+mod windows;
 
 pub use calibrate::{
     Calibration, MIN_MISSES, MIN_QUERIES_FOR_SCORES, MIN_QUERIES_FOR_WEIGHTS, TARGET_PRECISION,
@@ -26,6 +29,7 @@ pub use calibrate::{
 };
 pub use index::{BuildError, IndexSettings, MAX_ENTRIES, RouteEntry, RouteIndex};
 pub use layers::{Allowed, Layer, Layers, Scope};
+pub use passages::{Passage, PassageHit, PassageIndex, search_passages};
 pub use query::{
     EmbeddedQuery, MAX_QUERY_BYTES, MAX_SENTENCES, QueryError, RouteQuery, WHOLE_QUERY_CHARS,
 };
@@ -34,3 +38,4 @@ pub use settings::{Fusion, RouteSettings, ScoreFeatures, ScoreModel, Thresholds}
 pub use slots::{SlotHit, SlotIndex, SlotLayer, discover};
 pub use text::{RouteText, VectorRole, embedding_texts};
 pub use verdict::{Verdict, VerdictKind, decide};
+pub use windows::{Window, WindowSettings, token_spans, windows};

@@ -251,7 +251,7 @@ fn exemplified(layers: &[Layer], visible: &[Vec<bool>]) -> f32 {
 }
 
 /// Convex sum of both sides, each brought to 0..1 over the visible entries of all layers.
-fn fuse(
+pub(crate) fn fuse(
     lexical: &[Vec<f32>],
     words: &Range,
     cosines: Option<&[Vec<f32>]>,
@@ -277,12 +277,12 @@ fn fuse(
 /// Least and greatest value of what is visible.
 pub(crate) struct Range {
     least: f32,
-    most: f32,
+    pub(crate) most: f32,
     width: f32,
 }
 
 impl Range {
-    fn over(values: &[Vec<f32>], visible: &[Vec<bool>]) -> Self {
+    pub(crate) fn over(values: &[Vec<f32>], visible: &[Vec<bool>]) -> Self {
         let layers = values.iter().zip(visible);
         Self::of(layers.flat_map(|(values, visible)| {
             let pairs = values.iter().zip(visible);

@@ -1,6 +1,7 @@
 //! Tokenizer and encoder as one thing that turns texts into vectors, alone or
 //! with a team. Knows no queue and no caller.
 
+use std::ops::Range;
 use std::path::Path;
 
 use super::bert::{Bert, Scratch, Seat};
@@ -52,6 +53,13 @@ impl Engine {
     pub(super) fn count_tokens(&self, text: &str) -> Result<usize, EmbedError> {
         self.tokens
             .count(text)
+            .map_err(|source| EmbedError::Tokenizer { source })
+    }
+
+    /// Where a text's tokens stand.
+    pub(super) fn token_spans(&self, text: &str) -> Result<Vec<Range<usize>>, EmbedError> {
+        self.tokens
+            .spans(text)
             .map_err(|source| EmbedError::Tokenizer { source })
     }
 

@@ -2,6 +2,7 @@
 //! ask for, hands calls to the workers. Knows no arithmetic and no file format.
 
 use std::num::NonZeroUsize;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -113,6 +114,10 @@ impl Embedder for MiniLm {
 
     fn count_tokens(&self, text: &str) -> Option<usize> {
         self.engine.count_tokens(text).ok()
+    }
+
+    fn token_spans(&self, text: &str) -> Option<Vec<Range<usize>>> {
+        self.engine.token_spans(text).ok()
     }
 }
 

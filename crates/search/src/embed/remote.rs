@@ -4,6 +4,7 @@
 //! caller.
 
 use std::fmt;
+use std::ops::Range;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -365,6 +366,10 @@ impl Embedder for RemoteEmbedder {
     }
 
     fn count_tokens(&self, _text: &str) -> Option<usize> {
+        None
+    }
+
+    fn token_spans(&self, _text: &str) -> Option<Vec<Range<usize>>> {
         None
     }
 }

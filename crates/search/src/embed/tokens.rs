@@ -51,6 +51,13 @@ impl Tokens {
         Ok(self.encode_whole(text)?.len())
     }
 
+    /// Where the tokens of a text stand in it, without special ones and without any cut.
+    pub(super) fn spans(&self, text: &str) -> Result<Vec<Range<usize>>, TokenizerError> {
+        let encoding = self.tokenizer.encode(text, false)?;
+        let offsets = encoding.get_offsets().iter();
+        Ok(offsets.map(|(start, end)| *start..*end).collect())
+    }
+
     fn encode_whole(&self, text: &str) -> Result<Vec<u32>, TokenizerError> {
         Ok(self.tokenizer.encode_fast(text, true)?.get_ids().to_vec())
     }

@@ -135,6 +135,10 @@ impl Embedder for FirstLetter {
     fn count_tokens(&self, _: &str) -> Option<usize> {
         None
     }
+
+    fn token_spans(&self, _: &str) -> Option<Vec<std::ops::Range<usize>>> {
+        None
+    }
 }
 
 #[tokio::test]
