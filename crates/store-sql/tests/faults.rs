@@ -427,6 +427,10 @@ async fn lookups_use_an_index() -> Outcome {
             "run_by_tenant",
         ),
         (
+            "SELECT * FROM request WHERE tenant_id = 'a' AND user_id = 'u' ORDER BY created_at DESC, request_id DESC",
+            "request_by_user",
+        ),
+        (
             "SELECT * FROM run WHERE phase = 'runnable' ORDER BY created_at, run_id",
             "run_claimable",
         ),

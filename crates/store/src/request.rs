@@ -4,10 +4,11 @@
 //! A record is opened once, gets one verdict and one answer, and never changes otherwise.
 
 use async_trait::async_trait;
-use charter_contract::ids::{RequestId, TenantId};
+use charter_contract::ids::{RequestId, TenantId, UserId};
 use charter_contract::time::Timestamp;
 
 use crate::StoreError;
+use crate::page::{Page, PageRequest};
 
 /// One request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub struct RequestRecord {
     pub request_id: RequestId,
     /// Whose it is.
     pub tenant_id: TenantId,
+    /// The user who asked.
+    pub user_id: UserId,
     /// What was asked and by whom, as JSON.
     pub asked: String,
     /// Where it was routed: the verdict with candidates, thresholds and model, as JSON.
@@ -43,6 +46,17 @@ pub trait Requests {
         tenant: &TenantId,
         request: &RequestId,
     ) -> Result<Option<RequestRecord>, StoreError>;
+
+    /// A user's requests in a tenant, newest first.
+    ///
+    /// # Errors
+    /// [`StoreError::Refused`] for a cursor that no page gave out.
+    async fn requests_of(
+        &self,
+        tenant: &TenantId,
+        user: &UserId,
+        page: &PageRequest,
+    ) -> Result<Page<RequestRecord>, StoreError>;
 
     /// Records where an open request was routed.
     ///

@@ -165,6 +165,7 @@ macro_rules! store_suite {
                 recording_for_an_unknown_request_is_refused,
                 tenants_are_apart,
                 open_requests_are_those_without_an_answer,
+                requests_of_a_user_are_listed_newest_first,
                 sweep_takes_older_answered_requests;
             session:
                 a_session_reads_back_whole,

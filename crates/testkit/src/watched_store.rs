@@ -280,6 +280,7 @@ writes {
 watched! { Requests
 reads {
     fn request(tenant: &TenantId, request: &RequestId) -> Option<RequestRecord>;
+    fn requests_of(tenant: &TenantId, user: &UserId, page: &PageRequest) -> Page<RequestRecord>;
     fn open_requests(limit: usize) -> Vec<RequestRecord>;
 }
 writes {

@@ -147,6 +147,7 @@ impl Engine {
         let record = RequestRecord {
             request_id: asked.id().clone(),
             tenant_id: asked.caller.tenant.clone(),
+            user_id: asked.caller.user.clone(),
             asked: asked.to_json()?,
             verdict: None,
             answer: None,

@@ -1,17 +1,19 @@
 //! Requests in SQLite.
 
 use async_trait::async_trait;
-use charter_contract::ids::{RequestId, TenantId};
+use charter_contract::ids::{RequestId, TenantId, UserId};
 use charter_contract::time::Timestamp;
 use charter_store::StoreError;
+use charter_store::page::{Page, PageRequest};
 use charter_store::request::{RequestRecord, Requests};
 use rusqlite::{Connection, Row, params};
 
 use super::SqliteStore;
 use super::statement::{execute, field, insert, row, rows};
-use crate::column;
+use crate::column::{self, Cursor};
 
-const COLUMNS: &str = "tenant_id, request_id, asked, verdict, answer, created_at, updated_at";
+const COLUMNS: &str =
+    "tenant_id, request_id, asked, verdict, answer, created_at, updated_at, user_id";
 
 #[async_trait]
 impl Requests for SqliteStore {
@@ -21,14 +23,15 @@ impl Requests for SqliteStore {
             insert(
                 "opening a request",
                 connection,
-                "INSERT INTO request (tenant_id, request_id, asked, created_at, updated_at)
-                 VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING",
+                "INSERT INTO request (tenant_id, request_id, asked, created_at, updated_at, user_id)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING",
                 params![
                     request.tenant_id.as_str(),
                     request.request_id.as_str(),
                     request.asked,
                     column::micros(request.created_at),
-                    column::micros(request.updated_at)
+                    column::micros(request.updated_at),
+                    request.user_id.as_str()
                 ],
             )?
             .map(|_| ())
@@ -53,6 +56,17 @@ impl Requests for SqliteStore {
             )
         })
         .await
+    }
+
+    async fn requests_of(
+        &self,
+        tenant: &TenantId,
+        user: &UserId,
+        page: &PageRequest,
+    ) -> Result<Page<RequestRecord>, StoreError> {
+        let (tenant, user, page) = (tenant.clone(), user.clone(), page.clone());
+        self.read(move |connection| list(connection, &tenant, &user, &page))
+            .await
     }
 
     async fn record_verdict(
@@ -133,6 +147,37 @@ impl Requests for SqliteStore {
     }
 }
 
+fn list(
+    connection: &Connection,
+    tenant: &TenantId,
+    user: &UserId,
+    page: &PageRequest,
+) -> Result<Page<RequestRecord>, StoreError> {
+    let after = page.after.as_deref().map(Cursor::decode).transpose()?;
+    let (at, id) = after.map_or((i64::MAX, String::new()), |cursor| (cursor.at, cursor.id));
+    let entries = rows(
+        "listing requests",
+        connection,
+        &format!(
+            "SELECT {COLUMNS} FROM request
+             WHERE tenant_id = ?1 AND user_id = ?2 AND (created_at, request_id) < (?3, ?4)
+             ORDER BY created_at DESC, request_id DESC LIMIT ?5"
+        ),
+        params![
+            tenant.as_str(),
+            user.as_str(),
+            at,
+            id,
+            column::limit(page.limit() + 1)
+        ],
+        record,
+    )?;
+    Ok(column::page(entries, page, |request| Cursor {
+        at: column::micros(request.created_at),
+        id: request.request_id.to_string(),
+    }))
+}
+
 /// Why nothing changed: the request is not there, or has what was to be recorded.
 fn once(
     connection: &Connection,
@@ -176,5 +221,6 @@ fn record(row: &Row<'_>) -> Result<RequestRecord, StoreError> {
         answer: field(row, 4)?,
         created_at: column::parse_micros(field(row, 5)?)?,
         updated_at: column::parse_micros(field(row, 6)?)?,
+        user_id: column::parse("request", &field::<String>(row, 7)?)?,
     })
 }

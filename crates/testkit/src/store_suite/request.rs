@@ -1,5 +1,7 @@
 //! Cases of requests (B000-3).
 
+use charter_contract::ids::UserId;
+use charter_store::page::PageRequest;
 use charter_store::request::RequestRecord;
 use charter_store::{Store, StoreError};
 
@@ -8,9 +10,14 @@ use super::sample::{Made, at, request, tenant};
 use crate::assert_refused;
 
 fn opened(tenant_id: &str, n: u128, seconds: i64) -> Made<RequestRecord> {
+    asked_by("ann", tenant_id, n, seconds)
+}
+
+fn asked_by(user: &str, tenant_id: &str, n: u128, seconds: i64) -> Made<RequestRecord> {
     Ok(RequestRecord {
         request_id: request(n),
         tenant_id: tenant(tenant_id)?,
+        user_id: UserId::parse(user)?,
         asked: format!(r#"{{"input":"question {n}"}}"#),
         verdict: None,
         answer: None,
@@ -108,6 +115,36 @@ pub async fn tenants_are_apart(store: &dyn Store) -> Outcome {
     assert_refused!(theft, StoreError::NotFound { .. });
     store.open_request(&opened("other", 1, 5)?).await?;
     assert_eq!(store.request(&own.tenant_id, &request(1)).await?, Some(own));
+    Ok(())
+}
+
+/// A user's own requests, newest first, page by page, and nobody else's.
+///
+/// # Errors
+/// As the store's.
+pub async fn requests_of_a_user_are_listed_newest_first(store: &dyn Store) -> Outcome {
+    let (acme, ann) = (tenant("acme")?, UserId::parse("ann")?);
+    let own = [
+        opened("acme", 1, 0)?,
+        opened("acme", 3, 5)?,
+        opened("acme", 2, 5)?,
+    ];
+    for record in &own {
+        store.open_request(record).await?;
+    }
+    store.open_request(&asked_by("bob", "acme", 4, 6)?).await?;
+    store.open_request(&opened("other", 5, 7)?).await?;
+    let [oldest, newest, middle] = own;
+    let first = store
+        .requests_of(&acme, &ann, &PageRequest::new(None, 2))
+        .await?;
+    assert_eq!(first.entries, [newest, middle]);
+    let rest = PageRequest::new(first.next, 2);
+    let rest = store.requests_of(&acme, &ann, &rest).await?;
+    assert_eq!((rest.entries, rest.next), (vec![oldest], None));
+    let made_up = PageRequest::new(Some("made up".into()), 2);
+    let refused = store.requests_of(&acme, &ann, &made_up).await;
+    assert_refused!(refused, StoreError::Refused { .. });
     Ok(())
 }
 
