@@ -27,7 +27,8 @@ impl InHand {
     pub(super) fn take(&self, asked: &Asked) -> Option<Hold<'_>> {
         let key = (asked.caller.tenant.clone(), asked.id().clone());
         let free = self.with(|requests| requests.insert(key.clone()));
-        free.then_some(Hold { all: self, key })
+        // Not made at all for whoever comes second: dropping it would give back the first one's hold.
+        free.then(|| Hold { all: self, key })
     }
 
     /// A panic of a holder leaves the set whole: every change is one step.
@@ -39,5 +40,32 @@ impl InHand {
 impl Drop for Hold<'_> {
     fn drop(&mut self) {
         self.all.with(|requests| requests.remove(&self.key));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use charter_contract::agentic::request::AgentRequest;
+    use serde_json::json;
+
+    use super::*;
+    use crate::Caller;
+
+    #[test]
+    fn a_request_in_hand_stays_so_however_often_others_reach_for_it() {
+        let request: AgentRequest = serde_json::from_value(json!({
+            "id": "req-01930000-0000-7000-8000-000000000001",
+            "timestamp": "2026-04-14T12:00:00Z", "input": "a question",
+        }))
+        .unwrap();
+        let asked = Asked::new(&Caller::local().unwrap(), request).unwrap();
+        let requests = InHand::default();
+        let hold = requests.take(&asked);
+        assert!(hold.is_some());
+        for _ in 0..2 {
+            assert!(requests.take(&asked).is_none());
+        }
+        drop(hold);
+        assert!(requests.take(&asked).is_some());
     }
 }
