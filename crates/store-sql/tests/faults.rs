@@ -367,78 +367,81 @@ async fn b000_19_the_engine_refuses_to_change_evidence_and_journals() -> Outcome
     Ok(())
 }
 
-/// Each lookup by which evidence and runs are found has an index (seed 000 §2.14).
+/// Each lookup by which something is found, and the index that it must use.
+const LOOKUPS: &[(&str, &str)] = &[
+    (
+        "SELECT * FROM evidence WHERE tenant_id = 'a' AND captured_at > 1 ORDER BY captured_at, evidence_id",
+        "evidence_by_capture",
+    ),
+    (
+        "SELECT * FROM evidence WHERE tenant_id = 'a' AND system = 's' AND native_id = 'n'",
+        "evidence_by_source",
+    ),
+    (
+        "SELECT * FROM evidence WHERE tenant_id = 'a' AND system = 's' ORDER BY captured_at, evidence_id",
+        "evidence_by_system",
+    ),
+    (
+        "SELECT * FROM evidence WHERE tenant_id = 'a' AND evidence_type = 't' ORDER BY captured_at, evidence_id",
+        "evidence_by_type",
+    ),
+    (
+        "SELECT evidence_key FROM evidence_attachment WHERE tenant_id = 'a' AND target_kind = 'k' AND target_id = 't'",
+        "evidence_attachment_by_target",
+    ),
+    (
+        "SELECT instruction FROM agent_skill JOIN agent_skill_instruction USING (skill_key) WHERE scope = 'a' AND skill_id = 's'",
+        "sqlite_autoindex_agent_skill_1",
+    ),
+    (
+        "SELECT 1 FROM agent_skill_file WHERE sha256 = x'00'",
+        "agent_skill_file_by_content",
+    ),
+    (
+        "SELECT max(leaf_index) FROM evidence_leaf WHERE log_key = 1",
+        "PRIMARY KEY",
+    ),
+    (
+        "SELECT leaf FROM evidence_leaf WHERE log_key = 1 AND leaf_index >= 5 ORDER BY leaf_index",
+        "PRIMARY KEY",
+    ),
+    (
+        "SELECT leaf FROM evidence_leaf WHERE evidence_key = 1 ORDER BY leaf_index",
+        "evidence_leaf_by_record",
+    ),
+    (
+        "SELECT hash FROM evidence_node WHERE log_key = 1 AND level = 2 AND node_index = 3",
+        "PRIMARY KEY",
+    ),
+    (
+        "SELECT evidence_key FROM evidence WHERE payload IS NOT NULL AND captured_at < 1 ORDER BY captured_at",
+        "evidence_with_payload",
+    ),
+    (
+        "SELECT * FROM run WHERE tenant_id = 'a' ORDER BY created_at DESC, run_id DESC",
+        "run_by_tenant",
+    ),
+    (
+        "SELECT * FROM request WHERE tenant_id = 'a' AND user_id = 'u' ORDER BY created_at DESC, request_id DESC",
+        "request_by_user",
+    ),
+    (
+        "SELECT * FROM run WHERE phase = 'runnable' ORDER BY created_at, run_id",
+        "run_claimable",
+    ),
+    (
+        "SELECT * FROM run WHERE phase = 'finished' AND updated_at < 1 ORDER BY updated_at",
+        "run_finished",
+    ),
+];
+
+/// Each lookup has an index (seed 000 §2.14).
 #[tokio::test]
 async fn lookups_use_an_index() -> Outcome {
     let dir = tempfile::tempdir()?;
     drop(open(dir.path())?);
     let connection = Connection::open(dir.path().join(DATABASE))?;
-    for (query, index) in [
-        (
-            "SELECT * FROM evidence WHERE tenant_id = 'a' AND captured_at > 1 ORDER BY captured_at, evidence_id",
-            "evidence_by_capture",
-        ),
-        (
-            "SELECT * FROM evidence WHERE tenant_id = 'a' AND system = 's' AND native_id = 'n'",
-            "evidence_by_source",
-        ),
-        (
-            "SELECT * FROM evidence WHERE tenant_id = 'a' AND system = 's' ORDER BY captured_at, evidence_id",
-            "evidence_by_system",
-        ),
-        (
-            "SELECT * FROM evidence WHERE tenant_id = 'a' AND evidence_type = 't' ORDER BY captured_at, evidence_id",
-            "evidence_by_type",
-        ),
-        (
-            "SELECT evidence_key FROM evidence_attachment WHERE tenant_id = 'a' AND target_kind = 'k' AND target_id = 't'",
-            "evidence_attachment_by_target",
-        ),
-        (
-            "SELECT instruction FROM agent_skill JOIN agent_skill_instruction USING (skill_key) WHERE scope = 'a' AND skill_id = 's'",
-            "sqlite_autoindex_agent_skill_1",
-        ),
-        (
-            "SELECT 1 FROM agent_skill_file WHERE sha256 = x'00'",
-            "agent_skill_file_by_content",
-        ),
-        (
-            "SELECT max(leaf_index) FROM evidence_leaf WHERE log_key = 1",
-            "PRIMARY KEY",
-        ),
-        (
-            "SELECT leaf FROM evidence_leaf WHERE log_key = 1 AND leaf_index >= 5 ORDER BY leaf_index",
-            "PRIMARY KEY",
-        ),
-        (
-            "SELECT leaf FROM evidence_leaf WHERE evidence_key = 1 ORDER BY leaf_index",
-            "evidence_leaf_by_record",
-        ),
-        (
-            "SELECT hash FROM evidence_node WHERE log_key = 1 AND level = 2 AND node_index = 3",
-            "PRIMARY KEY",
-        ),
-        (
-            "SELECT evidence_key FROM evidence WHERE payload IS NOT NULL AND captured_at < 1 ORDER BY captured_at",
-            "evidence_with_payload",
-        ),
-        (
-            "SELECT * FROM run WHERE tenant_id = 'a' ORDER BY created_at DESC, run_id DESC",
-            "run_by_tenant",
-        ),
-        (
-            "SELECT * FROM request WHERE tenant_id = 'a' AND user_id = 'u' ORDER BY created_at DESC, request_id DESC",
-            "request_by_user",
-        ),
-        (
-            "SELECT * FROM run WHERE phase = 'runnable' ORDER BY created_at, run_id",
-            "run_claimable",
-        ),
-        (
-            "SELECT * FROM run WHERE phase = 'finished' AND updated_at < 1 ORDER BY updated_at",
-            "run_finished",
-        ),
-    ] {
+    for (query, index) in LOOKUPS {
         let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {query}"))?;
         let steps: Result<Vec<String>, _> = statement.query_map([], |row| row.get(3))?.collect();
         let plan = steps?.join("; ");

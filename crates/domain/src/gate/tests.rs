@@ -1,8 +1,9 @@
-//! What the gate decides; what it says beside the decision is in `explained`.
+//! What the gate decides; what it says beside the decision is in `explained`, what policies
+//! say in `policies`.
 
 mod explained;
+mod policies;
 
-use crate::rate_limit::TooSoon;
 use std::sync::Arc;
 
 use charter_contract::ids::PackageName;
@@ -10,6 +11,7 @@ use charter_contract::scope::Scope;
 
 use super::*;
 use crate::catalogue::{Entry, Found, Origin, Won};
+use crate::rate_limit::TooSoon;
 
 fn tool(class: &str, more: &Value) -> Tool {
     let mut tool = json!({
