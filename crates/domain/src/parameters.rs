@@ -4,6 +4,7 @@
 //! skill's parameters come from the request: given outright, else mentioned in the text, else the
 //! declared default.
 
+mod reply;
 mod written;
 
 use charter_contract::ids::Label;
@@ -11,6 +12,7 @@ use charter_contract::parameter::{Parameter, ParameterType};
 use regex::Regex;
 use serde_json::{Map, Value};
 
+pub use reply::from_reply;
 pub(crate) use written::{Misfit, misfits};
 
 /// Longest text that is searched for mentions, in bytes.
