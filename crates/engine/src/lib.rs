@@ -4,6 +4,7 @@
 //! remembers through the storage traits, and acts through the ports of `charter-effects` and
 //! `charter-search`. It knows no HTTP, no SQL, no command line and no environment.
 
+mod abilities;
 mod approvals;
 mod caller;
 mod candidates;
@@ -30,8 +31,10 @@ mod runs;
 mod sessions;
 mod settings;
 mod tags;
+mod tasks;
 mod tool_results;
 
+pub use abilities::Ability;
 pub use approvals::{ApprovalListing, Say};
 pub use caller::{Caller, Role, SkillGrants, Tier};
 pub use candidates::{Composer, Generator, GeneratorError};
@@ -66,3 +69,4 @@ pub use runs::{
 };
 pub use sessions::{SessionShown, TurnShown};
 pub use settings::{ClientTools, Settings};
+pub use tasks::{Said, Task, TaskFilter, TaskListing, TaskMessage, TaskState};

@@ -22,7 +22,9 @@ use serde_json::Value;
 
 use crate::{Caller, EngineError, Tier};
 
+pub(crate) use change::response as change_response;
 pub(crate) use classify::Classified;
+pub(crate) use execute::run_id;
 pub(crate) use in_hand::InHand;
 pub use progress::{Progress, ProgressEvent};
 

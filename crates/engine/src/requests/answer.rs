@@ -81,6 +81,44 @@ impl Engine {
         }))
     }
 
+    /// Records a request and goes on to answer it without being waited for: what becomes of it is
+    /// read from its record. One that is recorded already with the same content is not asked again.
+    ///
+    /// # Errors
+    /// `already_exists` when the id was used for another request.
+    pub(crate) async fn submit(
+        self: &Arc<Self>,
+        asked: Asked,
+        progress: Progress,
+    ) -> Result<(), EngineError> {
+        if self.open(&asked).await?.is_some() {
+            return Ok(());
+        }
+        let engine = Arc::clone(self);
+        self.tasks().spawn(async move {
+            let id = asked.id().clone();
+            if let Err(error) = engine.answer_once(asked, progress).await {
+                tracing::debug!(request.id = %id, error = %error, "a submitted request failed");
+            }
+        });
+        Ok(())
+    }
+
+    /// Records that a request is not carried out, without having begun it.
+    ///
+    /// # Errors
+    /// `already_exists` when the id was used for another request.
+    pub(crate) async fn refuse(
+        &self,
+        asked: &Asked,
+        refusal: EngineError,
+    ) -> Result<(), EngineError> {
+        if self.open(asked).await?.is_none() {
+            self.close(asked, &Err(refusal)).await?;
+        }
+        Ok(())
+    }
+
     async fn answer_once(
         self: Arc<Self>,
         asked: Asked,
@@ -192,6 +230,7 @@ impl Engine {
         self.store()
             .close_request(&asked.caller.tenant, asked.id(), &text, at)
             .await?;
+        self.tell_watchers();
         let output = answer
             .as_ref()
             .ok()

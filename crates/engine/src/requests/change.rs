@@ -14,7 +14,7 @@ use crate::runs::RunShown;
 use crate::{Engine, EngineError};
 
 /// The response to a request to write.
-pub(super) fn response(
+pub(crate) fn response(
     engine: &Engine,
     asked: &Asked,
     classified: &Classified,

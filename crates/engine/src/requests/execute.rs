@@ -122,7 +122,7 @@ impl Engine {
 
 /// The run of a skill or playbook for a request. Another tenant may use the same request id, so the tenant is
 /// part of it.
-pub(super) fn run_id(asked: &Asked, document: &str) -> RunId {
+pub(crate) fn run_id(asked: &Asked, document: &str) -> RunId {
     let name = format!("{}/{document}", asked.caller.tenant);
     RunId::from_uuid(Uuid::new_v5(&asked.id().uuid(), name.as_bytes()))
 }

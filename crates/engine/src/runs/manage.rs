@@ -5,6 +5,7 @@ use std::sync::Arc;
 use charter_contract::catalogue::Document;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RunId, UserId};
+use charter_contract::parameter::Parameter;
 use charter_domain::approval::Digest;
 use charter_domain::run::{Command, Opening, Outcome, Run};
 use charter_domain::{graph, parameters};
@@ -36,12 +37,7 @@ impl Engine {
         given: &Map<String, Value>,
     ) -> Result<RunShown, EngineError> {
         let run = self.manageable(caller, run_id).await?;
-        let mut declared = Vec::new();
-        for pin in run.pins() {
-            if let Document::Playbook(playbook) = self.pinned_document(pin).await? {
-                declared = playbooks::declared(&playbook);
-            }
-        }
+        let declared = self.declared_by(&run).await?;
         let mut values = run.parameters().clone();
         values.extend(given.clone());
         let bound = parameters::bind_so_far(&declared, &values)
@@ -53,6 +49,26 @@ impl Engine {
         };
         self.order(&caller.tenant, run_id, command).await?;
         self.show_run(caller, run_id).await
+    }
+
+    /// The parameters that a run's playbook declares; none for a run of anything else.
+    async fn declared_by(&self, run: &Run) -> Result<Vec<Parameter>, EngineError> {
+        let mut declared = Vec::new();
+        for pin in run.pins() {
+            if let Document::Playbook(playbook) = self.pinned_document(pin).await? {
+                declared = playbooks::declared(&playbook);
+            }
+        }
+        Ok(declared)
+    }
+
+    /// What a run declares, and what it has been given so far.
+    pub(crate) async fn parameters_of(
+        &self,
+        run: &RunId,
+    ) -> Result<(Vec<Parameter>, Map<String, Value>), EngineError> {
+        let run = self.fold(run).await?.run;
+        Ok((self.declared_by(&run).await?, run.parameters().clone()))
     }
 
     /// Agrees to the plan of a run, which then starts.

@@ -1,0 +1,93 @@
+//! What an installation offers a caller, for a card that says so to other agents.
+
+use charter_contract::catalogue::agent::AgentManifest;
+use charter_contract::catalogue::vocabulary::Status;
+use charter_contract::text::Text;
+use charter_domain::catalogue::{Found, View};
+
+use crate::{Caller, Engine};
+
+/// Something that can be asked for: a skill or a playbook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ability {
+    /// The document's id, by which it can be named in a request.
+    pub id: String,
+    /// Its name for people.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// Its kind, its domain, and the agent that owns it.
+    pub tags: Vec<String>,
+    /// How people ask for it.
+    pub examples: Vec<String>,
+}
+
+impl Engine {
+    /// The active skills and playbooks of the caller's view, by id; candidates that nobody has accepted
+    /// are left out.
+    #[must_use]
+    pub fn abilities(&self, caller: &Caller) -> Vec<Ability> {
+        let view = self.live().view(&caller.tenant);
+        let skills = view.skills().filter_map(|found| {
+            let skill = found.document();
+            let offered = skill.status == Status::Active && !skill.is_candidate;
+            offered.then(|| Ability {
+                id: skill.skill_id.to_string(),
+                name: skill.display_name.to_string(),
+                description: skill.purpose.to_string(),
+                tags: tags(
+                    "skill",
+                    skill.domain.as_ref(),
+                    &view,
+                    skill.skill_id.as_ref(),
+                ),
+                examples: texts(&skill.examples),
+            })
+        });
+        let playbooks = view.playbooks().filter_map(|found| {
+            let playbook = found.document();
+            let offered = playbook.status == Status::Active && !playbook.is_candidate;
+            offered.then(|| Ability {
+                id: playbook.playbook_id.to_string(),
+                name: playbook.name.to_string(),
+                description: match texts(&playbook.trigger_conditions).join("; ") {
+                    none if none.is_empty() => playbook.name.to_string(),
+                    conditions => conditions,
+                },
+                tags: tags(
+                    "playbook",
+                    playbook.domain.as_ref(),
+                    &view,
+                    playbook.playbook_id.as_ref(),
+                ),
+                examples: texts(&playbook.examples),
+            })
+        });
+        let mut all: Vec<Ability> = skills.chain(playbooks).collect();
+        all.sort_unstable_by(|one, other| one.id.cmp(&other.id));
+        all
+    }
+
+    /// The active agents of the caller's view, by id: their names for people.
+    #[must_use]
+    pub fn agent_names(&self, caller: &Caller) -> Vec<String> {
+        let view = self.live().view(&caller.tenant);
+        let active = |found: &Found<AgentManifest>| found.document().status == Status::Active;
+        let agents = view.agents().filter(active);
+        agents
+            .map(|found| found.document().display_name.to_string())
+            .collect()
+    }
+}
+
+fn texts(texts: &[Text]) -> Vec<String> {
+    texts.iter().map(ToString::to_string).collect()
+}
+
+fn tags(kind: &str, domain: &str, view: &View, id: &str) -> Vec<String> {
+    let mut tags = vec![kind.to_owned(), domain.to_owned()];
+    if let Some(owner) = view.owner_of(id) {
+        tags.push(owner.document().agent_id.to_string());
+    }
+    tags
+}

@@ -1,0 +1,137 @@
+//! Tasks: requests as another agent sees them, which follows them, replies to them and cancels them.
+//!
+//! A task is nothing that is stored: it is a request with what became of it. Its id is the id of the
+//! request that began it, so it is found again after a restart, and nobody but the user who began it
+//! sees it. Where it stands is read from the request's answer and from the runs that it led to. A
+//! reply to a request that lacked parameters is a request of its own, whose id follows from the
+//! first one's. Must not know by which protocol it is asked.
+
+mod begin;
+mod cancel;
+mod follow;
+mod list;
+mod reply;
+mod standing;
+mod thread;
+
+use charter_contract::agentic::error::AgentError;
+use charter_contract::agentic::response::AgentResponse;
+use charter_contract::ids::{RequestId, RunId};
+use charter_contract::time::Timestamp;
+use serde_json::{Map, Value};
+
+use crate::{Caller, Confirmation, Engine, EngineError};
+
+pub use list::{TaskFilter, TaskListing};
+
+/// Longest id that a client may give to a message or a context, in bytes.
+const MAX_CLIENT_ID: usize = 256;
+
+/// A message that begins a task or replies to one.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TaskMessage {
+    /// The client's id for it: the same message sent again does nothing again.
+    pub message_id: String,
+    /// The conversation that it belongs to, as the client names it.
+    pub context: Option<String>,
+    /// What it says; may be empty.
+    pub text: String,
+    /// What it gives for a program: the fields that a request may have in its `metadata`.
+    pub wishes: Map<String, Value>,
+    /// An agreement to the plan that was shown.
+    pub confirmation: Option<Confirmation>,
+}
+
+/// What was said to a task.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Said {
+    /// The client's id for it; the request's for one that was no message.
+    pub message_id: String,
+    /// What it said.
+    pub text: String,
+    /// What it gave for a program.
+    pub wishes: Map<String, Value>,
+}
+
+/// Where a task stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TaskState {
+    /// It is recorded.
+    Submitted,
+    /// Something is being done for it.
+    Working,
+    /// It waits for whoever asked: for parameters, or for an agreement to its plan.
+    InputRequired,
+    /// It waits for somebody who may approve a call.
+    ApprovalRequired,
+    /// It is done.
+    Completed,
+    /// It came to nothing.
+    Failed,
+    /// It was ended early.
+    Canceled,
+    /// It is not done, because it is not allowed or nothing here can do it.
+    Rejected,
+}
+
+impl TaskState {
+    /// Whether nothing more becomes of it.
+    #[must_use]
+    pub fn is_final(self) -> bool {
+        match self {
+            Self::Completed | Self::Failed | Self::Canceled | Self::Rejected => true,
+            Self::Submitted | Self::Working | Self::InputRequired | Self::ApprovalRequired => false,
+        }
+    }
+
+    /// Whether it goes on only when somebody does something, or not at all.
+    #[must_use]
+    pub fn is_settled(self) -> bool {
+        match self {
+            Self::Submitted | Self::Working => false,
+            Self::InputRequired
+            | Self::ApprovalRequired
+            | Self::Completed
+            | Self::Failed
+            | Self::Canceled
+            | Self::Rejected => true,
+        }
+    }
+}
+
+/// A task.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Task {
+    /// The id of the request that began it.
+    pub id: RequestId,
+    /// The conversation that it belongs to.
+    pub context: String,
+    /// Where it stands.
+    pub state: TaskState,
+    /// Since when.
+    pub since: Timestamp,
+    /// What a person is told about that; empty for a task that is done.
+    pub words: String,
+    /// What it waits for, for a program.
+    pub asks: Option<Value>,
+    /// What was said to it, oldest first.
+    pub said: Vec<Said>,
+    /// What it came to, once it is done.
+    pub answer: Option<AgentResponse>,
+    /// Why it is not done.
+    pub failure: Option<AgentError>,
+    /// The runs that it led to.
+    pub runs: Vec<RunId>,
+}
+
+impl Engine {
+    /// A task of the caller's.
+    ///
+    /// # Errors
+    /// `not_found`, also for another user's.
+    pub async fn task(&self, caller: &Caller, id: &RequestId) -> Result<Task, EngineError> {
+        let thread = self.thread(caller, id).await?;
+        let outline = self.outline(&thread).await?;
+        self.detail(caller, thread, outline).await
+    }
+}

@@ -1,0 +1,95 @@
+//! Cancelling a task: its runs are aborted, and what they wrote stays.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::{RequestId, RunId};
+
+use super::standing::Outline;
+use super::thread::{Thread, wishes};
+use super::{Task, TaskMessage, TaskState};
+use crate::{Caller, Engine, EngineError};
+
+/// How long a cancellation is waited for; a call that is under way ends first.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How often a task that has no run yet is looked at.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// What the journal and the answer say.
+const REASON: &str = "the task was cancelled by whoever asked";
+
+impl Engine {
+    /// Cancels a task and returns where it stands then: a call under way ends first, so that may still
+    /// be on its way to an end, or it was done before.
+    ///
+    /// # Errors
+    /// `not_found`; `illegal_transition` for a task that has ended.
+    pub async fn cancel_task(
+        self: &Arc<Self>,
+        caller: &Caller,
+        id: &RequestId,
+    ) -> Result<Task, EngineError> {
+        let started = tokio::time::Instant::now();
+        let thread = self.thread(caller, id).await?;
+        let outline = self.outline(&thread).await?;
+        if outline.state.is_final() {
+            let message = format!("the task `{id}` has ended and cannot be cancelled");
+            return Err(EngineError::new(ErrorCode::IllegalTransition, message));
+        }
+        if outline.state == TaskState::InputRequired && outline.change.is_none() {
+            self.give_up(caller, &thread).await?;
+            return self.task(caller, id).await;
+        }
+        let mut outline = outline;
+        while !outline.state.is_final() && started.elapsed() < PATIENCE {
+            if self.abort_runs(caller, &outline).await? {
+                break;
+            }
+            tokio::time::sleep(PAUSE).await;
+            outline = self.outline(&self.thread(caller, id).await?).await?;
+        }
+        let left = PATIENCE.saturating_sub(started.elapsed());
+        self.ended_task(caller, id, left).await
+    }
+
+    /// Aborts the runs of a task that go on; whether there was any.
+    async fn abort_runs(
+        self: &Arc<Self>,
+        caller: &Caller,
+        outline: &Outline,
+    ) -> Result<bool, EngineError> {
+        let mut found = false;
+        for run in &outline.runs {
+            found |= self.abort_open(caller, run).await?;
+        }
+        Ok(found)
+    }
+
+    async fn abort_open(
+        self: &Arc<Self>,
+        caller: &Caller,
+        run: &RunId,
+    ) -> Result<bool, EngineError> {
+        match self.abort_run(caller, run, REASON.to_owned(), false).await {
+            Ok(_) => Ok(true),
+            // It ended meanwhile, or ends already.
+            Err(error) if error.code == ErrorCode::IllegalTransition => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Records that what the task lacks is not going to be given.
+    async fn give_up(&self, caller: &Caller, thread: &Thread) -> Result<(), EngineError> {
+        let id = thread.next_id();
+        let message = TaskMessage {
+            message_id: id.to_string(),
+            ..TaskMessage::default()
+        };
+        let before = wishes(&thread.last.asked.request);
+        let asked = self.next_request(caller, thread, &message, before)?;
+        self.refuse(&asked, EngineError::new(ErrorCode::Cancelled, REASON))
+            .await
+    }
+}

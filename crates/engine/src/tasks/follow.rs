@@ -1,0 +1,132 @@
+//! Following a task: what becomes of it, as it becomes so.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use charter_contract::ids::RequestId;
+use charter_contract::time::Timestamp;
+use futures_util::{Stream, StreamExt};
+
+use super::{Task, TaskState};
+use crate::{Caller, Engine, EngineError};
+
+/// Time after which a task is looked at even if nobody in this process said that there is news.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+
+/// A follower's place.
+struct Follower {
+    engine: Arc<Engine>,
+    caller: Caller,
+    id: RequestId,
+    seen: Option<(TaskState, Option<Timestamp>)>,
+}
+
+impl Engine {
+    /// A task as it stands, and again each time it has changed, until it has ended. Ends early when the
+    /// engine stops or storage fails.
+    pub fn follow_task(
+        self: &Arc<Self>,
+        caller: Caller,
+        id: RequestId,
+    ) -> impl Stream<Item = Task> + Send + 'static {
+        let follower = Follower {
+            engine: Arc::clone(self),
+            caller,
+            id,
+            seen: None,
+        };
+        futures_util::stream::unfold(follower, |mut follower| async move {
+            match follower.next().await {
+                Ok(task) => task.map(|task| (task, follower)),
+                Err(error) => {
+                    tracing::warn!(error = %error, "following a task ends early");
+                    None
+                }
+            }
+        })
+    }
+
+    /// A task once it waits for somebody or has ended; as it stands when that takes longer than
+    /// `patience`.
+    ///
+    /// # Errors
+    /// `not_found`.
+    pub async fn settled_task(
+        self: &Arc<Self>,
+        caller: &Caller,
+        id: &RequestId,
+        patience: Duration,
+    ) -> Result<Task, EngineError> {
+        self.until(caller, id, patience, TaskState::is_settled)
+            .await
+    }
+
+    /// A task once it has ended; as it stands when that takes longer than `patience`.
+    pub(super) async fn ended_task(
+        self: &Arc<Self>,
+        caller: &Caller,
+        id: &RequestId,
+        patience: Duration,
+    ) -> Result<Task, EngineError> {
+        self.until(caller, id, patience, TaskState::is_final).await
+    }
+
+    async fn until(
+        self: &Arc<Self>,
+        caller: &Caller,
+        id: &RequestId,
+        patience: Duration,
+        is_enough: fn(TaskState) -> bool,
+    ) -> Result<Task, EngineError> {
+        let states = self.follow_task(caller.clone(), id.clone());
+        let enough = states.filter(|task| std::future::ready(is_enough(task.state)));
+        let mut enough = std::pin::pin!(enough);
+        match tokio::time::timeout(patience, enough.next()).await {
+            Ok(Some(task)) => Ok(task),
+            Ok(None) | Err(_) => self.task(caller, id).await,
+        }
+    }
+}
+
+impl Follower {
+    async fn next(&mut self) -> Result<Option<Task>, EngineError> {
+        loop {
+            if self.seen.is_some_and(|(state, _)| state.is_final()) {
+                return Ok(None);
+            }
+            // Registered before looking, so that what comes meanwhile is not missed.
+            let engine = Arc::clone(&self.engine);
+            let news = engine.news().notified();
+            let mut news = std::pin::pin!(news);
+            news.as_mut().enable();
+            let thread = engine.thread(&self.caller, &self.id).await?;
+            let outline = engine.outline(&thread).await?;
+            if outline.is_stalled {
+                self.go_on(thread.last.asked.clone());
+            }
+            // That work goes on is no news.
+            let since = outline.state.is_settled().then_some(outline.since);
+            let stands = (outline.state, since);
+            if self.seen != Some(stands) {
+                self.seen = Some(stands);
+                return engine.detail(&self.caller, thread, outline).await.map(Some);
+            }
+            tokio::select! {
+                () = engine.shutdown().cancelled() => return Ok(None),
+                () = news => {}
+                () = tokio::time::sleep(LOOK_EVERY) => {}
+            }
+        }
+    }
+
+    /// Answers a request whose runs are over: it was left when one of them waited for an approval. Does
+    /// nothing while it is being answered.
+    fn go_on(&self, asked: crate::requests::Asked) {
+        let engine = Arc::clone(&self.engine);
+        self.engine.tasks().spawn(async move {
+            if let Some(Err(error)) = engine.take_up(&asked).await {
+                tracing::debug!(request.id = %asked.id(), error = %error, "a request failed");
+            }
+        });
+    }
+}

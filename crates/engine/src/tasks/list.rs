@@ -1,0 +1,131 @@
+//! Listing a caller's tasks, the one that changed last first.
+
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::RequestId;
+use charter_contract::time::Timestamp;
+use charter_store::page::PageRequest;
+
+use super::{Task, TaskState};
+use crate::{Caller, Engine, EngineError};
+
+/// Requests that are looked at for one listing, newest first: what a task changed last follows from
+/// its runs, so all of these are read to bring them into order.
+const LOOKED_AT: usize = 1_000;
+
+/// Requests that are read at once.
+const BATCH: usize = 100;
+
+/// Which tasks are listed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TaskFilter {
+    /// Of this conversation.
+    pub context: Option<String>,
+    /// That stand here.
+    pub state: Option<TaskState>,
+    /// That have stood where they do since then or later.
+    pub since: Option<Timestamp>,
+}
+
+/// One page of tasks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TaskListing {
+    /// The one that changed last first.
+    pub entries: Vec<Task>,
+    /// Where the next page starts.
+    pub next: Option<String>,
+    /// How many there are over all pages, among the newest 1,000 requests of the caller.
+    pub total: usize,
+}
+
+/// A task's place in the listing.
+type Place = (Timestamp, RequestId);
+
+impl Engine {
+    /// The caller's tasks.
+    ///
+    /// # Errors
+    /// `invalid_request` for a cursor that no page gave out.
+    pub async fn tasks_of(
+        &self,
+        caller: &Caller,
+        filter: &TaskFilter,
+        page: &PageRequest,
+    ) -> Result<TaskListing, EngineError> {
+        let after = page.after.as_deref().map(decode).transpose()?;
+        let mut places = self.places(caller, filter).await?;
+        places.sort_unstable_by(|one, other| other.cmp(one));
+        let total = places.len();
+        let rest = places
+            .into_iter()
+            .filter(|place| after.as_ref().is_none_or(|after| place < after));
+        let mut shown: Vec<Place> = rest.take(page.limit() + 1).collect();
+        let has_more = shown.len() > page.limit();
+        shown.truncate(page.limit());
+        let next = shown.last().filter(|_| has_more).map(encode);
+        let mut entries = Vec::with_capacity(shown.len());
+        for (_, id) in &shown {
+            entries.push(self.task(caller, id).await?);
+        }
+        Ok(TaskListing {
+            entries,
+            next,
+            total,
+        })
+    }
+
+    async fn places(
+        &self,
+        caller: &Caller,
+        filter: &TaskFilter,
+    ) -> Result<Vec<Place>, EngineError> {
+        let mut places = Vec::new();
+        let (mut after, mut seen) = (None, 0);
+        loop {
+            let page = PageRequest::new(after, BATCH);
+            let page = self
+                .store()
+                .requests_of(&caller.tenant, &caller.user, &page)
+                .await?;
+            seen += page.entries.len();
+            for record in page.entries {
+                let Some(thread) = self.thread_of(&caller.tenant, record).await? else {
+                    continue;
+                };
+                if filter
+                    .context
+                    .as_ref()
+                    .is_some_and(|wanted| *wanted != thread.context)
+                {
+                    continue;
+                }
+                let outline = self.outline(&thread).await?;
+                if filter.state.is_none_or(|state| state == outline.state)
+                    && filter.since.is_none_or(|since| since <= outline.since)
+                {
+                    places.push((outline.since, thread.id));
+                }
+            }
+            after = page.next;
+            if after.is_none() || seen >= LOOKED_AT {
+                return Ok(places);
+            }
+        }
+    }
+}
+
+fn encode((since, id): &Place) -> String {
+    format!("{}.{id}", since.as_micros())
+}
+
+fn decode(text: &str) -> Result<Place, EngineError> {
+    let parts = text.split_once('.').and_then(|(since, id)| {
+        let since = Timestamp::from_micros(since.parse().ok()?).ok()?;
+        Some((since, RequestId::parse(id).ok()?))
+    });
+    parts.ok_or_else(|| {
+        EngineError::new(
+            ErrorCode::InvalidRequest,
+            "no page gave out this page token",
+        )
+    })
+}

@@ -1,0 +1,226 @@
+//! Replying to a task: giving what it asked for.
+
+use std::sync::Arc;
+
+use charter_contract::agentic::request::AgentRequest;
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::RequestId;
+use charter_contract::text::Text;
+use charter_domain::parameters;
+use serde_json::{Map, Value, json};
+
+use super::begin::checked;
+use super::standing::{Outline, Routed, routed};
+use super::thread::{Origin, Thread, wishes};
+use super::{TaskMessage, TaskState};
+use crate::requests::Asked;
+use crate::runs::RunShown;
+use crate::{Caller, Engine, EngineError, Progress};
+
+/// The field of a message that gives values.
+const PARAMETERS: &str = "parameters";
+
+impl Engine {
+    /// Gives a task what it waits for. A message that was taken before does nothing again.
+    ///
+    /// # Errors
+    /// `not_found`; `invalid_request` for another conversation, or a message that gives nothing that
+    /// the task asks for; `invalid_parameters`; `illegal_transition` when the task takes no message
+    /// where it stands.
+    pub async fn reply_to_task(
+        self: &Arc<Self>,
+        caller: &Caller,
+        id: &RequestId,
+        message: &TaskMessage,
+        progress: Progress,
+    ) -> Result<(), EngineError> {
+        checked(message)?;
+        let thread = self.thread(caller, id).await?;
+        if message
+            .context
+            .as_ref()
+            .is_some_and(|context| *context != thread.context)
+        {
+            return Err(invalid(format!(
+                "the task `{id}` belongs to another context"
+            )));
+        }
+        if thread
+            .said
+            .iter()
+            .any(|said| said.message_id == message.message_id)
+        {
+            return Ok(());
+        }
+        let outline = self.outline(&thread).await?;
+        if let Some(run) = &outline.change {
+            let run = self.show_run(caller, &run.run_id).await?;
+            if is_taken(&run, message) {
+                return Ok(());
+            }
+            if outline.state == TaskState::InputRequired {
+                return self.reply_to_run(caller, &run, message).await;
+            }
+        } else if outline.state == TaskState::InputRequired {
+            return self.ask_again(caller, &thread, message, progress).await;
+        }
+        Err(takes_nothing(id, &outline))
+    }
+
+    async fn reply_to_run(
+        self: &Arc<Self>,
+        caller: &Caller,
+        run: &RunShown,
+        message: &TaskMessage,
+    ) -> Result<(), EngineError> {
+        let id = &run.summary.run_id;
+        only_values(message)?;
+        if let Some(confirmation) = &message.confirmation {
+            return self
+                .confirm_run(caller, id, confirmation.clone())
+                .await
+                .map(drop);
+        }
+        let (declared, known) = self.parameters_of(id).await?;
+        let values = if run.state.missing.is_empty() {
+            given(message)?
+        } else {
+            parameters::from_reply(&declared, &known, &given(message)?, &message.text)
+        };
+        if values.is_empty() {
+            let missing: Vec<&str> = run.state.missing.iter().map(AsRef::as_ref).collect();
+            return Err(invalid(match missing.as_slice() {
+                [] => "the task waits for its plan to be confirmed by its digest".to_owned(),
+                missing => format!("the message gives none of {}", missing.join(", ")),
+            }));
+        }
+        self.give_parameters(caller, id, &values).await.map(drop)
+    }
+
+    /// Asks again with what the reply gives, of the same skill or playbook.
+    async fn ask_again(
+        self: &Arc<Self>,
+        caller: &Caller,
+        thread: &Thread,
+        message: &TaskMessage,
+        progress: Progress,
+    ) -> Result<(), EngineError> {
+        only_values(message)?;
+        if message.confirmation.is_some() {
+            return Err(invalid("the task shows no plan to confirm".to_owned()));
+        }
+        let last = &thread.last;
+        let before = &last.asked.request;
+        let known = before.parameters().cloned().unwrap_or_default();
+        let declared = self.declared_for(last)?;
+        // What the first words mention is known as well; what does not fit is asked for anew.
+        let known = parameters::from_request(&declared, &known, before.input.as_str());
+        let known: Map<String, Value> = known
+            .into_iter()
+            .filter(|(name, value)| {
+                let one = Map::from_iter([(name.clone(), value.clone())]);
+                parameters::bind_so_far(&declared, &one).is_ok()
+            })
+            .collect();
+        let values = parameters::from_reply(&declared, &known, &given(message)?, &message.text);
+        if values.is_empty() {
+            return Err(invalid(
+                "the message gives nothing that the task asks for".to_owned(),
+            ));
+        }
+        let mut all = known;
+        all.extend(values);
+        let mut extra = wishes(before);
+        extra.insert(PARAMETERS.to_owned(), Value::Object(all));
+        match routed(last)? {
+            Some(Routed::Skill(skill)) => extra.insert("skill_id".to_owned(), json!(skill)),
+            Some(Routed::Playbook(playbook)) => {
+                extra.insert("playbook_id".to_owned(), json!(playbook))
+            }
+            None => None,
+        };
+        let asked = self.next_request(caller, thread, message, extra)?;
+        self.submit(asked, progress).await
+    }
+
+    /// The request that a reply to a task becomes.
+    pub(super) fn next_request(
+        &self,
+        caller: &Caller,
+        thread: &Thread,
+        message: &TaskMessage,
+        mut extra: Map<String, Value>,
+    ) -> Result<Asked, EngineError> {
+        let before = &thread.last.asked.request;
+        let origin = Origin {
+            message_id: message.message_id.clone(),
+            context: thread.context.clone(),
+            of: Some(thread.id.clone()),
+            reply: Some(message.text.clone()),
+        };
+        origin.write(&mut extra)?;
+        let input = format!("{}\n{}", before.input, message.text);
+        let input = Text::parse(input.trim_end())
+            .map_err(|error| EngineError::internal("joining what was said", error))?;
+        let mut metadata = before.metadata.clone().unwrap_or_default();
+        metadata.extra = extra;
+        let request = AgentRequest {
+            id: thread.next_id(),
+            timestamp: self.now(),
+            input,
+            metadata: Some(metadata),
+            ..before.clone()
+        };
+        Asked::new(caller, request)
+    }
+}
+
+fn invalid(message: String) -> EngineError {
+    EngineError::new(ErrorCode::InvalidRequest, message)
+}
+
+/// A reply chooses nothing anew: what is run was chosen when the task began.
+fn only_values(message: &TaskMessage) -> Result<(), EngineError> {
+    match message.wishes.keys().find(|field| *field != PARAMETERS) {
+        None => Ok(()),
+        Some(field) => Err(invalid(format!("`{field}` cannot be changed by a reply"))),
+    }
+}
+
+fn given(message: &TaskMessage) -> Result<Map<String, Value>, EngineError> {
+    match message.wishes.get(PARAMETERS) {
+        None => Ok(Map::new()),
+        Some(Value::Object(given)) => Ok(given.clone()),
+        Some(_) => Err(invalid("`parameters` must be an object".to_owned())),
+    }
+}
+
+/// Whether a run has what a message gives already: the message was sent twice.
+fn is_taken(run: &RunShown, message: &TaskMessage) -> bool {
+    if let Some(confirmation) = &message.confirmation {
+        return !run.state.confirm && run.state.plan_digest.as_str() == confirmation.digest;
+    }
+    let Some(Value::Object(given)) = message.wishes.get(PARAMETERS) else {
+        return false;
+    };
+    !given.is_empty()
+        && given
+            .iter()
+            .all(|(name, value)| run.state.parameters.get(name) == Some(value))
+}
+
+fn takes_nothing(id: &RequestId, outline: &Outline) -> EngineError {
+    let why = match outline.state {
+        TaskState::Completed | TaskState::Failed | TaskState::Canceled | TaskState::Rejected => {
+            "has ended; send a new message in the same context"
+        }
+        TaskState::ApprovalRequired => "waits for somebody who may approve it, not for a message",
+        TaskState::Submitted | TaskState::Working | TaskState::InputRequired => {
+            "is being worked on and takes no message"
+        }
+    };
+    EngineError::new(
+        ErrorCode::IllegalTransition,
+        format!("the task `{id}` {why}"),
+    )
+}

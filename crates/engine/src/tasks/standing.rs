@@ -1,0 +1,507 @@
+//! Where a task stands, read from its newest request's answer and from its runs.
+
+use std::time::Duration;
+
+use charter_contract::agentic::error::AgentError;
+use charter_contract::agentic::response::AgentResponse;
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::{RunId, SkillId};
+use charter_contract::parameter::Parameter;
+use charter_contract::time::Timestamp;
+use charter_domain::parameters;
+use charter_domain::run::StepState;
+use charter_store::journal::{RunPhase, RunRecord};
+use serde_json::{Map, Value, json};
+
+use super::thread::{Attempt, Thread};
+use super::{Task, TaskState};
+use crate::playbooks::declared;
+use crate::requests::{Asked, Classified, change_response, run_id};
+use crate::runs::RunShown;
+use crate::{Caller, Engine, EngineError};
+
+/// A recorded answer.
+#[derive(Debug, Clone)]
+pub(super) enum Answered {
+    Response(AgentResponse),
+    Failure(AgentError),
+}
+
+impl Answered {
+    pub(super) fn read(text: &str) -> Result<Self, EngineError> {
+        let read = |error| EngineError::internal("reading a recorded answer", error);
+        let value: Value = serde_json::from_str(text).map_err(read)?;
+        if value.get("error_id").is_none() {
+            return serde_json::from_value(value)
+                .map(Self::Response)
+                .map_err(read);
+        }
+        serde_json::from_value(value)
+            .map(Self::Failure)
+            .map_err(read)
+    }
+}
+
+/// Where a task stands, without what there is to say about it.
+#[derive(Debug)]
+pub(super) struct Outline {
+    pub(super) state: TaskState,
+    pub(super) since: Timestamp,
+    /// The runs that it led to.
+    pub(super) runs: Vec<RunId>,
+    /// The run that changes something, which goes on after the request was answered.
+    pub(super) change: Option<RunRecord>,
+    /// Whether its runs are over and its request is not answered.
+    pub(super) is_stalled: bool,
+}
+
+impl Outline {
+    fn new(state: TaskState, since: Timestamp) -> Self {
+        Self {
+            state,
+            since,
+            runs: Vec::new(),
+            change: None,
+            is_stalled: false,
+        }
+    }
+}
+
+/// Whether a request failed for want of parameters, before anything was run: a reply may give them.
+pub(super) fn asks_for_parameters(attempt: &Attempt) -> bool {
+    match &attempt.answered {
+        Some(Answered::Failure(failure)) => {
+            state_of_failure(failure) == TaskState::InputRequired && attempt.verdict.is_some()
+        }
+        Some(Answered::Response(_)) | None => false,
+    }
+}
+
+impl Engine {
+    pub(super) async fn outline(&self, thread: &Thread) -> Result<Outline, EngineError> {
+        let last = &thread.last;
+        match &last.answered {
+            None => self.unanswered(last).await,
+            Some(Answered::Failure(failure)) => {
+                let mut outline = Outline::new(state_of_failure(failure), last.updated_at);
+                if outline.state == TaskState::InputRequired
+                    && (!asks_for_parameters(last) || thread.replies >= super::thread::MAX_REPLIES)
+                {
+                    outline.state = TaskState::Failed;
+                }
+                outline.runs = run_ids(failure.technical_details.as_ref(), "run_id");
+                Ok(outline)
+            }
+            Some(Answered::Response(response)) => {
+                let extra = response.metadata.as_ref().map(|metadata| &metadata.extra);
+                let mut outline = Outline::new(TaskState::Completed, last.updated_at);
+                outline.runs = run_ids(extra, "run_ids");
+                let status = extra.and_then(|extra| extra.get("status")?.as_str());
+                if let (Some(status), Some(run)) = (status, outline.runs.first()) {
+                    let record = self.store().run(&last.asked.caller.tenant, run).await?;
+                    outline.state = match &record {
+                        Some(record) => state_of_run(&record.status),
+                        None => gone(state_of_run(status)),
+                    };
+                    if let Some(record) = record {
+                        outline.since = record.updated_at;
+                        outline.change = Some(record);
+                    }
+                }
+                Ok(outline)
+            }
+        }
+    }
+
+    /// A request that is being answered, or waits for somebody to approve a call of its runs.
+    async fn unanswered(&self, attempt: &Attempt) -> Result<Outline, EngineError> {
+        let Some(verdict) = &attempt.verdict else {
+            return Ok(Outline::new(TaskState::Submitted, attempt.updated_at));
+        };
+        let classified: Classified = serde_json::from_str(verdict)
+            .map_err(|error| EngineError::internal("reading a recorded verdict", error))?;
+        let mut outline = Outline::new(TaskState::Working, attempt.updated_at);
+        let mut found = Vec::new();
+        for id in runs_of(&attempt.asked, &classified) {
+            if let Some(run) = self.store().run(&attempt.asked.caller.tenant, &id).await? {
+                outline.since = outline.since.max(run.updated_at);
+                outline.runs.push(id);
+                found.push(run);
+            }
+        }
+        let all = |is: fn(&RunRecord) -> bool| !found.is_empty() && found.iter().all(is);
+        outline.is_stalled = all(|run| run.phase == RunPhase::Finished);
+        if all(|run| state_of_run(&run.status) == TaskState::Canceled) {
+            outline.state = TaskState::Canceled;
+        } else if all(|run| state_of_run(&run.status) != TaskState::Working)
+            && let Some(waits) = found
+                .iter()
+                .map(|run| state_of_run(&run.status))
+                .find(|state| !state.is_final())
+        {
+            outline.state = waits;
+        }
+        if classified.playbook.is_some()
+            && let Some(run) = found.pop()
+        {
+            // It goes on whether or not the request has got its answer yet.
+            outline.since = run.updated_at;
+            outline.change = Some(run);
+        }
+        Ok(outline)
+    }
+
+    /// Everything there is to say about a task.
+    pub(super) async fn detail(
+        &self,
+        caller: &Caller,
+        thread: Thread,
+        outline: Outline,
+    ) -> Result<Task, EngineError> {
+        let run = match (&outline.change, outline.runs.as_slice()) {
+            (Some(run), _) => Some(self.show_run(caller, &run.run_id).await?),
+            (None, runs) if outline.state == TaskState::ApprovalRequired => {
+                let mut waiting = None;
+                for run in runs {
+                    let shown = self.show_run(caller, run).await?;
+                    waiting = waiting.or((!shown.approvals.is_empty()).then_some(shown));
+                }
+                waiting
+            }
+            (None, _) => None,
+        };
+        let (answer, failure) = match &thread.last.answered {
+            Some(Answered::Response(response)) if outline.state == TaskState::Completed => (
+                Some(self.answer_now(&thread.last, response, run.as_ref())?),
+                None,
+            ),
+            Some(Answered::Failure(failure)) => (None, Some(failure.clone())),
+            Some(Answered::Response(_)) | None => (None, None),
+        };
+        let asks = match (&run, outline.state) {
+            (Some(run), _) => self.asks_of_run(run).await?,
+            (None, TaskState::InputRequired) => match self.asks_of_request(&thread.last) {
+                Ok(asks) => Some(asks),
+                // What was asked for is no longer registered: a reply will be told so.
+                Err(error) if error.code == ErrorCode::NotFound => None,
+                Err(error) => return Err(error),
+            },
+            (None, _) => None,
+        };
+        let words = match (&failure, &run) {
+            (Some(failure), _) => failure.user_message.clone(),
+            (None, Some(run)) if outline.state != TaskState::Completed => words_of_run(run),
+            (None, _) => words_of_state(outline.state).to_owned(),
+        };
+        Ok(Task {
+            id: thread.id,
+            context: thread.context,
+            state: outline.state,
+            since: outline.since,
+            words,
+            asks,
+            said: thread.said,
+            answer,
+            failure,
+            runs: outline.runs,
+        })
+    }
+
+    /// The recorded answer; of a request to change something, with what its run has come to since.
+    fn answer_now(
+        &self,
+        attempt: &Attempt,
+        recorded: &AgentResponse,
+        run: Option<&RunShown>,
+    ) -> Result<AgentResponse, EngineError> {
+        let (Some(run), Some(verdict)) = (run, &attempt.verdict) else {
+            return Ok(recorded.clone());
+        };
+        let classified: Classified = serde_json::from_str(verdict)
+            .map_err(|error| EngineError::internal("reading a recorded verdict", error))?;
+        let took = run.summary.updated_at.as_micros() - run.summary.created_at.as_micros();
+        let took = Duration::from_micros(u64::try_from(took).unwrap_or_default());
+        let now = change_response(self, &attempt.asked, &classified, run, took)?;
+        Ok(AgentResponse {
+            id: recorded.id.clone(),
+            timestamp: run.summary.updated_at,
+            ..now
+        })
+    }
+
+    /// What a run waits for.
+    async fn asks_of_run(&self, run: &RunShown) -> Result<Option<Value>, EngineError> {
+        let state = &run.state;
+        Ok(match run.summary.status.as_str() {
+            "awaiting_parameters" => {
+                let (declared, _) = self.parameters_of(&run.summary.run_id).await?;
+                let is_missing = |parameter: &&Parameter| state.missing.contains(&parameter.name);
+                let missing: Vec<_> = declared.iter().filter(is_missing).collect();
+                Some(json!({"run_id": run.summary.run_id, "parameters": missing}))
+            }
+            "awaiting_confirmation" => Some(json!({
+                "run_id": run.summary.run_id,
+                "confirm": {"digest": state.plan_digest, "typed": state.typed},
+                "plan": state.steps,
+                "parameters": state.parameters,
+            })),
+            "awaiting_approval" => {
+                let approvals = run.approvals.iter().map(
+                    |approval| json!({"approval_id": approval.approval_id, "tool_id": approval.call.tool}),
+                );
+                let approvals: Vec<_> = approvals.collect();
+                Some(json!({"run_id": run.summary.run_id, "approvals": approvals}))
+            }
+            _ => None,
+        })
+    }
+
+    /// What a request lacked that failed for want of parameters.
+    fn asks_of_request(&self, attempt: &Attempt) -> Result<Value, EngineError> {
+        let known = attempt.asked.request.parameters();
+        let known = known.cloned().unwrap_or_default();
+        let declared = self.declared_for(attempt)?;
+        let given =
+            parameters::from_request(&declared, &known, attempt.asked.request.input.as_str());
+        let lacks = |parameter: &&Parameter| {
+            parameter.required
+                && parameter.default.is_none()
+                && given
+                    .get(parameter.name.as_ref())
+                    .is_none_or(Value::is_null)
+        };
+        let missing: Vec<_> = declared.iter().filter(lacks).collect();
+        Ok(json!({"parameters": missing}))
+    }
+
+    /// The parameters of what a request was routed to, where that is one skill or playbook.
+    pub(super) fn declared_for(&self, attempt: &Attempt) -> Result<Vec<Parameter>, EngineError> {
+        let caller = &attempt.asked.caller;
+        Ok(match routed(attempt)? {
+            Some(Routed::Playbook(playbook)) => {
+                declared(self.runnable_playbook(caller, &playbook)?.document())
+            }
+            Some(Routed::Skill(skill)) => {
+                let planned = self.planned_skill(caller, &skill)?;
+                planned.found.document().parameters.clone()
+            }
+            None => Vec::new(),
+        })
+    }
+}
+
+/// The one thing that a request was routed to.
+pub(super) enum Routed {
+    Skill(SkillId),
+    Playbook(charter_contract::ids::PlaybookId),
+}
+
+pub(super) fn routed(attempt: &Attempt) -> Result<Option<Routed>, EngineError> {
+    let Some(verdict) = &attempt.verdict else {
+        return Ok(None);
+    };
+    let classified: Classified = serde_json::from_str(verdict)
+        .map_err(|error| EngineError::internal("reading a recorded verdict", error))?;
+    Ok(match (classified.playbook, classified.skills.as_slice()) {
+        (Some(playbook), _) => Some(Routed::Playbook(playbook)),
+        (None, [skill]) => Some(Routed::Skill(skill.clone())),
+        (None, _) => None,
+    })
+}
+
+/// The runs that a request leads to, whether they were created or not.
+pub(super) fn runs_of(asked: &Asked, classified: &Classified) -> Vec<RunId> {
+    let playbook = classified.playbook.iter().map(AsRef::<str>::as_ref);
+    let skills = classified.skills.iter().map(AsRef::<str>::as_ref);
+    let documents: Vec<&str> = match &classified.playbook {
+        Some(_) => playbook.collect(),
+        None => skills.collect(),
+    };
+    documents
+        .into_iter()
+        .map(|document| run_id(asked, document))
+        .collect()
+}
+
+/// Ids of runs in a field that holds one or several.
+fn run_ids(fields: Option<&Map<String, Value>>, name: &str) -> Vec<RunId> {
+    let value = fields.and_then(|fields| fields.get(name));
+    let values = match value {
+        Some(Value::Array(values)) => values.as_slice(),
+        Some(value) => std::slice::from_ref(value),
+        None => &[],
+    };
+    let ids = values.iter().filter_map(Value::as_str);
+    ids.filter_map(|id| RunId::parse(id).ok()).collect()
+}
+
+/// A run's status, as a task's.
+fn state_of_run(status: &str) -> TaskState {
+    match status {
+        "awaiting_parameters" | "awaiting_confirmation" => TaskState::InputRequired,
+        "awaiting_approval" => TaskState::ApprovalRequired,
+        // What was to be done is done; that proof of it is missing stands in the answer.
+        "completed" | "incomplete" => TaskState::Completed,
+        "aborted" => TaskState::Canceled,
+        "failed" | "rolled_back" | "rollback_failed" => TaskState::Failed,
+        _ => TaskState::Working,
+    }
+}
+
+/// Where a task stands whose run is no longer kept: it ended, or nobody can say any more.
+fn gone(last_known: TaskState) -> TaskState {
+    if last_known.is_final() {
+        last_known
+    } else {
+        TaskState::Failed
+    }
+}
+
+fn state_of_failure(failure: &AgentError) -> TaskState {
+    let code = failure.error_code.as_deref();
+    let code = code.and_then(|code| code.parse::<ErrorCode>().ok());
+    let ran = failure.technical_details.as_ref();
+    let ran = ran.is_some_and(|details| details.contains_key("run_id"));
+    match code.unwrap_or(ErrorCode::Internal) {
+        ErrorCode::MissingParameters | ErrorCode::InvalidParameters if !ran => {
+            TaskState::InputRequired
+        }
+        ErrorCode::Cancelled => TaskState::Canceled,
+        ErrorCode::InvalidRequest
+        | ErrorCode::UnsupportedFlow
+        | ErrorCode::UnknownDomain
+        | ErrorCode::NotFound
+        | ErrorCode::NoMatch
+        | ErrorCode::Unauthenticated
+        | ErrorCode::PermissionDenied
+        | ErrorCode::GuardrailBlocked
+        | ErrorCode::PolicyDenied
+        | ErrorCode::ApprovalRequired
+        | ErrorCode::ApprovalRejected
+        | ErrorCode::ApprovalExpired
+        | ErrorCode::EgressDenied => TaskState::Rejected,
+        ErrorCode::MissingParameters
+        | ErrorCode::InvalidParameters
+        | ErrorCode::InvalidDocument
+        | ErrorCode::InvalidUtf8
+        | ErrorCode::TooLarge
+        | ErrorCode::UnsupportedVersion
+        | ErrorCode::DeprecatedCollection
+        | ErrorCode::AlreadyExists
+        | ErrorCode::VersionConflict
+        | ErrorCode::IllegalTransition
+        | ErrorCode::Immutable
+        | ErrorCode::StillReferenced
+        | ErrorCode::RoutingTestFailed
+        | ErrorCode::SessionNotFound
+        | ErrorCode::ToolFailed
+        | ErrorCode::ToolResultInvalid
+        | ErrorCode::TemplateMissing
+        | ErrorCode::PlaceholderMissing
+        | ErrorCode::ExpressionFailed
+        | ErrorCode::ToolTimeout
+        | ErrorCode::RequestTimeout
+        | ErrorCode::ModelMissing
+        | ErrorCode::ModelMismatch
+        | ErrorCode::StorageFull
+        | ErrorCode::DataDirectoryLocked
+        | ErrorCode::RateLimited
+        | ErrorCode::Overloaded
+        | ErrorCode::Unavailable
+        | ErrorCode::Internal => TaskState::Failed,
+    }
+}
+
+fn words_of_state(state: TaskState) -> &'static str {
+    match state {
+        TaskState::Submitted => "The request is recorded.",
+        TaskState::Working => "The request is being answered.",
+        TaskState::InputRequired => "The request needs more to go on.",
+        TaskState::ApprovalRequired => "The request waits for a call to be approved.",
+        TaskState::Completed => "",
+        TaskState::Failed => "The request failed.",
+        TaskState::Canceled => "The request was cancelled.",
+        TaskState::Rejected => "The request was refused.",
+    }
+}
+
+/// What a run waits for, or what became of it, in words.
+fn words_of_run(run: &RunShown) -> String {
+    let status = run.summary.status.replace('_', " ");
+    let mut words = format!("{}: {status}.", run.summary.title);
+    let missing: Vec<&str> = run.state.missing.iter().map(AsRef::as_ref).collect();
+    if !missing.is_empty() {
+        words += &format!(" It needs {}.", missing.join(", "));
+    } else if run.state.confirm && run.summary.status == "awaiting_confirmation" {
+        words += " Nothing has been changed. It goes on when exactly this plan is confirmed by its digest.";
+    }
+    if let Some(typed) = run.state.typed.as_ref().filter(|_| run.state.confirm) {
+        words += &format!(" The value of {typed} has to be typed with it.");
+    }
+    for approval in &run.approvals {
+        words += &format!(
+            " Somebody who may approve has to decide on {}.",
+            approval.call.tool
+        );
+    }
+    for step in &run.state.steps {
+        if let StepState::Failed { failure } = &step.state {
+            words += &format!(" {} failed: {}", step.step, failure.message);
+        }
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every word that a run may stand at, and what whoever waits for its task is told.
+    #[test]
+    fn each_status_of_a_run_is_one_state_of_a_task() {
+        for (status, state) in [
+            ("working", TaskState::Working),
+            ("paused", TaskState::Working),
+            ("stopping", TaskState::Working),
+            ("rolling_back", TaskState::Working),
+            ("awaiting_parameters", TaskState::InputRequired),
+            ("awaiting_confirmation", TaskState::InputRequired),
+            ("awaiting_approval", TaskState::ApprovalRequired),
+            ("completed", TaskState::Completed),
+            ("incomplete", TaskState::Completed),
+            ("aborted", TaskState::Canceled),
+            ("failed", TaskState::Failed),
+            ("rolled_back", TaskState::Failed),
+            ("rollback_failed", TaskState::Failed),
+        ] {
+            assert_eq!(state_of_run(status), state, "{status}");
+        }
+    }
+
+    /// What is missing can be given; what a step of a run found wrong cannot.
+    #[test]
+    fn a_failure_is_asked_about_only_before_anything_ran() {
+        let failure = |code: &str, details: Value| {
+            serde_json::from_value::<AgentError>(json!({
+                "error_id": "err-01930000-0000-7000-8000-000000000001",
+                "request_id": "req-01930000-0000-7000-8000-000000000001",
+                "timestamp": "2026-04-14T12:00:00Z", "error_type": "input_error",
+                "error_code": code, "user_message": "no", "technical_details": details,
+            }))
+            .unwrap()
+        };
+        let run = json!({"run_id": "run-01930000-0000-7000-8000-000000000001"});
+        for (code, details, state) in [
+            ("missing_parameters", json!({}), TaskState::InputRequired),
+            ("invalid_parameters", json!({}), TaskState::InputRequired),
+            ("invalid_parameters", run.clone(), TaskState::Failed),
+            ("cancelled", run, TaskState::Canceled),
+            ("policy_denied", json!({}), TaskState::Rejected),
+            ("no_match", json!({}), TaskState::Rejected),
+            ("tool_failed", json!({}), TaskState::Failed),
+            ("a code of a newer version", json!({}), TaskState::Failed),
+        ] {
+            assert_eq!(state_of_failure(&failure(code, details)), state, "{code}");
+        }
+    }
+}

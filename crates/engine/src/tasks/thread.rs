@@ -1,0 +1,171 @@
+//! The requests that make up a task: the one that began it, and those that gave it what it lacked.
+
+use charter_contract::agentic::request::AgentRequest;
+use charter_contract::ids::{RequestId, TenantId};
+use charter_contract::time::Timestamp;
+use charter_store::request::RequestRecord;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use super::Said;
+use super::standing::{Answered, asks_for_parameters};
+use crate::requests::Asked;
+use crate::{Caller, Engine, EngineError};
+
+/// The field of a request's metadata that says which message it came from.
+const FIELD: &str = "task";
+
+/// Replies that one task takes; each is read whenever the task is looked at.
+pub(super) const MAX_REPLIES: u32 = 16;
+
+/// Which message a request came from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Origin {
+    pub(super) message_id: String,
+    pub(super) context: String,
+    /// The request that began the task, in one that came of a reply.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) of: Option<RequestId>,
+    /// What the reply said; the request's input has what was said before as well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) reply: Option<String>,
+}
+
+impl Origin {
+    pub(super) fn write(&self, metadata: &mut Map<String, Value>) -> Result<(), EngineError> {
+        let value = serde_json::to_value(self)
+            .map_err(|error| EngineError::internal("recording a message", error))?;
+        metadata.insert(FIELD.to_owned(), value);
+        Ok(())
+    }
+
+    /// The origin of a request; none for one that was no message, or that somebody wrote by hand.
+    pub(super) fn of(request: &AgentRequest) -> Option<Self> {
+        let value = request.metadata.as_ref()?.extra.get(FIELD)?;
+        serde_json::from_value(value.clone()).ok()
+    }
+}
+
+/// What a request's metadata wish for, without where it came from.
+pub(super) fn wishes(request: &AgentRequest) -> Map<String, Value> {
+    let mut wishes = request
+        .metadata
+        .as_ref()
+        .map_or_else(Map::new, |metadata| metadata.extra.clone());
+    wishes.remove(FIELD);
+    wishes
+}
+
+/// One request of a task.
+#[derive(Debug)]
+pub(super) struct Attempt {
+    pub(super) asked: Asked,
+    pub(super) verdict: Option<String>,
+    pub(super) answered: Option<Answered>,
+    pub(super) updated_at: Timestamp,
+}
+
+impl Attempt {
+    pub(super) fn read(record: RequestRecord, tenant: &TenantId) -> Result<Self, EngineError> {
+        Ok(Self {
+            asked: Asked::from_json(&record.asked, tenant.clone())?,
+            verdict: record.verdict,
+            answered: record.answer.as_deref().map(Answered::read).transpose()?,
+            updated_at: record.updated_at,
+        })
+    }
+
+    fn said(&self) -> Said {
+        let request = &self.asked.request;
+        let origin = Origin::of(request);
+        let text = origin.as_ref().and_then(|origin| origin.reply.clone());
+        Said {
+            message_id: origin.map_or_else(|| request.id.to_string(), |from| from.message_id),
+            text: text.unwrap_or_else(|| request.input.to_string()),
+            wishes: wishes(request),
+        }
+    }
+}
+
+/// A task's requests.
+#[derive(Debug)]
+pub(super) struct Thread {
+    pub(super) id: RequestId,
+    pub(super) context: String,
+    /// What was said with each of them.
+    pub(super) said: Vec<Said>,
+    /// How many replies became requests.
+    pub(super) replies: u32,
+    /// The newest.
+    pub(super) last: Attempt,
+}
+
+impl Thread {
+    /// The id of the next request, should there be one.
+    pub(super) fn next_id(&self) -> RequestId {
+        reply_id(&self.id, self.replies + 1)
+    }
+}
+
+/// The request that the `n`th reply to a task becomes.
+fn reply_id(first: &RequestId, n: u32) -> RequestId {
+    RequestId::from_uuid(Uuid::new_v5(&first.uuid(), format!("reply/{n}").as_bytes()))
+}
+
+/// The conversation of a request: the one that its message named or was given, else its session,
+/// else itself alone.
+fn context(request: &AgentRequest) -> String {
+    Origin::of(request).map_or_else(
+        || {
+            let session = request.session_id.as_ref();
+            session.map_or_else(|| request.id.to_string(), ToString::to_string)
+        },
+        |origin| origin.context,
+    )
+}
+
+impl Engine {
+    /// The requests of one of the caller's tasks.
+    pub(super) async fn thread(
+        &self,
+        caller: &Caller,
+        id: &RequestId,
+    ) -> Result<Thread, EngineError> {
+        let found = self.store().request(&caller.tenant, id).await?;
+        let own = found.filter(|record| record.user_id == caller.user);
+        let begun = match own {
+            Some(record) => self.thread_of(&caller.tenant, record).await?,
+            None => None,
+        };
+        begun.ok_or_else(|| EngineError::not_found("task", id))
+    }
+
+    /// The requests of the task that one began; none for one that came of a reply.
+    pub(super) async fn thread_of(
+        &self,
+        tenant: &TenantId,
+        record: RequestRecord,
+    ) -> Result<Option<Thread>, EngineError> {
+        let first = Attempt::read(record, tenant)?;
+        let request = &first.asked.request;
+        if Origin::of(request).is_some_and(|origin| origin.of.is_some()) {
+            return Ok(None);
+        }
+        let mut thread = Thread {
+            id: request.id.clone(),
+            context: context(request),
+            said: vec![first.said()],
+            replies: 0,
+            last: first,
+        };
+        while thread.replies < MAX_REPLIES && asks_for_parameters(&thread.last) {
+            let next = self.store().request(tenant, &thread.next_id()).await?;
+            let Some(next) = next else { break };
+            thread.last = Attempt::read(next, tenant)?;
+            thread.said.push(thread.last.said());
+            thread.replies += 1;
+        }
+        Ok(Some(thread))
+    }
+}
