@@ -1,8 +1,10 @@
 //! From configuration to a running engine.
 
 mod builtin;
+mod identity;
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,6 +29,8 @@ use crate::config::{ClientToolsConfig, Config, ModelKind};
 use crate::evidence_key;
 use crate::failure::Reported;
 use crate::terminal;
+
+pub(crate) use identity::identity;
 
 /// An engine with the store that it must give back in the end.
 pub(crate) struct Running {
@@ -225,8 +229,13 @@ pub(crate) fn grants(config: &Config) -> anyhow::Result<ToolGrants> {
     })
 }
 
-/// The server's state over an engine, for callers of the configured address.
-pub(crate) fn app(config: &Config, engine: &Arc<Engine>) -> anyhow::Result<AppState> {
+/// The server's state over an engine, for callers of the configured address; `address` is the one that
+/// it listens on in the end.
+pub(crate) fn app(
+    config: &Config,
+    engine: &Arc<Engine>,
+    address: SocketAddr,
+) -> anyhow::Result<AppState> {
     let keys = config.auth.keys.iter().map(|key| {
         Ok(ApiKey {
             sha256: digest(&key.sha256)?,
@@ -246,7 +255,8 @@ pub(crate) fn app(config: &Config, engine: &Arc<Engine>) -> anyhow::Result<AppSt
         timeout: Duration::from_millis(config.limits.timeout_ms),
         concurrency: config.limits.concurrency,
     };
-    Ok(AppState::new(Arc::clone(engine), access, limits))
+    let identity = identity(config, address)?;
+    Ok(AppState::new(Arc::clone(engine), access, limits, identity))
 }
 
 fn digest(hex: &str) -> anyhow::Result<[u8; 32]> {

@@ -38,7 +38,7 @@ impl Client {
             return Self::remote(server, config);
         }
         match boot::start(config).await {
-            Ok(running) => Self::local(running),
+            Ok(running) => Self::local(running, config),
             Err(error) => match holder_address(&error) {
                 Some(address) => Self::remote(&address, config),
                 None => Err(error),
@@ -70,7 +70,7 @@ impl Client {
         })
     }
 
-    fn local(running: Running) -> anyhow::Result<Self> {
+    fn local(running: Running, config: &Config) -> anyhow::Result<Self> {
         let caller = Caller::local()?;
         let limits = Limits {
             body_bytes: MAX_RESPONSE,
@@ -80,6 +80,7 @@ impl Client {
             std::sync::Arc::clone(&running.engine),
             Access::in_process(caller),
             limits,
+            boot::identity(config, config.listen)?,
         );
         Ok(Self::Local {
             router: router(state),

@@ -57,6 +57,8 @@ pub(crate) struct Config {
     pub(crate) approvals: ApprovalsConfig,
     /// How evidence is signed and how long its payloads are kept.
     pub(crate) evidence: EvidenceConfig,
+    /// How this installation presents itself to other agents (A2A).
+    pub(crate) a2a: A2aConfig,
     /// What is logged, e.g. `info` or `warn,charter_engine=debug`.
     pub(crate) log: String,
 }
@@ -296,6 +298,41 @@ impl Default for EvidenceConfig {
     }
 }
 
+/// How this installation presents itself to other agents: its agent card.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct A2aConfig {
+    /// The URL at which others reach this server, e.g. `https://charter.example.com`; `http://` and the
+    /// address that it listens on when absent. Cards name no other, whatever a request says.
+    pub(crate) public_url: Option<String>,
+    /// The name on the card.
+    pub(crate) name: String,
+    /// What the card says that this installation is for.
+    pub(crate) description: String,
+    /// Who runs it; needs `organization_url`.
+    pub(crate) organization: Option<String>,
+    /// A link to whoever runs it.
+    pub(crate) organization_url: Option<String>,
+    /// The file with the secret seed that signs cards; `agent-card.key` in the data directory when
+    /// absent. It is made when it is missing.
+    pub(crate) key_file: Option<PathBuf>,
+}
+
+impl Default for A2aConfig {
+    fn default() -> Self {
+        Self {
+            public_url: None,
+            name: "Charter".to_owned(),
+            description: "Answers questions and carries out procedures by registered skills and \
+                          playbooks, with evidence for what it says."
+                .to_owned(),
+            organization: None,
+            organization_url: None,
+            key_file: None,
+        }
+    }
+}
+
 impl Default for Config {
     fn default() -> Self {
         Self {
@@ -310,6 +347,7 @@ impl Default for Config {
             requests: RequestsConfig::default(),
             approvals: ApprovalsConfig::default(),
             evidence: EvidenceConfig::default(),
+            a2a: A2aConfig::default(),
             log: "warn".to_owned(),
         }
     }
@@ -432,6 +470,12 @@ impl Config {
     pub(crate) fn evidence_key_file(&self) -> PathBuf {
         let named = self.evidence.key_file.clone();
         named.unwrap_or_else(|| self.data_dir.join("evidence.key"))
+    }
+
+    /// Where the seed that signs agent cards is kept.
+    pub(crate) fn card_key_file(&self) -> PathBuf {
+        let named = self.a2a.key_file.clone();
+        named.unwrap_or_else(|| self.data_dir.join("agent-card.key"))
     }
 
     /// Where a fetched model is kept.

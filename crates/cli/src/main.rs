@@ -8,6 +8,7 @@ mod config;
 mod evidence_key;
 mod failure;
 mod output;
+mod seed_file;
 mod terminal;
 
 use std::process::ExitCode;

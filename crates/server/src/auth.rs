@@ -64,6 +64,22 @@ impl Access {
         Caller::local().ok().map(Self::in_process)
     }
 
+    /// Whether callers are known by keys.
+    pub(crate) fn is_keyed(&self) -> bool {
+        self.local.is_none()
+    }
+
+    /// Whom somebody without a credential stands for: the local user, or nobody.
+    ///
+    /// # Errors
+    /// `permission_denied` when a page of another site reaches for the local user.
+    pub(crate) fn anonymous(&self, headers: &HeaderMap) -> Result<Option<Caller>, EngineError> {
+        if self.is_keyed() {
+            return Ok(None);
+        }
+        self.caller(headers).map(Some)
+    }
+
     /// The caller of a request.
     ///
     /// # Errors

@@ -1,7 +1,8 @@
 //! Engine errors as HTTP: a status for each code, an `AgentError` as the body.
 
 use axum::Json;
-use axum::http::StatusCode;
+use axum::http::header::WWW_AUTHENTICATE;
+use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::RequestId;
@@ -43,7 +44,12 @@ impl IntoResponse for ApiError {
         let status = status(self.error.code);
         log(&self.error, &self.request);
         let body = self.state.engine.agent_error(&self.request, &self.error);
-        (status, Json(body)).into_response()
+        let mut response = (status, Json(body)).into_response();
+        if status == StatusCode::UNAUTHORIZED {
+            let challenge = HeaderValue::from_static("Bearer");
+            response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+        }
+        response
     }
 }
 

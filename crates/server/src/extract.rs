@@ -65,6 +65,17 @@ impl<T: DeserializeOwned> FromRequest<AppState> for Sent<T> {
     }
 }
 
+/// A body as it came, of an interface that says itself what is wrong with it.
+pub(crate) struct Bytes(pub(crate) Vec<u8>);
+
+impl FromRequest<AppState> for Bytes {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &AppState) -> Result<Self, ApiError> {
+        read(request.into_body(), state).await.map(Bytes)
+    }
+}
+
 /// Reads a body. Of one that is too large some more is read and thrown away: a client that is still
 /// sending when the connection closes would see a broken pipe and not the answer.
 async fn read(body: Body, state: &AppState) -> Result<Vec<u8>, ApiError> {

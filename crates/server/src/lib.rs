@@ -1,9 +1,10 @@
-//! REST, events and authentication over the engine.
+//! REST, A2A, events and authentication over the engine.
 //!
 //! A handler reads the request into the contract's types, asks the engine, and writes what it
 //! says. Nothing is decided here. Failures leave as `AgentError` (seed 003) with the status that
 //! belongs to their code. This crate knows no storage and no configuration file.
 
+mod a2a;
 mod auth;
 mod error;
 mod extract;
@@ -14,6 +15,7 @@ mod routes;
 mod serve;
 mod state;
 
+pub use a2a::A2aIdentity;
 pub use auth::{Access, AccessError, ApiKey};
 pub use limits::Limits;
 pub use openapi::document as openapi_document;

@@ -34,7 +34,7 @@ use utoipa_axum::routes;
 use crate::error::ApiError;
 use crate::state::AppState;
 
-/// The API under `/v1`, with its description.
+/// The API under `/v1` and the A2A protocol, with their description.
 pub(crate) fn api() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
         .routes(routes!(requests::ask))
@@ -95,6 +95,7 @@ pub(crate) fn api() -> OpenApiRouter<AppState> {
         .routes(routes!(schemas::list))
         .routes(routes!(schemas::show))
         .routes(routes!(schemas::openapi))
+        .merge(crate::a2a::routes())
 }
 
 /// What is not part of the API: probes, metrics, the reference page.

@@ -8,6 +8,7 @@ use axum::middleware;
 use charter_engine::Engine;
 use tokio::sync::Semaphore;
 
+use crate::a2a::{A2aIdentity, Publisher};
 use crate::auth::Access;
 use crate::limits::{self, Limits};
 use crate::metrics::Metrics;
@@ -25,6 +26,7 @@ pub struct Shared {
     pub access: Access,
     /// How much.
     pub limits: Limits,
+    pub(crate) publisher: Publisher,
     pub(crate) places: Semaphore,
     /// Streams of events that are open.
     pub(crate) streams: Arc<Semaphore>,
@@ -42,11 +44,12 @@ impl Deref for AppState {
 impl AppState {
     /// The state of a server over an engine.
     #[must_use]
-    pub fn new(engine: Arc<Engine>, access: Access, limits: Limits) -> Self {
+    pub fn new(engine: Arc<Engine>, access: Access, limits: Limits, identity: A2aIdentity) -> Self {
         Self(Arc::new(Shared {
             engine,
             access,
             limits,
+            publisher: Publisher::new(identity),
             places: Semaphore::new(limits.concurrency),
             streams: Arc::new(Semaphore::new(limits.concurrency)),
             metrics: Metrics::new(),

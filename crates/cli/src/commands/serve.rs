@@ -21,13 +21,13 @@ pub(crate) struct Serve {
 
 pub(crate) async fn run(config: &Config) -> anyhow::Result<u8> {
     let running = boot::start(config).await?;
-    let state = boot::app(config, &running.engine)?;
     let listener = TcpListener::bind(config.listen)
         .await
         .with_context(|| format!("listening on {}", config.listen))?;
     let address = listener
         .local_addr()
         .context("reading the listener's address")?;
+    let state = boot::app(config, &running.engine, address)?;
     running
         .store
         .describe_holder(&format!("pid {}, http://{address}", std::process::id()))

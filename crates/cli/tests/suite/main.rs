@@ -13,6 +13,7 @@ mod home;
 mod packages;
 mod service;
 
+mod a2a;
 mod bad_input;
 mod builtin;
 mod candidates;

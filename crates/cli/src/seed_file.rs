@@ -1,0 +1,71 @@
+//! Files with the secret seed of a signing key: 64 hexadecimal digits, for the owner alone. Whoever reads
+//! one can sign in this installation's name.
+//!
+//! A missing file is made with a fresh seed. Must not know what is signed.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use charter_domain::evidence_log::Hash;
+
+/// Digits and a line end, and some room to notice what is no seed.
+const MAX_FILE: u64 = 1_024;
+
+/// The seed in a file, which is made when it is missing; `what` it signs, for messages.
+pub(crate) fn load(path: &Path, what: &str) -> anyhow::Result<[u8; 32]> {
+    match read(path, what)? {
+        Some(seed) => Ok(seed),
+        None => make(path, what),
+    }
+}
+
+fn read(path: &Path, what: &str) -> anyhow::Result<Option<[u8; 32]>> {
+    let reading = || format!("reading the seed that signs {what}, {}", path.display());
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error).with_context(reading),
+    };
+    let mode = file.metadata().with_context(reading)?.permissions().mode();
+    if mode & 0o077 != 0 {
+        bail!(
+            "{} can be read or changed by others (mode {:o}); only its owner may: chmod 600",
+            path.display(),
+            mode & 0o777
+        );
+    }
+    let mut text = String::new();
+    file.take(MAX_FILE)
+        .read_to_string(&mut text)
+        .with_context(reading)?;
+    let seed: Hash = text
+        .strip_suffix('\n')
+        .unwrap_or(&text)
+        .parse()
+        .with_context(reading)?;
+    Ok(Some(seed.0))
+}
+
+/// Writes a fresh seed beside the file and moves it there whole, unless somebody was faster.
+fn make(path: &Path, what: &str) -> anyhow::Result<[u8; 32]> {
+    let making = || format!("making the seed that signs {what}, {}", path.display());
+    let mut seed = [0; 32];
+    getrandom::fill(&mut seed).with_context(making)?;
+    let unfinished = path.with_extension(format!("{}.new", std::process::id()));
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&unfinished)
+        .with_context(making)?;
+    writeln!(file, "{}", Hash(seed)).with_context(making)?;
+    file.sync_all().with_context(making)?;
+    let linked = std::fs::hard_link(&unfinished, path);
+    std::fs::remove_file(&unfinished).with_context(making)?;
+    linked.with_context(making)?;
+    Ok(seed)
+}

@@ -1,0 +1,280 @@
+//! The protocol's methods, whatever the binding.
+
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::RequestId;
+use charter_engine::{Caller, EngineError, Progress, TaskFilter, TaskMessage};
+use charter_store::page::PageRequest;
+use serde_json::{Value, json};
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::error::{A2aError, Kind};
+use super::params::{self, GetCard, ListTasks, OfTask, SendMessage};
+use super::show::{self, Accepts, View};
+use super::stream::{self, Events, Until};
+use super::{card, message};
+use crate::state::AppState;
+
+/// A method (section 5.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Method {
+    SendMessage,
+    SendStreamingMessage,
+    GetTask,
+    ListTasks,
+    CancelTask,
+    SubscribeToTask,
+    GetExtendedAgentCard,
+    /// Any of the four about push notifications, which are not sent.
+    PushNotifications,
+}
+
+impl FromStr for Method {
+    type Err = ();
+
+    fn from_str(name: &str) -> Result<Self, ()> {
+        Ok(match name {
+            "SendMessage" => Self::SendMessage,
+            "SendStreamingMessage" => Self::SendStreamingMessage,
+            "GetTask" => Self::GetTask,
+            "ListTasks" => Self::ListTasks,
+            "CancelTask" => Self::CancelTask,
+            "SubscribeToTask" => Self::SubscribeToTask,
+            "GetExtendedAgentCard" => Self::GetExtendedAgentCard,
+            "CreateTaskPushNotificationConfig"
+            | "GetTaskPushNotificationConfig"
+            | "ListTaskPushNotificationConfigs"
+            | "DeleteTaskPushNotificationConfig" => Self::PushNotifications,
+            _ => return Err(()),
+        })
+    }
+}
+
+/// What a method answers.
+pub(super) enum Reply {
+    /// One value.
+    One(Value),
+    /// A `StreamResponse` after the other.
+    Many(Events),
+}
+
+/// Carries out a method.
+pub(super) async fn call(
+    state: &AppState,
+    caller: &Caller,
+    method: Method,
+    params: Value,
+) -> Result<Reply, A2aError> {
+    match method {
+        Method::SendMessage => send(state, caller, params::read(params)?)
+            .await
+            .map(Reply::One),
+        Method::SendStreamingMessage => send_streaming(state, caller, params::read(params)?)
+            .await
+            .map(Reply::Many),
+        Method::GetTask => get(state, caller, &params::read(params)?)
+            .await
+            .map(Reply::One),
+        Method::ListTasks => list(state, caller, params::read(params)?)
+            .await
+            .map(Reply::One),
+        Method::CancelTask => cancel(state, caller, &params::read(params)?)
+            .await
+            .map(Reply::One),
+        Method::SubscribeToTask => subscribe(state, caller, &params::read(params)?)
+            .await
+            .map(Reply::Many),
+        Method::GetExtendedAgentCard => {
+            let asked: GetCard = params::read(params)?;
+            params::no_tenant(asked.tenant.as_ref())?;
+            Ok(Reply::One(card::extended(state, caller)))
+        }
+        Method::PushNotifications => Err(no_push()),
+    }
+}
+
+fn no_push() -> A2aError {
+    let message = "push notifications are not sent; stream, subscribe or poll";
+    A2aError::new(Kind::PushNotificationNotSupported, message)
+}
+
+/// A request to send a message, with everything checked that needs no task.
+struct Sending {
+    message: TaskMessage,
+    /// The task that it replies to.
+    task: Option<RequestId>,
+    view: View,
+    waits: bool,
+}
+
+impl Sending {
+    fn read(sent: SendMessage) -> Result<Self, A2aError> {
+        params::no_tenant(sent.tenant.as_ref())?;
+        let configuration = sent.configuration.unwrap_or_default();
+        if configuration.task_push_notification_config.is_some() {
+            return Err(no_push());
+        }
+        let task = sent.message.task_id.as_deref().filter(|id| !id.is_empty());
+        let modes = configuration.accepted_output_modes.as_deref();
+        Ok(Self {
+            task: task.map(task_id).transpose()?,
+            message: message::read(&sent.message)?,
+            view: View {
+                history: params::history(configuration.history_length)?,
+                artifacts: true,
+                accepts: Accepts::of(modes)?,
+            },
+            waits: !configuration.return_immediately.unwrap_or_default(),
+        })
+    }
+
+    /// Hands the message to the engine; the task that it began or replied to.
+    async fn hand_over(
+        &self,
+        state: &AppState,
+        caller: &Caller,
+        progress: Progress,
+    ) -> Result<RequestId, A2aError> {
+        let engine = &state.engine;
+        let taken = match &self.task {
+            None => engine.begin_task(caller, &self.message, progress).await,
+            Some(task) => engine
+                .reply_to_task(caller, task, &self.message, progress)
+                .await
+                .map(|()| task.clone()),
+        };
+        taken.map_err(|error| A2aError::of_engine(&error))
+    }
+}
+
+/// An id that no task can have is one of no task.
+fn task_id(id: &str) -> Result<RequestId, A2aError> {
+    RequestId::parse(id).map_err(|_| {
+        let shown: String = id.chars().take(80).collect();
+        A2aError::new(Kind::TaskNotFound, format!("there is no task `{shown}`"))
+    })
+}
+
+/// How long an answer that is not streamed is waited for: a little less than the server gives it.
+fn patience(state: &AppState) -> Duration {
+    state.limits.timeout.mul_f64(0.9)
+}
+
+async fn send(state: &AppState, caller: &Caller, sent: SendMessage) -> Result<Value, A2aError> {
+    let sending = Sending::read(sent)?;
+    let id = sending.hand_over(state, caller, Progress::silent()).await?;
+    let task = if sending.waits {
+        state
+            .engine
+            .settled_task(caller, &id, patience(state))
+            .await
+    } else {
+        state.engine.task(caller, &id).await
+    };
+    let task = task.map_err(|error| A2aError::of_engine(&error))?;
+    Ok(json!({"task": show::task(&task, sending.view)}))
+}
+
+async fn send_streaming(
+    state: &AppState,
+    caller: &Caller,
+    sent: SendMessage,
+) -> Result<Events, A2aError> {
+    let sending = Sending::read(sent)?;
+    let place = place(state)?;
+    let (progress, events) = Progress::channel();
+    let id = sending.hand_over(state, caller, progress).await?;
+    let how = (Until::Settled, sending.view.accepts);
+    Ok(stream::events(
+        &state.engine,
+        caller.clone(),
+        id,
+        Some(events),
+        how,
+        place,
+    ))
+}
+
+/// A place among the streams that may be open at once.
+fn place(state: &AppState) -> Result<OwnedSemaphorePermit, A2aError> {
+    Arc::clone(&state.streams).try_acquire_owned().map_err(|_| {
+        let error = EngineError::new(ErrorCode::Overloaded, "too many streams are open");
+        A2aError::of_engine(&error)
+    })
+}
+
+async fn get(state: &AppState, caller: &Caller, asked: &OfTask) -> Result<Value, A2aError> {
+    params::no_tenant(asked.tenant.as_ref())?;
+    let view = View {
+        history: params::history(asked.history_length)?,
+        artifacts: true,
+        accepts: Accepts::ALL,
+    };
+    let task = state.engine.task(caller, &task_id(&asked.id)?).await;
+    let task = task.map_err(|error| A2aError::of_engine(&error))?;
+    Ok(show::task(&task, view))
+}
+
+async fn list(state: &AppState, caller: &Caller, asked: ListTasks) -> Result<Value, A2aError> {
+    params::no_tenant(asked.tenant.as_ref())?;
+    let size = asked.page_size()?;
+    let view = View {
+        history: params::history(asked.history_length)?,
+        artifacts: asked.include_artifacts.unwrap_or_default(),
+        accepts: Accepts::ALL,
+    };
+    let filter = TaskFilter {
+        state: asked.state()?,
+        since: asked.since()?,
+        context: asked.context_id.filter(|id| !id.is_empty()),
+    };
+    let after = asked.page_token.filter(|token| !token.is_empty());
+    let page = PageRequest::new(after, size);
+    let found = state.engine.tasks_of(caller, &filter, &page).await;
+    let found = found.map_err(|error| A2aError::of_engine(&error))?;
+    Ok(show::listing(
+        &found.entries,
+        found.next,
+        size,
+        found.total,
+        view,
+    ))
+}
+
+async fn cancel(state: &AppState, caller: &Caller, asked: &OfTask) -> Result<Value, A2aError> {
+    params::no_tenant(asked.tenant.as_ref())?;
+    let task = state.engine.cancel_task(caller, &task_id(&asked.id)?).await;
+    let task = task.map_err(|error| {
+        A2aError::of_engine(&error).renamed(Kind::UnsupportedOperation, Kind::TaskNotCancelable)
+    })?;
+    let view = View {
+        history: usize::MAX,
+        artifacts: true,
+        accepts: Accepts::ALL,
+    };
+    Ok(show::task(&task, view))
+}
+
+async fn subscribe(state: &AppState, caller: &Caller, asked: &OfTask) -> Result<Events, A2aError> {
+    params::no_tenant(asked.tenant.as_ref())?;
+    let id = task_id(&asked.id)?;
+    let task = state.engine.task(caller, &id).await;
+    let task = task.map_err(|error| A2aError::of_engine(&error))?;
+    if task.state.is_final() {
+        let message = format!("the task `{id}` has ended; get it instead");
+        return Err(A2aError::new(Kind::UnsupportedOperation, message));
+    }
+    let how = (Until::Ended, Accepts::ALL);
+    let place = place(state)?;
+    Ok(stream::events(
+        &state.engine,
+        caller.clone(),
+        id,
+        None,
+        how,
+        place,
+    ))
+}

@@ -1,0 +1,220 @@
+//! A client's message, read into what a task takes: its text, and what its data parts give.
+//!
+//! Files are refused, whether they are sent or pointed at: nothing is fetched for a client.
+
+use charter_engine::{Confirmation, TaskMessage};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::error::{A2aError, Kind};
+use super::params::Message;
+
+/// Parts of one message.
+const MAX_PARTS: usize = 64;
+
+/// Longest text of a message, over all its parts, in bytes.
+const MAX_TEXT: usize = 256 << 10;
+
+/// What a data part may give: the fields of a request's `metadata` that choose and fill what is run.
+const WISHES: [&str; 7] = [
+    "parameters",
+    "skill_id",
+    "playbook_id",
+    "flow",
+    "dry_run",
+    "persona",
+    "tier",
+];
+
+/// The field of a data part that agrees to a plan.
+const CONFIRM: &str = "confirm";
+
+/// What a part may hold, exactly one of them (section 4.1.6).
+const CONTENTS: [&str; 4] = ["text", "raw", "url", "data"];
+
+/// An agreement to the plan that a task shows.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Confirm {
+    digest: String,
+    #[serde(default)]
+    typed: Option<String>,
+}
+
+/// Reads a message of the client's.
+pub(super) fn read(message: &Message) -> Result<TaskMessage, A2aError> {
+    if message.role.as_deref() != Some("ROLE_USER") {
+        return Err(A2aError::param("message.role", "must be ROLE_USER"));
+    }
+    if message.message_id.is_empty() {
+        return Err(A2aError::param("message.messageId", "must not be empty"));
+    }
+    let count = message.parts.len();
+    if !(1..=MAX_PARTS).contains(&count) {
+        let wrong = format!("must be 1 to {MAX_PARTS}, not {count}");
+        return Err(A2aError::param("message.parts", wrong));
+    }
+    let mut read = TaskMessage {
+        message_id: message.message_id.clone(),
+        context: message.context_id.clone().filter(|id| !id.is_empty()),
+        ..TaskMessage::default()
+    };
+    for (at, part) in message.parts.iter().enumerate() {
+        take(&mut read, part, &format!("message.parts[{at}]"))?;
+    }
+    Ok(read)
+}
+
+fn take(read: &mut TaskMessage, part: &Map<String, Value>, here: &str) -> Result<(), A2aError> {
+    let held: Vec<(&str, &Value)> = CONTENTS
+        .into_iter()
+        .filter_map(|name| Some((name, part.get(name)?)))
+        .collect();
+    let &[(name, content)] = held.as_slice() else {
+        let wrong = "must hold exactly one of text, raw, url and data";
+        return Err(A2aError::param(here, wrong));
+    };
+    let media = part.get("mediaType").or_else(|| part.get("media_type"));
+    let media = media.and_then(Value::as_str).unwrap_or_default();
+    match (name, content) {
+        ("text", Value::String(text)) => {
+            expect(media, media.starts_with("text/"), here)?;
+            add_text(read, text, here)
+        }
+        ("data", Value::Object(data)) => {
+            let is_json = media == "application/json" || media.ends_with("+json");
+            expect(media, is_json, here)?;
+            data.iter()
+                .try_for_each(|(field, value)| add(read, field, value, here))
+        }
+        ("raw" | "url", _) => {
+            let message =
+                format!("{here}: files are not taken, and nothing is fetched; send text or data");
+            Err(A2aError::new(Kind::ContentTypeNotSupported, message))
+        }
+        _ => {
+            let wrong = format!(
+                "`{name}` must be {}",
+                if name == "text" { "text" } else { "an object" }
+            );
+            Err(A2aError::param(here, wrong))
+        }
+    }
+}
+
+/// A media type that is not said is the part's own.
+fn expect(media: &str, fits: bool, here: &str) -> Result<(), A2aError> {
+    if media.is_empty() || fits {
+        return Ok(());
+    }
+    let shown: String = media.chars().take(80).collect();
+    let message = format!("{here}: `{shown}` is not taken; send text/plain or application/json");
+    Err(A2aError::new(Kind::ContentTypeNotSupported, message))
+}
+
+fn add_text(read: &mut TaskMessage, text: &str, here: &str) -> Result<(), A2aError> {
+    if read.text.len() + text.len() > MAX_TEXT {
+        let wrong = format!("the message's text is longer than {MAX_TEXT} bytes");
+        return Err(A2aError::param(here, wrong));
+    }
+    if !read.text.is_empty() {
+        read.text.push('\n');
+    }
+    read.text.push_str(text);
+    Ok(())
+}
+
+fn add(read: &mut TaskMessage, field: &str, value: &Value, here: &str) -> Result<(), A2aError> {
+    let there = format!("{here}.data.{field}");
+    if field == CONFIRM {
+        let confirm: Confirm = serde_json::from_value(value.clone())
+            .map_err(|_| A2aError::param(&there, "must be {\"digest\": …, \"typed\": …}"))?;
+        let confirmation = Confirmation {
+            digest: confirm.digest,
+            typed: confirm.typed,
+        };
+        return match read.confirmation.replace(confirmation) {
+            None => Ok(()),
+            Some(_) => Err(A2aError::param(&there, "is given twice")),
+        };
+    }
+    if !WISHES.contains(&field) {
+        let shown: String = field.chars().take(80).collect();
+        let known = WISHES.join(", ");
+        let wrong = format!("`{shown}` is not known; a data part has {known} or {CONFIRM}");
+        return Err(A2aError::param(here, wrong));
+    }
+    match read.wishes.insert(field.to_owned(), value.clone()) {
+        None => Ok(()),
+        Some(_) => Err(A2aError::param(&there, "is given twice")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::a2a::params;
+
+    fn parts(parts: impl serde::Serialize) -> Result<TaskMessage, A2aError> {
+        let message = json!({"messageId": "m", "role": "ROLE_USER", "parts": parts});
+        read(&params::read::<Message>(message)?)
+    }
+
+    fn code(parts_of: impl serde::Serialize) -> i64 {
+        parts(parts_of).unwrap_err().rpc()["code"].as_i64().unwrap()
+    }
+
+    #[test]
+    fn texts_are_joined_and_data_is_merged() {
+        let read = parts(json!([
+            {"text": "check the backups"}, {"data": {"skill_id": "a.b"}},
+            {"text": "of today", "mediaType": "text/plain"},
+            {"data": {"parameters": {"vault": "main"}}, "mediaType": "application/json"},
+        ]))
+        .unwrap();
+        let wishes = json!({"skill_id": "a.b", "parameters": {"vault": "main"}});
+        assert_eq!(read.text, "check the backups\nof today");
+        assert_eq!(Value::Object(read.wishes), wishes);
+    }
+
+    #[test]
+    fn files_are_refused_whether_sent_or_pointed_at() {
+        for file in [
+            json!({"url": "http://169.254.169.254/latest", "mediaType": "text/plain"}),
+            json!({"raw": "aGVsbG8=", "filename": "a.txt"}),
+            json!({"text": "x", "mediaType": "image/png"}),
+            json!({"data": {}, "mediaType": "application/pdf"}),
+        ] {
+            assert_eq!(
+                code(json!([{"text": "x"}, file.clone()])),
+                -32_005,
+                "{file}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_part_holds_exactly_one_thing_that_is_known() {
+        for part in [
+            json!({}),
+            json!({"text": "x", "data": {}}),
+            json!({"text": 7}),
+            json!({"text": null}),
+            json!({"data": [1]}),
+            json!({"data": null}),
+            json!({"data": {"tenant_id": "umbra"}}),
+            json!({"data": {"task": {"of": "req-x"}}}),
+            json!({"data": {"confirm": "yes"}}),
+        ] {
+            assert_eq!(code(json!([part.clone()])), -32_602, "{part}");
+        }
+        assert_eq!(code(json!([])), -32_602);
+        let many = vec![json!({"text": "x"}); MAX_PARTS + 1];
+        assert_eq!(code(json!(many)), -32_602);
+        assert_eq!(code(json!([{"text": "x".repeat(MAX_TEXT + 1)}])), -32_602);
+        let twice = json!([{"data": {"dry_run": true}}, {"data": {"dry_run": false}}]);
+        assert_eq!(code(twice), -32_602);
+    }
+}

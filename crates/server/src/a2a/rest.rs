@@ -1,0 +1,267 @@
+//! The HTTP+JSON binding (section 11). A path's last part may have a verb behind a colon.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, Uri};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use charter_engine::Caller;
+use futures_util::StreamExt;
+use serde_json::{Map, Value, json};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::call::{self, Method, Reply};
+use super::error::{A2aError, Kind};
+use super::version;
+use crate::extract::{Asked, By, Bytes};
+use crate::state::AppState;
+
+/// The media type of the binding (section 11.1).
+const MEDIA_TYPE: &str = "application/a2a+json";
+
+/// Parameters of `ListTasks` and `GetTask` that are numbers, and those that are truth values.
+const NUMBERS: [&str; 2] = ["pageSize", "historyLength"];
+const TRUTHS: [&str; 1] = ["includeArtifacts"];
+
+/// The paths of the binding.
+pub(super) fn routes() -> OpenApiRouter<AppState> {
+    let configs = "/a2a/v1/tasks/{id}/pushNotificationConfigs";
+    OpenApiRouter::new()
+        .routes(routes!(send))
+        .routes(routes!(send_streaming))
+        .routes(routes!(list))
+        .routes(routes!(read_task, act_on_task))
+        .routes(routes!(card))
+        .route(configs, get(push).post(push))
+        .route(&format!("{configs}/{{config}}"), get(push).delete(push))
+}
+
+/// Everything about a request but its body.
+struct Asker {
+    state: AppState,
+    caller: Caller,
+    headers: HeaderMap,
+    uri: Uri,
+}
+
+impl Asker {
+    async fn call(self, method: Method, params: Result<Value, A2aError>) -> Response {
+        let reply = match version::check(&self.headers, &self.uri).and(params) {
+            Ok(params) => call::call(&self.state, &self.caller, method, params).await,
+            Err(error) => Err(error),
+        };
+        match reply {
+            Ok(Reply::One(value)) => {
+                ([(CONTENT_TYPE, MEDIA_TYPE)], value.to_string()).into_response()
+            }
+            Ok(Reply::Many(events)) => {
+                let events = events
+                    .map(|event| Ok::<_, Infallible>(Event::default().data(event.to_string())));
+                Sse::new(events)
+                    .keep_alive(KeepAlive::default())
+                    .into_response()
+            }
+            Err(error) => {
+                let (status, body) = error.http();
+                (status, Json(body)).into_response()
+            }
+        }
+    }
+}
+
+fn body(bytes: &[u8]) -> Result<Value, A2aError> {
+    match serde_json::from_slice(bytes) {
+        Ok(body @ Value::Object(_)) => Ok(body),
+        Ok(_) => Err(A2aError::new(
+            Kind::InvalidRequest,
+            "the body must be an object",
+        )),
+        Err(error) => {
+            let place = format!("line {}, column {}", error.line(), error.column());
+            let message = format!("the body is no JSON that can be read: {place}");
+            Err(A2aError::new(Kind::Parse, message))
+        }
+    }
+}
+
+/// Query parameters as the fields that they stand for.
+fn query(asked: HashMap<String, String>) -> Result<Map<String, Value>, A2aError> {
+    let fields = asked.into_iter().map(|(name, text)| {
+        let value = if NUMBERS.contains(&name.as_str()) {
+            let number = text.parse::<i64>();
+            number
+                .map(Value::from)
+                .map_err(|_| A2aError::param(&name, "must be a number"))?
+        } else if TRUTHS.contains(&name.as_str()) {
+            let truth = text.parse::<bool>();
+            truth
+                .map(Value::from)
+                .map_err(|_| A2aError::param(&name, "must be true or false"))?
+        } else {
+            Value::from(text)
+        };
+        Ok((name, value))
+    });
+    fields.collect()
+}
+
+/// Send a message: begin a task, or reply to one (A2A 1.0 SendMessage).
+#[utoipa::path(post, path = "/a2a/v1/message:send", tag = "a2a", operation_id = "a2a_send",
+    request_body = Object, responses((status = 200, description = "The task", body = Object)))]
+async fn send(
+    State(state): State<AppState>,
+    By(caller): By,
+    uri: Uri,
+    headers: HeaderMap,
+    Bytes(bytes): Bytes,
+) -> Response {
+    let asker = Asker {
+        state,
+        caller,
+        headers,
+        uri,
+    };
+    asker.call(Method::SendMessage, body(&bytes)).await
+}
+
+/// Send a message and follow the task (A2A 1.0 SendStreamingMessage).
+#[utoipa::path(post, path = "/a2a/v1/message:stream", tag = "a2a", operation_id = "a2a_stream",
+    request_body = Object, responses((status = 200, description = "StreamResponses as events", body = Object)))]
+async fn send_streaming(
+    State(state): State<AppState>,
+    By(caller): By,
+    uri: Uri,
+    headers: HeaderMap,
+    Bytes(bytes): Bytes,
+) -> Response {
+    let asker = Asker {
+        state,
+        caller,
+        headers,
+        uri,
+    };
+    asker.call(Method::SendStreamingMessage, body(&bytes)).await
+}
+
+/// List the caller's tasks, the one that changed last first (A2A 1.0 ListTasks).
+#[utoipa::path(get, path = "/a2a/v1/tasks", tag = "a2a", operation_id = "a2a_list",
+    responses((status = 200, description = "A page of tasks", body = Object)))]
+async fn list(
+    State(state): State<AppState>,
+    By(caller): By,
+    uri: Uri,
+    headers: HeaderMap,
+    Asked(asked): Asked<HashMap<String, String>>,
+) -> Response {
+    let asker = Asker {
+        state,
+        caller,
+        headers,
+        uri,
+    };
+    asker
+        .call(Method::ListTasks, query(asked).map(Value::Object))
+        .await
+}
+
+/// Show a task, or follow it with `:subscribe` behind its id (A2A 1.0 GetTask, SubscribeToTask).
+#[utoipa::path(get, path = "/a2a/v1/tasks/{id}", tag = "a2a", operation_id = "a2a_task",
+    params(("id" = String, Path, description = "`req-…`")),
+    responses((status = 200, description = "The task, or events", body = Object)))]
+async fn read_task(
+    State(state): State<AppState>,
+    By(caller): By,
+    uri: Uri,
+    headers: HeaderMap,
+    Path(id): Path<String>,
+    Asked(asked): Asked<HashMap<String, String>>,
+) -> Response {
+    let asker = Asker {
+        state,
+        caller,
+        headers,
+        uri,
+    };
+    let (id, method) = match id.split_once(':') {
+        None => (id.as_str(), Method::GetTask),
+        Some((id, "subscribe")) => (id, Method::SubscribeToTask),
+        Some(_) => return nothing_there(),
+    };
+    let params = query(asked).map(|mut params| {
+        params.insert("id".to_owned(), json!(id));
+        Value::Object(params)
+    });
+    asker.call(method, params).await
+}
+
+/// Cancel or follow a task: `:cancel` or `:subscribe` behind its id (A2A 1.0 CancelTask).
+#[utoipa::path(post, path = "/a2a/v1/tasks/{id}", tag = "a2a", operation_id = "a2a_act",
+    params(("id" = String, Path, description = "`req-…:cancel` or `req-…:subscribe`")),
+    responses((status = 200, description = "The task, or events", body = Object)))]
+async fn act_on_task(
+    State(state): State<AppState>,
+    By(caller): By,
+    uri: Uri,
+    headers: HeaderMap,
+    Path(id): Path<String>,
+) -> Response {
+    let asker = Asker {
+        state,
+        caller,
+        headers,
+        uri,
+    };
+    let (id, method) = match id.split_once(':') {
+        Some((id, "cancel")) => (id, Method::CancelTask),
+        Some((id, "subscribe")) => (id, Method::SubscribeToTask),
+        Some(_) | None => return nothing_there(),
+    };
+    asker.call(method, Ok(json!({"id": id}))).await
+}
+
+fn nothing_there() -> Response {
+    let error = A2aError::new(Kind::MethodNotFound, "there is nothing at this path");
+    let (status, body) = error.http();
+    (status, Json(body)).into_response()
+}
+
+async fn push(
+    State(state): State<AppState>,
+    By(caller): By,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Response {
+    let asker = Asker {
+        state,
+        caller,
+        headers,
+        uri,
+    };
+    asker.call(Method::PushNotifications, Ok(Value::Null)).await
+}
+
+/// The agent card with what the caller may see (A2A 1.0 GetExtendedAgentCard).
+#[utoipa::path(get, path = "/a2a/v1/extendedAgentCard", tag = "a2a", operation_id = "extended_card",
+    responses((status = 200, description = "An AgentCard, signed", body = Object)))]
+async fn card(
+    State(state): State<AppState>,
+    By(caller): By,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Response {
+    let asker = Asker {
+        state,
+        caller,
+        headers,
+        uri,
+    };
+    asker
+        .call(Method::GetExtendedAgentCard, Ok(json!({})))
+        .await
+}

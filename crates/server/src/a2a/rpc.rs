@@ -1,0 +1,191 @@
+//! The JSON-RPC binding (section 9): one call for each HTTP request. A failure that the protocol knows
+//! is an answer with status 200; who may not call at all, or sends too much, gets what REST answers.
+
+use std::convert::Infallible;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, Uri};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::StreamExt;
+use serde_json::{Map, Value, json};
+
+use super::call::{self, Method, Reply};
+use super::error::{A2aError, Kind};
+use super::version;
+use crate::extract::{By, Bytes};
+use crate::state::AppState;
+
+/// A call.
+struct Call {
+    id: Value,
+    method: Method,
+    params: Value,
+}
+
+/// Call a method of A2A 1.0 by JSON-RPC 2.0.
+///
+/// Needs `A2A-Version: 1.0`. `SendStreamingMessage` and `SubscribeToTask` answer with
+/// `text/event-stream`.
+#[utoipa::path(post, path = "/a2a", tag = "a2a", operation_id = "a2a_call", request_body = Object,
+    responses((status = 200, description = "A JSON-RPC response, or a stream of them", body = Object)))]
+pub(super) async fn call(
+    State(state): State<AppState>,
+    By(caller): By,
+    uri: Uri,
+    headers: HeaderMap,
+    Bytes(body): Bytes,
+) -> Response {
+    let call = match read(&body) {
+        Ok(call) => call,
+        Err((id, error)) => return failed(&id, &error),
+    };
+    if let Err(error) = version::check(&headers, &uri) {
+        return failed(&call.id, &error);
+    }
+    match call::call(&state, &caller, call.method, call.params).await {
+        Err(error) => failed(&call.id, &error),
+        Ok(Reply::One(result)) => Json(answered(&call.id, &result)).into_response(),
+        Ok(Reply::Many(events)) => {
+            let events = events.map(move |event| {
+                let data = answered(&call.id, &event).to_string();
+                Ok::<_, Infallible>(Event::default().data(data))
+            });
+            Sse::new(events)
+                .keep_alive(KeepAlive::default())
+                .into_response()
+        }
+    }
+}
+
+/// Reads a call; what is wrong goes with the call's id, where it has one that can be read.
+fn read(body: &[u8]) -> Result<Call, (Value, A2aError)> {
+    let parsed: Value = serde_json::from_slice(body).map_err(|error| {
+        let place = format!("line {}, column {}", error.line(), error.column());
+        let message = format!("the body is no JSON that can be read: {place}");
+        (Value::Null, A2aError::new(Kind::Parse, message))
+    })?;
+    let refused =
+        |id: &Value, message: &str| (id.clone(), A2aError::new(Kind::InvalidRequest, message));
+    let mut call: Map<String, Value> = match parsed {
+        Value::Object(call) => call,
+        Value::Array(_) => {
+            return Err(refused(
+                &Value::Null,
+                "batches are not taken: send one call",
+            ));
+        }
+        _ => return Err(refused(&Value::Null, "a call is an object")),
+    };
+    let id = call.remove("id").unwrap_or_default();
+    if !(id.is_null() || id.is_string() || id.is_i64() || id.is_u64()) {
+        return Err(refused(
+            &Value::Null,
+            "an id is a text, a whole number or null",
+        ));
+    }
+    if call.get("jsonrpc") != Some(&Value::from("2.0")) {
+        return Err(refused(&id, "`jsonrpc` must be \"2.0\""));
+    }
+    let Some(Value::String(name)) = call.remove("method") else {
+        return Err(refused(&id, "`method` must be a text"));
+    };
+    let params = match call.remove("params") {
+        None | Some(Value::Null) => Value::Object(Map::new()),
+        Some(params @ Value::Object(_)) => params,
+        Some(_) => {
+            let error = A2aError::new(Kind::InvalidParams, "`params` must be an object");
+            return Err((id, error));
+        }
+    };
+    match name.parse() {
+        Ok(method) => Ok(Call { id, method, params }),
+        Err(()) => {
+            let shown: String = name.chars().take(80).collect();
+            let message = format!("there is no method `{shown}`");
+            Err((id, A2aError::new(Kind::MethodNotFound, message)))
+        }
+    }
+}
+
+fn answered(id: &Value, result: &Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "result": result})
+}
+
+fn failed(id: &Value, error: &A2aError) -> Response {
+    Json(json!({"jsonrpc": "2.0", "id": id, "error": error.rpc()})).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(body: &str) -> (Value, i64) {
+        let (id, error) = read(body.as_bytes()).err().unwrap();
+        (id, error.rpc()["code"].as_i64().unwrap())
+    }
+
+    /// A2A 1.0 section 9.5, JSON-RPC 2.0.
+    #[test]
+    fn what_is_no_call_is_refused_with_the_code_for_it() {
+        let deep = "[".repeat(100_000);
+        for (body, id, code) in [
+            ("", json!(null), -32_700),
+            ("{\"jsonrpc\": ", json!(null), -32_700),
+            (deep.as_str(), json!(null), -32_700),
+            ("\u{feff}{}", json!(null), -32_700),
+            ("[]", json!(null), -32_600),
+            ("7", json!(null), -32_600),
+            (
+                r#"{"jsonrpc": "1.0", "id": 1, "method": "GetTask"}"#,
+                json!(1),
+                -32_600,
+            ),
+            (
+                r#"{"jsonrpc": "2.0", "id": {}, "method": "GetTask"}"#,
+                json!(null),
+                -32_600,
+            ),
+            (
+                r#"{"jsonrpc": "2.0", "id": 1.5, "method": "GetTask"}"#,
+                json!(null),
+                -32_600,
+            ),
+            (
+                r#"{"jsonrpc": "2.0", "id": true, "method": "GetTask"}"#,
+                json!(null),
+                -32_600,
+            ),
+            (r#"{"jsonrpc": "2.0", "id": "a"}"#, json!("a"), -32_600),
+            (
+                r#"{"jsonrpc": "2.0", "id": "a", "method": 7}"#,
+                json!("a"),
+                -32_600,
+            ),
+            (
+                r#"{"jsonrpc": "2.0", "id": "a", "method": "message/send"}"#,
+                json!("a"),
+                -32_601,
+            ),
+            (
+                r#"{"jsonrpc": "2.0", "id": "a", "method": "GetTask", "params": []}"#,
+                json!("a"),
+                -32_602,
+            ),
+        ] {
+            assert_eq!(refused(body), (id, code), "{body:.80}");
+        }
+    }
+
+    #[test]
+    fn a_call_without_parameters_has_none() {
+        let call = read(br#"{"jsonrpc": "2.0", "id": 1, "method": "ListTasks"}"#)
+            .ok()
+            .unwrap();
+        assert_eq!(
+            (call.id, call.method, call.params),
+            (json!(1), Method::ListTasks, json!({}))
+        );
+    }
+}

@@ -1,0 +1,218 @@
+//! Tasks as the protocol writes them (section 4.1), in ProtoJSON.
+
+use charter_contract::agentic::response::AgentResponse;
+use charter_engine::{ProgressEvent, Said, Task, TaskState};
+use serde_json::{Map, Value, json};
+
+use super::error::{A2aError, Kind};
+use super::params::state_name;
+
+const TEXT: &str = "text/plain";
+const DATA: &str = "application/json";
+
+/// Which parts a client takes: all that it does not rule out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Accepts {
+    text: bool,
+    data: bool,
+}
+
+impl Accepts {
+    pub(super) const ALL: Self = Self {
+        text: true,
+        data: true,
+    };
+
+    /// What `acceptedOutputModes` lets through.
+    pub(super) fn of(modes: Option<&[String]>) -> Result<Self, A2aError> {
+        let Some(modes) = modes.filter(|modes| !modes.is_empty()) else {
+            return Ok(Self::ALL);
+        };
+        let takes = |wanted: &str| {
+            let range = wanted.split_once('/').map(|(kind, _)| format!("{kind}/*"));
+            modes.iter().any(|mode| {
+                let mode = mode.split(';').next().unwrap_or_default().trim();
+                mode == wanted || mode == "*/*" || mode == "*" || Some(mode) == range.as_deref()
+            })
+        };
+        let accepts = Self {
+            text: takes(TEXT) || takes("text"),
+            data: takes(DATA) || takes("json"),
+        };
+        if accepts
+            == (Self {
+                text: false,
+                data: false,
+            })
+        {
+            let message = format!("answers are {TEXT} and {DATA}, and the client takes neither");
+            return Err(A2aError::new(Kind::ContentTypeNotSupported, message));
+        }
+        Ok(accepts)
+    }
+}
+
+/// What of a task is shown.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct View {
+    /// How many of the newest messages.
+    pub(super) history: usize,
+    /// Whether with what it came to.
+    pub(super) artifacts: bool,
+    pub(super) accepts: Accepts,
+}
+
+/// A `Task`.
+pub(super) fn task(task: &Task, view: View) -> Value {
+    let mut shown = json!({
+        "id": task.id, "contextId": task.context, "status": status(task),
+    });
+    let left_out = task.said.len().saturating_sub(view.history);
+    let history: Vec<Value> = task
+        .said
+        .iter()
+        .skip(left_out)
+        .map(|said| user(task, said))
+        .collect();
+    if !history.is_empty() {
+        shown["history"] = Value::Array(history);
+    }
+    if view.artifacts {
+        let artifacts = artifact(task, view.accepts).into_iter().collect();
+        shown["artifacts"] = Value::Array(artifacts);
+    }
+    if !task.runs.is_empty() {
+        shown["metadata"] = json!({"run_ids": task.runs});
+    }
+    shown
+}
+
+/// A `TaskStatusUpdateEvent`, in a `StreamResponse`.
+pub(super) fn status_update(task: &Task) -> Value {
+    json!({"statusUpdate": {
+        "taskId": task.id, "contextId": task.context, "status": status(task),
+    }})
+}
+
+/// What a task came to as a `TaskArtifactUpdateEvent`, in a `StreamResponse`.
+pub(super) fn artifact_update(task: &Task, accepts: Accepts) -> Option<Value> {
+    let artifact = artifact(task, accepts)?;
+    Some(json!({"artifactUpdate": {
+        "taskId": task.id, "contextId": task.context, "artifact": artifact, "lastChunk": true,
+    }}))
+}
+
+/// Progress on a task as a `TaskStatusUpdateEvent`, in a `StreamResponse`.
+pub(super) fn progress(task: &Task, at: usize, event: &ProgressEvent) -> Value {
+    let parts = json!([
+        {"text": words(event), "mediaType": TEXT},
+        {"data": event.to_value(), "mediaType": DATA},
+    ]);
+    let message = agent(task, &format!("{}/progress/{at}", task.id), &parts);
+    let status = json!({"state": state_name(TaskState::Working), "message": message});
+    json!({"statusUpdate": {
+        "taskId": task.id, "contextId": task.context, "status": status,
+    }})
+}
+
+fn status(task: &Task) -> Value {
+    let mut status = json!({"state": state_name(task.state), "timestamp": task.since});
+    let mut parts = Vec::new();
+    if !task.words.is_empty() {
+        parts.push(json!({"text": task.words, "mediaType": TEXT}));
+    }
+    if let Some(asks) = &task.asks {
+        parts.push(json!({"data": asks, "mediaType": DATA}));
+    }
+    if let Some(failure) = &task.failure {
+        parts.push(json!({"data": failure, "mediaType": DATA}));
+    }
+    if !parts.is_empty() {
+        let id = format!("{}/{}", task.id, task.since.as_micros());
+        status["message"] = agent(task, &id, &Value::Array(parts));
+    }
+    status
+}
+
+fn agent(task: &Task, id: &str, parts: &Value) -> Value {
+    json!({
+        "messageId": id, "role": "ROLE_AGENT", "taskId": task.id, "contextId": task.context,
+        "parts": parts,
+    })
+}
+
+fn user(task: &Task, said: &Said) -> Value {
+    let mut parts = Vec::new();
+    if !said.text.is_empty() {
+        parts.push(json!({"text": said.text}));
+    }
+    if !said.wishes.is_empty() || parts.is_empty() {
+        parts.push(json!({"data": said.wishes}));
+    }
+    json!({
+        "messageId": said.message_id, "role": "ROLE_USER", "taskId": task.id,
+        "contextId": task.context, "parts": parts,
+    })
+}
+
+/// What a task came to: the answer for people and for programs.
+fn artifact(task: &Task, accepts: Accepts) -> Option<Value> {
+    let answer: &AgentResponse = task.answer.as_ref()?;
+    let mut parts = Vec::new();
+    if accepts.text {
+        parts.push(json!({"text": answer.content, "mediaType": TEXT}));
+    }
+    if accepts.data {
+        parts.push(json!({"data": answer, "mediaType": DATA}));
+    }
+    let artifact = json!({
+        "artifactId": answer.id, "name": "answer",
+        "description": "The answer as text, and as an AgentResponse with findings, evidence and runs.",
+        "parts": parts,
+    });
+    Some(artifact)
+}
+
+fn words(event: &ProgressEvent) -> String {
+    match event {
+        ProgressEvent::Routed {
+            verdict, skills, ..
+        } => match skills.as_slice() {
+            [] => format!("The verdict is {verdict}."),
+            skills => format!("The verdict is {verdict}: {}.", skills.join(", ")),
+        },
+        ProgressEvent::SkillStarted { skill, .. } => format!("{skill} has started."),
+        ProgressEvent::StepStarted { step, tool } => format!("{step}: calling {tool}."),
+        ProgressEvent::StepEnded {
+            step,
+            outcome,
+            message,
+        } => match message {
+            None => format!("{step} {outcome}."),
+            Some(message) => format!("{step} {outcome}: {message}"),
+        },
+        ProgressEvent::Analysed {
+            skill, findings, ..
+        } => format!("{skill}: {findings} finding(s)."),
+    }
+}
+
+/// Several tasks (`ListTasksResponse`).
+pub(super) fn listing(
+    tasks: &[Task],
+    next: Option<String>,
+    size: usize,
+    total: usize,
+    view: View,
+) -> Value {
+    let tasks: Vec<Value> = tasks.iter().map(|one| task(one, view)).collect();
+    let mut listing = Map::new();
+    listing.insert("tasks".to_owned(), Value::Array(tasks));
+    listing.insert(
+        "nextPageToken".to_owned(),
+        Value::from(next.unwrap_or_default()),
+    );
+    listing.insert("pageSize".to_owned(), Value::from(size));
+    listing.insert("totalSize".to_owned(), Value::from(total));
+    Value::Object(listing)
+}

@@ -1,0 +1,153 @@
+//! What becomes of a task, event by event (sections 3.1.2 and 3.1.6): first the task, then progress and
+//! changes, and at the end what it came to.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use charter_contract::ids::RequestId;
+use charter_engine::{Caller, Engine, ProgressEvent, Task, TaskState};
+use futures_util::{Stream, StreamExt};
+use serde_json::{Value, json};
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
+
+use super::show::{self, Accepts, View};
+
+/// Events as they are sent: each a `StreamResponse`.
+pub(super) type Events = Pin<Box<dyn Stream<Item = Value> + Send>>;
+
+/// When a stream is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Until {
+    /// When the task has ended, or waits: whoever sent a message has to do something first.
+    Settled,
+    /// When the task has ended.
+    Ended,
+}
+
+impl Until {
+    fn is_over(self, state: TaskState) -> bool {
+        match self {
+            Self::Settled => state.is_settled(),
+            Self::Ended => state.is_final(),
+        }
+    }
+}
+
+/// A stream's place.
+struct Teller {
+    tasks: Pin<Box<dyn Stream<Item = Task> + Send>>,
+    progress: Option<mpsc::Receiver<ProgressEvent>>,
+    until: Until,
+    accepts: Accepts,
+    /// The task as it was told of last.
+    last: Option<Task>,
+    told: usize,
+    waiting: VecDeque<Value>,
+    is_over: bool,
+    /// The stream's place among those that may be open; given up with it.
+    _place: OwnedSemaphorePermit,
+}
+
+/// The events of a task from now on.
+pub(super) fn events(
+    engine: &Arc<Engine>,
+    caller: Caller,
+    id: RequestId,
+    progress: Option<mpsc::Receiver<ProgressEvent>>,
+    (until, accepts): (Until, Accepts),
+    place: OwnedSemaphorePermit,
+) -> Events {
+    let teller = Teller {
+        tasks: Box::pin(engine.follow_task(caller, id)),
+        progress,
+        until,
+        accepts,
+        last: None,
+        told: 0,
+        waiting: VecDeque::new(),
+        is_over: false,
+        _place: place,
+    };
+    Box::pin(futures_util::stream::unfold(
+        teller,
+        |mut teller| async move { teller.next().await.map(|event| (event, teller)) },
+    ))
+}
+
+impl Teller {
+    async fn next(&mut self) -> Option<Value> {
+        loop {
+            if let Some(event) = self.waiting.pop_front() {
+                return Some(event);
+            }
+            if self.is_over {
+                return None;
+            }
+            self.look().await;
+        }
+    }
+
+    /// Waits for the next thing to tell.
+    async fn look(&mut self) {
+        if self.last.is_none() {
+            let first = self.tasks.next().await;
+            return self.begin(first);
+        }
+        let progress = async {
+            match &mut self.progress {
+                Some(progress) => progress.recv().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            event = progress => match event {
+                Some(event) => self.tell(&event),
+                None => self.progress = None,
+            },
+            task = self.tasks.next() => {
+                // What led to the change was said before it.
+                while let Some(event) = self.progress.as_mut().and_then(|p| p.try_recv().ok()) {
+                    self.tell(&event);
+                }
+                self.change(task);
+            }
+        }
+    }
+
+    fn tell(&mut self, event: &ProgressEvent) {
+        if let Some(last) = &self.last {
+            let event = show::progress(last, self.told, event);
+            self.told += 1;
+            self.waiting.push_back(event);
+        }
+    }
+
+    fn begin(&mut self, first: Option<Task>) {
+        let Some(task) = first else {
+            self.is_over = true;
+            return;
+        };
+        let view = View {
+            history: usize::MAX,
+            artifacts: true,
+            accepts: self.accepts,
+        };
+        self.waiting
+            .push_back(json!({"task": show::task(&task, view)}));
+        self.is_over = self.until.is_over(task.state);
+        self.last = Some(task);
+    }
+
+    fn change(&mut self, task: Option<Task>) {
+        let Some(task) = task else {
+            self.is_over = true;
+            return;
+        };
+        self.waiting
+            .extend(show::artifact_update(&task, self.accepts));
+        self.waiting.push_back(show::status_update(&task));
+        self.is_over = self.until.is_over(task.state);
+        self.last = Some(task);
+    }
+}

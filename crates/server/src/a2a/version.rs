@@ -1,0 +1,93 @@
+//! Which version of the protocol a client speaks (section 3.6).
+
+use axum::http::{HeaderMap, Uri};
+
+use super::PROTOCOL;
+use super::error::{A2aError, Kind};
+
+/// The service parameter that says it, as a header or in the query.
+const PARAMETER: &str = "A2A-Version";
+
+/// What an absent or empty version means (section 3.6.2).
+const UNSAID: &str = "0.3";
+
+/// Longest version that is repeated to a client, in characters.
+const SHOWN: usize = 16;
+
+/// Refuses whoever speaks another version. A patch number says nothing (section 3.6).
+pub(super) fn check(headers: &HeaderMap, uri: &Uri) -> Result<(), A2aError> {
+    let header = headers.get(PARAMETER);
+    let header = header.map(|value| value.to_str().unwrap_or("?").trim().to_owned());
+    let said = header
+        .or_else(|| in_query(uri))
+        .filter(|said| !said.is_empty());
+    let said = said.as_deref().unwrap_or(UNSAID);
+    if major_minor(said) == Some(PROTOCOL) {
+        return Ok(());
+    }
+    let shown: String = said.chars().take(SHOWN).collect();
+    let message =
+        format!("version {shown} of A2A is not supported; send `{PARAMETER}: {PROTOCOL}`");
+    Err(A2aError::new(Kind::VersionNotSupported, message).about("supportedVersions", PROTOCOL))
+}
+
+fn in_query(uri: &Uri) -> Option<String> {
+    let pairs = uri
+        .query()?
+        .split('&')
+        .filter_map(|pair| pair.split_once('='));
+    let mut named = pairs.filter(|(name, _)| name.eq_ignore_ascii_case(PARAMETER));
+    named.next().map(|(_, value)| value.to_owned())
+}
+
+/// `MAJOR.MINOR` of a version that is written `MAJOR.MINOR` or `MAJOR.MINOR.PATCH`.
+fn major_minor(version: &str) -> Option<&str> {
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    let parts: Vec<&str> = version.split('.').collect();
+    if !parts.iter().copied().all(is_number) {
+        return None;
+    }
+    match parts.as_slice() {
+        [_, _] => Some(version),
+        [major, minor, _] => version.get(..major.len() + 1 + minor.len()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn allows(header: Option<&str>, uri: &str) -> bool {
+        let mut headers = HeaderMap::new();
+        if let Some(version) = header {
+            headers.insert(PARAMETER, version.parse().unwrap());
+        }
+        check(&headers, &uri.parse().unwrap()).is_ok()
+    }
+
+    /// A2A 1.0 section 3.6: `MAJOR.MINOR` decides, and who says nothing speaks 0.3.
+    #[test]
+    fn only_1_0_is_spoken_and_silence_means_0_3() {
+        for (header, uri, allowed) in [
+            (Some("1.0"), "/a2a", true),
+            (Some(" 1.0 "), "/a2a", true),
+            (Some("1.0.7"), "/a2a", true),
+            (None, "/a2a?x=1&A2A-Version=1.0", true),
+            (None, "/a2a?a2a-version=1.0", true),
+            (None, "/a2a", false),
+            (Some(""), "/a2a", false),
+            (Some("0.3"), "/a2a", false),
+            (Some("0.3"), "/a2a?A2A-Version=1.0", false),
+            (Some("1"), "/a2a", false),
+            (Some("1.1"), "/a2a", false),
+            (Some("10.0"), "/a2a", false),
+            (Some("1.0.0.0"), "/a2a", false),
+            (Some("1.0.x"), "/a2a", false),
+            (Some("v1.0"), "/a2a", false),
+            (Some("2.0"), "/a2a", false),
+        ] {
+            assert_eq!(allows(header, uri), allowed, "{header:?} {uri}");
+        }
+    }
+}
