@@ -8,6 +8,7 @@
 
 mod begin;
 mod cancel;
+mod detail;
 mod follow;
 mod list;
 mod reply;

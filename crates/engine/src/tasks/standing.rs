@@ -1,24 +1,19 @@
 //! Where a task stands, read from its newest request's answer and from its runs.
 
-use std::time::Duration;
-
 use charter_contract::agentic::error::AgentError;
 use charter_contract::agentic::response::AgentResponse;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RunId, SkillId};
 use charter_contract::parameter::Parameter;
 use charter_contract::time::Timestamp;
-use charter_domain::parameters;
-use charter_domain::run::StepState;
 use charter_store::journal::{RunPhase, RunRecord};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
+use super::TaskState;
 use super::thread::{Attempt, Thread};
-use super::{Task, TaskState};
 use crate::playbooks::declared;
-use crate::requests::{Asked, Classified, change_response, run_id};
-use crate::runs::RunShown;
-use crate::{Caller, Engine, EngineError};
+use crate::requests::{Asked, Classified, run_id};
+use crate::{Engine, EngineError};
 
 /// A recorded answer.
 #[derive(Debug, Clone)]
@@ -149,129 +144,6 @@ impl Engine {
             outline.change = Some(run);
         }
         Ok(outline)
-    }
-
-    /// Everything there is to say about a task.
-    pub(super) async fn detail(
-        &self,
-        caller: &Caller,
-        thread: Thread,
-        outline: Outline,
-    ) -> Result<Task, EngineError> {
-        let run = match (&outline.change, outline.runs.as_slice()) {
-            (Some(run), _) => Some(self.show_run(caller, &run.run_id).await?),
-            (None, runs) if outline.state == TaskState::ApprovalRequired => {
-                let mut waiting = None;
-                for run in runs {
-                    let shown = self.show_run(caller, run).await?;
-                    waiting = waiting.or((!shown.approvals.is_empty()).then_some(shown));
-                }
-                waiting
-            }
-            (None, _) => None,
-        };
-        let (answer, failure) = match &thread.last.answered {
-            Some(Answered::Response(response)) if outline.state == TaskState::Completed => (
-                Some(self.answer_now(&thread.last, response, run.as_ref())?),
-                None,
-            ),
-            Some(Answered::Failure(failure)) => (None, Some(failure.clone())),
-            Some(Answered::Response(_)) | None => (None, None),
-        };
-        let asks = match (&run, outline.state) {
-            (Some(run), _) => self.asks_of_run(run).await?,
-            (None, TaskState::InputRequired) => match self.asks_of_request(&thread.last) {
-                Ok(asks) => Some(asks),
-                // What was asked for is no longer registered: a reply will be told so.
-                Err(error) if error.code == ErrorCode::NotFound => None,
-                Err(error) => return Err(error),
-            },
-            (None, _) => None,
-        };
-        let words = match (&failure, &run) {
-            (Some(failure), _) => failure.user_message.clone(),
-            (None, Some(run)) if outline.state != TaskState::Completed => words_of_run(run),
-            (None, _) => words_of_state(outline.state).to_owned(),
-        };
-        Ok(Task {
-            id: thread.id,
-            context: thread.context,
-            state: outline.state,
-            since: outline.since,
-            words,
-            asks,
-            said: thread.said,
-            answer,
-            failure,
-            runs: outline.runs,
-        })
-    }
-
-    /// The recorded answer; of a request to change something, with what its run has come to since.
-    fn answer_now(
-        &self,
-        attempt: &Attempt,
-        recorded: &AgentResponse,
-        run: Option<&RunShown>,
-    ) -> Result<AgentResponse, EngineError> {
-        let (Some(run), Some(verdict)) = (run, &attempt.verdict) else {
-            return Ok(recorded.clone());
-        };
-        let classified: Classified = serde_json::from_str(verdict)
-            .map_err(|error| EngineError::internal("reading a recorded verdict", error))?;
-        let took = run.summary.updated_at.as_micros() - run.summary.created_at.as_micros();
-        let took = Duration::from_micros(u64::try_from(took).unwrap_or_default());
-        let now = change_response(self, &attempt.asked, &classified, run, took)?;
-        Ok(AgentResponse {
-            id: recorded.id.clone(),
-            timestamp: run.summary.updated_at,
-            ..now
-        })
-    }
-
-    /// What a run waits for.
-    async fn asks_of_run(&self, run: &RunShown) -> Result<Option<Value>, EngineError> {
-        let state = &run.state;
-        Ok(match run.summary.status.as_str() {
-            "awaiting_parameters" => {
-                let (declared, _) = self.parameters_of(&run.summary.run_id).await?;
-                let is_missing = |parameter: &&Parameter| state.missing.contains(&parameter.name);
-                let missing: Vec<_> = declared.iter().filter(is_missing).collect();
-                Some(json!({"run_id": run.summary.run_id, "parameters": missing}))
-            }
-            "awaiting_confirmation" => Some(json!({
-                "run_id": run.summary.run_id,
-                "confirm": {"digest": state.plan_digest, "typed": state.typed},
-                "plan": state.steps,
-                "parameters": state.parameters,
-            })),
-            "awaiting_approval" => {
-                let approvals = run.approvals.iter().map(
-                    |approval| json!({"approval_id": approval.approval_id, "tool_id": approval.call.tool}),
-                );
-                let approvals: Vec<_> = approvals.collect();
-                Some(json!({"run_id": run.summary.run_id, "approvals": approvals}))
-            }
-            _ => None,
-        })
-    }
-
-    /// What a request lacked that failed for want of parameters.
-    fn asks_of_request(&self, attempt: &Attempt) -> Result<Value, EngineError> {
-        let known = attempt.asked.request.parameters();
-        let known = known.cloned().unwrap_or_default();
-        let declared = self.declared_for(attempt)?;
-        let given =
-            parameters::from_request(&declared, &known, attempt.asked.request.input.as_str());
-        let lacks = |parameter: &&Parameter| {
-            parameter.required
-                && parameter.default.is_none()
-                && given
-                    .get(parameter.name.as_ref())
-                    .is_none_or(Value::is_null)
-        };
-        let missing: Vec<_> = declared.iter().filter(lacks).collect();
-        Ok(json!({"parameters": missing}))
     }
 
     /// The parameters of what a request was routed to, where that is one skill or playbook.
@@ -412,48 +284,10 @@ fn state_of_failure(failure: &AgentError) -> TaskState {
     }
 }
 
-fn words_of_state(state: TaskState) -> &'static str {
-    match state {
-        TaskState::Submitted => "The request is recorded.",
-        TaskState::Working => "The request is being answered.",
-        TaskState::InputRequired => "The request needs more to go on.",
-        TaskState::ApprovalRequired => "The request waits for a call to be approved.",
-        TaskState::Completed => "",
-        TaskState::Failed => "The request failed.",
-        TaskState::Canceled => "The request was cancelled.",
-        TaskState::Rejected => "The request was refused.",
-    }
-}
-
-/// What a run waits for, or what became of it, in words.
-fn words_of_run(run: &RunShown) -> String {
-    let status = run.summary.status.replace('_', " ");
-    let mut words = format!("{}: {status}.", run.summary.title);
-    let missing: Vec<&str> = run.state.missing.iter().map(AsRef::as_ref).collect();
-    if !missing.is_empty() {
-        words += &format!(" It needs {}.", missing.join(", "));
-    } else if run.state.confirm && run.summary.status == "awaiting_confirmation" {
-        words += " Nothing has been changed. It goes on when exactly this plan is confirmed by its digest.";
-    }
-    if let Some(typed) = run.state.typed.as_ref().filter(|_| run.state.confirm) {
-        words += &format!(" The value of {typed} has to be typed with it.");
-    }
-    for approval in &run.approvals {
-        words += &format!(
-            " Somebody who may approve has to decide on {}.",
-            approval.call.tool
-        );
-    }
-    for step in &run.state.steps {
-        if let StepState::Failed { failure } = &step.state {
-            words += &format!(" {} failed: {}", step.step, failure.message);
-        }
-    }
-    words
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     /// Every word that a run may stand at, and what whoever waits for its task is told.
