@@ -237,6 +237,9 @@ fn b000_18_a_change_asks_over_a2a_and_is_done_once() {
             ),
             "UnsupportedOperationError"
         );
+        // A stream is over where a message is answered.
+        let events = uma.ok("stream", &message("purge the vault for good"));
+        assert_eq!(told(&events).0.last(), Some(&"TASK_STATE_INPUT_REQUIRED"));
         let wrong = with_data(&asked, json!({"parameters": {"vault": 7}}));
         assert_eq!(uma.fails("send", &wrong), "InvalidParamsError");
         let other = with_data(
