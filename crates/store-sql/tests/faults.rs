@@ -273,7 +273,8 @@ async fn a_newer_schema_is_refused_and_left_alone() -> Outcome {
     let dir = tempfile::tempdir()?;
     assert_eq!(schema_version(dir.path())?, 0);
     let pending = migrations_pending(dir.path())?;
-    assert_eq!(pending.len(), newest_schema_version() as usize);
+    let last = pending.last().map(|migration| migration.version);
+    assert_eq!(last, Some(newest_schema_version()));
     drop(open(dir.path())?);
     assert_eq!(schema_version(dir.path())?, newest_schema_version());
     assert_eq!(migrations_pending(dir.path())?, vec![]);
