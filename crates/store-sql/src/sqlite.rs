@@ -15,6 +15,7 @@ mod failure;
 mod journal;
 mod lease;
 mod lock;
+mod memory;
 mod outbox;
 mod readers;
 mod request;

@@ -434,6 +434,22 @@ const LOOKUPS: &[(&str, &str)] = &[
         "SELECT * FROM run WHERE phase = 'finished' AND updated_at < 1 ORDER BY updated_at",
         "run_finished",
     ),
+    (
+        "SELECT * FROM memory WHERE tenant_id = 'a' AND revision > 5 ORDER BY revision LIMIT 3",
+        "sqlite_autoindex_memory_2",
+    ),
+    (
+        "SELECT * FROM memory WHERE tenant_id = 'a' AND (created_at, memory_id) < (5, 'm') AND removed_at IS NULL AND current IS NOT NULL ORDER BY created_at DESC, memory_id DESC",
+        "memory_by_time",
+    ),
+    (
+        "SELECT memory_key FROM memory WHERE removed_at IS NULL AND expires_at IS NOT NULL AND expires_at <= 5 LIMIT 9",
+        "memory_by_expiry",
+    ),
+    (
+        "SELECT count(*) FROM memory WHERE tenant_id = 'a' AND removed_at IS NULL",
+        "memory_by_time",
+    ),
 ];
 
 /// Each lookup has an index (seed 000 §2.14).

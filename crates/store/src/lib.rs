@@ -16,6 +16,7 @@ pub mod evidence;
 pub mod evidence_log;
 pub mod journal;
 pub mod lease;
+pub mod memory;
 pub mod outbox;
 pub mod page;
 pub mod request;
@@ -37,6 +38,7 @@ pub trait Store:
     + evidence_log::EvidenceLog
     + journal::Journal
     + lease::Leases
+    + memory::Memories
     + outbox::Outbox
     + request::Requests
     + session::Sessions
@@ -56,6 +58,7 @@ impl<T> Store for T where
         + evidence_log::EvidenceLog
         + journal::Journal
         + lease::Leases
+        + memory::Memories
         + outbox::Outbox
         + request::Requests
         + session::Sessions

@@ -17,6 +17,7 @@ pub mod evidence;
 pub mod evidence_log;
 pub mod journal;
 pub mod lease;
+pub mod memory;
 pub mod outbox;
 pub mod request;
 pub mod sample;
@@ -154,6 +155,18 @@ macro_rules! store_suite {
                 release_frees_at_once_and_the_fence_grows,
                 release_after_a_takeover_does_nothing,
                 acquiring_at_the_same_time_has_one_winner;
+            memory:
+                b003_10_a_memory_reads_back_whole,
+                a_duplicate_and_one_too_many_are_refused,
+                b003_10_a_version_is_superseded_and_never_overwritten,
+                b003_10_a_proposal_comes_into_force_by_a_persons_word,
+                b003_10_removal_takes_the_content_and_leaves_the_fact,
+                what_has_expired_is_gone_and_swept,
+                tenants_are_apart,
+                listings_show_what_the_reader_may_see,
+                changes_come_in_order_and_once,
+                ruling_4_embeddings_of_another_model_are_replaced,
+                decisions_at_the_same_time_have_one_winner;
             outbox:
                 messages_come_in_order_and_stay,
                 messages_of_a_tenant_are_its_own,

@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
 use charter_contract::catalogue::tags::TagRecord;
 use charter_contract::ids::{
-    ApprovalId, EvidenceId, PackageName, RequestId, RunId, SessionId, SkillId, TagRequestId,
-    TenantId, UserId,
+    ApprovalId, EvidenceId, MemoryId, PackageName, RequestId, RunId, SessionId, SkillId,
+    TagRequestId, TenantId, UserId,
 };
 use charter_contract::scope::Scope;
 use charter_contract::time::Timestamp;
@@ -29,6 +29,10 @@ use charter_store::evidence::{Evidence, EvidenceFilter};
 use charter_store::evidence_log::{EvidenceLog, PublishedCheckpoint, StoredLeaf};
 use charter_store::journal::{Append, HeldRun, Journal, JournalEvent, NewEvent, RunRecord, Wait};
 use charter_store::lease::{Fence, Lease, Leases};
+use charter_store::memory::{
+    Memories, MemoryChange, MemoryDecision, MemoryRecord, MemoryVector, MemoryVersion, NewMemory,
+    NewVersion, Proposals,
+};
 use charter_store::outbox::{Message, NewMessage, Outbox};
 use charter_store::page::{Page, PageRequest};
 use charter_store::request::{RequestRecord, Requests};
@@ -264,6 +268,27 @@ reads {
 writes {
     fn publish_checkpoint(tenant: &TenantId, checkpoint: &PublishedCheckpoint) -> ();
     fn remove_payloads(before: Timestamp, at: Timestamp, limit: usize) -> usize;
+} }
+
+watched! { Memories
+reads {
+    fn memory(tenant: &TenantId, memory: &MemoryId, now: Timestamp) -> Option<MemoryRecord>;
+    fn memory_version(tenant: &TenantId, memory: &MemoryId, version: u64) -> Option<MemoryVersion>;
+    fn memory_versions(tenant: &TenantId, memory: &MemoryId, limit: usize) -> Vec<MemoryVersion>;
+    fn memories(tenant: &TenantId, reader: &UserId, proposals: Proposals, now: Timestamp,
+        page: &PageRequest) -> Page<MemoryRecord>;
+    fn memory_changes(tenant: &TenantId, after: u64, limit: usize) -> Vec<MemoryChange>;
+    fn memories_without_vector(model: &str, limit: usize) -> Vec<(TenantId, MemoryVersion)>;
+}
+writes {
+    fn add_memory(new: &NewMemory, most: u64) -> ();
+    fn add_memory_version(tenant: &TenantId, memory: &MemoryId, expected: Option<u64>,
+        new: &NewVersion)
+        -> u64;
+    fn decide_memory(tenant: &TenantId, memory: &MemoryId, decision: &MemoryDecision) -> ();
+    fn remove_memory(tenant: &TenantId, memory: &MemoryId, by: &UserId, at: Timestamp) -> ();
+    fn put_memory_vectors(vectors: &[(TenantId, MemoryId, u64, MemoryVector)]) -> ();
+    fn sweep_memories(now: Timestamp) -> u64;
 } }
 
 watched! { Outbox

@@ -161,6 +161,32 @@ impl From<Importance> for i64 {
     }
 }
 
+string_enum! {
+    /// Who sees a memory (this project).
+    #[derive(Default)]
+    pub enum Visibility {
+        /// Its owner alone.
+        #[default]
+        Private = "private",
+        /// Everybody of its tenant.
+        Shared = "shared",
+    }
+}
+
+string_enum! {
+    /// Where one version of a memory stands (this project).
+    pub enum MemoryState {
+        /// It waits for a person's word.
+        Proposed = "proposed",
+        /// It is in force.
+        Accepted = "accepted",
+        /// A later version took its place.
+        Superseded = "superseded",
+        /// A person refused it.
+        Rejected = "rejected",
+    }
+}
+
 impl Contract for MemoryEntry {
     const NAME: SchemaName = SchemaName::MemoryEntry;
 

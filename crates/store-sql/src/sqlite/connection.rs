@@ -46,6 +46,8 @@ fn prepare_writer(connection: &Connection) -> Result<(), Error> {
     connection.pragma_update(None, "foreign_keys", true)?;
     // Delete triggers fire also for rows that REPLACE would remove.
     connection.pragma_update(None, "recursive_triggers", true)?;
+    // What is deleted is overwritten in its page; removing a memory does so in freed pages too.
+    connection.pragma_update_and_check(None, "secure_delete", "FAST", |_| Ok(()))?;
     connection.pragma_update(None, "journal_size_limit", LOG_LIMIT_BYTES)?;
     connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
     connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
