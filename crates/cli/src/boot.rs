@@ -14,7 +14,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_domain::clock::SystemClock;
 use charter_effects::{LandlockUse, Sandbox, SandboxOptions};
 use charter_engine::{
-    Caller, ClientTools, Composer, Engine, IdSource, Ports, Settings, ToolGrants,
+    Caller, ClientTools, Composer, Engine, IdSource, MemorySettings, Ports, Settings, ToolGrants,
 };
 use charter_search::embed::fetch::{ModelSource, fetch_model};
 use charter_search::embed::{
@@ -180,6 +180,10 @@ pub(crate) async fn sandbox(config: &Config, folder: &str) -> anyhow::Result<San
         .context("setting up the sandbox for tools")
 }
 
+fn days(days: u64) -> Duration {
+    Duration::from_secs(days.saturating_mul(24 * 3_600))
+}
+
 fn settings(config: &Config) -> anyhow::Result<Settings> {
     let requests = &config.requests;
     Ok(Settings {
@@ -188,6 +192,11 @@ fn settings(config: &Config) -> anyhow::Result<Settings> {
         broad_skills: requests.broad_skills,
         persona: requests.persona.clone(),
         retention: Duration::from_secs(requests.retention_days * 24 * 3_600),
+        memories: MemorySettings {
+            retention: days(config.memory.retention_days),
+            proposal_ttl: days(config.memory.proposal_days),
+            most: config.memory.most,
+        },
         approval_ttl: Duration::from_secs(config.approvals.ttl_s),
         four_eyes: config
             .approvals

@@ -13,6 +13,7 @@ mod executor;
 pub(crate) mod filter;
 mod gate;
 mod graph;
+mod memory;
 mod migrate;
 mod model;
 mod package;
@@ -98,6 +99,9 @@ enum Command {
     Approvals(approvals::Approvals),
     /// Show what happened to runs and approvals, or watch it happen.
     Events(events::Events),
+    /// Remember, look up, decide on what agents propose, forget.
+    #[command(subcommand)]
+    Memory(memory::Memory),
     /// Find, show, export and verify evidence.
     #[command(subcommand)]
     Evidence(evidence::Evidence),
@@ -163,6 +167,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Candidate(command) => candidate::run(&command, &config, format).await,
         Command::Approvals(command) => approvals::run(&command, &config, format).await,
         Command::Events(command) => events::run(&command, &config, format).await,
+        Command::Memory(command) => memory::run(&command, &config, format).await,
         Command::Evidence(command) => evidence::run(&command, &config, format).await,
         Command::Model(command) => model::run(&command, &config).await,
         Command::Reindex => reindex::run(&config, format).await,

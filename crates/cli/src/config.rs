@@ -53,6 +53,8 @@ pub(crate) struct Config {
     pub(crate) tools: ToolsConfig,
     /// How requests are answered.
     pub(crate) requests: RequestsConfig,
+    /// How memories are kept.
+    pub(crate) memory: MemoryConfig,
     /// How people approve.
     pub(crate) approvals: ApprovalsConfig,
     /// How evidence is signed and how long its payloads are kept.
@@ -273,6 +275,29 @@ pub(crate) struct RequestsConfig {
     pub(crate) retention_days: u64,
 }
 
+/// How memories are kept.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct MemoryConfig {
+    /// How long a memory is kept after its last version, in days: as many tenths of it as its
+    /// importance says. Those of importance 10 are kept for good.
+    pub(crate) retention_days: u64,
+    /// How long a proposal waits for a person, in days.
+    pub(crate) proposal_days: u64,
+    /// How many memories a tenant may have.
+    pub(crate) most: u64,
+}
+
+impl Default for MemoryConfig {
+    fn default() -> Self {
+        Self {
+            retention_days: 730,
+            proposal_days: 30,
+            most: 100_000,
+        }
+    }
+}
+
 /// How evidence is signed and how long its payloads are kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -345,6 +370,7 @@ impl Default for Config {
             limits: LimitsConfig::default(),
             tools: ToolsConfig::default(),
             requests: RequestsConfig::default(),
+            memory: MemoryConfig::default(),
             approvals: ApprovalsConfig::default(),
             evidence: EvidenceConfig::default(),
             a2a: A2aConfig::default(),

@@ -19,6 +19,7 @@ pub mod glob;
 pub mod graph;
 pub mod guardrail;
 pub mod link_graph;
+pub mod memory;
 pub mod package;
 pub mod parameters;
 pub mod policy;

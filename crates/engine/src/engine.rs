@@ -21,6 +21,7 @@ use crate::EvidenceKey;
 use crate::candidates::Generator;
 use crate::catalogue::Live;
 use crate::executors::{self, ByTarget, ClientCalls};
+use crate::memory::MemoryIndexes;
 use crate::rate_limits::RateLimits;
 use crate::requests::InHand;
 use crate::runs::Drivers;
@@ -70,6 +71,7 @@ pub struct Engine {
     in_hand: InHand,
     drivers: Drivers,
     rate_limits: RateLimits,
+    memories: MemoryIndexes,
     news: Notify,
     holder: String,
     shutdown: CancellationToken,
@@ -114,6 +116,7 @@ impl Engine {
             in_hand: InHand::default(),
             drivers: Drivers::default(),
             rate_limits: RateLimits::default(),
+            memories: MemoryIndexes::default(),
             news: Notify::new(),
             live: ArcSwap::default(),
             registration: Mutex::new(()),
@@ -255,6 +258,10 @@ impl Engine {
 
     pub(crate) fn rate_limits(&self) -> &RateLimits {
         &self.rate_limits
+    }
+
+    pub(crate) fn memory_indexes(&self) -> &MemoryIndexes {
+        &self.memories
     }
 
     pub(crate) fn drivers(&self) -> &Drivers {

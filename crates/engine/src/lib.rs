@@ -18,6 +18,7 @@ mod executors;
 mod expert_graph;
 mod filters;
 mod grants;
+mod memory;
 mod packages;
 mod plans;
 mod playbooks;
@@ -53,6 +54,10 @@ pub use evidence_log::{
 pub use executors::{LeaseRequest, Renewed};
 pub use expert_graph::{GraphAnswer, GraphQuery};
 pub use grants::{HostFault, ToolGrants};
+pub use memory::{
+    MemoryDraft, MemoryFound, MemoryListing, MemoryQuery, MemoryShown, MemoryWord, RelatedMemory,
+    Remember, Supersede,
+};
 pub use packages::{
     Difference, DocumentChange, Mode, PackageDiff, PackageReport, PackageShown, Registered,
 };
@@ -68,5 +73,5 @@ pub use runs::{
     Within,
 };
 pub use sessions::{SessionShown, TurnShown};
-pub use settings::{ClientTools, Settings};
+pub use settings::{ClientTools, MemorySettings, Settings};
 pub use tasks::{Said, Task, TaskFilter, TaskListing, TaskMessage, TaskState};

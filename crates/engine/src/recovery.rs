@@ -92,9 +92,10 @@ impl Engine {
         let tags = store.sweep_tags(now).await?;
         let sessions = store.sweep_sessions(now).await?;
         let requests = store.sweep_requests(before).await?;
+        let memories = store.sweep_memories(now).await?;
         let messages = store.sweep_messages(before).await?;
         let runs = store.sweep_runs(before, SWEEP_LIMIT).await?;
-        tracing::debug!(tags, sessions, requests, messages, runs, "swept");
+        tracing::debug!(tags, sessions, requests, memories, messages, runs, "swept");
         Ok(())
     }
 }

@@ -9,7 +9,7 @@ use crate::catalogue::{actions, parse_entry_id, texts_of};
 use crate::{Caller, Engine, EngineError};
 
 impl Engine {
-    /// Embeds every text that has no vector of the model in use, serves the result, and forgets
+    /// Embeds every text, of the catalogue and of memories, that has no vector of the model in use, serves the result, and forgets
     /// vectors that nothing needs any more. Returns how many texts were embedded.
     ///
     /// # Errors
@@ -28,7 +28,7 @@ impl Engine {
             .retain_vectors(&self.model_name(), &keep)
             .await?;
         self.reload_catalogue().await?;
-        Ok(embedded)
+        Ok(embedded + self.reindex_memories().await?)
     }
 
     async fn stored_texts(&self) -> Result<Vec<String>, EngineError> {

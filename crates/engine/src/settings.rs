@@ -31,6 +31,8 @@ pub struct Settings {
     /// Whether somebody else than the requester has to approve, also where the playbook does not
     /// ask for it.
     pub four_eyes: bool,
+    /// How memories are kept.
+    pub memories: MemorySettings,
     /// Tool calls of this process that may be under way at once.
     pub tool_calls: usize,
     /// Tool results kept for reuse.
@@ -39,6 +41,27 @@ pub struct Settings {
     pub grants: ToolGrants,
     /// Who runs the tools of clients.
     pub client_tools: ClientTools,
+}
+
+/// How memories are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemorySettings {
+    /// How long the most important are kept that are not kept for good.
+    pub retention: Duration,
+    /// How long a proposal waits for a person.
+    pub proposal_ttl: Duration,
+    /// How many a tenant may have.
+    pub most: u64,
+}
+
+impl Default for MemorySettings {
+    fn default() -> Self {
+        Self {
+            retention: Duration::from_secs(730 * 24 * 3_600),
+            proposal_ttl: Duration::from_secs(30 * 24 * 3_600),
+            most: 100_000,
+        }
+    }
 }
 
 /// Who runs tools whose `execution_target` is `client`.
@@ -67,6 +90,7 @@ impl Default for Settings {
             lease: Duration::from_secs(30),
             approval_ttl: Duration::from_secs(24 * 3_600),
             four_eyes: false,
+            memories: MemorySettings::default(),
             tool_calls: 16,
             cached_results: 1_000,
             grants: ToolGrants::default(),

@@ -10,6 +10,7 @@ mod executor;
 mod gate;
 mod graph;
 mod health;
+mod memories;
 mod packages;
 mod pages;
 mod plans;
@@ -62,6 +63,14 @@ pub(crate) fn api() -> OpenApiRouter<AppState> {
         .routes(routes!(packages::unregister))
         .routes(routes!(sessions::open))
         .routes(routes!(sessions::show))
+        .routes(routes!(memories::add, memories::list))
+        .routes(routes!(memories::find))
+        .routes(routes!(memories::show, memories::remove))
+        .routes(routes!(memories::history))
+        .routes(routes!(memories::related))
+        .routes(routes!(memories::supersede))
+        .routes(routes!(memories::accept))
+        .routes(routes!(memories::reject))
         .routes(routes!(runs::list))
         .routes(routes!(plans::start))
         .routes(routes!(runs::show))

@@ -28,6 +28,7 @@ mod expert_graph;
 mod gate;
 mod guardrails;
 mod guides;
+mod memories;
 mod overlay;
 mod plans;
 mod playbooks;

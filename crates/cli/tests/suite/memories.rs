@@ -1,0 +1,419 @@
+//! B003-10: memories, as their owners, other users and operators meet them.
+
+use serde_json::{Value, json};
+
+use crate::home::{Api, Home, ids};
+
+fn people() -> Home {
+    Home::with_keys(&[
+        ("ann", "acme", "ann", "user"),
+        ("bob", "acme", "bob", "user"),
+        ("olga", "acme", "olga", "operator"),
+        ("uma", "umbra", "uma", "admin"),
+    ])
+}
+
+fn draft(title: &str, content: &str, tags: &[&str], importance: u8) -> Value {
+    json!({"title": title, "content": content, "tags": tags,
+        "metadata": {"source": "user_statement", "importance": importance}})
+}
+
+fn id(shown: &Value) -> String {
+    shown["memory_id"].as_str().unwrap().to_owned()
+}
+
+#[track_caller]
+fn add(api: &Api, memory: Value, visibility: &str) -> Value {
+    let body = json!({"memory": memory, "visibility": visibility});
+    api.post("/v1/memories", &body).expect(201)
+}
+
+#[track_caller]
+fn found(api: &Api, query: Value) -> Vec<String> {
+    ids(
+        &api.post("/v1/memories/search", &query).expect(200),
+        "memory.title",
+    )
+}
+
+#[test]
+fn b003_10_a_private_memory_is_its_owners_alone() {
+    let home = people();
+    let server = home.serve();
+    let (ann, bob, olga, uma) = (
+        server.key("ann"),
+        server.key("bob"),
+        server.key("olga"),
+        server.key("uma"),
+    );
+    let own = add(
+        &ann,
+        draft("Region", "We deploy to eu-west-1.", &["aws"], 5),
+        "private",
+    );
+    assert_eq!(
+        (&own["state"], &own["owner"]),
+        (&json!("accepted"), &json!("ann"))
+    );
+    let path = format!("/v1/memories/{}", id(&own));
+    for other in [&bob, &olga, &uma] {
+        other.get(&path).fails(404, "not_found");
+        other
+            .get(&format!("{path}/history"))
+            .fails(404, "not_found");
+        other
+            .call("DELETE", &path, &[], vec![])
+            .fails(404, "not_found");
+        let next = json!({"memory": draft("x", "y", &["z"], 1), "expected_version": 1});
+        other
+            .post(&format!("{path}/versions"), &next)
+            .fails(404, "not_found");
+        assert_eq!(
+            found(other, json!({"text": "where do we deploy"})),
+            Vec::<String>::new()
+        );
+        assert_eq!(other.get("/v1/memories").expect(200)["entries"], json!([]));
+    }
+    assert_eq!(
+        found(&ann, json!({"text": "where do we deploy"})),
+        ["Region"]
+    );
+}
+
+#[test]
+fn b003_10_a_memory_has_a_source_tags_and_bounds() {
+    let home = people();
+    let server = home.serve();
+    let ann = server.key("ann");
+    let body = |memory: Value| json!({ "memory": memory });
+    let mut sourceless = draft("t", "c", &["a"], 5);
+    sourceless["metadata"] = json!({"importance": 5});
+    let refused = ann.post("/v1/memories", &body(sourceless));
+    refused.clone().fails(400, "invalid_document");
+    let pointer = &refused.body["technical_details"]["violations"][0]["pointer"];
+    assert_eq!(pointer, "/metadata/source");
+    for (memory, code) in [
+        (draft("t", "c", &[], 5), "invalid_request"),
+        (draft("t", "c", &["a"], 11), "invalid_request"),
+        (
+            draft("t", &"c".repeat(40_000), &["a"], 5),
+            "invalid_document",
+        ),
+        (draft("", "c", &["a"], 5), "invalid_document"),
+    ] {
+        ann.post("/v1/memories", &body(memory)).fails(400, code);
+    }
+    let mut dangling = draft("t", "c", &["a"], 5);
+    dangling["related_memories"] = json!(["mem-01930000-0000-7000-8000-000000000001"]);
+    ann.post("/v1/memories", &body(dangling))
+        .fails(404, "not_found");
+    assert_eq!(ann.get("/v1/memories").expect(200)["entries"], json!([]));
+}
+
+#[test]
+fn b003_10_a_version_supersedes_and_the_history_stays() {
+    let home = people();
+    let server = home.serve();
+    let ann = server.key("ann");
+    let first = add(
+        &ann,
+        draft("Region", "We deploy to eu-west-1.", &["aws"], 5),
+        "private",
+    );
+    let path = format!("/v1/memories/{}", id(&first));
+    let next = |content: &str, expected: u64| {
+        let memory = draft("Region", content, &["aws"], 5);
+        json!({"memory": memory, "expected_version": expected})
+    };
+    let versions = format!("{path}/versions");
+    let second = ann
+        .post(&versions, &next("We deploy to eu-north-1.", 1))
+        .expect(201);
+    assert_eq!(
+        (&second["version"], &second["supersedes"]),
+        (&json!(2), &json!(1))
+    );
+    let (before, after) = (&first["memory"], &second["memory"]);
+    assert_eq!(before["created_at"], after["created_at"]);
+    assert!(after["updated_at"].as_str() >= after["created_at"].as_str());
+    ann.post(&versions, &next("We deploy nowhere.", 1))
+        .fails(409, "version_conflict");
+    let history = ann.get(&format!("{path}/history")).expect(200);
+    assert_eq!(ids(&history, "state"), ["accepted", "superseded"]);
+    assert_eq!(history[1]["memory"]["content"], "We deploy to eu-west-1.");
+    let all = ann
+        .post("/v1/memories/search", &json!({"text": "deploy"}))
+        .expect(200);
+    assert_eq!(ids(&all, "memory.content"), ["We deploy to eu-north-1."]);
+}
+
+#[test]
+fn b003_10_what_an_agent_writes_waits_for_a_persons_word() {
+    let home = people();
+    let server = home.serve();
+    let (ann, bob, olga) = (server.key("ann"), server.key("bob"), server.key("olga"));
+    let proposed = json!({"memory": draft("Oncall", "The pager is Ann's.", &["team"], 5),
+        "agent_id": "domain.notes"});
+    let shown = ann.post("/v1/memories", &proposed).expect(201);
+    assert_eq!(
+        (&shown["state"], &shown["agent_id"]),
+        (&json!("proposed"), &json!("domain.notes"))
+    );
+    let query = json!({"text": "who has the pager"});
+    assert_eq!(found(&ann, query.clone()), Vec::<String>::new());
+    let with = json!({"text": "who has the pager", "proposed": true});
+    assert_eq!(found(&ann, with), ["Oncall"]);
+    let accept = format!("/v1/memories/{}/versions/1/accept", id(&shown));
+    olga.post(&accept, &json!({})).fails(404, "not_found");
+    let accepted = ann.post(&accept, &json!({})).expect(200);
+    assert_eq!(
+        (&accepted["state"], &accepted["decided_by"]),
+        (&json!("accepted"), &json!("ann"))
+    );
+    ann.post(&accept, &json!({}))
+        .fails(409, "illegal_transition");
+    assert_eq!(found(&ann, query), ["Oncall"]);
+    // What a user shares is everybody's only by an operator's word.
+    let shared = add(
+        &ann,
+        draft("Style", "We write British English.", &["docs"], 5),
+        "shared",
+    );
+    assert_eq!(shared["state"], "proposed");
+    let path = format!("/v1/memories/{}", id(&shared));
+    bob.get(&path).fails(404, "not_found");
+    let accept = format!("{path}/versions/1/accept");
+    ann.post(&accept, &json!({}))
+        .fails(403, "permission_denied");
+    let waiting = olga.get("/v1/memories?proposed=true").expect(200);
+    assert_eq!(ids(&waiting["entries"], "memory_id"), [id(&shared)]);
+    olga.post(&accept, &json!({})).expect(200);
+    assert_eq!(
+        found(&bob, json!({"text": "spelling of English"})),
+        ["Style"]
+    );
+    // A change of it by somebody else is a proposal too, and can be refused.
+    let change = json!({"memory": draft("Style", "We write as we like.", &["docs"], 5), "expected_version": 1});
+    let change = bob.post(&format!("{path}/versions"), &change).expect(201);
+    assert_eq!(
+        (&change["version"], &change["proposed"]),
+        (&json!(1), &json!(2))
+    );
+    bob.call("DELETE", &path, &[], vec![])
+        .fails(403, "permission_denied");
+    olga.post(&format!("{path}/versions/2/reject"), &json!({}))
+        .expect(200);
+    assert_eq!(
+        ids(&ann.get(&format!("{path}/history")).expect(200), "state"),
+        ["accepted"]
+    );
+    assert_eq!(
+        ids(&bob.get(&format!("{path}/history")).expect(200), "state"),
+        ["rejected", "accepted"]
+    );
+}
+
+#[test]
+fn b003_10_search_combines_meaning_words_tags_time_and_importance() {
+    let home = people();
+    let server = home.serve();
+    let ann = server.key("ann");
+    for (title, content, tags, importance) in [
+        (
+            "Backups",
+            "Database snapshots are taken each night at two.",
+            &["ops", "db"][..],
+            8,
+        ),
+        (
+            "Region",
+            "Everything runs in eu-west-1.",
+            &["ops", "aws"],
+            5,
+        ),
+        (
+            "Lunch",
+            "The canteen closes at half past one.",
+            &["people"],
+            2,
+        ),
+        (
+            "Restore",
+            "Restoring the database takes forty minutes.",
+            &["db"],
+            9,
+        ),
+    ] {
+        add(&ann, draft(title, content, tags, importance), "private");
+    }
+    let best = |text: &str| found(&ann, json!({"text": text, "limit": 1}));
+    assert_eq!(best("when can I eat"), ["Lunch"], "by meaning");
+    assert_eq!(best("eu-west-1"), ["Region"], "by words");
+    let one = |query: Value| {
+        let mut titles = found(&ann, query);
+        titles.sort();
+        titles
+    };
+    assert_eq!(
+        one(json!({"text": "database", "tags_all": ["ops", "db"]})),
+        ["Backups"]
+    );
+    assert_eq!(
+        one(json!({"text": "database", "tags_any": ["aws", "people"]})),
+        ["Lunch", "Region"]
+    );
+    assert_eq!(one(json!({"min_importance": 8})), ["Backups", "Restore"]);
+    assert_eq!(
+        one(json!({"text": "database", "until": "2020-01-01T00:00:00Z"})),
+        Vec::<String>::new()
+    );
+    let newest = found(&ann, json!({"limit": 2, "from": "2020-01-01T00:00:00Z"}));
+    assert_eq!(
+        newest,
+        ["Restore", "Lunch"],
+        "without a text, what changed last"
+    );
+    for query in [
+        json!({"text": " "}),
+        json!({"limit": 0}),
+        json!({"from": "2026-01-02T00:00:00Z", "until": "2026-01-01T00:00:00Z"}),
+        json!({"gossip": true}),
+    ] {
+        ann.post("/v1/memories/search", &query)
+            .fails(400, "invalid_request");
+    }
+}
+
+#[test]
+fn b003_10_related_memories_are_followed_round_a_cycle() {
+    let home = people();
+    let server = home.serve();
+    let ann = server.key("ann");
+    let a = id(&add(&ann, draft("A", "first", &["t"], 5), "private"));
+    let with = |title: &str, related: &str| {
+        let mut memory = draft(title, "next", &["t"], 5);
+        memory["related_memories"] = json!([related]);
+        memory
+    };
+    let b = id(&add(&ann, with("B", &a), "private"));
+    let c = id(&add(&ann, with("C", &b), "private"));
+    let close = json!({"memory": with("A", &c), "expected_version": 1});
+    ann.post(&format!("/v1/memories/{a}/versions"), &close)
+        .expect(201);
+    for (depth, titles) in [(1, vec!["C"]), (2, vec!["C", "B"]), (5, vec!["C", "B"])] {
+        let path = format!("/v1/memories/{a}/related?depth={depth}");
+        assert_eq!(ids(&ann.get(&path).expect(200), "memory.title"), titles);
+    }
+    ann.get(&format!("/v1/memories/{a}/related?depth=6"))
+        .fails(400, "invalid_request");
+    let itself = json!({"memory": with("A", &a), "expected_version": 2});
+    ann.post(&format!("/v1/memories/{a}/versions"), &itself)
+        .fails(400, "invalid_document");
+}
+
+/// What was removed is nowhere: not in an answer, and not in the files.
+#[test]
+fn b003_10_removal_takes_the_content_and_leaves_that_it_existed() {
+    let home = people();
+    let server = home.serve();
+    let ann = server.key("ann");
+    let secret = "the vault's door code is 918273";
+    let shown = add(&ann, draft("Door", secret, &["office"], 10), "private");
+    assert_eq!(
+        shown["expires_at"],
+        Value::Null,
+        "importance 10 is kept for good"
+    );
+    assert_eq!(found(&ann, json!({"text": "door code"})), ["Door"]);
+    let path = format!("/v1/memories/{}", id(&shown));
+    let left = ann.call("DELETE", &path, &[], vec![]).expect(200);
+    assert_eq!(
+        (&left["removed_by"], &left["memory"]),
+        (&json!("ann"), &Value::Null)
+    );
+    assert_eq!(
+        found(&ann, json!({"text": "door code"})),
+        Vec::<String>::new()
+    );
+    let history = ann.get(&format!("{path}/history")).expect(200);
+    assert_eq!(history[0]["version"], 1);
+    assert_eq!(history[0]["memory"], Value::Null);
+    let again = json!({"memory": draft("Door", "x", &["office"], 5), "expected_version": 1});
+    ann.post(&format!("{path}/versions"), &again)
+        .fails(404, "not_found");
+    assert_eq!(server.terminate(), Some(0));
+    for file in std::fs::read_dir(home.data()).unwrap() {
+        let bytes = std::fs::read(file.unwrap().path()).unwrap_or_default();
+        let found = bytes.windows(6).any(|window| window == b"918273");
+        assert!(!found, "the content is still in the files");
+    }
+}
+
+#[test]
+fn b003_10_the_commands_work_without_a_server() {
+    let home = Home::new();
+    let json = |arguments: &[&str]| {
+        home.run(&[&["--output", "json"], arguments].concat())
+            .json(0)
+    };
+    let added = json(&[
+        "memory",
+        "add",
+        "--title",
+        "Region",
+        "--tag",
+        "aws",
+        "--importance",
+        "7",
+        "We deploy to eu-west-1.",
+    ]);
+    let id = added["memory_id"].as_str().unwrap();
+    assert_eq!(
+        added["memory"]["metadata"],
+        json!({"source": "user_statement", "importance": 7})
+    );
+    let next = json(&[
+        "memory",
+        "supersede",
+        id,
+        "--expected",
+        "1",
+        "--title",
+        "Region",
+        "--tag",
+        "aws",
+        "We deploy to eu-north-1.",
+    ]);
+    assert_eq!(next["version"], 2);
+    let found = json(&["memory", "find", "where do we deploy", "--tag", "aws"]);
+    assert_eq!(ids(&found, "memory.content"), ["We deploy to eu-north-1."]);
+    assert_eq!(json(&["memory", "show", id, "--related", "1"]), json!([]));
+    assert_eq!(json(&["memory", "delete", id])["removed_by"], "local");
+    let listed = home.run(&["memory", "list"]);
+    assert!(!listed.out.contains(id), "{listed:?}");
+}
+
+#[test]
+fn b003_10_proposals_are_decided_on_by_command() {
+    let home = Home::new();
+    let json = |line: &str| {
+        let words = ["--output", "json", "memory"].into_iter();
+        let arguments: Vec<&str> = words.chain(line.split(' ')).collect();
+        home.run(&arguments).json(0)
+    };
+    let added = json("add --title Region --tag aws eu-west-1");
+    let id = added["memory_id"].as_str().unwrap();
+    let changed = format!("supersede {id} --expected 1 --title R --tag aws --agent a.b eu-north-1");
+    assert_eq!(json(&changed)["proposed"], 2);
+    let waiting = json("list --proposed");
+    assert_eq!(ids(&waiting["entries"], "memory_id"), [id]);
+    json(&format!("reject {id} 2"));
+    let history = json(&format!("show {id} --history"));
+    assert_eq!(ids(&history, "state"), ["rejected", "accepted"]);
+    let shared = json("add --shared --agent a.b --title T --tag t C");
+    let shared = shared["memory_id"].as_str().unwrap();
+    let accepted = json(&format!("accept {shared} 1"));
+    assert_eq!(accepted["state"], "accepted");
+    let listed = home.run(&["memory", "list"]);
+    assert!(listed.out.contains(shared), "{listed:?}");
+}

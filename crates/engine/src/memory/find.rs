@@ -1,0 +1,133 @@
+//! Searching memories: by meaning and words, among those that a filter lets through.
+
+use charter_contract::agentic::memory::{Importance, MemoryState};
+use charter_contract::error_code::ErrorCode;
+use charter_contract::time::Timestamp;
+use charter_domain::memory::Holding;
+use serde::{Deserialize, Serialize};
+
+use super::index::{Hit, Indexed};
+use super::{MemoryShown, person};
+use crate::{Caller, Engine, EngineError};
+
+/// Memories that are returned when the question names no number.
+const FOUND: usize = 10;
+/// Most memories that one question returns.
+const MAX_FOUND: usize = 50;
+
+/// What to look for. Absent fields do not restrict.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MemoryQuery {
+    /// In words; without it the memories changed last come first.
+    pub text: Option<String>,
+    /// With every one of these tags.
+    pub tags_all: Vec<String>,
+    /// With at least one of these tags.
+    pub tags_any: Vec<String>,
+    /// Written or changed at this moment or later.
+    pub from: Option<Timestamp>,
+    /// Written or changed before this moment.
+    pub until: Option<Timestamp>,
+    /// At least this important; what says no importance counts as 5.
+    pub min_importance: Option<Importance>,
+    /// Also what is only proposed, as far as the caller may see it.
+    pub proposed: bool,
+    /// How many, at most 50.
+    pub limit: Option<usize>,
+}
+
+/// A memory that was found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MemoryFound {
+    /// What it is ranked by within this question, 0 to 1.
+    pub fused: f32,
+    /// Words in common, weighted.
+    pub lexical: f32,
+    /// Similarity of meaning; absent where only words were compared.
+    pub cosine: Option<f32>,
+    /// The memory.
+    #[serde(flatten)]
+    pub shown: MemoryShown,
+}
+
+impl Engine {
+    /// The memories that fit, best first. What the caller may not see, what has expired and what the
+    /// filters exclude is neither scored nor counted.
+    ///
+    /// # Errors
+    /// `invalid_request` for an empty text, an inverted range, or no memories asked for.
+    pub async fn find_memories(
+        &self,
+        caller: &Caller,
+        query: &MemoryQuery,
+    ) -> Result<Vec<MemoryFound>, EngineError> {
+        let limit = query.limit.unwrap_or(FOUND);
+        if !(1..=MAX_FOUND).contains(&limit) {
+            let message = format!("`limit` is 1 to {MAX_FOUND}");
+            return Err(EngineError::new(ErrorCode::InvalidRequest, message));
+        }
+        if let (Some(from), Some(until)) = (query.from, query.until)
+            && until <= from
+        {
+            let message = format!("`until`, {until}, is not after `from`, {from}");
+            return Err(EngineError::new(ErrorCode::InvalidRequest, message));
+        }
+        let embedded = match &query.text {
+            Some(text) => Some(self.embedded(text).await?),
+            None => None,
+        };
+        let index = self.memory_index(&caller.tenant).await?;
+        let now = self.now();
+        let lets = |indexed: &Indexed| fits(indexed, caller, query, now);
+        let hits = {
+            let index = index.read().await;
+            match &embedded {
+                Some(embedded) => index.search(embedded, &lets, limit)?,
+                None => index.newest(&lets, limit),
+            }
+        };
+        let mut found = Vec::with_capacity(hits.len());
+        for hit in hits {
+            found.extend(self.found(caller, hit).await?);
+        }
+        Ok(found)
+    }
+
+    /// A hit as it is shown, unless it was removed since.
+    async fn found(&self, caller: &Caller, hit: Hit) -> Result<Option<MemoryFound>, EngineError> {
+        let tenant = &caller.tenant;
+        let record = self.store().memory(tenant, &hit.indexed.memory, self.now());
+        let Some(record) = record.await?.filter(|record| record.removed.is_none()) else {
+            return Ok(None);
+        };
+        let shown = self.shown_at(caller, record, Some(hit.indexed.version));
+        Ok(shown.await?.map(|shown| MemoryFound {
+            fused: hit.fused,
+            lexical: hit.lexical,
+            cosine: hit.cosine,
+            shown,
+        }))
+    }
+}
+
+fn fits(indexed: &Indexed, caller: &Caller, query: &MemoryQuery, now: Timestamp) -> bool {
+    let holding = Holding {
+        owner: &indexed.owner,
+        visibility: indexed.visibility,
+    };
+    let seen = match indexed.state {
+        MemoryState::Accepted | MemoryState::Superseded => holding.is_seen_by(person(caller)),
+        MemoryState::Proposed | MemoryState::Rejected => {
+            query.proposed && holding.shows_proposal_to(&indexed.author, person(caller))
+        }
+    };
+    let has = |tag: &String| indexed.tags.contains(tag);
+    let least = query.min_importance.map_or(0, Importance::get);
+    seen && indexed.expires_at.is_none_or(|at| at > now)
+        && query.tags_all.iter().all(has)
+        && (query.tags_any.is_empty() || query.tags_any.iter().any(has))
+        && query.from.is_none_or(|from| indexed.changed_at >= from)
+        && query.until.is_none_or(|until| indexed.changed_at < until)
+        && charter_domain::memory::weight(indexed.importance) >= least
+}

@@ -1,0 +1,220 @@
+//! Memories as their readers see them: the version in force, the history, what is related.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use charter_contract::agentic::memory::{MemoryEntry, MemoryState, Visibility};
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::{AgentId, MemoryId, UserId};
+use charter_contract::time::Timestamp;
+use charter_store::memory::{MemoryRecord, MemoryVersion};
+use serde::Serialize;
+
+use super::{absent, holding, person};
+use crate::{Caller, Engine, EngineError};
+
+/// Versions that a history shows, newest first.
+const MAX_HISTORY: usize = 100;
+/// Most edges from a memory to one related to it.
+const MAX_DEPTH: u8 = 5;
+/// Most related memories that are returned.
+const MAX_RELATED: usize = 100;
+
+/// One version of a memory, with where it stands.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MemoryShown {
+    /// The memory.
+    pub memory_id: MemoryId,
+    /// Its owner.
+    pub owner: UserId,
+    /// Who sees it.
+    pub visibility: Visibility,
+    /// Which version this is.
+    pub version: u64,
+    /// Where that version stands.
+    pub state: MemoryState,
+    /// When it was written.
+    pub at: Timestamp,
+    /// By whom.
+    pub author: UserId,
+    /// The agent that wrote it for them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_id: Option<AgentId>,
+    /// The version that was in force when it was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub supersedes: Option<u64>,
+    /// Who decided on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decided_by: Option<UserId>,
+    /// When they did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decided_at: Option<Timestamp>,
+    /// The version that waits for a decision, if the reader may see it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proposed: Option<u64>,
+    /// When the memory expires; absent when it is kept for good.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+    /// When the content was removed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub removed_at: Option<Timestamp>,
+    /// By whom; absent when it expired.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub removed_by: Option<UserId>,
+    /// The entry; absent once it was removed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryEntry>,
+}
+
+/// A memory that another one leads to.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RelatedMemory {
+    /// Over how many others.
+    pub distance: u8,
+    /// The memory before it on the way.
+    pub from: MemoryId,
+    /// The memory.
+    #[serde(flatten)]
+    pub shown: MemoryShown,
+}
+
+impl MemoryShown {
+    fn new(record: &MemoryRecord, version: MemoryVersion, proposed: Option<u64>) -> Self {
+        let (decided_by, decided_at) = version.decided.unzip();
+        let removed = record.removed.as_ref();
+        Self {
+            memory_id: record.memory_id.clone(),
+            owner: record.user_id.clone(),
+            visibility: record.visibility,
+            version: version.version,
+            state: version.state,
+            at: version.at,
+            author: version.author,
+            agent_id: version.agent,
+            supersedes: version.based_on,
+            decided_by,
+            decided_at,
+            proposed,
+            expires_at: record.expires_at,
+            removed_at: removed.map(|removal| removal.at),
+            removed_by: removed.and_then(|removal| removal.by.clone()),
+            // What has expired is not shown, swept or not.
+            memory: version.entry.filter(|_| removed.is_none()),
+        }
+    }
+}
+
+impl Engine {
+    /// A memory: its version in force, or the newest one the caller may see while none is in force.
+    /// Of a removed one, that it existed.
+    ///
+    /// # Errors
+    /// `not_found`.
+    pub async fn show_memory(
+        &self,
+        caller: &Caller,
+        id: &MemoryId,
+    ) -> Result<MemoryShown, EngineError> {
+        let record = self.seen(caller, id).await?;
+        let version = record.current.unwrap_or(record.latest);
+        let shown = self.shown_at(caller, record, Some(version)).await?;
+        shown.ok_or_else(|| absent(id))
+    }
+
+    /// The versions of a memory that the caller may see, newest first, at most 100.
+    ///
+    /// # Errors
+    /// `not_found`.
+    pub async fn memory_history(
+        &self,
+        caller: &Caller,
+        id: &MemoryId,
+    ) -> Result<Vec<MemoryShown>, EngineError> {
+        let record = self.seen(caller, id).await?;
+        let versions = self
+            .store()
+            .memory_versions(&caller.tenant, id, MAX_HISTORY);
+        let versions = versions.await?.into_iter();
+        let seen = versions.filter(|version| may_see(caller, &record, version));
+        Ok(seen
+            .map(|version| MemoryShown::new(&record, version, None))
+            .collect())
+    }
+
+    /// The memories that a memory names as related, those that these name, and so on: each once,
+    /// nearest first. What the caller does not see is passed over, with what only it leads to.
+    ///
+    /// # Errors
+    /// `not_found`; `invalid_request` for a depth outside 1 to 5.
+    pub async fn related_memories(
+        &self,
+        caller: &Caller,
+        id: &MemoryId,
+        depth: u8,
+    ) -> Result<Vec<RelatedMemory>, EngineError> {
+        if !(1..=MAX_DEPTH).contains(&depth) {
+            let message = format!("related memories are followed 1 to {MAX_DEPTH} deep");
+            return Err(EngineError::new(ErrorCode::InvalidRequest, message));
+        }
+        let first = self.show_memory(caller, id).await?;
+        let mut seen = BTreeSet::from([id.clone()]);
+        let mut queue = VecDeque::from([(0, first)]);
+        let mut found: Vec<RelatedMemory> = Vec::new();
+        while let Some((distance, from)) = queue.pop_front() {
+            let related = from.memory.and_then(|memory| memory.related_memories);
+            for next in related.into_iter().flatten() {
+                if distance == depth || found.len() == MAX_RELATED || !seen.insert(next.clone()) {
+                    continue;
+                }
+                let shown = match self.show_memory(caller, &next).await {
+                    Ok(shown) if shown.memory.is_some() => shown,
+                    Ok(_) => continue,
+                    Err(error) if error.code == ErrorCode::NotFound => continue,
+                    Err(error) => return Err(error),
+                };
+                queue.push_back((distance + 1, shown.clone()));
+                found.push(RelatedMemory {
+                    distance: distance + 1,
+                    from: from.memory_id.clone(),
+                    shown,
+                });
+            }
+        }
+        Ok(found)
+    }
+
+    /// One version, if the caller may see it.
+    pub(super) async fn shown_at(
+        &self,
+        caller: &Caller,
+        record: MemoryRecord,
+        version: Option<u64>,
+    ) -> Result<Option<MemoryShown>, EngineError> {
+        let (tenant, id) = (&caller.tenant, &record.memory_id);
+        let Some(number) = version else {
+            return Ok(None);
+        };
+        let found = self.store().memory_version(tenant, id, number).await?;
+        let Some(found) = found.filter(|found| may_see(caller, &record, found)) else {
+            return Ok(None);
+        };
+        let open = match record.proposed {
+            None => None,
+            Some(open) => {
+                let open = self.store().memory_version(tenant, id, open).await?;
+                open.filter(|open| may_see(caller, &record, open))
+            }
+        };
+        let open = open.map(|open| open.version);
+        Ok(Some(MemoryShown::new(&record, found, open)))
+    }
+}
+
+fn may_see(caller: &Caller, record: &MemoryRecord, version: &MemoryVersion) -> bool {
+    let holding = holding(record);
+    match version.state {
+        MemoryState::Accepted | MemoryState::Superseded => holding.is_seen_by(person(caller)),
+        MemoryState::Proposed | MemoryState::Rejected => {
+            holding.shows_proposal_to(&version.author, person(caller))
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Memories over a real store: what an index answers is what a fresh one would, and what has expired
+//! is gone.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use charter_contract::agentic::memory::Visibility;
+use charter_contract::ids::{TenantId, UserId};
+use charter_effects::{LandlockUse, Sandbox, SandboxOptions};
+use charter_store::SharedStore;
+use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
+use charter_testkit::clock::SimulatedClock;
+use futures_util::future::join_all;
+use serde_json::json;
+use uuid::Uuid;
+
+use super::*;
+use crate::{EvidenceKey, IdSource, Ports, Role, Settings, SkillGrants, Tier};
+
+struct RandomIds;
+
+impl IdSource for RandomIds {
+    fn uuid(&self) -> Uuid {
+        Uuid::now_v7()
+    }
+}
+
+/// A directory with a store, and whoever works on it.
+struct Place {
+    dir: tempfile::TempDir,
+    store: SharedStore,
+    clock: Arc<SimulatedClock>,
+}
+
+impl Place {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(dir.path(), &SqliteOptions::default()).unwrap();
+        let start = Timestamp::parse("2026-04-14T12:00:00Z").unwrap();
+        Self {
+            dir,
+            store: Arc::new(store),
+            clock: Arc::new(SimulatedClock::at(start)),
+        }
+    }
+
+    async fn engine(&self) -> Arc<Engine> {
+        let mut options = SandboxOptions::new(self.dir.path().join("sandbox"));
+        options.landlock = LandlockUse::WhenAvailable;
+        let clock: Arc<SimulatedClock> = Arc::clone(&self.clock);
+        let ports = Ports {
+            store: Arc::clone(&self.store),
+            embedder: None,
+            tools: Arc::new(Sandbox::new(options).await.unwrap()),
+            generator: Arc::new(crate::Composer),
+            clock,
+            ids: Arc::new(RandomIds),
+            evidence_key: EvidenceKey::new("test", [7; 32]).unwrap(),
+        };
+        Engine::start(ports, Settings::default()).await.unwrap()
+    }
+}
+
+fn caller(user: &str, role: Role) -> Caller {
+    Caller {
+        tenant: TenantId::parse("acme").unwrap(),
+        user: UserId::parse(user).unwrap(),
+        role,
+        tier: Tier::Basic,
+        agent_skills: SkillGrants::All,
+    }
+}
+
+fn draft(content: &str, importance: u8) -> MemoryDraft {
+    serde_json::from_value(
+        json!({"title": "A note", "content": content, "tags": ["note"],
+        "metadata": {"source": "user_statement", "importance": importance}}),
+    )
+    .unwrap()
+}
+
+fn note(content: &str, visibility: Visibility) -> Remember {
+    Remember {
+        memory: draft(content, 5),
+        visibility,
+        agent_id: None,
+    }
+}
+
+async fn contents(engine: &Engine, caller: &Caller, text: &str) -> Vec<(String, f32)> {
+    let query = MemoryQuery {
+        text: Some(text.to_owned()),
+        proposed: true,
+        limit: Some(50),
+        ..MemoryQuery::default()
+    };
+    let found = engine.find_memories(caller, &query).await.unwrap();
+    let content = |found: MemoryFound| (found.shown.memory.unwrap().content, found.fused);
+    found.into_iter().map(content).collect()
+}
+
+/// A few words, the same for the same number.
+fn words(seed: usize) -> String {
+    const WORDS: [&str; 8] = [
+        "backup", "region", "vault", "cost", "bucket", "alarm", "pager", "key",
+    ];
+    let word = |shift: usize| WORDS[(seed / shift) % WORDS.len()];
+    format!("{} {} {} number{seed}", word(1), word(8), word(64))
+}
+
+/// More changes than the small index takes, so that everything is read again on the way.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn b003_10_an_index_finds_what_a_fresh_one_would() {
+    let place = Place::new();
+    let engine = place.engine().await;
+    let ann = caller("ann", Role::Operator);
+    let bob = caller("bob", Role::User);
+    let mut ids: Vec<MemoryId> = Vec::new();
+    for round in 0..6 {
+        let visibility = |n: usize| match n % 3 {
+            0 => Visibility::Shared,
+            _ => Visibility::Private,
+        };
+        let adding = (0..230).map(|n| {
+            let new = note(&words(round * 230 + n), visibility(n));
+            let who = if n % 2 == 0 { &ann } else { &bob };
+            engine.remember(who, new)
+        });
+        for added in join_all(adding).await {
+            ids.push(added.unwrap().memory_id);
+        }
+        for at in (round..ids.len()).step_by(97) {
+            let shown = match engine.show_memory(&ann, &ids[at]).await {
+                Ok(shown) => shown,
+                Err(_) => continue,
+            };
+            let next = Supersede {
+                memory: draft(&words(at * 31 + round), 5),
+                expected_version: (shown.state == MemoryState::Accepted).then_some(shown.version),
+                agent_id: None,
+            };
+            if at % 2 == 0 {
+                // A proposal may wait, or it may be removed already.
+                drop(engine.supersede_memory(&ann, &ids[at], next).await);
+            } else {
+                drop(engine.remove_memory(&ann, &ids[at]).await);
+            }
+        }
+        let fresh = place.engine().await;
+        for who in [&ann, &bob] {
+            for text in ["backup of the vault", "pager", "number17 region"] {
+                let (found, expected) = (
+                    contents(&engine, who, text).await,
+                    contents(&fresh, who, text).await,
+                );
+                assert!(!expected.is_empty());
+                // Equal scores stand in order of ids, which both have the same.
+                assert_eq!(found, expected, "round {round}, {text}");
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn b003_10_what_has_expired_is_neither_found_nor_shown_nor_kept() {
+    let place = Place::new();
+    let engine = place.engine().await;
+    let ann = caller("ann", Role::User);
+    let day = Duration::from_secs(24 * 3_600);
+    let mut ids = Vec::new();
+    for importance in [1, 10] {
+        let mut new = note("the pager is mine", Visibility::Private);
+        new.memory = draft("the pager is mine", importance);
+        ids.push(engine.remember(&ann, new).await.unwrap().memory_id);
+    }
+    assert_eq!(contents(&engine, &ann, "pager").await.len(), 2);
+    place.clock.advance(74 * day).unwrap();
+    assert_eq!(contents(&engine, &ann, "pager").await.len(), 1);
+    let gone = engine.show_memory(&ann, &ids[0]).await.unwrap();
+    assert_eq!((gone.memory, gone.removed_by), (None, None));
+    assert_eq!(gone.removed_at, gone.expires_at);
+    engine.sweep().await.unwrap();
+    let tenant = &ann.tenant;
+    let left = place
+        .store
+        .memory_version(tenant, &ids[0], 1)
+        .await
+        .unwrap();
+    assert_eq!(left.unwrap().entry, None);
+    let kept = engine.show_memory(&ann, &ids[1]).await.unwrap();
+    assert!(kept.memory.is_some() && kept.expires_at.is_none());
+}

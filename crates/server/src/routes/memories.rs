@@ -1,0 +1,210 @@
+//! Memories.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use charter_contract::ids::MemoryId;
+use charter_engine::{
+    MemoryFound, MemoryListing, MemoryQuery, MemoryShown, MemoryWord, RelatedMemory, Remember,
+    Supersede,
+};
+use charter_store::page::PageRequest;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::error::ApiError;
+use crate::extract::{Asked, By, Sent, parsed};
+use crate::state::AppState;
+
+/// Memories on a page that names no number.
+const PAGE: usize = 50;
+
+/// Remember something: `{"memory": {"title": "…", "content": "…", "tags": ["…"], "metadata": {"source":
+/// "user_statement", "importance": 7}, "related_memories": []}, "visibility": "private", "agent_id": "…"}`.
+/// What an agent writes, and what a user shares, is a proposal.
+#[utoipa::path(post, path = "/v1/memories", tag = "memories", operation_id = "remember", request_body = Object,
+    responses((status = 201, description = "The memory", body = Object), (status = 400, description = "It breaks its contract", body = ref("#/components/schemas/agent_error"))))]
+pub(crate) async fn add(
+    State(state): State<AppState>,
+    By(caller): By,
+    Sent(new): Sent<Remember>,
+) -> Result<(StatusCode, Json<MemoryShown>), ApiError> {
+    let added = state.engine.remember(&caller, new).await;
+    added
+        .map(|shown| (StatusCode::CREATED, Json(shown)))
+        .map_err(|error| ApiError::new(&state, error))
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ListQuery {
+    /// Whether to list memories that have a proposal which waits for a decision.
+    #[serde(default)]
+    proposed: bool,
+    /// Where the page starts: `next` of the page before.
+    after: Option<String>,
+    /// How many.
+    limit: Option<usize>,
+}
+
+/// List memories, newest first: those in force, or those with a proposal.
+#[utoipa::path(get, path = "/v1/memories", tag = "memories", operation_id = "list_memories",
+    params(ListQuery), responses((status = 200, description = "A page", body = Object)))]
+pub(crate) async fn list(
+    State(state): State<AppState>,
+    By(caller): By,
+    Asked(asked): Asked<ListQuery>,
+) -> Result<Json<MemoryListing>, ApiError> {
+    let page = PageRequest::new(asked.after, asked.limit.unwrap_or(PAGE));
+    let listed = state.engine.list_memories(&caller, asked.proposed, &page);
+    listed
+        .await
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
+}
+
+/// Search memories: `{"text": "…", "tags_all": [], "tags_any": [], "from": "…", "until": "…",
+/// "min_importance": 5, "proposed": false, "limit": 10}`; every field may be left out.
+#[utoipa::path(post, path = "/v1/memories/search", tag = "memories", operation_id = "find_memories", request_body = Object,
+    responses((status = 200, description = "What was found, best first", body = Vec<Object>)))]
+pub(crate) async fn find(
+    State(state): State<AppState>,
+    By(caller): By,
+    Sent(query): Sent<MemoryQuery>,
+) -> Result<Json<Vec<MemoryFound>>, ApiError> {
+    let found = state.engine.find_memories(&caller, &query).await;
+    found
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
+}
+
+/// Show a memory: its version in force, or the newest that the caller may see; of a removed one, that
+/// it existed.
+#[utoipa::path(get, path = "/v1/memories/{id}", tag = "memories", operation_id = "show_memory",
+    params(("id" = String, Path, description = "`mem-…`")),
+    responses((status = 200, description = "The memory", body = Object), (status = 404, description = "The caller sees no such memory", body = ref("#/components/schemas/agent_error"))))]
+pub(crate) async fn show(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(id): Path<String>,
+) -> Result<Json<MemoryShown>, ApiError> {
+    let id: MemoryId = parsed(&state, &id)?;
+    let shown = state.engine.show_memory(&caller, &id).await;
+    shown
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
+}
+
+/// Show the versions of a memory, newest first.
+#[utoipa::path(get, path = "/v1/memories/{id}/history", tag = "memories", operation_id = "memory_history",
+    params(("id" = String, Path, description = "`mem-…`")),
+    responses((status = 200, description = "The versions", body = Vec<Object>)))]
+pub(crate) async fn history(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(id): Path<String>,
+) -> Result<Json<Vec<MemoryShown>>, ApiError> {
+    let id: MemoryId = parsed(&state, &id)?;
+    let shown = state.engine.memory_history(&caller, &id).await;
+    shown
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct RelatedQuery {
+    /// How many memories one after another, 1 to 5.
+    depth: Option<u8>,
+}
+
+/// Follow what a memory names as related.
+#[utoipa::path(get, path = "/v1/memories/{id}/related", tag = "memories", operation_id = "related_memories",
+    params(("id" = String, Path, description = "`mem-…`"), RelatedQuery),
+    responses((status = 200, description = "The memories, nearest first", body = Vec<Object>)))]
+pub(crate) async fn related(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(id): Path<String>,
+    Asked(asked): Asked<RelatedQuery>,
+) -> Result<Json<Vec<RelatedMemory>>, ApiError> {
+    let id: MemoryId = parsed(&state, &id)?;
+    let depth = asked.depth.unwrap_or(1);
+    let found = state.engine.related_memories(&caller, &id, depth).await;
+    found
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
+}
+
+/// Write the next version of a memory: `{"memory": {…}, "expected_version": 1, "agent_id": "…"}`. The
+/// version before it stays readable.
+#[utoipa::path(post, path = "/v1/memories/{id}/versions", tag = "memories", operation_id = "supersede_memory", request_body = Object,
+    params(("id" = String, Path, description = "`mem-…`")),
+    responses((status = 201, description = "The memory", body = Object), (status = 409, description = "Another version is in force than was expected, or a proposal waits", body = ref("#/components/schemas/agent_error"))))]
+pub(crate) async fn supersede(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(id): Path<String>,
+    Sent(new): Sent<Supersede>,
+) -> Result<(StatusCode, Json<MemoryShown>), ApiError> {
+    let id: MemoryId = parsed(&state, &id)?;
+    let added = state.engine.supersede_memory(&caller, &id, new).await;
+    added
+        .map(|shown| (StatusCode::CREATED, Json(shown)))
+        .map_err(|error| ApiError::new(&state, error))
+}
+
+/// Accept a proposed version: it comes into force.
+#[utoipa::path(post, path = "/v1/memories/{id}/versions/{version}/accept", tag = "memories", operation_id = "accept_memory",
+    params(("id" = String, Path, description = "`mem-…`"), ("version" = u64, Path, description = "Its number")),
+    responses((status = 200, description = "The memory", body = Object), (status = 409, description = "It is not proposed", body = ref("#/components/schemas/agent_error"))))]
+pub(crate) async fn accept(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(of): Path<(String, String)>,
+) -> Result<Json<MemoryShown>, ApiError> {
+    decide(&state, &caller, &of, MemoryWord::Accept).await
+}
+
+/// Reject a proposed version.
+#[utoipa::path(post, path = "/v1/memories/{id}/versions/{version}/reject", tag = "memories", operation_id = "reject_memory",
+    params(("id" = String, Path, description = "`mem-…`"), ("version" = u64, Path, description = "Its number")),
+    responses((status = 200, description = "The memory", body = Object), (status = 409, description = "It is not proposed", body = ref("#/components/schemas/agent_error"))))]
+pub(crate) async fn reject(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(of): Path<(String, String)>,
+) -> Result<Json<MemoryShown>, ApiError> {
+    decide(&state, &caller, &of, MemoryWord::Reject).await
+}
+
+async fn decide(
+    state: &AppState,
+    caller: &charter_engine::Caller,
+    (id, version): &(String, String),
+    word: MemoryWord,
+) -> Result<Json<MemoryShown>, ApiError> {
+    let id: MemoryId = parsed(state, id)?;
+    let version: u64 = parsed(state, version)?;
+    let decided = state.engine.decide_memory(caller, &id, version, word);
+    decided
+        .await
+        .map(Json)
+        .map_err(|error| ApiError::new(state, error))
+}
+
+/// Remove the content of a memory and of all its versions. That it existed stays.
+#[utoipa::path(delete, path = "/v1/memories/{id}", tag = "memories", operation_id = "remove_memory",
+    params(("id" = String, Path, description = "`mem-…`")),
+    responses((status = 200, description = "What is left", body = Object)))]
+pub(crate) async fn remove(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(id): Path<String>,
+) -> Result<Json<MemoryShown>, ApiError> {
+    let id: MemoryId = parsed(&state, &id)?;
+    let removed = state.engine.remove_memory(&caller, &id).await;
+    removed
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
+}
