@@ -14,6 +14,7 @@ pub mod console_link;
 pub mod evidence_log;
 pub mod expert_graph;
 pub mod expression;
+pub mod follow_up;
 pub mod gate;
 pub mod glob;
 pub mod graph;

@@ -62,7 +62,7 @@ pub use packages::{
     Difference, DocumentChange, Mode, PackageDiff, PackageReport, PackageShown, Registered,
 };
 pub use plans::SentPlan;
-pub use requests::{Progress, ProgressEvent};
+pub use requests::{Follows, Progress, ProgressEvent};
 pub use resolve::{
     InForce, Listed, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, ToolFilter,
 };

@@ -10,6 +10,7 @@ mod answer;
 mod change;
 mod classify;
 mod execute;
+mod follow_up;
 mod in_hand;
 mod progress;
 mod propose;
@@ -25,6 +26,7 @@ use crate::{Caller, EngineError, Tier};
 pub(crate) use change::response as change_response;
 pub(crate) use classify::Classified;
 pub(crate) use execute::run_id;
+pub use follow_up::Follows;
 pub(crate) use in_hand::InHand;
 pub use progress::{Progress, ProgressEvent};
 

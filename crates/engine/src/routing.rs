@@ -9,6 +9,7 @@ use charter_search::{
 use serde::{Deserialize, Serialize};
 
 use crate::catalogue::{Stacked, parse_entry_id};
+use crate::requests::Follows;
 use crate::{Caller, Engine, EngineError};
 
 /// What a request is routed to.
@@ -59,6 +60,9 @@ pub struct RoutedVerdict {
     pub model: Option<String>,
     /// Why, for people.
     pub reason: String,
+    /// The turn of the session that it rests on, where the text leans on one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub follows: Option<Follows>,
 }
 
 impl RoutedVerdict {
@@ -71,6 +75,7 @@ impl RoutedVerdict {
             thresholds: Thresholds::default(),
             model: None,
             reason: format!("the request names `{skill}`"),
+            follows: None,
         }
     }
 
@@ -167,6 +172,7 @@ pub(crate) fn route_over(
         thresholds: verdict.thresholds,
         model: verdict.model,
         reason: verdict.reason,
+        follows: None,
     })
 }
 

@@ -258,11 +258,13 @@ impl Engine {
             let run = self.run_playbook(asked, playbook, progress).await?;
             return Ok((classified, Work::Change(Box::new(run))));
         }
+        let classified_as = &classified;
         let running = classified.skills.iter().map(|skill| async move {
             let run_id = run_id(asked, skill.as_ref());
+            let outcome = self.run_skill(asked, classified_as, skill, &run_id, progress);
             SkillResult {
                 skill: skill.clone(),
-                outcome: self.run_skill(asked, skill, &run_id, progress).await,
+                outcome: outcome.await,
                 run_id,
             }
         });

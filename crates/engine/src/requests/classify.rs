@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Map;
 
 use super::Asked;
+use super::follow_up::FollowUp;
 use crate::candidates::Grounds;
 use crate::routing::{Purpose, RoutedVerdict};
 use crate::{Caller, Engine, EngineError};
@@ -28,6 +29,9 @@ pub(crate) struct Classified {
     pub(crate) skills: Vec<SkillId>,
     /// The playbook, for a request to write.
     pub(crate) playbook: Option<PlaybookId>,
+    /// What it takes over from an earlier request of its session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) follow_up: Option<FollowUp>,
     /// Active agents whose capabilities come near, on a miss only (B000-5).
     pub(crate) agents: Vec<AgentId>,
 }
@@ -46,21 +50,7 @@ impl Engine {
         if let Some(named) = self.named(asked)? {
             return Ok(named);
         }
-        let candidates = self.settings().candidates;
-        // Who asks for a change is answered by a playbook alone (phase 2W).
-        let purpose = match asked.wishes.flow {
-            Some(Flow::Write | Flow::CodeGenWrite) => Purpose::Playbooks,
-            Some(
-                Flow::Skill
-                | Flow::ReadBroad
-                | Flow::RagSearch
-                | Flow::Knowledge
-                | Flow::CodeGenRead
-                | Flow::CodeGenDirect,
-            )
-            | None => Purpose::Actions,
-        };
-        let verdict = self.route(&asked.caller, purpose, text, candidates).await?;
+        let (verdict, follow_up) = self.routed(asked).await?;
         let first = verdict.candidates.first();
         let playbook = first.filter(|first| first.kind == DocumentKind::Playbook);
         let playbook = playbook.and_then(|first| PlaybookId::parse(&first.id).ok());
@@ -111,7 +101,35 @@ impl Engine {
             verdict,
             skills,
             playbook,
+            follow_up,
             agents,
+        })
+    }
+
+    /// The verdict over the text, or over it and the question of the session that it leans on.
+    async fn routed(
+        &self,
+        asked: &Asked,
+    ) -> Result<(RoutedVerdict, Option<FollowUp>), EngineError> {
+        let text = asked.request.input.as_str();
+        // Who asks for a change is answered by a playbook alone (phase 2W).
+        let purpose = match asked.wishes.flow {
+            Some(Flow::Write | Flow::CodeGenWrite) => Purpose::Playbooks,
+            Some(
+                Flow::Skill
+                | Flow::ReadBroad
+                | Flow::RagSearch
+                | Flow::Knowledge
+                | Flow::CodeGenRead
+                | Flow::CodeGenDirect,
+            )
+            | None => Purpose::Actions,
+        };
+        let candidates = self.settings().candidates;
+        let own = self.route(&asked.caller, purpose, text, candidates).await?;
+        Ok(match self.follow_up(asked, &own).await? {
+            Some((joined, follow_up)) => (joined, Some(follow_up)),
+            None => (own, None),
         })
     }
 
@@ -128,6 +146,7 @@ impl Engine {
                 verdict: RoutedVerdict::named(text, skill.as_ref()),
                 skills: vec![skill.clone()],
                 playbook: None,
+                follow_up: None,
                 agents: Vec::new(),
             }));
         }
@@ -138,6 +157,7 @@ impl Engine {
                 verdict: RoutedVerdict::named(text, playbook.as_ref()),
                 skills: Vec::new(),
                 playbook: Some(playbook.clone()),
+                follow_up: None,
                 agents: Vec::new(),
             }));
         }

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{PlaybookId, RunId, SkillId, TenantId};
+use charter_contract::ids::{PlaybookId, RequestId, RunId, SkillId, TenantId};
 use charter_domain::parameters;
 use charter_domain::run::{Opening, Outcome, Run, StopCause};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::Asked;
 use super::analyse::Analysed;
+use super::classify::Classified;
 use super::progress::{Progress, ProgressEvent};
 use crate::playbooks::declared;
 use crate::runs::{NewRun, RunShown};
@@ -20,6 +21,7 @@ impl Engine {
     pub(super) async fn run_skill(
         self: &Arc<Self>,
         asked: &Asked,
+        classified: &Classified,
         skill: &SkillId,
         run_id: &RunId,
         progress: &Progress,
@@ -27,7 +29,11 @@ impl Engine {
         let tenant = &asked.caller.tenant;
         let known = self.store().run(tenant, run_id).await?;
         let new = match known {
-            None => Some(self.new_run(asked, skill, run_id.clone())?),
+            None => {
+                let taken_over = classified.follow_up.as_ref();
+                let taken_over = taken_over.and_then(|of| of.parameters.get(skill));
+                Some(self.new_run(asked, taken_over, skill, run_id.clone())?)
+            }
             Some(_) => None,
         };
         progress.tell(ProgressEvent::SkillStarted {
@@ -93,16 +99,20 @@ impl Engine {
     fn new_run(
         &self,
         asked: &Asked,
+        taken_over: Option<&Map<String, Value>>,
         skill: &SkillId,
         run_id: RunId,
     ) -> Result<NewRun, EngineError> {
         let planned = self.planned_skill(&asked.caller, skill)?;
         let document = planned.found.document();
-        let given = parameters::from_request(
+        let mut given = parameters::from_request(
             &document.parameters,
             &asked.wishes.parameters,
             asked.request.input.as_str(),
         );
+        for (name, value) in taken_over.into_iter().flatten() {
+            given.entry(name).or_insert_with(|| value.clone());
+        }
         let parameters = parameters::bind(&document.parameters, &given)
             .map_err(|faults| EngineError::parameters(&format!("`{skill}`"), &faults))?;
         Ok(NewRun {
@@ -123,8 +133,13 @@ impl Engine {
 /// The run of a skill or playbook for a request. Another tenant may use the same request id, so the tenant is
 /// part of it.
 pub(crate) fn run_id(asked: &Asked, document: &str) -> RunId {
-    let name = format!("{}/{document}", asked.caller.tenant);
-    RunId::from_uuid(Uuid::new_v5(&asked.id().uuid(), name.as_bytes()))
+    run_id_of(&asked.caller.tenant, asked.id(), document)
+}
+
+/// The same of a request that is known by its id.
+pub(super) fn run_id_of(tenant: &TenantId, request: &RequestId, document: &str) -> RunId {
+    let name = format!("{tenant}/{document}");
+    RunId::from_uuid(Uuid::new_v5(&request.uuid(), name.as_bytes()))
 }
 
 fn succeeded(run: &Run) -> Result<(), EngineError> {

@@ -1,0 +1,257 @@
+//! Texts that mean something only after an earlier one: "and in us-east-1?"
+//!
+//! Decides whether a text leans on what was asked before, and what it takes over from there. The same
+//! text after the same questions always comes to the same. Knows no sessions and no routing.
+
+use charter_contract::parameter::Parameter;
+use serde_json::{Map, Value};
+
+use crate::parameters;
+
+/// A text of more words says for itself what it wants.
+const MAX_WORDS: usize = 12;
+
+/// Beginnings that join a text to what was said before, longest first where one begins another.
+const CONNECTIVES: [&str; 17] = [
+    "what about",
+    "how about",
+    "and",
+    "also",
+    "but",
+    "or",
+    "then",
+    "now",
+    "again",
+    "only",
+    "just",
+    "same",
+    "the same",
+    "likewise",
+    "instead",
+    "the other",
+    "another",
+];
+
+/// Words that ask for a value other than the last.
+const OTHERS: [&str; 3] = ["other", "another", "different"];
+
+/// What a text comes to by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Alone {
+    /// Something fits.
+    Clear,
+    /// What fits best fits weakly.
+    Weak,
+    /// Nothing fits.
+    Nothing,
+}
+
+/// Why a text is taken for a follow-up, for people; `None` where it stands alone. A text that is
+/// clear by itself never leans on another.
+#[must_use]
+pub fn leans(text: &str, alone: Alone) -> Option<String> {
+    let words = words(text);
+    if words.is_empty() || words.len() > MAX_WORDS {
+        return None;
+    }
+    let said = words.join(" ");
+    let begins = |connective: &&&str| {
+        let rest = said.strip_prefix(**connective);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+    };
+    let connective = CONNECTIVES.iter().find(begins);
+    match (alone, connective) {
+        (Alone::Clear, _) | (Alone::Weak, None) => None,
+        (Alone::Nothing, None) => Some("it is short and fits nothing alone".to_owned()),
+        (Alone::Nothing, Some(first)) => Some(format!(
+            "it is short, begins with `{first}` and fits nothing alone"
+        )),
+        (Alone::Weak, Some(first)) => Some(format!(
+            "it is short, begins with `{first}` and fits nothing well alone"
+        )),
+    }
+}
+
+/// Whether a text asks for another value of something: only then earlier values are looked at.
+#[must_use]
+pub fn asks_for_another(text: &str) -> bool {
+    words(text)
+        .iter()
+        .any(|word| OTHERS.contains(&word.as_str()))
+}
+
+/// "The other" of more or fewer than two.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("which {name} is meant? {}", known(.values))]
+pub struct WhichOther {
+    /// The parameter.
+    pub name: String,
+    /// The values that it could be; more than one, or none.
+    pub values: Vec<Value>,
+}
+
+fn known(values: &[Value]) -> String {
+    if values.is_empty() {
+        return "the session has named no other".to_owned();
+    }
+    let values: Vec<String> = values.iter().map(ToString::to_string).collect();
+    format!("it could be {}", values.join(" or "))
+}
+
+/// The parameters of a follow-up: what its text mentions, then what the question before it had.
+///
+/// "The other X" is the one value of X, among those of earlier questions (`seen`) and the declared
+/// default, that the last question did not have. Names that are not declared are left out.
+///
+/// # Errors
+/// [`WhichOther`] when there is not exactly one such value.
+pub fn take_over(
+    declared: &[Parameter],
+    last: &Map<String, Value>,
+    seen: &[Map<String, Value>],
+    text: &str,
+) -> Result<Map<String, Value>, WhichOther> {
+    let mut values = parameters::from_request(declared, &Map::new(), text);
+    let words = words(text);
+    for parameter in declared {
+        let name = parameter.name.as_ref();
+        if values.contains_key(name) {
+            continue;
+        }
+        let value = if names_another(&words, name) {
+            Some(other(parameter, last.get(name), seen)?)
+        } else {
+            last.get(name).cloned()
+        };
+        if let Some(value) = value {
+            values.insert(name.to_owned(), value);
+        }
+    }
+    Ok(values)
+}
+
+/// Whether "other", or a word like it, stands before a parameter's name or its first part.
+fn names_another(words: &[String], name: &str) -> bool {
+    let name = name.to_lowercase();
+    let first = name.split('_').next().unwrap_or_default();
+    words.windows(2).any(|pair| {
+        let noun = pair[1].as_str();
+        OTHERS.contains(&pair[0].as_str()) && (noun == name || noun == first)
+    })
+}
+
+fn other(
+    parameter: &Parameter,
+    last: Option<&Value>,
+    seen: &[Map<String, Value>],
+) -> Result<Value, WhichOther> {
+    let name = parameter.name.as_ref();
+    let earlier = seen.iter().filter_map(|values| values.get(name));
+    let mut values: Vec<Value> = Vec::new();
+    for value in earlier.chain(&parameter.default) {
+        if Some(value) != last && !values.contains(value) {
+            values.push(value.clone());
+        }
+    }
+    match values.as_slice() {
+        [only] => Ok(only.clone()),
+        _ => Err(WhichOther {
+            name: name.to_owned(),
+            values,
+        }),
+    }
+}
+
+/// The words of a text in lower case, without what stands around them.
+fn words(text: &str) -> Vec<String> {
+    let bare = |word: &str| {
+        let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
+        bare.to_lowercase()
+    };
+    let words = text.split_whitespace().map(bare);
+    words.filter(|word| !word.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn object(value: Value) -> Map<String, Value> {
+        value.as_object().unwrap().clone()
+    }
+
+    fn declared() -> Vec<Parameter> {
+        serde_json::from_value(json!([
+            {"name": "region", "type": "string", "required": true, "default": "us-east-1",
+             "pattern": "^[a-z]{2}(-[a-z]+)+-[0-9]$"},
+            {"name": "account_id", "type": "string"},
+            {"name": "limit", "type": "integer", "default": 10}
+        ]))
+        .unwrap()
+    }
+
+    #[test]
+    fn b003_11_a_short_text_leans_only_where_it_is_not_clear_alone() {
+        let long = "and ".repeat(MAX_WORDS + 1);
+        for (text, alone, leaning) in [
+            ("And the other region?", Alone::Nothing, true),
+            ("And the other region?", Alone::Weak, true),
+            ("and are my S3 buckets public?", Alone::Clear, false),
+            ("what about eu-west-1", Alone::Weak, true),
+            ("in eu-west-1?", Alone::Nothing, true),
+            ("in eu-west-1?", Alone::Weak, false),
+            ("android phones", Alone::Weak, false),
+            ("and", Alone::Weak, true),
+            (long.as_str(), Alone::Nothing, false),
+            ("?!", Alone::Nothing, false),
+        ] {
+            assert_eq!(leans(text, alone).is_some(), leaning, "{text} {alone:?}");
+        }
+        assert_eq!(
+            leans("And in eu-west-1?", Alone::Nothing).unwrap(),
+            "it is short, begins with `and` and fits nothing alone"
+        );
+    }
+
+    #[test]
+    fn b003_11_a_follow_up_keeps_what_it_does_not_replace() {
+        let last = object(json!({"region": "eu-west-1", "account_id": "42", "gone": 1}));
+        let taken = take_over(&declared(), &last, &[], "and in eu-north-1?");
+        let expected = json!({"region": "eu-north-1", "account_id": "42"});
+        assert_eq!(taken, Ok(object(expected)));
+        let same = take_over(&declared(), &last, &[], "again please");
+        let expected = json!({"region": "eu-west-1", "account_id": "42"});
+        assert_eq!(same, Ok(object(expected)));
+    }
+
+    #[test]
+    fn b003_11_the_other_is_the_only_other_or_asked_back() {
+        let text = "and the other region?";
+        assert!(asks_for_another(text) && !asks_for_another("mothers and brothers"));
+        let last = object(json!({"region": "eu-west-1"}));
+        let region = |seen: &[Value]| {
+            let seen: Vec<_> = seen
+                .iter()
+                .map(|region| object(json!({"region": region})))
+                .collect();
+            take_over(&declared(), &last, &seen, text).map(|taken| taken["region"].clone())
+        };
+        assert_eq!(region(&[]), Ok(json!("us-east-1")), "the default");
+        assert_eq!(
+            region(&[json!("us-east-1"), json!("eu-west-1")]),
+            Ok(json!("us-east-1"))
+        );
+        let two = region(&[json!("eu-north-1")]).unwrap_err();
+        assert_eq!(
+            two.to_string(),
+            "which region is meant? it could be \"eu-north-1\" or \"us-east-1\""
+        );
+        let account = take_over(&declared(), &last, &[], "and another account?").unwrap_err();
+        assert_eq!(
+            account.to_string(),
+            "which account_id is meant? the session has named no other"
+        );
+    }
+}

@@ -1,0 +1,208 @@
+//! A request that leans on an earlier one of its session (B003-11).
+//!
+//! Only reading is taken up again: who wants something changed says so in full.
+
+use std::collections::BTreeMap;
+
+use charter_contract::catalogue::DocumentKind;
+use charter_contract::catalogue::tags::Flow;
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::{RequestId, SkillId, TenantId};
+use charter_domain::follow_up::{self, Alone};
+use charter_search::{MAX_QUERY_BYTES, VerdictKind};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::Asked;
+use super::classify::Classified;
+use super::execute::run_id_of;
+use crate::routing::{Purpose, RoutedVerdict};
+use crate::{Engine, EngineError};
+
+/// Turns of a session that are looked back over.
+const LOOK_BACK: usize = 10;
+
+/// What a request takes over from an earlier one, as it is recorded.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct FollowUp {
+    /// The first question of the row, which stands alone.
+    question: String,
+    /// Values for the parameters of each skill that will run.
+    pub(super) parameters: BTreeMap<SkillId, Map<String, Value>>,
+}
+
+/// Which turn of the session a verdict rests on, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Follows {
+    /// The request of that turn.
+    pub request_id: RequestId,
+    /// What the text came to alone.
+    pub alone: VerdictKind,
+    /// Why it is taken for a follow-up.
+    pub because: String,
+}
+
+/// What the text comes to alone. The only candidate may stand barely above the floor: from half way to
+/// the narrow threshold on it counts as an answer.
+fn alone(own: &RoutedVerdict) -> Alone {
+    let halfway = (own.thresholds.floor + own.thresholds.narrow) / 2.0;
+    match own.candidates.first() {
+        None => Alone::Nothing,
+        Some(best) if best.score >= halfway => Alone::Clear,
+        Some(_) => Alone::Weak,
+    }
+}
+
+/// An earlier request of the session that was answered by skills.
+struct Earlier {
+    request: RequestId,
+    question: String,
+    skills: Vec<SkillId>,
+}
+
+impl Engine {
+    /// The verdict over the text together with the question that it leans on; `None` where it stands
+    /// alone, or joined to that question fits nothing better.
+    pub(super) async fn follow_up(
+        &self,
+        asked: &Asked,
+        own: &RoutedVerdict,
+    ) -> Result<Option<(RoutedVerdict, FollowUp)>, EngineError> {
+        let text = asked.request.input.as_str();
+        let best = own.candidates.first();
+        let reads = matches!(
+            asked.wishes.flow,
+            None | Some(Flow::Skill | Flow::ReadBroad)
+        ) && best.is_none_or(|best| best.kind != DocumentKind::Playbook);
+        let Some(because) = follow_up::leans(text, alone(own)).filter(|_| reads) else {
+            return Ok(None);
+        };
+        let earlier = self.earlier(asked).await?;
+        let Some(last) = earlier.first() else {
+            return Ok(None);
+        };
+        let joined = format!("{}\n{text}", last.question);
+        if joined.len() > MAX_QUERY_BYTES {
+            return Ok(None);
+        }
+        let candidates = self.settings().candidates;
+        let mut verdict = self
+            .route(&asked.caller, Purpose::Skills, &joined, candidates)
+            .await?;
+        if verdict.kind == VerdictKind::Miss {
+            return Ok(None);
+        }
+        let best = verdict.candidates.first();
+        let best = best.and_then(|best| SkillId::parse(&best.id).ok());
+        if best.is_some_and(|best| last.skills.contains(&best)) {
+            verdict.kind = VerdictKind::Narrow;
+        }
+        verdict.reason = format!(
+            "a follow-up of `{}`, because {because}; with that question: {}",
+            last.request, verdict.reason
+        );
+        let parameters = self.taken_over(asked, &verdict, &earlier).await?;
+        verdict.follows = Some(Follows {
+            request_id: last.request.clone(),
+            alone: own.kind,
+            because,
+        });
+        let question = last.question.clone();
+        Ok(Some((
+            verdict,
+            FollowUp {
+                question,
+                parameters,
+            },
+        )))
+    }
+
+    /// The session's requests that skills answered, the latest first.
+    async fn earlier(&self, asked: &Asked) -> Result<Vec<Earlier>, EngineError> {
+        let tenant = &asked.caller.tenant;
+        let Some(session) = &asked.request.session_id else {
+            return Ok(Vec::new());
+        };
+        let turns = self.store().turns(tenant, session, LOOK_BACK).await?;
+        let mut earlier = Vec::new();
+        for turn in turns.into_iter().rev() {
+            if turn.output.is_none() || turn.request_id == *asked.id() {
+                continue;
+            }
+            let record = self.store().request(tenant, &turn.request_id).await?;
+            let Some(verdict) = record.and_then(|record| record.verdict) else {
+                continue;
+            };
+            let classified: Classified = serde_json::from_str(&verdict)
+                .map_err(|error| EngineError::internal("reading a recorded verdict", error))?;
+            if matches!(classified.flow, Flow::Skill | Flow::ReadBroad) {
+                earlier.push(Earlier {
+                    question: classified
+                        .follow_up
+                        .map_or(turn.input, |follow_up| follow_up.question),
+                    request: turn.request_id,
+                    skills: classified.skills,
+                });
+            }
+        }
+        Ok(earlier)
+    }
+
+    /// The parameters of every skill that the verdict chooses.
+    async fn taken_over(
+        &self,
+        asked: &Asked,
+        verdict: &RoutedVerdict,
+        earlier: &[Earlier],
+    ) -> Result<BTreeMap<SkillId, Map<String, Value>>, EngineError> {
+        let tenant = &asked.caller.tenant;
+        let text = asked.request.input.as_str();
+        let back = match follow_up::asks_for_another(text) {
+            true => earlier,
+            false => earlier.get(..1).unwrap_or_default(),
+        };
+        let mut ran = Vec::with_capacity(back.len());
+        for one in back {
+            ran.push(self.ran_with(tenant, one).await?);
+        }
+        let view = self.live().view(tenant);
+        let mut parameters = BTreeMap::new();
+        for chosen in verdict.chosen(self.settings().broad_skills) {
+            let skill = view.skill(&chosen.id);
+            let Some(skill) = skill.filter(|_| chosen.kind == DocumentKind::Skill) else {
+                continue;
+            };
+            let skill = skill.document();
+            // Values of the same skill where it ran; of another one, by their names.
+            let of = |ran: &BTreeMap<SkillId, Map<String, Value>>| {
+                let same = ran.get(&skill.skill_id).or(ran.values().next());
+                same.cloned().unwrap_or_default()
+            };
+            let seen: Vec<Map<String, Value>> = ran.iter().map(of).collect();
+            let last = seen.first().cloned().unwrap_or_default();
+            let taken = follow_up::take_over(&skill.parameters, &last, &seen, text);
+            let taken = taken.map_err(|which| {
+                EngineError::new(ErrorCode::MissingParameters, which.to_string())
+            })?;
+            parameters.insert(skill.skill_id.clone(), taken);
+        }
+        Ok(parameters)
+    }
+
+    /// What the skills of an earlier request ran with.
+    async fn ran_with(
+        &self,
+        tenant: &TenantId,
+        earlier: &Earlier,
+    ) -> Result<BTreeMap<SkillId, Map<String, Value>>, EngineError> {
+        let mut ran = BTreeMap::new();
+        for skill in &earlier.skills {
+            let run = run_id_of(tenant, &earlier.request, skill.as_ref());
+            if self.store().run(tenant, &run).await?.is_some() {
+                let folded = self.fold(&run).await?.run;
+                ran.insert(skill.clone(), folded.bindings().parameters.clone());
+            }
+        }
+        Ok(ran)
+    }
+}
