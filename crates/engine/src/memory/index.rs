@@ -8,7 +8,7 @@
 //! each entry; full-text search in the database would do the words alone, and give scores that depend
 //! on memories which the caller may not see.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use charter_contract::agentic::memory::{Importance, MemoryEntry, MemoryState, Visibility};
@@ -73,8 +73,8 @@ pub(crate) struct MemoryIndex {
     indexed: HashMap<String, Indexed>,
     base: Arc<RouteIndex>,
     recent: BTreeMap<String, RouteEntry>,
-    /// Entries of the base that are no more.
-    gone: BTreeSet<String>,
+    /// Changes taken in since the base was built.
+    taken_in: usize,
     layers: Layers,
 }
 
@@ -116,7 +116,7 @@ impl Engine {
         let model = self.embedder().map(|embedder| embedder.model().clone());
         if index.revision > 0 {
             let changes = self.changes(tenant, index.revision, MAX_RECENT).await?;
-            if index.recent.len() + index.gone.len() + changes.len() < MAX_RECENT {
+            if index.taken_in + changes.len() < MAX_RECENT {
                 return index.take_in(changes, model.as_ref());
             }
         }
@@ -170,7 +170,7 @@ impl MemoryIndex {
             layers: stacked(None, &base),
             base,
             recent: BTreeMap::new(),
-            gone: BTreeSet::new(),
+            taken_in: 0,
         })
     }
 
@@ -179,24 +179,21 @@ impl MemoryIndex {
         changes: Vec<MemoryChange>,
         model: Option<&EmbeddingModel>,
     ) -> Result<(), EngineError> {
+        self.taken_in += changes.len();
         for change in changes {
             self.revision = change.revision;
             for name in names(&change.record.memory_id) {
                 self.indexed.remove(&name);
                 self.recent.remove(&name);
-                if self.base.position(&name).is_some() {
-                    self.gone.insert(name);
-                }
             }
             for (entry, version) in searchable(change, model)? {
-                self.gone.remove(&entry.id);
                 self.indexed.insert(entry.id.clone(), version);
                 self.recent.insert(entry.id.clone(), entry);
             }
         }
+        // What is in the base and no more indexed is let through by no search.
         let recent = built(self.recent.values().cloned().collect(), model)?;
-        let gone = self.gone.iter().map(String::as_str);
-        self.layers = stacked(Some(recent), &self.base).hiding(gone);
+        self.layers = stacked(Some(recent), &self.base);
         Ok(())
     }
 

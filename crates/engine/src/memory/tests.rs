@@ -176,6 +176,13 @@ async fn b003_10_what_has_expired_is_neither_found_nor_shown_nor_kept() {
     assert_eq!(contents(&engine, &ann, "pager").await.len(), 2);
     place.clock.advance(74 * day).unwrap();
     assert_eq!(contents(&engine, &ann, "pager").await.len(), 1);
+    // What has expired takes no place among the best.
+    let best = MemoryQuery {
+        text: Some("pager".to_owned()),
+        limit: Some(1),
+        ..MemoryQuery::default()
+    };
+    assert_eq!(engine.find_memories(&ann, &best).await.unwrap().len(), 1);
     let gone = engine.show_memory(&ann, &ids[0]).await.unwrap();
     assert_eq!((gone.memory, gone.removed_by), (None, None));
     assert_eq!(gone.removed_at, gone.expires_at);
