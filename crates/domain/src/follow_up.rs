@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     fn object(value: Value) -> Map<String, Value> {
-        value.as_object().unwrap().clone()
+        serde_json::from_value(value).unwrap()
     }
 
     fn declared() -> Vec<Parameter> {

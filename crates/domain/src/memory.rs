@@ -258,7 +258,7 @@ mod tests {
                 vec!["/tags"],
             ),
             (
-                entry("t", vec![String::new()], said.clone()),
+                entry("t", vec![String::new()], said),
                 vec!["/tags/0"],
             ),
         ] {
