@@ -10,6 +10,7 @@ use charter_domain::clock::Clock;
 use charter_effects::{PackageFiles, ToolCall, ToolRunner};
 use charter_search::embed::Embedder;
 use charter_store::SharedStore;
+use charter_store::catalogue::ContentHash;
 use quick_cache::sync::Cache;
 use tokio::sync::{Mutex, Notify, Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
@@ -18,6 +19,7 @@ use uuid::Uuid;
 
 use crate::EngineError;
 use crate::EvidenceKey;
+use crate::agent_skills::SkillIndexes;
 use crate::candidates::Generator;
 use crate::catalogue::Live;
 use crate::executors::{self, ByTarget, ClientCalls};
@@ -30,6 +32,9 @@ use crate::tool_results::ToolResults;
 
 /// Package versions whose files are kept in memory.
 const KEPT_PACKAGES: usize = 64;
+
+/// Archives of skills whose digest is kept in memory.
+const KEPT_ARCHIVE_DIGESTS: usize = 16_384;
 
 /// Fresh ids. Injected, so that tests know them beforehand.
 pub trait IdSource: Send + Sync {
@@ -64,6 +69,8 @@ pub struct Engine {
     executors: Option<Arc<ClientCalls>>,
     settings: Settings,
     live: ArcSwap<Live>,
+    skills: SkillIndexes,
+    archive_digests: Cache<[u8; 32], ContentHash>,
     registration: Mutex<()>,
     results: ToolResults,
     files: Cache<Origin, Arc<PackageFiles>>,
@@ -94,6 +101,7 @@ impl Engine {
     pub async fn start(ports: Ports, settings: Settings) -> Result<Arc<Self>, EngineError> {
         let engine = Self::unloaded(ports, settings);
         engine.reload_catalogue().await?;
+        engine.load_skills().await?;
         Ok(engine)
     }
 
@@ -119,6 +127,8 @@ impl Engine {
             memories: MemoryIndexes::default(),
             news: Notify::new(),
             live: ArcSwap::default(),
+            skills: SkillIndexes::default(),
+            archive_digests: Cache::new(KEPT_ARCHIVE_DIGESTS),
             registration: Mutex::new(()),
             shutdown: CancellationToken::new(),
             tasks: TaskTracker::new(),
@@ -156,6 +166,16 @@ impl Engine {
     #[must_use]
     pub fn live(&self) -> Arc<Live> {
         self.live.load_full()
+    }
+
+    /// The skills of the link graph that are served now.
+    pub(crate) fn skills(&self) -> &SkillIndexes {
+        &self.skills
+    }
+
+    /// Digests of skills' archives, by what is in them.
+    pub(crate) fn archive_digests(&self) -> &Cache<[u8; 32], ContentHash> {
+        &self.archive_digests
     }
 
     pub(crate) fn serve(&self, live: Live) {

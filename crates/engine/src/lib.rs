@@ -5,6 +5,7 @@
 //! `charter-search`. It knows no HTTP, no SQL, no command line and no environment.
 
 mod abilities;
+mod agent_skills;
 mod approvals;
 mod caller;
 mod candidates;
@@ -36,13 +37,20 @@ mod tasks;
 mod tool_results;
 
 pub use abilities::Ability;
+pub use agent_skills::{
+    Artifact, BulkItem, BulkWritten, Force, MAX_BULK_ITEMS, PublishedIndex, PublishedSkill,
+    SentFile, SkillFileShown, SkillFound, SkillInScope, SkillInstruction, SkillKind, SkillListing,
+    SkillSearch, SkillShown, SkillWritten, SkillsImported, SkillsSent,
+};
 pub use approvals::{ApprovalListing, Say};
 pub use caller::{Caller, Role, SkillGrants, Tier};
 pub use candidates::{Composer, Generator, GeneratorError};
 pub use catalogue::Live;
 pub use charter_domain::approval::{Answer, Approval, Happened};
 pub use charter_domain::guardrail::Subject;
+pub use charter_domain::link_graph::LinkFinding;
 pub use charter_domain::package::{Gravity, Problem};
+pub use charter_domain::skill_folder::SkillFile;
 pub use charter_domain::template::Wanted;
 pub use engine::{Engine, IdSource, Ports};
 pub use error::EngineError;

@@ -321,7 +321,8 @@ fn already_registered(
     }
 }
 
-fn scope_of(caller: &Caller, scope: PackageScope) -> Scope {
+/// The scope that a caller means.
+pub(crate) fn scope_of(caller: &Caller, scope: PackageScope) -> Scope {
     match scope {
         PackageScope::Global => Scope::Global,
         PackageScope::Tenant => Scope::Tenant(caller.tenant.clone()),

@@ -9,8 +9,9 @@ use crate::catalogue::{actions, parse_entry_id, texts_of};
 use crate::{Caller, Engine, EngineError};
 
 impl Engine {
-    /// Embeds every text, of the catalogue and of memories, that has no vector of the model in use, serves the result, and forgets
-    /// vectors that nothing needs any more. Returns how many texts were embedded.
+    /// Embeds every text, of the catalogue, of memories and of agent skills' summaries, that has no
+    /// vector of the model in use, serves the result, and forgets vectors that nothing needs any more.
+    /// Returns how many texts were embedded.
     ///
     /// # Errors
     /// `unavailable` when the embedder fails; what storage says.
@@ -28,7 +29,8 @@ impl Engine {
             .retain_vectors(&self.model_name(), &keep)
             .await?;
         self.reload_catalogue().await?;
-        Ok(embedded + self.reindex_memories().await?)
+        let memories = self.reindex_memories().await?;
+        Ok(embedded + memories + self.reindex_skills().await?)
     }
 
     async fn stored_texts(&self) -> Result<Vec<String>, EngineError> {

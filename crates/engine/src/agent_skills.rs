@@ -1,0 +1,385 @@
+//! Skills of the link graph (seed 001): discover, navigate, and fetch exactly one instruction.
+//!
+//! What a caller may reach is worked out before anything is ranked, listed or counted; what it may not
+//! reach looks absent (B001-6). Discovery and navigation answer from memory, which holds no
+//! instruction; only the targeted fetch reads one, by its id, from storage (B001-3).
+
+mod import;
+mod index;
+mod load;
+mod published;
+mod write;
+
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::SkillId;
+use charter_contract::number;
+use charter_contract::package::PackageScope;
+use charter_contract::scope::Scope;
+use charter_domain::link_graph::{LayerOf, LinkFinding, Place, SkillNode};
+use charter_search::embed::Vector;
+use charter_search::{EmbeddedQuery, SlotLayer, discover};
+use charter_store::agent_skills::SkillFileEntry;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::routing::refused;
+use crate::{Caller, Engine, EngineError, Role};
+
+pub use import::{SentFile, SkillsImported, SkillsSent};
+pub(crate) use index::SkillIndexes;
+pub use published::{Artifact, PublishedIndex, PublishedSkill};
+pub use write::{BulkItem, BulkWritten, Force, MAX_BULK_ITEMS, SkillWritten};
+
+use index::{Access, Indexes};
+
+/// Hits of a search that says no number.
+const TOP_K: usize = 10;
+
+/// Most hits of a search.
+const MAX_TOP_K: usize = 100;
+
+/// A skill as discovery and navigation show it: never its instruction or vector (B001-3).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SkillShown {
+    /// Its id.
+    pub skill_id: SkillId,
+    /// What it is for.
+    pub summary: String,
+    /// Whether it points at other skills.
+    pub is_folder: bool,
+    /// The skills it points at; one that does not exist is listed all the same.
+    pub sub_skills: Vec<SkillId>,
+}
+
+impl From<&SkillNode> for SkillShown {
+    fn from(node: &SkillNode) -> Self {
+        Self {
+            skill_id: node.id.clone(),
+            summary: node.summary.to_string(),
+            is_folder: node.is_folder,
+            sub_skills: node.children.to_vec(),
+        }
+    }
+}
+
+/// One skill, with the layer that it comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SkillInScope {
+    /// The skill.
+    #[serde(flatten)]
+    pub skill: SkillShown,
+    /// `tenant` or `global`.
+    pub scope: PackageScope,
+}
+
+/// A hit of a search.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SkillFound {
+    /// The skill.
+    #[serde(flatten)]
+    pub skill: SkillShown,
+    /// Chance that it is right, 0 to 1.
+    pub score: f32,
+}
+
+/// One page of skills.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SkillListing {
+    /// The skills.
+    pub entries: Vec<SkillShown>,
+    /// Where the next page starts; absent on the last one.
+    pub next: Option<SkillId>,
+}
+
+/// The instruction of one skill.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SkillInstruction {
+    /// Whose.
+    pub skill_id: SkillId,
+    /// The instruction.
+    pub instruction: String,
+}
+
+/// A file of a skill, without its content.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SkillFileShown {
+    /// Its path, relative to the skill.
+    pub path: String,
+    /// `sha256:…` of its content.
+    pub digest: String,
+    /// Its size, in bytes.
+    pub bytes: u64,
+    /// Whether it may be executed.
+    pub executable: bool,
+}
+
+impl From<SkillFileEntry> for SkillFileShown {
+    fn from(entry: SkillFileEntry) -> Self {
+        Self {
+            path: entry.path,
+            digest: entry.content.to_string(),
+            bytes: entry.bytes,
+            executable: entry.executable,
+        }
+    }
+}
+
+/// Which skills a search finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SkillKind {
+    /// Those that point at others.
+    Folders,
+    /// Those that do not.
+    Leaves,
+}
+
+/// A search: by words or by a vector of the index's model.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SkillSearch {
+    /// What is looked for, in words.
+    #[serde(default)]
+    pub query: Option<String>,
+    /// What is looked for, as a vector.
+    #[serde(default)]
+    pub vector: Option<number::Vector>,
+    /// How many hits, 1 to 100; 10 where it is not said.
+    #[serde(default)]
+    pub top_k: Option<usize>,
+    /// Only folders, or only leaves.
+    #[serde(default)]
+    pub only: Option<SkillKind>,
+}
+
+impl Engine {
+    /// The skills that fit best among those that the caller may reach, best first.
+    ///
+    /// # Errors
+    /// `invalid_request` for an empty search, one by both words and vector, a vector that is not the
+    /// index's, or a number of hits outside 1 to 100.
+    pub async fn discover_skills(
+        &self,
+        caller: &Caller,
+        search: &SkillSearch,
+    ) -> Result<Vec<SkillFound>, EngineError> {
+        let top_k = search.top_k.unwrap_or(TOP_K);
+        if !(1..=MAX_TOP_K).contains(&top_k) {
+            return Err(invalid(format!("top_k must be from 1 to {MAX_TOP_K}")));
+        }
+        let query = match (&search.query, &search.vector) {
+            (Some(words), None) => self.embedded(words).await?,
+            (None, Some(vector)) => self.vector_query(vector)?,
+            (Some(_), Some(_)) | (None, None) => {
+                return Err(invalid("search by `query` or by `vector`".to_owned()));
+            }
+        };
+        let settings = self.live().settings;
+        self.skills().read(caller, |indexes, access| {
+            let mut visible = [access.reach.own.clone(), access.reach.global.clone()];
+            let scopes = [indexes.own(&caller.tenant), Some(indexes.global())];
+            let mut layers = Vec::new();
+            let mut places = Vec::new();
+            for ((scope, visible), layer) in scopes
+                .into_iter()
+                .zip(&mut visible)
+                .zip([LayerOf::Own, LayerOf::Global])
+            {
+                let Some(scope) = scope else { continue };
+                match search.only {
+                    Some(SkillKind::Folders) => visible.intersect_with(scope.graph.folders()),
+                    Some(SkillKind::Leaves) => visible.difference_with(scope.graph.folders()),
+                    None => {}
+                }
+                layers.push(SlotLayer {
+                    index: &scope.slots,
+                    visible,
+                });
+                places.push(layer);
+            }
+            let hits = discover(&layers, &query, &settings, top_k).map_err(refused)?;
+            let view = indexes.view(&caller.tenant);
+            let found = hits.into_iter().filter_map(|hit| {
+                let layer = *places.get(hit.layer)?;
+                let slot = hit.slot;
+                Some(SkillFound {
+                    skill: view.node(Place { layer, slot })?.into(),
+                    score: hit.score,
+                })
+            });
+            Ok(found.collect())
+        })
+    }
+
+    fn vector_query(&self, vector: &number::Vector) -> Result<EmbeddedQuery, EngineError> {
+        let Some(embedder) = self.embedder() else {
+            return Err(invalid(
+                "there is no embedding model, so no vector fits".to_owned(),
+            ));
+        };
+        let vector = Vector::with_dims(vector.as_slice().to_vec(), embedder.model().dims)
+            .map_err(|error| invalid(error.to_string()).caused_by(error))?;
+        EmbeddedQuery::of_vector(embedder.model(), &vector).map_err(refused)
+    }
+
+    /// One skill, without its instruction.
+    ///
+    /// # Errors
+    /// `not_found`, also for one that the caller may not reach.
+    pub fn show_skill(&self, caller: &Caller, id: &SkillId) -> Result<SkillInScope, EngineError> {
+        self.skills().read(caller, |indexes, access| {
+            let (place, node) = visible(indexes, access, caller, id)?;
+            Ok(SkillInScope {
+                skill: node.into(),
+                scope: match place.layer {
+                    LayerOf::Own => PackageScope::Tenant,
+                    LayerOf::Global => PackageScope::Global,
+                },
+            })
+        })
+    }
+
+    /// A page of what a folder points at, in its order; what does not exist is passed over. A leaf
+    /// points at nothing.
+    ///
+    /// # Errors
+    /// `not_found`, also for one that the caller may not reach.
+    pub fn skill_children(
+        &self,
+        caller: &Caller,
+        id: &SkillId,
+        after: Option<&SkillId>,
+        limit: usize,
+    ) -> Result<SkillListing, EngineError> {
+        self.skills().read(caller, |indexes, access| {
+            let (_, node) = visible(indexes, access, caller, id)?;
+            let view = indexes.view(&caller.tenant);
+            let children = node.children.iter();
+            let there = children.filter_map(|child| view.find(child).map(|(_, node)| node));
+            Ok(page(there, after, limit))
+        })
+    }
+
+    /// A page of the skills that no skill in the caller's reach points at, by id.
+    ///
+    /// # Errors
+    /// Never in practice.
+    pub fn skill_roots(
+        &self,
+        caller: &Caller,
+        after: Option<&SkillId>,
+        limit: usize,
+    ) -> Result<SkillListing, EngineError> {
+        self.skills().read(caller, |indexes, access| {
+            let view = indexes.view(&caller.tenant);
+            let roots = access.roots(&view).iter();
+            let nodes = roots.filter_map(|place| view.node(*place));
+            Ok(page(nodes, after, limit))
+        })
+    }
+
+    /// The instruction of one skill, and of no other.
+    ///
+    /// # Errors
+    /// `not_found`, also for one that the caller may not reach.
+    pub async fn skill_instruction(
+        &self,
+        caller: &Caller,
+        id: &SkillId,
+    ) -> Result<SkillInstruction, EngineError> {
+        let scope = self.scope_of_skill(caller, id)?;
+        let instruction = self.store().skill_instruction(&scope, id).await?;
+        Ok(SkillInstruction {
+            skill_id: id.clone(),
+            instruction: instruction.ok_or_else(|| EngineError::not_found("skill", id))?,
+        })
+    }
+
+    /// What is worth a look among the skills that the caller may reach (B001-4).
+    ///
+    /// # Errors
+    /// `permission_denied` without the role.
+    pub fn lint_skills(&self, caller: &Caller) -> Result<Vec<LinkFinding>, EngineError> {
+        caller.must_be(Role::Operator, "only an operator may lint skills")?;
+        self.skills().read(caller, |indexes, access| {
+            Ok(indexes.view(&caller.tenant).lint(&access.reach))
+        })
+    }
+
+    /// The mapping of the index, in the form of seed 001: the vector's dims are those in force.
+    #[must_use]
+    pub fn skills_mapping(&self) -> Value {
+        let model = self.embedder().map(|embedder| embedder.model().clone());
+        let vector = match &model {
+            Some(model) => json!({
+                "type": "dense_vector", "dims": model.dims, "index": true, "similarity": "cosine",
+            }),
+            None => json!({"type": "dense_vector", "index": false}),
+        };
+        json!({
+            "mappings": {
+                "_meta": {"model": model.map(|model| model.to_string())},
+                "properties": {
+                    "skill_id": {"type": "keyword"},
+                    "skill_desc_vector": vector,
+                    "summary": {"type": "text", "index": false},
+                    "is_folder": {"type": "boolean"},
+                    "sub_skills": {"type": "keyword"},
+                    "instruction": {"type": "text", "index": false},
+                }
+            }
+        })
+    }
+
+    /// The scope that a skill in the caller's reach comes from.
+    fn scope_of_skill(&self, caller: &Caller, id: &SkillId) -> Result<Scope, EngineError> {
+        self.skills().read(caller, |indexes, access| {
+            let (place, _) = visible(indexes, access, caller, id)?;
+            Ok(match place.layer {
+                LayerOf::Own => Scope::Tenant(caller.tenant.clone()),
+                LayerOf::Global => Scope::Global,
+            })
+        })
+    }
+}
+
+/// A skill in the caller's reach. Absent and out of reach are one answer.
+fn visible<'i>(
+    indexes: &'i Indexes,
+    access: &Access,
+    caller: &Caller,
+    id: &SkillId,
+) -> Result<(Place, &'i SkillNode), EngineError> {
+    let found = indexes.view(&caller.tenant).find(id);
+    found
+        .filter(|(place, _)| access.reach.contains(*place))
+        .ok_or_else(|| EngineError::not_found("skill", id))
+}
+
+fn page<'n>(
+    nodes: impl Iterator<Item = &'n SkillNode>,
+    after: Option<&SkillId>,
+    limit: usize,
+) -> SkillListing {
+    let mut nodes = nodes.peekable();
+    if let Some(after) = after {
+        for node in nodes.by_ref() {
+            if node.id == *after {
+                break;
+            }
+        }
+    }
+    let entries: Vec<SkillShown> = nodes.by_ref().take(limit.max(1)).map(Into::into).collect();
+    let next = match (nodes.peek(), entries.last()) {
+        (Some(_), Some(last)) => Some(last.skill_id.clone()),
+        (Some(_), None) | (None, _) => None,
+    };
+    SkillListing { entries, next }
+}
+
+fn invalid(message: String) -> EngineError {
+    EngineError::new(ErrorCode::InvalidRequest, message)
+}
+
+#[cfg(test)]
+mod tests;

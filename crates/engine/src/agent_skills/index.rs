@@ -1,0 +1,254 @@
+//! The skills that this process serves, in memory: one graph and one index by scope, changed in
+//! place by single writes, under one lock that readers share.
+//!
+//! Must not know storage, and holds no instruction.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+use charter_contract::ids::TenantId;
+use charter_contract::link_graph::SkillGrants;
+use charter_contract::scope::Scope;
+use charter_domain::link_graph::{LinkGraph, Place, Reach, SkillNode, SkillsView};
+use charter_search::SlotIndex;
+use charter_search::embed::{EmbeddingModel, Vector, VectorError};
+use charter_store::agent_skills::{SkillsRevision, VectorOrigin};
+use quick_cache::sync::Cache;
+use tokio::sync::Mutex;
+
+use crate::Caller;
+
+/// Callers whose reach is kept.
+const KEPT_REACHES: usize = 512;
+
+/// The skills of all scopes, and who reaches which.
+#[derive(Debug)]
+pub(crate) struct SkillIndexes {
+    state: RwLock<Indexes>,
+    reaches: Cache<(TenantId, SkillGrants), Arc<Access>>,
+    /// Held while a write is decided and carried out.
+    pub(super) writing: Mutex<()>,
+}
+
+impl Default for SkillIndexes {
+    fn default() -> Self {
+        Self {
+            state: RwLock::default(),
+            reaches: Cache::new(KEPT_REACHES),
+            writing: Mutex::default(),
+        }
+    }
+}
+
+/// One state of the skills.
+#[derive(Debug, Default)]
+pub(crate) struct Indexes {
+    pub(super) revision: SkillsRevision,
+    /// Whether storage knows the model of the vectors.
+    pub(super) model_is_stored: bool,
+    pub(super) model: Option<EmbeddingModel>,
+    global: ScopeIndex,
+    tenants: BTreeMap<TenantId, ScopeIndex>,
+}
+
+/// The skills of one scope.
+#[derive(Debug)]
+pub(crate) struct ScopeIndex {
+    pub(super) graph: LinkGraph,
+    pub(super) slots: SlotIndex,
+    facts: Vec<Facts>,
+}
+
+/// What else a write needs to know of a skill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Facts {
+    pub(super) vector: Option<VectorOrigin>,
+    pub(super) has_files: bool,
+}
+
+impl Default for ScopeIndex {
+    fn default() -> Self {
+        Self::new(None)
+    }
+}
+
+impl ScopeIndex {
+    pub(super) fn new(model: Option<EmbeddingModel>) -> Self {
+        Self {
+            graph: LinkGraph::default(),
+            slots: SlotIndex::new(model),
+            facts: Vec::new(),
+        }
+    }
+
+    pub(super) fn facts(&self, id: &charter_contract::ids::SkillId) -> Facts {
+        let slot = self.graph.slot(id);
+        slot.and_then(|slot| self.facts.get(slot).copied())
+            .unwrap_or_default()
+    }
+
+    /// Writes a skill. Of an unchanged summary the vector may be left out: it stays.
+    pub(super) fn put(
+        &mut self,
+        node: SkillNode,
+        vector: NewVector,
+        has_files: bool,
+    ) -> Result<(), VectorError> {
+        let text = format!("{} {}", node.id, node.summary);
+        let slot = self.graph.put(node);
+        if self.facts.len() <= slot {
+            self.facts.resize(slot + 1, Facts::default());
+        }
+        self.facts[slot].has_files = has_files;
+        match vector {
+            NewVector::Same => Ok(()),
+            NewVector::None => {
+                self.facts[slot].vector = None;
+                self.slots.put(slot, &text, None)
+            }
+            NewVector::This(vector, origin) => {
+                self.facts[slot].vector = Some(origin);
+                self.slots.put(slot, &text, Some(&vector))
+            }
+        }
+    }
+
+    pub(super) fn remove(&mut self, id: &charter_contract::ids::SkillId) {
+        if let Some(slot) = self.graph.remove(id) {
+            self.slots.clear(slot);
+            self.facts[slot] = Facts::default();
+        }
+    }
+}
+
+/// The vector of a skill that is written.
+#[derive(Debug, Clone)]
+pub(super) enum NewVector {
+    /// The one that it has; id and summary are the same.
+    Same,
+    /// None: there is no model.
+    None,
+    /// This one.
+    This(Vector, VectorOrigin),
+}
+
+impl Indexes {
+    pub(super) fn new(model: Option<EmbeddingModel>) -> Self {
+        Self {
+            global: ScopeIndex::new(model.clone()),
+            model,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn global(&self) -> &ScopeIndex {
+        &self.global
+    }
+
+    pub(super) fn own(&self, tenant: &TenantId) -> Option<&ScopeIndex> {
+        self.tenants.get(tenant)
+    }
+
+    pub(super) fn scope(&self, scope: &Scope) -> Option<&ScopeIndex> {
+        match scope {
+            Scope::Global => Some(&self.global),
+            Scope::Tenant(tenant) => self.own(tenant),
+        }
+    }
+
+    pub(super) fn scope_mut(&mut self, scope: &Scope) -> &mut ScopeIndex {
+        match scope {
+            Scope::Global => &mut self.global,
+            Scope::Tenant(tenant) => {
+                let model = &self.model;
+                let own = self.tenants.entry(tenant.clone());
+                own.or_insert_with(|| ScopeIndex::new(model.clone()))
+            }
+        }
+    }
+
+    /// The skills as a tenant sees them.
+    pub(super) fn view(&self, tenant: &TenantId) -> SkillsView<'_> {
+        SkillsView {
+            own: self.own(tenant).map(|own| &own.graph),
+            global: &self.global.graph,
+        }
+    }
+
+    /// The skills as those see them that a scope's writes are for.
+    pub(super) fn view_of(&self, scope: &Scope) -> SkillsView<'_> {
+        SkillsView {
+            own: scope
+                .tenant()
+                .and_then(|t| self.own(t))
+                .map(|own| &own.graph),
+            global: &self.global.graph,
+        }
+    }
+}
+
+/// What somebody may reach at one revision.
+#[derive(Debug)]
+pub(crate) struct Access {
+    revision: SkillsRevision,
+    pub(super) reach: Reach,
+    roots: OnceLock<Vec<Place>>,
+}
+
+impl Access {
+    /// Whatever nothing within reach points at, by id.
+    pub(super) fn roots(&self, view: &SkillsView<'_>) -> &[Place] {
+        self.roots.get_or_init(|| {
+            let nodes = self.reach.places();
+            let nodes = nodes.filter_map(|place| Some((view.node(place)?, place)));
+            let mut roots: Vec<(&SkillNode, Place)> = nodes
+                .filter(|(node, _)| {
+                    let mut parents = view.parents(&node.id);
+                    !parents.any(|(parent, _)| self.reach.contains(parent))
+                })
+                .collect();
+            roots.sort_unstable_by(|a, b| a.0.id.cmp(&b.0.id));
+            roots.into_iter().map(|(_, place)| place).collect()
+        })
+    }
+}
+
+impl SkillIndexes {
+    /// Answers from the present state and from what the caller may reach in it.
+    pub(super) fn read<T>(
+        &self,
+        caller: &Caller,
+        answer: impl FnOnce(&Indexes, &Access) -> T,
+    ) -> T {
+        let indexes = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        let access = self.access(&indexes, caller);
+        answer(&indexes, &access)
+    }
+
+    /// Looks at the present state for a write.
+    pub(super) fn look<T>(&self, look: impl FnOnce(&Indexes) -> T) -> T {
+        look(&self.state.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Changes the present state.
+    pub(super) fn change<T>(&self, change: impl FnOnce(&mut Indexes) -> T) -> T {
+        change(&mut self.state.write().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// What the caller may reach, worked out once for each revision.
+    fn access(&self, indexes: &Indexes, caller: &Caller) -> Arc<Access> {
+        let key = (caller.tenant.clone(), caller.agent_skills.clone());
+        if let Some(known) = self.reaches.get(&key)
+            && known.revision == indexes.revision
+        {
+            return known;
+        }
+        let access = Arc::new(Access {
+            revision: indexes.revision,
+            reach: indexes.view(&caller.tenant).reach(&caller.agent_skills),
+            roots: OnceLock::new(),
+        });
+        self.reaches.insert(key, Arc::clone(&access));
+        access
+    }
+}

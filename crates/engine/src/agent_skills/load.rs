@@ -1,0 +1,170 @@
+//! From stored skills to the indexes in memory, and vectors for summaries that have none.
+
+use std::collections::{BTreeSet, HashMap};
+
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::SkillId;
+use charter_contract::scope::Scope;
+use charter_contract::text::Text;
+use charter_domain::link_graph::SkillNode;
+use charter_search::embed::{EmbeddingModel, MAX_TEXTS_PER_CALL, Vector};
+use charter_store::agent_skills::{
+    SkillRecord, SkillVector, SkillsLoaded, SkillsModel, VectorOrigin,
+};
+
+use super::index::{Indexes, NewVector};
+use crate::catalogue::text_hash;
+use crate::{Engine, EngineError};
+
+/// Vectors of summaries, by their text.
+pub(super) type BySummary = HashMap<String, Vector>;
+
+impl Engine {
+    /// Serves the skills that the store has. Summaries without a vector of the model are embedded.
+    ///
+    /// # Errors
+    /// `model_mismatch` when the index was made by another model (B001-2): `reindex` mends it.
+    pub(crate) async fn load_skills(&self) -> Result<(), EngineError> {
+        let loaded = self.store().load_skills().await?;
+        let model = self.embedder().map(|embedder| embedder.model());
+        if let (Some(stored), Some(model)) = (&loaded.model, model)
+            && *stored != stored_form(model)
+        {
+            let message = format!(
+                "the index of skills was made by the model {} with {} dimensions, and the model in use is {model} with {}; run `charter reindex`",
+                stored.name, stored.dims, model.dims
+            );
+            return Err(EngineError::new(ErrorCode::ModelMismatch, message));
+        }
+        self.serve_skills(loaded).await.map(|_| ())
+    }
+
+    /// Embeds what has no vector of the model in use, and serves the result; returns how many.
+    /// Vectors that were supplied for another model make way for the summary's.
+    pub(crate) async fn reindex_skills(&self) -> Result<usize, EngineError> {
+        let mut loaded = self.store().load_skills().await?;
+        let model = self
+            .embedder()
+            .map(|embedder| stored_form(embedder.model()));
+        if model.is_some() && loaded.model != model {
+            for skill in &mut loaded.skills {
+                skill.vector = None;
+            }
+        }
+        self.serve_skills(loaded).await
+    }
+
+    async fn serve_skills(&self, mut loaded: SkillsLoaded) -> Result<usize, EngineError> {
+        let mut embedded = 0;
+        if let Some(embedder) = self.embedder() {
+            let missing = without_vector(&loaded.skills);
+            let fresh = self.embed_summaries(missing).await?;
+            if !fresh.is_empty() {
+                let vectors = fill(&mut loaded.skills, &fresh);
+                embedded = vectors.len();
+                let model = stored_form(embedder.model());
+                tracing::info!(skills = embedded, "embedded the summaries of skills");
+                loaded.revision = self
+                    .store()
+                    .index_skills(&model, loaded.revision, vectors)
+                    .await?;
+                loaded.model = Some(model);
+            }
+        }
+        let model = self.embedder().map(|embedder| embedder.model().clone());
+        let building = tokio::task::spawn_blocking(move || indexes(loaded, model));
+        let indexes = building
+            .await
+            .map_err(|error| EngineError::internal("indexing skills", error))??;
+        self.skills().change(|state| *state = indexes);
+        Ok(embedded)
+    }
+
+    /// Vectors of summaries; none without an embedder.
+    pub(super) async fn embed_summaries(
+        &self,
+        summaries: BTreeSet<String>,
+    ) -> Result<BySummary, EngineError> {
+        let mut vectors = BySummary::with_capacity(summaries.len());
+        let Some(embedder) = self.embedder() else {
+            return Ok(vectors);
+        };
+        let summaries: Vec<String> = summaries.into_iter().collect();
+        for batch in summaries.chunks(MAX_TEXTS_PER_CALL) {
+            let made = embedder.embed(batch.to_vec()).await.map_err(|error| {
+                let message = "the summaries could not be embedded";
+                EngineError::new(ErrorCode::Unavailable, message).caused_by(error)
+            })?;
+            vectors.extend(batch.iter().cloned().zip(made));
+        }
+        Ok(vectors)
+    }
+}
+
+/// A model as it is stored with the index.
+pub(super) fn stored_form(model: &EmbeddingModel) -> SkillsModel {
+    SkillsModel {
+        name: model.to_string(),
+        dims: model.dims,
+    }
+}
+
+/// A vector as it is stored.
+pub(super) fn stored_vector(summary: &str, vector: &Vector, origin: VectorOrigin) -> SkillVector {
+    SkillVector {
+        origin,
+        summary: text_hash(summary),
+        bytes: vector.to_bytes(),
+    }
+}
+
+/// Whether a stored vector stands for the skill's summary as it is.
+fn is_current(skill: &SkillRecord) -> bool {
+    let vector = skill.vector.as_ref();
+    vector.is_some_and(|vector| vector.summary == text_hash(&skill.summary))
+}
+
+fn without_vector(skills: &[SkillRecord]) -> BTreeSet<String> {
+    let missing = skills.iter().filter(|skill| !is_current(skill));
+    missing.map(|skill| skill.summary.clone()).collect()
+}
+
+fn fill(skills: &mut [SkillRecord], fresh: &BySummary) -> Vec<(Scope, SkillId, SkillVector)> {
+    let missing = skills.iter_mut().filter(|skill| !is_current(skill));
+    let filled = missing.filter_map(|skill| {
+        let vector = fresh.get(&skill.summary)?;
+        let vector = stored_vector(&skill.summary, vector, VectorOrigin::Embedded);
+        skill.vector = Some(vector.clone());
+        Some((skill.scope.clone(), skill.id.clone(), vector))
+    });
+    filled.collect()
+}
+
+fn indexes(loaded: SkillsLoaded, model: Option<EmbeddingModel>) -> Result<Indexes, EngineError> {
+    let damaged = |error| EngineError::internal("reading a stored skill", error);
+    let with_vectors = model.is_some();
+    let mut indexes = Indexes::new(model);
+    indexes.revision = loaded.revision;
+    indexes.model_is_stored = loaded.model.is_some();
+    for skill in loaded.skills {
+        let vector = match &skill.vector {
+            Some(stored) if with_vectors => {
+                let vector = Vector::from_bytes(&stored.bytes);
+                let vector = vector
+                    .map_err(|error| EngineError::internal("reading a stored vector", error))?;
+                NewVector::This(vector, stored.origin)
+            }
+            Some(_) | None => NewVector::None,
+        };
+        let node = SkillNode {
+            id: skill.id,
+            summary: Text::parse(&skill.summary).map_err(|error| damaged(error.to_string()))?,
+            is_folder: skill.is_folder,
+            children: skill.sub_skills.into(),
+        };
+        let scope = indexes.scope_mut(&skill.scope);
+        let put = scope.put(node, vector, skill.has_files);
+        put.map_err(|error| damaged(error.to_string()))?;
+    }
+    Ok(indexes)
+}
