@@ -20,12 +20,21 @@ pub fn document() -> Value {
     let mut api = Api::openapi();
     api.merge(operations);
     let mut document = serde_json::to_value(&api).unwrap_or_default();
+    name_rests(&mut document);
     let schemas =
         schema::all().map(|entry| (entry.name.as_str().to_owned(), embedded(entry.json())));
     document["components"]["schemas"] = Value::Object(schemas.collect());
     document["components"]["securitySchemes"]["api_key"] =
         serde_json::json!({"type": "http", "scheme": "bearer", "description": "An API key"});
     canonical::sorted(document)
+}
+
+/// A parameter that takes the rest of a path has no form of its own in OpenAPI: `{*path}` is `{path}`.
+fn name_rests(document: &mut Value) {
+    if let Some(paths) = document["paths"].as_object_mut() {
+        let named = std::mem::take(paths).into_iter();
+        paths.extend(named.map(|(path, operations)| (path.replace("{*", "{"), operations)));
+    }
 }
 
 /// A schema as a part of the document: its own definitions are found inside it.

@@ -1,5 +1,7 @@
 //! The routes, one noun per file.
 
+mod agent_skill_files;
+mod agent_skills;
 mod approvals;
 mod candidates;
 mod catalogue;
@@ -97,6 +99,7 @@ pub(crate) fn api() -> OpenApiRouter<AppState> {
         .routes(routes!(evidence_log::consistency))
         .routes(routes!(evidence_log::key))
         .routes(routes!(evidence_log::export))
+        .merge(skills())
         .routes(routes!(executor::lease))
         .routes(routes!(executor::renew))
         .routes(routes!(executor::files))
@@ -107,6 +110,28 @@ pub(crate) fn api() -> OpenApiRouter<AppState> {
         .merge(crate::a2a::routes())
 }
 
+/// The skill link graph.
+fn skills() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(routes!(agent_skills::roots))
+        .routes(routes!(agent_skills::mapping))
+        .routes(routes!(agent_skills::search))
+        .routes(routes!(agent_skills::bulk))
+        .routes(routes!(agent_skills::import))
+        .routes(routes!(agent_skills::lint))
+        .routes(routes!(
+            agent_skills::put,
+            agent_skills::show,
+            agent_skills::delete
+        ))
+        .routes(routes!(agent_skills::instruction))
+        .routes(routes!(agent_skills::children))
+        .routes(routes!(agent_skill_files::list))
+        .routes(routes!(agent_skill_files::show))
+        .routes(routes!(agent_skill_files::published))
+        .routes(routes!(agent_skill_files::artifact))
+}
+
 /// What is not part of the API: probes, metrics, the reference page.
 pub(crate) fn pages() -> Router<AppState> {
     Router::new()
@@ -115,6 +140,7 @@ pub(crate) fn pages() -> Router<AppState> {
         .route("/metrics", get(health::metrics))
         .route("/", get(pages::reference))
         .route("/reference", get(pages::reference))
+        .merge(agent_skills::taken_words())
 }
 
 pub(crate) async fn unknown(State(state): State<AppState>, uri: Uri) -> ApiError {

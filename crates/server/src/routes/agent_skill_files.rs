@@ -1,0 +1,111 @@
+//! Files of imported skills: one by one, and as public installers find them.
+//!
+//! What somebody imported is served as data that no browser runs: never as HTML, and sandboxed.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS,
+};
+use axum::response::{IntoResponse, Response};
+use charter_contract::ids::SkillId;
+use charter_engine::{Artifact, PublishedIndex, SkillFileShown};
+use serde::Serialize;
+
+use super::agent_skills::Named;
+use crate::error::ApiError;
+use crate::extract::{By, parsed};
+use crate::state::AppState;
+
+#[derive(Serialize)]
+pub(crate) struct Files {
+    files: Vec<SkillFileShown>,
+}
+
+/// List the files of a skill.
+#[utoipa::path(get, path = "/v1/agent-skills/{id}/files", tag = "agent skills", operation_id = "agent_skill_files",
+    params(("id" = String, Path, description = "The skill")),
+    responses((status = 200, description = "Path, digest, size and executable bit of each", body = Object)))]
+pub(crate) async fn list(
+    State(state): State<AppState>,
+    By(caller): By,
+    Named(id): Named,
+) -> Result<Json<Files>, ApiError> {
+    let files = state.engine.skill_files(&caller, &id).await;
+    files
+        .map(|files| Json(Files { files }))
+        .map_err(|error| ApiError::new(&state, error))
+}
+
+/// Fetch one file of a skill, byte for byte.
+#[utoipa::path(get, path = "/v1/agent-skills/{id}/files/{*path}", tag = "agent skills", operation_id = "agent_skill_file",
+    params(("id" = String, Path, description = "The skill"), ("path" = String, Path, description = "The file, with its directories")),
+    responses((status = 200, description = "What it holds", body = Vec<u8>, content_type = "application/octet-stream")))]
+pub(crate) async fn show(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path((id, path)): Path<(String, String)>,
+) -> Result<Response, ApiError> {
+    let id: SkillId = parsed(&state, &id)?;
+    let file = state.engine.skill_file(&caller, &id, &path).await;
+    let file = file.map_err(|error| ApiError::new(&state, error))?;
+    let kind = if path.ends_with(".md") {
+        MARKDOWN
+    } else {
+        "application/octet-stream"
+    };
+    Ok(data(kind, file.content.to_vec()))
+}
+
+/// The index of the Agent Skills discovery draft.
+#[utoipa::path(get, path = "/.well-known/agent-skills/index.json", tag = "agent skills", operation_id = "published_agent_skills",
+    responses((status = 200, description = "The imported skills in the caller's reach", body = Object)))]
+pub(crate) async fn published(
+    State(state): State<AppState>,
+    By(caller): By,
+) -> Result<
+    (
+        [(axum::http::HeaderName, &'static str); 1],
+        Json<PublishedIndex>,
+    ),
+    ApiError,
+> {
+    let index = state.engine.published_skills(&caller).await;
+    index
+        .map(|index| ([(CACHE_CONTROL, PRIVATE)], Json(index)))
+        .map_err(|error| ApiError::new(&state, error))
+}
+
+/// An artifact that the index names: `SKILL.md` or `<name>.tar.gz`.
+#[utoipa::path(get, path = "/.well-known/agent-skills/{id}/{file}", tag = "agent skills", operation_id = "published_artifact",
+    params(("id" = String, Path, description = "The skill"), ("file" = String, Path, description = "`SKILL.md` or `<name>.tar.gz`")),
+    responses((status = 200, description = "The artifact", body = Vec<u8>, content_type = "application/octet-stream")))]
+pub(crate) async fn artifact(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path((id, file)): Path<(String, String)>,
+) -> Result<Response, ApiError> {
+    let id: SkillId = parsed(&state, &id)?;
+    let artifact = state.engine.published_artifact(&caller, &id, &file).await;
+    Ok(
+        match artifact.map_err(|error| ApiError::new(&state, error))? {
+            Artifact::SkillFile(text) => data(MARKDOWN, text),
+            Artifact::Archive(bytes) => data("application/gzip", bytes),
+        },
+    )
+}
+
+const MARKDOWN: &str = "text/markdown; charset=utf-8";
+
+/// What a caller gets depends on its key, so no shared cache may keep it.
+const PRIVATE: &str = "private, no-cache";
+
+fn data(kind: &'static str, content: Vec<u8>) -> Response {
+    let headers = [
+        (CONTENT_TYPE, kind),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (CONTENT_SECURITY_POLICY, "sandbox; default-src 'none'"),
+        (CACHE_CONTROL, PRIVATE),
+    ];
+    (headers, content).into_response()
+}

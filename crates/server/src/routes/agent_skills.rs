@@ -1,0 +1,312 @@
+//! The skill link graph (seed 001): documents, discovery, navigation, targeted fetch.
+//!
+//! What acts on all skills is asked for with POST, at words that may also be ids: GET, PUT and DELETE
+//! at `/v1/agent-skills/search` are about the skill `search` ([`taken_words`]).
+
+use axum::Json;
+use axum::Router;
+use axum::extract::{FromRequestParts, State};
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use axum::routing::get;
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::SkillId;
+use charter_contract::link_graph::AgentSkill;
+use charter_contract::package::PackageScope;
+use charter_engine::{
+    BulkWritten, EngineError, Force, LinkFinding, Mode, SkillFound, SkillInScope, SkillInstruction,
+    SkillListing, SkillSearch, SkillWritten, SkillsImported, SkillsSent,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::IntoParams;
+
+use crate::error::ApiError;
+use crate::extract::{Asked, By, Sent, Valid, parsed};
+use crate::state::AppState;
+
+/// Entries of a page when nothing else is asked for.
+const PAGE: usize = 100;
+
+/// The largest page.
+const MAX_PAGE: usize = 1_000;
+
+/// Where the skills are.
+const ROOT: &str = "/v1/agent-skills/";
+
+/// What comes after [`ROOT`] and is asked for with POST.
+const TAKEN_WORDS: [&str; 4] = ["search", "bulk", "import", "lint"];
+
+/// The skill of a path below `/v1/agent-skills/`, also where the path is one of [`TAKEN_WORDS`].
+pub(crate) struct Named(pub(crate) SkillId);
+
+impl FromRequestParts<AppState> for Named {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
+        let rest = parts.uri.path().strip_prefix(ROOT).unwrap_or_default();
+        let id = rest.split('/').next().unwrap_or_default();
+        parsed(state, id).map(Named)
+    }
+}
+
+/// The routes of skills whose ids are words that other routes take.
+pub(crate) fn taken_words() -> Router<AppState> {
+    TAKEN_WORDS.iter().fold(Router::new(), |router, word| {
+        router.route(&format!("{ROOT}{word}"), get(show).put(put).delete(delete))
+    })
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ScopeQuery {
+    /// `tenant` (the default) or `global`.
+    #[param(value_type = Option<String>)]
+    scope: Option<PackageScope>,
+}
+
+impl ScopeQuery {
+    fn scope(&self) -> PackageScope {
+        self.scope.unwrap_or(PackageScope::Tenant)
+    }
+}
+
+/// Write a skill over whatever has its id; `skill_desc_vector` is made from the summary where it is
+/// not given.
+#[utoipa::path(put, path = "/v1/agent-skills/{id}", tag = "agent skills", operation_id = "put_agent_skill",
+    params(("id" = String, Path, description = "The skill, as in the body"), ScopeQuery),
+    request_body = ref("#/components/schemas/agent_skill"),
+    responses((status = 200, description = "Written over", body = Object), (status = 201, description = "New", body = Object),
+        (status = 400, description = "Every violation; a cycle is named by its path", body = ref("#/components/schemas/agent_error")),
+        (status = 409, description = "It was imported: import it again", body = ref("#/components/schemas/agent_error"))))]
+pub(crate) async fn put(
+    State(state): State<AppState>,
+    By(caller): By,
+    Named(id): Named,
+    Asked(asked): Asked<ScopeQuery>,
+    Valid(skill): Valid<AgentSkill>,
+) -> Result<(StatusCode, Json<SkillWritten>), ApiError> {
+    let failed = |error| ApiError::new(&state, error);
+    if skill.skill_id != id {
+        let message = format!("the path names `{id}`, the body `{}`", skill.skill_id);
+        return Err(failed(EngineError::new(ErrorCode::InvalidRequest, message)));
+    }
+    let written = state.engine.put_skill(&caller, asked.scope(), skill).await;
+    let written = written.map_err(failed)?;
+    let status = if written.created {
+        StatusCode::CREATED
+    } else {
+        StatusCode::OK
+    };
+    Ok((status, Json(written)))
+}
+
+/// Show a skill without its instruction.
+#[utoipa::path(get, path = "/v1/agent-skills/{id}", tag = "agent skills", operation_id = "show_agent_skill",
+    params(("id" = String, Path, description = "The skill")),
+    responses((status = 200, description = "Id, summary, sub-skills and scope", body = Object)))]
+pub(crate) async fn show(
+    State(state): State<AppState>,
+    By(caller): By,
+    Named(id): Named,
+) -> Result<Json<SkillInScope>, ApiError> {
+    let shown = state.engine.show_skill(&caller, &id);
+    shown
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct DeleteQuery {
+    /// `tenant` (the default) or `global`.
+    #[param(value_type = Option<String>)]
+    scope: Option<PackageScope>,
+    /// Delete it although other skills point at it.
+    #[serde(default)]
+    force: bool,
+}
+
+/// Delete a skill.
+#[utoipa::path(delete, path = "/v1/agent-skills/{id}", tag = "agent skills", operation_id = "delete_agent_skill",
+    params(("id" = String, Path, description = "The skill"), DeleteQuery),
+    responses((status = 204, description = "Gone"), (status = 409, description = "Others point at it", body = ref("#/components/schemas/agent_error"))))]
+pub(crate) async fn delete(
+    State(state): State<AppState>,
+    By(caller): By,
+    Named(id): Named,
+    Asked(asked): Asked<DeleteQuery>,
+) -> Result<StatusCode, ApiError> {
+    let scope = asked.scope.unwrap_or(PackageScope::Tenant);
+    let force = if asked.force { Force::Yes } else { Force::No };
+    let deleted = state.engine.delete_skill(&caller, scope, &id, force).await;
+    deleted
+        .map(|()| StatusCode::NO_CONTENT)
+        .map_err(|error| ApiError::new(&state, error))
+}
+
+/// Fetch the instruction of exactly one skill.
+#[utoipa::path(get, path = "/v1/agent-skills/{id}/instruction", tag = "agent skills", operation_id = "fetch_instruction",
+    params(("id" = String, Path, description = "The skill")),
+    responses((status = 200, description = "The instruction", body = Object)))]
+pub(crate) async fn instruction(
+    State(state): State<AppState>,
+    By(caller): By,
+    Named(id): Named,
+) -> Result<Json<SkillInstruction>, ApiError> {
+    let instruction = state.engine.skill_instruction(&caller, &id).await;
+    instruction
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct PageQuery {
+    /// Start after this id.
+    after: Option<String>,
+    /// At most so many, up to 1000; 100 when absent.
+    limit: Option<usize>,
+}
+
+impl PageQuery {
+    fn read(&self, state: &AppState) -> Result<(Option<SkillId>, usize), ApiError> {
+        let after = self.after.as_deref().map(|after| parsed(state, after));
+        let limit = self.limit.unwrap_or(PAGE).clamp(1, MAX_PAGE);
+        Ok((after.transpose()?, limit))
+    }
+}
+
+/// List what a folder points at.
+#[utoipa::path(get, path = "/v1/agent-skills/{id}/children", tag = "agent skills", operation_id = "agent_skill_children",
+    params(("id" = String, Path, description = "The folder"), PageQuery),
+    responses((status = 200, description = "A page, in the folder's order", body = Object)))]
+pub(crate) async fn children(
+    State(state): State<AppState>,
+    By(caller): By,
+    Named(id): Named,
+    Asked(asked): Asked<PageQuery>,
+) -> Result<Json<SkillListing>, ApiError> {
+    let (after, limit) = asked.read(&state)?;
+    let children = state
+        .engine
+        .skill_children(&caller, &id, after.as_ref(), limit);
+    children
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
+}
+
+/// List the skills that nothing points at, as far as the caller sees.
+#[utoipa::path(get, path = "/v1/agent-skills", tag = "agent skills", operation_id = "agent_skill_roots", params(PageQuery),
+    responses((status = 200, description = "A page, by id", body = Object)))]
+pub(crate) async fn roots(
+    State(state): State<AppState>,
+    By(caller): By,
+    Asked(asked): Asked<PageQuery>,
+) -> Result<Json<SkillListing>, ApiError> {
+    let (after, limit) = asked.read(&state)?;
+    let roots = state.engine.skill_roots(&caller, after.as_ref(), limit);
+    roots
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
+}
+
+#[derive(Serialize)]
+pub(crate) struct Hits {
+    hits: Vec<SkillFound>,
+}
+
+/// Find skills by words (`query`) or by a vector of the index's model (`vector`), at most `top_k`, with
+/// `only` `folders` or `leaves` where that is wanted.
+#[utoipa::path(post, path = "/v1/agent-skills/search", tag = "agent skills", operation_id = "search_agent_skills", request_body = Object,
+    responses((status = 200, description = "Id, summary, sub-skills and score of each hit, best first", body = Object)))]
+pub(crate) async fn search(
+    State(state): State<AppState>,
+    By(caller): By,
+    Sent(search): Sent<SkillSearch>,
+) -> Result<Json<Hits>, ApiError> {
+    let hits = state.engine.discover_skills(&caller, &search).await;
+    hits.map(|hits| Json(Hits { hits }))
+        .map_err(|error| ApiError::new(&state, error))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Bulk {
+    skills: Vec<Value>,
+}
+
+/// Write many skills: `{"skills": […]}`. Each has an answer of its own.
+#[utoipa::path(post, path = "/v1/agent-skills/bulk", tag = "agent skills", operation_id = "bulk_agent_skills", params(ScopeQuery), request_body = Object,
+    responses((status = 200, description = "One answer for each skill, in their order", body = Object), (status = 400, description = "Two have one id; nothing is written", body = ref("#/components/schemas/agent_error"))))]
+pub(crate) async fn bulk(
+    State(state): State<AppState>,
+    By(caller): By,
+    Asked(asked): Asked<ScopeQuery>,
+    Sent(bulk): Sent<Bulk>,
+) -> Result<Json<BulkWritten>, ApiError> {
+    let engine = &state.engine;
+    let written = engine
+        .bulk_skills(&caller, asked.scope(), &bulk.skills)
+        .await;
+    written
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ImportQuery {
+    /// `tenant` (the default) or `global`.
+    #[param(value_type = Option<String>)]
+    scope: Option<PackageScope>,
+    /// Say what would happen and write nothing.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+/// Import directories of Agent Skills: `{"files": [{"path", "text" or "base64", "executable"}]}`.
+#[utoipa::path(post, path = "/v1/agent-skills/import", tag = "agent skills", operation_id = "import_agent_skills", params(ImportQuery), request_body = Object,
+    responses((status = 200, description = "What is new, changed and unchanged", body = Object), (status = 400, description = "Every violation, with file and line; nothing is written", body = ref("#/components/schemas/agent_error"))))]
+pub(crate) async fn import(
+    State(state): State<AppState>,
+    By(caller): By,
+    Asked(asked): Asked<ImportQuery>,
+    Sent(sent): Sent<SkillsSent>,
+) -> Result<Json<SkillsImported>, ApiError> {
+    let scope = asked.scope.unwrap_or(PackageScope::Tenant);
+    let mode = if asked.dry_run {
+        Mode::DryRun
+    } else {
+        Mode::Apply
+    };
+    let imported = state.engine.import_skills(&caller, scope, sent, mode).await;
+    imported
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
+}
+
+#[derive(Serialize)]
+pub(crate) struct Findings {
+    findings: Vec<LinkFinding>,
+}
+
+/// Look for what is wrong among the skills: children that do not exist, empty folders, cycles.
+#[utoipa::path(post, path = "/v1/agent-skills/lint", tag = "agent skills", operation_id = "lint_agent_skills",
+    responses((status = 200, description = "What is worth a look, by skill", body = Object)))]
+pub(crate) async fn lint(
+    State(state): State<AppState>,
+    By(caller): By,
+) -> Result<Json<Findings>, ApiError> {
+    let findings = state.engine.lint_skills(&caller);
+    findings
+        .map(|findings| Json(Findings { findings }))
+        .map_err(|error| ApiError::new(&state, error))
+}
+
+/// Show the mapping of the index.
+#[utoipa::path(get, path = "/v1/agent-skills/_mapping", tag = "agent skills", operation_id = "agent_skills_mapping",
+    responses((status = 200, description = "The mapping of seed 001, with the dims in force", body = Object)))]
+pub(crate) async fn mapping(State(state): State<AppState>, By(_caller): By) -> Json<Value> {
+    Json(state.engine.skills_mapping())
+}
