@@ -25,6 +25,7 @@ mod route;
 mod runs;
 mod schema;
 mod serve;
+mod skills;
 mod validate;
 
 use std::net::SocketAddr;
@@ -105,6 +106,9 @@ enum Command {
     /// Find, show, export and verify evidence.
     #[command(subcommand)]
     Evidence(evidence::Evidence),
+    /// Import, find, show, check and export Agent Skills.
+    #[command(subcommand)]
+    Skills(skills::Skills),
     /// List and show the contracts' schemas.
     #[command(subcommand)]
     Schema(schema::Schema),
@@ -169,6 +173,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Events(command) => events::run(&command, &config, format).await,
         Command::Memory(command) => memory::run(&command, &config, format).await,
         Command::Evidence(command) => evidence::run(&command, &config, format).await,
+        Command::Skills(command) => skills::run(&command, &config, format).await,
         Command::Model(command) => model::run(&command, &config).await,
         Command::Reindex => reindex::run(&config, format).await,
         Command::Doctor => doctor::run(&config, format).await,

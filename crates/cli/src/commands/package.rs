@@ -83,7 +83,8 @@ pub(crate) enum Scope {
 }
 
 impl Scope {
-    fn as_str(self) -> &'static str {
+    /// As the API has it.
+    pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Tenant => "tenant",
             Self::Global => "global",

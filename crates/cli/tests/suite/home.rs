@@ -128,6 +128,13 @@ impl Home {
         Ran::of(self.command().args(arguments).output().unwrap())
     }
 
+    /// A command in an environment of its own, to be changed before it runs.
+    pub(crate) fn bare(&self, arguments: &[&str]) -> Command {
+        let mut command = self.bare_command();
+        command.args(arguments);
+        command
+    }
+
     /// Runs a command in the folder that holds the data directory.
     pub(crate) fn run_in_home(&self, arguments: &[&str]) -> Ran {
         let mut command = self.bare_command();
@@ -339,6 +346,16 @@ pub(crate) struct Api {
 impl Api {
     pub(crate) fn get(&self, path: &str) -> Answer {
         self.call("GET", path, &[], Vec::new())
+    }
+
+    /// What a path holds, byte for byte.
+    #[track_caller]
+    pub(crate) fn bytes(&self, path: &str) -> Vec<u8> {
+        let (status, mut reader) = self.send("GET", path, &[], Vec::new());
+        let mut bytes = Vec::new();
+        reader.read_to_end(&mut bytes).unwrap();
+        assert_eq!(status, 200, "{path}");
+        bytes
     }
 
     pub(crate) fn post(&self, path: &str, body: &Value) -> Answer {

@@ -42,5 +42,7 @@ mod routing;
 mod run_evidence;
 mod secrets;
 mod sessions;
+mod skills;
+mod skills_import;
 mod tags;
 mod templates;

@@ -1,0 +1,350 @@
+//! `charter skills …`
+
+mod export;
+mod read_directory;
+
+use std::collections::HashSet;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use charter_contract::error_code::ErrorCode;
+use charter_engine::{Problem, SkillsSent};
+use clap::{Subcommand, ValueEnum};
+use serde_json::{Value, json};
+
+use super::package::Scope;
+use super::{encoded, query};
+use crate::client::Client;
+use crate::config::Config;
+use crate::failure::{EXIT_NEGATIVE, EXIT_OK, Reported};
+use crate::output::{self, Format};
+use crate::terminal;
+
+/// Skills of one page that a command asks for.
+const PAGE: &str = "1000";
+
+/// Import, find, show, check and export Agent Skills.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Skills {
+    /// Import directories of Agent Skills: all of them, or none when anything is wrong.
+    Import {
+        /// A skill's directory, or one that holds skills.
+        dir: PathBuf,
+        /// Whose skills they are.
+        #[arg(long, value_enum, default_value_t = Scope::Tenant)]
+        scope: Scope,
+        /// Say what would happen and write nothing.
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Write skills into a new directory, as they were imported; exit 1 when some have no place there.
+    Export {
+        /// The directory; it must be new or empty.
+        dir: PathBuf,
+        /// Only this skill and what is under it.
+        #[arg(long, value_name = "ID")]
+        under: Option<String>,
+    },
+    /// Show which skill points at which.
+    Tree {
+        /// Only this skill and what is under it.
+        id: Option<String>,
+        /// How deep.
+        #[arg(long, default_value_t = 16)]
+        depth: usize,
+    },
+    /// Find skills by words.
+    Find {
+        /// What is looked for.
+        query: String,
+        /// How many.
+        #[arg(long, default_value_t = 10)]
+        top_k: usize,
+        /// Only folders, or only leaves.
+        #[arg(long, value_enum)]
+        only: Option<Only>,
+    },
+    /// Show a skill, its instruction, or one of its files.
+    Show {
+        /// The skill.
+        id: String,
+        /// Write its instruction, and nothing else.
+        #[arg(long, conflicts_with = "file")]
+        instruction: bool,
+        /// Write this file of it, and nothing else.
+        #[arg(long, value_name = "PATH")]
+        file: Option<String>,
+    },
+    /// Look for what is wrong: children that do not exist, empty folders, cycles; exit 1 when
+    /// something is.
+    Lint,
+    /// Delete a skill.
+    Delete {
+        /// The skill.
+        id: String,
+        /// Whose skill.
+        #[arg(long, value_enum, default_value_t = Scope::Tenant)]
+        scope: Scope,
+        /// Also when others point at it.
+        #[arg(long)]
+        force: bool,
+    },
+}
+
+/// Which skills are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Only {
+    /// Those that point at others.
+    Folders,
+    /// Those that do not.
+    Leaves,
+}
+
+impl Only {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Folders => "folders",
+            Self::Leaves => "leaves",
+        }
+    }
+}
+
+pub(crate) async fn run(command: &Skills, config: &Config, format: Format) -> anyhow::Result<u8> {
+    let client = Client::connect(config).await?;
+    let done = carry_out(command, &client, format).await;
+    client.close().await?;
+    done
+}
+
+async fn carry_out(command: &Skills, client: &Client, format: Format) -> anyhow::Result<u8> {
+    match command {
+        Skills::Import {
+            dir,
+            scope,
+            dry_run,
+        } => import(dir, *scope, *dry_run, client, format).await,
+        Skills::Export { dir, under } => export::run(dir, under.as_deref(), client, format).await,
+        Skills::Tree { id, depth } => tree(id.as_deref(), *depth, client, format).await,
+        Skills::Find { query, top_k, only } => {
+            let mut search = json!({"query": query, "top_k": top_k});
+            if let Some(only) = only {
+                search["only"] = only.as_str().into();
+            }
+            let found = client
+                .post("/v1/agent-skills/search", Some(&search))
+                .await?;
+            let columns = ["score", "skill_id", "is_folder", "summary"];
+            output::print(format, &found["hits"], |hits| output::rows(hits, &columns))?;
+            Ok(EXIT_OK)
+        }
+        Skills::Show {
+            id,
+            instruction,
+            file,
+        } => show(id, *instruction, file.as_deref(), client, format).await,
+        Skills::Lint => {
+            let found = client.post("/v1/agent-skills/lint", None).await?;
+            let findings = &found["findings"];
+            let columns = ["skill_id", "rule", "message"];
+            output::print(format, findings, |findings| {
+                output::rows(findings, &columns)
+            })?;
+            let clean = findings.as_array().is_some_and(Vec::is_empty);
+            Ok(if clean { EXIT_OK } else { EXIT_NEGATIVE })
+        }
+        Skills::Delete { id, scope, force } => {
+            let force = force.then_some("true");
+            let query = query(&[("scope", Some(scope.as_str())), ("force", force)]);
+            client.delete(&format!("{}{query}", path(id))).await?;
+            output::print(format, &json!({"deleted": id}), output::fields)?;
+            Ok(EXIT_OK)
+        }
+    }
+}
+
+/// A skill's path in the API.
+fn path(id: &str) -> String {
+    format!("/v1/agent-skills/{}", encoded(id))
+}
+
+async fn import(
+    dir: &Path,
+    scope: Scope,
+    dry_run: bool,
+    client: &Client,
+    format: Format,
+) -> anyhow::Result<u8> {
+    let read = read_directory::read(dir)?;
+    // What cannot be read stops the import; the rest is still looked at, so that all is said at once.
+    let dry_run = dry_run || !read.problems.is_empty();
+    let dry = dry_run.then_some("true");
+    let query = query(&[("scope", Some(scope.as_str())), ("dry_run", dry)]);
+    let sent = serde_json::to_value(SkillsSent { files: read.files })?;
+    let bar = terminal::spinner("checking, embedding and writing");
+    let imported = client
+        .post(&format!("/v1/agent-skills/import{query}"), Some(&sent))
+        .await;
+    bar.finish_and_clear();
+    if read.problems.is_empty() {
+        output::print(format, &imported?, imported_table)?;
+        return Ok(EXIT_OK);
+    }
+    Err(refusal(read.problems, imported).into())
+}
+
+/// The problems of reading with those that the server found in what could be read.
+fn refusal(mut problems: Vec<Problem>, imported: anyhow::Result<Value>) -> Reported {
+    let found = match imported {
+        Ok(imported) => imported["problems"].clone(),
+        Err(error) => match error.downcast_ref::<Reported>() {
+            Some(reported) => reported.details["problems"].clone(),
+            None => Value::Null,
+        },
+    };
+    // A server that says nothing about problems leaves those of reading.
+    problems.extend(serde_json::from_value::<Vec<Problem>>(found).unwrap_or_default());
+    problems.sort();
+    let message = "the skills cannot be imported; nothing was written";
+    Reported {
+        details: json!({"problems": problems}),
+        ..Reported::new(ErrorCode::InvalidDocument, message)
+    }
+}
+
+fn imported_table(imported: &Value) -> String {
+    let problems: Vec<Problem> =
+        serde_json::from_value(imported["problems"].clone()).unwrap_or_default();
+    let count = |field: &str| imported[field].as_array().map_or(0, Vec::len);
+    format!(
+        "{}{} new, {} changed, {} unchanged; {} summaries embedded",
+        output::problems(&problems),
+        count("created"),
+        count("changed"),
+        count("unchanged"),
+        imported["embedded"]
+    )
+}
+
+async fn show(
+    id: &str,
+    instruction: bool,
+    file: Option<&str>,
+    client: &Client,
+    format: Format,
+) -> anyhow::Result<u8> {
+    let skill = path(id);
+    if let Some(file) = file {
+        let mut out = std::io::stdout().lock();
+        let path = format!("{skill}/files/{}", encoded_path(file));
+        client
+            .download(&path, |piece| Ok(out.write_all(piece)?))
+            .await?;
+        return Ok(EXIT_OK);
+    }
+    if instruction {
+        let fetched = client.get(&format!("{skill}/instruction")).await?;
+        output::print(format, &fetched, |fetched| {
+            fetched["instruction"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned()
+        })?;
+        return Ok(EXIT_OK);
+    }
+    let mut shown = client.get(&skill).await?;
+    let files = client.get(&format!("{skill}/files")).await?;
+    shown["files"] = files["files"].clone();
+    output::print(format, &shown, |shown| {
+        let mut skill = shown.clone();
+        let files = skill
+            .as_object_mut()
+            .and_then(|skill| skill.remove("files"));
+        let files = files.unwrap_or_default();
+        let columns = ["path", "bytes", "executable", "digest"];
+        format!(
+            "{}\n{}",
+            output::fields(&skill),
+            output::rows(&files, &columns)
+        )
+    })?;
+    Ok(EXIT_OK)
+}
+
+/// A file's path with its names percent-encoded.
+fn encoded_path(path: &str) -> String {
+    let names: Vec<String> = path.split('/').map(encoded).collect();
+    names.join("/")
+}
+
+async fn tree(
+    id: Option<&str>,
+    depth: usize,
+    client: &Client,
+    format: Format,
+) -> anyhow::Result<u8> {
+    let mut lines = Vec::new();
+    walk(id, depth, client, |skill, at| {
+        lines.push(json!({
+            "depth": at, "skill_id": skill["skill_id"], "is_folder": skill["is_folder"],
+            "summary": skill["summary"],
+        }));
+    })
+    .await?;
+    output::print(format, &Value::Array(lines), |lines| {
+        let line = |line: &Value| {
+            let indent =
+                "  ".repeat(usize::try_from(line["depth"].as_u64().unwrap_or(0)).unwrap_or(0));
+            let id = line["skill_id"].as_str().unwrap_or_default();
+            let slash = if line["is_folder"] == true { "/" } else { "" };
+            let summary = line["summary"].as_str().unwrap_or_default();
+            let summary = summary.lines().next().unwrap_or_default();
+            format!("{indent}{id}{slash}  {summary}")
+        };
+        let lines: Vec<String> = lines.as_array().into_iter().flatten().map(line).collect();
+        lines.join("\n")
+    })?;
+    Ok(EXIT_OK)
+}
+
+/// Tells of every skill from the roots, or from one skill, down to a depth: parents before children,
+/// each below each of its parents, and what is under it once.
+async fn walk(
+    from: Option<&str>,
+    depth: usize,
+    client: &Client,
+    mut tell: impl FnMut(&Value, usize),
+) -> anyhow::Result<()> {
+    let start = match from {
+        Some(id) => vec![client.get(&path(id)).await?],
+        None => all(client, "/v1/agent-skills").await?,
+    };
+    let mut waiting: Vec<(Value, usize)> = start.into_iter().rev().map(|s| (s, 0)).collect();
+    let mut opened = HashSet::new();
+    while let Some((skill, at)) = waiting.pop() {
+        tell(&skill, at);
+        let id = skill["skill_id"].as_str().unwrap_or_default();
+        if skill["is_folder"] != true || at >= depth || !opened.insert(id.to_owned()) {
+            continue;
+        }
+        let below = all(client, &format!("{}/children", path(id))).await?;
+        waiting.extend(below.into_iter().rev().map(|child| (child, at + 1)));
+    }
+    Ok(())
+}
+
+/// Every entry of a listing, page by page.
+async fn all(client: &Client, listing: &str) -> anyhow::Result<Vec<Value>> {
+    let mut entries = Vec::new();
+    let mut after: Option<String> = None;
+    loop {
+        let query = query(&[("limit", Some(PAGE)), ("after", after.as_deref())]);
+        let mut page = client.get(&format!("{listing}{query}")).await?;
+        if let Value::Array(found) = page["entries"].take() {
+            entries.extend(found);
+        }
+        match page["next"].as_str() {
+            Some(next) => after = Some(next.to_owned()),
+            None => return Ok(entries),
+        }
+    }
+}
