@@ -12,9 +12,10 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use charter_contract::error_code::ErrorCode;
 use charter_domain::clock::SystemClock;
-use charter_effects::{LandlockUse, Sandbox, SandboxOptions};
+use charter_effects::{HostPattern, LandlockUse, Sandbox, SandboxOptions};
 use charter_engine::{
-    Caller, ClientTools, Composer, Engine, IdSource, MemorySettings, Ports, Settings, ToolGrants,
+    Caller, ClientTools, Composer, Engine, IdSource, LensSettings, MemorySettings, Ports, Settings,
+    ToolGrants,
 };
 use charter_search::embed::fetch::{ModelSource, fetch_model};
 use charter_search::embed::{
@@ -72,11 +73,13 @@ pub(crate) async fn start_for_reindex(config: &Config) -> anyhow::Result<Running
 
 async fn ports(config: &Config) -> anyhow::Result<(Ports, Arc<SqliteStore>)> {
     let store = Arc::new(open_store(config)?);
-    let (embedder, tools) = tokio::try_join!(embedder(config), sandbox(config, "sandbox"))?;
+    let (embedder, sandbox) = tokio::try_join!(embedder(config), sandbox(config, "sandbox"))?;
+    let sandbox = Arc::new(sandbox);
     let ports = Ports {
         store: Arc::<SqliteStore>::clone(&store),
         embedder,
-        tools: Arc::new(tools),
+        tools: Arc::<Sandbox>::clone(&sandbox),
+        sources: sandbox,
         generator: Arc::new(Composer),
         clock: Arc::new(SystemClock::start().context("reading the clock")?),
         ids: Arc::new(RandomIds),
@@ -171,7 +174,9 @@ pub(crate) async fn sandbox(config: &Config, folder: &str) -> anyhow::Result<San
     options.plain = config.tools.plain.iter().cloned().collect();
     options.python = config.tools.python.clone();
     let own = std::env::current_exe().context("finding this program's own file")?;
-    options.filter = Some((own, vec![crate::commands::filter::ARGUMENT.to_owned()]));
+    let with = |argument: &str| Some((own.clone(), vec![argument.to_owned()]));
+    options.filter = with(crate::commands::filter::ARGUMENT);
+    options.extractor = with(crate::commands::extract::ARGUMENT);
     if !config.tools.require_confinement {
         options.landlock = LandlockUse::WhenAvailable;
     }
@@ -214,7 +219,22 @@ fn settings(config: &Config) -> anyhow::Result<Settings> {
                 lease: Duration::from_millis(config.tools.executor_lease_ms),
             },
         },
+        lenses: lenses(config)?,
         ..Settings::default()
+    })
+}
+
+fn lenses(config: &Config) -> anyhow::Result<LensSettings> {
+    let egress = config.lenses.egress.iter().map(|entry| {
+        let pattern: Result<HostPattern, _> = entry.parse();
+        pattern.with_context(|| format!("lenses.egress = {entry:?}"))
+    });
+    Ok(LensSettings {
+        egress: egress.collect::<anyhow::Result<_>>()?,
+        max_bytes: config.lenses.max_bytes,
+        timeout: Duration::from_secs(config.lenses.timeout_s),
+        overlap_tokens: config.lenses.overlap_tokens,
+        refresh: config.lenses.refresh_s.map(Duration::from_secs),
     })
 }
 

@@ -1,6 +1,8 @@
 //! Talking to the API: over HTTP to a running server, or inside this process to an engine over the
 //! data directory. Commands see no difference.
 
+use std::time::Duration;
+
 use anyhow::{Context, bail};
 use axum::Router;
 use axum::body::Body;
@@ -18,6 +20,9 @@ use crate::failure::Reported;
 
 /// Largest response that a command reads, in bytes.
 const MAX_RESPONSE: usize = 256 << 20;
+
+/// Longest wait for an answer of this process: indexing lenses may take long.
+const NO_HURRY: Duration = Duration::from_secs(24 * 3_600);
 
 /// A way to the API.
 pub(crate) enum Client {
@@ -74,6 +79,8 @@ impl Client {
         let caller = Caller::local()?;
         let limits = Limits {
             body_bytes: MAX_RESPONSE,
+            // Nobody else waits, and the work would end with this process.
+            timeout: NO_HURRY,
             ..Limits::default()
         };
         let state = AppState::new(

@@ -10,9 +10,11 @@ mod doctor;
 mod events;
 mod evidence;
 mod executor;
+pub(crate) mod extract;
 pub(crate) mod filter;
 mod gate;
 mod graph;
+mod lens;
 mod memory;
 mod migrate;
 mod model;
@@ -86,6 +88,9 @@ enum Command {
     /// Show what is in force for something.
     #[command(subcommand)]
     Resolve(resolve::Resolve),
+    /// Ask the reference library, see what it holds, and index it again.
+    #[command(subcommand)]
+    Lens(lens::Lens),
     /// Start runs of plans, show runs and their journals, and steer them.
     #[command(subcommand, visible_alias = "run")]
     Runs(runs::Runs),
@@ -166,6 +171,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Graph(command) => graph::run(&command, &config, format).await,
         Command::List(command) => catalogue::run(&command, &config, format).await,
         Command::Resolve(command) => resolve::run(&command, &config, format).await,
+        Command::Lens(command) => lens::run(&command, &config, format).await,
         Command::Runs(command) => runs::run(&command, &config, format).await,
         Command::Playbook(command) => playbook::run(&command, &config, format).await,
         Command::Candidate(command) => candidate::run(&command, &config, format).await,

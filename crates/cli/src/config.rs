@@ -61,6 +61,8 @@ pub(crate) struct Config {
     pub(crate) evidence: EvidenceConfig,
     /// How this installation presents itself to other agents (A2A).
     pub(crate) a2a: A2aConfig,
+    /// How lenses are fetched.
+    pub(crate) lenses: LensesConfig,
     /// What is logged, e.g. `info` or `warn,charter_engine=debug`.
     pub(crate) log: String,
 }
@@ -313,6 +315,35 @@ pub(crate) struct EvidenceConfig {
     pub(crate) key_file: Option<PathBuf>,
 }
 
+/// How lenses are fetched and cut.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct LensesConfig {
+    /// Private addresses, and hosts with other ports than 80 and 443, that sources may be fetched
+    /// from, e.g. `10.0.0.0/8` or `docs.example.com:8443`. The public web may be in any case.
+    pub(crate) egress: Vec<String>,
+    /// Largest source, in bytes.
+    pub(crate) max_bytes: usize,
+    /// Longest time for fetching one source, in seconds.
+    pub(crate) timeout_s: u64,
+    /// Tokens that a passage repeats of the one before; passages have 512.
+    pub(crate) overlap_tokens: usize,
+    /// How often the server looks at linked sources again, in seconds; never when absent.
+    pub(crate) refresh_s: Option<u64>,
+}
+
+impl Default for LensesConfig {
+    fn default() -> Self {
+        Self {
+            egress: Vec::new(),
+            max_bytes: 32 << 20,
+            timeout_s: 60,
+            overlap_tokens: 64,
+            refresh_s: None,
+        }
+    }
+}
+
 impl Default for EvidenceConfig {
     fn default() -> Self {
         Self {
@@ -374,6 +405,7 @@ impl Default for Config {
             approvals: ApprovalsConfig::default(),
             evidence: EvidenceConfig::default(),
             a2a: A2aConfig::default(),
+            lenses: LensesConfig::default(),
             log: "warn".to_owned(),
         }
     }
@@ -455,6 +487,7 @@ impl Config {
             .prefix_separator("_")
             .separator("__")
             .list_separator(",")
+            .with_list_parse_key("lenses.egress")
             .with_list_parse_key("tools.environment")
             .with_list_parse_key("tools.plain")
             .with_list_parse_key("tools.egress")

@@ -15,16 +15,17 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use commands::{Cli, filter};
+use commands::{Cli, extract, filter};
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
-    if arguments
-        .next()
-        .is_some_and(|first| first == filter::ARGUMENT)
-    {
-        let program = arguments.next().unwrap_or_default();
-        return ExitCode::from(filter::run(program.as_ref()));
+    let first = arguments.next().unwrap_or_default();
+    if first == filter::ARGUMENT || first == extract::ARGUMENT {
+        let file = arguments.next().unwrap_or_default();
+        return ExitCode::from(match first == filter::ARGUMENT {
+            true => filter::run(file.as_ref()),
+            false => extract::run(file.as_ref()),
+        });
     }
     let cli = Cli::parse();
     if rustls::crypto::ring::default_provider()

@@ -257,10 +257,7 @@ mod tests {
                 entry("t", vec!["t".to_owned(); MAX_TAGS + 1], said.clone()),
                 vec!["/tags"],
             ),
-            (
-                entry("t", vec![String::new()], said),
-                vec!["/tags/0"],
-            ),
+            (entry("t", vec![String::new()], said), vec!["/tags/0"]),
         ] {
             let mut report = Report::new();
             check(&entry, &mut report);

@@ -110,6 +110,7 @@ impl Bench {
             store: Arc::<SqliteStore>::clone(store),
             embedder: None,
             tools: Arc::new(Nothing),
+            sources: Arc::new(charter_effects::NoSources),
             clock: Arc::new(SystemClock::start()?),
             ids: Arc::new(RandomIds),
             generator: Arc::new(charter_engine::Composer),

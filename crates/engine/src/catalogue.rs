@@ -16,6 +16,8 @@ use charter_domain::policy::PolicySet;
 use charter_search::{Layer, Layers, RouteSettings, Scope};
 use charter_store::catalogue::CatalogueRevision;
 
+use crate::lenses::Shelf;
+
 pub(crate) use index::{IndexSet, actions, parse_entry_id, text_hash, texts_of};
 pub(crate) use load::parse_document;
 
@@ -28,6 +30,8 @@ pub struct Live {
     pub snapshot: Snapshot,
     /// Weights and thresholds in force.
     pub settings: RouteSettings,
+    /// The indexes of lenses.
+    pub(crate) lenses: Shelf,
     global: Arc<Stacked>,
     tenants: BTreeMap<TenantId, Arc<Stacked>>,
     policies: Policies,

@@ -7,7 +7,7 @@ use arc_swap::ArcSwap;
 use charter_contract::time::Timestamp;
 use charter_domain::catalogue::Origin;
 use charter_domain::clock::Clock;
-use charter_effects::{PackageFiles, ToolCall, ToolRunner};
+use charter_effects::{PackageFiles, Sources, ToolCall, ToolRunner};
 use charter_search::embed::Embedder;
 use charter_store::SharedStore;
 use charter_store::catalogue::ContentHash;
@@ -23,6 +23,7 @@ use crate::agent_skills::SkillIndexes;
 use crate::candidates::Generator;
 use crate::catalogue::Live;
 use crate::executors::{self, ByTarget, ClientCalls};
+use crate::lenses::LensWork;
 use crate::memory::MemoryIndexes;
 use crate::rate_limits::RateLimits;
 use crate::requests::InHand;
@@ -51,6 +52,8 @@ pub struct Ports {
     pub embedder: Option<Arc<dyn Embedder>>,
     /// Tools.
     pub tools: Arc<dyn ToolRunner>,
+    /// Where lenses come from.
+    pub sources: Arc<dyn Sources>,
     /// What makes candidates on a miss.
     pub generator: Arc<dyn Generator>,
     /// Time.
@@ -78,6 +81,7 @@ pub struct Engine {
     in_hand: InHand,
     drivers: Drivers,
     rate_limits: RateLimits,
+    lens_work: Arc<LensWork>,
     memories: MemoryIndexes,
     news: Notify,
     holder: String,
@@ -124,6 +128,7 @@ impl Engine {
             in_hand: InHand::default(),
             drivers: Drivers::default(),
             rate_limits: RateLimits::default(),
+            lens_work: Arc::default(),
             memories: MemoryIndexes::default(),
             news: Notify::new(),
             live: ArcSwap::default(),
@@ -274,6 +279,14 @@ impl Engine {
 
     pub(crate) fn in_hand(&self) -> &InHand {
         &self.in_hand
+    }
+
+    pub(crate) fn sources(&self) -> &dyn Sources {
+        self.ports.sources.as_ref()
+    }
+
+    pub(crate) fn lens_work(&self) -> &Arc<LensWork> {
+        &self.lens_work
     }
 
     pub(crate) fn rate_limits(&self) -> &RateLimits {

@@ -19,6 +19,7 @@ mod executors;
 mod expert_graph;
 mod filters;
 mod grants;
+mod lenses;
 mod memory;
 mod packages;
 mod plans;
@@ -62,6 +63,10 @@ pub use evidence_log::{
 pub use executors::{LeaseRequest, Renewed};
 pub use expert_graph::{GraphAnswer, GraphQuery};
 pub use grants::{HostFault, ToolGrants};
+pub use lenses::{
+    IndexShown, LastWork, LensAnswer, LensFilter, LensIndexed, LensOutcome, LensShown,
+    PassageShown, Position, Stage, WorkResult,
+};
 pub use memory::{
     MemoryDraft, MemoryFound, MemoryListing, MemoryQuery, MemoryShown, MemoryWord, RelatedMemory,
     Remember, Supersede,
@@ -81,5 +86,5 @@ pub use runs::{
     Within,
 };
 pub use sessions::{SessionShown, TurnShown};
-pub use settings::{ClientTools, MemorySettings, Settings};
+pub use settings::{ClientTools, LensSettings, MemorySettings, Settings};
 pub use tasks::{Said, Task, TaskFilter, TaskListing, TaskMessage, TaskState};

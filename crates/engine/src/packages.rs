@@ -1,13 +1,16 @@
 //! Packages: checking, comparing, registering, rolling back, removing.
 //!
 //! One road leads into the catalogue: read every file, check everything against the catalogue as
-//! it would be, embed what is new, run the routing tests, then put it all in force in one
-//! transaction. Nothing is written when anything is wrong, and every problem is reported.
+//! it would be, embed what is new, run the routing tests, fetch and index the lenses, then put it
+//! all in force in one transaction. Nothing is written when anything is wrong, and every problem is reported.
 
 mod admit;
 mod compare;
 mod gate;
+mod library;
 mod shown;
+
+use std::sync::Arc;
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::PackageName;
@@ -17,6 +20,7 @@ use charter_domain::package::{Gravity, Problem};
 use charter_store::catalogue::{Change, PackageVersion, Registration};
 use serde::Serialize;
 
+use crate::lenses::LensJob;
 use crate::{Caller, Engine, EngineError, Role};
 
 pub use compare::{Difference, DocumentChange, PackageDiff};
@@ -98,6 +102,17 @@ impl Engine {
     /// `invalid_document` with all problems; `routing_test_failed`; `version_conflict` when this
     /// version is registered with other content; `permission_denied` for a global package without the role.
     pub async fn register_package(
+        self: &Arc<Self>,
+        caller: &Caller,
+        bundle: PackageBundle,
+        mode: Mode,
+    ) -> Result<Registered, EngineError> {
+        let (engine, caller) = (Arc::clone(self), caller.clone());
+        self.whole(async move { engine.register_whole(&caller, bundle, mode).await })
+            .await
+    }
+
+    async fn register_whole(
         &self,
         caller: &Caller,
         bundle: PackageBundle,
@@ -145,19 +160,25 @@ impl Engine {
             diff,
             problems: admitted.warnings.clone(),
             embedded: 0,
+            lenses: Vec::new(),
         };
         if already_registered(&history, &admitted)? == InForce::Yes {
+            if mode == Mode::Apply {
+                registered.lenses = self.looked_at_again(&admitted).await?;
+            }
             return Ok(registered);
         }
         let gated = self.gate(&admitted).await?;
         if !gated.problems.is_empty() {
             return Err(failed_tests(&admitted.report(gated.problems)));
         }
+        let lenses = self.indexed(&admitted, mode).await?;
+        registered.lenses.clone_from(&lenses.done);
         if mode == Mode::DryRun {
             return Ok(registered);
         }
         registered.embedded = self.store_vectors(gated.vectors).await?;
-        self.put_in_force(caller, &admitted, Change::Registered)
+        self.put_in_force(caller, &admitted, Change::Registered, lenses)
             .await?;
         registered.unchanged = false;
         Ok(registered)
@@ -168,6 +189,7 @@ impl Engine {
         caller: &Caller,
         admitted: &Admitted,
         change: Change,
+        lenses: LensJob,
     ) -> Result<(), EngineError> {
         let registration = Registration {
             scope: admitted.origin.scope.clone(),
@@ -177,11 +199,13 @@ impl Engine {
             change,
             files: admitted.package.files.clone(),
             documents: admitted.documents.clone(),
+            lenses: lenses.new,
             expected: admitted.revision,
             actor: caller.user.clone(),
             at: self.now(),
         };
         self.store().register(registration).await?;
+        self.note_sources(lenses.same).await?;
         self.reload_catalogue().await
     }
 
@@ -223,6 +247,23 @@ impl Engine {
     /// # Errors
     /// `not_found` for a version that was never registered; as for registering otherwise.
     pub async fn rollback_package(
+        self: &Arc<Self>,
+        caller: &Caller,
+        scope: PackageScope,
+        package: &PackageName,
+        version: &str,
+    ) -> Result<Registered, EngineError> {
+        let (engine, caller) = (Arc::clone(self), caller.clone());
+        let (package, version) = (package.clone(), version.to_owned());
+        self.whole(async move {
+            engine
+                .roll_back_whole(&caller, scope, &package, &version)
+                .await
+        })
+        .await
+    }
+
+    async fn roll_back_whole(
         &self,
         caller: &Caller,
         scope: PackageScope,
@@ -245,9 +286,11 @@ impl Engine {
         if !gated.problems.is_empty() {
             return Err(failed_tests(&admitted.report(gated.problems)));
         }
+        let lenses = self.indexed(&admitted, Mode::Apply).await?;
+        let done = lenses.done.clone();
         let embedded = self.store_vectors(gated.vectors).await?;
         let diff = compare::diff(&admitted);
-        self.put_in_force(caller, &admitted, Change::RolledBack)
+        self.put_in_force(caller, &admitted, Change::RolledBack, lenses)
             .await?;
         Ok(Registered {
             package: package.clone(),
@@ -256,6 +299,7 @@ impl Engine {
             diff,
             problems: admitted.warnings,
             embedded,
+            lenses: done,
         })
     }
 

@@ -9,8 +9,8 @@ use crate::catalogue::{actions, parse_entry_id, texts_of};
 use crate::{Caller, Engine, EngineError};
 
 impl Engine {
-    /// Embeds every text, of the catalogue, of memories and of agent skills' summaries, that has no
-    /// vector of the model in use, serves the result, and forgets vectors that nothing needs any more.
+    /// Embeds every text, of the catalogue, of memories, of agent skills' summaries and of passages of lenses, that has
+    /// no vector of the model in use, serves the result, and forgets vectors that nothing needs any more.
     /// Returns how many texts were embedded.
     ///
     /// # Errors
@@ -24,7 +24,7 @@ impl Engine {
         keep.sort_unstable();
         keep.dedup();
         let fresh = self.embed_missing(texts).await?;
-        let embedded = self.store_vectors(fresh).await?;
+        let embedded = self.store_vectors(fresh).await? + self.embed_lenses_anew().await?;
         self.store()
             .retain_vectors(&self.model_name(), &keep)
             .await?;

@@ -9,6 +9,7 @@ mod analyse;
 mod answer;
 mod change;
 mod classify;
+mod consult;
 mod execute;
 mod follow_up;
 mod in_hand;
@@ -21,7 +22,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::RequestId;
 use serde_json::Value;
 
-use crate::{Caller, EngineError, Tier};
+use crate::{Caller, EngineError, LensFilter, Tier};
 
 pub(crate) use change::response as change_response;
 pub(crate) use classify::Classified;
@@ -48,6 +49,8 @@ pub(crate) struct Wishes {
     pub(crate) playbook_id: Option<charter_contract::ids::PlaybookId>,
     /// The tier to answer on.
     pub(crate) tier: Option<Tier>,
+    /// Which lenses to look in, for the flows of the reference library.
+    pub(crate) rag_params: LensFilter,
 }
 
 impl Wishes {

@@ -68,13 +68,18 @@ pub struct RoutedVerdict {
 impl RoutedVerdict {
     /// The verdict of a request that names its skill.
     pub(crate) fn named(query: &str, skill: &str) -> Self {
+        Self::unrouted(query, &format!("the request names `{skill}`"))
+    }
+
+    /// The verdict of a request that says itself where it goes.
+    pub(crate) fn unrouted(query: &str, reason: &str) -> Self {
         Self {
             query: query.to_owned(),
             kind: VerdictKind::Narrow,
             candidates: Vec::new(),
             thresholds: Thresholds::default(),
             model: None,
-            reason: format!("the request names `{skill}`"),
+            reason: reason.to_owned(),
             follows: None,
         }
     }

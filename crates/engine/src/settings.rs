@@ -3,6 +3,9 @@
 
 use std::time::Duration;
 
+use charter_effects::HostPattern;
+use charter_search::WindowSettings;
+
 use crate::grants::ToolGrants;
 
 /// The engine's settings.
@@ -41,6 +44,35 @@ pub struct Settings {
     pub grants: ToolGrants,
     /// Who runs the tools of clients.
     pub client_tools: ClientTools,
+    /// How lenses are fetched and cut.
+    pub lenses: LensSettings,
+}
+
+/// How lenses are fetched and cut.
+#[derive(Debug, Clone)]
+pub struct LensSettings {
+    /// Private addresses, and ports beside 80 and 443, that sources may be fetched from.
+    pub egress: Vec<HostPattern>,
+    /// Largest source, in bytes.
+    pub max_bytes: usize,
+    /// Longest time for fetching one source.
+    pub timeout: Duration,
+    /// Tokens that a passage repeats of the one before.
+    pub overlap_tokens: usize,
+    /// How often linked sources are looked at again; never when absent.
+    pub refresh: Option<Duration>,
+}
+
+impl Default for LensSettings {
+    fn default() -> Self {
+        Self {
+            egress: Vec::new(),
+            max_bytes: 32 << 20,
+            timeout: Duration::from_secs(60),
+            overlap_tokens: WindowSettings::default().overlap_tokens,
+            refresh: None,
+        }
+    }
 }
 
 /// How memories are kept.
@@ -95,6 +127,7 @@ impl Default for Settings {
             cached_results: 1_000,
             grants: ToolGrants::default(),
             client_tools: ClientTools::Here,
+            lenses: LensSettings::default(),
         }
     }
 }

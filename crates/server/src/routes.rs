@@ -12,6 +12,7 @@ mod executor;
 mod gate;
 mod graph;
 mod health;
+mod lenses;
 mod memories;
 mod packages;
 mod pages;
@@ -99,6 +100,11 @@ pub(crate) fn api() -> OpenApiRouter<AppState> {
         .routes(routes!(evidence_log::consistency))
         .routes(routes!(evidence_log::key))
         .routes(routes!(evidence_log::export))
+        .routes(routes!(lenses::list))
+        .routes(routes!(lenses::search))
+        .routes(routes!(lenses::show))
+        .routes(routes!(lenses::search_one))
+        .routes(routes!(lenses::reindex))
         .merge(skills())
         .routes(routes!(executor::lease))
         .routes(routes!(executor::renew))

@@ -14,6 +14,7 @@ mod evidence_log;
 mod failure;
 mod journal;
 mod lease;
+mod lens;
 mod lock;
 mod memory;
 mod outbox;

@@ -371,6 +371,14 @@ async fn b000_19_the_engine_refuses_to_change_evidence_and_journals() -> Outcome
 /// Each lookup by which something is found, and the index that it must use.
 const LOOKUPS: &[(&str, &str)] = &[
     (
+        "SELECT text FROM lens_chunk WHERE generation = 1 ORDER BY ordinal",
+        "PRIMARY KEY",
+    ),
+    (
+        "SELECT generation FROM lens_index WHERE scope = '' AND lens_id = 'l'",
+        "sqlite_autoindex_lens_index_1",
+    ),
+    (
         "SELECT * FROM evidence WHERE tenant_id = 'a' AND captured_at > 1 ORDER BY captured_at, evidence_id",
         "evidence_by_capture",
     ),

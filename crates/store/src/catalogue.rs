@@ -13,6 +13,7 @@ use charter_contract::scope::Scope;
 use charter_contract::time::Timestamp;
 
 use crate::StoreError;
+use crate::lens::NewLensIndex;
 
 /// SHA-256 over the canonical JSON of a document, or over the sorted files of a package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -101,6 +102,8 @@ pub struct Registration {
     pub files: BTreeMap<String, String>,
     /// Everything the package puts in force; what it had before and is not here goes out of force.
     pub documents: Vec<NewDocument>,
+    /// New indexes of lenses among them; a lens without one here keeps the index it has.
+    pub lenses: Vec<NewLensIndex>,
     /// The catalogue that the caller checked against.
     pub expected: CatalogueRevision,
     /// Who does it.
@@ -161,7 +164,8 @@ pub trait Catalogue {
     /// Puts a package's documents in force and takes out those it no longer has, in one
     /// transaction together with the history, the files, the new revision and a
     /// `catalogue.changed` outbox message (see [`CATALOGUE_CHANGED`]). A document whose content
-    /// stays keeps its times. Registering a version again replaces its stored files.
+    /// stays keeps its times. New indexes of its lenses are stored in the same transaction, and those
+    /// of lenses that go out of force are removed. Registering a version again replaces its stored files.
     ///
     /// # Errors
     /// [`StoreError::VersionConflict`] when the catalogue is no longer at `expected`;
@@ -169,7 +173,8 @@ pub trait Catalogue {
     /// [`StoreError::Refused`] when two of its documents have the same kind and id.
     async fn register(&self, registration: Registration) -> Result<CatalogueRevision, StoreError>;
 
-    /// Takes every document of a package out of force; the history and files stay.
+    /// Takes every document of a package out of force, with the indexes of its lenses; the history
+    /// and files stay.
     ///
     /// # Errors
     /// [`StoreError::NotFound`] when the package is not in force in this scope;

@@ -16,6 +16,7 @@ pub mod evidence;
 pub mod evidence_log;
 pub mod journal;
 pub mod lease;
+pub mod lens;
 pub mod memory;
 pub mod outbox;
 pub mod page;
@@ -38,6 +39,7 @@ pub trait Store:
     + evidence_log::EvidenceLog
     + journal::Journal
     + lease::Leases
+    + lens::Lenses
     + memory::Memories
     + outbox::Outbox
     + request::Requests
@@ -58,6 +60,7 @@ impl<T> Store for T where
         + evidence_log::EvidenceLog
         + journal::Journal
         + lease::Leases
+        + lens::Lenses
         + memory::Memories
         + outbox::Outbox
         + request::Requests

@@ -17,6 +17,7 @@ pub mod evidence;
 pub mod evidence_log;
 pub mod journal;
 pub mod lease;
+pub mod lens;
 pub mod memory;
 pub mod outbox;
 pub mod request;
@@ -155,6 +156,14 @@ macro_rules! store_suite {
                 release_frees_at_once_and_the_fence_grows,
                 release_after_a_takeover_does_nothing,
                 acquiring_at_the_same_time_has_one_winner;
+            lens:
+                b000_16_an_index_comes_with_its_lens,
+                b000_16_a_refused_registration_leaves_the_index,
+                b000_16_an_index_is_replaced_whole,
+                replacing_another_index_is_refused,
+                an_index_without_a_lens_is_refused,
+                b000_16_an_index_goes_with_its_lens,
+                a_note_leaves_the_chunks;
             memory:
                 b003_10_a_memory_reads_back_whole,
                 a_duplicate_and_one_too_many_are_refused,

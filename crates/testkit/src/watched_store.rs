@@ -29,6 +29,7 @@ use charter_store::evidence::{Evidence, EvidenceFilter};
 use charter_store::evidence_log::{EvidenceLog, PublishedCheckpoint, StoredLeaf};
 use charter_store::journal::{Append, HeldRun, Journal, JournalEvent, NewEvent, RunRecord, Wait};
 use charter_store::lease::{Fence, Lease, Leases};
+use charter_store::lens::{LensChunk, LensGeneration, LensRecord, Lenses, NewLensIndex};
 use charter_store::memory::{
     Memories, MemoryChange, MemoryDecision, MemoryRecord, MemoryVector, MemoryVersion, NewMemory,
     NewVersion, Proposals,
@@ -268,6 +269,17 @@ reads {
 writes {
     fn publish_checkpoint(tenant: &TenantId, checkpoint: &PublishedCheckpoint) -> ();
     fn remove_payloads(before: Timestamp, at: Timestamp, limit: usize) -> usize;
+} }
+
+watched! { Lenses
+reads {
+    fn lens_indexes() -> Vec<LensRecord>;
+    fn lens_chunks(generation: LensGeneration) -> Vec<LensChunk>;
+}
+writes {
+    fn replace_lens_index(scope: &Scope, index: NewLensIndex, expected: Option<LensGeneration>)
+        -> LensGeneration;
+    fn note_lens_source(generation: LensGeneration, body: &str) -> ();
 } }
 
 watched! { Memories

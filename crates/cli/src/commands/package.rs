@@ -311,11 +311,28 @@ fn registered_table(registered: &Value) -> String {
         "in force"
     };
     format!(
-        "{}{}\n{} {}: {state}, {} text(s) embedded",
+        "{}{}{}\n{} {}: {state}, {} text(s) embedded",
         output::problems(&problems),
+        lens_lines(&registered["lenses"]),
         diff_table(&registered["diff"]),
         registered["package"].as_str().unwrap_or_default(),
         registered["version"].as_str().unwrap_or_default(),
         registered["embedded"]
     )
+}
+
+/// A line for each lens: what became of its source.
+fn lens_lines(lenses: &Value) -> String {
+    let lines = lenses.as_array().into_iter().flatten().map(|lens| {
+        let id = lens["lens_id"].as_str().unwrap_or_default();
+        match lens["outcome"].as_str().unwrap_or_default() {
+            "indexed" => format!(
+                "lens {id}: indexed, {} passage(s), {} text(s) embedded\n",
+                lens["chunks"], lens["embedded"]
+            ),
+            "unchanged" => format!("lens {id}: its source did not change\n"),
+            _ => format!("lens {id}: not fetched in a dry run\n"),
+        }
+    });
+    lines.collect()
 }

@@ -184,17 +184,19 @@ fn unsupported_flows_say_so() {
     let home = Home::new();
     let server = home.serve();
     server.api.register(&backups());
-    for flow in [
-        "rag_search",
-        "knowledge",
-        "code_gen_read",
-        "code_gen_direct",
-    ] {
+    for flow in ["code_gen_read", "code_gen_direct"] {
         let mut asked = request("which backups are stale");
         asked["metadata"] = json!({"flow": flow});
         server.api.ask(&asked).fails(422, "unsupported_flow");
     }
-    for flow in ["write", "code_gen_write", "skill", "read_broad"] {
+    for flow in [
+        "write",
+        "code_gen_write",
+        "skill",
+        "read_broad",
+        "rag_search",
+        "knowledge",
+    ] {
         let mut asked = request("compose a birthday poem");
         asked["metadata"] = json!({"flow": flow});
         server.api.ask(&asked).fails(404, "no_match");

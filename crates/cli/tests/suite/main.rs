@@ -12,6 +12,7 @@
 mod home;
 mod packages;
 mod service;
+mod site;
 
 mod a2a;
 mod bad_input;
@@ -28,6 +29,7 @@ mod expert_graph;
 mod gate;
 mod guardrails;
 mod guides;
+mod lenses;
 mod memories;
 mod overlay;
 mod plans;

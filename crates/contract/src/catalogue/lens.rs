@@ -1,5 +1,5 @@
 //! Domain lenses (seed 000 §2.6): a reference to knowledge, never its text.
-//! Fetching and chunking happen elsewhere.
+//! Fetching, cutting and indexing happen elsewhere.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -39,7 +39,8 @@ pub struct DomainLens {
     /// Words to find it by.
     #[serde(default)]
     pub tags: Vec<Label>,
-    /// Hash of what was fetched last, e.g. `sha256:…`; set on registration.
+    /// Hash of what was fetched last, e.g. `sha256:…`; kept with the index and shown with the lens,
+    /// whatever was authored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_hash: Option<ShortText>,
     /// Whether it is offered (this project, for lenses).
@@ -78,10 +79,10 @@ string_enum! {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct LensSource {
-    /// A link, or a file of the package.
+    /// A link, or a file or folder of the package.
     #[serde(rename = "type")]
     pub source_type: LensSourceType,
-    /// The link, or the path inside the package.
+    /// The link, or the path inside the package; of a folder every file is taken.
     #[serde(rename = "ref")]
     pub reference: Text,
 }
@@ -91,7 +92,7 @@ string_enum! {
     pub enum LensSourceType {
         /// An http(s) link.
         Url = "url",
-        /// A file of the package, relative to its root (this project).
+        /// A file or folder of the package, relative to its root (this project).
         File = "file",
     }
 }

@@ -17,6 +17,7 @@ use sha2::{Digest, Sha256};
 
 use super::index::{IndexSet, VectorsByText, text_hash, texts_of};
 use super::{Live, Policies, Stacked};
+use crate::lenses::Shelf;
 use crate::{Engine, EngineError};
 
 /// From this many texts on, all vectors of the model are read in one scan.
@@ -40,6 +41,7 @@ impl Engine {
         let settings = self.route_settings().await?;
         let before = self.live();
         let scopes = by_scope(documents);
+        let lenses = self.load_shelf(&before.lenses).await?;
         let changed = tokio::task::spawn_blocking(move || layers(scopes, &before))
             .await
             .map_err(|error| EngineError::internal("loading the catalogue", error))??;
@@ -58,7 +60,8 @@ impl Engine {
             };
             states.insert(scope, state);
         }
-        self.serve(stack(revision, states, settings)?);
+        let stacked = stack(revision, states, settings)?;
+        self.serve(Live { lenses, ..stacked });
         Ok(())
     }
 
@@ -306,6 +309,7 @@ fn stack(
         policies: Policies::of(&snapshot),
         snapshot,
         settings,
+        lenses: Shelf::default(),
         global: Arc::new(Stacked::new(None, &global.indexes)),
         tenants: stacked,
         scopes,

@@ -9,6 +9,7 @@ use charter_store::catalogue::{Change, PackageVersion};
 use serde::Serialize;
 
 use super::PackageDiff;
+use crate::LensIndexed;
 
 /// One entry of a package's history.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -71,4 +72,6 @@ pub struct Registered {
     pub problems: Vec<Problem>,
     /// Texts that had to be embedded.
     pub embedded: usize,
+    /// What became of its active lenses.
+    pub lenses: Vec<LensIndexed>,
 }

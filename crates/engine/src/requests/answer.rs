@@ -15,10 +15,10 @@ use super::analyse::Analysed;
 use super::classify::{Classified, supported};
 use super::execute::run_id;
 use super::progress::{Progress, ProgressEvent};
-use super::{Asked, change, propose, respond};
+use super::{Asked, change, consult, propose, respond};
 use crate::candidates::Proposal;
 use crate::runs::RunShown;
-use crate::{Caller, Engine, EngineError};
+use crate::{Caller, Engine, EngineError, LensAnswer};
 
 /// What one skill contributed.
 #[derive(Debug)]
@@ -36,6 +36,8 @@ enum Work {
     Change(Box<RunShown>),
     /// A candidate, which was not run.
     Propose(Box<Proposal>),
+    /// Passages of the reference library.
+    Consult(LensAnswer),
 }
 
 impl Engine {
@@ -170,6 +172,9 @@ impl Engine {
             Work::Propose(proposal) => {
                 propose::response(self, asked, &classified, &proposal, started.elapsed())
             }
+            Work::Consult(found) => {
+                consult::response(self, asked, &classified, &found, started.elapsed())
+            }
         });
         self.close(asked, &answer).await?;
         answer
@@ -250,6 +255,10 @@ impl Engine {
             reason: classified.verdict.reason.clone(),
         });
         supported(&classified)?;
+        if classified.asks_library() {
+            let found = self.consult(asked).await?;
+            return Ok((classified, Work::Consult(found)));
+        }
         if classified.is_missed() {
             let proposal = self.propose(asked, &classified).await?;
             return Ok((classified, Work::Propose(Box::new(proposal))));

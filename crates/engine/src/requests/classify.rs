@@ -10,7 +10,6 @@ use charter_contract::ids::{
 use charter_domain::catalogue::View;
 use charter_search::VerdictKind;
 use serde::{Deserialize, Serialize};
-use serde_json::Map;
 
 use super::Asked;
 use super::follow_up::FollowUp;
@@ -40,6 +39,11 @@ impl Classified {
     /// Whether nothing registered fits, so that a candidate is looked for.
     pub(super) fn is_missed(&self) -> bool {
         matches!(self.flow, Flow::CodeGenRead | Flow::CodeGenWrite)
+    }
+
+    /// Whether the reference library answers.
+    pub(super) fn asks_library(&self) -> bool {
+        matches!(self.flow, Flow::RagSearch | Flow::Knowledge)
     }
 }
 
@@ -136,6 +140,15 @@ impl Engine {
     /// Where a request goes that says so itself: it is not routed.
     fn named(&self, asked: &Asked) -> Result<Option<Classified>, EngineError> {
         let text = asked.request.input.as_str();
+        if let Some(flow @ (Flow::RagSearch | Flow::Knowledge)) = asked.wishes.flow {
+            return Ok(Some(Classified {
+                flow,
+                verdict: RoutedVerdict::unrouted(text, "the request asks the reference library"),
+                skills: Vec::new(),
+                playbook: None,
+                agents: Vec::new(),
+            }));
+        }
         let view = self.live().view(&asked.caller.tenant);
         if let Some(skill) = &asked.wishes.skill_id {
             view.skill(skill.as_ref())
@@ -221,7 +234,10 @@ impl Engine {
             user_id: Some(asked.caller.user.clone()),
             expires_at: Some(self.after(at, self.settings().tags_ttl)),
             flow: classified.flow,
-            domain: domain_of(&view, classified)?,
+            domain: match &asked.wishes.rag_params.domain {
+                Some(domain) if classified.asks_library() => domain.clone(),
+                Some(_) | None => domain_of(&view, classified)?,
+            },
             persona,
             tier,
             skill_id: None,
@@ -262,7 +278,7 @@ impl Engine {
                 tags.playbook_id = classified.playbook.clone();
             }
             Flow::RagSearch => {
-                tags.rag_params = Some(Map::new());
+                tags.rag_params = Some(asked.wishes.rag_params.recorded()?);
                 // The reference library is the only provider.
                 tags.provider = Label::parse("domain_lens").ok();
             }
@@ -301,7 +317,7 @@ fn domain_of(view: &View, classified: &Classified) -> Result<DomainId, EngineErr
 pub(super) fn supported(classified: &Classified) -> Result<(), EngineError> {
     let refusal = |what: String| Err(EngineError::new(ErrorCode::UnsupportedFlow, what));
     match classified.flow {
-        Flow::Skill | Flow::ReadBroad => Ok(()),
+        Flow::Skill | Flow::ReadBroad | Flow::RagSearch | Flow::Knowledge => Ok(()),
         Flow::Write if classified.playbook.is_some() => Ok(()),
         Flow::Write => refusal("this asks for a change that no playbook describes".to_owned()),
         Flow::CodeGenRead | Flow::CodeGenWrite if classified.verdict.kind == VerdictKind::Miss => {
@@ -312,9 +328,6 @@ pub(super) fn supported(classified: &Classified) -> Result<(), EngineError> {
         ),
         Flow::CodeGenDirect => {
             refusal("nothing is executed that was generated and not registered".to_owned())
-        }
-        Flow::RagSearch | Flow::Knowledge => {
-            refusal("questions to the reference library are not answered yet".to_owned())
         }
     }
 }

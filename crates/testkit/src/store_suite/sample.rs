@@ -101,6 +101,7 @@ pub fn registration(
         change: Change::Registered,
         files: BTreeMap::from([("package.yaml".to_owned(), format!("version: {version}\n"))]),
         documents,
+        lenses: Vec::new(),
         expected: CatalogueRevision(expected),
         actor: user()?,
         at: at(seconds)?,

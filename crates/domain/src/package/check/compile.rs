@@ -166,13 +166,23 @@ fn template_fault(pointer: &str, structure: &Value) -> Vec<Fault> {
 fn lens_faults(lens: &DomainLens, package: &Package) -> Vec<Fault> {
     let path = lens.source.reference.as_str();
     match lens.source.source_type {
-        LensSourceType::File if !package.files.contains_key(path) => {
+        LensSourceType::File if !holds(package, path) => {
             vec![fault(
                 "/source/ref",
                 "file",
-                format!("the package has no file `{path}`"),
+                format!("the package has no file or folder `{path}`"),
             )]
         }
         LensSourceType::File | LensSourceType::Url => Vec::new(),
     }
+}
+
+/// Whether there is a file of this path, or any below it.
+fn holds(package: &Package, path: &str) -> bool {
+    let below = format!("{path}/");
+    let mut after = package.files.range(below.clone()..);
+    package.files.contains_key(path)
+        || after
+            .next()
+            .is_some_and(|(file, _)| file.starts_with(&below))
 }

@@ -17,8 +17,8 @@ use serde_json::json;
 
 use super::{hash, revision};
 use crate::column;
-use crate::sqlite::outbox;
 use crate::sqlite::statement::{execute, field, insert, row, rows};
+use crate::sqlite::{lens, outbox};
 
 const WRITING: &str = "changing the catalogue";
 
@@ -99,6 +99,10 @@ pub(super) fn register(
         ],
     )?;
     store_files(connection, registration)?;
+    for index in &registration.lenses {
+        lens::put(connection, step.scope, index)?;
+    }
+    lens::remove_orphans(connection, step.scope)?;
     Ok(next)
 }
 
@@ -141,6 +145,7 @@ pub(super) fn unregister(
         "DELETE FROM package WHERE scope = ?1 AND package = ?2",
         [column::scope(step.scope), step.package.as_str()],
     )?;
+    lens::remove_orphans(connection, step.scope)?;
     Ok(next)
 }
 

@@ -107,6 +107,7 @@ async fn engine(
         store,
         embedder: None,
         tools,
+        sources: Arc::new(charter_effects::NoSources),
         generator: Arc::new(crate::Composer),
         clock: Arc::new(SystemClock::start().unwrap()),
         ids: Arc::new(RandomIds),

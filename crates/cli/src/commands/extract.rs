@@ -1,0 +1,52 @@
+//! The process that takes the text out of a source, started by the sandbox and by nobody else: what
+//! it reads is hostile, and it is bounded in time and memory.
+//!
+//! It is told on standard input what the file is, writes the text as JSON to standard output, and a
+//! failure as JSON to standard error.
+
+use std::io::Read;
+use std::path::Path;
+
+use anyhow::Context;
+use charter_effects::{Extracted, MediaType, extract};
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::failure::{EXIT_ERROR, EXIT_OK};
+
+/// The first argument that makes this binary an extractor.
+pub(crate) const ARGUMENT: &str = "__extract";
+
+/// What the file is.
+#[derive(Deserialize)]
+struct Told {
+    media_type: MediaType,
+    charset: Option<String>,
+}
+
+/// Takes the text out of a file; the number is the exit code.
+pub(crate) fn run(file: &Path) -> u8 {
+    // What a reader of PDF says when it panics is for nobody.
+    std::panic::set_hook(Box::new(|_| {}));
+    let written = extracted(file).and_then(|extracted| {
+        let output = std::io::stdout().lock();
+        serde_json::to_writer(output, &extracted).context("writing the text")
+    });
+    match written {
+        Ok(()) => EXIT_OK,
+        Err(error) => {
+            eprintln!("{}", json!({ "message": format!("{error:#}") }));
+            EXIT_ERROR
+        }
+    }
+}
+
+fn extracted(file: &Path) -> anyhow::Result<Extracted> {
+    let mut told = String::new();
+    std::io::stdin()
+        .read_to_string(&mut told)
+        .context("reading what the source is")?;
+    let told: Told = serde_json::from_str(&told).context("reading what the source is")?;
+    let bytes = std::fs::read(file).context("reading the source")?;
+    Ok(extract(&bytes, told.media_type, told.charset.as_deref())?)
+}

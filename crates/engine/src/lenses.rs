@@ -1,0 +1,331 @@
+//! Lenses: reference knowledge that is fetched, cut into passages, indexed and searched
+//! (seed 000 §2.6, B000-16).
+//!
+//! A lens document says where its knowledge is; its index holds the knowledge. The index comes into
+//! force with the document, in one transaction, and is replaced whole when the source has changed.
+//! Everything here is for the advanced tier.
+
+mod cut;
+mod embed;
+mod fetch;
+mod index;
+mod refresh;
+mod shelf;
+mod work;
+
+use std::sync::Arc;
+
+use charter_contract::catalogue::lens::{DomainLens, LensSource};
+use charter_contract::catalogue::vocabulary::Status;
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::{DomainId, Label, LensId};
+use charter_contract::package::PackageScope;
+use charter_contract::scope::Scope;
+use charter_contract::text::ShortText;
+use charter_contract::time::Timestamp;
+use charter_domain::catalogue::{Entry, Found};
+use charter_search::{PassageHit, RouteSettings, search_passages};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{Caller, Engine, EngineError, Tier};
+
+pub use cut::Position;
+pub use index::{LensIndexed, LensOutcome};
+pub(crate) use refresh::LensJob;
+pub(crate) use shelf::{LensKey, Shelf};
+pub(crate) use work::LensWork;
+pub use work::{LastWork, Stage, WorkResult};
+
+/// Passages of an answer when nothing else is asked for.
+const PASSAGES: usize = 5;
+/// Most passages of an answer.
+const MAX_PASSAGES: usize = 50;
+
+/// A lens as it is shown: the document, and what became of its source.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LensShown {
+    /// The document, with the hash of what its index was made of.
+    #[serde(flatten)]
+    pub lens: DomainLens,
+    /// Where it is registered.
+    pub scope: PackageScope,
+    /// Its index; absent until there is one.
+    pub index: Option<IndexShown>,
+    /// How far indexing is, while it goes on.
+    pub indexing: Option<Stage>,
+    /// What the last indexing came to that this process did.
+    pub last: Option<LastWork>,
+}
+
+/// What is known of an index.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct IndexShown {
+    /// Passages.
+    pub chunks: usize,
+    /// Bytes of the source.
+    pub bytes: usize,
+    /// The embedding model; absent where only words are compared.
+    pub model: Option<String>,
+    /// Whether the model in use is another one, so that only words are compared until it is indexed
+    /// again.
+    pub other_model: bool,
+    /// When the source was last looked at.
+    pub fetched_at: Timestamp,
+    /// When the index was made.
+    pub indexed_at: Timestamp,
+}
+
+/// What to look for, and in which lenses.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LensFilter {
+    /// These lenses; all that the caller sees when empty.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lens_ids: Vec<LensId>,
+    /// Lenses of this domain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub domain: Option<DomainId>,
+    /// Lenses with all of these tags.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<Label>,
+    /// How many passages: 5 when absent, 50 at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub top_k: Option<usize>,
+}
+
+impl LensFilter {
+    /// As tags record it.
+    pub(crate) fn recorded(&self) -> Result<Map<String, Value>, EngineError> {
+        let recorded = serde_json::to_value(self)
+            .map_err(|error| EngineError::internal("recording what to search", error))?;
+        match recorded {
+            Value::Object(recorded) => Ok(recorded),
+            _ => Ok(Map::new()),
+        }
+    }
+}
+
+/// The passages that come closest to a question.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LensAnswer {
+    /// What was asked.
+    pub query: String,
+    /// Always true: passages are quoted, nothing is written.
+    pub extractive: bool,
+    /// The embedding model; absent where only words were compared.
+    pub model: Option<String>,
+    /// The lenses that were searched.
+    pub lenses: Vec<LensId>,
+    /// Best first.
+    pub passages: Vec<PassageShown>,
+}
+
+/// One passage, with where it is from.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PassageShown {
+    /// Its lens.
+    pub lens_id: LensId,
+    /// The lens's title.
+    pub title: String,
+    /// The lens's domain.
+    pub domain: DomainId,
+    /// Where the lens is registered.
+    pub scope: PackageScope,
+    /// The text, exactly as it was taken out of the source.
+    pub text: String,
+    /// Where it stands.
+    pub position: Position,
+    /// Where the lens was fetched from.
+    pub source: LensSource,
+    /// Hash of what was fetched.
+    pub content_hash: String,
+    /// What it is ranked by, 0 to 1 within this answer.
+    pub score: f32,
+    /// Words in common, weighted.
+    pub lexical: f32,
+    /// Similarity of meaning; absent where only words were compared.
+    pub cosine: Option<f32>,
+}
+
+impl Engine {
+    /// The lenses that the caller sees, by id.
+    ///
+    /// # Errors
+    /// `permission_denied` on the basic tier.
+    pub fn lenses(
+        &self,
+        caller: &Caller,
+        domain: Option<&DomainId>,
+    ) -> Result<Vec<LensShown>, EngineError> {
+        may_read(caller)?;
+        let live = self.live();
+        let view = live.view(&caller.tenant);
+        let wanted = view
+            .lenses()
+            .filter(|found| domain.is_none_or(|domain| found.document().domain == *domain));
+        Ok(wanted.map(|found| self.shown(&found)).collect())
+    }
+
+    /// One lens.
+    ///
+    /// # Errors
+    /// `not_found`; `permission_denied` on the basic tier.
+    pub fn lens(&self, caller: &Caller, id: &LensId) -> Result<LensShown, EngineError> {
+        may_read(caller)?;
+        let view = self.live().view(&caller.tenant);
+        let found = view.lens(id.as_ref());
+        let found = found.ok_or_else(|| EngineError::not_found("lens", id))?;
+        Ok(self.shown(&found))
+    }
+
+    /// The passages that come closest to a question, over every active lens that the caller sees
+    /// and the filter lets through.
+    ///
+    /// # Errors
+    /// `permission_denied` on the basic tier; `invalid_request` for an empty question or for none
+    /// or too many passages; `not_found` for a lens that is named and not there; `unavailable` for
+    /// one that has no index yet.
+    pub async fn ask_lenses(
+        &self,
+        caller: &Caller,
+        question: &str,
+        filter: &LensFilter,
+    ) -> Result<LensAnswer, EngineError> {
+        may_read(caller)?;
+        let top_k = filter.top_k.unwrap_or(PASSAGES);
+        if top_k > MAX_PASSAGES {
+            let message = format!("top_k is {top_k}; at most {MAX_PASSAGES} passages are given");
+            return Err(EngineError::new(ErrorCode::InvalidRequest, message));
+        }
+        let query = self.embedded(question).await?;
+        let searched = self.searched(caller, filter)?;
+        let indexes: Vec<_> = searched
+            .iter()
+            .map(|(_, shelved)| Arc::clone(&shelved.passages.index))
+            .collect();
+        let fusion = RouteSettings::default().fusion;
+        let model = query.model().map(ToString::to_string);
+        let found =
+            tokio::task::spawn_blocking(move || search_passages(&indexes, &query, &fusion, top_k));
+        let hits = found
+            .await
+            .map_err(|error| EngineError::internal("searching lenses", error))?
+            .map_err(crate::routing::refused)?;
+        let passages = hits.iter().filter_map(|hit| passage(hit, &searched));
+        Ok(LensAnswer {
+            query: question.to_owned(),
+            extractive: true,
+            model,
+            lenses: searched
+                .iter()
+                .map(|(found, _)| found.document().lens_id.clone())
+                .collect(),
+            passages: passages.collect(),
+        })
+    }
+
+    /// Active lenses with an index that the filter lets through, by id.
+    fn searched(&self, caller: &Caller, filter: &LensFilter) -> Result<Searched, EngineError> {
+        let live = self.live();
+        let view = live.view(&caller.tenant);
+        let on_shelf = |found: &Found<DomainLens>| live.lenses.of(&key_of(&found.entry));
+        for id in &filter.lens_ids {
+            let found = view.lens(id.as_ref()).filter(is_active);
+            let found = found.ok_or_else(|| EngineError::not_found("active lens", id))?;
+            if on_shelf(&found).is_none() {
+                let message = format!("`{id}` has no index yet: run `charter lens reindex {id}`");
+                return Err(EngineError::new(ErrorCode::Unavailable, message));
+            }
+        }
+        let wanted = view.lenses().filter(is_active).filter(|found| {
+            let lens = found.document();
+            (filter.lens_ids.is_empty() || filter.lens_ids.contains(&lens.lens_id))
+                && filter
+                    .domain
+                    .as_ref()
+                    .is_none_or(|domain| lens.domain == *domain)
+                && filter.tags.iter().all(|tag| lens.tags.contains(tag))
+        });
+        Ok(wanted
+            .filter_map(|found| {
+                let shelved = on_shelf(&found)?;
+                Some((found, shelved))
+            })
+            .collect())
+    }
+
+    fn shown(&self, found: &Found<DomainLens>) -> LensShown {
+        let key = key_of(&found.entry);
+        let shelved = self.live().lenses.of(&key);
+        let (indexing, last) = self.lens_work().of(&key);
+        let mut lens = found.document().clone();
+        lens.content_hash = shelved
+            .as_ref()
+            .and_then(|shelved| ShortText::parse(&shelved.indexed.content_hash).ok());
+        LensShown {
+            lens,
+            scope: scope_shown(&key.scope),
+            index: shelved.map(|shelved| IndexShown {
+                chunks: shelved.indexed.chunks,
+                bytes: shelved.indexed.bytes,
+                other_model: shelved.indexed.model.as_deref() != self.vector_model().as_deref(),
+                model: shelved.indexed.model.clone(),
+                fetched_at: shelved.indexed.fetched_at,
+                indexed_at: shelved.indexed.indexed_at,
+            }),
+            indexing,
+            last,
+        }
+    }
+
+    /// The name of the model that makes vectors, if there is one.
+    pub(crate) fn vector_model(&self) -> Option<String> {
+        self.embedder().map(|embedder| embedder.model().to_string())
+    }
+}
+
+type Searched = Vec<(Found<DomainLens>, Arc<shelf::Shelved>)>;
+
+/// B000-16: refused on the basic tier.
+fn may_read(caller: &Caller) -> Result<(), EngineError> {
+    caller.must_have(Tier::Advanced, "lenses are served on the advanced tier")
+}
+
+fn is_active(found: &Found<DomainLens>) -> bool {
+    found.document().status == Status::Active
+}
+
+/// Where the index of a lens is.
+fn key_of(entry: &Entry<DomainLens>) -> LensKey {
+    LensKey {
+        scope: entry.origin.scope.clone(),
+        lens: entry.document.lens_id.clone(),
+    }
+}
+
+fn scope_shown(scope: &Scope) -> PackageScope {
+    match scope {
+        Scope::Global => PackageScope::Global,
+        Scope::Tenant(_) => PackageScope::Tenant,
+    }
+}
+
+fn passage(hit: &PassageHit, searched: &Searched) -> Option<PassageShown> {
+    let (found, shelved) = searched.get(hit.index)?;
+    let chunk = shelved.passages.chunks.get(hit.passage)?;
+    let lens = found.document();
+    Some(PassageShown {
+        lens_id: lens.lens_id.clone(),
+        title: lens.title.to_string(),
+        domain: lens.domain.clone(),
+        scope: scope_shown(&found.entry.origin.scope),
+        text: chunk.text.clone(),
+        position: chunk.position.clone(),
+        source: shelved.indexed.source.clone(),
+        content_hash: shelved.indexed.content_hash.clone(),
+        score: hit.score,
+        lexical: hit.lexical,
+        cosine: hit.cosine,
+    })
+}

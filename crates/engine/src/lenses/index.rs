@@ -1,0 +1,215 @@
+//! From a source to an index: fetched, compared by its hash, read, cut, embedded.
+//!
+//! A source with the hash of the index in force is no work. Of one that changed, only parts of
+//! passages are embedded whose text the index before does not have.
+
+use std::collections::BTreeMap;
+
+use charter_contract::catalogue::lens::{DomainLens, LensSource};
+use charter_contract::ids::LensId;
+use charter_contract::time::Timestamp;
+use charter_effects::{SourceError, SourceFault, Validators};
+use charter_search::{WindowSettings, token_spans};
+use charter_store::lens::NewLensIndex;
+use serde::{Deserialize, Serialize};
+
+use super::cut::{Cut, cut};
+use super::fetch::{Content, Failure, Part};
+use super::shelf::Shelved;
+use super::work::{Stage, Turn};
+use crate::{Engine, EngineError};
+
+/// Most passages of one lens.
+const MAX_CHUNKS: usize = 20_000;
+
+/// What is stored of an index beside its passages.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Indexed {
+    /// What was fetched.
+    pub(crate) source: LensSource,
+    pub(crate) content_hash: String,
+    pub(crate) bytes: usize,
+    pub(crate) chunks: usize,
+    /// What made the vectors; none where there are none.
+    pub(crate) model: Option<String>,
+    pub(super) windows: WindowSettings,
+    pub(super) etag: Option<String>,
+    pub(super) last_modified: Option<String>,
+    pub(crate) fetched_at: Timestamp,
+    pub(crate) indexed_at: Timestamp,
+}
+
+impl Indexed {
+    pub(super) fn validators(&self) -> Validators {
+        Validators {
+            etag: self.etag.clone(),
+            last_modified: self.last_modified.clone(),
+        }
+    }
+}
+
+/// What indexing a lens came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LensIndexed {
+    /// Which lens.
+    pub lens_id: LensId,
+    /// What came of it.
+    #[serde(flatten)]
+    pub outcome: LensOutcome,
+}
+
+/// What indexing came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "outcome")]
+pub enum LensOutcome {
+    /// The source is what the index was made of.
+    Unchanged {
+        /// Passages of the index.
+        chunks: usize,
+    },
+    /// There is a new index.
+    Indexed {
+        /// Its passages.
+        chunks: usize,
+        /// Parts of passages that had to be embedded; the others' vectors were taken over.
+        embedded: usize,
+    },
+    /// A dry run fetches nothing.
+    NotFetched,
+}
+
+/// An index that is ready to be stored.
+#[derive(Debug)]
+pub(crate) enum Prepared {
+    /// The one in force stays; what is known of its source may be new.
+    Same(Indexed),
+    /// It takes the place of the one in force.
+    New(NewLensIndex, LensOutcome),
+}
+
+impl Prepared {
+    pub(crate) fn outcome(&self) -> LensOutcome {
+        match self {
+            Self::Same(indexed) => LensOutcome::Unchanged {
+                chunks: indexed.chunks,
+            },
+            Self::New(_, outcome) => outcome.clone(),
+        }
+    }
+}
+
+impl Engine {
+    /// Makes the index of a lens, or finds that the one before is still right. Writes nothing.
+    pub(super) async fn prepare_lens(
+        &self,
+        lens: &DomainLens,
+        files: &BTreeMap<String, String>,
+        before: Option<&Shelved>,
+        turn: &Turn,
+    ) -> Result<Prepared, Failure> {
+        let windows = self.window_settings();
+        let model = self.vector_model();
+        // Vectors of another model, or other windows, are made anew whatever the source says.
+        let alike = before
+            .filter(|before| before.indexed.model == model && before.indexed.windows == windows);
+        let known = alike.map(|before| &before.indexed);
+        let at = self.now();
+        turn.reached(Stage::Fetching);
+        let content = self.fetch_content(&lens.source, files, known).await?;
+        let same = |indexed: &Indexed, validators: Validators| {
+            Prepared::Same(Indexed {
+                source: lens.source.clone(),
+                etag: validators.etag,
+                last_modified: validators.last_modified,
+                fetched_at: at,
+                ..indexed.clone()
+            })
+        };
+        let content = match (content, known) {
+            (None, Some(known)) => return Ok(same(known, known.validators())),
+            (Some(content), Some(known)) if content.hash == known.content_hash => {
+                return Ok(same(known, content.validators));
+            }
+            (Some(content), Some(_) | None) => content,
+            (None, None) => {
+                let cause = "a server said that nothing changed and was told of nothing";
+                return Err(EngineError::internal("fetching a lens", cause).into());
+            }
+        };
+        turn.reached(Stage::Reading);
+        let mut indexed = Indexed {
+            source: lens.source.clone(),
+            content_hash: content.hash.clone(),
+            bytes: content.bytes,
+            chunks: 0,
+            model,
+            windows,
+            etag: content.validators.etag.clone(),
+            last_modified: content.validators.last_modified.clone(),
+            fetched_at: at,
+            indexed_at: at,
+        };
+        let cuts = self.read_and_cut(content, windows).await?;
+        indexed.chunks = cuts.len();
+        let (chunks, embedded) = self.embed_cuts(cuts, alike, turn).await?;
+        let outcome = LensOutcome::Indexed {
+            chunks: chunks.len(),
+            embedded,
+        };
+        let body = serde_json::to_string(&indexed)
+            .map_err(|error| EngineError::internal("writing the index of a lens", error))?;
+        let index = NewLensIndex {
+            lens_id: lens.lens_id.clone(),
+            body,
+            chunks,
+        };
+        Ok(Prepared::New(index, outcome))
+    }
+
+    fn window_settings(&self) -> WindowSettings {
+        WindowSettings {
+            overlap_tokens: self.settings().lenses.overlap_tokens,
+            ..WindowSettings::default()
+        }
+    }
+
+    async fn read_and_cut(
+        &self,
+        content: Content,
+        settings: WindowSettings,
+    ) -> Result<Vec<Cut>, Failure> {
+        let mut cuts = Vec::new();
+        for Part { file, raw } in content.parts {
+            let extracted = self.sources().extract(raw, self.shutdown()).await;
+            let extracted = extracted.map_err(|error| in_file(error, file.as_deref()))?;
+            let embedder = self.embedder().cloned();
+            let cutting = tokio::task::spawn_blocking(move || {
+                cut(&extracted, file.as_deref(), settings, |text| {
+                    token_spans(text, embedder.as_deref())
+                })
+            });
+            let cut = cutting
+                .await
+                .map_err(|error| EngineError::internal("cutting a source", error))?;
+            cuts.extend(cut);
+            if cuts.len() > MAX_CHUNKS {
+                let message = format!("the source makes more than {MAX_CHUNKS} passages");
+                return Err(Failure::Source(SourceError {
+                    kind: SourceFault::Unusable,
+                    message,
+                }));
+            }
+        }
+        Ok(cuts)
+    }
+}
+
+fn in_file(error: SourceError, file: Option<&str>) -> SourceError {
+    match file {
+        Some(file) => SourceError {
+            message: format!("{file}: {}", error.message),
+            ..error
+        },
+        None => error,
+    }
+}

@@ -1,0 +1,120 @@
+//! Indexing that is under way, and what the last one of each lens came to. In memory: it says what
+//! this process does.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use charter_contract::time::Timestamp;
+use serde::Serialize;
+
+use super::LensKey;
+use super::index::LensOutcome;
+
+/// How far indexing is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "stage")]
+pub enum Stage {
+    /// Waiting for the source.
+    Fetching,
+    /// Taking the text out, and cutting it.
+    Reading,
+    /// Embedding passages.
+    Embedding {
+        /// Parts of passages that have a vector.
+        done: usize,
+        /// Parts of passages in all.
+        of: usize,
+    },
+}
+
+/// What indexing came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LastWork {
+    /// When it ended.
+    pub at: Timestamp,
+    /// What came of it.
+    #[serde(flatten)]
+    pub result: WorkResult,
+}
+
+/// What came of indexing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum WorkResult {
+    /// It was done.
+    Done(LensOutcome),
+    /// The index is what it was.
+    Failed {
+        /// Why.
+        failed: String,
+    },
+}
+
+/// What is known of every lens that this process worked on.
+#[derive(Debug, Default)]
+pub(crate) struct LensWork(Mutex<BTreeMap<LensKey, Entry>>);
+
+#[derive(Debug, Default)]
+struct Entry {
+    stage: Option<Stage>,
+    last: Option<LastWork>,
+}
+
+/// The right to index one lens; given back when it goes out of scope.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    work: Arc<LensWork>,
+    key: LensKey,
+}
+
+impl LensWork {
+    /// What is under way for a lens, and what came before.
+    pub(crate) fn of(&self, key: &LensKey) -> (Option<Stage>, Option<LastWork>) {
+        let entries = self.entries();
+        let entry = entries.get(key);
+        let stage = entry.and_then(|entry| entry.stage);
+        (stage, entry.and_then(|entry| entry.last.clone()))
+    }
+
+    /// Takes a lens in hand; `None` while somebody else has it.
+    pub(crate) fn take(self: &Arc<Self>, key: &LensKey) -> Option<Turn> {
+        let mut entries = self.entries();
+        let entry = entries.entry(key.clone()).or_default();
+        if entry.stage.is_some() {
+            return None;
+        }
+        entry.stage = Some(Stage::Fetching);
+        Some(Turn {
+            work: Arc::clone(self),
+            key: key.clone(),
+        })
+    }
+
+    fn entries(&self) -> MutexGuard<'_, BTreeMap<LensKey, Entry>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Turn {
+    /// Says how far it is.
+    pub(crate) fn reached(&self, stage: Stage) {
+        if let Some(entry) = self.work.entries().get_mut(&self.key) {
+            entry.stage = Some(stage);
+        }
+    }
+
+    /// Says what it came to.
+    pub(crate) fn ended(self, at: Timestamp, result: WorkResult) {
+        if let Some(entry) = self.work.entries().get_mut(&self.key) {
+            entry.last = Some(LastWork { at, result });
+        }
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        if let Some(entry) = self.work.entries().get_mut(&self.key) {
+            entry.stage = None;
+        }
+    }
+}

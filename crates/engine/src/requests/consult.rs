@@ -1,0 +1,102 @@
+//! Requests that are answered by the reference library (seed 000 §2.10: `rag_search`, `knowledge`):
+//! the passages that come closest, quoted with their sources. Nothing is written by a model.
+
+use std::time::Duration;
+
+use charter_contract::agentic::response::{ActionType, AgentResponse};
+use charter_contract::catalogue::vocabulary::Tier;
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::ResponseId;
+use serde_json::{Map, Value, json};
+
+use super::Asked;
+use super::classify::Classified;
+use super::respond::verdict;
+use crate::{Engine, EngineError, LensAnswer, PassageShown};
+
+impl Engine {
+    /// The passages that come closest to a request.
+    ///
+    /// # Errors
+    /// `permission_denied` on the basic tier (B000-16); `no_match` when no passage comes close.
+    pub(super) async fn consult(&self, asked: &Asked) -> Result<LensAnswer, EngineError> {
+        if asked.tier() < Tier::Advanced {
+            let message = "the reference library answers on the advanced tier";
+            return Err(EngineError::new(ErrorCode::PermissionDenied, message));
+        }
+        let question = asked.request.input.as_str();
+        let answer = self
+            .ask_lenses(&asked.caller, question, &asked.wishes.rag_params)
+            .await?;
+        if answer.passages.is_empty() {
+            let message = "no passage of the reference library comes close to this question";
+            return Err(EngineError::new(ErrorCode::NoMatch, message));
+        }
+        Ok(answer)
+    }
+}
+
+/// The response that quotes passages.
+pub(super) fn response(
+    engine: &Engine,
+    asked: &Asked,
+    classified: &Classified,
+    answer: &LensAnswer,
+    elapsed: Duration,
+) -> Result<AgentResponse, EngineError> {
+    let at = engine.now();
+    let mut searched = Map::new();
+    searched.insert("lens_ids".to_owned(), json!(answer.lenses));
+    searched.insert("passages".to_owned(), json!(answer.passages.len()));
+    // As text first: single precision would be widened to digits that nobody measured.
+    let passages: Value = serde_json::to_string(&answer.passages)
+        .and_then(|text| serde_json::from_str(&text))
+        .map_err(|error| EngineError::internal("writing passages", error))?;
+    let builder = AgentResponse::builder(
+        ResponseId::from_uuid(engine.new_uuid()),
+        asked.id().clone(),
+        at,
+        content(answer),
+    )
+    .execution_time_ms(u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX))
+    .action(ActionType::Search, at, searched)
+    .metadata("flow", json!(classified.flow))
+    .metadata("verdict", verdict(&classified.verdict)?)
+    .metadata("extractive", json!(true))
+    .metadata("passages", passages);
+    Ok(builder.build())
+}
+
+/// The answer for people: that it is quoted, then each passage under its source.
+fn content(answer: &LensAnswer) -> String {
+    let mut text = format!(
+        "The {} passage(s) of the reference library that come closest, quoted as they stand:",
+        answer.passages.len()
+    );
+    for (number, passage) in answer.passages.iter().enumerate() {
+        text.push_str(&format!(
+            "\n\n[{}] {}\n{}",
+            number + 1,
+            cited(passage),
+            passage.text
+        ));
+    }
+    text
+}
+
+/// Title, headings, page, source.
+fn cited(passage: &PassageShown) -> String {
+    let position = &passage.position;
+    let mut parts = vec![passage.title.clone()];
+    parts.extend(position.headings.iter().cloned());
+    let page = position.page.map(|page| format!(", page {page}"));
+    let source = position
+        .file
+        .as_deref()
+        .unwrap_or(passage.source.reference.as_str());
+    format!(
+        "{}{} ({source})",
+        parts.join(" › "),
+        page.unwrap_or_default()
+    )
+}

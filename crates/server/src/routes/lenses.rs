@@ -1,0 +1,144 @@
+//! Lenses: what the reference library holds, questions to it, and indexing it again.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use charter_contract::ids::{DomainId, Label, LensId};
+use charter_engine::{LensAnswer, LensFilter, LensShown};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::error::ApiError;
+use crate::extract::{Asked, By, Sent, parsed};
+use crate::state::AppState;
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ListQuery {
+    /// Only of this domain.
+    domain: Option<String>,
+}
+
+/// List lenses, with what became of their sources.
+#[utoipa::path(get, path = "/v1/lenses", tag = "lenses", operation_id = "list_lenses", params(ListQuery),
+    responses((status = 200, description = "By id", body = Vec<Object>), (status = 403, description = "The caller is on the basic tier", body = ref("#/components/schemas/agent_error"))))]
+pub(crate) async fn list(
+    State(state): State<AppState>,
+    By(caller): By,
+    Asked(asked): Asked<ListQuery>,
+) -> Result<Json<Vec<LensShown>>, ApiError> {
+    let domain: Option<DomainId> = asked
+        .domain
+        .as_deref()
+        .map(|domain| parsed(&state, domain))
+        .transpose()?;
+    let found = state.engine.lenses(&caller, domain.as_ref());
+    found
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
+}
+
+/// Show a lens: its index, how far indexing is, and what the last one came to.
+#[utoipa::path(get, path = "/v1/lenses/{id}", tag = "lenses", operation_id = "show_lens",
+    params(("id" = String, Path, description = "The lens")),
+    responses((status = 200, description = "The lens", body = Object)))]
+pub(crate) async fn show(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(id): Path<String>,
+) -> Result<Json<LensShown>, ApiError> {
+    let id: LensId = parsed(&state, &id)?;
+    let found = state.engine.lens(&caller, &id);
+    found
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
+}
+
+/// A question to lenses.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Question {
+    query: String,
+    #[serde(default)]
+    lens_ids: Vec<LensId>,
+    #[serde(default)]
+    domain: Option<DomainId>,
+    #[serde(default)]
+    tags: Vec<Label>,
+    #[serde(default)]
+    top_k: Option<usize>,
+}
+
+/// A question to one lens.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct QuestionToOne {
+    query: String,
+    #[serde(default)]
+    top_k: Option<usize>,
+}
+
+/// Find the passages that come closest, in every lens that the caller sees: `{"query": "…", "domain":
+/// "security", "lens_ids": […], "tags": […], "top_k": 5}`.
+#[utoipa::path(post, path = "/v1/lenses/search", tag = "lenses", operation_id = "search_lenses", request_body = Object,
+    responses((status = 200, description = "Passages with their places and sources, best first", body = Object), (status = 403, description = "The caller is on the basic tier", body = ref("#/components/schemas/agent_error"))))]
+pub(crate) async fn search(
+    State(state): State<AppState>,
+    By(caller): By,
+    Sent(asked): Sent<Question>,
+) -> Result<Json<LensAnswer>, ApiError> {
+    let filter = LensFilter {
+        lens_ids: asked.lens_ids,
+        domain: asked.domain,
+        tags: asked.tags,
+        top_k: asked.top_k,
+    };
+    let found = state
+        .engine
+        .ask_lenses(&caller, &asked.query, &filter)
+        .await;
+    found
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
+}
+
+/// Find the passages of one lens that come closest: `{"query": "…", "top_k": 5}`.
+#[utoipa::path(post, path = "/v1/lenses/{id}/search", tag = "lenses", operation_id = "search_lens", request_body = Object,
+    params(("id" = String, Path, description = "The lens")),
+    responses((status = 200, description = "Passages with their places and sources, best first", body = Object)))]
+pub(crate) async fn search_one(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(id): Path<String>,
+    Sent(asked): Sent<QuestionToOne>,
+) -> Result<Json<LensAnswer>, ApiError> {
+    let filter = LensFilter {
+        lens_ids: vec![parsed(&state, &id)?],
+        top_k: asked.top_k,
+        ..LensFilter::default()
+    };
+    let found = state
+        .engine
+        .ask_lenses(&caller, &asked.query, &filter)
+        .await;
+    found
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
+}
+
+/// Look at a lens's source again, and index it if it changed. Answers at once; the lens says how far
+/// it is.
+#[utoipa::path(post, path = "/v1/lenses/{id}/reindex", tag = "lenses", operation_id = "reindex_lens",
+    params(("id" = String, Path, description = "The lens")),
+    responses((status = 202, description = "It has begun", body = Object), (status = 503, description = "It is being indexed already", body = ref("#/components/schemas/agent_error"))))]
+pub(crate) async fn reindex(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(id): Path<String>,
+) -> Result<(StatusCode, Json<LensShown>), ApiError> {
+    let id: LensId = parsed(&state, &id)?;
+    let started = state.engine.reindex_lens(&caller, &id);
+    started
+        .map(|lens| (StatusCode::ACCEPTED, Json(lens)))
+        .map_err(|error| ApiError::new(&state, error))
+}
