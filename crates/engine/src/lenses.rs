@@ -170,13 +170,30 @@ impl Engine {
     /// One lens.
     ///
     /// # Errors
-    /// `not_found`; `permission_denied` on the basic tier.
+    /// `not_found`; `unavailable` while it is being registered for the first time, with how far that
+    /// is; `permission_denied` on the basic tier.
     pub fn lens(&self, caller: &Caller, id: &LensId) -> Result<LensShown, EngineError> {
         may_read(caller)?;
         let view = self.live().view(&caller.tenant);
-        let found = view.lens(id.as_ref());
-        let found = found.ok_or_else(|| EngineError::not_found("lens", id))?;
-        Ok(self.shown(&found))
+        match view.lens(id.as_ref()) {
+            Some(found) => Ok(self.shown(&found)),
+            None => Err(self.absent(caller, id)),
+        }
+    }
+
+    /// Why a lens is not there: there is none, or the caller's tenant is registering it.
+    fn absent(&self, caller: &Caller, id: &LensId) -> EngineError {
+        let key = LensKey {
+            scope: Scope::Tenant(caller.tenant.clone()),
+            lens: id.clone(),
+        };
+        match self.lens_work().of(&key).0 {
+            Some(stage) => {
+                let message = format!("`{id}` is being registered: {stage}");
+                EngineError::new(ErrorCode::Unavailable, message)
+            }
+            None => EngineError::not_found("lens", id),
+        }
     }
 
     /// The passages that come closest to a question, over every active lens that the caller sees

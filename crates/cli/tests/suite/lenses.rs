@@ -165,6 +165,36 @@ fn b000_16_only_what_changed_is_embedded_again() {
     assert_eq!(embeddings.taken(), ["bolts"]);
 }
 
+/// B000-16: how far a registration is can be seen while it goes on, and a client that leaves does not
+/// end it.
+#[test]
+fn b000_16_progress_is_visible_and_the_work_goes_on() {
+    let (site, embeddings) = (Site::at("127.0.0.1"), Embeddings::start());
+    let topics: Vec<String> = (0..150).map(|n| format!("topic{n}")).collect();
+    let topics: Vec<&str> = topics.iter().map(String::as_str).collect();
+    site.put("/handbook", handbook(&topics));
+    let home = counted(&site, &embeddings).with("CHARTER_LIMITS__TIMEOUT_MS", "300");
+    let server = home.serve();
+    let held = embeddings.hold();
+    let package = library(&site.url("/handbook"));
+    let late = server.api.post("/v1/packages", &package.bundle());
+    let said = late.fails(504, "request_timeout");
+    assert!(said.ends_with("the work goes on"), "{said}");
+    let path = format!("/v1/lenses/{LENS}");
+    let stage = eventually("embedding", || {
+        let said = server.api.get(&path).fails(503, "unavailable");
+        said.contains("embedded 0 of ").then_some(said)
+    });
+    assert!(
+        stage.starts_with("`security.handbook` is being registered: "),
+        "{stage}"
+    );
+    drop(held);
+    eventually("the end of the registration", || {
+        (server.api.get(&path).status == 200).then_some(())
+    });
+}
+
 /// Ruling 4: after a change of the model words alone are compared until `charter reindex`, which
 /// embeds what is stored and fetches nothing.
 #[test]
@@ -249,6 +279,45 @@ fn b000_16_a_source_that_cannot_be_had_fails_the_registration() {
         assert!(said[0].contains(&expected), "{path}: {said:?}");
     }
     assert!(!server.log().contains("panicked"));
+}
+
+/// A PDF whose only page is its own parent: whoever looks for what a page inherits never ends.
+fn endless_pdf() -> Vec<u8> {
+    let objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        "<< /Type /Page /Parent 3 0 R /Contents 4 0 R >>",
+        "<< /Length 0 >>\nstream\n\nendstream",
+    ];
+    let mut file = "%PDF-1.4\n".to_owned();
+    let mut table = "0000000000 65535 f \n".to_owned();
+    for (number, object) in objects.iter().enumerate() {
+        table += &format!("{:010} 00000 n \n", file.len());
+        file += &format!("{} 0 obj\n{object}\nendobj\n", number + 1);
+    }
+    let at = file.len();
+    file +=
+        &format!("xref\n0 5\n{table}trailer << /Size 5 /Root 1 0 R >>\nstartxref\n{at}\n%%EOF\n");
+    file.into_bytes()
+}
+
+/// B000-16: a source that ends its reader ends nothing else.
+#[test]
+fn b000_16_a_pdf_that_overflows_its_readers_stack_is_refused() {
+    let site = Site::at("127.0.0.1");
+    site.put("/endless.pdf", Page::of("application/pdf", endless_pdf()));
+    site.put("/handbook", handbook(&["keys"]));
+    let home = words_only(&site);
+    let server = home.serve();
+    let said = refused(&server, &library(&site.url("/endless.pdf")));
+    assert!(
+        said[0].starts_with(
+            "lenses/handbook.yaml:8 the source cannot be read: its reader was ended by signal "
+        ),
+        "{said:?}"
+    );
+    server.api.register(&library(&site.url("/handbook")));
+    assert!(first(&ask(&server.api, "keys")).contains("keys rule"));
 }
 
 /// B000-16: what is built to be dear to read is read, or refused, at a bounded price.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use serde_json::{Value, json};
 
@@ -123,6 +123,11 @@ impl Embeddings {
 
     pub(crate) fn base(&self) -> String {
         format!("http://{}/v1", self.address)
+    }
+
+    /// Nothing is answered until this is given back.
+    pub(crate) fn hold(&self) -> MutexGuard<'_, Vec<String>> {
+        self.texts.lock().unwrap()
     }
 
     /// The texts that were embedded since the last time this was asked.

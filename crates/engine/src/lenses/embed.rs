@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use charter_contract::error_code::ErrorCode;
-use charter_store::lens::{LensChunk, NewLensIndex};
+use charter_store::lens::LensChunk;
 use charter_store::vector::TextHash;
 
 use super::cut::{Cut, Place};
@@ -99,13 +99,7 @@ impl Engine {
             });
             let cuts = cuts.collect::<Result<Vec<_>, EngineError>>()?;
             let (chunks, embedded) = self.embed_cuts(cuts, None, &turn).await?;
-            let body = serde_json::to_string(&Indexed { model, ..indexed })
-                .map_err(|error| EngineError::internal("writing the index of a lens", error))?;
-            let index = NewLensIndex {
-                lens_id: record.lens_id,
-                body,
-                chunks,
-            };
+            let index = Indexed { model, ..indexed }.stored(record.lens_id, chunks)?;
             self.store()
                 .replace_lens_index(&record.scope, index, Some(record.generation))
                 .await?;

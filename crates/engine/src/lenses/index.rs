@@ -10,7 +10,7 @@ use charter_contract::ids::LensId;
 use charter_contract::time::Timestamp;
 use charter_effects::{SourceError, SourceFault, Validators};
 use charter_search::{WindowSettings, token_spans};
-use charter_store::lens::NewLensIndex;
+use charter_store::lens::{LensChunk, NewLensIndex};
 use serde::{Deserialize, Serialize};
 
 use super::cut::{Cut, cut};
@@ -45,6 +45,32 @@ impl Indexed {
             etag: self.etag.clone(),
             last_modified: self.last_modified.clone(),
         }
+    }
+
+    /// The same index, whose source was looked at again.
+    fn seen(&self, lens: &DomainLens, validators: Validators, at: Timestamp) -> Self {
+        Self {
+            source: lens.source.clone(),
+            etag: validators.etag,
+            last_modified: validators.last_modified,
+            fetched_at: at,
+            ..self.clone()
+        }
+    }
+
+    /// With its passages, ready to be stored.
+    pub(super) fn stored(
+        &self,
+        lens_id: LensId,
+        chunks: Vec<LensChunk>,
+    ) -> Result<NewLensIndex, EngineError> {
+        let body = serde_json::to_string(self)
+            .map_err(|error| EngineError::internal("writing the index of a lens", error))?;
+        Ok(NewLensIndex {
+            lens_id,
+            body,
+            chunks,
+        })
     }
 }
 
@@ -109,32 +135,23 @@ impl Engine {
     ) -> Result<Prepared, Failure> {
         let windows = self.window_settings();
         let model = self.vector_model();
-        // Vectors of another model, or other windows, are made anew whatever the source says.
-        let alike = before
-            .filter(|before| before.indexed.model == model && before.indexed.windows == windows);
-        let known = alike.map(|before| &before.indexed);
+        let same_model = before.filter(|before| before.indexed.model == model);
+        // Other windows, or another model: it is made anew whatever the source says.
+        let known = same_model.filter(|before| before.indexed.windows == windows);
+        let known = known.map(|before| &before.indexed);
         let at = self.now();
         turn.reached(Stage::Fetching);
+        let _place = self.lens_work().place().await;
         let content = self.fetch_content(&lens.source, files, known).await?;
-        let same = |indexed: &Indexed, validators: Validators| {
-            Prepared::Same(Indexed {
-                source: lens.source.clone(),
-                etag: validators.etag,
-                last_modified: validators.last_modified,
-                fetched_at: at,
-                ..indexed.clone()
-            })
-        };
         let content = match (content, known) {
-            (None, Some(known)) => return Ok(same(known, known.validators())),
+            (None, Some(known)) => {
+                return Ok(Prepared::Same(known.seen(lens, known.validators(), at)));
+            }
             (Some(content), Some(known)) if content.hash == known.content_hash => {
-                return Ok(same(known, content.validators));
+                return Ok(Prepared::Same(known.seen(lens, content.validators, at)));
             }
             (Some(content), Some(_) | None) => content,
-            (None, None) => {
-                let cause = "a server said that nothing changed and was told of nothing";
-                return Err(EngineError::internal("fetching a lens", cause).into());
-            }
+            (None, None) => return Err(told_nothing().into()),
         };
         turn.reached(Stage::Reading);
         let mut indexed = Indexed {
@@ -151,18 +168,12 @@ impl Engine {
         };
         let cuts = self.read_and_cut(content, windows).await?;
         indexed.chunks = cuts.len();
-        let (chunks, embedded) = self.embed_cuts(cuts, alike, turn).await?;
+        let (chunks, embedded) = self.embed_cuts(cuts, same_model, turn).await?;
         let outcome = LensOutcome::Indexed {
             chunks: chunks.len(),
             embedded,
         };
-        let body = serde_json::to_string(&indexed)
-            .map_err(|error| EngineError::internal("writing the index of a lens", error))?;
-        let index = NewLensIndex {
-            lens_id: lens.lens_id.clone(),
-            body,
-            chunks,
-        };
+        let index = indexed.stored(lens.lens_id.clone(), chunks)?;
         Ok(Prepared::New(index, outcome))
     }
 
@@ -201,6 +212,14 @@ impl Engine {
             }
         }
         Ok(cuts)
+    }
+}
+
+fn told_nothing() -> SourceError {
+    SourceError {
+        kind: SourceFault::Unusable,
+        message: "the source answered that nothing changed to a request that knew nothing"
+            .to_owned(),
     }
 }
 

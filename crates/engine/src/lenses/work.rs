@@ -2,10 +2,12 @@
 //! this process does.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use charter_contract::time::Timestamp;
 use serde::Serialize;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::LensKey;
 use super::index::LensOutcome;
@@ -14,7 +16,7 @@ use super::index::LensOutcome;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "stage")]
 pub enum Stage {
-    /// Waiting for the source.
+    /// Waiting for its turn, or for the source.
     Fetching,
     /// Taking the text out, and cutting it.
     Reading,
@@ -25,6 +27,16 @@ pub enum Stage {
         /// Parts of passages in all.
         of: usize,
     },
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fetching => f.write_str("fetching"),
+            Self::Reading => f.write_str("reading"),
+            Self::Embedding { done, of } => write!(f, "embedded {done} of {of}"),
+        }
+    }
 }
 
 /// What indexing came to.
@@ -50,9 +62,24 @@ pub enum WorkResult {
     },
 }
 
+/// Lenses that are indexed at once; a source and its text are in memory meanwhile.
+const MAX_AT_ONCE: usize = 2;
+
 /// What is known of every lens that this process worked on.
-#[derive(Debug, Default)]
-pub(crate) struct LensWork(Mutex<BTreeMap<LensKey, Entry>>);
+#[derive(Debug)]
+pub(crate) struct LensWork {
+    entries: Mutex<BTreeMap<LensKey, Entry>>,
+    places: Semaphore,
+}
+
+impl Default for LensWork {
+    fn default() -> Self {
+        Self {
+            entries: Mutex::default(),
+            places: Semaphore::new(MAX_AT_ONCE),
+        }
+    }
+}
 
 #[derive(Debug, Default)]
 struct Entry {
@@ -90,8 +117,14 @@ impl LensWork {
         })
     }
 
+    /// Waits for a place among those that are indexed.
+    pub(crate) async fn place(&self) -> Option<SemaphorePermit<'_>> {
+        // The semaphore is never closed.
+        self.places.acquire().await.ok()
+    }
+
     fn entries(&self) -> MutexGuard<'_, BTreeMap<LensKey, Entry>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
