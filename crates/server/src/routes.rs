@@ -41,8 +41,20 @@ use crate::state::AppState;
 /// The API under `/v1` and the A2A protocol, with their description.
 pub(crate) fn api() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
-        .routes(routes!(requests::ask))
-        .routes(routes!(requests::show))
+        .merge(catalogue())
+        .merge(work())
+        .merge(knowledge())
+        .merge(skills())
+        .merge(proof())
+        .routes(routes!(schemas::list))
+        .routes(routes!(schemas::show))
+        .routes(routes!(schemas::openapi))
+        .merge(crate::a2a::routes())
+}
+
+/// What is registered, and what of it applies.
+fn catalogue() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
         .routes(routes!(route::route))
         .routes(routes!(resolve::guardrails))
         .routes(routes!(resolve::template))
@@ -54,9 +66,6 @@ pub(crate) fn api() -> OpenApiRouter<AppState> {
         .routes(routes!(resolve::policies))
         .routes(routes!(gate::explain))
         .routes(routes!(catalogue::list))
-        .routes(routes!(graph::query))
-        .routes(routes!(tags::put))
-        .routes(routes!(tags::get))
         .routes(routes!(packages::list))
         .routes(routes!(packages::validate))
         .routes(routes!(packages::diff))
@@ -64,16 +73,18 @@ pub(crate) fn api() -> OpenApiRouter<AppState> {
         .routes(routes!(packages::history))
         .routes(routes!(packages::rollback))
         .routes(routes!(packages::unregister))
+        .routes(routes!(candidates::promote))
+}
+
+/// What is asked and done, and who says so.
+fn work() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(routes!(requests::ask))
+        .routes(routes!(requests::show))
+        .routes(routes!(tags::put))
+        .routes(routes!(tags::get))
         .routes(routes!(sessions::open))
         .routes(routes!(sessions::show))
-        .routes(routes!(memories::add, memories::list))
-        .routes(routes!(memories::find))
-        .routes(routes!(memories::show, memories::remove))
-        .routes(routes!(memories::history))
-        .routes(routes!(memories::related))
-        .routes(routes!(memories::supersede))
-        .routes(routes!(memories::accept))
-        .routes(routes!(memories::reject))
         .routes(routes!(runs::list))
         .routes(routes!(plans::start))
         .routes(routes!(runs::show))
@@ -85,13 +96,40 @@ pub(crate) fn api() -> OpenApiRouter<AppState> {
         .routes(routes!(runs::abort))
         .routes(routes!(runs::roll_back))
         .routes(routes!(playbooks::start))
-        .routes(routes!(candidates::promote))
         .routes(routes!(approvals::list))
         .routes(routes!(approvals::show))
         .routes(routes!(approvals::approve))
         .routes(routes!(approvals::reject))
         .routes(routes!(approvals::happened))
         .routes(routes!(events::events))
+        .routes(routes!(executor::lease))
+        .routes(routes!(executor::renew))
+        .routes(routes!(executor::files))
+        .routes(routes!(executor::report))
+}
+
+/// What there is to know: lenses, the expert graph, memories.
+fn knowledge() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(routes!(graph::query))
+        .routes(routes!(memories::add, memories::list))
+        .routes(routes!(memories::find))
+        .routes(routes!(memories::show, memories::remove))
+        .routes(routes!(memories::history))
+        .routes(routes!(memories::related))
+        .routes(routes!(memories::supersede))
+        .routes(routes!(memories::accept))
+        .routes(routes!(memories::reject))
+        .routes(routes!(lenses::list))
+        .routes(routes!(lenses::search))
+        .routes(routes!(lenses::show))
+        .routes(routes!(lenses::search_one))
+        .routes(routes!(lenses::reindex))
+}
+
+/// What proves it.
+fn proof() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
         .routes(routes!(evidence::find))
         .routes(routes!(evidence::show, evidence::change, evidence::delete))
         .routes(routes!(evidence::attach))
@@ -100,20 +138,6 @@ pub(crate) fn api() -> OpenApiRouter<AppState> {
         .routes(routes!(evidence_log::consistency))
         .routes(routes!(evidence_log::key))
         .routes(routes!(evidence_log::export))
-        .routes(routes!(lenses::list))
-        .routes(routes!(lenses::search))
-        .routes(routes!(lenses::show))
-        .routes(routes!(lenses::search_one))
-        .routes(routes!(lenses::reindex))
-        .merge(skills())
-        .routes(routes!(executor::lease))
-        .routes(routes!(executor::renew))
-        .routes(routes!(executor::files))
-        .routes(routes!(executor::report))
-        .routes(routes!(schemas::list))
-        .routes(routes!(schemas::show))
-        .routes(routes!(schemas::openapi))
-        .merge(crate::a2a::routes())
 }
 
 /// The skill link graph.

@@ -63,6 +63,10 @@ impl Embedder for Letters {
     fn count_tokens(&self, _: &str) -> Option<usize> {
         None
     }
+
+    fn token_spans(&self, _: &str) -> Option<Vec<std::ops::Range<usize>>> {
+        None
+    }
 }
 
 struct RandomIds;
@@ -116,6 +120,7 @@ async fn ports(dir: &Path, embedder: Option<Arc<Letters>>) -> (Ports, Arc<Sqlite
         store: Arc::<SqliteStore>::clone(&store),
         embedder: embedder.map(|embedder| embedder as Arc<dyn Embedder>),
         tools: Arc::new(tools.unwrap()),
+        sources: Arc::new(charter_effects::NoSources),
         generator: Arc::new(Composer),
         clock: Arc::new(SystemClock::start().unwrap()),
         ids: Arc::new(RandomIds),

@@ -146,6 +146,7 @@ impl Engine {
                 verdict: RoutedVerdict::unrouted(text, "the request asks the reference library"),
                 skills: Vec::new(),
                 playbook: None,
+                follow_up: None,
                 agents: Vec::new(),
             }));
         }
