@@ -220,7 +220,9 @@ impl Engine {
         &self.ports.evidence_key
     }
 
-    pub(crate) fn now(&self) -> Timestamp {
+    /// The time, by the engine's clock.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
         self.ports.clock.now()
     }
 
@@ -299,6 +301,12 @@ impl Engine {
 
     pub(crate) fn drivers(&self) -> &Drivers {
         &self.drivers
+    }
+
+    /// Cancelled when the engine is told to stop: whatever waits for it ends then.
+    #[must_use]
+    pub fn stopping(&self) -> CancellationToken {
+        self.shutdown.child_token()
     }
 
     pub(crate) fn shutdown(&self) -> &CancellationToken {

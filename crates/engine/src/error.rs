@@ -67,8 +67,19 @@ impl EngineError {
             ErrorCode::InvalidParameters
         };
         let said: Vec<String> = faults.iter().map(ToString::to_string).collect();
-        Self::new(code, format!("{of}: {}", said.join("; ")))
-            .with_details(json!({"parameters": said}))
+        let mut details = json!({"parameters": said});
+        let names = faults.iter().filter_map(|fault| match fault {
+            ParameterFault::Missing { name, .. } => Some(name.as_str()),
+            ParameterFault::Unknown { .. }
+            | ParameterFault::Type { .. }
+            | ParameterFault::NotAllowed { .. }
+            | ParameterFault::Pattern { .. } => None,
+        });
+        let names: Vec<&str> = names.collect();
+        if !names.is_empty() {
+            details["missing"] = json!(names);
+        }
+        Self::new(code, format!("{of}: {}", said.join("; "))).with_details(details)
     }
 
     /// A document that breaks its contract, or cannot be carried out: every violation.

@@ -36,6 +36,7 @@ mod settings;
 mod tags;
 mod tasks;
 mod tool_results;
+mod tool_search;
 
 pub use abilities::Ability;
 pub use agent_skills::{
@@ -47,10 +48,11 @@ pub use approvals::{ApprovalListing, Say};
 pub use caller::{Caller, Role, SkillGrants, Tier};
 pub use candidates::{Composer, Generator, GeneratorError};
 pub use catalogue::Live;
-pub use charter_domain::approval::{Answer, Approval, Happened};
+pub use charter_domain::approval::{Answer, Approval, Digest, Happened};
 pub use charter_domain::guardrail::Subject;
 pub use charter_domain::link_graph::LinkFinding;
 pub use charter_domain::package::{Gravity, Problem};
+pub use charter_domain::run::{Outcome, RunEvent, StopCause};
 pub use charter_domain::skill_folder::SkillFile;
 pub use charter_domain::template::Wanted;
 pub use engine::{Engine, IdSource, Ports};
@@ -88,3 +90,4 @@ pub use runs::{
 pub use sessions::{SessionShown, TurnShown};
 pub use settings::{ClientTools, LensSettings, MemorySettings, Settings};
 pub use tasks::{Said, Task, TaskFilter, TaskListing, TaskMessage, TaskState};
+pub use tool_search::FoundTool;

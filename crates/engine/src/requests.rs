@@ -7,6 +7,7 @@
 
 mod analyse;
 mod answer;
+mod cancel;
 mod change;
 mod classify;
 mod consult;

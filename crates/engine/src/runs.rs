@@ -15,6 +15,7 @@ mod journal;
 mod manage;
 mod pinned;
 mod show;
+mod wait;
 
 use std::sync::Arc;
 

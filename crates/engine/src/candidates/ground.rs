@@ -1,17 +1,13 @@
 //! Grounding: the boundaries of the agents that come near, and which tools inside them have to do with
 //! the request.
 
-use std::sync::Arc;
-
-use charter_contract::catalogue::tool::{Tool, ToolClass};
+use charter_contract::catalogue::tool::ToolClass;
 use charter_contract::ids::{AgentId, ToolId};
 use charter_domain::candidate::{Boundary, MAX_TOOLS};
-use charter_search::{
-    Allowed, EmbeddedQuery, IndexSettings, Layer, Layers, RouteEntry, RouteIndex, RouteQuery,
-    RouteSettings, RouteText, Scope, search,
-};
+use charter_search::{EmbeddedQuery, RouteQuery, RouteSettings};
 
 use crate::routing::refused;
+use crate::tool_search::rank_tools;
 use crate::{Caller, Engine, EngineError};
 
 /// An agent's boundary, and what of it a request is about.
@@ -56,41 +52,15 @@ impl Engine {
     }
 }
 
-/// The tools that clear the narrow threshold by their words. Tools are not routed to, so they have no
-/// index; on a miss those of one boundary are few, and making one costs less than keeping it.
+/// The tools that clear the narrow threshold by their words.
 fn near(
     boundary: &Boundary,
     query: &EmbeddedQuery,
     settings: &RouteSettings,
 ) -> Result<Vec<ToolId>, EngineError> {
-    let entries = boundary.tools().map(|tool| RouteEntry {
-        id: tool.tool_id.to_string(),
-        text: text_of(tool),
-        vectors: Vec::new(),
-    });
-    let index = RouteIndex::build(entries.collect(), None, &IndexSettings::default())
-        .map_err(|error| EngineError::internal("indexing the tools of a boundary", error))?;
-    let layers = Layers::new(vec![Layer {
-        scope: Scope::Global,
-        index: Arc::new(index),
-    }]);
-    let found =
-        search(&layers, query, Allowed::Everything, settings, MAX_TOOLS).map_err(refused)?;
-    let clear = found
-        .iter()
-        .filter(|hit| hit.score >= settings.thresholds.narrow);
-    Ok(clear
-        .filter_map(|hit| ToolId::parse(&hit.id).ok())
-        .collect())
-}
-
-fn text_of(tool: &Tool) -> RouteText {
-    RouteText {
-        name: tool.name.to_string(),
-        group: tool.service.as_ref().unwrap_or(&tool.provider).to_string(),
-        description: tool.description.to_string(),
-        parameters: tool.parameters.iter().map(|p| p.name.to_string()).collect(),
-        examples: tool.examples.iter().map(ToString::to_string).collect(),
-        ..RouteText::default()
-    }
+    let ranked = rank_tools(boundary.tools(), query, settings, MAX_TOOLS)?;
+    let clear = ranked
+        .into_iter()
+        .filter(|(_, score)| *score >= settings.thresholds.narrow);
+    Ok(clear.map(|(id, _)| id).collect())
 }

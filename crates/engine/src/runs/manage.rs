@@ -51,6 +51,21 @@ impl Engine {
         self.show_run(caller, run_id).await
     }
 
+    /// The parameters that a run waits for, as they are declared.
+    ///
+    /// # Errors
+    /// `not_found`; `permission_denied`.
+    pub async fn missing_parameters(
+        &self,
+        caller: &Caller,
+        run_id: &RunId,
+    ) -> Result<Vec<Parameter>, EngineError> {
+        let run = self.manageable(caller, run_id).await?;
+        let mut declared = self.declared_by(&run).await?;
+        declared.retain(|parameter| run.opening().missing.contains(&parameter.name));
+        Ok(declared)
+    }
+
     /// The parameters that a run's playbook declares; none for a run of anything else.
     async fn declared_by(&self, run: &Run) -> Result<Vec<Parameter>, EngineError> {
         let mut declared = Vec::new();

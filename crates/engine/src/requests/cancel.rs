@@ -1,0 +1,106 @@
+//! Giving up a request: its runs are aborted, and it is answered with that.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::{RequestId, RunId};
+
+use super::execute::run_id;
+use super::{Asked, Classified};
+use crate::{Caller, Engine, EngineError, Role};
+
+/// How long a request that was not routed yet is waited for, and how often it is looked at.
+const PATIENCE: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(20);
+
+impl Engine {
+    /// Aborts what a request runs, by whoever asked it or an operator. One that is answered and left
+    /// no run under way is left as it is.
+    ///
+    /// # Errors
+    /// `not_found`, also for another tenant's; `permission_denied`.
+    pub async fn cancel_request(
+        self: &Arc<Self>,
+        caller: &Caller,
+        request: &RequestId,
+        reason: &str,
+    ) -> Result<(), EngineError> {
+        for run in self.begun_runs(caller, request).await? {
+            let aborted = self.abort_run(caller, &run, reason.to_owned(), false).await;
+            match aborted {
+                Ok(_) => {}
+                // It has ended, or was never created.
+                Err(error)
+                    if matches!(
+                        error.code,
+                        ErrorCode::IllegalTransition | ErrorCode::NotFound
+                    ) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// The runs that a request leads to, in the order of its verdict; none exists before that.
+    ///
+    /// # Errors
+    /// `not_found`, also for another tenant's; `permission_denied` for somebody else's.
+    pub async fn request_runs(
+        &self,
+        caller: &Caller,
+        request: &RequestId,
+    ) -> Result<Vec<RunId>, EngineError> {
+        Ok(self.routed_runs(caller, request).await?.unwrap_or_default())
+    }
+
+    /// The runs of a request, waited for until they are created.
+    async fn begun_runs(
+        &self,
+        caller: &Caller,
+        request: &RequestId,
+    ) -> Result<Vec<RunId>, EngineError> {
+        let mut patience = PATIENCE;
+        loop {
+            let found = self.store().request(&caller.tenant, request).await?;
+            let answered = found.is_some_and(|record| record.answer.is_some());
+            let runs = self.routed_runs(caller, request).await?.unwrap_or_default();
+            let mut begun = !runs.is_empty();
+            for run in &runs {
+                begun &= self.store().run(&caller.tenant, run).await?.is_some();
+            }
+            if begun || answered || patience.is_zero() {
+                return Ok(runs);
+            }
+            tokio::time::sleep(PAUSE).await;
+            patience = patience.saturating_sub(PAUSE);
+        }
+    }
+
+    async fn routed_runs(
+        &self,
+        caller: &Caller,
+        request: &RequestId,
+    ) -> Result<Option<Vec<RunId>>, EngineError> {
+        let found = self.store().request(&caller.tenant, request).await?;
+        let record = found.ok_or_else(|| EngineError::not_found("request", request))?;
+        let asked = Asked::from_json(&record.asked, record.tenant_id)?;
+        if asked.caller.user != caller.user {
+            let rule = "a request is looked after by whoever asked it, and by operators";
+            caller.must_be(Role::Operator, rule)?;
+        }
+        let Some(verdict) = record.verdict else {
+            return Ok(None);
+        };
+        let classified: Classified = serde_json::from_str(&verdict)
+            .map_err(|error| EngineError::internal("reading a recorded verdict", error))?;
+        let runs = match &classified.playbook {
+            Some(playbook) => vec![run_id(&asked, playbook.as_ref())],
+            None => {
+                let skills = classified.skills.iter();
+                skills.map(|skill| run_id(&asked, skill.as_ref())).collect()
+            }
+        };
+        Ok(Some(runs))
+    }
+}

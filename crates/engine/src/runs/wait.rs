@@ -1,0 +1,53 @@
+//! Waiting for a run to come to where it needs a person, or to its end.
+
+use std::time::Duration;
+
+use charter_contract::ids::RunId;
+
+use super::RunShown;
+use crate::{Caller, Engine, EngineError};
+
+/// Time after which a run is looked at even if nobody in this process said that there is news.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+
+impl Engine {
+    /// A run as it stands when it ends or waits for a person, or after `patience`, whichever comes first.
+    ///
+    /// # Errors
+    /// As for [`Engine::show_run`].
+    pub async fn await_run(
+        &self,
+        caller: &Caller,
+        run: &RunId,
+        patience: Duration,
+    ) -> Result<RunShown, EngineError> {
+        let until = tokio::time::Instant::now() + patience;
+        loop {
+            // Registered before looking, so that what comes meanwhile is not missed.
+            let news = self.news().notified();
+            let mut news = std::pin::pin!(news);
+            news.as_mut().enable();
+            let shown = self.show_run(caller, run).await?;
+            if !shown.goes_on() || tokio::time::Instant::now() >= until {
+                return Ok(shown);
+            }
+            let look = until.min(tokio::time::Instant::now() + LOOK_EVERY);
+            tokio::select! {
+                () = self.shutdown().cancelled() => return Ok(shown),
+                () = news => {}
+                () = tokio::time::sleep_until(look) => {}
+            }
+        }
+    }
+}
+
+impl RunShown {
+    /// Whether it goes on by itself.
+    #[must_use]
+    pub fn goes_on(&self) -> bool {
+        matches!(
+            self.summary.status.as_str(),
+            "working" | "stopping" | "rolling_back"
+        )
+    }
+}
