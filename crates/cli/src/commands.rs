@@ -15,6 +15,7 @@ pub(crate) mod filter;
 mod gate;
 mod graph;
 mod lens;
+mod mcp;
 mod memory;
 mod migrate;
 mod model;
@@ -67,6 +68,8 @@ enum Command {
     Serve(serve::Serve),
     /// Run calls of client tools for a server.
     Executor(executor::Executor),
+    /// Speak the Model Context Protocol over standard input and output.
+    Mcp,
     /// Ask a question and see the answer.
     Ask(ask::Ask),
     /// Route a query without acting, measure routing, or fit it.
@@ -164,6 +167,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<u8> {
     match command {
         Command::Serve(_) => serve::run(&config).await,
         Command::Executor(command) => executor::run(&command, &config).await,
+        Command::Mcp => mcp::run(&config).await,
         Command::Ask(command) => ask::run(&command, &config, format).await,
         Command::Route(command) => route::run(&command, &config, format).await,
         Command::Package(command) => package::run(&command, &config, format).await,

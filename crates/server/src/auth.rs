@@ -118,6 +118,12 @@ fn names_this_machine(headers: &HeaderMap) -> bool {
         Some(v6) => v6.split(']').next().unwrap_or_default(),
         None => host.split(':').next().unwrap_or_default(),
     };
+    is_this_machine(name)
+}
+
+/// Whether a host's name is one by which programs reach the machine that they run on.
+pub(crate) fn is_this_machine(name: &str) -> bool {
+    let name = name.trim_start_matches('[').trim_end_matches(']');
     name == "localhost"
         || name
             .parse::<std::net::IpAddr>()

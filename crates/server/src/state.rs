@@ -61,6 +61,7 @@ impl AppState {
 pub fn router(state: AppState) -> Router {
     let (api, _) = routes::api().split_for_parts();
     api.merge(routes::pages())
+        .merge(crate::mcp::mounted(&state))
         .fallback(routes::unknown)
         .method_not_allowed_fallback(routes::wrong_method)
         .layer(middleware::from_fn_with_state(

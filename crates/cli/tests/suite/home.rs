@@ -3,6 +3,7 @@
 //! Every failure that a server answers is checked here to be a valid AgentError that gives away
 //! nothing internal (B003-3), so every test of the suite checks it.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
@@ -20,6 +21,12 @@ use uuid::Uuid;
 
 /// How long anything may take before a test gives up.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
+
+/// What every request of the Model Context Protocol carries.
+pub(crate) const MCP_HEADERS: [(&str, &str); 2] = [
+    ("accept", "application/json, text/event-stream"),
+    ("content-type", "application/json"),
+];
 
 const CHARTER: &str = env!("CARGO_BIN_EXE_charter");
 
@@ -150,6 +157,20 @@ impl Home {
         let mut command = self.program("bash");
         command.current_dir(self.dir.path()).env("PATH", path);
         Ran::of(command.args(["-c", line]).output().unwrap())
+    }
+
+    /// A command and its environment, for a program that starts it itself.
+    pub(crate) fn startable(&self, arguments: &[&str]) -> (Vec<String>, BTreeMap<String, String>) {
+        let data = self.data();
+        let command = [CHARTER, "--data-dir", data.to_str().unwrap()];
+        let command = command.iter().chain(arguments).map(ToString::to_string);
+        let mut environment = BTreeMap::from_iter(self.environment.clone());
+        environment.insert("PATH".to_owned(), std::env::var("PATH").unwrap_or_default());
+        environment.insert(
+            "HOME".to_owned(),
+            self.dir.path().to_str().unwrap().to_owned(),
+        );
+        (command.collect(), environment)
     }
 
     /// Starts a command whose output is read line by line as it comes.
@@ -386,6 +407,28 @@ impl Api {
         Answer { status, body }
     }
 
+    /// The status of an answer whose body is nobody's business.
+    pub(crate) fn status_of(&self, path: &str, headers: &[(&str, &str)], body: Vec<u8>) -> u16 {
+        self.send("POST", path, headers, body).0
+    }
+
+    /// Opens a session of the Model Context Protocol: its id.
+    pub(crate) fn open_mcp_session(&self) -> String {
+        let body = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "tests", "version": "1"},
+        }});
+        let response = self.respond("POST", "/mcp", &MCP_HEADERS, body.to_string().into_bytes());
+        let session = response.headers()["mcp-session-id"]
+            .to_str()
+            .unwrap()
+            .to_owned();
+        let mut headers = MCP_HEADERS.to_vec();
+        headers.push(("mcp-session-id", &session));
+        let ready = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.to_vec();
+        assert_eq!(self.status_of("/mcp", &headers, ready), 202);
+        session
+    }
+
     /// Sends a request and does not read its answer, for as long as the connection is held.
     pub(crate) fn send_and_hold(&self, request: &Value) -> TcpStream {
         let host = self.base.strip_prefix("http://").unwrap();
@@ -427,6 +470,20 @@ impl Api {
         headers: &[(&str, &str)],
         body: Vec<u8>,
     ) -> (u16, impl Read + use<>) {
+        let response = self.respond(method, path, headers, body);
+        (
+            response.status().as_u16(),
+            response.into_body().into_reader(),
+        )
+    }
+
+    fn respond(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Vec<u8>,
+    ) -> ureq::http::Response<ureq::Body> {
         let agent: ureq::Agent = ureq::Agent::config_builder()
             .http_status_as_error(false)
             .timeout_global(Some(DEADLINE))
@@ -442,11 +499,7 @@ impl Api {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let response = agent.run(request.body(body).unwrap()).unwrap();
-        (
-            response.status().as_u16(),
-            response.into_body().into_reader(),
-        )
+        agent.run(request.body(body).unwrap()).unwrap()
     }
 
     /// B003-3: one of the six types, and neither a path nor a source file in what the user reads.

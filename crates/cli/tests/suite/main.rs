@@ -30,6 +30,7 @@ mod gate;
 mod guardrails;
 mod guides;
 mod lenses;
+mod mcp;
 mod memories;
 mod overlay;
 mod plans;

@@ -1,0 +1,137 @@
+"""The official Python client of the Model Context Protocol, as the tests of crates/cli/tests/suite/mcp.rs use it.
+
+Takes one JSON object: how to reach the server (`url` and `key`, or `command`), the `mode` of the SDK
+("legacy" or a revision), and what to do. Writes one JSON object with what it saw.
+"""
+
+import asyncio
+import contextlib
+import json
+import sys
+
+import anyio
+import httpx2
+import mcp_types as types
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
+
+
+@contextlib.asynccontextmanager
+async def reach(given):
+    if "command" in given:
+        program, *arguments = given["command"]
+        server = StdioServerParameters(command=program, args=arguments, env=given["environment"])
+        async with stdio_client(server) as streams:
+            yield streams
+        return
+    headers = {"authorization": f"Bearer {given['key']}"} if given.get("key") else {}
+    async with httpx2.AsyncClient(headers=headers, timeout=60, trust_env=False) as http:
+        async with streamable_http_client(given["url"], http_client=http) as streams:
+            yield streams
+
+
+def structured(result):
+    return {"is_error": bool(result.is_error), "content": result.structured_content}
+
+
+async def refused(doing):
+    try:
+        await doing
+    except MCPError as error:
+        return error.error.code
+    return None
+
+
+async def tour(client, given):
+    """Lists everything, finds, opens and runs a skill, reads its evidence and gets a prompt."""
+    told = []
+
+    async def progress(done, total, message):
+        told.append(message)
+
+    tools = await client.list_tools()
+    found = await client.call_tool("find", {"query": given["question"]})
+    opened = await client.call_tool("open", {"kind": "skill", "id": given["skill"]})
+    run = await client.call_tool("run", {"question": given["question"]}, progress_callback=progress)
+    called = await client.call_tool("call", {"tool_id": given["tool"], "parameters": {"vault": "main"}})
+    status = await client.call_tool("status", {"id": run.structured_content["id"]})
+    evidence = run.structured_content["evidence"][0]
+    read = await client.read_resource(evidence)
+    resources = await client.list_resources()
+    templates = await client.list_resource_templates()
+    prompts = await client.list_prompts()
+    prompt = None
+    if prompts.prompts:
+        name = prompts.prompts[0].name
+        prompt = (await client.get_prompt(name, {"vault": "main"})).messages[0].content.text
+    return {
+        "version": client.protocol_version,
+        "server": client.server_info.name,
+        "tools": {tool.name: tool.annotations.model_dump(exclude_none=True) for tool in tools.tools},
+        "found": structured(found),
+        "opened": structured(opened),
+        "run": structured(run),
+        "called": structured(called),
+        "status": structured(status),
+        "told": told,
+        "read": json.loads(read.contents[0].text),
+        "evidence": evidence,
+        "resources": [str(resource.uri) for resource in resources.resources],
+        "templates": [template.uri_template for template in templates.resource_templates],
+        "prompts": [
+            {"name": prompt.name, "arguments": [a.model_dump(exclude_none=True) for a in prompt.arguments]}
+            for prompt in prompts.prompts
+        ],
+        "prompt": prompt,
+        "absent": await refused(client.read_resource("evidence://ev-00000000-0000-7000-8000-000000000000")),
+        "foreign": await refused(client.read_resource("file:///etc/passwd")),
+        "unknown_tool": await refused(client.call_tool("no_such_tool", {})),
+        "unknown_prompt": await refused(client.get_prompt("no_such_prompt", {})),
+    }
+
+
+async def call(client, given):
+    """One tool call."""
+    return structured(await client.call_tool(given["tool"], given["arguments"]))
+
+
+async def cancel(client, given):
+    """Starts a call and gives it up; the server says on its standard output that the call has begun."""
+
+    async def begun():
+        while (await asyncio.to_thread(sys.stdin.readline)).strip() != "begun":
+            pass
+
+    async with anyio.create_task_group() as group:
+
+        async def calling():
+            await client.call_tool(given["tool"], given["arguments"])
+
+        group.start_soon(calling)
+        await begun()
+        group.cancel_scope.cancel()
+    # The connection goes on.
+    tools = await client.list_tools()
+    return {"tools": len(tools.tools)}
+
+
+async def main():
+    given = json.loads(sys.argv[1])
+    asked = []
+
+    async def elicit(context, params):
+        asked.append({"message": params.message, "schema": params.requested_schema})
+        answer = given["answers"][len(asked) - 1]
+        if answer is None:
+            return types.ElicitResult(action="decline")
+        return types.ElicitResult(action="accept", content=answer)
+
+    callback = elicit if "answers" in given else None
+    transport = reach(given)
+    async with Client(transport, mode=given["mode"], elicitation_callback=callback) as client:
+        saw = await {"tour": tour, "call": call, "cancel": cancel}[given["do"]](client, given)
+    print(json.dumps({**saw, "asked": asked}))
+
+
+asyncio.run(main())

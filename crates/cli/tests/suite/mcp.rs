@@ -1,0 +1,392 @@
+//! The Model Context Protocol with clients that nobody here wrote: the official Python and TypeScript SDKs
+//! and the official conformance suite, against `charter serve` and `charter mcp`.
+
+mod conformance;
+mod peers;
+
+use serde_json::{Value, json};
+
+use crate::home::{Api, Home, MCP_HEADERS, Server, eventually, ids};
+use crate::packages::{QUESTION, SKILL, backups};
+use crate::playbooks::{KEYS, PLAYBOOK, purge};
+use crate::service::{self, Service};
+use peers::{Peer, python, typescript};
+
+const TOOLS: [&str; 6] = ["find", "open", "run", "call", "status", "cancel"];
+
+/// The revisions that the Python client speaks, by what it calls them and what it then says.
+const MODES: [(&str, &str); 2] = [("auto", "2026-07-28"), ("legacy", "2025-11-25")];
+
+/// How a client reaches a server.
+fn over_http(server: &Server) -> Value {
+    json!({"url": format!("{}/mcp", server.api.base)})
+}
+
+fn over_stdio(home: &Home) -> Value {
+    let (command, environment) = home.startable(&["mcp"]);
+    json!({"command": command, "environment": environment})
+}
+
+fn with(way: &Value, more: Value) -> Value {
+    let mut given = way.clone();
+    given
+        .as_object_mut()
+        .unwrap()
+        .extend(more.as_object().unwrap().clone());
+    given
+}
+
+fn tour(mode: &str) -> Value {
+    json!({"do": "tour", "mode": mode, "question": QUESTION, "skill": SKILL, "tool": "vault.list_backups"})
+}
+
+/// What every client sees of the same catalogue.
+#[track_caller]
+fn check_tour(saw: &Value) {
+    assert_eq!(saw["server"], "charter");
+    assert_eq!(
+        saw["found"]["content"]["entries"][0]["id"], SKILL,
+        "{saw:#}"
+    );
+    let opened = &saw["opened"]["content"];
+    assert_eq!(opened["document"]["skill_id"], SKILL, "{opened:#}");
+    let run = &saw["run"]["content"];
+    assert_eq!(
+        (&run["status"], &saw["run"]["is_error"]),
+        (&json!("completed"), &json!(false)),
+        "{run:#}"
+    );
+    assert_eq!(
+        run["response"]["metadata"]["findings"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1,
+        "{run:#}"
+    );
+    assert_eq!(saw["status"], saw["run"], "status tells the same");
+    let called = &saw["called"]["content"];
+    assert_eq!(called["status"], "completed", "{called:#}");
+    assert!(called["output"]["backups"].is_array(), "{called:#}");
+    let id = saw["read"]["id"].as_str().unwrap();
+    assert_eq!(saw["evidence"], format!("evidence://{id}"));
+    assert!(
+        saw["resources"]
+            .as_array()
+            .unwrap()
+            .contains(&saw["evidence"]),
+        "{saw:#}"
+    );
+    assert_eq!(saw["templates"], json!(["evidence://{evidence_id}"]));
+    assert_eq!(saw["prompts"][0]["name"], PLAYBOOK);
+    assert_eq!(
+        saw["prompts"][0]["arguments"],
+        json!([{"name": "vault", "description": "the vault", "required": true}])
+    );
+    assert!(
+        saw["prompt"].as_str().unwrap().contains(PLAYBOOK),
+        "{saw:#}"
+    );
+    let told = saw["told"].as_array().unwrap();
+    assert!(told.len() >= 4, "{told:?}");
+    assert!(
+        told[0].as_str().unwrap().starts_with("routed (narrow)"),
+        "{told:?}"
+    );
+    // Invalid parameters, for what is not there.
+    assert_eq!(
+        (&saw["unknown_tool"], &saw["unknown_prompt"]),
+        (&json!(-32602), &json!(-32602))
+    );
+    let absent = if saw["version"] == "2026-07-28" {
+        -32602
+    } else {
+        -32002
+    };
+    assert_eq!(
+        (&saw["absent"], &saw["foreign"]),
+        (&json!(absent), &json!(absent))
+    );
+}
+
+/// The hints of a tool are true: only what changes nothing says that it reads.
+#[track_caller]
+fn check_hints(tools: &Value) {
+    let reads = |name: &str| tools[name]["read_only_hint"] == json!(true);
+    let reading: Vec<&str> = TOOLS.into_iter().filter(|name| reads(name)).collect();
+    assert_eq!(reading, ["find", "open", "status"]);
+    for name in ["run", "call", "cancel"] {
+        assert_eq!(tools[name]["destructive_hint"], true, "{name}");
+    }
+}
+
+#[test]
+fn the_python_client_lists_finds_opens_runs_and_reads_over_http() {
+    let home = Home::new();
+    let server = home.serve();
+    let service = Service::start();
+    server.api.register(&purge(&service));
+    for (mode, version) in MODES {
+        let saw = python(&with(&over_http(&server), tour(mode))).end();
+        assert_eq!(saw["version"], version);
+        assert_eq!(saw["tools"].as_object().unwrap().len(), TOOLS.len());
+        check_hints(&saw["tools"]);
+        check_tour(&saw);
+    }
+}
+
+#[test]
+fn the_python_client_sees_the_same_over_stdio_with_and_without_a_server() {
+    let home = Home::new();
+    let service = Service::start();
+    let folder = purge(&service).write(&home.path("package"));
+    let registered = home.run(&["package", "register", &folder]);
+    assert_eq!(registered.code, Some(0), "{registered:?}");
+    // The engine in the client's process.
+    let saw = python(&with(&over_stdio(&home), tour("auto"))).end();
+    check_tour(&saw);
+    // A bridge to the server that holds the data directory.
+    let server = home.serve();
+    for (mode, version) in MODES {
+        let saw = python(&with(&over_stdio(&home), tour(mode))).end();
+        assert_eq!(saw["version"], version);
+        check_tour(&saw);
+    }
+    drop(server);
+}
+
+#[test]
+fn the_typescript_client_lists_calls_and_reads_over_http_and_stdio() {
+    let home = Home::new();
+    let server = home.serve();
+    let service = Service::start();
+    server.api.register(&purge(&service));
+    for way in [over_http(&server), over_stdio(&home)] {
+        let saw = typescript(&with(&way, tour("legacy"))).end();
+        assert_eq!(saw["server"], "charter");
+        assert_eq!(saw["tools"], json!(TOOLS));
+        assert_eq!(saw["found"]["entries"][0]["id"], SKILL);
+        assert_eq!(saw["run"]["status"], "completed", "{saw:#}");
+        assert!(saw["told"].as_array().unwrap().len() >= 4, "{saw:#}");
+        assert_eq!(
+            saw["evidence"],
+            format!("evidence://{}", saw["read"]["id"].as_str().unwrap())
+        );
+        assert_eq!(saw["prompts"], json!([PLAYBOOK]));
+    }
+}
+
+/// Starts a call whose tool hangs, gives it up, and sees its run aborted.
+#[track_caller]
+fn check_cancel(server: &Server, service: &Service, mut peer: Peer, what: &str) {
+    let call = service.next();
+    peer.say("begun");
+    let saw = peer.end();
+    assert_eq!(saw["tools"], TOOLS.len(), "{what}: {saw:#}");
+    let newest = |status: &str| {
+        eventually(status, || {
+            let runs = server.api.get("/v1/runs").expect(200);
+            let newest = runs["entries"][0].clone();
+            (newest["status"] == status).then_some(newest)
+        })
+    };
+    // What is under way ends by itself, and nothing new starts.
+    newest("stopping");
+    call.answer();
+    let run = newest("aborted");
+    let path = format!("/v1/runs/{}", run["run_id"].as_str().unwrap());
+    let shown = server.api.get(&path).expect(200);
+    assert!(
+        shown.to_string().contains("the client cancelled the call"),
+        "{what}: {shown:#}"
+    );
+}
+
+#[test]
+fn a_cancelled_call_ends_the_work_it_started() {
+    let (home, server, service) = service::served();
+    let run = json!({"do": "cancel", "tool": "run", "arguments": {"question": QUESTION}});
+    let one = json!({"do": "cancel", "tool": "call", "arguments": {"tool_id": "vault.list_backups", "parameters": {"vault": "main"}}});
+    for what in [run, one] {
+        for way in [over_http(&server), over_stdio(&home)] {
+            for (mode, _) in MODES {
+                let given = with(&with(&way, what.clone()), json!({"mode": mode}));
+                check_cancel(
+                    &server,
+                    &service,
+                    python(&given),
+                    &format!("python {given}"),
+                );
+            }
+            let given = with(&way, what.clone());
+            check_cancel(
+                &server,
+                &service,
+                typescript(&given),
+                &format!("typescript {given}"),
+            );
+        }
+    }
+}
+
+/// A playbook from missing parameters to its end, with every word of a person asked for through the client.
+#[test]
+fn b000_18_a_person_is_asked_through_the_client() {
+    let home = Home::new();
+    let server = home.serve();
+    let service = Service::start();
+    server.api.register(&purge(&service));
+    for way in [over_http(&server), over_stdio(&home)] {
+        for (mode, _) in MODES {
+            let answers =
+                json!([{"vault": "main"}, {"confirm": true}, {"approve": true, "reason": "seen"}]);
+            let given = json!({
+                "do": "call", "mode": mode, "answers": answers, "tool": "run",
+                "arguments": {"question": "purge the vault for good"},
+            });
+            let peer = python(&with(&way, given));
+            service.next().answer_with("{}");
+            let saw = peer.end();
+            assert_eq!(saw["content"]["status"], "completed", "{mode}: {saw:#}");
+            let asked = saw["asked"].as_array().unwrap();
+            assert_eq!(asked.len(), 3, "{saw:#}");
+            let fields = |at: usize| {
+                let properties = asked[at]["schema"]["properties"].as_object().unwrap();
+                properties.keys().cloned().collect::<Vec<_>>()
+            };
+            assert_eq!(
+                (fields(0), fields(1), fields(2)),
+                (
+                    vec!["vault".to_owned()],
+                    vec!["confirm".to_owned()],
+                    vec!["approve".to_owned(), "reason".to_owned()],
+                )
+            );
+            assert!(
+                asked[2]["message"]
+                    .as_str()
+                    .unwrap()
+                    .contains(r#"vault.purge with {"vault":"main"}"#),
+                "{saw:#}"
+            );
+        }
+    }
+}
+
+/// What a client reads whose user cannot be asked, or who says no: nothing has happened, and what is missing.
+#[test]
+fn b000_18_without_a_persons_word_nothing_is_changed() {
+    let home = Home::new();
+    let server = home.serve();
+    let service = Service::start();
+    server.api.register(&purge(&service));
+    let arguments = json!({"playbook_id": PLAYBOOK, "parameters": {"vault": "main"}});
+    for (mode, _) in MODES {
+        let given = json!({"do": "call", "mode": mode, "tool": "run", "arguments": arguments});
+        let silent = python(&with(&over_http(&server), given.clone())).end();
+        let refused = with(&given, json!({"answers": [{"confirm": false}]}));
+        let refused = python(&with(&over_http(&server), refused)).end();
+        for saw in [silent, refused] {
+            let content = &saw["content"];
+            assert_eq!(
+                content["status"], "awaiting_confirmation",
+                "{mode}: {saw:#}"
+            );
+            let waits = &content["waits_for"];
+            assert_eq!(waits["kind"], "confirmation");
+            let hint = format!(
+                "a person confirms the plan: charter runs confirm {} --digest {}",
+                content["run_ids"][0].as_str().unwrap(),
+                waits["digest"].as_str().unwrap()
+            );
+            assert_eq!(waits["hint"], hint);
+        }
+        let missing = json!({"do": "call", "mode": mode, "tool": "run", "arguments": {"playbook_id": PLAYBOOK}});
+        let saw = python(&with(&over_http(&server), missing)).end();
+        assert_eq!(
+            saw["content"]["waits_for"]["parameters"],
+            json!([{"name": "vault", "type": "string", "description": "the vault"}]),
+            "{saw:#}"
+        );
+    }
+    assert!(!service.was_called());
+}
+
+/// The credential decides: another tenant's things look absent, and nobody gets in without a key.
+#[test]
+fn a_caller_sees_the_catalogue_of_its_tenant_only() {
+    let home = Home::with_keys(&KEYS);
+    let server = home.serve();
+    server.key("ann").register(&backups());
+    let keyed = |key: &str| with(&over_http(&server), json!({"key": key, "mode": "auto"}));
+    let find = json!({"do": "call", "tool": "find", "arguments": {"kind": "skill"}});
+    let seen = python(&with(&keyed("uma"), find.clone())).end();
+    assert_eq!(ids(&seen["content"]["entries"], "id"), [SKILL]);
+    let seen = python(&with(&keyed("eve"), find)).end();
+    assert_eq!(seen["content"]["entries"], json!([]));
+    let open = json!({"do": "call", "tool": "open", "arguments": {"kind": "skill", "id": SKILL}});
+    let seen = python(&with(&keyed("eve"), open)).end();
+    assert_eq!(
+        (&seen["is_error"], &seen["content"]["error_code"]),
+        (&json!(true), &json!("not_found"))
+    );
+    let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#.to_vec();
+    server
+        .api
+        .call("POST", "/mcp", &MCP_HEADERS, ping)
+        .fails(401, "unauthenticated");
+}
+
+/// A session belongs to whoever opened it, and pages of other sites are turned away.
+#[test]
+fn a_session_is_its_owners_and_no_other_sites() {
+    let home = Home::with_keys(&KEYS);
+    let server = home.serve();
+    let uma = server.key("uma");
+    let session = uma.open_mcp_session();
+    let send = |api: &Api, more: (&'static str, &'static str)| {
+        let mut headers = MCP_HEADERS.to_vec();
+        headers.extend([("mcp-session-id", session.as_str()), more]);
+        let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#.to_vec();
+        api.call("POST", "/mcp", &headers, ping)
+    };
+    assert_eq!(send(&uma, ("x-nothing", "")).status, 200);
+    send(&server.key("eve"), ("x-nothing", "")).fails(404, "session_not_found");
+    send(&server.key("ann"), ("x-nothing", "")).fails(404, "session_not_found");
+    send(&uma, ("origin", "https://evil.example")).fails(403, "permission_denied");
+}
+
+/// Arguments of any shape are refused with the public error, and bodies stay within the bound.
+#[test]
+fn hostile_input_is_refused_with_a_public_error() {
+    let home = Home::new().with("CHARTER_LIMITS__BODY_BYTES", "100000");
+    let server = home.serve();
+    let call = |tool: &str, arguments: Value| {
+        let given = json!({"do": "call", "mode": "auto", "tool": tool, "arguments": arguments});
+        let saw = python(&with(&over_http(&server), given)).end();
+        assert_eq!(saw["is_error"], true, "{saw:#}");
+        saw["content"]["error_code"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(call("open", json!({"kind": "skill"})), "invalid_request");
+    assert_eq!(
+        call("open", json!({"kind": "skill", "id": "a", "more": 1})),
+        "invalid_request"
+    );
+    assert_eq!(
+        call("open", json!({"kind": "skill", "id": "../../etc/passwd"})),
+        "not_found"
+    );
+    assert_eq!(call("run", json!({})), "invalid_request");
+    assert_eq!(call("run", json!({"question": ""})), "invalid_document");
+    assert_eq!(
+        call("call", json!({"tool_id": "no.such_tool"})),
+        "not_found"
+    );
+    assert_eq!(call("status", json!({"id": "run-1"})), "invalid_request");
+    assert_eq!(
+        server
+            .api
+            .status_of("/mcp", &MCP_HEADERS, vec![b' '; 200_000]),
+        413
+    );
+}

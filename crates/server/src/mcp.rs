@@ -1,0 +1,303 @@
+//! The Model Context Protocol over the engine: revision 2026-07-28, which has no sessions, and those with
+//! a handshake before it (2025-11-25, 2025-06-18), by the official SDK.
+//!
+//! Few tools, and each tells only as much as the next needs: `find` names things, `open` shows one,
+//! `run` and `call` use it, `status` and `cancel` look after what was started. There is no tool that
+//! confirms or approves: that is a person's word, so a person is asked (elicitation), or told where to
+//! say it. Must not know how anything is decided; whatever it does is a use case of the engine in the
+//! name of the caller that the credential stands for.
+
+mod call;
+mod failure;
+mod mount;
+mod progress;
+mod prompts;
+mod question;
+mod resources;
+mod sessions;
+mod settle;
+mod table;
+mod tasks;
+mod tools;
+mod work;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use axum::http::request::Parts;
+use charter_contract::error_code::ErrorCode;
+use charter_engine::{Caller, Engine, EngineError};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
+    CompleteResult, GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult,
+    Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
+    ReadResourceResponse, RequestStateCodec, ServerCapabilities, ServerConfig, Tool,
+    UpdateTaskParams,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
+use tokio::sync::Semaphore;
+use uuid::Uuid;
+
+pub(crate) use mount::mounted;
+
+use call::Call;
+use failure::protocol_error;
+
+/// The revisions that are spoken, oldest first.
+const VERSIONS: [ProtocolVersion; 3] = [
+    ProtocolVersion::V_2025_06_18,
+    ProtocolVersion::V_2025_11_25,
+    ProtocolVersion::V_2026_07_28,
+];
+
+/// What a client's model is told about the tools.
+const INSTRUCTIONS: &str = "Charter knows an organisation's skills (questions it can answer), playbooks \
+(procedures that change something) and tools. Say what you want to `run` and it is routed to the right \
+skill; or `find` what there is, `open` one thing, then `run` it by id, or `call` a single tool. Answers \
+carry findings with evidence; read evidence://ID for the proof. Changes wait for a person, who is asked \
+through you where your client can ask; `status` says where something stands.";
+
+/// Tool calls of all clients that are under way at once; one more is refused with `overloaded`.
+const MAX_CALLS: usize = 256;
+
+/// Whose requests a connection carries.
+#[derive(Debug, Clone)]
+enum Who {
+    /// Each has its caller, whom the HTTP layer found by the credential.
+    EachRequests,
+    /// One process, one caller.
+    Always(Caller),
+}
+
+/// What all connections share.
+struct Shared {
+    engine: Arc<Engine>,
+    /// Seals what a client keeps for the server between two rounds of a call.
+    seal: RequestStateCodec,
+    places: Semaphore,
+}
+
+/// The server's side of one connection.
+#[derive(Clone)]
+pub(crate) struct Mcp {
+    shared: Arc<Shared>,
+    who: Who,
+}
+
+/// Why a connection over standard input and output ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum McpError {
+    /// The client did not shake hands.
+    #[error("starting the protocol")]
+    Start(#[source] Box<rmcp::service::ServerInitializeError>),
+    /// The connection's task broke.
+    #[error("serving the protocol")]
+    Serve(#[source] tokio::task::JoinError),
+}
+
+/// Serves one caller over standard input and output, until the client closes them or `stop` resolves.
+///
+/// # Errors
+/// [`McpError`].
+pub async fn serve_stdio(
+    engine: Arc<Engine>,
+    caller: Caller,
+    stop: impl Future<Output = ()>,
+) -> Result<(), McpError> {
+    let mcp = Mcp {
+        shared: Arc::new(Shared::new(engine)),
+        who: Who::Always(caller),
+    };
+    let serving = mcp.serve(rmcp::transport::io::stdio_pipes());
+    tokio::pin!(stop);
+    let running = tokio::select! {
+        started = serving => match started {
+            Ok(running) => running,
+            // A client that leaves before it says anything wanted nothing.
+            Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+            Err(error) => return Err(McpError::Start(Box::new(error))),
+        },
+        () = &mut stop => return Ok(()),
+    };
+    let ended = running.cancellation_token();
+    let waiting = running.waiting();
+    tokio::pin!(waiting);
+    tokio::select! {
+        quit = &mut waiting => quit.map(drop).map_err(McpError::Serve),
+        () = stop => {
+            ended.cancel();
+            waiting.await.map(drop).map_err(McpError::Serve)
+        }
+    }
+}
+
+impl Shared {
+    fn new(engine: Arc<Engine>) -> Self {
+        // Two random 128-bit numbers: a key that no other process and no client knows.
+        let key = [Uuid::new_v4(), Uuid::new_v4()].map(Uuid::into_bytes);
+        Self {
+            engine,
+            seal: RequestStateCodec::new_unchecked(key.concat()),
+            places: Semaphore::new(MAX_CALLS),
+        }
+    }
+}
+
+impl Mcp {
+    /// The caller of a request.
+    fn caller(&self, context: &RequestContext<RoleServer>) -> Result<Caller, ErrorData> {
+        match &self.who {
+            Who::Always(caller) => Ok(caller.clone()),
+            Who::EachRequests => {
+                let parts = context.extensions.get::<Parts>();
+                let caller = parts.and_then(|parts| parts.extensions.get::<Caller>());
+                caller.cloned().ok_or_else(|| {
+                    let error = EngineError::new(ErrorCode::Unauthenticated, "nobody is calling");
+                    protocol_error(&error)
+                })
+            }
+        }
+    }
+
+    fn call(&self, context: RequestContext<RoleServer>) -> Result<Call, ErrorData> {
+        let caller = self.caller(&context)?;
+        Ok(Call::new(Arc::clone(&self.shared), caller, context))
+    }
+}
+
+impl ServerHandler for Mcp {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder()
+            .enable_completions()
+            .enable_prompts()
+            .enable_resources()
+            .enable_tools()
+            .enable_tasks()
+            .build();
+        ServerConfig::new(capabilities)
+            .with_server_info(
+                Implementation::new("charter", env!("CARGO_PKG_VERSION")).with_title("Charter"),
+            )
+            .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        Cow::Borrowed(&VERSIONS)
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        table::find(name).map(|entry| (entry.tool)())
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        self.caller(&context)?;
+        let tools = table::TOOLS.iter().map(|entry| (entry.tool)());
+        Ok(ListToolsResult::with_all_items(tools.collect()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let Some(entry) = table::find(&request.name) else {
+            let message = format!("there is no tool `{}`", request.name);
+            return Err(ErrorData::invalid_params(message, None));
+        };
+        let call = self.call(context)?.given(&request)?;
+        let Ok(_place) = self.shared.places.try_acquire() else {
+            let error = EngineError::new(ErrorCode::Overloaded, "too many calls are under way");
+            return Ok(call.failed(&error).into());
+        };
+        call.carry_out(entry, request.arguments.unwrap_or_default())
+            .await
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        resources::list(&self.call(context)?, cursor(request)).await
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        self.caller(&context)?;
+        Ok(resources::templates())
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let read = resources::read(&self.call(context)?, &request.uri).await;
+        read.map(ReadResourceResponse::from)
+    }
+
+    async fn list_prompts(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Ok(prompts::list(&self.call(context)?, cursor(request)))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let arguments = request.arguments.unwrap_or_default();
+        let prompt = prompts::get(&self.call(context)?, &request.name, &arguments);
+        prompt.map(GetPromptResponse::from)
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        prompts::complete(&self.call(context)?, &request)
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        tasks::get(&self.call(context)?, &request.task_id).await
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let call = self.call(context)?;
+        tasks::update(&call, &request.task_id, &request.input_responses).await
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        tasks::cancel(&self.call(context)?, &request.task_id).await
+    }
+}
+
+fn cursor(request: Option<PaginatedRequestParams>) -> Option<String> {
+    request.and_then(|request| request.cursor)
+}

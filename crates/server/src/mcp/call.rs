@@ -1,0 +1,187 @@
+//! One call: who makes it, what the client can do, and what is under way because of it.
+
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use charter_contract::error_code::ErrorCode;
+use charter_engine::{Caller, Engine, EngineError};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities,
+    ElicitRequestParams, ElicitResult, InputResponses, JsonObject, ProtocolVersion, SealOptions,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer};
+use serde_json::Value;
+
+use super::Shared;
+use super::failure::failed;
+use super::question::Pending;
+use super::table::Entry;
+use super::work::Subject;
+
+/// How long a person may take to answer a question that is asked during a call.
+const PERSONS_PATIENCE: Duration = Duration::from_secs(600);
+
+/// How long what a client keeps for the server between two rounds stays good.
+const STATE_TTL: Duration = Duration::from_secs(3_600);
+
+/// One call.
+pub(super) struct Call {
+    shared: Arc<Shared>,
+    pub(super) caller: Caller,
+    pub(super) context: RequestContext<RoleServer>,
+    /// What the client answers to questions of the round before.
+    pub(super) answers: InputResponses,
+    /// The question that the round before ended with.
+    pub(super) pending: Option<Pending>,
+    under_way: Mutex<Option<Subject>>,
+}
+
+/// How a question can be put to the person at the client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asking {
+    /// By a request of the server while the call goes on (before 2026-07-28).
+    Inline,
+    /// By a result that asks, and another round (2026-07-28).
+    Rounds,
+    /// Not at all: the client did not say that it can.
+    No,
+}
+
+impl Call {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        caller: Caller,
+        context: RequestContext<RoleServer>,
+    ) -> Self {
+        Self {
+            shared,
+            caller,
+            context,
+            answers: InputResponses::new(),
+            pending: None,
+            under_way: Mutex::default(),
+        }
+    }
+
+    pub(super) fn engine(&self) -> &Arc<Engine> {
+        &self.shared.engine
+    }
+
+    /// Takes over what a client sends with the next round of a call.
+    pub(super) fn given(mut self, request: &CallToolRequestParams) -> Result<Self, ErrorData> {
+        self.answers = request.input_responses.clone().unwrap_or_default();
+        if let Some(state) = &request.request_state {
+            let opened = self.shared.seal.open_json_with(state, &self.binding());
+            let pending = opened.map_err(|error| {
+                let message =
+                    format!("the requestState cannot be used: {error}; call again without it");
+                ErrorData::invalid_params(message, None)
+            })?;
+            self.pending = Some(pending);
+        }
+        Ok(self)
+    }
+
+    /// What the client keeps until the next round: sealed, and only good for this caller.
+    pub(super) fn sealed(&self, pending: &Pending) -> Result<String, EngineError> {
+        let binding = self.binding();
+        let options = SealOptions::new().associated_data(&binding).ttl(STATE_TTL);
+        let sealed = self.shared.seal.seal_json_with(pending, &options);
+        sealed.map_err(|error| EngineError::internal("sealing the state of a call", error))
+    }
+
+    fn binding(&self) -> Vec<u8> {
+        let user: &str = self.caller.user.as_ref();
+        // A tenant's id holds no line break.
+        format!("{}\n{user}", self.caller.tenant).into_bytes()
+    }
+
+    fn capabilities(&self) -> ClientCapabilities {
+        self.context.client_capabilities().unwrap_or_default()
+    }
+
+    /// Whether the client takes a task for an answer.
+    pub(super) fn takes_tasks(&self) -> bool {
+        self.capabilities().supports_tasks()
+    }
+
+    /// How the person at the client can be asked.
+    pub(super) fn asking(&self) -> Asking {
+        let elicitation = self.capabilities().elicitation;
+        // Neither form nor URL said means forms.
+        let forms = elicitation.is_some_and(|can| can.form.is_some() || can.url.is_none());
+        let version = self.context.protocol_version();
+        match (forms, version) {
+            (false, _) => Asking::No,
+            (true, Some(version)) if version >= ProtocolVersion::V_2026_07_28 => Asking::Rounds,
+            (true, _) => Asking::Inline,
+        }
+    }
+
+    /// Puts a form to the person at the client and waits for the answer.
+    pub(super) async fn elicit(
+        &self,
+        form: ElicitRequestParams,
+    ) -> Result<ElicitResult, EngineError> {
+        let peer = &self.context.peer;
+        let asked = peer.create_elicitation_with_timeout(form, Some(PERSONS_PATIENCE));
+        asked.await.map_err(|error| {
+            let message = "the client did not bring an answer of its user";
+            EngineError::new(ErrorCode::RequestTimeout, message).caused_by(error)
+        })
+    }
+
+    /// Notes what a cancellation of the call has to stop.
+    pub(super) fn started(&self, subject: Subject) {
+        *self
+            .under_way
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(subject);
+    }
+
+    fn to_stop(&self) -> Option<Subject> {
+        self.under_way
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+    }
+
+    pub(super) fn failed(&self, error: &EngineError) -> CallToolResult {
+        let subject = self
+            .under_way
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let request = match subject.deref() {
+            Some(Subject::Request(id)) => Some(id.clone()),
+            Some(Subject::Run(_)) | None => None,
+        };
+        drop(subject);
+        failed(self.engine(), error, request.as_ref())
+    }
+
+    /// Carries out a tool; a client that cancels stops what it started.
+    pub(super) async fn carry_out(
+        self,
+        entry: &'static Entry,
+        arguments: JsonObject,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let call = Arc::new(self);
+        let working = (entry.call)(Arc::clone(&call), Value::Object(arguments));
+        tokio::select! {
+            answer = working => Ok(answer.unwrap_or_else(|error| call.failed(&error).into())),
+            () = call.context.ct.cancelled() => {
+                let stopped = EngineError::new(ErrorCode::Cancelled, "the client cancelled the call");
+                // A server that stops leaves work open, to be taken up at its next start.
+                let stopping = call.engine().stopping().is_cancelled();
+                if let Some(subject) = call.to_stop().filter(|_| !stopping)
+                    && let Err(error) = subject.cancel(&call, "the client cancelled the call").await
+                {
+                    tracing::warn!(error = %error, "what a cancelled call started could not be stopped");
+                }
+                Ok(call.failed(&stopped).into())
+            }
+        }
+    }
+}

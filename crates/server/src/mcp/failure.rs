@@ -1,0 +1,46 @@
+//! Failures as clients of the protocol see them: the public code, message and hint, nothing internal.
+
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::RequestId;
+use charter_engine::{Engine, EngineError};
+use rmcp::ErrorData;
+use rmcp::model::CallToolResult;
+use serde_json::{Value, json};
+
+use crate::error::{log, unnamed};
+
+/// A tool that failed: an AgentError (seed 003), which the client's model reads.
+pub(super) fn failed(
+    engine: &Engine,
+    error: &EngineError,
+    request: Option<&RequestId>,
+) -> CallToolResult {
+    let request = request.cloned().unwrap_or_else(unnamed);
+    log(error, &request);
+    let error = engine.agent_error(&request, error);
+    CallToolResult::structured_error(serde_json::to_value(error).unwrap_or_default())
+}
+
+/// A request of the protocol that failed and is no tool call.
+pub(super) fn protocol_error(error: &EngineError) -> ErrorData {
+    log(error, &unnamed());
+    let data = data_of(error);
+    let message = error.to_string();
+    match error.code {
+        ErrorCode::NotFound | ErrorCode::SessionNotFound => {
+            ErrorData::resource_not_found(message, data)
+        }
+        code if crate::error::status(code).is_server_error() => {
+            ErrorData::internal_error(message, data)
+        }
+        _ => ErrorData::invalid_params(message, data),
+    }
+}
+
+fn data_of(error: &EngineError) -> Option<Value> {
+    Some(json!({
+        "error_code": error.code,
+        "hint": error.code.hint(),
+        "retryable": error.code.retryable(),
+    }))
+}

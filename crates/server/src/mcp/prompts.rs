@@ -1,0 +1,173 @@
+//! Prompts: the playbooks of the caller's tenant, with their parameters as arguments.
+
+use charter_contract::catalogue::DocumentKind;
+use charter_contract::catalogue::playbook::Playbook;
+use charter_contract::catalogue::vocabulary::Status;
+use charter_contract::parameter::Parameter;
+use charter_engine::{EngineError, InForce};
+use rmcp::ErrorData;
+use rmcp::model::{
+    CompleteRequestParams, CompleteResult, CompletionInfo, GetPromptResult, JsonObject,
+    ListPromptsResult, Prompt, PromptArgument, PromptMessage, Reference, Role,
+};
+use serde_json::Value;
+
+use super::call::Call;
+use super::failure::protocol_error;
+
+/// Prompts of a page.
+const PAGE: usize = 100;
+
+/// A page of prompts, by id.
+pub(super) fn list(call: &Call, after: Option<String>) -> ListPromptsResult {
+    let after = after.unwrap_or_default();
+    let kind = DocumentKind::Playbook;
+    let mut found = call
+        .engine()
+        .list_documents(&call.caller, kind, &after, PAGE + 1);
+    let more = found.len() > PAGE;
+    found.truncate(PAGE);
+    let next = found.last().filter(|_| more).map(|last| last.id.clone());
+    let prompts = found
+        .iter()
+        .filter_map(|listed| Some(prompt(&offered(call, &listed.id)?)));
+    let mut listed = ListPromptsResult::with_all_items(prompts.collect());
+    listed.next_cursor = next;
+    listed
+}
+
+/// One prompt with its arguments filled in.
+pub(super) fn get(
+    call: &Call,
+    name: &str,
+    arguments: &JsonObject,
+) -> Result<GetPromptResult, ErrorData> {
+    let playbook = offered(call, name).ok_or_else(|| {
+        let error = EngineError::not_found("prompt", name);
+        // A prompt is no resource: the protocol wants plain invalid parameters.
+        ErrorData::invalid_params(protocol_error(&error).message, None)
+    })?;
+    let missing = playbook.mandatory_parameters.iter();
+    let missing = missing.filter(|parameter| !arguments.contains_key(parameter.name.as_ref()));
+    let missing: Vec<&str> = missing.map(|parameter| parameter.name.as_ref()).collect();
+    if !missing.is_empty() {
+        let message = format!("`{name}` needs {}", missing.join(", "));
+        return Err(ErrorData::invalid_params(message, None));
+    }
+    let text = text(&playbook, arguments);
+    let messages = vec![PromptMessage::new_text(Role::User, text)];
+    Ok(GetPromptResult::new(messages).with_description(playbook.name.to_string()))
+}
+
+/// Values that a parameter of a prompt may have and that begin with what is typed.
+pub(super) fn complete(
+    call: &Call,
+    request: &CompleteRequestParams,
+) -> Result<CompleteResult, ErrorData> {
+    let Reference::Prompt(prompt) = &request.r#ref else {
+        return Ok(CompleteResult::default());
+    };
+    let typed = &request.argument.value;
+    let playbook = offered(call, &prompt.name);
+    let parameter = playbook.as_ref().and_then(|playbook| {
+        let mut parameters = parameters(playbook);
+        parameters.find(|(parameter, _)| parameter.name.as_ref() == request.argument.name)
+    });
+    let allowed = parameter.map(|(parameter, _)| possible(parameter));
+    let fitting = allowed
+        .into_iter()
+        .flatten()
+        .filter(|value| value.starts_with(typed.as_str()));
+    let values = fitting.take(CompletionInfo::MAX_VALUES).collect();
+    let completion = CompletionInfo::with_all_values(values)
+        .map_err(|error| ErrorData::internal_error(error, None))?;
+    Ok(CompleteResult::new(completion))
+}
+
+/// An active playbook that somebody accepted.
+fn offered(call: &Call, id: &str) -> Option<Playbook> {
+    let found: InForce<Playbook> = call.engine().resolve_playbook(&call.caller, id).ok()?;
+    let playbook = found.document();
+    (playbook.status == Status::Active && !playbook.is_candidate).then(|| playbook.clone())
+}
+
+fn parameters(playbook: &Playbook) -> impl Iterator<Item = (&Parameter, bool)> {
+    let mandatory = playbook
+        .mandatory_parameters
+        .iter()
+        .map(|parameter| (parameter, true));
+    mandatory.chain(
+        playbook
+            .optional_parameters
+            .iter()
+            .map(|parameter| (parameter, false)),
+    )
+}
+
+fn possible(parameter: &Parameter) -> Vec<String> {
+    let allowed = parameter.allowed.iter().flatten();
+    let known = allowed
+        .chain(parameter.default.iter())
+        .chain(parameter.example.iter());
+    let mut texts: Vec<String> = known.map(written).collect();
+    texts.dedup();
+    texts
+}
+
+fn written(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn prompt(playbook: &Playbook) -> Prompt {
+    let arguments = parameters(playbook).map(|(parameter, required)| {
+        PromptArgument::new(parameter.name.as_ref())
+            .with_description(parameter.description.clone())
+            .with_required(required)
+    });
+    let conditions: Vec<&str> = playbook
+        .trigger_conditions
+        .iter()
+        .map(|text| text.as_str())
+        .collect();
+    let description = conditions.join("; ");
+    Prompt::new(
+        playbook.playbook_id.as_ref(),
+        Some(description),
+        Some(arguments.collect()),
+    )
+    .with_title(playbook.name.to_string())
+}
+
+fn text(playbook: &Playbook, arguments: &JsonObject) -> String {
+    let id = &playbook.playbook_id;
+    let given: Vec<String> = arguments
+        .iter()
+        .map(|(name, value)| format!("- {name}: {}", written(value)))
+        .collect();
+    let steps: Vec<String> = playbook
+        .steps
+        .iter()
+        .map(|step| {
+            format!(
+                "- {} ({})",
+                step.name
+                    .as_ref()
+                    .map_or(step.step_id.as_ref(), |name| name.as_str()),
+                step.tool_id
+            )
+        })
+        .collect();
+    format!(
+        "Carry out the playbook `{id}` ({}) with Charter's tool `run`: pass it as playbook_id, and these \
+         as parameters:\n{}\n\nIt does:\n{}\n\nWhat it changes waits for a person; do not answer for them.",
+        playbook.name,
+        if given.is_empty() {
+            "- none".to_owned()
+        } else {
+            given.join("\n")
+        },
+        steps.join("\n"),
+    )
+}

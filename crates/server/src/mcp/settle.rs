@@ -1,0 +1,278 @@
+//! Going on with something until it has ended, waits for somebody who cannot be asked here, or takes too
+//! long for one call.
+
+use std::time::Duration;
+
+use charter_contract::agentic::request::AgentRequest;
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::RequestId;
+use charter_engine::{EngineError, Progress, RunShown};
+use rmcp::model::{CreateTaskResult, ElicitResult, InputRequests, InputRequiredResult};
+use serde_json::Value;
+
+use super::call::{Asking, Call};
+use super::question::{Applied, Pending, Question, waits_of};
+use super::table::Reply;
+use super::tasks;
+use super::work::{Subject, Work};
+
+/// How long a call waits before its client is told to look after the work itself.
+const PATIENCE: Duration = Duration::from_secs(45);
+
+/// The same for a client that takes tasks: it loses nothing by that.
+const TASK_PATIENCE: Duration = Duration::from_secs(2);
+
+/// Questions that one call puts.
+const MAX_QUESTIONS: usize = 16;
+
+/// Where something stands, and what a person could say to it.
+pub(super) struct Standing {
+    pub(super) work: Work,
+    pub(super) question: Option<Question>,
+    /// Since when there is news of it.
+    pub(super) since: Since,
+}
+
+/// When it was started, and when it last changed.
+#[derive(Debug, Clone)]
+pub(super) struct Since {
+    pub(super) created_at: String,
+    pub(super) updated_at: String,
+}
+
+/// How a question ended.
+pub(super) enum Asked {
+    /// Somebody said something that counts.
+    Applied(Applied),
+    /// The client asks, and calls again.
+    Later(InputRequiredResult),
+    /// Nobody can be asked here.
+    Nobody,
+}
+
+impl Call {
+    /// How long this client waits for an answer.
+    pub(super) fn patience(&self) -> Duration {
+        if self.takes_tasks() {
+            TASK_PATIENCE
+        } else {
+            PATIENCE
+        }
+    }
+
+    /// Puts a question to the person at the client.
+    pub(super) async fn ask(&self, question: &Question) -> Result<Asked, EngineError> {
+        let pending = question.pending();
+        match self.asking() {
+            Asking::No => Ok(Asked::Nobody),
+            Asking::Inline => {
+                let answer = self.elicit(question.form()?).await?;
+                Ok(Asked::Applied(pending.apply(self, answer).await?))
+            }
+            Asking::Rounds => {
+                let requests = InputRequests::from([(pending.key(), question.request()?)]);
+                let state = self.sealed(&pending)?;
+                Ok(Asked::Later(InputRequiredResult::new(
+                    Some(requests),
+                    Some(state),
+                )))
+            }
+        }
+    }
+
+    /// The client's answer to the question of the round before; `None` without one.
+    pub(super) async fn answered(&self) -> Result<Option<(Pending, Applied)>, EngineError> {
+        let Some(pending) = &self.pending else {
+            return Ok(None);
+        };
+        let Some(answer) = self.answers.get(&pending.key()) else {
+            return Ok(Some((pending.clone(), Applied::Declined)));
+        };
+        let answer = elicited(answer)?;
+        let applied = pending.apply(self, answer).await?;
+        Ok(Some((pending.clone(), applied)))
+    }
+}
+
+/// A client's answer to a form.
+pub(super) fn elicited(answer: &Value) -> Result<ElicitResult, EngineError> {
+    serde_json::from_value(answer.clone()).map_err(|error| {
+        let message = format!("an answer of the client's user cannot be read: {error}");
+        EngineError::new(ErrorCode::InvalidRequest, message)
+    })
+}
+
+impl Subject {
+    /// Goes on with what this call started, or a round before it, after a person's answer. One who said no
+    /// is not asked again.
+    pub(super) async fn go_on(
+        self,
+        call: &Call,
+        answer: &Applied,
+    ) -> Result<Reply<Work>, EngineError> {
+        call.started(self.clone());
+        match answer {
+            Applied::Acted | Applied::Values(_) => self.settle(call).await,
+            Applied::Declined => Ok(reply(self.look(call, Duration::ZERO).await?.work)),
+        }
+    }
+
+    /// Goes on with it as far as this call can.
+    pub(super) async fn settle(&self, call: &Call) -> Result<Reply<Work>, EngineError> {
+        let until = tokio::time::Instant::now() + call.patience();
+        for _ in 0..MAX_QUESTIONS {
+            let patience = until.saturating_duration_since(tokio::time::Instant::now());
+            let standing = self.look(call, patience).await?;
+            if standing.work.status == "working" && call.takes_tasks() {
+                let task = tasks::task(self, &standing);
+                return Ok(Reply::Task(CreateTaskResult::new(task)));
+            }
+            let Some(question) = &standing.question else {
+                return Ok(reply(standing.work));
+            };
+            match call.ask(question).await? {
+                Asked::Applied(Applied::Acted | Applied::Values(_)) => {}
+                Asked::Applied(Applied::Declined) | Asked::Nobody => {
+                    return Ok(reply(standing.work));
+                }
+                Asked::Later(asks) => return Ok(Reply::Asks(asks)),
+            }
+        }
+        Ok(reply(self.look(call, Duration::ZERO).await?.work))
+    }
+
+    /// Where it stands once it has ended or waits for somebody, or after `patience`.
+    pub(super) async fn look(
+        &self,
+        call: &Call,
+        patience: Duration,
+    ) -> Result<Standing, EngineError> {
+        match self {
+            Self::Request(id) => self.look_at_request(call, id, patience).await,
+            Self::Run(id) => {
+                let run = call.engine().await_run(&call.caller, id, patience).await?;
+                self.standing(call, &run, Work::of_run(self, &run)).await
+            }
+        }
+    }
+
+    async fn look_at_request(
+        &self,
+        call: &Call,
+        id: &RequestId,
+        patience: Duration,
+    ) -> Result<Standing, EngineError> {
+        let (engine, caller) = (call.engine(), &call.caller);
+        let runs = engine.request_runs(caller, id).await?;
+        let mut shown = None;
+        for run in &runs {
+            // A run that the request has not created yet is not there.
+            match engine.await_run(caller, run, patience).await {
+                Ok(run) if run.state.outcome.is_none() => shown = Some(run),
+                Ok(_) => {}
+                Err(error) if error.code == ErrorCode::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let recorded = engine.request(caller, id).await?;
+        let since = since_of(&recorded);
+        if let Value::Object(answer) = &recorded["answer"] {
+            let mut work = Work::of_answer(self, answer.clone());
+            // A change is answered when it waits for somebody; how it went on says its run.
+            if answer
+                .get("metadata")
+                .is_some_and(|told| told.get("plan_digest").is_some())
+                && let Some(run) = runs.first()
+            {
+                let run = engine.await_run(caller, run, patience).await?;
+                let now = Work::of_run(self, &run);
+                work = Work {
+                    response: work.response,
+                    ..now
+                };
+                return self.standing(call, &run, work).await;
+            }
+            return Ok(Standing {
+                work,
+                question: None,
+                since,
+            });
+        }
+        match shown {
+            Some(run) if !run.goes_on() => {
+                let work = Work::of_run(self, &run);
+                self.standing(call, &run, work).await
+            }
+            _ if runs.is_empty() || patience.is_zero() => Ok(Standing {
+                work: Work::working(self, &runs),
+                question: None,
+                since,
+            }),
+            _ => self.ask_again(call, &recorded, patience).await,
+        }
+    }
+
+    /// Waits for the answer of a request whose runs have ended, or go on.
+    async fn ask_again(
+        &self,
+        call: &Call,
+        recorded: &Value,
+        patience: Duration,
+    ) -> Result<Standing, EngineError> {
+        let request: AgentRequest = serde_json::from_value(recorded["asked"]["request"].clone())
+            .map_err(|error| EngineError::internal("reading a recorded request", error))?;
+        let answering = call
+            .engine()
+            .answer(&call.caller, request, Progress::silent());
+        let work = match tokio::time::timeout(patience, answering).await {
+            Ok(Ok(response)) => {
+                let answer = serde_json::to_value(response)
+                    .map_err(|error| EngineError::internal("writing an answer", error))?;
+                let answer = answer.as_object().cloned().unwrap_or_default();
+                Work::of_answer(self, answer)
+            }
+            // Somebody else answers it.
+            Ok(Err(error)) if error.code == ErrorCode::Overloaded => Work::working(self, &[]),
+            Ok(Err(error)) => return Err(error),
+            Err(_) => Work::working(self, &[]),
+        };
+        Ok(Standing {
+            work,
+            question: None,
+            since: since_of(recorded),
+        })
+    }
+
+    async fn standing(
+        &self,
+        call: &Call,
+        run: &RunShown,
+        mut work: Work,
+    ) -> Result<Standing, EngineError> {
+        work.waits_for = waits_of(call, run).await?;
+        Ok(Standing {
+            question: Question::of_run(call, run).await?,
+            work,
+            since: Since {
+                created_at: run.summary.created_at.to_string(),
+                updated_at: run.summary.updated_at.to_string(),
+            },
+        })
+    }
+}
+
+fn since_of(recorded: &Value) -> Since {
+    let text = |field: &str| recorded[field].as_str().unwrap_or_default().to_owned();
+    Since {
+        created_at: text("created_at"),
+        updated_at: text("updated_at"),
+    }
+}
+
+pub(super) fn reply(work: Work) -> Reply<Work> {
+    if work.has_failed() {
+        Reply::Failed(work)
+    } else {
+        Reply::Done(work)
+    }
+}

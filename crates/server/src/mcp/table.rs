@@ -1,0 +1,115 @@
+//! The tools that are offered: one type each, and a line in the table.
+
+use std::sync::Arc;
+
+use charter_contract::error_code::ErrorCode;
+use charter_engine::EngineError;
+use futures_util::future::BoxFuture;
+use rmcp::handler::server::tool::{schema_for_input, schema_for_output};
+use rmcp::model::{
+    CallToolResponse, CallToolResult, CreateTaskResult, InputRequiredResult, Tool, ToolAnnotations,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::call::Call;
+use super::tools::{call, cancel, find, open, run, status};
+
+/// What a tool answers.
+pub(super) enum Reply<T> {
+    /// It is done.
+    Done(T),
+    /// What was to be done failed, and this says how.
+    Failed(T),
+    /// The person at the client has to say something first.
+    Asks(InputRequiredResult),
+    /// It goes on; the client looks after it.
+    Task(CreateTaskResult),
+}
+
+/// A tool. Its schemas come from its types, and every word of its description is read by a model.
+pub(super) trait McpTool: 'static {
+    /// Its name.
+    const NAME: &'static str;
+    /// Its name for people.
+    const TITLE: &'static str;
+    /// What it does, when to use it, and what comes next.
+    const DESCRIPTION: &'static str;
+    /// What it takes.
+    type Input: DeserializeOwned + JsonSchema + Send;
+    /// What it gives.
+    type Output: Serialize + JsonSchema;
+
+    /// What it may do to the world.
+    fn annotations() -> ToolAnnotations;
+
+    /// Carries it out.
+    fn call(
+        call: &Call,
+        input: Self::Input,
+    ) -> impl Future<Output = Result<Reply<Self::Output>, EngineError>> + Send;
+}
+
+/// A line of the table.
+pub(super) struct Entry {
+    name: &'static str,
+    pub(super) tool: fn() -> Tool,
+    pub(super) call:
+        fn(Arc<Call>, Value) -> BoxFuture<'static, Result<CallToolResponse, EngineError>>,
+}
+
+/// Everything that is offered, in the order of use.
+pub(super) const TOOLS: [Entry; 6] = [
+    entry::<find::Find>(),
+    entry::<open::Open>(),
+    entry::<run::Run>(),
+    entry::<call::CallOne>(),
+    entry::<status::Status>(),
+    entry::<cancel::Cancel>(),
+];
+
+static TABLE: [Entry; TOOLS.len()] = TOOLS;
+
+/// The tool of a name.
+pub(super) fn find(name: &str) -> Option<&'static Entry> {
+    TABLE.iter().find(|entry| entry.name == name)
+}
+
+const fn entry<T: McpTool>() -> Entry {
+    Entry {
+        name: T::NAME,
+        tool: tool::<T>,
+        call: |call, arguments| Box::pin(async move { carry_out::<T>(&call, arguments).await }),
+    }
+}
+
+fn tool<T: McpTool>() -> Tool {
+    // Every input type is a struct; a test reads every schema.
+    let input = schema_for_input::<T::Input>().unwrap_or_default();
+    Tool::new(T::NAME, T::DESCRIPTION, input)
+        .with_title(T::TITLE)
+        .with_raw_output_schema(schema_for_output::<T::Output>())
+        .with_annotations(T::annotations())
+}
+
+async fn carry_out<T: McpTool>(
+    call: &Call,
+    arguments: Value,
+) -> Result<CallToolResponse, EngineError> {
+    let input = serde_json::from_value(arguments).map_err(|error| {
+        let message = format!("the arguments of `{}` cannot be read: {error}", T::NAME);
+        EngineError::new(ErrorCode::InvalidRequest, message)
+    })?;
+    let written = |output: T::Output| {
+        serde_json::to_value(output)
+            .map_err(|error| EngineError::internal("writing a tool's answer", error))
+    };
+    Ok(match T::call(call, input).await? {
+        Reply::Done(output) => CallToolResult::structured(written(output)?).into(),
+        Reply::Failed(output) => CallToolResult::structured_error(written(output)?).into(),
+        Reply::Asks(asks) => asks.into(),
+        Reply::Task(task) => task.into(),
+    })
+}

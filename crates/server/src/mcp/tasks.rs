@@ -1,0 +1,126 @@
+//! Tasks (the protocol's extension of 2026): a request or run that a client looks after. They are durable;
+//! a task's id is the request's or the run's.
+
+use std::time::Duration;
+
+use charter_engine::EngineError;
+use rmcp::ErrorData;
+use rmcp::model::{
+    CallToolResult, DetailedTask, GetTaskResult, InputRequests, InputResponses, JsonObject, Task,
+    TaskPayload, TaskStatus,
+};
+use serde_json::Value;
+
+use super::call::{Asking, Call};
+use super::failure::protocol_error;
+use super::settle::{Standing, elicited};
+use super::work::{Subject, Work};
+
+/// How often a client had better look.
+const POLL_MS: u64 = 1_000;
+
+/// The task of something that goes on.
+pub(super) fn task(subject: &Subject, standing: &Standing) -> Task {
+    let since = &standing.since;
+    let task = Task::new(
+        subject.id(),
+        TaskStatus::Working,
+        since.created_at.clone(),
+        since.updated_at.clone(),
+    );
+    let task = task.with_poll_interval_ms(POLL_MS);
+    match standing.work.content.clone() {
+        Some(content) => task.with_status_message(content),
+        None => task,
+    }
+}
+
+/// Where a task stands.
+pub(super) async fn get(call: &Call, id: &str) -> Result<GetTaskResult, ErrorData> {
+    let detailed = detailed(call, id).await;
+    detailed
+        .map(GetTaskResult::new)
+        .map_err(|error| refused(&error))
+}
+
+/// Takes a person's answers to what a task waits for.
+pub(super) async fn update(
+    call: &Call,
+    id: &str,
+    answers: &InputResponses,
+) -> Result<(), ErrorData> {
+    let updated = async {
+        let standing = Subject::parse(id)?.look(call, Duration::ZERO).await?;
+        let Some(question) = standing.question else {
+            return Ok(());
+        };
+        let pending = question.pending();
+        // Answers to questions that are no longer put are passed over, as the extension wants.
+        if let Some(answer) = answers.get(&pending.key()) {
+            pending.apply(call, elicited(answer)?).await?;
+        }
+        Ok(())
+    };
+    updated.await.map_err(|error| refused(&error))
+}
+
+/// Stops a task.
+pub(super) async fn cancel(call: &Call, id: &str) -> Result<(), ErrorData> {
+    let cancelled = async {
+        let subject = Subject::parse(id)?;
+        subject.cancel(call, "the client cancelled the task").await
+    };
+    cancelled.await.map_err(|error| refused(&error))
+}
+
+fn refused(error: &EngineError) -> ErrorData {
+    let refused = protocol_error(error);
+    ErrorData::invalid_params(refused.message, refused.data)
+}
+
+async fn detailed(call: &Call, id: &str) -> Result<DetailedTask, EngineError> {
+    let subject = Subject::parse(id)?;
+    let standing = subject.look(call, Duration::ZERO).await?;
+    let task = task(&subject, &standing);
+    let payload = payload(call, &standing)?;
+    Ok(DetailedTask::new(task, payload))
+}
+
+fn payload(call: &Call, standing: &Standing) -> Result<TaskPayload, EngineError> {
+    if let (Some(question), true) = (&standing.question, call.asking() != Asking::No) {
+        let key = question.pending().key();
+        let input_requests = InputRequests::from([(key, question.request()?)]);
+        return Ok(TaskPayload::InputRequired { input_requests });
+    }
+    match standing.work.status.as_str() {
+        // What waits for somebody else goes on without this client.
+        "working"
+        | "stopping"
+        | "rolling_back"
+        | "paused"
+        | "awaiting_approval"
+        | "awaiting_confirmation"
+        | "awaiting_parameters" => Ok(TaskPayload::Working),
+        "aborted" => Ok(TaskPayload::Cancelled),
+        _ => Ok(TaskPayload::Completed {
+            result: result(&standing.work)?,
+        }),
+    }
+}
+
+fn result(work: &Work) -> Result<JsonObject, EngineError> {
+    let internal = |error| EngineError::internal("writing a task's result", error);
+    let written = serde_json::to_value(work).map_err(internal)?;
+    let result = if work.has_failed() {
+        CallToolResult::structured_error(written)
+    } else {
+        CallToolResult::structured(written)
+    };
+    match serde_json::to_value(result).map_err(internal)? {
+        Value::Object(result) => Ok(result),
+        _ => Err(EngineError::internal(
+            "writing a task's result",
+            "it is no object",
+        )),
+    }
+}

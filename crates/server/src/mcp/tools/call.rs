@@ -1,0 +1,87 @@
+//! `call`: one tool, by way of a plan of one step, so that the gate is asked, the journal is written and
+//! evidence is kept as for everything else.
+
+use charter_contract::agentic::plan::ExecutionPlan;
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::RequestId;
+use charter_contract::validate::{Contract, read_value};
+use charter_engine::{EngineError, SentPlan};
+use rmcp::model::ToolAnnotations;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use crate::mcp::call::Call;
+use crate::mcp::question::Applied;
+use crate::mcp::table::{McpTool, Reply};
+use crate::mcp::work::{Subject, Work};
+
+pub(in crate::mcp) struct CallOne;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::mcp) struct Input {
+    /// The tool's exact id, as `find` gives it.
+    tool_id: String,
+    /// Values for its parameters, as `open` describes them.
+    #[serde(default)]
+    parameters: Map<String, Value>,
+    /// Show what a change would do, and change nothing.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+impl McpTool for CallOne {
+    const NAME: &'static str = "call";
+    const TITLE: &'static str = "Call one tool";
+    const DESCRIPTION: &'static str = "Calls one tool of the catalogue. A readonly one is called at once and \
+        its output comes back; one that changes something waits for a person to confirm and approve exactly \
+        this call. Policies and guardrails are asked each time. Prefer `run` where a skill answers the question.";
+    type Input = Input;
+    type Output = Work;
+
+    fn annotations() -> ToolAnnotations {
+        let hints = ToolAnnotations::new().read_only(false).destructive(true);
+        hints.idempotent(false).open_world(true)
+    }
+
+    async fn call(call: &Call, input: Input) -> Result<Reply<Work>, EngineError> {
+        if let Some((pending, applied)) = call.answered().await? {
+            return match pending.run() {
+                Some(run) => Subject::Run(run.clone()).go_on(call, &applied).await,
+                None => Err(EngineError::new(
+                    ErrorCode::InvalidRequest,
+                    "the requestState belongs to another tool",
+                )),
+            };
+        }
+        let tool = call.engine().resolve_tool(&call.caller, &input.tool_id)?;
+        if !call.engine().may_call(&call.caller, tool.document()) {
+            return Err(EngineError::not_found("tool", &input.tool_id));
+        }
+        let plan = SentPlan::ExecutionPlan {
+            plan: Box::new(plan(&input)?),
+            fallbacks: Vec::new(),
+        };
+        let run = call
+            .engine()
+            .start_plan(&call.caller, &plan, &Map::new(), input.dry_run)
+            .await?;
+        let subject = Subject::Run(run.summary.run_id);
+        subject.go_on(call, &Applied::Acted).await
+    }
+}
+
+/// The plan of one step.
+fn plan(input: &Input) -> Result<ExecutionPlan, EngineError> {
+    let id = Uuid::now_v7();
+    let plan = json!({
+        "id": format!("plan-{id}"),
+        "request_id": RequestId::from_uuid(id),
+        "steps": [{"id": "step-001", "name": "call", "tool": input.tool_id, "parameters": input.parameters}],
+    });
+    let read = read_value::<ExecutionPlan>(&plan);
+    read.map(|(plan, _)| plan)
+        .map_err(|violations| EngineError::violations(ExecutionPlan::NAME.as_str(), &violations))
+}

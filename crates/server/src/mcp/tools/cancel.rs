@@ -1,0 +1,48 @@
+//! `cancel`: gives up something that was started.
+
+use std::time::Duration;
+
+use charter_engine::EngineError;
+use rmcp::model::ToolAnnotations;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::mcp::call::Call;
+use crate::mcp::table::{McpTool, Reply};
+use crate::mcp::work::{Subject, Work};
+
+/// How long the end is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+pub(in crate::mcp) struct Cancel;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::mcp) struct Input {
+    /// The `id` that `run` or `call` gave, or a run's id.
+    id: String,
+    /// Why; kept in the run's journal.
+    reason: Option<String>,
+}
+
+impl McpTool for Cancel {
+    const NAME: &'static str = "cancel";
+    const TITLE: &'static str = "Give up something";
+    const DESCRIPTION: &'static str = "Gives up something that `run` or `call` started and that has not \
+        ended: nothing new starts. What was changed already stays changed.";
+    type Input = Input;
+    type Output = Work;
+
+    fn annotations() -> ToolAnnotations {
+        let hints = ToolAnnotations::new().read_only(false).destructive(true);
+        hints.idempotent(true).open_world(false)
+    }
+
+    async fn call(call: &Call, input: Input) -> Result<Reply<Work>, EngineError> {
+        let subject = Subject::parse(&input.id)?;
+        let reason = input.reason.as_deref().unwrap_or("the client gave it up");
+        subject.cancel(call, reason).await?;
+        // That it was given up is what was wanted, so it is no failure here.
+        Ok(Reply::Done(subject.look(call, PATIENCE).await?.work))
+    }
+}

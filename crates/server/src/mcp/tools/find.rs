@@ -1,0 +1,296 @@
+//! `find`: what there is, named shortly.
+
+use charter_contract::catalogue::DocumentKind;
+use charter_contract::catalogue::vocabulary::Status;
+use charter_engine::{EngineError, Purpose, RoutedCandidate, ToolFilter};
+use rmcp::model::ToolAnnotations;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::mcp::call::Call;
+use crate::mcp::table::{McpTool, Reply};
+
+/// Entries of an answer when nothing else is asked for, and at most.
+const LIMIT: usize = 10;
+const MAX_LIMIT: usize = 50;
+
+/// Longest description in a short entry, in characters; `open` tells the rest.
+const MAX_DESCRIPTION: usize = 240;
+
+pub(in crate::mcp) struct Find;
+
+/// What is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::mcp) enum Kind {
+    /// What answers a question.
+    Skill,
+    /// A procedure that changes something.
+    Playbook,
+    /// One callable act.
+    Tool,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::mcp) struct Input {
+    /// What it should be good for, in plain words. Without it everything is listed by id.
+    query: Option<String>,
+    /// Only things of this kind.
+    kind: Option<Kind>,
+    /// At most so many of a kind; 10 when absent, up to 50.
+    limit: Option<usize>,
+    /// Without a query: go on after this id, the `next` of the page before.
+    after: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::mcp) struct Output {
+    /// Best first within a kind, or by id.
+    entries: Vec<Found>,
+    /// How sure the search of skills and playbooks is: `narrow` (the first one fits), `broad` (several may)
+    /// or `miss` (none does).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verdict: Option<String>,
+    /// Where the next page of a listing starts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
+}
+
+/// One thing, shortly.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Found {
+    kind: Kind,
+    /// What `open`, `run` and `call` take.
+    id: String,
+    description: String,
+    /// Names of its parameters; those that it cannot do without end in `*`.
+    parameters: Vec<String>,
+    /// Whether using it changes something.
+    writes: bool,
+    /// Chance that it is right, 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    score: Option<f32>,
+}
+
+impl McpTool for Find {
+    const NAME: &'static str = "find";
+    const TITLE: &'static str = "Find skills, playbooks and tools";
+    const DESCRIPTION: &'static str = "Finds what you may use here: skills that answer questions, playbooks \
+        that change something, and single tools. Gives ids with one line each; `open` shows one in full. \
+        You need not find before you `run`: a question that is run is routed by itself.";
+    type Input = Input;
+    type Output = Output;
+
+    fn annotations() -> ToolAnnotations {
+        ToolAnnotations::new().read_only(true).open_world(false)
+    }
+
+    async fn call(call: &Call, input: Input) -> Result<Reply<Output>, EngineError> {
+        let limit = input.limit.unwrap_or(LIMIT).clamp(1, MAX_LIMIT);
+        match &input.query {
+            Some(query) => search(call, query, input.kind, limit).await,
+            None => Ok(list(call, &input, limit)),
+        }
+        .map(Reply::Done)
+    }
+}
+
+async fn search(
+    call: &Call,
+    query: &str,
+    kind: Option<Kind>,
+    limit: usize,
+) -> Result<Output, EngineError> {
+    let engine = call.engine();
+    let mut output = Output {
+        entries: Vec::new(),
+        verdict: None,
+        next: None,
+    };
+    let purpose = match kind {
+        None => Some(Purpose::Actions),
+        Some(Kind::Skill) => Some(Purpose::Skills),
+        Some(Kind::Playbook) => Some(Purpose::Playbooks),
+        Some(Kind::Tool) => None,
+    };
+    if let Some(purpose) = purpose {
+        let routed = engine.route(&call.caller, purpose, query, limit).await?;
+        let found = routed.candidates.iter();
+        output
+            .entries
+            .extend(found.filter_map(|candidate| routed_to(call, candidate)));
+        output.verdict = Some(routed.kind_name().to_owned());
+    }
+    if matches!(kind, None | Some(Kind::Tool)) {
+        let tools = engine.find_tools(&call.caller, query, limit).await?;
+        output.entries.extend(tools.iter().map(|found| Found {
+            score: Some(found.score),
+            ..of_tool(found.tool.document())
+        }));
+    }
+    Ok(output)
+}
+
+fn routed_to(call: &Call, candidate: &RoutedCandidate) -> Option<Found> {
+    let kind = match candidate.kind {
+        DocumentKind::Skill => Kind::Skill,
+        DocumentKind::Playbook => Kind::Playbook,
+        _ => return None,
+    };
+    let found = of_document(call, kind, &candidate.id)?;
+    Some(Found {
+        score: Some(candidate.score),
+        ..found
+    })
+}
+
+/// Everything by id: skills, then playbooks, then tools.
+fn list(call: &Call, input: &Input, limit: usize) -> Output {
+    let kinds = match input.kind {
+        Some(kind) => vec![kind],
+        None => vec![Kind::Skill, Kind::Playbook, Kind::Tool],
+    };
+    // A place in a listing of several kinds says which kind it is in.
+    let (at, after) = match input
+        .after
+        .as_deref()
+        .and_then(|after| after.split_once(' '))
+    {
+        Some((kind, id)) => (
+            kinds
+                .iter()
+                .position(|known| known.word() == kind)
+                .unwrap_or(0),
+            id,
+        ),
+        None => (0, ""),
+    };
+    let mut entries = Vec::new();
+    for (place, kind) in kinds.iter().enumerate().skip(at) {
+        let after = if place == at { after } else { "" };
+        let ids = ids(call, *kind, after, limit + 1 - entries.len());
+        entries.extend(ids.iter().filter_map(|id| of_document(call, *kind, id)));
+        if entries.len() > limit {
+            break;
+        }
+    }
+    let more = entries.len() > limit;
+    entries.truncate(limit);
+    let next = entries.last().filter(|_| more);
+    Output {
+        next: next.map(|last| format!("{} {}", last.kind.word(), last.id)),
+        entries,
+        verdict: None,
+    }
+}
+
+/// The ids of one kind that may be used, after one.
+fn ids(call: &Call, kind: Kind, after: &str, limit: usize) -> Vec<String> {
+    let (engine, caller) = (call.engine(), &call.caller);
+    let documents = |kind| {
+        let mut listed = engine.list_documents(caller, kind, after, usize::MAX);
+        listed.retain(|entry| entry.status == Status::Active && !entry.is_candidate);
+        let ids = listed.into_iter().map(|entry| entry.id);
+        ids.take(limit).collect()
+    };
+    match kind {
+        Kind::Skill => documents(DocumentKind::Skill),
+        Kind::Playbook => documents(DocumentKind::Playbook),
+        Kind::Tool => {
+            let tools = engine.resolve_tools(caller, &ToolFilter::default());
+            let usable = tools.iter().map(|tool| tool.document());
+            let usable = usable.filter(|tool| engine.may_call(caller, tool));
+            let ids = usable.map(|tool| tool.tool_id.to_string());
+            ids.filter(|id| id.as_str() > after).take(limit).collect()
+        }
+    }
+}
+
+fn of_document(call: &Call, kind: Kind, id: &str) -> Option<Found> {
+    let (engine, caller) = (call.engine(), &call.caller);
+    match kind {
+        Kind::Skill => {
+            let found = engine.resolve_skill(caller, id).ok()?;
+            let skill = found.document();
+            Some(Found {
+                kind,
+                id: id.to_owned(),
+                description: short(skill.description.as_str()),
+                parameters: names(
+                    skill
+                        .parameters
+                        .iter()
+                        .map(|p| (p.name.as_ref(), p.required)),
+                ),
+                writes: false,
+                score: None,
+            })
+        }
+        Kind::Playbook => {
+            let found = engine.resolve_playbook(caller, id).ok()?;
+            let playbook = found.document();
+            let mandatory = playbook
+                .mandatory_parameters
+                .iter()
+                .map(|p| (p.name.as_ref(), true));
+            let optional = playbook
+                .optional_parameters
+                .iter()
+                .map(|p| (p.name.as_ref(), false));
+            Some(Found {
+                kind,
+                id: id.to_owned(),
+                description: short(playbook.name.as_str()),
+                parameters: names(mandatory.chain(optional)),
+                writes: true,
+                score: None,
+            })
+        }
+        Kind::Tool => Some(of_tool(engine.resolve_tool(caller, id).ok()?.document())),
+    }
+}
+
+fn of_tool(tool: &charter_contract::catalogue::tool::Tool) -> Found {
+    use charter_contract::catalogue::tool::ToolClass;
+    Found {
+        kind: Kind::Tool,
+        id: tool.tool_id.to_string(),
+        description: short(tool.description.as_str()),
+        parameters: names(
+            tool.parameters
+                .iter()
+                .map(|p| (p.name.as_ref(), p.required)),
+        ),
+        writes: tool.tool_class != ToolClass::Readonly,
+        score: None,
+    }
+}
+
+fn names<'a>(parameters: impl Iterator<Item = (&'a str, bool)>) -> Vec<String> {
+    let named = parameters.map(|(name, required)| {
+        if required {
+            format!("{name}*")
+        } else {
+            name.to_owned()
+        }
+    });
+    named.collect()
+}
+
+fn short(text: &str) -> String {
+    match text.char_indices().nth(MAX_DESCRIPTION) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+impl Kind {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Skill => "skill",
+            Self::Playbook => "playbook",
+            Self::Tool => "tool",
+        }
+    }
+}

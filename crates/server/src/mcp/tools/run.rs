@@ -1,0 +1,232 @@
+//! `run`: a question, a skill or a playbook; the same as `POST /v1/requests`.
+
+use charter_contract::agentic::request::AgentRequest;
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::{RequestId, SkillId};
+use charter_contract::validate::{Contract, read_value};
+use charter_engine::EngineError;
+use rmcp::model::ToolAnnotations;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use crate::mcp::call::Call;
+use crate::mcp::question::{Applied, Pending, Question, typed_values};
+use crate::mcp::settle::Asked;
+use crate::mcp::table::{McpTool, Reply};
+use crate::mcp::work::{Subject, Work};
+
+/// Rounds of missing parameters before a call gives up.
+const MAX_ROUNDS: usize = 4;
+
+pub(in crate::mcp) struct Run;
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::mcp) struct Input {
+    /// The question or task, in the words of whoever asks. It is routed to the right skill or playbook
+    /// unless one is named.
+    question: Option<String>,
+    /// A skill's exact id.
+    skill_id: Option<String>,
+    /// A playbook's exact id.
+    playbook_id: Option<String>,
+    /// Values for parameters, by name.
+    #[serde(default)]
+    parameters: Map<String, Value>,
+    /// Show what a change would do, and change nothing.
+    #[serde(default)]
+    dry_run: bool,
+    /// The session that this continues.
+    session_id: Option<String>,
+}
+
+impl McpTool for Run {
+    const NAME: &'static str = "run";
+    const TITLE: &'static str = "Ask a question, run a skill or a playbook";
+    const DESCRIPTION: &'static str = "Answers a question, or runs a skill or playbook by id. Skills only \
+        read and come back with findings and evidence; playbooks change something, and wait for a person \
+        to confirm the plan and approve each write. What takes long goes on: ask `status` with the id.";
+    type Input = Input;
+    type Output = Work;
+
+    fn annotations() -> ToolAnnotations {
+        let hints = ToolAnnotations::new().read_only(false).destructive(true);
+        hints.idempotent(false).open_world(true)
+    }
+
+    async fn call(call: &Call, mut input: Input) -> Result<Reply<Work>, EngineError> {
+        if let Some((pending, applied)) = call.answered().await? {
+            match pending {
+                Pending::Skill { skill } => match applied {
+                    Applied::Values(values) => input.take(call, &skill, values),
+                    Applied::Acted | Applied::Declined => return Err(declined(&skill)),
+                },
+                Pending::Give { run }
+                | Pending::Confirm { run, .. }
+                | Pending::Approve { run, .. } => {
+                    return Subject::Run(run).go_on(call, &applied).await;
+                }
+            }
+        }
+        for _ in 0..MAX_ROUNDS {
+            match start(call, &input).await? {
+                Started::Goes(subject) => return subject.settle(call).await,
+                Started::Lacks(question) => {
+                    let Question::Skill { skill, missing } = &question else {
+                        return Err(EngineError::internal(
+                            "asking for parameters",
+                            "another question",
+                        ));
+                    };
+                    match call.ask(&question).await? {
+                        Asked::Applied(Applied::Values(values)) => {
+                            input.take(call, skill, typed_values(missing, values));
+                        }
+                        Asked::Applied(Applied::Acted | Applied::Declined) => {
+                            return Err(declined(skill));
+                        }
+                        Asked::Later(asks) => return Ok(Reply::Asks(asks)),
+                        Asked::Nobody => return Ok(Reply::Failed(lacking(&question))),
+                    }
+                }
+            }
+        }
+        Err(EngineError::new(
+            ErrorCode::MissingParameters,
+            "parameters are still missing",
+        ))
+    }
+}
+
+/// What came of a request.
+enum Started {
+    /// There is something to look at.
+    Goes(Subject),
+    /// Nothing runs before these are known.
+    Lacks(Question),
+}
+
+async fn start(call: &Call, input: &Input) -> Result<Started, EngineError> {
+    let request = input.request(call)?;
+    let id = request.id.clone();
+    call.started(Subject::Request(id.clone()));
+    let answering = call.telling(async |progress| {
+        let answering = call.engine().answer(&call.caller, request, progress);
+        tokio::time::timeout(call.patience(), answering).await
+    });
+    match answering.await {
+        // Either the recorded answer is read, or where it stands.
+        Ok(Ok(_)) | Err(_) => Ok(Started::Goes(Subject::Request(id))),
+        Ok(Err(error)) => match error.code {
+            ErrorCode::ApprovalRequired => Ok(Started::Goes(Subject::Request(id))),
+            ErrorCode::MissingParameters => {
+                let question = lacks(call, input, &id, &error).await?;
+                question.map(Started::Lacks).ok_or(error)
+            }
+            _ => Err(error),
+        },
+    }
+}
+
+/// The question for what a skill lacks; `None` where it is not one skill that lacks something.
+async fn lacks(
+    call: &Call,
+    input: &Input,
+    request: &RequestId,
+    error: &EngineError,
+) -> Result<Option<Question>, EngineError> {
+    let skill = match &input.skill_id {
+        Some(named) => Some(named.clone()),
+        None => {
+            let recorded = call.engine().request(&call.caller, request).await?;
+            match recorded["verdict"]["skills"].as_array().map(Vec::as_slice) {
+                Some([one]) => one.as_str().map(str::to_owned),
+                _ => None,
+            }
+        }
+    };
+    let Some(skill) = skill else {
+        return Ok(None);
+    };
+    let found = call.engine().resolve_skill(&call.caller, &skill)?;
+    let names = error
+        .details
+        .as_ref()
+        .and_then(|details| details["missing"].as_array());
+    let names: Vec<&str> = names
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let skill = found.document();
+    let missing = skill.parameters.iter();
+    let missing = missing.filter(|parameter| names.contains(&parameter.name.as_ref()));
+    Ok(Some(Question::Skill {
+        skill: skill.skill_id.clone(),
+        missing: missing.cloned().collect(),
+    }))
+}
+
+fn lacking(question: &Question) -> Work {
+    Work {
+        status: "awaiting_parameters".to_owned(),
+        content: Some("Nothing was run: values are missing.".to_owned()),
+        failure: Some("parameters are missing".to_owned()),
+        waits_for: Some(question.waits()),
+        ..Work::default()
+    }
+}
+
+fn declined(skill: &SkillId) -> EngineError {
+    let message = format!("`{skill}` needs parameters that nobody gave");
+    EngineError::new(ErrorCode::MissingParameters, message)
+}
+
+impl Input {
+    /// Goes on with one skill and more values.
+    fn take(&mut self, call: &Call, skill: &SkillId, values: Map<String, Value>) {
+        let declared = call.engine().resolve_skill(&call.caller, skill.as_ref());
+        let values = match &declared {
+            Ok(found) => typed_values(&found.document().parameters, values),
+            Err(_) => values,
+        };
+        self.parameters.extend(values);
+        self.skill_id = Some(skill.to_string());
+    }
+
+    fn request(&self, call: &Call) -> Result<AgentRequest, EngineError> {
+        let named = self.skill_id.as_ref().or(self.playbook_id.as_ref());
+        let question = match (&self.question, named) {
+            (Some(question), _) => question.clone(),
+            (None, Some(id)) => format!("run {id}"),
+            (None, None) => {
+                let message = "say what to run: a question, a skill_id or a playbook_id";
+                return Err(EngineError::new(ErrorCode::InvalidRequest, message));
+            }
+        };
+        let mut metadata = Map::from_iter([("parameters".to_owned(), json!(self.parameters))]);
+        let wishes = [
+            ("skill_id", self.skill_id.as_ref().map(|id| json!(id))),
+            ("playbook_id", self.playbook_id.as_ref().map(|id| json!(id))),
+            ("dry_run", self.dry_run.then_some(Value::Bool(true))),
+        ];
+        let wishes = wishes
+            .into_iter()
+            .filter_map(|(name, wish)| Some((name.to_owned(), wish?)));
+        metadata.extend(wishes);
+        let mut request = json!({
+            "id": RequestId::from_uuid(Uuid::now_v7()),
+            "timestamp": call.engine().now(),
+            "input": question,
+            "metadata": metadata,
+        });
+        if let Some(session) = &self.session_id {
+            request["session_id"] = json!(session);
+        }
+        let read = read_value::<AgentRequest>(&request);
+        read.map(|(request, _)| request)
+            .map_err(|violations| EngineError::violations(AgentRequest::NAME.as_str(), &violations))
+    }
+}

@@ -1,0 +1,42 @@
+//! `status`: where something stands that was started.
+
+use std::time::Duration;
+
+use charter_engine::EngineError;
+use rmcp::model::ToolAnnotations;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::mcp::call::Call;
+use crate::mcp::settle::reply;
+use crate::mcp::table::{McpTool, Reply};
+use crate::mcp::work::{Subject, Work};
+
+pub(in crate::mcp) struct Status;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::mcp) struct Input {
+    /// The `id` that `run` or `call` gave, or a run's id.
+    id: String,
+}
+
+impl McpTool for Status {
+    const NAME: &'static str = "status";
+    const TITLE: &'static str = "See where something stands";
+    const DESCRIPTION: &'static str = "Says where something stands that `run` or `call` started: whether it \
+        goes on, what it waits for, or its answer with evidence.";
+    type Input = Input;
+    type Output = Work;
+
+    fn annotations() -> ToolAnnotations {
+        ToolAnnotations::new().read_only(true).open_world(false)
+    }
+
+    async fn call(call: &Call, input: Input) -> Result<Reply<Work>, EngineError> {
+        let standing = Subject::parse(&input.id)?
+            .look(call, Duration::ZERO)
+            .await?;
+        Ok(reply(standing.work))
+    }
+}

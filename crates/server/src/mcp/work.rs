@@ -1,0 +1,194 @@
+//! What was started, and where it stands: the answer of the tools that act, and of tasks.
+
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::{RequestId, RunId};
+use charter_engine::{EngineError, Outcome, RunEvent, RunShown, StopCause};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::call::Call;
+use super::question::Waits;
+
+/// What a client may look after: a request, or a run of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Subject {
+    /// A question or task that was answered, or is being answered.
+    Request(RequestId),
+    /// A run that no request led to.
+    Run(RunId),
+}
+
+/// Where something stands.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+pub(super) struct Work {
+    /// `working`, `completed`, `failed`, `awaiting_parameters`, `awaiting_confirmation`,
+    /// `awaiting_approval`, `paused`, `aborted`, `incomplete`, `rolled_back`, `rollback_failed`, …
+    pub(super) status: String,
+    /// What `status` and `cancel` take.
+    pub(super) id: String,
+    /// The runs that it led to.
+    pub(super) run_ids: Vec<String>,
+    /// The answer, or the state, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) content: Option<String>,
+    /// The recorded answer to a request: an AgentResponse, or an AgentError.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) response: Option<Map<String, Value>>,
+    /// What the tool of a single call gave.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) output: Option<Value>,
+    /// Evidence, as resources that can be read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) evidence: Vec<String>,
+    /// What somebody has to say before it goes on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) waits_for: Option<Waits>,
+    /// Why it did not succeed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) failure: Option<String>,
+}
+
+/// The resource of an evidence record.
+pub(super) fn evidence_uri(id: &str) -> String {
+    format!("{}{id}", super::resources::EVIDENCE)
+}
+
+impl Subject {
+    /// Reads what a client names.
+    pub(super) fn parse(text: &str) -> Result<Self, EngineError> {
+        if let Ok(request) = RequestId::parse(text) {
+            return Ok(Self::Request(request));
+        }
+        RunId::parse(text).map(Self::Run).map_err(|_| {
+            let message = format!("`{text}` is neither the id of a request nor of a run");
+            EngineError::new(ErrorCode::InvalidRequest, message)
+        })
+    }
+
+    /// Its id.
+    pub(super) fn id(&self) -> &str {
+        match self {
+            Self::Request(id) => id.as_ref(),
+            Self::Run(id) => id.as_ref(),
+        }
+    }
+
+    /// Stops it; what has ended stays as it is.
+    pub(super) async fn cancel(&self, call: &Call, reason: &str) -> Result<(), EngineError> {
+        let engine = call.engine();
+        match self {
+            Self::Request(id) => engine.cancel_request(&call.caller, id, reason).await,
+            Self::Run(id) => {
+                let aborted = engine
+                    .abort_run(&call.caller, id, reason.to_owned(), false)
+                    .await;
+                match aborted {
+                    Ok(_) => Ok(()),
+                    Err(error) if error.code == ErrorCode::IllegalTransition => Ok(()),
+                    Err(error) => Err(error),
+                }
+            }
+        }
+    }
+}
+
+impl Work {
+    /// Something that goes on.
+    pub(super) fn working(subject: &Subject, runs: &[RunId]) -> Self {
+        Self {
+            status: "working".to_owned(),
+            id: subject.id().to_owned(),
+            run_ids: runs.iter().map(ToString::to_string).collect(),
+            content: Some(format!("It goes on; ask `status` about {}.", subject.id())),
+            ..Self::default()
+        }
+    }
+
+    /// A run, as somebody sees it who looks after `subject`.
+    pub(super) fn of_run(subject: &Subject, run: &RunShown) -> Self {
+        let evidence = run.evidence.iter();
+        Self {
+            status: run.summary.status.clone(),
+            id: subject.id().to_owned(),
+            run_ids: vec![run.summary.run_id.to_string()],
+            content: Some(format!(
+                "{}: {}.",
+                run.summary.title,
+                run.summary.status.replace('_', " ")
+            )),
+            output: output_of(run),
+            evidence: evidence
+                .map(|record| evidence_uri(record.evidence_id.as_ref()))
+                .collect(),
+            failure: run.state.outcome.as_ref().and_then(failure_of),
+            ..Self::default()
+        }
+    }
+
+    /// A request's recorded answer.
+    pub(super) fn of_answer(subject: &Subject, answer: Map<String, Value>) -> Self {
+        let text = |field: &str| answer.get(field).and_then(Value::as_str).map(str::to_owned);
+        let metadata = answer.get("metadata");
+        let list = |field: &str| -> Vec<String> {
+            let found = metadata.and_then(|metadata| metadata.get(field)?.as_array());
+            let texts = found.into_iter().flatten().filter_map(Value::as_str);
+            texts.map(str::to_owned).collect()
+        };
+        let failure = answer
+            .contains_key("error_code")
+            .then(|| text("user_message"));
+        Self {
+            status: if failure.is_some() {
+                "failed"
+            } else {
+                "completed"
+            }
+            .to_owned(),
+            id: subject.id().to_owned(),
+            run_ids: list("run_ids"),
+            content: text("content"),
+            evidence: list("evidence_ids")
+                .iter()
+                .map(|id| evidence_uri(id))
+                .collect(),
+            failure: failure.flatten(),
+            response: Some(answer),
+            ..Self::default()
+        }
+    }
+
+    /// Whether it ended without having done what was wanted.
+    pub(super) fn has_failed(&self) -> bool {
+        self.failure.is_some()
+    }
+}
+
+/// What the one step of a single call gave.
+fn output_of(run: &RunShown) -> Option<Value> {
+    if run.state.steps.len() != 1 {
+        return None;
+    }
+    let mut events = run.events.iter().rev();
+    events.find_map(|entry| match &entry.event {
+        RunEvent::StepSucceeded { output, .. } => Some(output.clone()),
+        _ => None,
+    })
+}
+
+fn failure_of(outcome: &Outcome) -> Option<String> {
+    match outcome {
+        Outcome::Completed { missing_evidence } if missing_evidence.is_empty() => None,
+        Outcome::Completed { missing_evidence } => {
+            let missing: Vec<&str> = missing_evidence.iter().map(AsRef::as_ref).collect();
+            Some(format!("evidence is missing: {}", missing.join(", ")))
+        }
+        Outcome::Failed { cause }
+        | Outcome::RolledBack { cause }
+        | Outcome::RollbackFailed { cause, .. } => Some(match cause {
+            StopCause::Failure { failure, .. } => failure.message.clone(),
+            StopCause::Aborted { reason, .. } => format!("it was cancelled: {reason}"),
+            StopCause::TimedOut => "its time limit was over".to_owned(),
+        }),
+    }
+}
