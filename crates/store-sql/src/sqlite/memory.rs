@@ -1,5 +1,5 @@
 //! Memories in SQLite. Triggers keep versions from being overwritten and forgotten
-//! (`migrations/V7__memories.sql`).
+//! (`migrations/V6__memories.sql`).
 
 mod changes;
 mod read;
