@@ -1,42 +1,35 @@
 //! A database from before there was an evidence log gets one, whole, when it is opened.
 
+use std::path::Path;
+
 use charter_domain::evidence_log::proof::includes;
 use charter_domain::evidence_log::{Entry, Hash, tree};
 use charter_store::evidence::Evidence;
 use charter_store::evidence_log::EvidenceLog;
 use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
 use charter_testkit::store_suite::{Outcome, sample};
+use refinery::Target;
 use rusqlite::{Connection, params};
 
-/// What later versions of the schema added, taken away again.
-const BACK_TO_VERSION_1: &str = "
-    DROP TRIGGER evidence_is_never_changed;
-    DROP INDEX evidence_with_payload;
-    ALTER TABLE evidence DROP COLUMN payload_removed_at;
-    ALTER TABLE evidence DROP COLUMN payload_salt;
-    ALTER TABLE evidence DROP COLUMN payload;
-    DROP TABLE evidence_unlogged;
-    DROP TABLE evidence_checkpoint;
-    DROP TABLE evidence_node;
-    DROP TABLE evidence_leaf;
-    DROP TABLE evidence_log;
-    CREATE TRIGGER evidence_is_never_changed BEFORE UPDATE ON evidence
-    BEGIN SELECT RAISE(ABORT, 'evidence is append-only'); END;
-    DROP TABLE approval;
-    DROP INDEX run_by_wake;
-    ALTER TABLE run DROP COLUMN wake_at;
-    ALTER TABLE run DROP COLUMN status;
-    DELETE FROM refinery_schema_history WHERE version > 1;";
+mod migrations {
+    refinery::embed_migrations!("src/sqlite/migrations");
+}
+
+/// A database as the first version of the schema made it.
+fn of_version_1(path: &Path) -> Result<Connection, Box<dyn std::error::Error + Send + Sync>> {
+    let mut connection = Connection::open(path)?;
+    let runner = migrations::migrations::runner();
+    runner.set_target(Target::Version(1)).run(&mut connection)?;
+    Ok(connection)
+}
 
 #[tokio::test]
 async fn b000_19_evidence_from_before_the_log_is_logged() -> Outcome {
     let dir = tempfile::tempdir()?;
     let open = || SqliteStore::open(dir.path(), &SqliteOptions::default());
-    open()?.close().await?;
     let acme = sample::tenant("acme")?;
     let mut records = Vec::new();
-    let connection = Connection::open(dir.path().join("charter.db"))?;
-    connection.execute_batch(BACK_TO_VERSION_1)?;
+    let connection = of_version_1(&dir.path().join("charter.db"))?;
     for n in 1..=3 {
         let mut record = sample::evidence("acme", n, sample::at(i64::from(n))?)?;
         connection.execute(
