@@ -4,11 +4,14 @@ use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Query, Request};
 use axum::http::request::Parts;
 use charter_contract::error_code::ErrorCode;
+use charter_contract::package::PackageScope;
 use charter_contract::validate::{Contract, parse};
 use charter_engine::{Caller, EngineError};
 use futures_util::StreamExt;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
+use utoipa::IntoParams;
 
 use crate::error::ApiError;
 use crate::state::AppState;
@@ -25,6 +28,21 @@ impl FromRequestParts<AppState> for By {
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
         let caller = state.access.caller(&parts.headers);
         caller.map(By).map_err(|error| ApiError::new(state, error))
+    }
+}
+
+/// Whose layer a request is about.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ScopeQuery {
+    /// `tenant` (the default) or `global`.
+    #[param(value_type = Option<String>)]
+    scope: Option<PackageScope>,
+}
+
+impl ScopeQuery {
+    pub(crate) fn scope(&self) -> PackageScope {
+        self.scope.unwrap_or(PackageScope::Tenant)
     }
 }
 

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::{FromRequestParts, Path};
 use axum::http::header::CONTENT_TYPE;
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, Uri};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
@@ -19,6 +20,7 @@ use utoipa_axum::routes;
 use super::call::{self, Method, Reply};
 use super::error::{A2aError, Kind};
 use super::version;
+use crate::error::ApiError;
 use crate::extract::{Asked, By, Bytes};
 use crate::state::AppState;
 
@@ -48,6 +50,20 @@ struct Asker {
     caller: Caller,
     headers: HeaderMap,
     uri: Uri,
+}
+
+impl FromRequestParts<AppState> for Asker {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
+        let By(caller) = By::from_request_parts(parts, state).await?;
+        Ok(Self {
+            state: state.clone(),
+            caller,
+            headers: parts.headers.clone(),
+            uri: parts.uri.clone(),
+        })
+    }
 }
 
 impl Asker {
@@ -114,57 +130,21 @@ fn query(asked: HashMap<String, String>) -> Result<Map<String, Value>, A2aError>
 /// Send a message: begin a task, or reply to one (A2A 1.0 SendMessage).
 #[utoipa::path(post, path = "/a2a/v1/message:send", tag = "a2a", operation_id = "a2a_send",
     request_body = Object, responses((status = 200, description = "The task", body = Object)))]
-async fn send(
-    State(state): State<AppState>,
-    By(caller): By,
-    uri: Uri,
-    headers: HeaderMap,
-    Bytes(bytes): Bytes,
-) -> Response {
-    let asker = Asker {
-        state,
-        caller,
-        headers,
-        uri,
-    };
+async fn send(asker: Asker, Bytes(bytes): Bytes) -> Response {
     asker.call(Method::SendMessage, body(&bytes)).await
 }
 
 /// Send a message and follow the task (A2A 1.0 SendStreamingMessage).
 #[utoipa::path(post, path = "/a2a/v1/message:stream", tag = "a2a", operation_id = "a2a_stream",
     request_body = Object, responses((status = 200, description = "StreamResponses as events", body = Object)))]
-async fn send_streaming(
-    State(state): State<AppState>,
-    By(caller): By,
-    uri: Uri,
-    headers: HeaderMap,
-    Bytes(bytes): Bytes,
-) -> Response {
-    let asker = Asker {
-        state,
-        caller,
-        headers,
-        uri,
-    };
+async fn send_streaming(asker: Asker, Bytes(bytes): Bytes) -> Response {
     asker.call(Method::SendStreamingMessage, body(&bytes)).await
 }
 
 /// List the caller's tasks, the one that changed last first (A2A 1.0 ListTasks).
 #[utoipa::path(get, path = "/a2a/v1/tasks", tag = "a2a", operation_id = "a2a_list",
     responses((status = 200, description = "A page of tasks", body = Object)))]
-async fn list(
-    State(state): State<AppState>,
-    By(caller): By,
-    uri: Uri,
-    headers: HeaderMap,
-    Asked(asked): Asked<HashMap<String, String>>,
-) -> Response {
-    let asker = Asker {
-        state,
-        caller,
-        headers,
-        uri,
-    };
+async fn list(asker: Asker, Asked(asked): Asked<HashMap<String, String>>) -> Response {
     asker
         .call(Method::ListTasks, query(asked).map(Value::Object))
         .await
@@ -175,19 +155,10 @@ async fn list(
     params(("id" = String, Path, description = "`req-…`")),
     responses((status = 200, description = "The task, or events", body = Object)))]
 async fn read_task(
-    State(state): State<AppState>,
-    By(caller): By,
-    uri: Uri,
-    headers: HeaderMap,
+    asker: Asker,
     Path(id): Path<String>,
     Asked(asked): Asked<HashMap<String, String>>,
 ) -> Response {
-    let asker = Asker {
-        state,
-        caller,
-        headers,
-        uri,
-    };
     let (id, method) = match id.split_once(':') {
         None => (id.as_str(), Method::GetTask),
         Some((id, "subscribe")) => (id, Method::SubscribeToTask),
@@ -204,19 +175,7 @@ async fn read_task(
 #[utoipa::path(post, path = "/a2a/v1/tasks/{id}", tag = "a2a", operation_id = "a2a_act",
     params(("id" = String, Path, description = "`req-…:cancel` or `req-…:subscribe`")),
     responses((status = 200, description = "The task, or events", body = Object)))]
-async fn act_on_task(
-    State(state): State<AppState>,
-    By(caller): By,
-    uri: Uri,
-    headers: HeaderMap,
-    Path(id): Path<String>,
-) -> Response {
-    let asker = Asker {
-        state,
-        caller,
-        headers,
-        uri,
-    };
+async fn act_on_task(asker: Asker, Path(id): Path<String>) -> Response {
     let (id, method) = match id.split_once(':') {
         Some((id, "cancel")) => (id, Method::CancelTask),
         Some((id, "subscribe")) => (id, Method::SubscribeToTask),
@@ -231,36 +190,14 @@ fn nothing_there() -> Response {
     (status, Json(body)).into_response()
 }
 
-async fn push(
-    State(state): State<AppState>,
-    By(caller): By,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Response {
-    let asker = Asker {
-        state,
-        caller,
-        headers,
-        uri,
-    };
+async fn push(asker: Asker) -> Response {
     asker.call(Method::PushNotifications, Ok(Value::Null)).await
 }
 
 /// The agent card with what the caller may see (A2A 1.0 GetExtendedAgentCard).
 #[utoipa::path(get, path = "/a2a/v1/extendedAgentCard", tag = "a2a", operation_id = "extended_card",
     responses((status = 200, description = "An AgentCard, signed", body = Object)))]
-async fn card(
-    State(state): State<AppState>,
-    By(caller): By,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Response {
-    let asker = Asker {
-        state,
-        caller,
-        headers,
-        uri,
-    };
+async fn card(asker: Asker) -> Response {
     asker
         .call(Method::GetExtendedAgentCard, Ok(json!({})))
         .await

@@ -22,7 +22,7 @@ use serde_json::Value;
 use utoipa::IntoParams;
 
 use crate::error::ApiError;
-use crate::extract::{Asked, By, Sent, Valid, parsed};
+use crate::extract::{Asked, By, ScopeQuery, Sent, Valid, parsed};
 use crate::state::AppState;
 
 /// Entries of a page when nothing else is asked for.
@@ -55,20 +55,6 @@ pub(crate) fn taken_words() -> Router<AppState> {
     TAKEN_WORDS.iter().fold(Router::new(), |router, word| {
         router.route(&format!("{ROOT}{word}"), get(show).put(put).delete(delete))
     })
-}
-
-#[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct ScopeQuery {
-    /// `tenant` (the default) or `global`.
-    #[param(value_type = Option<String>)]
-    scope: Option<PackageScope>,
-}
-
-impl ScopeQuery {
-    fn scope(&self) -> PackageScope {
-        self.scope.unwrap_or(PackageScope::Tenant)
-    }
 }
 
 /// Write a skill over whatever has its id; `skill_desc_vector` is made from the summary where it is

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::error::ApiError;
-use crate::extract::{Asked, By, Valid, parsed};
+use crate::extract::{Asked, By, ScopeQuery, Valid, parsed};
 use crate::state::AppState;
 
 /// List the packages in force.
@@ -86,20 +86,6 @@ pub(crate) async fn register(
         StatusCode::CREATED
     };
     Ok((status, Json(registered)))
-}
-
-#[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct ScopeQuery {
-    /// `tenant` (the default) or `global`.
-    #[param(value_type = Option<String>)]
-    scope: Option<PackageScope>,
-}
-
-impl ScopeQuery {
-    fn scope(&self) -> PackageScope {
-        self.scope.unwrap_or(PackageScope::Tenant)
-    }
 }
 
 /// Show everything that happened to a package.
