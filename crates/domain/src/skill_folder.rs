@@ -16,7 +16,7 @@ use charter_contract::text::Text;
 
 use crate::package::{Gravity, Problem};
 
-pub use frontmatter::{Frontmatter, is_skill_name, write_skill_md};
+pub use frontmatter::{Frontmatter, is_skill_name, skill_md_fields, write_skill_md};
 pub use layout::check_path;
 
 /// The file that makes a directory a skill.

@@ -7,6 +7,7 @@
 mod import;
 mod index;
 mod load;
+mod manifest;
 mod published;
 mod write;
 
@@ -27,6 +28,7 @@ use crate::{Caller, Engine, EngineError, Role};
 
 pub use import::{SentFile, SkillsImported, SkillsSent};
 pub(crate) use index::SkillIndexes;
+pub use manifest::{SkillManifest, SkillManifests};
 pub use published::{Artifact, PublishedIndex, PublishedSkill};
 pub use write::{BulkItem, BulkWritten, Force, MAX_BULK_ITEMS, SkillWritten};
 

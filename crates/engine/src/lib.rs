@@ -42,7 +42,8 @@ pub use abilities::Ability;
 pub use agent_skills::{
     Artifact, BulkItem, BulkWritten, Force, MAX_BULK_ITEMS, PublishedIndex, PublishedSkill,
     SentFile, SkillFileShown, SkillFound, SkillInScope, SkillInstruction, SkillKind, SkillListing,
-    SkillSearch, SkillShown, SkillWritten, SkillsImported, SkillsSent,
+    SkillManifest, SkillManifests, SkillSearch, SkillShown, SkillWritten, SkillsImported,
+    SkillsSent,
 };
 pub use approvals::{ApprovalListing, Say};
 pub use caller::{Caller, Role, SkillGrants, Tier};

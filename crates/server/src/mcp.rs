@@ -16,6 +16,7 @@ mod question;
 mod resources;
 mod sessions;
 mod settle;
+mod skills;
 mod table;
 mod tasks;
 mod tools;
@@ -29,11 +30,11 @@ use charter_contract::error_code::ErrorCode;
 use charter_engine::{Caller, Engine, EngineError};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
-    CompleteResult, GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult,
-    Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
-    ReadResourceResponse, RequestStateCodec, ServerCapabilities, ServerConfig, Tool,
-    UpdateTaskParams,
+    CompleteResult, GetPromptRequestParams, GetPromptResponse, GetSkillRequestParams,
+    GetSkillResult, GetTaskParams, GetTaskResult, Implementation, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListSkillsResult, ListToolsResult,
+    PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
+    RequestStateCodec, ServerCapabilities, ServerConfig, Tool, UpdateTaskParams,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
@@ -56,7 +57,9 @@ const VERSIONS: [ProtocolVersion; 3] = [
 const INSTRUCTIONS: &str = "Charter knows an organisation's skills (questions it can answer), playbooks \
 (procedures that change something) and tools. Say what you want to `run` and it is routed to the right \
 skill; or `find` what there is, `open` one thing, then `run` it by id, or `call` a single tool. Answers \
-carry findings with evidence; read evidence://ID for the proof. Changes wait for a person, who is asked \
+carry findings with evidence; read evidence://ID for the proof. Agent skills are instructions for you: find \
+them, open one, follow it. Ask the reference library with `ask_lens`; what is worth keeping for later \
+`remember`, and `recall` it before you ask a person again. Changes wait for a person, who is asked \
 through you where your client can ask; `status` says where something stands.";
 
 /// Tool calls of all clients that are under way at once; one more is refused with `overloaded`.
@@ -175,6 +178,7 @@ impl ServerHandler for Mcp {
             .enable_resources()
             .enable_tools()
             .enable_tasks()
+            .enable_skills()
             .build();
         ServerConfig::new(capabilities)
             .with_server_info(
@@ -295,6 +299,22 @@ impl ServerHandler for Mcp {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         tasks::cancel(&self.call(context)?, &request.task_id).await
+    }
+
+    async fn list_skills(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListSkillsResult, ErrorData> {
+        skills::list(&self.call(context)?, cursor(request)).await
+    }
+
+    async fn get_skill(
+        &self,
+        request: GetSkillRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetSkillResult, ErrorData> {
+        skills::get(&self.call(context)?, &request.uri).await
     }
 }
 

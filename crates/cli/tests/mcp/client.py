@@ -15,6 +15,7 @@ import mcp_types as types
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
+from pydantic import TypeAdapter
 
 
 @contextlib.asynccontextmanager
@@ -96,6 +97,35 @@ async def call(client, given):
     return structured(await client.call_tool(given["tool"], given["arguments"]))
 
 
+async def steps(client, given):
+    """One thing after the other: tool calls, reads, listings of resources, and any other method."""
+
+    async def step(what):
+        if "tool" in what:
+            return structured(await client.call_tool(what["tool"], what["arguments"]))
+        if "read" in what:
+            contents = (await client.read_resource(what["read"])).contents[0]
+            return contents.model_dump(exclude_none=True, mode="json")
+        if "resources" in what:
+            found, cursor = [], None
+            while True:
+                page = await client.list_resources(cursor=cursor)
+                found += [resource.model_dump(exclude_none=True, mode="json") for resource in page.resources]
+                cursor = page.next_cursor
+                if cursor is None:
+                    return found
+        request = types.Request[dict, str](method=what["method"], params=what["params"])
+        return await client.session.send_request(request, TypeAdapter(dict))
+
+    saw = []
+    for what in given["steps"]:
+        try:
+            saw.append(await step(what))
+        except MCPError as error:
+            saw.append({"code": error.error.code, "message": error.error.message})
+    return {"steps": saw, "extensions": client.server_capabilities.extensions}
+
+
 async def cancel(client, given):
     """Starts a call and gives it up; the server says on its standard output that the call has begun."""
 
@@ -130,7 +160,7 @@ async def main():
     callback = elicit if "answers" in given else None
     transport = reach(given)
     async with Client(transport, mode=given["mode"], elicitation_callback=callback) as client:
-        saw = await {"tour": tour, "call": call, "cancel": cancel}[given["do"]](client, given)
+        saw = await {"tour": tour, "call": call, "steps": steps, "cancel": cancel}[given["do"]](client, given)
     print(json.dumps({**saw, "asked": asked}))
 
 

@@ -429,6 +429,30 @@ impl Api {
         session
     }
 
+    /// A request of the Model Context Protocol in its revision without sessions, and the whole answer.
+    pub(crate) fn mcp(
+        &self,
+        capabilities: &Value,
+        method: &str,
+        name: Option<&str>,
+        mut params: Value,
+    ) -> Value {
+        params["_meta"] = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "tests", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": capabilities,
+        });
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        let mut headers = MCP_HEADERS.to_vec();
+        headers.extend([
+            ("mcp-protocol-version", "2026-07-28"),
+            ("mcp-method", method),
+        ]);
+        headers.extend(name.map(|name| ("mcp-name", name)));
+        let (_, answer) = self.send("POST", "/mcp", &headers, body.to_string().into_bytes());
+        serde_json::from_reader(answer).unwrap()
+    }
+
     /// Sends a request and does not read its answer, for as long as the connection is held.
     pub(crate) fn send_and_hold(&self, request: &Value) -> TcpStream {
         let host = self.base.strip_prefix("http://").unwrap();

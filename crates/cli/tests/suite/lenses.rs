@@ -6,7 +6,7 @@ use crate::home::{Api, Home, Server, eventually, request};
 use crate::packages::Package;
 use crate::site::{DIMS, Embeddings, Page, Site};
 
-const LENS: &str = "security.handbook";
+pub(crate) const LENS: &str = "security.handbook";
 const LENS_FILE: &str = "lenses/handbook.yaml";
 
 /// A lens document that refers to `source`.
@@ -17,7 +17,7 @@ fn lens(id: &str, kind: &str, source: &str) -> String {
     )
 }
 
-fn library(source: &str) -> Package {
+pub(crate) fn library(source: &str) -> Package {
     library_in("tenant", source)
 }
 
@@ -26,7 +26,7 @@ fn library_in(scope: &str, source: &str) -> Package {
 }
 
 /// A page with a section of some 300 words about each topic.
-fn handbook(topics: &[&str]) -> Page {
+pub(crate) fn handbook(topics: &[&str]) -> Page {
     let sections = topics.iter().map(|topic| {
         let words: String = (0..60)
             .map(|n| format!("{topic} rule {n} applies here. "))
@@ -37,7 +37,7 @@ fn handbook(topics: &[&str]) -> Page {
 }
 
 /// A home that may fetch from a site and compares words alone.
-fn words_only(site: &Site) -> Home {
+pub(crate) fn words_only(site: &Site) -> Home {
     Home::new()
         .with("CHARTER_MODEL__SOURCE", "none")
         .with("CHARTER_LENSES__EGRESS", site.address())

@@ -2,6 +2,7 @@
 //! and the official conformance suite, against `charter serve` and `charter mcp`.
 
 mod conformance;
+mod knowledge;
 mod peers;
 
 use serde_json::{Value, json};
@@ -12,7 +13,9 @@ use crate::playbooks::{KEYS, PLAYBOOK, purge};
 use crate::service::{self, Service};
 use peers::{Peer, python, typescript};
 
-const TOOLS: [&str; 6] = ["find", "open", "run", "call", "status", "cancel"];
+const TOOLS: [&str; 9] = [
+    "find", "open", "run", "call", "status", "cancel", "ask_lens", "recall", "remember",
+];
 
 /// The revisions that the Python client speaks, by what it calls them and what it then says.
 const MODES: [(&str, &str); 2] = [("auto", "2026-07-28"), ("legacy", "2025-11-25")];
@@ -77,7 +80,10 @@ fn check_tour(saw: &Value) {
             .contains(&saw["evidence"]),
         "{saw:#}"
     );
-    assert_eq!(saw["templates"], json!(["evidence://{evidence_id}"]));
+    assert_eq!(
+        saw["templates"],
+        json!(["evidence://{evidence_id}", "skill://{+skill}/{+file}"])
+    );
     assert_eq!(saw["prompts"][0]["name"], PLAYBOOK);
     assert_eq!(
         saw["prompts"][0]["arguments"],
@@ -114,10 +120,11 @@ fn check_tour(saw: &Value) {
 fn check_hints(tools: &Value) {
     let reads = |name: &str| tools[name]["read_only_hint"] == json!(true);
     let reading: Vec<&str> = TOOLS.into_iter().filter(|name| reads(name)).collect();
-    assert_eq!(reading, ["find", "open", "status"]);
+    assert_eq!(reading, ["find", "open", "status", "ask_lens", "recall"]);
     for name in ["run", "call", "cancel"] {
         assert_eq!(tools[name]["destructive_hint"], true, "{name}");
     }
+    assert_eq!(tools["remember"]["destructive_hint"], false);
 }
 
 #[test]

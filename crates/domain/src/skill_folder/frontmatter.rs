@@ -62,6 +62,19 @@ pub fn write_skill_md(name: &str, description: &str, instruction: &str) -> Optio
     ))
 }
 
+/// Every field of a `SKILL.md`'s frontmatter as its author wrote it; `None` when it has none that can be
+/// read.
+#[must_use]
+pub fn skill_md_fields(content: &[u8]) -> Option<Map<String, Value>> {
+    let (head, _) = split(std::str::from_utf8(content).ok()?)?;
+    match source::read(head).ok()?.value {
+        Value::Object(fields) => Some(fields),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            None
+        }
+    }
+}
+
 impl Frontmatter {
     /// Reads a file in a directory of the name `directory`; everything wrong goes to `problems`.
     pub fn read(

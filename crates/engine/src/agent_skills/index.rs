@@ -193,9 +193,21 @@ pub(crate) struct Access {
     revision: SkillsRevision,
     pub(super) reach: Reach,
     roots: OnceLock<Vec<Place>>,
+    by_id: OnceLock<Vec<Place>>,
 }
 
 impl Access {
+    /// Whatever is within reach, by id.
+    pub(super) fn by_id(&self, view: &SkillsView<'_>) -> &[Place] {
+        self.by_id.get_or_init(|| {
+            let nodes = self.reach.places();
+            let nodes = nodes.filter_map(|place| Some((&view.node(place)?.id, place)));
+            let mut reached: Vec<_> = nodes.collect();
+            reached.sort_unstable_by(|a, b| a.0.cmp(b.0));
+            reached.into_iter().map(|(_, place)| place).collect()
+        })
+    }
+
     /// Whatever nothing within reach points at, by id.
     pub(super) fn roots(&self, view: &SkillsView<'_>) -> &[Place] {
         self.roots.get_or_init(|| {
@@ -247,6 +259,7 @@ impl SkillIndexes {
             revision: indexes.revision,
             reach: indexes.view(&caller.tenant).reach(&caller.agent_skills),
             roots: OnceLock::new(),
+            by_id: OnceLock::new(),
         });
         self.reaches.insert(key, Arc::clone(&access));
         access

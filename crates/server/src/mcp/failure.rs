@@ -37,6 +37,12 @@ pub(super) fn protocol_error(error: &EngineError) -> ErrorData {
     }
 }
 
+/// The same for what is asked by an id that the extensions want to be a parameter like any other.
+pub(super) fn invalid_params(error: &EngineError) -> ErrorData {
+    let refused = protocol_error(error);
+    ErrorData::invalid_params(refused.message, refused.data)
+}
+
 fn data_of(error: &EngineError) -> Option<Value> {
     Some(json!({
         "error_code": error.code,

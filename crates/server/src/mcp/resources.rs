@@ -1,6 +1,7 @@
-//! Resources: evidence records, read by exact id.
+//! Resources: evidence records, read by exact id, and the files of agent skills.
 
-use charter_contract::ids::EvidenceId;
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::{EvidenceId, SkillId};
 use charter_engine::{EngineError, EvidenceQuery};
 use charter_store::page::PageRequest;
 use rmcp::ErrorData;
@@ -11,6 +12,7 @@ use rmcp::model::{
 
 use super::call::Call;
 use super::failure::protocol_error;
+use super::skills;
 
 /// What the addresses of evidence begin with.
 pub(super) const EVIDENCE: &str = "evidence://";
@@ -21,25 +23,81 @@ const JSON: &str = "application/json";
 /// Resources of a page.
 const PAGE: usize = 100;
 
-/// A page of the tenant's evidence, by capture time.
+/// A page: first of the files of skills that the caller reaches, by skill, then of the tenant's evidence, by
+/// capture time.
 pub(super) async fn list(
     call: &Call,
     after: Option<String>,
 ) -> Result<ListResourcesResult, ErrorData> {
+    let listed = async {
+        match after.as_deref().map(place).transpose()? {
+            None => skills_page(call, None).await,
+            Some(Place::Skill(id)) => skills_page(call, Some(&id)).await,
+            Some(Place::Evidence(after)) => evidence_page(call, Some(after), Vec::new()).await,
+        }
+    };
+    listed.await.map_err(|error| protocol_error(&error))
+}
+
+/// Where a page starts.
+enum Place {
+    Skill(SkillId),
+    Evidence(String),
+}
+
+/// What the cursors of the two kinds begin with.
+const SKILLS_AFTER: &str = "skills ";
+const EVIDENCE_AFTER: &str = "evidence ";
+
+fn place(cursor: &str) -> Result<Place, EngineError> {
+    let skill = cursor.strip_prefix(SKILLS_AFTER);
+    let skill = skill.and_then(|id| SkillId::parse(id).ok().map(Place::Skill));
+    let evidence = cursor.strip_prefix(EVIDENCE_AFTER);
+    let place = skill.or(evidence.map(|after| Place::Evidence(after.to_owned())));
+    place.ok_or_else(|| {
+        let message = "the cursor is none that a page gave out";
+        EngineError::new(ErrorCode::InvalidRequest, message)
+    })
+}
+
+async fn skills_page(
+    call: &Call,
+    after: Option<&SkillId>,
+) -> Result<ListResourcesResult, EngineError> {
+    let page = call
+        .engine()
+        .skill_manifests(&call.caller, after, skills::PAGE);
+    let page = page.await?;
+    let entries = page.entries.iter().flat_map(skills::resources).collect();
+    match page.next {
+        None => evidence_page(call, None, entries).await,
+        Some(next) => {
+            let mut listed = ListResourcesResult::with_all_items(entries);
+            listed.next_cursor = Some(format!("{SKILLS_AFTER}{next}"));
+            Ok(listed)
+        }
+    }
+}
+
+async fn evidence_page(
+    call: &Call,
+    after: Option<String>,
+    mut entries: Vec<Resource>,
+) -> Result<ListResourcesResult, EngineError> {
     let page = PageRequest::new(after, PAGE);
+    let query = EvidenceQuery::default();
     let found = call
         .engine()
-        .find_evidence(&call.caller, EvidenceQuery::default(), &page)
-        .await
-        .map_err(|error| protocol_error(&error))?;
-    let entries = found.entries.iter().map(|record| {
+        .find_evidence(&call.caller, query, &page)
+        .await?;
+    entries.extend(found.entries.iter().map(|record| {
         let id = record.id.as_ref();
         Resource::new(format!("{EVIDENCE}{id}"), id)
             .with_description(record.summary.to_string())
             .with_mime_type(JSON)
-    });
-    let mut listed = ListResourcesResult::with_all_items(entries.collect());
-    listed.next_cursor = found.next;
+    }));
+    let mut listed = ListResourcesResult::with_all_items(entries);
+    listed.next_cursor = found.next.map(|next| format!("{EVIDENCE_AFTER}{next}"));
     Ok(listed)
 }
 
@@ -49,29 +107,27 @@ pub(super) fn templates() -> ListResourceTemplatesResult {
         .with_title("Evidence")
         .with_description("The immutable record of one tool result, which findings rest on.")
         .with_mime_type(JSON);
-    ListResourceTemplatesResult::with_all_items(vec![evidence])
+    ListResourceTemplatesResult::with_all_items(vec![evidence, skills::template()])
 }
 
 /// One resource, exactly.
 pub(super) async fn read(call: &Call, uri: &str) -> Result<ReadResourceResult, ErrorData> {
-    let text = match uri.strip_prefix(EVIDENCE) {
-        Some(id) => evidence(call, uri, id).await,
-        None => Err(absent(uri)),
+    let contents = match uri.strip_prefix(EVIDENCE) {
+        Some(id) => evidence(call, uri, id)
+            .await
+            .map(|text| ResourceContents::text(text, uri).with_mime_type(JSON)),
+        None => skills::read(call, uri).await,
     };
-    let text = text.map_err(|error| with_uri(protocol_error(&error), uri))?;
-    let contents = ResourceContents::text(text, uri).with_mime_type(JSON);
+    let contents = contents.map_err(|error| with_uri(protocol_error(&error), uri))?;
     Ok(ReadResourceResult::new(vec![contents]))
 }
 
 async fn evidence(call: &Call, uri: &str, id: &str) -> Result<String, EngineError> {
-    let id = EvidenceId::parse(id).map_err(|_| absent(uri))?;
+    let absent = |_| EngineError::not_found("resource", uri);
+    let id = EvidenceId::parse(id).map_err(absent)?;
     let record = call.engine().evidence(&call.caller, &id).await?;
     serde_json::to_string_pretty(&record)
         .map_err(|error| EngineError::internal("writing an evidence record", error))
-}
-
-fn absent(uri: &str) -> EngineError {
-    EngineError::not_found("resource", uri)
 }
 
 /// The address that was asked for, which the protocol wants in a refusal.

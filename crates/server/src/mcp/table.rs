@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::call::Call;
-use super::tools::{call, cancel, find, open, run, status};
+use super::tools::{ask_lens, call, cancel, find, open, recall, remember, run, status};
 
 /// What a tool answers.
 pub(super) enum Reply<T> {
@@ -61,13 +61,16 @@ pub(super) struct Entry {
 }
 
 /// Everything that is offered, in the order of use.
-pub(super) const TOOLS: [Entry; 6] = [
+pub(super) const TOOLS: [Entry; 9] = [
     entry::<find::Find>(),
     entry::<open::Open>(),
     entry::<run::Run>(),
     entry::<call::CallOne>(),
     entry::<status::Status>(),
     entry::<cancel::Cancel>(),
+    entry::<ask_lens::AskLens>(),
+    entry::<recall::Recall>(),
+    entry::<remember::Remember>(),
 ];
 
 static TABLE: [Entry; TOOLS.len()] = TOOLS;

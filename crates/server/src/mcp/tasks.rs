@@ -12,7 +12,7 @@ use rmcp::model::{
 use serde_json::Value;
 
 use super::call::{Asking, Call};
-use super::failure::protocol_error;
+use super::failure::invalid_params;
 use super::settle::{Standing, elicited};
 use super::work::{Subject, Work};
 
@@ -40,7 +40,7 @@ pub(super) async fn get(call: &Call, id: &str) -> Result<GetTaskResult, ErrorDat
     let detailed = detailed(call, id).await;
     detailed
         .map(GetTaskResult::new)
-        .map_err(|error| refused(&error))
+        .map_err(|error| invalid_params(&error))
 }
 
 /// Takes a person's answers to what a task waits for.
@@ -61,7 +61,7 @@ pub(super) async fn update(
         }
         Ok(())
     };
-    updated.await.map_err(|error| refused(&error))
+    updated.await.map_err(|error| invalid_params(&error))
 }
 
 /// Stops a task.
@@ -70,12 +70,7 @@ pub(super) async fn cancel(call: &Call, id: &str) -> Result<(), ErrorData> {
         let subject = Subject::parse(id)?;
         subject.cancel(call, "the client cancelled the task").await
     };
-    cancelled.await.map_err(|error| refused(&error))
-}
-
-fn refused(error: &EngineError) -> ErrorData {
-    let refused = protocol_error(error);
-    ErrorData::invalid_params(refused.message, refused.data)
+    cancelled.await.map_err(|error| invalid_params(&error))
 }
 
 async fn detailed(call: &Call, id: &str) -> Result<DetailedTask, EngineError> {

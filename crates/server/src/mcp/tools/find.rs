@@ -1,7 +1,10 @@
 //! `find`: what there is, named shortly.
 
+mod agent_skills;
+
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::vocabulary::Status;
+use charter_contract::error_code::ErrorCode;
 use charter_engine::{EngineError, Purpose, RoutedCandidate, ToolFilter};
 use rmcp::model::ToolAnnotations;
 use schemars::JsonSchema;
@@ -29,6 +32,8 @@ pub(in crate::mcp) enum Kind {
     Playbook,
     /// One callable act.
     Tool,
+    /// A text that tells an agent how to do something; folders lead to others.
+    AgentSkill,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -40,6 +45,8 @@ pub(in crate::mcp) struct Input {
     kind: Option<Kind>,
     /// At most so many of a kind; 10 when absent, up to 50.
     limit: Option<usize>,
+    /// Without a query: the agent skills that this folder of theirs points at, by its id.
+    under: Option<String>,
     /// Without a query: go on after this id, the `next` of the page before.
     after: Option<String>,
 }
@@ -68,6 +75,9 @@ struct Found {
     parameters: Vec<String>,
     /// Whether using it changes something.
     writes: bool,
+    /// Of an agent skill: whether it leads to others, which `under` lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    is_folder: Option<bool>,
     /// Chance that it is right, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     score: Option<f32>,
@@ -75,9 +85,10 @@ struct Found {
 
 impl McpTool for Find {
     const NAME: &'static str = "find";
-    const TITLE: &'static str = "Find skills, playbooks and tools";
+    const TITLE: &'static str = "Find skills, playbooks, tools and agent skills";
     const DESCRIPTION: &'static str = "Finds what you may use here: skills that answer questions, playbooks \
-        that change something, and single tools. Gives ids with one line each; `open` shows one in full. \
+        that change something, single tools, and agent skills, which are instructions for you to follow \
+        (`under` lists those of a folder). Gives ids with one line each; `open` shows one in full. \
         You need not find before you `run`: a question that is run is routed by itself.";
     type Input = Input;
     type Output = Output;
@@ -88,11 +99,18 @@ impl McpTool for Find {
 
     async fn call(call: &Call, input: Input) -> Result<Reply<Output>, EngineError> {
         let limit = input.limit.unwrap_or(LIMIT).clamp(1, MAX_LIMIT);
-        match &input.query {
-            Some(query) => search(call, query, input.kind, limit).await,
-            None => Ok(list(call, &input, limit)),
-        }
-        .map(Reply::Done)
+        let found = match (&input.query, &input.under, input.kind) {
+            (_, Some(_), Some(Kind::Skill | Kind::Playbook | Kind::Tool))
+            | (Some(_), Some(_), _) => {
+                let message = "`under` lists agent skills, without a `query`";
+                return Err(EngineError::new(ErrorCode::InvalidRequest, message));
+            }
+            (Some(query), None, kind) => search(call, query, kind, limit).await,
+            (None, Some(_), _) => list(call, &input, &[Kind::AgentSkill], limit),
+            (None, None, Some(kind)) => list(call, &input, &[kind], limit),
+            (None, None, None) => list(call, &input, &KINDS, limit),
+        };
+        found.map(Reply::Done)
     }
 }
 
@@ -112,7 +130,7 @@ async fn search(
         None => Some(Purpose::Actions),
         Some(Kind::Skill) => Some(Purpose::Skills),
         Some(Kind::Playbook) => Some(Purpose::Playbooks),
-        Some(Kind::Tool) => None,
+        Some(Kind::Tool | Kind::AgentSkill) => None,
     };
     if let Some(purpose) = purpose {
         let routed = engine.route(&call.caller, purpose, query, limit).await?;
@@ -128,6 +146,10 @@ async fn search(
             score: Some(found.score),
             ..of_tool(found.tool.document())
         }));
+    }
+    if matches!(kind, None | Some(Kind::AgentSkill)) {
+        let found = agent_skills::discovered(call, query, limit).await?;
+        output.entries.extend(found);
     }
     Ok(output)
 }
@@ -145,12 +167,11 @@ fn routed_to(call: &Call, candidate: &RoutedCandidate) -> Option<Found> {
     })
 }
 
-/// Everything by id: skills, then playbooks, then tools.
-fn list(call: &Call, input: &Input, limit: usize) -> Output {
-    let kinds = match input.kind {
-        Some(kind) => vec![kind],
-        None => vec![Kind::Skill, Kind::Playbook, Kind::Tool],
-    };
+/// The order of a listing of everything.
+const KINDS: [Kind; 4] = [Kind::Skill, Kind::Playbook, Kind::Tool, Kind::AgentSkill];
+
+/// Everything of some kinds by id; what a folder points at in its order.
+fn list(call: &Call, input: &Input, kinds: &[Kind], limit: usize) -> Result<Output, EngineError> {
     // A place in a listing of several kinds says which kind it is in.
     let (at, after) = match input
         .after
@@ -169,8 +190,18 @@ fn list(call: &Call, input: &Input, limit: usize) -> Output {
     let mut entries = Vec::new();
     for (place, kind) in kinds.iter().enumerate().skip(at) {
         let after = if place == at { after } else { "" };
-        let ids = ids(call, *kind, after, limit + 1 - entries.len());
-        entries.extend(ids.iter().filter_map(|id| of_document(call, *kind, id)));
+        let left = limit + 1 - entries.len();
+        match kind {
+            Kind::AgentSkill => {
+                let under = input.under.as_deref();
+                entries.extend(agent_skills::listed(call, under, after, left)?);
+            }
+            Kind::Skill => entries.extend(documents(call, DocumentKind::Skill, *kind, after, left)),
+            Kind::Playbook => {
+                entries.extend(documents(call, DocumentKind::Playbook, *kind, after, left));
+            }
+            Kind::Tool => entries.extend(tools(call, after, left)),
+        }
         if entries.len() > limit {
             break;
         }
@@ -178,33 +209,32 @@ fn list(call: &Call, input: &Input, limit: usize) -> Output {
     let more = entries.len() > limit;
     entries.truncate(limit);
     let next = entries.last().filter(|_| more);
-    Output {
+    Ok(Output {
         next: next.map(|last| format!("{} {}", last.kind.word(), last.id)),
         entries,
         verdict: None,
-    }
+    })
 }
 
-/// The ids of one kind that may be used, after one.
-fn ids(call: &Call, kind: Kind, after: &str, limit: usize) -> Vec<String> {
+/// Registered documents that may be used, after one.
+fn documents(call: &Call, of: DocumentKind, kind: Kind, after: &str, limit: usize) -> Vec<Found> {
+    let mut listed = call
+        .engine()
+        .list_documents(&call.caller, of, after, usize::MAX);
+    listed.retain(|entry| entry.status == Status::Active && !entry.is_candidate);
+    let ids = listed.iter().take(limit);
+    ids.filter_map(|entry| of_document(call, kind, &entry.id))
+        .collect()
+}
+
+/// Tools that may be used, after one.
+fn tools(call: &Call, after: &str, limit: usize) -> Vec<Found> {
     let (engine, caller) = (call.engine(), &call.caller);
-    let documents = |kind| {
-        let mut listed = engine.list_documents(caller, kind, after, usize::MAX);
-        listed.retain(|entry| entry.status == Status::Active && !entry.is_candidate);
-        let ids = listed.into_iter().map(|entry| entry.id);
-        ids.take(limit).collect()
-    };
-    match kind {
-        Kind::Skill => documents(DocumentKind::Skill),
-        Kind::Playbook => documents(DocumentKind::Playbook),
-        Kind::Tool => {
-            let tools = engine.resolve_tools(caller, &ToolFilter::default());
-            let usable = tools.iter().map(|tool| tool.document());
-            let usable = usable.filter(|tool| engine.may_call(caller, tool));
-            let ids = usable.map(|tool| tool.tool_id.to_string());
-            ids.filter(|id| id.as_str() > after).take(limit).collect()
-        }
-    }
+    let tools = engine.resolve_tools(caller, &ToolFilter::default());
+    let usable = tools.iter().map(|tool| tool.document());
+    let usable = usable.filter(|tool| engine.may_call(caller, tool));
+    let rest = usable.filter(|tool| tool.tool_id.as_ref() > after);
+    rest.take(limit).map(of_tool).collect()
 }
 
 fn of_document(call: &Call, kind: Kind, id: &str) -> Option<Found> {
@@ -224,6 +254,7 @@ fn of_document(call: &Call, kind: Kind, id: &str) -> Option<Found> {
                         .map(|p| (p.name.as_ref(), p.required)),
                 ),
                 writes: false,
+                is_folder: None,
                 score: None,
             })
         }
@@ -244,10 +275,11 @@ fn of_document(call: &Call, kind: Kind, id: &str) -> Option<Found> {
                 description: short(playbook.name.as_str()),
                 parameters: names(mandatory.chain(optional)),
                 writes: true,
+                is_folder: None,
                 score: None,
             })
         }
-        Kind::Tool => Some(of_tool(engine.resolve_tool(caller, id).ok()?.document())),
+        Kind::Tool | Kind::AgentSkill => None,
     }
 }
 
@@ -263,6 +295,7 @@ fn of_tool(tool: &charter_contract::catalogue::tool::Tool) -> Found {
                 .map(|p| (p.name.as_ref(), p.required)),
         ),
         writes: tool.tool_class != ToolClass::Readonly,
+        is_folder: None,
         score: None,
     }
 }
@@ -291,6 +324,7 @@ impl Kind {
             Self::Skill => "skill",
             Self::Playbook => "playbook",
             Self::Tool => "tool",
+            Self::AgentSkill => "agent_skill",
         }
     }
 }

@@ -1,14 +1,19 @@
 //! `open`: one thing in full.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::SkillId;
+use charter_contract::package::PackageScope;
 use charter_engine::{EngineError, InForce};
 use rmcp::model::ToolAnnotations;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::find::Kind;
 use crate::mcp::call::Call;
+use crate::mcp::skills;
 use crate::mcp::table::{McpTool, Reply};
 
 pub(in crate::mcp) struct Open;
@@ -20,26 +25,31 @@ pub(in crate::mcp) struct Input {
     kind: Kind,
     /// Its exact id, as `find` gives it.
     id: String,
+    /// Of an agent skill: this one of its files, by its path, instead of the instruction.
+    file: Option<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(in crate::mcp) struct Output {
     kind: Kind,
     id: String,
-    /// The registered document.
+    /// The registered document; of an agent skill its instruction and the names of its files, or one file.
     document: Map<String, Value>,
-    /// The package that registered it, and its version.
-    package: String,
-    package_version: String,
+    /// The package that registered it, and its version; an agent skill has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    package: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    package_version: Option<String>,
     /// Whether it is the tenant's own or everybody's.
     layer: String,
 }
 
 impl McpTool for Open {
     const NAME: &'static str = "open";
-    const TITLE: &'static str = "Open one skill, playbook or tool";
+    const TITLE: &'static str = "Open one skill, playbook, tool or agent skill";
     const DESCRIPTION: &'static str = "Shows one thing in full, by the exact id that `find` gives: what it \
-        does, its steps, and its parameters with their types and allowed values.";
+        does, its steps, and its parameters with their types and allowed values; of an agent skill its \
+        instruction, and its files by name, which `file` fetches.";
     type Input = Input;
     type Output = Output;
 
@@ -49,7 +59,12 @@ impl McpTool for Open {
 
     async fn call(call: &Call, input: Input) -> Result<Reply<Output>, EngineError> {
         let (engine, caller, id) = (call.engine(), &call.caller, input.id.as_str());
+        if input.file.is_some() && input.kind != Kind::AgentSkill {
+            let message = "only agent skills have files";
+            return Err(EngineError::new(ErrorCode::InvalidRequest, message));
+        }
         let shown = match input.kind {
+            Kind::AgentSkill => return agent_skill(call, input).await.map(Reply::Done),
             Kind::Skill => shown(&engine.resolve_skill(caller, id)?),
             Kind::Playbook => shown(&engine.resolve_playbook(caller, id)?),
             Kind::Tool => {
@@ -62,6 +77,57 @@ impl McpTool for Open {
         }?;
         Ok(Reply::Done(output(input, shown)))
     }
+}
+
+/// An agent skill's instruction, or one of its files.
+async fn agent_skill(call: &Call, input: Input) -> Result<Output, EngineError> {
+    let (engine, caller) = (call.engine(), &call.caller);
+    let absent = |_| EngineError::not_found("agent skill", &input.id);
+    let id = SkillId::parse(&input.id).map_err(absent)?;
+    let shown = engine.show_skill(caller, &id)?;
+    let document = match &input.file {
+        Some(path) => {
+            let file = engine.skill_file(caller, &id, path).await?;
+            let (field, content) = match std::str::from_utf8(&file.content) {
+                Ok(text) => ("text", text.to_owned()),
+                Err(_) => ("base64", STANDARD.encode(&file.content)),
+            };
+            json!({"skill_id": id, "path": file.path, field: content})
+        }
+        None => {
+            let files = engine.skill_files(caller, &id).await?;
+            let files = files.iter().map(|file| {
+                let uri = skills::uri_of(&id, &file.path);
+                json!({"path": file.path, "bytes": file.bytes, "digest": file.digest, "uri": uri})
+            });
+            json!({
+                "skill_id": id,
+                "summary": shown.skill.summary,
+                "is_folder": shown.skill.is_folder,
+                "sub_skills": shown.skill.sub_skills,
+                "instruction": engine.skill_instruction(caller, &id).await?.instruction,
+                "files": files.collect::<Vec<Value>>(),
+            })
+        }
+    };
+    let Value::Object(document) = document else {
+        return Err(EngineError::internal(
+            "writing an agent skill",
+            "it is no object",
+        ));
+    };
+    Ok(Output {
+        kind: input.kind,
+        id: input.id,
+        document,
+        package: None,
+        package_version: None,
+        layer: match shown.scope {
+            PackageScope::Tenant => "tenant",
+            PackageScope::Global => "global",
+        }
+        .to_owned(),
+    })
 }
 
 fn shown<T: Serialize>(found: &InForce<T>) -> Result<Map<String, Value>, EngineError> {
@@ -91,8 +157,8 @@ fn output(input: Input, mut shown: Map<String, Value>) -> Output {
         kind: input.kind,
         id: input.id,
         document,
-        package: text(shown.remove("package")),
-        package_version: text(shown.remove("package_version")),
+        package: Some(text(shown.remove("package"))),
+        package_version: Some(text(shown.remove("package_version"))),
         layer: text(shown.remove("layer")),
     }
 }

@@ -1,0 +1,315 @@
+//! Agent skills in the open format, as the Skills extension of the Model Context Protocol serves them
+//! (`io.modelcontextprotocol/skills`, <https://github.com/modelcontextprotocol/ext-skills>): what a
+//! `SKILL.md` says of itself, with the digest of every file of its directory, and one file by its path.
+//!
+//! An imported skill is served byte for byte; one that was written as a document becomes a `SKILL.md`
+//! where the format can hold it. What the caller may not reach is in no directory. Must not know addresses.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use charter_contract::ids::SkillId;
+use charter_contract::scope::Scope;
+use charter_domain::link_graph::{LayerOf, Place, SkillsView};
+use charter_domain::skill_folder::{
+    SKILL_FILE, SkillFile, directory as directory_of, name, skill_md_fields, write_skill_md,
+};
+use charter_store::catalogue::ContentHash;
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use super::index::{Access, Indexes};
+use super::{SkillFileShown, SkillShown};
+use crate::{Caller, Engine, EngineError};
+
+/// Files of a skill, those of skills below it included, and their bytes: what every client has to take
+/// (the extension's limits). A skill beyond them is left out.
+const MAX_FILES: usize = 512;
+const MAX_BYTES: u64 = 16 << 20;
+
+/// Longest path of a file, its skill's directory included, in bytes.
+const MAX_PATH: usize = 4_096;
+
+/// A skill in the open format.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SkillManifest {
+    /// Its id.
+    pub skill_id: SkillId,
+    /// Its directory among all skills: `sql/migration`.
+    pub directory: String,
+    /// The frontmatter of its `SKILL.md`, as it stands.
+    pub frontmatter: Map<String, Value>,
+    /// Its files by path; `SKILL.md` is among them.
+    pub files: Vec<SkillFileShown>,
+    /// The files of skills below it that the caller reaches, by path from its own directory.
+    pub below: Vec<SkillFileShown>,
+}
+
+/// A page of manifests.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SkillManifests {
+    /// By id.
+    pub entries: Vec<SkillManifest>,
+    /// Where the next page starts; absent on the last one.
+    pub next: Option<SkillId>,
+}
+
+/// A skill within reach, and those below it in its directory.
+struct Directory {
+    top: Placed,
+    below: Vec<Placed>,
+}
+
+struct Placed {
+    skill: SkillShown,
+    scope: Scope,
+}
+
+/// The files of one skill.
+struct Held {
+    files: Vec<SkillFileShown>,
+    /// The `SKILL.md` that is not stored as a file.
+    written: Option<SkillFile>,
+}
+
+impl Engine {
+    /// A page of the skills in the caller's reach that the open format can hold. A page may be short or
+    /// empty and not be the last.
+    ///
+    /// # Errors
+    /// What storage says.
+    pub async fn skill_manifests(
+        &self,
+        caller: &Caller,
+        after: Option<&SkillId>,
+        limit: usize,
+    ) -> Result<SkillManifests, EngineError> {
+        let (page, next) = self.skills().read(caller, |indexes, access| {
+            let reached = Reached::new(indexes, access, caller);
+            let start = after.map_or(0, |after| reached.from(|id| id > after));
+            let end = reached.len().min(start.saturating_add(limit.max(1)));
+            let page = (start..end).filter_map(|at| reached.directory(at));
+            let page: Vec<Directory> = page.collect();
+            let last = page.last().filter(|_| end < reached.len());
+            let next = last.map(|last| last.top.skill.skill_id.clone());
+            (page, next)
+        });
+        let mut entries = Vec::with_capacity(page.len());
+        for directory in page {
+            entries.extend(self.manifest(directory).await?);
+        }
+        Ok(SkillManifests { entries, next })
+    }
+
+    /// The skill of a directory, in the open format.
+    ///
+    /// # Errors
+    /// `not_found`, also for one that the caller may not reach or that the format cannot hold.
+    pub async fn skill_manifest(
+        &self,
+        caller: &Caller,
+        directory: &str,
+    ) -> Result<SkillManifest, EngineError> {
+        let absent = || EngineError::not_found("skill", directory);
+        let id = skill_of(directory).ok_or_else(absent)?;
+        let found = self.skills().read(caller, |indexes, access| {
+            let reached = Reached::new(indexes, access, caller);
+            reached.directory(reached.from(|reached| *reached >= id))
+        });
+        let manifest = match found.filter(|found| found.top.skill.skill_id == id) {
+            Some(directory) => self.manifest(directory).await?,
+            None => None,
+        };
+        manifest.ok_or_else(absent)
+    }
+
+    /// A file by its path among all skills (`sql/migration/scripts/run.sh`): that of the skill furthest down
+    /// which has it. A `SKILL.md` is there also where none was imported.
+    ///
+    /// # Errors
+    /// `not_found`, also for a skill that the caller may not reach.
+    pub async fn skill_source(
+        &self,
+        caller: &Caller,
+        path: &str,
+    ) -> Result<SkillFile, EngineError> {
+        let splits = path.rmatch_indices('/').filter(|_| path.len() <= MAX_PATH);
+        for (at, _) in splits {
+            let (directory, file) = (&path[..at], &path[at + 1..]);
+            let placed = skill_of(directory).and_then(|id| self.reached(caller, &id));
+            let Some(placed) = placed else { continue };
+            match self.held(&placed).await?.written {
+                Some(written) if file == SKILL_FILE => return Ok(written),
+                Some(_) | None => {}
+            }
+            let stored = self
+                .store()
+                .skill_file(&placed.scope, &placed.skill.skill_id, file);
+            if let Some(stored) = stored.await? {
+                return Ok(stored);
+            }
+        }
+        Err(EngineError::not_found("file", path))
+    }
+
+    fn reached(&self, caller: &Caller, id: &SkillId) -> Option<Placed> {
+        Some(Placed {
+            skill: self.show_skill(caller, id).ok()?.skill,
+            scope: self.scope_of_skill(caller, id).ok()?,
+        })
+    }
+
+    /// The manifest; `None` when the format or its limits cannot hold the skill.
+    async fn manifest(&self, directory: Directory) -> Result<Option<SkillManifest>, EngineError> {
+        let top = directory.top;
+        let id = top.skill.skill_id.clone();
+        let Held { mut files, written } = self.held(&top).await?;
+        let skill_md = match written {
+            Some(written) => Some(written),
+            None => self.store().skill_file(&top.scope, &id, SKILL_FILE).await?,
+        };
+        let Some(frontmatter) = skill_md.and_then(|file| skill_md_fields(&file.content)) else {
+            return Ok(None);
+        };
+        let mut below = Vec::new();
+        for nested in &directory.below {
+            if files.len() + below.len() > MAX_FILES {
+                break;
+            }
+            let root = directory_below(&id, &nested.skill.skill_id);
+            let held = self.held(nested).await?.files.into_iter();
+            below.extend(held.map(|file| SkillFileShown {
+                path: format!("{root}/{}", file.path),
+                ..file
+            }));
+        }
+        // One path is one file: that of the skill further down.
+        let paths: HashSet<&str> = below.iter().map(|file| file.path.as_str()).collect();
+        files.retain(|file| !paths.contains(file.path.as_str()));
+        let bytes: u64 = files.iter().chain(&below).map(|file| file.bytes).sum();
+        let fits = files.len() + below.len() <= MAX_FILES && bytes <= MAX_BYTES;
+        Ok(fits.then_some(SkillManifest {
+            directory: directory_of(&id),
+            skill_id: id,
+            frontmatter,
+            files,
+            below,
+        }))
+    }
+
+    async fn held(&self, placed: &Placed) -> Result<Held, EngineError> {
+        let stored = self
+            .store()
+            .skill_files(&placed.scope, &placed.skill.skill_id);
+        let stored = stored.await?;
+        if !stored.is_empty() {
+            return Ok(Held {
+                files: stored.into_iter().map(Into::into).collect(),
+                written: None,
+            });
+        }
+        let written = self.written(placed).await?;
+        Ok(Held {
+            files: written.iter().map(shown).collect(),
+            written,
+        })
+    }
+
+    /// The `SKILL.md` of a skill that was written as a document. A folder that only leads on has none.
+    async fn written(&self, placed: &Placed) -> Result<Option<SkillFile>, EngineError> {
+        let skill = &placed.skill;
+        let instruction = self
+            .store()
+            .skill_instruction(&placed.scope, &skill.skill_id);
+        let Some(instruction) = instruction.await? else {
+            return Ok(None);
+        };
+        if skill.is_folder && instruction.is_empty() {
+            return Ok(None);
+        }
+        let text = write_skill_md(name(&skill.skill_id), &skill.summary, &instruction);
+        Ok(text.map(|text| SkillFile {
+            path: SKILL_FILE.to_owned(),
+            content: Arc::from(text.into_bytes()),
+            executable: false,
+        }))
+    }
+}
+
+/// What a caller reaches, by id.
+struct Reached<'r> {
+    view: SkillsView<'r>,
+    places: &'r [Place],
+    caller: &'r Caller,
+}
+
+impl<'r> Reached<'r> {
+    fn new(indexes: &'r Indexes, access: &'r Access, caller: &'r Caller) -> Self {
+        let view = indexes.view(&caller.tenant);
+        Self {
+            places: access.by_id(&view),
+            view,
+            caller,
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// The first place whose id is one of those that come last.
+    fn from(&self, is_later: impl Fn(&SkillId) -> bool) -> usize {
+        let before = |place: &Place| {
+            self.view
+                .node(*place)
+                .is_some_and(|node| !is_later(&node.id))
+        };
+        self.places.partition_point(before)
+    }
+
+    fn directory(&self, at: usize) -> Option<Directory> {
+        let top = self.placed(at)?;
+        let prefix = format!("{}.", top.skill.skill_id);
+        let first = self.from(|id| id.as_str() >= prefix.as_str());
+        let below = (first..self.len()).map_while(|at| self.placed(at));
+        let below = below.take_while(|nested| nested.skill.skill_id.as_str().starts_with(&prefix));
+        // One more than a client has to take tells that there are too many.
+        let below = below.take(MAX_FILES + 1).collect();
+        Some(Directory { top, below })
+    }
+
+    fn placed(&self, at: usize) -> Option<Placed> {
+        let place = self.places.get(at)?;
+        Some(Placed {
+            skill: self.view.node(*place)?.into(),
+            scope: match place.layer {
+                LayerOf::Own => Scope::Tenant(self.caller.tenant.clone()),
+                LayerOf::Global => Scope::Global,
+            },
+        })
+    }
+}
+
+/// The skill whose directory this is; a name with a dot in it is no directory.
+fn skill_of(directory: &str) -> Option<SkillId> {
+    if directory.contains('.') {
+        return None;
+    }
+    SkillId::parse(&directory.replace('/', ".")).ok()
+}
+
+/// Where a skill stands in the directory of one above it.
+fn directory_below(top: &SkillId, nested: &SkillId) -> String {
+    let (top, mut nested) = (directory_of(top), directory_of(nested));
+    nested.drain(..(top.len() + 1).min(nested.len()));
+    nested
+}
+
+fn shown(file: &SkillFile) -> SkillFileShown {
+    SkillFileShown {
+        path: file.path.clone(),
+        digest: ContentHash(Sha256::digest(&file.content).into()).to_string(),
+        bytes: file.content.len() as u64,
+        executable: file.executable,
+    }
+}

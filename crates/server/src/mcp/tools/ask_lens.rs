@@ -1,0 +1,133 @@
+//! `ask_lens`: passages of the reference library, quoted.
+
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::{DomainId, IdError, Label, LensId};
+use charter_engine::{EngineError, LensFilter, PassageShown};
+use rmcp::model::ToolAnnotations;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::mcp::call::Call;
+use crate::mcp::table::{McpTool, Reply};
+
+pub(in crate::mcp) struct AskLens;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::mcp) struct Input {
+    /// What you want to know, in plain words.
+    question: String,
+    /// Only these lenses; all of them when empty.
+    #[serde(default)]
+    lens_ids: Vec<String>,
+    /// Only lenses of this domain.
+    domain: Option<String>,
+    /// Only lenses with all of these tags.
+    #[serde(default)]
+    tags: Vec<String>,
+    /// At most so many passages; 5 when absent, up to 50.
+    limit: Option<usize>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::mcp) struct Output {
+    /// Best first.
+    passages: Vec<Passage>,
+    /// The lenses that were searched.
+    lenses: Vec<String>,
+    /// The embedding model; absent where only words were compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Passage {
+    lens_id: String,
+    title: String,
+    /// Exactly as it stands in the source.
+    text: String,
+    /// Where it stands: bytes, characters, headings, page, file.
+    position: Map<String, Value>,
+    /// Where it was fetched from.
+    source: Map<String, Value>,
+    /// Hash of what was fetched.
+    content_hash: String,
+    /// Ranks within this answer, 0 to 1; no chance of being right.
+    score: f32,
+}
+
+impl McpTool for AskLens {
+    const NAME: &'static str = "ask_lens";
+    const TITLE: &'static str = "Ask the reference library";
+    const DESCRIPTION: &'static str = "Finds the passages of the organisation's reference library \
+        (frameworks, policies, runbooks, manuals) that come closest to a question, quoted exactly, with \
+        position and source to cite. Nothing is made up; an empty answer means that nothing comes close.";
+    type Input = Input;
+    type Output = Output;
+
+    fn annotations() -> ToolAnnotations {
+        ToolAnnotations::new().read_only(true).open_world(false)
+    }
+
+    async fn call(call: &Call, input: Input) -> Result<Reply<Output>, EngineError> {
+        let filter = LensFilter {
+            lens_ids: all(&input.lens_ids, LensId::parse)?,
+            domain: input
+                .domain
+                .as_deref()
+                .map(DomainId::parse)
+                .transpose()
+                .map_err(refused)?,
+            tags: all(&input.tags, Label::parse)?,
+            top_k: input.limit,
+        };
+        let engine = call.engine();
+        let answer = engine
+            .ask_lenses(&call.caller, &input.question, &filter)
+            .await?;
+        let passages: Result<_, EngineError> = answer.passages.into_iter().map(passage).collect();
+        Ok(Reply::Done(Output {
+            passages: passages?,
+            lenses: answer.lenses.iter().map(ToString::to_string).collect(),
+            model: answer.model,
+        }))
+    }
+}
+
+fn passage(shown: PassageShown) -> Result<Passage, EngineError> {
+    Ok(Passage {
+        lens_id: shown.lens_id.to_string(),
+        title: shown.title,
+        text: shown.text,
+        position: object(&shown.position)?,
+        source: object(&shown.source)?,
+        content_hash: shown.content_hash,
+        score: shown.score,
+    })
+}
+
+fn object(value: &impl Serialize) -> Result<Map<String, Value>, EngineError> {
+    match serde_json::to_value(value) {
+        Ok(Value::Object(fields)) => Ok(fields),
+        Ok(_) => Err(EngineError::internal(
+            "writing a passage",
+            "its place is no object",
+        )),
+        Err(error) => Err(EngineError::internal("writing a passage", error)),
+    }
+}
+
+fn all<T>(
+    texts: &[String],
+    parse: impl Fn(&str) -> Result<T, IdError>,
+) -> Result<Vec<T>, EngineError> {
+    texts
+        .iter()
+        .map(|text| parse(text).map_err(refused))
+        .collect()
+}
+
+fn refused(error: IdError) -> EngineError {
+    EngineError::new(ErrorCode::InvalidRequest, error.to_string()).caused_by(error)
+}

@@ -1,0 +1,113 @@
+//! `remember`: a memory, as a proposal. Who calls a tool of the protocol is a model, so a person has to
+//! let it stand.
+
+use charter_contract::agentic::memory::{MemoryMetadata, Tags, Visibility};
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::AgentId;
+use charter_engine::{EngineError, MemoryDraft};
+use rmcp::model::ToolAnnotations;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::recall::importance;
+use crate::mcp::call::Call;
+use crate::mcp::table::{McpTool, Reply};
+
+/// What the ids of agents begin with that are known by their client's name alone.
+const AGENT: &str = "mcp";
+
+/// Letters of a client's name that are kept.
+const MAX_NAME: usize = 64;
+
+pub(in crate::mcp) struct Remember;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::mcp) struct Input {
+    /// A few words.
+    title: String,
+    /// What is worth knowing later, so that it can be understood alone.
+    content: String,
+    /// Words to find it by; at least one.
+    tags: Vec<String>,
+    /// Who said or saw it: `user_statement` or `system_observation`.
+    source: Option<String>,
+    /// 1 (low) to 10 (high, kept for good).
+    importance: Option<u8>,
+    /// Whether it is meant for everybody of the organisation, not only for your user.
+    #[serde(default)]
+    shared: bool,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::mcp) struct Output {
+    memory_id: String,
+    version: u64,
+    /// `proposed`: `recall` does not find it before a person let it stand.
+    state: String,
+    /// How a person does.
+    hint: String,
+}
+
+impl McpTool for Remember {
+    const NAME: &'static str = "remember";
+    const TITLE: &'static str = "Propose something to remember";
+    const DESCRIPTION: &'static str = "Proposes a fact, preference or decision to be remembered beyond this \
+        session. A person decides whether it stands. No secrets; nothing that `recall` finds already.";
+    type Input = Input;
+    type Output = Output;
+
+    fn annotations() -> ToolAnnotations {
+        let hints = ToolAnnotations::new().read_only(false).destructive(false);
+        hints.idempotent(false).open_world(false)
+    }
+
+    async fn call(call: &Call, input: Input) -> Result<Reply<Output>, EngineError> {
+        let tags = Tags::try_from(input.tags).map_err(|error| {
+            EngineError::new(ErrorCode::InvalidRequest, error.to_string()).caused_by(error)
+        })?;
+        let new = charter_engine::Remember {
+            memory: MemoryDraft {
+                title: input.title,
+                content: input.content,
+                tags,
+                metadata: MemoryMetadata {
+                    source: input.source,
+                    importance: input.importance.map(importance).transpose()?,
+                    ..MemoryMetadata::default()
+                },
+                related_memories: Vec::new(),
+            },
+            visibility: if input.shared {
+                Visibility::Shared
+            } else {
+                Visibility::Private
+            },
+            agent_id: Some(agent(call)?),
+        };
+        let shown = call.engine().remember(&call.caller, new).await?;
+        Ok(Reply::Done(Output {
+            hint: format!(
+                "a person accepts it: charter memory accept {} {}",
+                shown.memory_id, shown.version
+            ),
+            memory_id: shown.memory_id.to_string(),
+            version: shown.version,
+            state: shown.state.as_str().to_owned(),
+        }))
+    }
+}
+
+/// The agent that calls: by the name that its client gives itself.
+fn agent(call: &Call) -> Result<AgentId, EngineError> {
+    let name = call.context.client_info().map(|client| client.name);
+    let kept = name.iter().flat_map(|name| name.chars());
+    let kept = kept.filter(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
+    let kept: String = kept.take(MAX_NAME).collect();
+    let id = if kept.is_empty() {
+        AGENT.to_owned()
+    } else {
+        format!("{AGENT}.{kept}")
+    };
+    AgentId::parse(&id).map_err(|error| EngineError::internal("naming an agent", error))
+}
