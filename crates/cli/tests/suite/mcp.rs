@@ -4,6 +4,7 @@
 mod conformance;
 mod knowledge;
 mod peers;
+mod tasks;
 
 use serde_json::{Value, json};
 

@@ -135,14 +135,13 @@ impl Work {
             let texts = found.into_iter().flatten().filter_map(Value::as_str);
             texts.map(str::to_owned).collect()
         };
-        let failure = answer
-            .contains_key("error_code")
-            .then(|| text("user_message"));
+        let code = answer.get("error_code").map(Value::as_str);
+        let failure = code.map(|_| text("user_message"));
         Self {
-            status: if failure.is_some() {
-                "failed"
-            } else {
-                "completed"
+            status: match code {
+                None => "completed",
+                Some(code) if code == Some(ErrorCode::Cancelled.as_str()) => "aborted",
+                Some(_) => "failed",
             }
             .to_owned(),
             id: subject.id().to_owned(),

@@ -1,0 +1,240 @@
+//! Tasks (the protocol's extension of 2026), as JSON-RPC over HTTP: the official Python SDK of this revision
+//! has no client of them.
+
+use serde_json::{Value, json};
+
+use crate::home::{Api, Home, eventually};
+use crate::packages::QUESTION;
+use crate::playbooks::{KEYS, PLAYBOOK, purge};
+use crate::service::{self, Service};
+
+/// What a client declares that takes tasks.
+fn takes_tasks() -> Value {
+    json!({"extensions": {"io.modelcontextprotocol/tasks": {}}})
+}
+
+/// One whose user can be asked as well.
+fn asks_too() -> Value {
+    json!({"elicitation": {"form": {}}, "extensions": {"io.modelcontextprotocol/tasks": {}}})
+}
+
+#[track_caller]
+fn result(answer: &Value) -> Value {
+    assert!(answer.get("error").is_none(), "{answer:#}");
+    answer["result"].clone()
+}
+
+#[track_caller]
+fn tool(api: &Api, can: &Value, name: &str, arguments: &Value) -> Value {
+    let params = json!({"name": name, "arguments": arguments});
+    result(&api.mcp(can, "tools/call", Some(name), params))
+}
+
+fn task(api: &Api, can: &Value, id: &str) -> Value {
+    api.mcp(can, "tasks/get", Some(id), json!({"taskId": id}))
+}
+
+/// The task once it has a status.
+fn when(api: &Api, id: &str, status: &str) -> Value {
+    eventually(status, || {
+        let shown = result(&task(api, &asks_too(), id));
+        (shown["status"] == status).then_some(shown)
+    })
+}
+
+#[track_caller]
+fn begun(api: &Api, name: &str, arguments: &Value) -> String {
+    let task = tool(api, &takes_tasks(), name, arguments);
+    assert_eq!(
+        (&task["resultType"], &task["status"]),
+        (&json!("task"), &json!("working")),
+        "{task:#}"
+    );
+    task["taskId"].as_str().unwrap().to_owned()
+}
+
+fn work() -> [(&'static str, Value); 2] {
+    let one = json!({"tool_id": "vault.list_backups", "parameters": {"vault": "main"}});
+    [("run", json!({"question": QUESTION})), ("call", one)]
+}
+
+/// What takes long is a task, whose result is what the call would have answered, also after a restart.
+#[test]
+fn a_long_call_is_a_task_that_ends_with_its_result() {
+    let (home, server, service) = service::served();
+    let mut done = Vec::new();
+    for (name, arguments) in work() {
+        let id = begun(&server.api, name, &arguments);
+        let shown = result(&task(&server.api, &takes_tasks(), &id));
+        assert_eq!(
+            (&shown["taskId"], &shown["status"]),
+            (&json!(id), &json!("working"))
+        );
+        service.next().answer();
+        let shown = when(&server.api, &id, "completed");
+        let status = tool(&server.api, &takes_tasks(), "status", &json!({"id": id}));
+        assert_eq!(
+            shown["result"]["structuredContent"],
+            status["structuredContent"]
+        );
+        assert_eq!(
+            status["structuredContent"]["status"], "completed",
+            "{status:#}"
+        );
+        assert_eq!(shown["result"]["isError"], false);
+        assert!(
+            shown["lastUpdatedAt"].as_str() >= shown["createdAt"].as_str(),
+            "{shown:#}"
+        );
+        done.push((id, shown));
+    }
+    drop(server);
+    let server = home.serve();
+    for (id, shown) in done {
+        assert_eq!(result(&task(&server.api, &takes_tasks(), &id)), shown);
+    }
+}
+
+/// A cancelled task ends as cancelled, once what was under way has ended; ended ones stay as they are.
+#[test]
+fn a_cancelled_task_says_so() {
+    let (_home, server, service) = service::served();
+    for (name, arguments) in work() {
+        let id = begun(&server.api, name, &arguments);
+        let held = service.next();
+        let cancel = || {
+            server.api.mcp(
+                &takes_tasks(),
+                "tasks/cancel",
+                Some(&id),
+                json!({"taskId": id}),
+            )
+        };
+        result(&cancel());
+        assert_eq!(
+            result(&task(&server.api, &takes_tasks(), &id))["status"],
+            "working"
+        );
+        held.answer();
+        let shown = when(&server.api, &id, "cancelled");
+        assert!(shown.get("result").is_none(), "{shown:#}");
+        result(&cancel());
+        assert_eq!(
+            result(&task(&server.api, &takes_tasks(), &id)),
+            shown,
+            "{name}"
+        );
+    }
+}
+
+/// B000-18: a task asks for what it waits for, one thing after the other, and takes a person's answers.
+#[test]
+fn b000_18_a_task_asks_and_is_answered() {
+    let home = Home::new();
+    let server = home.serve();
+    let service = Service::start();
+    server.api.register(&purge(&service));
+    let api = &server.api;
+    let waits = tool(
+        api,
+        &takes_tasks(),
+        "run",
+        &json!({"question": "purge the vault for good"}),
+    );
+    let id = waits["structuredContent"]["id"].as_str().unwrap();
+    // A client whose user cannot be asked sees that it goes on, and is asked nothing.
+    let shown = result(&task(api, &takes_tasks(), id));
+    assert_eq!(
+        (&shown["status"], shown.get("inputRequests")),
+        (&json!("working"), None)
+    );
+    let update = |answers: Value| {
+        let params = json!({"taskId": id, "inputResponses": answers});
+        api.mcp(&asks_too(), "tasks/update", Some(id), params)
+    };
+    let mut keys: Vec<String> = Vec::new();
+    for content in [
+        json!({"vault": "main"}),
+        json!({"confirm": true}),
+        json!({"approve": true}),
+    ] {
+        let shown = eventually("another question", || {
+            let shown = result(&task(api, &asks_too(), id));
+            let asked = shown["inputRequests"].as_object()?.keys().next()?.clone();
+            (!keys.contains(&asked)).then_some(shown)
+        });
+        assert_eq!(shown["status"], "input_required", "{shown:#}");
+        let (key, asked) = shown["inputRequests"]
+            .as_object()
+            .unwrap()
+            .iter()
+            .next()
+            .unwrap();
+        assert_eq!(asked["method"], "elicitation/create", "{asked:#}");
+        // An answer to another question, and one that cannot be read, change nothing.
+        result(&update(
+            json!({"no-such-question": {"action": "accept", "content": content}}),
+        ));
+        assert_eq!(update(json!({key: {"action": 7}}))["error"]["code"], -32602);
+        assert!(!service.was_called());
+        result(&update(
+            json!({key: {"action": "accept", "content": content}}),
+        ));
+        keys.push(key.clone());
+    }
+    service.next().answer_with("{}");
+    let shown = when(api, id, "completed");
+    assert_eq!(
+        shown["result"]["structuredContent"]["status"], "completed",
+        "{shown:#}"
+    );
+    // An answer to a task that has ended is passed over.
+    result(&update(
+        json!({&keys[2]: {"action": "accept", "content": {"approve": false}}}),
+    ));
+    assert_eq!(when(api, id, "completed"), shown);
+}
+
+/// Another's task looks absent, and no task goes to a client that takes none.
+#[test]
+fn a_task_is_its_callers_and_of_clients_that_take_tasks() {
+    let home = Home::with_keys(&KEYS);
+    let server = home.serve();
+    let service = Service::start();
+    server.key("ann").register(&purge(&service));
+    let uma = server.key("uma");
+    let arguments = json!({"playbook_id": PLAYBOOK, "parameters": {"vault": "main"}});
+    let waits = tool(&uma, &takes_tasks(), "run", &arguments);
+    let id = waits["structuredContent"]["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert_eq!(
+        result(&task(&uma, &takes_tasks(), &id))["status"],
+        "working"
+    );
+    let eve = server.key("eve");
+    let absent = "req-00000000-0000-7000-8000-000000000000";
+    for (who, id) in [
+        (&eve, id.as_str()),
+        (&eve, absent),
+        (&uma, "../../x"),
+        (&uma, ""),
+    ] {
+        for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
+            let params = json!({"taskId": id, "inputResponses": {}});
+            let refused = who.mcp(&takes_tasks(), method, Some(id), params);
+            assert_eq!(
+                refused["error"]["code"], -32602,
+                "{method} {id}: {refused:#}"
+            );
+        }
+    }
+    assert_eq!(
+        result(&task(&uma, &takes_tasks(), &id))["status"],
+        "working"
+    );
+    let refused = task(&uma, &json!({}), &id);
+    assert!(refused["error"]["code"].is_i64(), "{refused:#}");
+    assert!(!service.was_called());
+}
