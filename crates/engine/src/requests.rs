@@ -25,9 +25,9 @@ use serde_json::Value;
 
 use crate::{Caller, EngineError, LensFilter, Tier};
 
+pub(crate) use cancel::runs_of;
 pub(crate) use change::response as change_response;
 pub(crate) use classify::Classified;
-pub(crate) use execute::run_id;
 pub use follow_up::Follows;
 pub(crate) use in_hand::InHand;
 pub use progress::{Progress, ProgressEvent};

@@ -94,13 +94,17 @@ impl Engine {
         };
         let classified: Classified = serde_json::from_str(&verdict)
             .map_err(|error| EngineError::internal("reading a recorded verdict", error))?;
-        let runs = match &classified.playbook {
-            Some(playbook) => vec![run_id(&asked, playbook.as_ref())],
-            None => {
-                let skills = classified.skills.iter();
-                skills.map(|skill| run_id(&asked, skill.as_ref())).collect()
-            }
-        };
-        Ok(Some(runs))
+        Ok(Some(runs_of(&asked, &classified)))
+    }
+}
+
+/// The runs that a request leads to, whether they were created or not.
+pub(crate) fn runs_of(asked: &Asked, classified: &Classified) -> Vec<RunId> {
+    match &classified.playbook {
+        Some(playbook) => vec![run_id(asked, playbook.as_ref())],
+        None => {
+            let skills = classified.skills.iter();
+            skills.map(|skill| run_id(asked, skill.as_ref())).collect()
+        }
     }
 }

@@ -4,18 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{RequestId, RunId};
+use charter_contract::ids::RequestId;
 
-use super::standing::Outline;
 use super::thread::{Thread, wishes};
 use super::{Task, TaskMessage, TaskState};
 use crate::{Caller, Engine, EngineError};
 
 /// How long a cancellation is waited for; a call that is under way ends first.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// How often a task that has no run yet is looked at.
-const PAUSE: Duration = Duration::from_millis(20);
 
 /// What the journal and the answer say.
 const REASON: &str = "the task was cancelled by whoever asked";
@@ -42,42 +38,10 @@ impl Engine {
             self.give_up(caller, &thread).await?;
             return self.task(caller, id).await;
         }
-        let mut outline = outline;
-        while !outline.state.is_final() && started.elapsed() < PATIENCE {
-            if self.abort_runs(caller, &outline).await? {
-                break;
-            }
-            tokio::time::sleep(PAUSE).await;
-            outline = self.outline(&self.thread(caller, id).await?).await?;
-        }
+        let last = &thread.last.asked.request.id;
+        self.cancel_request(caller, last, REASON).await?;
         let left = PATIENCE.saturating_sub(started.elapsed());
         self.ended_task(caller, id, left).await
-    }
-
-    /// Aborts the runs of a task that go on; whether there was any.
-    async fn abort_runs(
-        self: &Arc<Self>,
-        caller: &Caller,
-        outline: &Outline,
-    ) -> Result<bool, EngineError> {
-        let mut found = false;
-        for run in &outline.runs {
-            found |= self.abort_open(caller, run).await?;
-        }
-        Ok(found)
-    }
-
-    async fn abort_open(
-        self: &Arc<Self>,
-        caller: &Caller,
-        run: &RunId,
-    ) -> Result<bool, EngineError> {
-        match self.abort_run(caller, run, REASON.to_owned(), false).await {
-            Ok(_) => Ok(true),
-            // It ended meanwhile, or ends already.
-            Err(error) if error.code == ErrorCode::IllegalTransition => Ok(false),
-            Err(error) => Err(error),
-        }
     }
 
     /// Records that what the task lacks is not going to be given.

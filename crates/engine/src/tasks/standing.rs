@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::TaskState;
 use super::thread::{Attempt, Thread};
 use crate::playbooks::declared;
-use crate::requests::{Asked, Classified, run_id};
+use crate::requests::{Classified, runs_of};
 use crate::{Engine, EngineError};
 
 /// A recorded answer.
@@ -179,20 +179,6 @@ pub(super) fn routed(attempt: &Attempt) -> Result<Option<Routed>, EngineError> {
         (None, [skill]) => Some(Routed::Skill(skill.clone())),
         (None, _) => None,
     })
-}
-
-/// The runs that a request leads to, whether they were created or not.
-pub(super) fn runs_of(asked: &Asked, classified: &Classified) -> Vec<RunId> {
-    let playbook = classified.playbook.iter().map(AsRef::<str>::as_ref);
-    let skills = classified.skills.iter().map(AsRef::<str>::as_ref);
-    let documents: Vec<&str> = match &classified.playbook {
-        Some(_) => playbook.collect(),
-        None => skills.collect(),
-    };
-    documents
-        .into_iter()
-        .map(|document| run_id(asked, document))
-        .collect()
 }
 
 /// Ids of runs in a field that holds one or several.
