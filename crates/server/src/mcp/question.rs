@@ -1,18 +1,24 @@
 //! What a person has to say before work goes on: how it is asked, and what becomes of the answer.
 
+mod forms;
+mod waits;
+
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{ApprovalId, Label, RunId, SkillId};
-use charter_contract::parameter::{Parameter, ParameterType};
+use charter_contract::parameter::Parameter;
 use charter_engine::{Answer, Approval, Confirmation, EngineError, Role, RunShown, Say};
 use rmcp::model::{
     ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema,
     InputRequest,
 };
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
+
+pub(super) use forms::typed_values;
+pub(super) use waits::{Waits, waits_of};
 
 use super::call::Call;
+use forms::{APPROVE, CONFIRM, REASON, TYPED, approval, confirmation, fields, plan_of};
 
 /// A question that somebody may answer.
 #[derive(Debug, Clone)]
@@ -65,42 +71,6 @@ pub(super) enum Applied {
     Declined,
     /// Values to start with.
     Values(Map<String, Value>),
-}
-
-/// What somebody has to say, for a client that cannot ask.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub(super) struct Waits {
-    /// `parameters`, `confirmation`, `approval` or `resume`.
-    pub(super) kind: String,
-    /// The run that waits; absent where nothing was started.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) run_id: Option<String>,
-    /// The values that are missing.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) parameters: Vec<Wanted>,
-    /// What exactly is confirmed or approved.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) digest: Option<String>,
-    /// The approval that is waited for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) approval_id: Option<String>,
-    /// How it goes on.
-    pub(super) hint: String,
-}
-
-/// A value that is missing.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub(super) struct Wanted {
-    /// The parameter's name.
-    name: String,
-    /// Its type.
-    #[serde(rename = "type")]
-    kind: String,
-    /// What it is for.
-    description: String,
-    /// The values it may have.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    allowed: Option<Vec<Value>>,
 }
 
 impl Question {
@@ -190,88 +160,6 @@ impl Question {
             }
         }
     }
-
-    /// What a client reads that cannot ask.
-    pub(super) fn waits(&self) -> Waits {
-        let waits = |kind: &str, run: Option<&RunId>, hint: String| Waits {
-            kind: kind.to_owned(),
-            run_id: run.map(ToString::to_string),
-            parameters: Vec::new(),
-            digest: None,
-            approval_id: None,
-            hint,
-        };
-        match self {
-            Self::Skill { skill, missing } => Waits {
-                parameters: missing.iter().map(Wanted::of).collect(),
-                ..waits(
-                    "parameters",
-                    None,
-                    format!("call `run` again with skill_id `{skill}` and these parameters"),
-                )
-            },
-            Self::Give { run, missing } => Waits {
-                parameters: missing.iter().map(Wanted::of).collect(),
-                ..waits(
-                    "parameters",
-                    Some(run),
-                    format!(
-                        "a person gives them: charter runs give {run} NAME=VALUE; or call `run` again with all of them"
-                    ),
-                )
-            },
-            Self::Confirm { run, digest, .. } => Waits {
-                digest: Some(digest.clone()),
-                ..waits(
-                    "confirmation",
-                    Some(run),
-                    format!(
-                        "a person confirms the plan: charter runs confirm {run} --digest {digest}"
-                    ),
-                )
-            },
-            Self::Approve { approval } => approval_waits(approval),
-        }
-    }
-}
-
-/// What a run waits for, whoever may say it.
-pub(super) async fn waits_of(call: &Call, run: &RunShown) -> Result<Option<Waits>, EngineError> {
-    if let Some(question) = Question::of_run(call, run).await? {
-        return Ok(Some(question.waits()));
-    }
-    let id = run.summary.run_id.to_string();
-    Ok(match run.summary.status.as_str() {
-        "awaiting_approval" => run.approvals.first().map(approval_waits),
-        "paused" => Some(Waits {
-            kind: "resume".to_owned(),
-            hint: format!("a person lets it go on: charter runs resume {id}"),
-            run_id: Some(id),
-            parameters: Vec::new(),
-            digest: None,
-            approval_id: None,
-        }),
-        _ => None,
-    })
-}
-
-fn approval_waits(approval: &Approval) -> Waits {
-    let id = &approval.approval_id;
-    Waits {
-        kind: "approval".to_owned(),
-        run_id: Some(approval.call.run_id.to_string()),
-        parameters: Vec::new(),
-        digest: Some(approval.digest.to_string()),
-        approval_id: Some(id.to_string()),
-        hint: format!(
-            "an operator decides{}: charter approvals approve {id}",
-            if approval.four_eyes {
-                ", not whoever asked"
-            } else {
-                ""
-            }
-        ),
-    }
 }
 
 impl Pending {
@@ -348,121 +236,4 @@ impl Pending {
             }
         }
     }
-}
-
-const CONFIRM: &str = "confirm";
-const TYPED: &str = "typed";
-const APPROVE: &str = "approve";
-const REASON: &str = "reason";
-
-impl Wanted {
-    fn of(parameter: &Parameter) -> Self {
-        Self {
-            name: parameter.name.to_string(),
-            kind: parameter.kind.as_str().to_owned(),
-            description: parameter.description.clone(),
-            allowed: parameter.allowed.clone(),
-        }
-    }
-}
-
-fn object(value: Value) -> Map<String, Value> {
-    match value {
-        Value::Object(fields) => fields,
-        _ => Map::new(),
-    }
-}
-
-/// A form has flat fields only (elicitation, 2025-11-25): lists and objects are written as JSON.
-fn fields(missing: &[Parameter]) -> Map<String, Value> {
-    let mut properties = Map::new();
-    for parameter in missing {
-        let mut field = json!({"title": parameter.name, "description": parameter.description});
-        let (kind, note) = match parameter.kind {
-            ParameterType::String => ("string", ""),
-            ParameterType::Number => ("number", ""),
-            ParameterType::Integer => ("integer", ""),
-            ParameterType::Boolean => ("boolean", ""),
-            ParameterType::Array => ("string", " (a JSON array)"),
-            ParameterType::Object => ("string", " (a JSON object)"),
-        };
-        field["type"] = json!(kind);
-        field["description"] = json!(format!("{}{note}", parameter.description));
-        let texts = parameter
-            .allowed
-            .as_ref()
-            .filter(|values| values.iter().all(Value::is_string));
-        if let (Some(allowed), ParameterType::String) = (texts, parameter.kind) {
-            field["enum"] = json!(allowed);
-        }
-        properties.insert(parameter.name.to_string(), field);
-    }
-    let required: Vec<&str> = missing
-        .iter()
-        .map(|parameter| parameter.name.as_ref())
-        .collect();
-    object(json!({"type": "object", "properties": properties, "required": required}))
-}
-
-/// The values of a form in the types that are declared.
-pub(super) fn typed_values(
-    missing: &[Parameter],
-    content: Map<String, Value>,
-) -> Map<String, Value> {
-    let typed = content.into_iter().map(|(name, value)| {
-        let declared = missing
-            .iter()
-            .find(|parameter| parameter.name.as_ref() == name);
-        let as_json = declared.is_some_and(|parameter| {
-            matches!(parameter.kind, ParameterType::Array | ParameterType::Object)
-        });
-        // What is no JSON stays text, and is refused as a wrong type with the parameter's name.
-        let read = value
-            .as_str()
-            .filter(|_| as_json)
-            .and_then(|text| serde_json::from_str(text).ok());
-        (name, read.unwrap_or(value))
-    });
-    typed.collect()
-}
-
-fn confirmation(typed: Option<&Label>) -> Map<String, Value> {
-    let mut properties = json!({
-        CONFIRM: {"type": "boolean", "title": "Carry it out", "description": "Carry out exactly this plan"},
-    });
-    let mut required = vec![CONFIRM];
-    if let Some(name) = typed {
-        let description = format!("Type the value of {name}, because this cannot be undone");
-        properties[TYPED] = json!({"type": "string", "title": name, "description": description});
-        required.push(TYPED);
-    }
-    object(json!({"type": "object", "properties": properties, "required": required}))
-}
-
-fn approval() -> Map<String, Value> {
-    object(json!({
-        "type": "object",
-        "properties": {
-            APPROVE: {"type": "boolean", "title": "Approve", "description": "Yes: the call is made. No: it is refused for good"},
-            REASON: {"type": "string", "title": "Reason", "description": "Why; kept with the decision"},
-        },
-        "required": [APPROVE],
-    }))
-}
-
-fn plan_of(run: &RunShown) -> String {
-    let steps = run
-        .state
-        .steps
-        .iter()
-        .filter(|step| step.reverses.is_none());
-    let lines = steps.map(|step| {
-        let tool = step.tool.as_ref().map_or("", AsRef::as_ref);
-        let kind = if step.writes { "write" } else { "read" };
-        format!("- {} ({kind}, {tool})", step.step)
-    });
-    let mut lines: Vec<String> = lines.collect();
-    let with = Value::Object(run.state.parameters.clone());
-    lines.insert(0, format!("{} with {with}", run.summary.title));
-    lines.join("\n")
 }

@@ -1,0 +1,112 @@
+//! Forms: what a person fills in, and what is read out of it.
+
+use charter_contract::ids::Label;
+use charter_contract::parameter::{Parameter, ParameterType};
+use charter_engine::RunShown;
+use serde_json::{Map, Value, json};
+
+pub(super) const CONFIRM: &str = "confirm";
+pub(super) const TYPED: &str = "typed";
+pub(super) const APPROVE: &str = "approve";
+pub(super) const REASON: &str = "reason";
+
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    }
+}
+
+/// A form has flat fields only (elicitation, 2025-11-25): lists and objects are written as JSON.
+pub(super) fn fields(missing: &[Parameter]) -> Map<String, Value> {
+    let mut properties = Map::new();
+    for parameter in missing {
+        let mut field = json!({"title": parameter.name, "description": parameter.description});
+        let (kind, note) = match parameter.kind {
+            ParameterType::String => ("string", ""),
+            ParameterType::Number => ("number", ""),
+            ParameterType::Integer => ("integer", ""),
+            ParameterType::Boolean => ("boolean", ""),
+            ParameterType::Array => ("string", " (a JSON array)"),
+            ParameterType::Object => ("string", " (a JSON object)"),
+        };
+        field["type"] = json!(kind);
+        field["description"] = json!(format!("{}{note}", parameter.description));
+        let texts = parameter
+            .allowed
+            .as_ref()
+            .filter(|values| values.iter().all(Value::is_string));
+        if let (Some(allowed), ParameterType::String) = (texts, parameter.kind) {
+            field["enum"] = json!(allowed);
+        }
+        properties.insert(parameter.name.to_string(), field);
+    }
+    let required: Vec<&str> = missing
+        .iter()
+        .map(|parameter| parameter.name.as_ref())
+        .collect();
+    object(json!({"type": "object", "properties": properties, "required": required}))
+}
+
+/// The values of a form in the types that are declared.
+pub(in crate::mcp) fn typed_values(
+    missing: &[Parameter],
+    content: Map<String, Value>,
+) -> Map<String, Value> {
+    let typed = content.into_iter().map(|(name, value)| {
+        let declared = missing
+            .iter()
+            .find(|parameter| parameter.name.as_ref() == name);
+        let as_json = declared.is_some_and(|parameter| {
+            matches!(parameter.kind, ParameterType::Array | ParameterType::Object)
+        });
+        // What is no JSON stays text, and is refused as a wrong type with the parameter's name.
+        let read = value
+            .as_str()
+            .filter(|_| as_json)
+            .and_then(|text| serde_json::from_str(text).ok());
+        (name, read.unwrap_or(value))
+    });
+    typed.collect()
+}
+
+pub(super) fn confirmation(typed: Option<&Label>) -> Map<String, Value> {
+    let mut properties = json!({
+        CONFIRM: {"type": "boolean", "title": "Carry it out", "description": "Carry out exactly this plan"},
+    });
+    let mut required = vec![CONFIRM];
+    if let Some(name) = typed {
+        let description = format!("Type the value of {name}, because this cannot be undone");
+        properties[TYPED] = json!({"type": "string", "title": name, "description": description});
+        required.push(TYPED);
+    }
+    object(json!({"type": "object", "properties": properties, "required": required}))
+}
+
+pub(super) fn approval() -> Map<String, Value> {
+    object(json!({
+        "type": "object",
+        "properties": {
+            APPROVE: {"type": "boolean", "title": "Approve", "description": "Yes: the call is made. No: it is refused for good"},
+            REASON: {"type": "string", "title": "Reason", "description": "Why; kept with the decision"},
+        },
+        "required": [APPROVE],
+    }))
+}
+
+pub(super) fn plan_of(run: &RunShown) -> String {
+    let steps = run
+        .state
+        .steps
+        .iter()
+        .filter(|step| step.reverses.is_none());
+    let lines = steps.map(|step| {
+        let tool = step.tool.as_ref().map_or("", AsRef::as_ref);
+        let kind = if step.writes { "write" } else { "read" };
+        format!("- {} ({kind}, {tool})", step.step)
+    });
+    let mut lines: Vec<String> = lines.collect();
+    let with = Value::Object(run.state.parameters.clone());
+    lines.insert(0, format!("{} with {with}", run.summary.title));
+    lines.join("\n")
+}

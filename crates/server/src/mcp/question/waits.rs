@@ -1,0 +1,145 @@
+//! What is told of a question to a client that cannot ask.
+
+use charter_contract::ids::RunId;
+use charter_contract::parameter::Parameter;
+use charter_engine::{Approval, EngineError, RunShown};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::Question;
+use crate::mcp::call::Call;
+
+/// What somebody has to say, for a client that cannot ask.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub(in crate::mcp) struct Waits {
+    /// `parameters`, `confirmation`, `approval` or `resume`.
+    pub(in crate::mcp) kind: String,
+    /// The run that waits; absent where nothing was started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::mcp) run_id: Option<String>,
+    /// The values that are missing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(in crate::mcp) parameters: Vec<Wanted>,
+    /// What exactly is confirmed or approved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::mcp) digest: Option<String>,
+    /// The approval that is waited for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::mcp) approval_id: Option<String>,
+    /// How it goes on.
+    pub(in crate::mcp) hint: String,
+}
+
+/// A value that is missing.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub(in crate::mcp) struct Wanted {
+    /// The parameter's name.
+    name: String,
+    /// Its type.
+    #[serde(rename = "type")]
+    kind: String,
+    /// What it is for.
+    description: String,
+    /// The values it may have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    allowed: Option<Vec<Value>>,
+}
+
+impl Question {
+    /// What a client reads that cannot ask.
+    pub(in crate::mcp) fn waits(&self) -> Waits {
+        let waits = |kind: &str, run: Option<&RunId>, hint: String| Waits {
+            kind: kind.to_owned(),
+            run_id: run.map(ToString::to_string),
+            parameters: Vec::new(),
+            digest: None,
+            approval_id: None,
+            hint,
+        };
+        match self {
+            Self::Skill { skill, missing } => Waits {
+                parameters: missing.iter().map(Wanted::of).collect(),
+                ..waits(
+                    "parameters",
+                    None,
+                    format!("call `run` again with skill_id `{skill}` and these parameters"),
+                )
+            },
+            Self::Give { run, missing } => Waits {
+                parameters: missing.iter().map(Wanted::of).collect(),
+                ..waits(
+                    "parameters",
+                    Some(run),
+                    format!(
+                        "a person gives them: charter runs give {run} NAME=VALUE; or call `run` again with all of them"
+                    ),
+                )
+            },
+            Self::Confirm { run, digest, .. } => Waits {
+                digest: Some(digest.clone()),
+                ..waits(
+                    "confirmation",
+                    Some(run),
+                    format!(
+                        "a person confirms the plan: charter runs confirm {run} --digest {digest}"
+                    ),
+                )
+            },
+            Self::Approve { approval } => approval_waits(approval),
+        }
+    }
+}
+
+/// What a run waits for, whoever may say it.
+pub(in crate::mcp) async fn waits_of(
+    call: &Call,
+    run: &RunShown,
+) -> Result<Option<Waits>, EngineError> {
+    if let Some(question) = Question::of_run(call, run).await? {
+        return Ok(Some(question.waits()));
+    }
+    let id = run.summary.run_id.to_string();
+    Ok(match run.summary.status.as_str() {
+        "awaiting_approval" => run.approvals.first().map(approval_waits),
+        "paused" => Some(Waits {
+            kind: "resume".to_owned(),
+            hint: format!("a person lets it go on: charter runs resume {id}"),
+            run_id: Some(id),
+            parameters: Vec::new(),
+            digest: None,
+            approval_id: None,
+        }),
+        _ => None,
+    })
+}
+
+fn approval_waits(approval: &Approval) -> Waits {
+    let id = &approval.approval_id;
+    Waits {
+        kind: "approval".to_owned(),
+        run_id: Some(approval.call.run_id.to_string()),
+        parameters: Vec::new(),
+        digest: Some(approval.digest.to_string()),
+        approval_id: Some(id.to_string()),
+        hint: format!(
+            "an operator decides{}: charter approvals approve {id}",
+            if approval.four_eyes {
+                ", not whoever asked"
+            } else {
+                ""
+            }
+        ),
+    }
+}
+
+impl Wanted {
+    fn of(parameter: &Parameter) -> Self {
+        Self {
+            name: parameter.name.to_string(),
+            kind: parameter.kind.as_str().to_owned(),
+            description: parameter.description.clone(),
+            allowed: parameter.allowed.clone(),
+        }
+    }
+}
