@@ -2,6 +2,7 @@
 
 mod builtin;
 mod identity;
+mod mcp;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -12,7 +13,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use charter_contract::error_code::ErrorCode;
 use charter_domain::clock::SystemClock;
-use charter_effects::{HostPattern, LandlockUse, Sandbox, SandboxOptions};
+use charter_effects::{HostPattern, Imports, LandlockUse, Sandbox, SandboxOptions, ToolRunner};
 use charter_engine::{
     Caller, ClientTools, Composer, Engine, IdSource, LensSettings, MemorySettings, Ports, Settings,
     ToolGrants,
@@ -32,6 +33,7 @@ use crate::failure::Reported;
 use crate::terminal;
 
 pub(crate) use identity::identity;
+pub(crate) use mcp::connect as connect_mcp;
 
 /// An engine with the store that it must give back in the end.
 pub(crate) struct Running {
@@ -75,10 +77,18 @@ async fn ports(config: &Config) -> anyhow::Result<(Ports, Arc<SqliteStore>)> {
     let store = Arc::new(open_store(config)?);
     let (embedder, sandbox) = tokio::try_join!(embedder(config), sandbox(config, "sandbox"))?;
     let sandbox = Arc::new(sandbox);
+    let (tools, imports): (Arc<dyn ToolRunner>, _) = match mcp::connect(config, &sandbox).await? {
+        Some(servers) => {
+            let imports = servers.imports();
+            (Arc::new(servers), imports)
+        }
+        None => (Arc::<Sandbox>::clone(&sandbox), Imports::none()),
+    };
     let ports = Ports {
         store: Arc::<SqliteStore>::clone(&store),
         embedder,
-        tools: Arc::<Sandbox>::clone(&sandbox),
+        tools,
+        imports,
         sources: sandbox,
         generator: Arc::new(Composer),
         clock: Arc::new(SystemClock::start().context("reading the clock")?),

@@ -1,5 +1,7 @@
 //! The one configuration: flags over environment over file over defaults.
 
+mod mcp;
+
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -9,6 +11,8 @@ use charter_contract::ids::{TenantId, UserId};
 use charter_engine::{Role, SkillGrants, Tier};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+pub(crate) use mcp::{McpConfig, McpServerConfig};
 
 /// Names the configuration file; a flag does the same.
 pub(crate) const CONFIG_VARIABLE: &str = "CHARTER_CONFIG";
@@ -63,6 +67,8 @@ pub(crate) struct Config {
     pub(crate) a2a: A2aConfig,
     /// How lenses are fetched.
     pub(crate) lenses: LensesConfig,
+    /// The MCP servers whose tools are imported.
+    pub(crate) mcp: McpConfig,
     /// What is logged, e.g. `info` or `warn,charter_engine=debug`.
     pub(crate) log: String,
 }
@@ -406,6 +412,7 @@ impl Default for Config {
             evidence: EvidenceConfig::default(),
             a2a: A2aConfig::default(),
             lenses: LensesConfig::default(),
+            mcp: McpConfig::default(),
             log: "warn".to_owned(),
         }
     }

@@ -32,9 +32,12 @@ pub(crate) fn show_fetch(bar: &ProgressBar, progress: &FetchProgress) {
     bar.set_message(format!("{} from {}", progress.file, progress.source));
 }
 
+/// What is logged of the protocol's SDK unless a filter says more: below that it logs payloads.
+const QUIET: &str = "rmcp=warn";
+
 /// Starts logging to stderr.
 pub(crate) fn start_log(filter: &str) {
-    let filter = tracing_subscriber::EnvFilter::try_new(filter);
+    let filter = tracing_subscriber::EnvFilter::try_new(format!("{QUIET},{filter}"));
     let filter = filter.unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)

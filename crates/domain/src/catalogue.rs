@@ -43,7 +43,7 @@ pub struct Origin {
     pub version: String,
 }
 
-/// The package that the six seeded domains and the built-in tools count as. Any other may describe
+/// The package that the six seeded domains, the built-in tools and those of MCP servers count as. Any other may describe
 /// the domains anew, and none the tools.
 pub const BUILT_IN: &str = "charter";
 

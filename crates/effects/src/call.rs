@@ -13,7 +13,7 @@ use charter_contract::text::Text;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use crate::{BuiltinTool, HostPattern, PackageFiles, ToolOutcome};
+use crate::{BuiltinTool, HostPattern, McpTool, PackageFiles, ToolOutcome};
 
 /// Runs one tool call to its end.
 #[async_trait]
@@ -106,6 +106,8 @@ pub enum ToolImplementation {
     Http(HttpTool),
     /// A part of Charter.
     Builtin(BuiltinTool),
+    /// A tool of a registered MCP server.
+    Mcp(McpTool),
 }
 
 /// A script and the package it belongs to.
@@ -176,6 +178,8 @@ pub struct Limits {
 impl Limits {
     /// Default wall-clock time.
     pub const TIMEOUT: Duration = Duration::from_secs(60);
+    /// A CPU time or address space without a bound of its own.
+    pub(crate) const UNBOUNDED: u64 = u64::MAX;
     /// Default CPU time.
     pub const CPU_SECONDS: u64 = 60;
     /// Default address space: 2 GiB.

@@ -30,6 +30,10 @@
 //! call is allowed what its [`BuiltinGrants`] name; by default that is nothing.
 //! [`builtin_documents`] are their documents in the catalogue.
 //!
+//! # MCP servers
+//! [`McpServers`] keeps connections to the registered servers of the Model Context Protocol, tells
+//! of their tools as catalogue documents ([`Imports`]) and runs calls of them.
+//!
 //! # Sources
 //! [`Sources`] fetches what a lens refers to, through the same wall, and takes its text out in a
 //! process of its own ([`extract()`] is what that process runs).
@@ -51,6 +55,7 @@ mod call;
 mod egress;
 mod extract;
 mod http;
+mod mcp;
 mod outcome;
 mod package;
 mod redact;
@@ -66,6 +71,10 @@ pub use call::{
 };
 pub use egress::{HostPattern, HostPatternError};
 pub use extract::{ExtractError, Extracted, MAX_TEXT_BYTES, Mark, MarkKind, MediaType, extract};
+pub use mcp::{
+    ImportedTool, Imports, LeftOut, McpServerOptions, McpServerState, McpServers, McpTool,
+    McpTransport, SecretHeader, ServerImports,
+};
 pub use outcome::ToolOutcome;
 pub use package::{PackageError, PackageFiles};
 pub use sandbox::{

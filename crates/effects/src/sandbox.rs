@@ -16,6 +16,7 @@ mod options;
 mod protocol;
 mod receive;
 mod script;
+pub(crate) mod server;
 mod supervise;
 mod watch;
 
@@ -123,6 +124,16 @@ impl Sandbox {
         })
     }
 
+    /// What takes these values out of outputs, those of plain variables apart.
+    pub(crate) fn output_redactor(&self, secrets: &[(String, String)]) -> Redactor {
+        Redactor::for_output(secrets, &self.options.plain)
+    }
+
+    /// What exchanges over HTTP go through.
+    pub(crate) fn http(&self) -> &HttpRunner {
+        &self.http
+    }
+
     async fn python(&self) -> &Result<Interpreter, InterpreterError> {
         self.python
             .get_or_init(|| interpreter::python(&self.options.python))
@@ -158,10 +169,15 @@ impl ToolRunner for Sandbox {
             ToolImplementation::Builtin(tool) => {
                 self.run_builtin(&call, tool, &redactor, &cancel).await
             }
+            ToolImplementation::Mcp(tool) => {
+                let message = format!("no MCP server `{}` is registered here", tool.server);
+                Err(Failure::system(message))
+            }
         };
         let result = match result {
             Ok(success) => Ok(Success {
-                output: Redactor::for_output(&call.environment, &self.options.plain)
+                output: self
+                    .output_redactor(&call.environment)
                     .apply_to(success.output),
                 ..success
             }),

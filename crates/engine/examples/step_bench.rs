@@ -110,6 +110,7 @@ impl Bench {
             store: Arc::<SqliteStore>::clone(store),
             embedder: None,
             tools: Arc::new(Nothing),
+            imports: charter_effects::Imports::none(),
             sources: Arc::new(charter_effects::NoSources),
             clock: Arc::new(SystemClock::start()?),
             ids: Arc::new(RandomIds),

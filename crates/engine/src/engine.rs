@@ -7,12 +7,12 @@ use arc_swap::ArcSwap;
 use charter_contract::time::Timestamp;
 use charter_domain::catalogue::Origin;
 use charter_domain::clock::Clock;
-use charter_effects::{PackageFiles, Sources, ToolCall, ToolRunner};
+use charter_effects::{Imports, PackageFiles, Sources, ToolCall, ToolRunner};
 use charter_search::embed::Embedder;
 use charter_store::SharedStore;
 use charter_store::catalogue::ContentHash;
 use quick_cache::sync::Cache;
-use tokio::sync::{Mutex, Notify, Semaphore, SemaphorePermit};
+use tokio::sync::{Mutex, Notify, Semaphore, SemaphorePermit, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
@@ -23,6 +23,7 @@ use crate::agent_skills::SkillIndexes;
 use crate::candidates::Generator;
 use crate::catalogue::Live;
 use crate::executors::{self, ByTarget, ClientCalls};
+use crate::imports::PastImports;
 use crate::lenses::LensWork;
 use crate::memory::MemoryIndexes;
 use crate::rate_limits::RateLimits;
@@ -52,6 +53,8 @@ pub struct Ports {
     pub embedder: Option<Arc<dyn Embedder>>,
     /// Tools.
     pub tools: Arc<dyn ToolRunner>,
+    /// The tools that are imported from MCP servers, as they change.
+    pub imports: watch::Receiver<Arc<Imports>>,
     /// Where lenses come from.
     pub sources: Arc<dyn Sources>,
     /// What makes candidates on a miss.
@@ -77,6 +80,7 @@ pub struct Engine {
     registration: Mutex<()>,
     results: ToolResults,
     files: Cache<Origin, Arc<PackageFiles>>,
+    past_imports: PastImports,
     slots: Semaphore,
     in_hand: InHand,
     drivers: Drivers,
@@ -124,6 +128,7 @@ impl Engine {
         Arc::new(Self {
             results: ToolResults::new(settings.cached_results),
             files: Cache::new(KEPT_PACKAGES),
+            past_imports: PastImports::default(),
             slots: Semaphore::new(settings.tool_calls),
             in_hand: InHand::default(),
             drivers: Drivers::default(),
@@ -277,6 +282,15 @@ impl Engine {
         }
         // The semaphore is never closed.
         self.slots.acquire().await.ok()
+    }
+
+    /// What is imported from MCP servers, as it changes.
+    pub(crate) fn imports(&self) -> watch::Receiver<Arc<Imports>> {
+        self.ports.imports.clone()
+    }
+
+    pub(crate) fn past_imports(&self) -> &PastImports {
+        &self.past_imports
     }
 
     pub(crate) fn in_hand(&self) -> &InHand {

@@ -39,7 +39,8 @@ const MAX_WAIT: Duration = Duration::from_secs(30);
 /// whatever its document says.
 pub(crate) fn goes_to_executors(call: &ToolCall) -> bool {
     match (&call.target, &call.implementation) {
-        (Target::Here, _) | (Target::Client(_), ToolImplementation::Builtin(_)) => false,
+        (Target::Here, _)
+        | (Target::Client(_), ToolImplementation::Builtin(_) | ToolImplementation::Mcp(_)) => false,
         (Target::Client(_), ToolImplementation::Script(_) | ToolImplementation::Http(_)) => true,
     }
 }
@@ -156,9 +157,9 @@ impl Engine {
             ToolImplementation::Script(script) => Ok(PackageBundle {
                 files: BTreeMap::clone(script.files.files()),
             }),
-            ToolImplementation::Http(_) | ToolImplementation::Builtin(_) => {
-                Err(EngineError::not_found("file of the call", lease))
-            }
+            ToolImplementation::Http(_)
+            | ToolImplementation::Builtin(_)
+            | ToolImplementation::Mcp(_) => Err(EngineError::not_found("file of the call", lease)),
         }
     }
 

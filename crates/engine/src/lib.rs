@@ -19,6 +19,7 @@ mod executors;
 mod expert_graph;
 mod filters;
 mod grants;
+mod imports;
 mod lenses;
 mod memory;
 mod packages;

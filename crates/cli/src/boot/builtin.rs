@@ -45,7 +45,7 @@ pub(super) fn grants(config: &Config) -> anyhow::Result<BuiltinGrants> {
 }
 
 /// A directory apart from the server's own data, which no tool may read or change.
-fn root_path(key: &str, path: &Path, data_dir: &Path) -> anyhow::Result<PathBuf> {
+pub(super) fn root_path(key: &str, path: &Path, data_dir: &Path) -> anyhow::Result<PathBuf> {
     let real = path
         .canonicalize()
         .with_context(|| format!("{key}.path = {path:?}"))?;

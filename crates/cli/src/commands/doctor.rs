@@ -1,6 +1,8 @@
 //! `charter doctor`
 
-use charter_effects::CapabilityState;
+use std::sync::Arc;
+
+use charter_effects::{CapabilityState, McpServerState};
 use charter_store_sql::sqlite::{migrations_pending, newest_schema_version, schema_version};
 use serde_json::{Value, json};
 
@@ -19,6 +21,7 @@ struct Check {
 pub(crate) async fn run(config: &Config, format: Format) -> anyhow::Result<u8> {
     let mut checks = vec![layout(config), store(config).await, model(config).await];
     checks.extend(tools(config).await);
+    checks.extend(mcp_servers(config).await);
     let shown: Vec<Value> = checks.iter().map(shown).collect();
     output::print(format, &Value::Array(shown), |checks| {
         output::rows(checks, &["state", "check", "found"])
@@ -111,4 +114,42 @@ async fn tools(config: &Config) -> Vec<Check> {
             capabilities.into_iter().map(check).collect()
         }
     }
+}
+
+/// What each registered MCP server offers now, asked here and now. One that cannot be reached is wrong;
+/// a tool that cannot be imported is said, and is no failure by itself.
+async fn mcp_servers(config: &Config) -> Vec<Check> {
+    let check = |found| Check {
+        name: "mcp server",
+        found,
+    };
+    if config.mcp.servers.is_empty() {
+        return Vec::new();
+    }
+    let connected = match boot::sandbox(config, "doctor").await {
+        Ok(sandbox) => boot::connect_mcp(config, &Arc::new(sandbox)).await,
+        Err(error) => Err(error),
+    };
+    let servers = match connected {
+        Ok(Some(servers)) => servers,
+        Ok(None) => return Vec::new(),
+        Err(error) => return vec![check(Err(format!("{error:#}")))],
+    };
+    let imports = servers.imports().borrow().clone();
+    let mut checks = Vec::new();
+    for (name, imported) in &imports.servers {
+        checks.push(check(match &imported.state {
+            McpServerState::Connected => {
+                Ok(format!("{name}: {} tools imported", imported.tools.len()))
+            }
+            McpServerState::Failed { reason } => Err(format!("{name}: {reason}")),
+            McpServerState::Connecting => Err(format!("{name}: no answer yet")),
+        }));
+        let left_out = imported.left_out.iter();
+        checks.extend(left_out.map(|left| {
+            let found = format!("{name}: not imported: {}: {}", left.tool, left.reason);
+            check(Ok(found))
+        }));
+    }
+    checks
 }

@@ -42,6 +42,7 @@ async fn serve(running: Running) -> anyhow::Result<()> {
     engine.recover().await?;
     tokio::spawn(Arc::clone(&engine).sweep_forever());
     tokio::spawn(Arc::clone(&engine).retain_evidence_forever());
+    tokio::spawn(Arc::clone(&engine).follow_imports_forever());
     let stopping = Arc::clone(&engine);
     let stop = async move {
         stop_signal().await;

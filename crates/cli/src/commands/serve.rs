@@ -39,6 +39,7 @@ pub(crate) async fn run(config: &Config) -> anyhow::Result<u8> {
     tokio::spawn(Arc::clone(&running.engine).sweep_forever());
     tokio::spawn(Arc::clone(&running.engine).retain_evidence_forever());
     tokio::spawn(Arc::clone(&running.engine).refresh_lenses_forever());
+    tokio::spawn(Arc::clone(&running.engine).follow_imports_forever());
     eprintln!(
         "charter is listening on http://{address} (data in {})",
         config.data_dir.display()

@@ -31,6 +31,7 @@ mod guardrails;
 mod guides;
 mod lenses;
 mod mcp;
+mod mcp_servers;
 mod memories;
 mod overlay;
 mod plans;

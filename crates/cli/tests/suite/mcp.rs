@@ -3,7 +3,7 @@
 
 mod conformance;
 mod knowledge;
-mod peers;
+pub(crate) mod peers;
 mod tasks;
 
 use serde_json::{Value, json};

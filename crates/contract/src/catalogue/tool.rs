@@ -14,7 +14,7 @@ use crate::ids::{DomainId, Label, TenantId, ToolId};
 use crate::number::{Positive, Vector};
 use crate::parameter::{Parameter, check_parameters};
 use crate::schema::SchemaName;
-use crate::text::{Text, Version};
+use crate::text::{ShortText, Text, Version};
 use crate::time::Timestamp;
 use crate::validate::Contract;
 use crate::violation::Report;
@@ -179,7 +179,19 @@ pub enum Implementation {
         /// Which.
         name: Builtin,
     },
+    /// A tool of a registered MCP server. Only imported tools have it.
+    Mcp {
+        /// The server, as the configuration names it.
+        server: Label,
+        /// The tool, as its server names it.
+        tool: Text,
+        /// `sha256:…` of the definition that was imported.
+        definition: ShortText,
+    },
 }
+
+/// What the ids of tools begin with that are imported from MCP servers.
+pub const IMPORTED_PREFIX: &str = "mcp.";
 
 string_enum! {
     /// Methods of HTTP calls.
@@ -231,7 +243,8 @@ impl Tool {
             return;
         };
         match (implementation, self.language) {
-            (Implementation::Http { .. }, Language::Http) => {}
+            (Implementation::Http { .. }, Language::Http)
+            | (Implementation::Mcp { .. }, Language::Mcp) => {}
             (Implementation::Builtin { name }, Language::Builtin) => {
                 self.check_builtin(*name, report);
             }
@@ -241,7 +254,8 @@ impl Tool {
             (
                 Implementation::Script { .. }
                 | Implementation::Http { .. }
-                | Implementation::Builtin { .. },
+                | Implementation::Builtin { .. }
+                | Implementation::Mcp { .. },
                 language,
             ) => {
                 let message = format!(
@@ -268,6 +282,7 @@ impl Implementation {
             Self::Script { .. } => "a script",
             Self::Http { .. } => "an http implementation",
             Self::Builtin { .. } => "a built-in implementation",
+            Self::Mcp { .. } => "a tool of an MCP server",
         }
     }
 }

@@ -100,6 +100,8 @@ string_enum! {
         Http = "http",
         /// No body: Charter itself carries it out (this project).
         Builtin = "builtin",
+        /// No body: a registered MCP server carries it out (this project).
+        Mcp = "mcp",
     }
 }
 

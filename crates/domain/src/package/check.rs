@@ -7,7 +7,7 @@ mod policies;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use charter_contract::catalogue::tool::Implementation;
+use charter_contract::catalogue::tool::{IMPORTED_PREFIX, Implementation};
 use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::catalogue::{Document, DocumentKind};
 use charter_contract::ids::TenantId;
@@ -47,6 +47,7 @@ pub fn check(package: &Package, against: &Against<'_>) -> Vec<Problem> {
     for document in &package.documents {
         problems.extend(scope_problems(document, against));
         problems.extend(built_in_problem(document));
+        problems.extend(imported_problem(document));
         problems.extend(unmet_needs(document, against.after));
         problems.extend(compile::problems(document, package));
         problems.extend(fit::problems(document, against.after));
@@ -126,12 +127,31 @@ fn built_in_problem(document: &Sourced<Document>) -> Option<Problem> {
     let Document::Tool(tool) = &document.value else {
         return None;
     };
-    let Some(Implementation::Builtin { name }) = &tool.implementation else {
+    let problem =
+        |message: &str| Problem::at(&document.place, "/implementation/type", "builtin", message);
+    match &tool.implementation {
+        Some(Implementation::Builtin { name }) => {
+            let problem = problem("a package brings no built-in implementation");
+            Some(problem.suggest(format!("use the tool `{}`", name.tool_id())))
+        }
+        Some(Implementation::Mcp { .. }) => {
+            let problem = problem("a package brings no tool of an MCP server");
+            Some(problem.suggest("name the server in `mcp.servers` of the configuration"))
+        }
+        Some(Implementation::Script { .. } | Implementation::Http { .. }) | None => None,
+    }
+}
+
+/// Ids of imported tools are the servers', also while their server is away: who plans with one must
+/// not get another's.
+fn imported_problem(document: &Sourced<Document>) -> Option<Problem> {
+    let Document::Tool(tool) = &document.value else {
         return None;
     };
-    let message = "a package brings no built-in implementation".to_owned();
-    let problem = Problem::at(&document.place, "/implementation/type", "builtin", message);
-    Some(problem.suggest(format!("use the tool `{}`", name.tool_id())))
+    let imported = tool.tool_id.as_ref().starts_with(IMPORTED_PREFIX);
+    let message =
+        format!("ids that begin with `{IMPORTED_PREFIX}` are those of tools of MCP servers");
+    imported.then(|| Problem::at(&document.place, "/tool_id", "owner", message))
 }
 
 fn unmet_needs(document: &Sourced<Document>, after: &View) -> Vec<Problem> {

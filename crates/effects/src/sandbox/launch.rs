@@ -12,14 +12,14 @@ use std::time::Instant;
 use charter_contract::agentic::error::ErrorType;
 use rustix::process::{Resource, Rlimit};
 use tempfile::TempDir;
-use tokio::process::Command;
+use tokio::process::{Child, Command};
 use tokio_util::sync::CancellationToken;
 
 use super::Sandbox;
 use super::child::{self, Confinement, Namespaces};
 use super::files::{self, Reach};
 use super::filter::{self, Sockets};
-use super::network::Network;
+use super::network::{Network, Serving};
 use super::protocol::Remains;
 use super::supervise::{Allowance, Ending, supervise};
 use crate::HostPattern;
@@ -91,6 +91,21 @@ impl Sandbox {
         redactor: &Redactor,
         cancel: &CancellationToken,
     ) -> Result<(Ending, Remains), Failure> {
+        let (child, _serving) = self.start(launch)?;
+        let allowance = Allowance {
+            input,
+            limits: launch.limits,
+            log_bytes: launch.limits.log_bytes + redactor.longest(),
+            watch: &self.watch,
+            cancel,
+        };
+        supervise(child, &allowance)
+            .await
+            .map_err(|error| Failure::system(format!("supervising the process: {error}")))
+    }
+
+    /// Starts a confined process with piped streams, and its network.
+    pub(super) fn start(&self, launch: &Launch<'_>) -> Result<(Child, Serving), Failure> {
         let (network, listener_to) = self.network(launch.egress)?;
         let mut command = launch.command(&network);
         let confinement = self.confinement(launch, &network, listener_to)?;
@@ -102,18 +117,9 @@ impl Sandbox {
         })?;
         // Closes the child's ends of pipes and sockets in this process.
         drop(command);
-        let _serving = network.serve()?;
+        let serving = network.serve()?;
         tracing::debug!(elapsed = ?started.elapsed(), "process started");
-        let allowance = Allowance {
-            input,
-            limits: launch.limits,
-            log_bytes: launch.limits.log_bytes + redactor.longest(),
-            watch: &self.watch,
-            cancel,
-        };
-        supervise(child, &allowance)
-            .await
-            .map_err(|error| Failure::system(format!("supervising the process: {error}")))
+        Ok((child, serving))
     }
 
     fn confinement(
@@ -203,7 +209,7 @@ fn resource_limits(limits: &Limits, namespaces: Option<&Namespaces>) -> Vec<(Res
     };
     let cpu = Rlimit {
         current: Some(limits.cpu_seconds),
-        maximum: Some(limits.cpu_seconds + CPU_GRACE_SECONDS),
+        maximum: Some(limits.cpu_seconds.saturating_add(CPU_GRACE_SECONDS)),
     };
     let mut list = vec![
         (Resource::Cpu, cpu),
@@ -212,6 +218,8 @@ fn resource_limits(limits: &Limits, namespaces: Option<&Namespaces>) -> Vec<(Res
         (Resource::Nofile, hard(limits.open_files)),
         (Resource::Core, hard(0)),
     ];
+    // What is not bounded keeps what this process has, which it may not be allowed to raise.
+    list.retain(|(_, limit)| limit.current != Some(Limits::UNBOUNDED));
     if namespaces.is_some() {
         // Without a user namespace the kernel would count every process of the user.
         list.push((

@@ -116,7 +116,12 @@ fn check(call: &ToolCall, script: &ScriptTool) -> Result<(), Failure> {
         );
         return Err(Failure::system(message));
     }
-    for (name, value) in &call.environment {
+    check_variables(&call.environment)
+}
+
+/// Granted variables must not decide how the sandbox itself works.
+pub(super) fn check_variables(granted: &[(String, String)]) -> Result<(), Failure> {
+    for (name, value) in granted {
         let well_formed = !name.is_empty() && !name.contains(['=', '\0']) && !value.contains('\0');
         let upper = name.to_ascii_uppercase();
         let reserved = RESERVED.iter().any(|known| {

@@ -34,9 +34,16 @@ pub(super) enum Ending {
 }
 
 /// Kills the process group of a call unless the call has ended.
-struct GroupGuard(Option<Pid>);
+pub(super) struct GroupGuard(Option<Pid>);
 
 impl GroupGuard {
+    /// Of the group that a child leads; nothing when it was reaped.
+    pub(super) fn of(process: &Child) -> io::Result<(Pid, Self)> {
+        let pid = process.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+        let pid = pid.ok_or_else(|| io::Error::other("the child has no process id"))?;
+        Ok((pid, Self(Some(pid))))
+    }
+
     fn kill(&mut self) {
         let Some(group) = self.0.take() else { return };
         match rustix::process::kill_process_group(group, Signal::KILL) {
@@ -71,11 +78,7 @@ pub(super) async fn supervise(
     mut process: Child,
     allowance: &Allowance<'_>,
 ) -> io::Result<(Ending, Remains)> {
-    let pid = process
-        .id()
-        .and_then(|id| Pid::from_raw(id.cast_signed()))
-        .ok_or_else(|| io::Error::other("the child has no process id"))?;
-    let mut guard = GroupGuard(Some(pid));
+    let (pid, mut guard) = GroupGuard::of(&process)?;
     let (Some(stdin), Some(stdout), Some(stderr)) = (
         process.stdin.take(),
         process.stdout.take(),

@@ -120,6 +120,7 @@ async fn ports(dir: &Path, embedder: Option<Arc<Letters>>) -> (Ports, Arc<Sqlite
         store: Arc::<SqliteStore>::clone(&store),
         embedder: embedder.map(|embedder| embedder as Arc<dyn Embedder>),
         tools: Arc::new(tools.unwrap()),
+        imports: charter_effects::Imports::none(),
         sources: Arc::new(charter_effects::NoSources),
         generator: Arc::new(Composer),
         clock: Arc::new(SystemClock::start().unwrap()),

@@ -9,6 +9,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{PackageName, TenantId};
 use charter_contract::scope::Scope;
 use charter_domain::catalogue::{BUILT_IN, Layer, Origin, Snapshot};
+use charter_effects::Imports;
 use charter_search::RouteSettings;
 use charter_search::embed::{EmbeddingModel, Vector};
 use charter_store::catalogue::{CatalogueRevision, StoredDocument};
@@ -42,7 +43,9 @@ impl Engine {
         let before = self.live();
         let scopes = by_scope(documents);
         let lenses = self.load_shelf(&before.lenses).await?;
-        let changed = tokio::task::spawn_blocking(move || layers(scopes, &before))
+        let imports = self.imports().borrow().clone();
+        self.past_imports().keep(&imports);
+        let changed = tokio::task::spawn_blocking(move || layers(scopes, &before, &imports))
             .await
             .map_err(|error| EngineError::internal("loading the catalogue", error))??;
         let mut states = BTreeMap::new();
@@ -69,9 +72,10 @@ impl Engine {
     pub(crate) async fn stored_layers(&self) -> Result<Vec<Layer>, EngineError> {
         let (_, documents) = self.store().load().await?;
         let scopes = by_scope(documents);
+        let imports = self.imports().borrow().clone();
         scopes
             .iter()
-            .map(|(scope, documents)| layer(scope.as_ref(), documents))
+            .map(|(scope, documents)| layer(scope.as_ref(), documents, &imports))
             .collect()
     }
 
@@ -165,11 +169,15 @@ enum Part {
     New { digest: [u8; 32], layer: Arc<Layer> },
 }
 
-fn layers(scopes: ByScope, before: &Live) -> Result<Vec<(Option<TenantId>, Part)>, EngineError> {
+fn layers(
+    scopes: ByScope,
+    before: &Live,
+    imports: &Imports,
+) -> Result<Vec<(Option<TenantId>, Part)>, EngineError> {
     scopes
         .into_iter()
         .map(|(scope, documents)| {
-            let digest = digest(&documents);
+            let digest = digest(scope.as_ref(), &documents, imports);
             let known = before
                 .scopes
                 .get(&scope)
@@ -178,7 +186,7 @@ fn layers(scopes: ByScope, before: &Live) -> Result<Vec<(Option<TenantId>, Part)
                 Some(state) => Part::Same(state.clone()),
                 None => Part::New {
                     digest,
-                    layer: Arc::new(layer(scope.as_ref(), &documents)?),
+                    layer: Arc::new(layer(scope.as_ref(), &documents, imports)?),
                 },
             };
             Ok((scope, part))
@@ -186,8 +194,13 @@ fn layers(scopes: ByScope, before: &Live) -> Result<Vec<(Option<TenantId>, Part)
         .collect()
 }
 
-fn digest(documents: &[StoredDocument]) -> [u8; 32] {
+fn digest(tenant: Option<&TenantId>, documents: &[StoredDocument], imports: &Imports) -> [u8; 32] {
     let mut hash = Sha256::new();
+    if tenant.is_none() {
+        for tool in imports.tools() {
+            hash.update(&tool.content_hash);
+        }
+    }
     for document in documents {
         for part in [
             document.key.kind.as_str(),
@@ -203,7 +216,11 @@ fn digest(documents: &[StoredDocument]) -> [u8; 32] {
     hash.finalize().into()
 }
 
-fn layer(tenant: Option<&TenantId>, documents: &[StoredDocument]) -> Result<Layer, EngineError> {
+fn layer(
+    tenant: Option<&TenantId>,
+    documents: &[StoredDocument],
+    imports: &Imports,
+) -> Result<Layer, EngineError> {
     let scope = tenant.map_or(Scope::Global, |tenant| Scope::Tenant(tenant.clone()));
     let mut layer = Layer::default();
     let built_in = built_in(&scope)?;
@@ -230,6 +247,10 @@ fn layer(tenant: Option<&TenantId>, documents: &[StoredDocument]) -> Result<Laye
     }
     if let Some(origin) = &built_in {
         seed_tools(&mut layer, origin)?;
+        for tool in imports.tools() {
+            let document = Document::Tool(tool.document.clone());
+            layer.insert(document, Arc::clone(origin), tool.content_hash.clone());
+        }
     }
     Ok(layer)
 }

@@ -68,6 +68,7 @@ fn implementation(here: &ToolImplementation) -> Result<ExecutorImplementation, W
             body: tool.body.clone(),
         }),
         ToolImplementation::Builtin(_) => Err(WireError::NoForm("a built-in tool")),
+        ToolImplementation::Mcp(_) => Err(WireError::NoForm("a tool of an MCP server")),
     }
 }
 

@@ -52,6 +52,7 @@ impl Place {
             store: Arc::clone(&self.store),
             embedder: None,
             tools: Arc::new(Sandbox::new(options).await.unwrap()),
+            imports: charter_effects::Imports::none(),
             sources: Arc::new(charter_effects::NoSources),
             generator: Arc::new(crate::Composer),
             clock,

@@ -10,8 +10,8 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::TenantId;
 use charter_domain::run::{ErrorKind, StepFailure};
 use charter_effects::{
-    BuiltinGrants, BuiltinTool, ClientCall, DryRun, HttpTool, Limits, PackageFiles, Repeat,
-    ScriptTool, Target, ToolCall, ToolImplementation,
+    BuiltinGrants, BuiltinTool, ClientCall, DryRun, HttpTool, Limits, McpTool, PackageFiles,
+    Repeat, ScriptTool, Target, ToolCall, ToolImplementation,
 };
 use serde_json::Value;
 
@@ -61,26 +61,29 @@ impl Prepared {
     }
 }
 
-/// Where a tool is to run. What only reads, or says what it would do, may be begun again.
+/// Where a tool is to run.
 fn target(tool: &Tool, tenant: &TenantId, dry_run: bool) -> Target {
     match tool.execution_target {
         ExecutionTarget::Server => Target::Here,
-        ExecutionTarget::Client => {
-            let reads = match tool.tool_class {
-                ToolClass::Readonly => true,
-                ToolClass::Write | ToolClass::Internal => false,
-            };
-            Target::Client(ClientCall {
-                tenant: tenant.clone(),
-                environment: tool.environment.clone(),
-                egress: tool.egress.clone(),
-                repeat: if reads || tool.idempotent || dry_run {
-                    Repeat::Safe
-                } else {
-                    Repeat::Unsafe
-                },
-            })
-        }
+        ExecutionTarget::Client => Target::Client(ClientCall {
+            tenant: tenant.clone(),
+            environment: tool.environment.clone(),
+            egress: tool.egress.clone(),
+            repeat: repeat(tool, dry_run),
+        }),
+    }
+}
+
+/// What only reads, or says what it would do, may be begun again.
+fn repeat(tool: &Tool, dry_run: bool) -> Repeat {
+    let reads = match tool.tool_class {
+        ToolClass::Readonly => true,
+        ToolClass::Write | ToolClass::Internal => false,
+    };
+    if reads || tool.idempotent || dry_run {
+        Repeat::Safe
+    } else {
+        Repeat::Unsafe
     }
 }
 
@@ -106,6 +109,16 @@ fn implementation(
         Some(Implementation::Builtin { name }) => Ok(ToolImplementation::Builtin(BuiltinTool {
             name: *name,
             grants: Arc::clone(builtin),
+        })),
+        Some(Implementation::Mcp {
+            server,
+            tool: name,
+            definition,
+        }) => Ok(ToolImplementation::Mcp(McpTool {
+            server: server.clone(),
+            name: name.to_string(),
+            definition: definition.to_string(),
+            repeat: repeat(tool, false),
         })),
         Some(Implementation::Script { path, body }) => match (path, body) {
             (Some(path), _) => script(Body::File(path.as_str())),
@@ -153,7 +166,7 @@ pub(super) fn script(
     let language = match language {
         Language::Python => charter_effects::Language::Python,
         Language::Bash => charter_effects::Language::Bash,
-        Language::Http | Language::Builtin => return None,
+        Language::Http | Language::Builtin | Language::Mcp => return None,
     };
     let (entry, files) = match body {
         Body::File(path) => (path.to_owned(), Arc::clone(files)),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use charter_contract::catalogue::playbook::SafetyClass;
 use charter_contract::catalogue::policy::RunKind;
-use charter_contract::catalogue::tool::{Tool, ToolClass};
+use charter_contract::catalogue::tool::{Implementation, Tool, ToolClass};
 use charter_contract::catalogue::vocabulary::Role;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{PlaybookId, ScriptId, StepId, TenantId, ToolId, UserId};
@@ -206,8 +206,12 @@ impl Workspace {
     }
 }
 
-/// A tool that declares the parameter `dry_run` changes nothing when it is true.
+/// A tool that declares the parameter `dry_run` changes nothing when it is true. What an MCP server
+/// declares is not believed in this.
 fn knows_dry_run(tool: &Tool) -> bool {
+    if let Some(Implementation::Mcp { .. }) = &tool.implementation {
+        return false;
+    }
     let mut declared = tool.parameters.iter();
     declared.any(|p| p.name.as_ref() == DRY_RUN && p.kind == ParameterType::Boolean)
 }

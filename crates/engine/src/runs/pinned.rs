@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use charter_contract::catalogue::Document;
 use charter_contract::catalogue::playbook::Playbook;
 use charter_contract::catalogue::policy::RunKind;
 use charter_contract::catalogue::skill::Skill;
+use charter_contract::catalogue::tool::IMPORTED_PREFIX;
+use charter_contract::catalogue::{Document, DocumentKind};
+use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{PackageName, RunId, ScriptId, TenantId, ToolId};
 use charter_contract::scope::Scope;
 use charter_domain::catalogue::{BUILT_IN, Entry, Origin};
@@ -160,6 +162,17 @@ impl Engine {
         });
         if let Some(document) = current.and_then(|layer| layer.document(pin.kind, &pin.id)) {
             return Ok(document);
+        }
+        if let Some(tool) = self.past_imports().get(&pin.content_hash) {
+            return Ok(Document::Tool(tool));
+        }
+        if pin.kind == DocumentKind::Tool && pin.id.starts_with(IMPORTED_PREFIX) {
+            let message = format!(
+                "the tool `{}` is not offered as it was when the run began: its MCP server is away, or \
+                 has changed it",
+                pin.id
+            );
+            return Err(EngineError::new(ErrorCode::Unavailable, message));
         }
         let key = DocumentKey {
             scope: scope_of(pin),

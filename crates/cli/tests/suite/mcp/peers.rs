@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::home::{project, target};
 
 /// Where `make test` puts the official SDKs, the conformance suite and Node.js.
-pub(super) fn installed() -> PathBuf {
+pub(crate) fn installed() -> PathBuf {
     let peers = target().join("mcp-peers");
     assert!(
         peers.join(".ready").is_file(),
@@ -44,7 +44,7 @@ pub(super) fn typescript(given: &Value) -> Peer {
     Peer::start(node, given)
 }
 
-pub(super) fn scripts() -> PathBuf {
+pub(crate) fn scripts() -> PathBuf {
     project().join(Path::new("crates/cli/tests/mcp"))
 }
 

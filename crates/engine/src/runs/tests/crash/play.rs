@@ -107,6 +107,7 @@ async fn engine(
         store,
         embedder: None,
         tools,
+        imports: charter_effects::Imports::none(),
         sources: Arc::new(charter_effects::NoSources),
         generator: Arc::new(crate::Composer),
         clock: Arc::new(SystemClock::start().unwrap()),

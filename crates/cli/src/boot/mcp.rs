@@ -1,0 +1,124 @@
+//! The registered MCP servers, from the configuration. Whatever is written there must hold, or the start
+//! stops; a server that cannot be reached stops nothing.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, bail, ensure};
+use charter_contract::ids::Label;
+use charter_effects::{
+    HostPattern, McpServerOptions, McpServers, McpTransport, Sandbox, SecretHeader,
+};
+
+use super::builtin::root_path;
+use crate::config::{Config, McpServerConfig};
+
+/// How long a start waits for the servers' first answers.
+const FIRST_ANSWERS: Duration = Duration::from_secs(15);
+/// Longest name of a server.
+const MAX_NAME: usize = 32;
+
+/// Connects to the registered servers and waits for their first answers; nothing where there are none.
+pub(crate) async fn connect(
+    config: &Config,
+    sandbox: &Arc<Sandbox>,
+) -> anyhow::Result<Option<McpServers>> {
+    if config.mcp.servers.is_empty() {
+        return Ok(None);
+    }
+    let mut names = BTreeSet::new();
+    let mut options = Vec::new();
+    for server in &config.mcp.servers {
+        let key = format!("mcp.servers: {:?}", server.name);
+        ensure!(names.insert(&server.name), "{key} is named twice");
+        options.push(server_options(config, server).with_context(|| key)?);
+    }
+    let servers = McpServers::start(Arc::clone(sandbox), options)
+        .context("starting the connections to MCP servers")?;
+    servers.settled(FIRST_ANSWERS).await;
+    Ok(Some(servers))
+}
+
+fn server_options(config: &Config, server: &McpServerConfig) -> anyhow::Result<McpServerOptions> {
+    ensure!(server.timeout_ms > 0, "`timeout_ms` must be more than 0");
+    ensure!(server.refresh_s > 0, "`refresh_s` must be more than 0");
+    Ok(McpServerOptions {
+        name: name(&server.name)?,
+        transport: transport(config, server)?,
+        readonly: server.readonly.iter().cloned().collect(),
+        timeout: Duration::from_millis(server.timeout_ms),
+        refresh: Duration::from_secs(server.refresh_s),
+    })
+}
+
+/// A name without dots, so that no two servers' tools can have one id.
+fn name(text: &str) -> anyhow::Result<Label> {
+    let known = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
+    ensure!(
+        text.len() <= MAX_NAME && text.chars().all(known),
+        "`name` must be 1 to {MAX_NAME} lower-case letters, digits, `-` or `_`"
+    );
+    Label::parse(text).context("`name`")
+}
+
+fn transport(config: &Config, server: &McpServerConfig) -> anyhow::Result<McpTransport> {
+    let egress = server.egress.iter().map(|entry| {
+        let pattern: Result<HostPattern, _> = entry.parse();
+        pattern.with_context(|| format!("`egress`: {entry:?}"))
+    });
+    let egress = egress.collect::<anyhow::Result<Vec<_>>>()?;
+    match (&server.command, &server.url) {
+        (Some(command), None) => {
+            ensure!(server.headers.is_empty(), "`headers` are for a `url`");
+            ensure!(command.is_absolute(), "`command` must be an absolute path");
+            let environment = server.environment.iter();
+            Ok(McpTransport::Stdio {
+                command: command.clone(),
+                arguments: server.args.clone(),
+                environment: environment
+                    .map(|variable| Ok((variable.clone(), value_of(variable)?)))
+                    .collect::<anyhow::Result<_>>()?,
+                readable: paths(config, "readable", &server.readable)?,
+                writable: paths(config, "writable", &server.writable)?,
+                egress,
+            })
+        }
+        (None, Some(url)) => {
+            let of_a_program = server.args.is_empty()
+                && server.environment.is_empty()
+                && server.readable.is_empty()
+                && server.writable.is_empty();
+            ensure!(
+                of_a_program,
+                "`args`, `environment`, `readable` and `writable` are for a `command`"
+            );
+            let headers = server.headers.iter().map(|(name, variable)| {
+                Ok(SecretHeader {
+                    name: name.clone(),
+                    variable: variable.clone(),
+                    value: value_of(variable)?,
+                })
+            });
+            Ok(McpTransport::Http {
+                url: url.clone(),
+                headers: headers.collect::<anyhow::Result<_>>()?,
+                egress,
+            })
+        }
+        (Some(_), Some(_)) | (None, None) => bail!("either `command` or `url` must be given"),
+    }
+}
+
+fn value_of(variable: &str) -> anyhow::Result<String> {
+    std::env::var(variable).with_context(|| format!("reading the environment variable {variable}"))
+}
+
+/// Files and directories apart from the server's own data.
+fn paths(config: &Config, key: &str, given: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    let paths = given.iter();
+    paths
+        .map(|path| root_path(&format!("`{key}`"), path, &config.data_dir))
+        .collect()
+}

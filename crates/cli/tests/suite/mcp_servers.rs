@@ -1,0 +1,419 @@
+//! Tools of registered MCP servers in the catalogue: servers of the official Python SDK, over standard
+//! input and output and over HTTP, and one that misbehaves, in processes of their own.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::home::{Api, Home, Server, eventually, ids};
+use crate::mcp::peers::{installed, scripts};
+use crate::playbooks::{KEYS, confirm, decide, path_of, settled};
+
+/// What the servers are given that nobody else may see.
+const SECRET: &str = "s3cr3t-value-of-the-tests";
+
+const PLAN: &str = "plan-01930000-0000-7000-8000-000000000001";
+
+/// A home with servers to register, and what they work with.
+struct Estate {
+    home: Home,
+    folder: PathBuf,
+    config: String,
+}
+
+impl Estate {
+    fn new() -> Self {
+        let home = Home::with_keys(&KEYS).with("TESTS_SECRET", SECRET);
+        let folder = home.path("estate");
+        std::fs::create_dir(&folder).unwrap();
+        let config = std::fs::read_to_string(home.path("config.toml")).unwrap();
+        let estate = Self {
+            home,
+            folder,
+            config,
+        };
+        estate.offer(&json!({}));
+        estate
+    }
+
+    /// What the servers of the SDK offer from now on; put in place whole.
+    fn offer(&self, state: &Value) {
+        let new = self.folder.join("state.new");
+        std::fs::write(&new, state.to_string()).unwrap();
+        std::fs::rename(new, self.folder.join("state.json")).unwrap();
+    }
+
+    fn given(&self, name: &str, http: bool) -> String {
+        let (state, log) = (self.folder.join("state.json"), self.folder.join("log"));
+        json!({"name": name, "state": state, "log": log, "http": http}).to_string()
+    }
+
+    /// The changes that servers made.
+    fn changes(&self) -> usize {
+        let log = std::fs::read_to_string(self.folder.join("log"));
+        log.map_or(0, |log| log.lines().count())
+    }
+
+    /// Registers a script as a server that this machine runs.
+    fn stdio(mut self, name: &str, script: &Path, more: &str) -> Self {
+        let python = installed().join("venv/bin/python");
+        let arguments = json!([script, self.given(name, false)]);
+        let mut readable = vec![installed().join("venv"), scripts()];
+        readable.extend(python_folder());
+        self.config += &format!(
+            "\n[[mcp.servers]]\nname = \"{name}\"\ncommand = {python:?}\nargs = {arguments}\n\
+             readable = {}\nwritable = [{:?}]\nreadonly = [\"read\", \"environment\"]\n{more}\n",
+            json!(readable),
+            self.folder
+        );
+        self
+    }
+
+    /// Registers a server of the SDK that this machine runs.
+    fn sdk(self, name: &str, more: &str) -> Self {
+        self.stdio(name, &scripts().join("server.py"), more)
+    }
+
+    /// Registers a server of the SDK that is reached by HTTP.
+    fn http(mut self, name: &str, more: &str) -> (Self, Remote) {
+        let remote = Remote::start(&self.given(name, true));
+        let port = remote.port;
+        self.config += &format!(
+            "\n[[mcp.servers]]\nname = \"{name}\"\nurl = \"http://127.0.0.1:{port}/mcp\"\n\
+             headers = {{ \"x-key\" = \"TESTS_SECRET\" }}\nreadonly = [\"read\", \"environment\"]\n{more}\n",
+        );
+        (self, remote)
+    }
+
+    fn serve(self) -> (Home, Server, PathBuf) {
+        self.write();
+        let server = self.home.serve();
+        (self.home, server, self.folder)
+    }
+
+    fn write(&self) {
+        std::fs::write(self.home.path("config.toml"), &self.config).unwrap();
+    }
+}
+
+/// Where the interpreter of the virtual environment comes from, unless that is the system.
+fn python_folder() -> Option<PathBuf> {
+    let python = installed().join("venv/bin/python");
+    let real = python.canonicalize().unwrap();
+    let folder = real.ancestors().nth(2).unwrap().to_owned();
+    (!folder.starts_with("/usr")).then_some(folder)
+}
+
+/// A server that listens; killed when it goes out of scope.
+struct Remote {
+    child: Child,
+    port: u16,
+}
+
+impl Remote {
+    fn start(given: &str) -> Self {
+        let mut command = Command::new(installed().join("venv/bin/python"));
+        command.arg(scripts().join("server.py")).arg(given);
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut port = String::new();
+        let stdout = child.stdout.take().unwrap();
+        BufReader::new(stdout).read_line(&mut port).unwrap();
+        let port = port.trim().parse().unwrap();
+        Self { child, port }
+    }
+}
+
+impl Drop for Remote {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// The ids of imported tools.
+fn imported(api: &Api) -> Vec<String> {
+    let listed = api.get("/v1/list/tool").expect(200);
+    let mut ids = ids(&listed["entries"], "id");
+    ids.retain(|id| id.starts_with("mcp."));
+    ids
+}
+
+/// Sends a plan of one step.
+fn send(api: &Api, tool: &str, parameters: Value) -> Value {
+    let plan = json!({
+        "id": PLAN, "request_id": "req-01930000-0000-7000-8000-000000000001",
+        "steps": [{"id": "step-001", "tool": tool, "parameters": parameters}],
+        "error_handling": {"on_step_failure": "abort_plan"},
+    });
+    api.post("/v1/runs", &json!({"execution_plan": plan})).expect(201)
+}
+
+/// What a call of a reading tool answers.
+fn output(api: &Api, tool: &str, parameters: Value) -> Value {
+    let done = settled(api, &send(api, tool, parameters), "completed");
+    let events = done["events"].as_array().unwrap().iter();
+    let ended = events.filter(|event| event["event"] == "step_succeeded");
+    ended.last().unwrap()["output"].clone()
+}
+
+/// Sends a plan with a call of a writing tool, up to where it waits for a person.
+fn waiting(api: &Api, tool: &str, parameters: Value) -> Value {
+    let run = send(api, tool, parameters);
+    confirm(api, &run).expect(200);
+    settled(api, &run, "awaiting_approval")
+}
+
+/// How a call of a writing tool fails once it was approved.
+fn failure(server: &Server, tool: &str) -> Value {
+    let run = waiting(&server.key("ann"), tool, json!({}));
+    decide(&server.key("bob"), &run["approvals"][0], "approve").expect(200);
+    let done = settled(&server.key("ann"), &run, "failed");
+    done["outcome"]["cause"]["failure"].clone()
+}
+
+fn message(failure: &Value) -> &str {
+    failure["message"].as_str().unwrap()
+}
+
+const OFFERED: [&str; 6] = ["die", "environment", "flood", "hang", "read", "write"];
+
+#[test]
+fn tools_of_servers_are_imported_and_called_like_any_other() {
+    let estate = Estate::new().sdk("local", "environment = [\"TESTS_SECRET\"]");
+    let (estate, remote) = estate.http("remote", "egress = [\"127.0.0.1:*\"]");
+    let (_home, server, _) = estate.serve();
+    let uma = server.key("uma");
+    let expected = ["local", "remote"]
+        .into_iter()
+        .flat_map(|name| OFFERED.map(|tool| format!("mcp.{name}.{tool}")));
+    assert_eq!(imported(&uma), expected.collect::<Vec<_>>());
+    // The same name, each by its own server.
+    for name in ["local", "remote"] {
+        let tool = format!("mcp.{name}.read");
+        assert_eq!(output(&uma, &tool, json!({})), json!({"text": name}));
+    }
+    // What does not fit its parameters gets no further than the catalogue's own check.
+    let run = send(&uma, "mcp.local.read", json!({"text": 7}));
+    assert_eq!(settled(&uma, &run, "failed")["status"], "failed");
+    // A fresh environment: what was granted, and no secret in what is kept.
+    for (name, seen) in [("local", "/environment/TESTS_SECRET"), ("remote", "/headers/x-key")] {
+        let said = output(&uma, &format!("mcp.{name}.environment"), json!({}));
+        let said: Value = serde_json::from_str(said["text"].as_str().unwrap()).unwrap();
+        assert_eq!(said.pointer(seen), Some(&json!("[redacted:TESTS_SECRET]")), "{said:#}");
+        if name == "local" {
+            let mut variables: Vec<_> = said["environment"].as_object().unwrap().keys().collect();
+            variables.retain(|name| !name.starts_with("LC_"));
+            assert_eq!(variables, ["HOME", "LANG", "PATH", "TESTS_SECRET", "TMPDIR"]);
+        }
+    }
+    drop(remote);
+    assert!(!server.log().contains(SECRET));
+}
+
+/// Whatever a server says of its tool, a write waits for a person, and happens once.
+#[test]
+fn b000_10_an_imported_write_waits_for_an_approval_and_happens_once() {
+    let estate = Estate::new().sdk("local", "");
+    let (_home, server, folder) = estate.serve();
+    let [uma, ann, bob] = ["uma", "ann", "bob"].map(|key| server.key(key));
+    let changes = || std::fs::read_to_string(folder.join("log")).unwrap_or_default();
+    let run = waiting(&ann, "mcp.local.write", json!({"text": "a"}));
+    assert_eq!(changes(), "");
+    decide(&ann, &run["approvals"][0], "approve").fails(403, "permission_denied");
+    decide(&bob, &run["approvals"][0], "approve").expect(200);
+    settled(&ann, &run, "completed");
+    assert_eq!(changes(), "{'text': 'a'}\n");
+    // Not for a user, approved or not.
+    let refused = send(&uma, "mcp.local.write", json!({"text": "b"}));
+    confirm(&uma, &refused).expect(200);
+    settled(&uma, &refused, "failed");
+    // A tool that says that it can do a dry run is not believed.
+    let plan = json!({
+        "id": PLAN, "request_id": "req-01930000-0000-7000-8000-000000000001",
+        "steps": [{"id": "step-001", "tool": "mcp.local.write", "parameters": {"text": "c"}}],
+        "error_handling": {"on_step_failure": "abort_plan"},
+    });
+    let dry = json!({"execution_plan": plan, "dry_run": true});
+    let dry = ann.post("/v1/runs", &dry).expect(201);
+    settled(&ann, &dry, "completed");
+    assert_eq!(changes(), "{'text': 'a'}\n");
+}
+
+#[test]
+fn a_change_that_is_told_of_is_in_force_without_a_start() {
+    let estate = Estate::new().sdk("local", "");
+    let (estate, _remote) = estate.http("remote", "egress = [\"127.0.0.1:*\"]");
+    estate.write();
+    let server = estate.home.serve();
+    let uma = server.key("uma");
+    assert_eq!(imported(&uma).len(), 2 * OFFERED.len());
+    estate.offer(&json!({"more": true, "told": 1}));
+    eventually("the new tools", || {
+        let now = imported(&uma);
+        let has = |id: &str| now.iter().any(|known| known == id);
+        (has("mcp.local.more") && has("mcp.remote.more")).then_some(())
+    });
+    estate.offer(&json!({"told": 2}));
+    eventually("them going again", || {
+        (imported(&uma).len() == 2 * OFFERED.len()).then_some(())
+    });
+}
+
+/// What was approved is what was shown: a server that changes its tool silently is refused.
+#[test]
+fn a_tool_that_changed_since_it_was_imported_is_refused() {
+    let estate = Estate::new().sdk("local", "");
+    estate.write();
+    let server = estate.home.serve();
+    let [ann, bob] = ["ann", "bob"].map(|key| server.key(key));
+    let run = waiting(&ann, "mcp.local.write", json!({"text": "a"}));
+    estate.offer(&json!({"description": "Does something else."}));
+    decide(&bob, &run["approvals"][0], "approve").expect(200);
+    let done = settled(&ann, &run, "failed");
+    let failure = &done["outcome"]["cause"]["failure"];
+    assert_eq!(
+        message(failure),
+        "the MCP server `local` changed the definition of the tool `write` since it was imported; it is \
+         not called until the catalogue has what is offered now"
+    );
+    assert_eq!(failure["kind"], "permission_error", "{failure:#}");
+    assert_eq!(estate.changes(), 0);
+    // That was noticed: the catalogue has the new one, under a new approval.
+    eventually("the new definition", || {
+        let run = waiting(&ann, "mcp.local.write", json!({"text": "b"}));
+        decide(&bob, &run["approvals"][0], "approve").expect(200);
+        eventually("its end", || {
+            let shown = ann.get(&path_of(&run, "")).expect(200);
+            ["completed", "failed"].contains(&shown["status"].as_str().unwrap()).then_some(())
+        });
+        (estate.changes() == 1).then_some(())
+    });
+}
+
+#[test]
+fn a_server_that_hangs_dies_or_floods_fails_the_call_and_comes_back() {
+    let more = "environment = [\"TESTS_SECRET\"]\ntimeout_ms = 4000";
+    let estate = Estate::new().sdk("local", more);
+    let (home, server, _) = estate.serve();
+    let uma = server.key("uma");
+    let comes_back = || {
+        eventually("the server", || {
+            let run = send(&uma, "mcp.local.read", json!({}));
+            eventually("an end", || {
+                let shown = uma.get(&path_of(&run, "")).expect(200);
+                let status = shown["status"].as_str().unwrap().to_owned();
+                ["completed", "failed"].contains(&status.as_str()).then_some(status == "completed")
+            })
+            .then_some(())
+        });
+    };
+    let hung = failure(&server, "mcp.local.hang");
+    assert_eq!(
+        (message(&hung), &hung["kind"], &hung["retryable"]),
+        (
+            "the MCP server `local` did not answer within 4000 ms",
+            &json!("timeout_error"),
+            &json!(false)
+        )
+    );
+    comes_back();
+    let died = failure(&server, "mcp.local.die");
+    let words = "gave no answer that can be used";
+    assert!(message(&died).contains(words), "{died:#}");
+    comes_back();
+    let flooded = failure(&server, "mcp.local.flood");
+    let words = "it sent a message of more than 16777216 bytes";
+    assert!(message(&flooded).ends_with(words), "{flooded:#}");
+    comes_back();
+    let log = server.log();
+    assert!(log.contains("the secret is [redacted:TESTS_SECRET]"), "{log}");
+    assert!(!log.contains(SECRET), "{log}");
+    drop((server, home));
+}
+
+/// A server without the SDK, of the revision before: it works, and what it answers wrongly is said.
+#[test]
+fn a_server_that_answers_garbage_fails_the_call_and_nothing_else() {
+    let script = scripts().join("old_server.py");
+    let estate = Estate::new().stdio("old", &script, "timeout_ms = 4000");
+    let (_home, server, _) = estate.serve();
+    let uma = server.key("uma");
+    let said = json!({"text": "old but well", "left_out": ["audio"]});
+    for tool in ["garbage", "nonsense", "line"] {
+        eventually("an answer", || {
+            let run = send(&uma, "mcp.old.read", json!({}));
+            let ended = eventually("an end", || {
+                let shown = uma.get(&path_of(&run, "")).expect(200);
+                ["completed", "failed"].contains(&shown["status"].as_str().unwrap()).then_some(shown)
+            });
+            (ended["status"] == "completed").then_some(())
+        });
+        assert_eq!(output(&uma, "mcp.old.read", json!({})), said);
+        let failed = failure(&server, &format!("mcp.old.{tool}"));
+        assert!(message(&failed).contains("the MCP server `old`"), "{failed:#}");
+    }
+}
+
+/// What cannot be reached stops nothing: it is said, and its tools come when it comes.
+#[test]
+fn a_server_that_is_away_at_the_start_comes_later() {
+    let estate = Estate::new();
+    let script = estate.folder.join("server.py");
+    let estate = estate.stdio("late", &script, "").sdk("local", "");
+    let (estate, remote) = estate.http("walled", "");
+    estate.write();
+    let server = estate.home.serve();
+    let uma = server.key("uma");
+    let of = |name: &str| {
+        let here = OFFERED.map(|tool| format!("mcp.{name}.{tool}"));
+        here.to_vec()
+    };
+    assert_eq!(imported(&uma), of("local"));
+    let doctor = estate.home.run(&["doctor", "--output", "json"]).json(1);
+    let checks = doctor.as_array().unwrap().iter();
+    let found: Vec<(&str, &str)> = checks
+        .filter(|check| check["check"] == "mcp server")
+        .map(|check| (check["state"].as_str().unwrap(), check["found"].as_str().unwrap()))
+        .collect();
+    assert_eq!(found.len(), 4, "{found:#?}");
+    assert_eq!(found[0].0, "wrong");
+    assert!(found[0].1.starts_with("late: "), "{found:?}");
+    assert_eq!(found[1], ("ok", "local: 6 tools imported"));
+    let nested = "local: not imported: nested: the parameter `at` has required fields of its own, which a \
+                  parameter cannot say";
+    assert_eq!(found[2], ("ok", nested));
+    let wall = "walled: 127.0.0.1 resolves to 127.0.0.1, a private or local address that the tool's egress \
+                list does not name";
+    assert_eq!(found[3], ("wrong", wall));
+    std::fs::copy(scripts().join("server.py"), &script).unwrap();
+    eventually("the late server", || {
+        let all = [of("late"), of("local")].concat();
+        (imported(&uma) == all).then_some(())
+    });
+    drop(remote);
+}
+
+/// What the configuration says of servers must hold.
+#[test]
+fn a_wrong_registration_stops_the_start() {
+    let base = Estate::new().config;
+    let server = |rest: &str| format!("{base}\n[[mcp.servers]]\n{rest}\n");
+    let cases = [
+        (server("name = \"A.b\"\nurl = \"https://a.example\""), "lower-case letters"),
+        (server("name = \"a\""), "either `command` or `url`"),
+        (server("name = \"a\"\ncommand = \"python3\""), "must be an absolute path"),
+        (
+            server("name = \"a\"\nurl = \"https://a.example\"\nheaders = {a = \"TESTS_ABSENT\"}"),
+            "TESTS_ABSENT",
+        ),
+    ];
+    for (config, said) in cases {
+        let estate = Estate::new();
+        std::fs::write(estate.home.path("config.toml"), config).unwrap();
+        let ran = estate.home.run(&["package", "list"]);
+        assert_ne!(ran.code, Some(0), "{ran:?}");
+        assert!(ran.err.contains(said), "{ran:?}");
+    }
+}

@@ -1,0 +1,317 @@
+//! Client of the Model Context Protocol (revisions up to 2026-07-28): keeps one connection to each
+//! registered server, imports the server's tools as catalogue documents, and runs calls of them.
+//!
+//! Servers are not trusted. Nothing that one says of its tools lets anything happen that would not
+//! happen otherwise; its texts are bounded and kept as data, and its messages are bounded.
+//! Must not know the catalogue, tenants, or who decides about a call.
+
+mod call;
+mod connect;
+mod import;
+mod keep;
+mod text;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use charter_contract::catalogue::tool::Tool;
+use charter_contract::ids::Label;
+use tokio::sync::{Notify, watch};
+use tokio::task::JoinSet;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::call::{Repeat, ToolCall, ToolImplementation, ToolRunner};
+use crate::outcome::{Failure, Success, ToolOutcome};
+use crate::redact::Redactor;
+use crate::{HostPattern, Sandbox};
+use keep::{Keeper, Link};
+
+/// A registered server.
+#[derive(Debug, Clone)]
+pub struct McpServerOptions {
+    /// What its tools' ids hold: a short id without dots.
+    pub name: Label,
+    /// How it is reached.
+    pub transport: McpTransport,
+    /// The tools that the operator says only read; all others write.
+    pub readonly: BTreeSet<String>,
+    /// Time limit of one call.
+    pub timeout: Duration,
+    /// How often its tools are listed again.
+    pub refresh: Duration,
+}
+
+/// How a server is reached.
+#[derive(Debug, Clone)]
+pub enum McpTransport {
+    /// A process of this machine, over its standard input and output.
+    Stdio {
+        /// The program, as an absolute path.
+        command: PathBuf,
+        /// Its arguments.
+        arguments: Vec<String>,
+        /// Its variables; their values count as secret.
+        environment: Vec<(String, String)>,
+        /// What it may read beside the system's programs and libraries.
+        readable: Vec<PathBuf>,
+        /// What it may write beside its own folder.
+        writable: Vec<PathBuf>,
+        /// The hosts that it may reach.
+        egress: Vec<HostPattern>,
+    },
+    /// A URL, by streamable HTTP.
+    Http {
+        /// The `http` or `https` link.
+        url: String,
+        /// Headers to send.
+        headers: Vec<SecretHeader>,
+        /// What may be reached beside the public web.
+        egress: Vec<HostPattern>,
+    },
+}
+
+/// A header whose value counts as secret.
+#[derive(Clone)]
+pub struct SecretHeader {
+    /// Its name.
+    pub name: String,
+    /// What its value is called where it is taken out.
+    pub variable: String,
+    /// Its value.
+    pub value: String,
+}
+
+impl std::fmt::Debug for SecretHeader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: [redacted:{}]", self.name, self.variable)
+    }
+}
+
+/// The part of a call that only its server understands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct McpTool {
+    /// The server's name here.
+    pub server: Label,
+    /// The tool, as the server names it.
+    pub name: String,
+    /// `sha256:…` of the definition that was imported: another one is not called.
+    pub definition: String,
+    /// Whether a call that broke off may be begun again.
+    pub repeat: Repeat,
+}
+
+/// What is imported now, by server.
+#[derive(Debug, Clone, Default)]
+pub struct Imports {
+    /// Each registered server.
+    pub servers: BTreeMap<Label, ServerImports>,
+}
+
+/// What is imported from one server.
+#[derive(Debug, Clone)]
+pub struct ServerImports {
+    /// How the connection stands.
+    pub state: McpServerState,
+    /// Its tools, by id.
+    pub tools: Vec<ImportedTool>,
+    /// What of it is not in the catalogue.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// How a connection stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum McpServerState {
+    /// It is being made for the first time.
+    Connecting,
+    /// The server answers.
+    Connected,
+    /// It does not; it is tried again.
+    Failed {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// A tool as the catalogue has it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ImportedTool {
+    /// Its document.
+    pub document: Tool,
+    /// `sha256:…` of the document's canonical JSON.
+    pub content_hash: String,
+}
+
+/// Something that a server offers and that cannot be imported, or that the operator names and the
+/// server does not offer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The tool, as the server or the operator names it.
+    pub tool: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// The connections to all registered servers. A [`ToolRunner`] that runs calls of their tools and
+/// leaves all others to the sandbox. Dropping it ends the connections.
+pub struct McpServers {
+    sandbox: Arc<Sandbox>,
+    servers: BTreeMap<Label, Arc<Server>>,
+    imports: watch::Receiver<Arc<Imports>>,
+    _stop: DropGuard,
+}
+
+/// What calls and the keeper of a connection share.
+#[derive(Debug)]
+struct Server {
+    options: McpServerOptions,
+    redactor: Redactor,
+    /// For what its tools answer.
+    output_redactor: Redactor,
+    link: watch::Sender<Link>,
+    /// Rung when the list of tools may have changed, or the connection may be broken.
+    look_again: Arc<Notify>,
+}
+
+impl McpServers {
+    /// Begins to connect to the servers, on a thread of its own: the kernel kills a server's process
+    /// when the thread that started it ends.
+    ///
+    /// # Errors
+    /// When no thread can be started.
+    pub fn start(sandbox: Arc<Sandbox>, options: Vec<McpServerOptions>) -> std::io::Result<Self> {
+        let servers: BTreeMap<Label, Arc<Server>> = options
+            .into_iter()
+            .map(|options| {
+                (
+                    options.name.clone(),
+                    Arc::new(Server::new(options, &sandbox)),
+                )
+            })
+            .collect();
+        let unknown = ServerImports {
+            state: McpServerState::Connecting,
+            tools: Vec::new(),
+            left_out: Vec::new(),
+        };
+        let names = servers.keys().cloned();
+        let first = Imports {
+            servers: names.map(|name| (name, unknown.clone())).collect(),
+        };
+        let (told, imports) = watch::channel(Arc::new(first));
+        let told = Arc::new(told);
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let stop = CancellationToken::new();
+        let keepers: Vec<Keeper> = servers
+            .values()
+            .map(|server| Keeper::new(Arc::clone(server), Arc::clone(&sandbox), Arc::clone(&told)))
+            .collect();
+        let stopping = stop.clone();
+        std::thread::Builder::new()
+            .name("mcp-servers".to_owned())
+            .spawn(move || {
+                runtime.block_on(async {
+                    let mut kept: JoinSet<()> = keepers
+                        .into_iter()
+                        .map(|keeper| keeper.keep(stopping.clone()))
+                        .collect();
+                    while let Some(ended) = kept.join_next().await {
+                        if let Err(error) = ended {
+                            tracing::error!(%error, "the connection to an MCP server broke off");
+                        }
+                    }
+                });
+            })?;
+        Ok(Self {
+            sandbox,
+            servers,
+            imports,
+            _stop: stop.drop_guard(),
+        })
+    }
+
+    /// What is imported, as it changes.
+    #[must_use]
+    pub fn imports(&self) -> watch::Receiver<Arc<Imports>> {
+        self.imports.clone()
+    }
+
+    /// Waits until each server was reached or found unreachable once, at most so long.
+    pub async fn settled(&self, at_most: Duration) {
+        let mut imports = self.imports.clone();
+        let settled = imports.wait_for(|imports| {
+            let mut servers = imports.servers.values();
+            servers.all(|server| server.state != McpServerState::Connecting)
+        });
+        if tokio::time::timeout(at_most, settled).await.is_err() {
+            tracing::warn!("some MCP servers have not answered yet; their tools come when they do");
+        }
+    }
+
+    async fn call(
+        &self,
+        call: &ToolCall,
+        tool: &McpTool,
+        cancel: &CancellationToken,
+    ) -> Result<Success, Failure> {
+        match self.servers.get(&tool.server) {
+            Some(server) => server.call(call, tool, cancel).await,
+            None => {
+                let message = format!("no MCP server `{}` is configured", tool.server);
+                Err(Failure::system(message))
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl ToolRunner for McpServers {
+    async fn run(&self, call: ToolCall, cancel: CancellationToken) -> ToolOutcome {
+        let ToolImplementation::Mcp(tool) = &call.implementation else {
+            return self.sandbox.run(call, cancel).await;
+        };
+        let started = Instant::now();
+        ToolOutcome::since(started, self.call(&call, tool, &cancel).await)
+    }
+}
+
+impl Imports {
+    /// A channel that never tells of any, for where no servers are registered.
+    #[must_use]
+    pub fn none() -> watch::Receiver<Arc<Self>> {
+        watch::channel(Arc::default()).1
+    }
+
+    /// All imported tools.
+    pub fn tools(&self) -> impl Iterator<Item = &ImportedTool> {
+        self.servers.values().flat_map(|server| &server.tools)
+    }
+}
+
+impl Server {
+    fn new(options: McpServerOptions, sandbox: &Sandbox) -> Self {
+        let secrets: Vec<(String, String)> = match &options.transport {
+            McpTransport::Stdio { environment, .. } => environment.clone(),
+            McpTransport::Http { headers, .. } => headers
+                .iter()
+                .flat_map(|header| {
+                    // A scheme such as `Bearer` before it is no part of the secret.
+                    let bare = header.value.rsplit(' ').next().unwrap_or_default();
+                    let named = |value: &str| (header.variable.clone(), value.to_owned());
+                    [named(&header.value), named(bare)]
+                })
+                .collect(),
+        };
+        Self {
+            redactor: Redactor::new(&secrets),
+            output_redactor: sandbox.output_redactor(&secrets),
+            link: watch::channel(Link::Connecting).0,
+            look_again: Arc::default(),
+            options,
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! One call of a server's tool: the connection, the definition, the exchange, the answer.
+//! Must not know how a connection is kept, or who decided that the call may be made.
+
+use charter_contract::agentic::error::ErrorType;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorCode,
+};
+use rmcp::service::{Peer, RoleClient, ServiceError};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::connect::chain;
+use super::keep::{self, Link, Up};
+use super::text::clean;
+use super::{McpTool, Server, import};
+use crate::call::{Repeat, ToolCall};
+use crate::outcome::{Failure, Success};
+
+/// Most characters of a message of a server.
+const MAX_MESSAGE: usize = 2_000;
+
+impl Server {
+    /// Makes one call within its limits. A future that is dropped, or cancelled, tells the server so.
+    pub(super) async fn call(
+        &self,
+        call: &ToolCall,
+        tool: &McpTool,
+        cancel: &CancellationToken,
+    ) -> Result<Success, Failure> {
+        let limit = call.limits.timeout;
+        let result = tokio::select! {
+            biased;
+            () = cancel.cancelled() => Err(Failure::cancelled()),
+            made = tokio::time::timeout(limit, self.make(call, tool)) => made.unwrap_or_else(|_| {
+                // A server that hangs is found out, and started again.
+                self.look_again.notify_one();
+                let name = &self.options.name;
+                let message = format!("the MCP server `{name}` did not answer within {} ms", limit.as_millis());
+                Err(repeatable(Failure::new(ErrorType::TimeoutError, message), tool))
+            }),
+        };
+        match result {
+            Ok(output) => Ok(Success {
+                output: self.output_redactor.apply_to(output),
+                log: String::new(),
+            }),
+            Err(failure) => Err(Failure {
+                message: clean(&self.redactor.apply(&failure.message), MAX_MESSAGE),
+                ..failure
+            }),
+        }
+    }
+
+    async fn make(&self, call: &ToolCall, tool: &McpTool) -> Result<Value, Failure> {
+        let up = self.up().await?;
+        self.check_definition(&up.peer, tool).await?;
+        let mut params = CallToolRequestParams::new(tool.name.clone());
+        params.arguments = Some(call.parameters.clone());
+        let answer = up.peer.call_tool_once(params).await;
+        let result = match answer {
+            Ok(CallToolResponse::Complete(result)) => result,
+            Ok(_) => return Err(self.unexpected("asks for more than its parameters")),
+            Err(error) => return Err(self.broken(&error, &up, tool)),
+        };
+        output(result, call.limits.output_bytes, self.options.name.as_ref())
+    }
+
+    /// The connection, once it stands.
+    async fn up(&self) -> Result<Up, Failure> {
+        let mut link = self.link.subscribe();
+        let settled = link
+            .wait_for(|link| !matches!(link, Link::Connecting))
+            .await;
+        let settled = settled.map(|link| link.clone());
+        let name = &self.options.name;
+        let away = |reason: &str| {
+            let message = format!("the MCP server `{name}` cannot be reached: {reason}");
+            Failure::new(ErrorType::ExecutionError, message).retryable()
+        };
+        match settled {
+            Ok(Link::Up(up)) => Ok(up),
+            Ok(Link::Down { reason }) => Err(away(&reason)),
+            Ok(Link::Connecting) | Err(_) => Err(away("the connection ended")),
+        }
+    }
+
+    /// Refuses a tool that is no longer what was imported: what was approved, and what policies were
+    /// written for, is the definition that the catalogue shows.
+    async fn check_definition(
+        &self,
+        peer: &Peer<RoleClient>,
+        tool: &McpTool,
+    ) -> Result<(), Failure> {
+        let name = &self.options.name;
+        let listed = keep::list(peer).await.map_err(|reason| {
+            self.look_again.notify_one();
+            let message = format!("the MCP server `{name}` does not say what it offers: {reason}");
+            Failure::new(ErrorType::ExecutionError, message).retryable()
+        })?;
+        let now = listed.iter().find(|listed| listed.name == tool.name);
+        let what = match now {
+            Some(now) if import::digest(now) == tool.definition => return Ok(()),
+            Some(_) => "changed the definition of",
+            None => "no longer offers",
+        };
+        self.look_again.notify_one();
+        let message = format!(
+            "the MCP server `{name}` {what} the tool `{}` since it was imported; it is not called until \
+             the catalogue has what is offered now",
+            tool.name
+        );
+        Err(Failure::new(ErrorType::PermissionError, message))
+    }
+
+    fn unexpected(&self, what: &str) -> Failure {
+        let message = format!("the MCP server `{}` {what}", self.options.name);
+        Failure::new(ErrorType::ExecutionError, message)
+    }
+
+    /// What a failed exchange means.
+    fn broken(&self, error: &ServiceError, up: &Up, tool: &McpTool) -> Failure {
+        if let ServiceError::McpError(error) = error {
+            let kind = match error.code {
+                ErrorCode::INVALID_PARAMS => ErrorType::InputError,
+                _ => ErrorType::ExecutionError,
+            };
+            let message = format!(
+                "the MCP server `{}` answers: {}",
+                self.options.name, error.message
+            );
+            return Failure::new(kind, message);
+        }
+        self.look_again.notify_one();
+        let why = up.traces.reason().unwrap_or_else(|| chain(error));
+        let failure = self.unexpected(&format!("gave no answer that can be used: {why}"));
+        repeatable(failure, tool)
+    }
+}
+
+/// The call may have been carried out; only what may be begun again says so.
+fn repeatable(failure: Failure, tool: &McpTool) -> Failure {
+    match tool.repeat {
+        Repeat::Safe => failure.retryable(),
+        Repeat::Unsafe => failure,
+    }
+}
+
+/// What a tool answered: its structured content, else its text.
+fn output(result: CallToolResult, most: usize, server: &str) -> Result<Value, Failure> {
+    let mut texts = Vec::new();
+    let mut left_out = Vec::new();
+    for block in result.content {
+        match block {
+            ContentBlock::Text(text) => texts.push(text.text),
+            ContentBlock::Image(_) => left_out.push("image"),
+            ContentBlock::Audio(_) => left_out.push("audio"),
+            ContentBlock::Resource(_) => left_out.push("resource"),
+            ContentBlock::ResourceLink(_) => left_out.push("resource_link"),
+            _ => left_out.push("other"),
+        }
+    }
+    let text = texts.join("\n");
+    if result.is_error == Some(true) {
+        let message = format!("the MCP server `{server}` reports a failure: {text}");
+        return Err(Failure::new(ErrorType::ExecutionError, message));
+    }
+    let output = match result.structured_content {
+        Some(content) => content,
+        None if left_out.is_empty() => json!({ "text": text }),
+        None => json!({ "text": text, "left_out": left_out }),
+    };
+    let size = output.to_string().len();
+    if size > most {
+        let message = format!("the MCP server `{server}` answers {size} bytes, more than {most}");
+        return Err(Failure::new(ErrorType::ResourceError, message));
+    }
+    Ok(output)
+}

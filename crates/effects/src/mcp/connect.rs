@@ -1,0 +1,299 @@
+//! Opens a connection to a server: its process in the sandbox, or its URL behind the egress wall.
+//! Must not know what is done with the connection, or when it is opened again.
+
+use std::collections::HashMap;
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use reqwest::Url;
+use reqwest::header::{HeaderName, HeaderValue};
+use rmcp::handler::client::ClientHandler;
+use rmcp::model::{ClientConfig, Implementation, ProtocolVersion};
+use rmcp::service::{
+    ClientInitializeError, ClientLifecycleMode, NotificationContext, Peer, RoleClient, RunningService,
+    serve_client_with_lifecycle,
+};
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+use super::{McpServerOptions, McpTransport, SecretHeader};
+use crate::Sandbox;
+use crate::egress::EgressPolicy;
+use crate::http::Redirects;
+use crate::sandbox::server::{Alive, ServerProgram};
+
+/// Largest message of a server, in bytes; over HTTP the same bound holds in the SDK.
+const MAX_MESSAGE_BYTES: usize = 16 << 20;
+/// How long a killed server's standard error may stay open.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+/// How much of the end of a server's standard error is kept.
+const KEPT_STDERR_BYTES: usize = 4 << 10;
+
+/// A connection whose handshake is done. Dropping it ends the server's process.
+pub(super) struct Connection {
+    pub(super) peer: Peer<RoleClient>,
+    pub(super) service: RunningService<RoleClient, Listener>,
+    pub(super) traces: Traces,
+    pub(super) process: Option<Process>,
+}
+
+/// A server's process, and what reads its last words.
+pub(super) struct Process {
+    alive: Alive,
+    tail: JoinHandle<()>,
+}
+
+impl Process {
+    /// Kills it, and waits for what it wrote before.
+    pub(super) async fn end(self) {
+        drop(self.alive);
+        if tokio::time::timeout(LAST_WORDS, self.tail).await.is_err() {
+            tracing::debug!("a killed server's standard error stayed open");
+        }
+    }
+}
+
+/// What a connection leaves behind that says why it ended.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Traces {
+    fault: Arc<OnceLock<String>>,
+    stderr: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Traces {
+    /// Why the connection ended, as far as that is known.
+    pub(super) fn reason(&self) -> Option<String> {
+        if let Some(fault) = self.fault.get() {
+            return Some(fault.clone());
+        }
+        let kept = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = String::from_utf8_lossy(&kept);
+        let last = text.lines().rev().find(|line| !line.trim().is_empty())?;
+        Some(format!("its last words were: {}", last.trim()))
+    }
+}
+
+/// How the handshake begins. Some older servers end when they are asked what they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Handshake {
+    /// By `server/discover`, and by `initialize` where that is not known.
+    Newest,
+    /// By `initialize`.
+    Older,
+}
+
+/// Hears what a server says unasked. It is asked for nothing else: no sampling, roots or questions.
+pub(super) struct Listener {
+    changed: Arc<Notify>,
+}
+
+impl ClientHandler for Listener {
+    async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.changed.notify_one();
+    }
+
+    fn get_info(&self) -> ClientConfig {
+        let own = Implementation::new("charter", env!("CARGO_PKG_VERSION"));
+        ClientConfig::new(Default::default(), own)
+    }
+}
+
+/// A handshake's result.
+type Shaken = Result<RunningService<RoleClient, Listener>, ClientInitializeError>;
+
+/// Connects and shakes hands. The caller bounds the time.
+pub(super) async fn open(
+    options: &McpServerOptions,
+    sandbox: &Sandbox,
+    handshake: Handshake,
+    changed: Arc<Notify>,
+) -> Result<Connection, String> {
+    let listener = Listener { changed };
+    let lifecycle = match handshake {
+        Handshake::Newest => ClientLifecycleMode::Auto {
+            preferred_versions: vec![ProtocolVersion::LATEST],
+            legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
+        },
+        Handshake::Older => ClientLifecycleMode::Initialize,
+    };
+    let traces = Traces::default();
+    let (opened, process) = match &options.transport {
+        McpTransport::Stdio { .. } => {
+            let (stdin, stdout, process) = start(options, sandbox, &traces)?;
+            let transport = AsyncRwTransport::new_client(stdout, stdin)
+                .with_max_line_length(MAX_MESSAGE_BYTES);
+            let opened: Shaken = serve_client_with_lifecycle(listener, transport, lifecycle).await;
+            (opened, Some(process))
+        }
+        McpTransport::Http { url, headers, .. } => {
+            let client = http_client(options, sandbox).await?;
+            let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str())
+                .custom_headers(custom(headers)?);
+            config.max_sse_event_size = MAX_MESSAGE_BYTES;
+            let transport = StreamableHttpClientTransport::with_client(client, config);
+            let opened: Shaken = serve_client_with_lifecycle(listener, transport, lifecycle).await;
+            (opened, None)
+        }
+    };
+    match opened {
+        Ok(service) => Ok(Connection {
+            peer: service.peer().clone(),
+            service,
+            traces,
+            process,
+        }),
+        Err(error) => {
+            if let Some(process) = process {
+                process.end().await;
+            }
+            let said = chain(&error);
+            Err(match traces.reason() {
+                Some(reason) => format!("{said}; {reason}"),
+                None => said,
+            })
+        }
+    }
+}
+
+/// Starts a server's process, with what leaves traces of its end.
+fn start(
+    options: &McpServerOptions,
+    sandbox: &Sandbox,
+    traces: &Traces,
+) -> Result<(ChildStdin, Bounded<ChildStdout>, Process), String> {
+    let McpTransport::Stdio {
+        command,
+        arguments,
+        environment,
+        readable,
+        writable,
+        egress,
+    } = &options.transport
+    else {
+        return Err("the server has no program".to_owned());
+    };
+    let program = ServerProgram {
+        name: options.name.as_ref(),
+        command,
+        arguments,
+        environment,
+        readable,
+        writable,
+        egress,
+    };
+    let started = sandbox.start_server(&program);
+    let started = started.map_err(|failure| failure.message)?;
+    let tail = tokio::spawn(keep_tail(started.stderr, Arc::clone(&traces.stderr)));
+    let stdout = Bounded {
+        inner: started.stdout,
+        line_bytes: 0,
+        fault: Arc::clone(&traces.fault),
+    };
+    let alive = started.alive;
+    Ok((started.stdin, stdout, Process { alive, tail }))
+}
+
+/// A client that connects to the addresses that were checked, and to nothing else.
+async fn http_client(
+    options: &McpServerOptions,
+    sandbox: &Sandbox,
+) -> Result<reqwest::Client, String> {
+    let McpTransport::Http { url, egress, .. } = &options.transport else {
+        return Err("the server has no URL".to_owned());
+    };
+    let url = Url::parse(url).map_err(|error| format!("{url:?} is no link: {error}"))?;
+    let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
+        return Err(format!("{url} names no host"));
+    };
+    let host = host.trim_matches(['[', ']']);
+    let addresses = EgressPolicy::public_and(egress.clone())
+        .addresses(host, port)
+        .await
+        .map_err(|refusal| chain(&refusal))?;
+    sandbox
+        .http()
+        .client_to(host, &addresses, Redirects::None)
+        .map_err(|error| chain(&error))
+}
+
+fn custom(headers: &[SecretHeader]) -> Result<HashMap<HeaderName, HeaderValue>, String> {
+    headers
+        .iter()
+        .map(|header| {
+            let wrong = || format!("{header:?} is no header that can be sent");
+            let name = HeaderName::from_bytes(header.name.as_bytes()).map_err(|_| wrong())?;
+            let mut value = HeaderValue::from_str(&header.value).map_err(|_| wrong())?;
+            value.set_sensitive(true);
+            Ok((name, value))
+        })
+        .collect()
+}
+
+/// An error with its causes, each once.
+pub(super) fn chain(error: &dyn std::error::Error) -> String {
+    let mut said = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !said.contains(&more) {
+            said = format!("{said}: {more}");
+        }
+        cause = error.source();
+    }
+    said
+}
+
+/// Keeps the end of what a server writes to its standard error.
+async fn keep_tail(mut stderr: ChildStderr, kept: Arc<Mutex<Vec<u8>>>) {
+    let mut chunk = vec![0; KEPT_STDERR_BYTES];
+    while let Ok(count @ 1..) = stderr.read(&mut chunk).await {
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.extend_from_slice(&chunk[..count]);
+        let excess = kept.len().saturating_sub(KEPT_STDERR_BYTES);
+        kept.drain(..excess);
+    }
+}
+
+/// Breaks off when one message is larger than the bound: what is larger is no answer, and whoever
+/// waits for one is told at once.
+struct Bounded<R> {
+    inner: R,
+    line_bytes: usize,
+    fault: Arc<OnceLock<String>>,
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for Bounded<R> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let polled = Pin::new(&mut self.inner).poll_read(context, buffer);
+        if let Poll::Ready(Ok(())) = &polled {
+            for byte in &buffer.filled()[before..] {
+                self.line_bytes = if *byte == b'\n' {
+                    0
+                } else {
+                    self.line_bytes + 1
+                };
+                if self.line_bytes > MAX_MESSAGE_BYTES {
+                    let said = format!("it sent a message of more than {MAX_MESSAGE_BYTES} bytes");
+                    let error = io::Error::new(io::ErrorKind::FileTooLarge, said.clone());
+                    // The first fault is the reason.
+                    drop(self.fault.set(said));
+                    return Poll::Ready(Err(error));
+                }
+            }
+        }
+        polled
+    }
+}

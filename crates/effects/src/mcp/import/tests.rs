@@ -1,0 +1,173 @@
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use charter_contract::ids::Label;
+
+use super::super::McpTransport;
+use super::*;
+
+fn options(readonly: &[&str]) -> McpServerOptions {
+    McpServerOptions {
+        name: Label::parse("files").unwrap(),
+        transport: McpTransport::Http {
+            url: "https://mcp.example.com/".to_owned(),
+            headers: Vec::new(),
+            egress: Vec::new(),
+        },
+        readonly: readonly.iter().map(ToString::to_string).collect(),
+        timeout: Duration::from_secs(9),
+        refresh: Duration::from_secs(60),
+    }
+}
+
+fn tool(name: &str, schema: Value) -> rmcp::model::Tool {
+    let Value::Object(schema) = schema else {
+        panic!("no object")
+    };
+    let description = Cow::Owned(format!("Does {name}.\u{1b}[2J"));
+    rmcp::model::Tool::new(name.to_owned(), description, Arc::new(schema))
+}
+
+fn empty() -> Value {
+    json!({"type": "object"})
+}
+
+#[test]
+fn a_tool_writes_and_asks_unless_the_operator_says_that_it_reads() {
+    let hint = rmcp::model::ToolAnnotations::new().read_only(true);
+    let tools = [
+        tool("read", empty()),
+        tool("drop", empty()).with_annotations(hint),
+    ];
+    let (made, left_out) = import(&options(&["read", "gone"]), &tools);
+    let seen: Vec<_> = made
+        .iter()
+        .map(|made| {
+            let document = &made.document;
+            (
+                document.tool_id.as_str(),
+                document.tool_class,
+                document.requires_approval,
+                document.permission_level,
+            )
+        })
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            (
+                "mcp.files.drop",
+                ToolClass::Write,
+                true,
+                PermissionLevel::System
+            ),
+            (
+                "mcp.files.read",
+                ToolClass::Readonly,
+                false,
+                PermissionLevel::User
+            ),
+        ]
+    );
+    assert_eq!(
+        made[0].document.description.as_str(),
+        "The MCP server `files` says of it: Does drop.[2J"
+    );
+    let gone = LeftOut {
+        tool: "gone".to_owned(),
+        reason: "`readonly` names it, and the server does not list it".to_owned(),
+    };
+    assert_eq!(left_out, [gone]);
+}
+
+#[test]
+fn a_name_that_is_no_id_becomes_one_that_no_other_name_becomes() {
+    assert_eq!(id_of("files", "read_file"), "mcp.files.read_file");
+    assert_eq!(id_of("files", "a/b"), "mcp.files.xa_b-c14cddc0");
+    assert_ne!(id_of("files", "a/b"), id_of("files", "a:b"));
+    assert_ne!(
+        id_of("files", &"a".repeat(300)),
+        id_of("files", &"a".repeat(301))
+    );
+    assert_eq!(id_of("files", ""), "mcp.files.x-e3b0c442");
+    assert!(id_of("files", "../x").starts_with("mcp.files.x.._x-"));
+}
+
+#[test]
+fn parameters_are_mapped_and_what_cannot_be_said_is_told() {
+    let schema = json!({
+        "$schema": "x", "title": "Args", "type": "object", "required": ["path"],
+        "properties": {
+            "path": {"type": "string", "title": "Path", "description": "Where", "minLength": 1},
+            "depth": {"anyOf": [{"type": "integer"}, {"type": "null"}], "default": null},
+            "mode": {"type": ["string", "null"], "enum": ["a", "b", null], "default": "a"},
+        },
+    });
+    let (made, left_out) = import(&options(&[]), &[tool("walk", schema)]);
+    assert_eq!(left_out, []);
+    assert_eq!(
+        json!(made[0].document.parameters),
+        json!([
+            {"name": "depth", "type": "integer", "required": false, "description": ""},
+            {"name": "mode", "type": "string", "required": false, "description": "",
+             "default": "a", "enum": ["a", "b"]},
+            {"name": "path", "type": "string", "required": true,
+             "description": "Where (JSON Schema: {\"minLength\":1})"},
+        ])
+    );
+}
+
+#[test]
+fn what_cannot_be_mapped_is_left_out_by_name() {
+    let nested = json!({"type": "object", "properties": {
+        "at": {"type": "object", "required": ["x"], "properties": {"x": {"type": "string"}}}}});
+    let odd_name = json!({"type": "object", "properties": {"a b": {"type": "string"}}});
+    let tools = [
+        tool("nested", nested),
+        tool("odd", odd_name),
+        tool("defs", json!({"type": "object", "$defs": {}})),
+        tool("twice", empty()),
+        tool("twice", empty()),
+        tool(
+            "large",
+            json!({"type": "object", "title": "x".repeat(MAX_DEFINITION_BYTES)}),
+        ),
+    ];
+    let (made, left_out) = import(&options(&[]), &tools);
+    let ids: Vec<_> = made
+        .iter()
+        .map(|made| made.document.tool_id.as_str())
+        .collect();
+    assert_eq!(ids, ["mcp.files.twice"]);
+    let names: Vec<_> = left_out.iter().map(|left| left.tool.as_str()).collect();
+    assert_eq!(names, ["nested", "odd", "defs", "twice", "large"]);
+    assert_eq!(
+        left_out[0].reason,
+        "the parameter `at` has required fields of its own, which a parameter cannot say"
+    );
+}
+
+#[test]
+fn any_change_of_what_a_tool_says_changes_its_digest_and_document() {
+    let of = |tool: rmcp::model::Tool| {
+        let (made, _) = import(&options(&[]), std::slice::from_ref(&tool));
+        (digest(&tool), made[0].content_hash.clone())
+    };
+    let before = of(tool("a", empty()));
+    assert_eq!(before, of(tool("a", empty())));
+    let mut told = tool("a", empty());
+    told.description = Some(Cow::Borrowed("Other."));
+    let takes = json!({"type": "object", "properties": {"x": {"type": "string"}}});
+    let hint = rmcp::model::ToolAnnotations::new().read_only(true);
+    for after in [
+        told,
+        tool("a", takes),
+        tool("a", empty()).with_annotations(hint),
+    ] {
+        let after = of(after);
+        assert_ne!((&before.0, &before.1), (&after.0, &after.1));
+        assert_ne!(before.0, after.0);
+        assert_ne!(before.1, after.1);
+    }
+}

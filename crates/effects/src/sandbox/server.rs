@@ -1,0 +1,109 @@
+//! Starts a process that goes on for many calls, confined as scripts are.
+//!
+//! It has no end of its own to wait for, so CPU time, address space and the number of processes
+//! are not bounded as those of a call are. Must not know what the process speaks.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
+
+use super::Sandbox;
+use super::launch::Launch;
+use super::network::Serving;
+use super::script::check_variables;
+use super::supervise::GroupGuard;
+use crate::HostPattern;
+use crate::call::Limits;
+use crate::outcome::Failure;
+
+/// Open files of such a process.
+const OPEN_FILES: u64 = 1_024;
+
+/// What is started, and what it may touch.
+pub(crate) struct ServerProgram<'a> {
+    /// Its name, of the letters of a file's name.
+    pub(crate) name: &'a str,
+    pub(crate) command: &'a Path,
+    pub(crate) arguments: &'a [String],
+    pub(crate) environment: &'a [(String, String)],
+    pub(crate) readable: &'a [PathBuf],
+    pub(crate) writable: &'a [PathBuf],
+    pub(crate) egress: &'a [HostPattern],
+}
+
+/// A process under way. Dropping [`Alive`] kills its whole group.
+pub(crate) struct ServerProcess {
+    pub(crate) stdin: ChildStdin,
+    pub(crate) stdout: ChildStdout,
+    pub(crate) stderr: ChildStderr,
+    pub(crate) alive: Alive,
+}
+
+/// What keeps a process alive. The group is killed before its leader is reaped, so that its number
+/// is nobody else's.
+pub(crate) struct Alive {
+    _group: GroupGuard,
+    _leader: Child,
+    _network: Serving,
+}
+
+impl Sandbox {
+    /// Starts a program in a folder of its own, which is its home and stays for the next start.
+    ///
+    /// The kernel kills the process when the thread that this is called on ends.
+    pub(crate) fn start_server(
+        &self,
+        program: &ServerProgram<'_>,
+    ) -> Result<ServerProcess, Failure> {
+        check_variables(program.environment)?;
+        let folder = self.options.directory.join("servers").join(program.name);
+        fs::create_dir_all(&folder)
+            .map_err(|error| Failure::system(format!("creating the server's folder: {error}")))?;
+        let variables = program.environment.iter();
+        let mut writable: Vec<&Path> = program.writable.iter().map(PathBuf::as_path).collect();
+        writable.push(&folder);
+        let limits = Limits {
+            cpu_seconds: Limits::UNBOUNDED,
+            memory_bytes: Limits::UNBOUNDED,
+            open_files: OPEN_FILES,
+            ..Limits::default()
+        };
+        let launch = Launch {
+            executable: program.command,
+            arguments: program.arguments.iter().map(OsString::from).collect(),
+            variables: variables
+                .map(|(name, value)| (name.into(), value.into()))
+                .collect(),
+            directory: &folder,
+            folder: &folder,
+            programs: &[program.command.to_path_buf()],
+            readable: program.readable.iter().map(PathBuf::as_path).collect(),
+            writable,
+            egress: program.egress,
+            limits: &limits,
+        };
+        let (mut leader, network) = self.start(&launch)?;
+        let lost = |what: &str| Failure::system(format!("starting the server: {what}"));
+        let (_, group) = GroupGuard::of(&leader).map_err(|error| lost(&error.to_string()))?;
+        let streams = (
+            leader.stdin.take(),
+            leader.stdout.take(),
+            leader.stderr.take(),
+        );
+        let (Some(stdin), Some(stdout), Some(stderr)) = streams else {
+            return Err(lost("its streams are not piped"));
+        };
+        Ok(ServerProcess {
+            stdin,
+            stdout,
+            stderr,
+            alive: Alive {
+                _group: group,
+                _leader: leader,
+                _network: network,
+            },
+        })
+    }
+}

@@ -1,0 +1,77 @@
+//! Tools of MCP servers in the catalogue: the live one follows what the servers offer. Must not know
+//! the protocol, or how a server is reached.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use charter_contract::catalogue::tool::Tool;
+use charter_effects::{ImportedTool, Imports};
+
+use crate::Engine;
+
+/// Imported documents that are no longer in force and are kept for runs that pinned them.
+const KEPT_IMPORTS: usize = 1_000;
+
+/// Imported documents by content, for runs that pinned one that changed since: its call is then
+/// refused by whoever compares definitions, and says why. In memory, so until the next start.
+#[derive(Debug, Default)]
+pub(crate) struct PastImports {
+    kept: Mutex<VecDeque<ImportedTool>>,
+}
+
+impl PastImports {
+    /// Remembers what is imported now.
+    pub(crate) fn keep(&self, imports: &Imports) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        for tool in imports.tools() {
+            let known = |known: &ImportedTool| known.content_hash == tool.content_hash;
+            if !kept.iter().any(known) {
+                kept.push_back(tool.clone());
+            }
+        }
+        let excess = kept.len().saturating_sub(KEPT_IMPORTS);
+        kept.drain(..excess);
+    }
+
+    /// The document with this hash.
+    pub(crate) fn get(&self, content_hash: &str) -> Option<Tool> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = kept.iter();
+        let found = kept.find(|tool| tool.content_hash == content_hash)?;
+        Some(found.document.clone())
+    }
+}
+
+impl Engine {
+    /// Serves what MCP servers offer whenever that changes, until the engine shuts down. Returns at
+    /// once where no server is registered.
+    pub async fn follow_imports_forever(self: Arc<Self>) {
+        let mut imports = self.imports();
+        let mut served: Vec<String> = Vec::new();
+        loop {
+            let offered: Vec<String> = {
+                let imports = imports.borrow_and_update();
+                imports
+                    .tools()
+                    .map(|tool| tool.content_hash.clone())
+                    .collect()
+            };
+            if offered != served {
+                // One change of the live catalogue at a time.
+                let turn = self.registration().lock().await;
+                match self.reload_catalogue().await {
+                    Ok(()) => served = offered,
+                    Err(error) => tracing::error!(
+                        %error,
+                        "the tools of MCP servers were not put in force; it is tried at the next change"
+                    ),
+                }
+                drop(turn);
+            }
+            tokio::select! {
+                () = self.shutdown().cancelled() => return,
+                changed = imports.changed() => if changed.is_err() { return },
+            }
+        }
+    }
+}
