@@ -147,15 +147,16 @@ fn send(api: &Api, tool: &str, parameters: Value) -> Value {
         "steps": [{"id": "step-001", "tool": tool, "parameters": parameters}],
         "error_handling": {"on_step_failure": "abort_plan"},
     });
-    api.post("/v1/runs", &json!({"execution_plan": plan})).expect(201)
+    api.post("/v1/runs", &json!({"execution_plan": plan}))
+        .expect(201)
 }
 
 /// What a call of a reading tool answers.
 fn output(api: &Api, tool: &str, parameters: Value) -> Value {
     let done = settled(api, &send(api, tool, parameters), "completed");
-    let events = done["events"].as_array().unwrap().iter();
-    let ended = events.filter(|event| event["event"] == "step_succeeded");
-    ended.last().unwrap()["output"].clone()
+    let mut newest_first = done["events"].as_array().unwrap().iter().rev();
+    let ended = newest_first.find(|event| event["event"] == "step_succeeded");
+    ended.unwrap()["output"].clone()
 }
 
 /// Sends a plan with a call of a writing tool, up to where it waits for a person.
@@ -198,14 +199,24 @@ fn tools_of_servers_are_imported_and_called_like_any_other() {
     let run = send(&uma, "mcp.local.read", json!({"text": 7}));
     assert_eq!(settled(&uma, &run, "failed")["status"], "failed");
     // A fresh environment: what was granted, and no secret in what is kept.
-    for (name, seen) in [("local", "/environment/TESTS_SECRET"), ("remote", "/headers/x-key")] {
+    for (name, seen) in [
+        ("local", "/environment/TESTS_SECRET"),
+        ("remote", "/headers/x-key"),
+    ] {
         let said = output(&uma, &format!("mcp.{name}.environment"), json!({}));
         let said: Value = serde_json::from_str(said["text"].as_str().unwrap()).unwrap();
-        assert_eq!(said.pointer(seen), Some(&json!("[redacted:TESTS_SECRET]")), "{said:#}");
+        assert_eq!(
+            said.pointer(seen),
+            Some(&json!("[redacted:TESTS_SECRET]")),
+            "{said:#}"
+        );
         if name == "local" {
             let mut variables: Vec<_> = said["environment"].as_object().unwrap().keys().collect();
             variables.retain(|name| !name.starts_with("LC_"));
-            assert_eq!(variables, ["HOME", "LANG", "PATH", "TESTS_SECRET", "TMPDIR"]);
+            assert_eq!(
+                variables,
+                ["HOME", "LANG", "PATH", "TESTS_SECRET", "TMPDIR"]
+            );
         }
     }
     drop(remote);
@@ -286,7 +297,9 @@ fn a_tool_that_changed_since_it_was_imported_is_refused() {
         decide(&bob, &run["approvals"][0], "approve").expect(200);
         eventually("its end", || {
             let shown = ann.get(&path_of(&run, "")).expect(200);
-            ["completed", "failed"].contains(&shown["status"].as_str().unwrap()).then_some(())
+            ["completed", "failed"]
+                .contains(&shown["status"].as_str().unwrap())
+                .then_some(())
         });
         (estate.changes() == 1).then_some(())
     });
@@ -304,7 +317,9 @@ fn a_server_that_hangs_dies_or_floods_fails_the_call_and_comes_back() {
             eventually("an end", || {
                 let shown = uma.get(&path_of(&run, "")).expect(200);
                 let status = shown["status"].as_str().unwrap().to_owned();
-                ["completed", "failed"].contains(&status.as_str()).then_some(status == "completed")
+                ["completed", "failed"]
+                    .contains(&status.as_str())
+                    .then_some(status == "completed")
             })
             .then_some(())
         });
@@ -328,7 +343,10 @@ fn a_server_that_hangs_dies_or_floods_fails_the_call_and_comes_back() {
     assert!(message(&flooded).ends_with(words), "{flooded:#}");
     comes_back();
     let log = server.log();
-    assert!(log.contains("the secret is [redacted:TESTS_SECRET]"), "{log}");
+    assert!(
+        log.contains("the secret is [redacted:TESTS_SECRET]"),
+        "{log}"
+    );
     assert!(!log.contains(SECRET), "{log}");
     drop((server, home));
 }
@@ -346,13 +364,18 @@ fn a_server_that_answers_garbage_fails_the_call_and_nothing_else() {
             let run = send(&uma, "mcp.old.read", json!({}));
             let ended = eventually("an end", || {
                 let shown = uma.get(&path_of(&run, "")).expect(200);
-                ["completed", "failed"].contains(&shown["status"].as_str().unwrap()).then_some(shown)
+                ["completed", "failed"]
+                    .contains(&shown["status"].as_str().unwrap())
+                    .then_some(shown)
             });
             (ended["status"] == "completed").then_some(())
         });
         assert_eq!(output(&uma, "mcp.old.read", json!({})), said);
         let failed = failure(&server, &format!("mcp.old.{tool}"));
-        assert!(message(&failed).contains("the MCP server `old`"), "{failed:#}");
+        assert!(
+            message(&failed).contains("the MCP server `old`"),
+            "{failed:#}"
+        );
     }
 }
 
@@ -375,7 +398,12 @@ fn a_server_that_is_away_at_the_start_comes_later() {
     let checks = doctor.as_array().unwrap().iter();
     let found: Vec<(&str, &str)> = checks
         .filter(|check| check["check"] == "mcp server")
-        .map(|check| (check["state"].as_str().unwrap(), check["found"].as_str().unwrap()))
+        .map(|check| {
+            (
+                check["state"].as_str().unwrap(),
+                check["found"].as_str().unwrap(),
+            )
+        })
         .collect();
     assert_eq!(found.len(), 4, "{found:#?}");
     assert_eq!(found[0].0, "wrong");
@@ -401,9 +429,15 @@ fn a_wrong_registration_stops_the_start() {
     let base = Estate::new().config;
     let server = |rest: &str| format!("{base}\n[[mcp.servers]]\n{rest}\n");
     let cases = [
-        (server("name = \"A.b\"\nurl = \"https://a.example\""), "lower-case letters"),
+        (
+            server("name = \"A.b\"\nurl = \"https://a.example\""),
+            "lower-case letters",
+        ),
         (server("name = \"a\""), "either `command` or `url`"),
-        (server("name = \"a\"\ncommand = \"python3\""), "must be an absolute path"),
+        (
+            server("name = \"a\"\ncommand = \"python3\""),
+            "must be an absolute path",
+        ),
         (
             server("name = \"a\"\nurl = \"https://a.example\"\nheaders = {a = \"TESTS_ABSENT\"}"),
             "TESTS_ABSENT",

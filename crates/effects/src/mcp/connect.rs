@@ -13,8 +13,8 @@ use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::handler::client::ClientHandler;
 use rmcp::model::{ClientConfig, Implementation, ProtocolVersion};
 use rmcp::service::{
-    ClientInitializeError, ClientLifecycleMode, NotificationContext, Peer, RoleClient, RunningService,
-    serve_client_with_lifecycle,
+    ClientInitializeError, ClientLifecycleMode, NotificationContext, Peer, RoleClient,
+    RunningService, serve_client_with_lifecycle,
 };
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::async_rw::AsyncRwTransport;
@@ -128,8 +128,8 @@ pub(super) async fn open(
     let (opened, process) = match &options.transport {
         McpTransport::Stdio { .. } => {
             let (stdin, stdout, process) = start(options, sandbox, &traces)?;
-            let transport = AsyncRwTransport::new_client(stdout, stdin)
-                .with_max_line_length(MAX_MESSAGE_BYTES);
+            let transport =
+                AsyncRwTransport::new_client(stdout, stdin).with_max_line_length(MAX_MESSAGE_BYTES);
             let opened: Shaken = serve_client_with_lifecycle(listener, transport, lifecycle).await;
             (opened, Some(process))
         }

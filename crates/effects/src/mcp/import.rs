@@ -1,6 +1,7 @@
 //! From a server's definition of a tool to a document of the catalogue, or why there is none.
 //! Pure. What a server says of a tool's effects (its annotations) is not believed.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use charter_contract::agentic::tool_definition::{ParameterDefinition, parameters_from_schema};
@@ -50,14 +51,17 @@ pub(super) fn import(
         }
         match document(options, tool) {
             Err(reason) => leave(&tool.name, &reason),
-            Ok(made) => {
-                let id = made.document.tool_id.to_string();
-                if tools.contains_key(&id) {
-                    leave(&tool.name, &format!("another tool has the id `{id}`"));
-                } else {
-                    tools.insert(id, made);
+            Ok(made) => match tools.entry(made.document.tool_id.to_string()) {
+                Entry::Occupied(taken) => {
+                    leave(
+                        &tool.name,
+                        &format!("another tool has the id `{}`", taken.key()),
+                    );
                 }
-            }
+                Entry::Vacant(free) => {
+                    free.insert(made);
+                }
+            },
         }
     }
     for name in &options.readonly {

@@ -230,7 +230,7 @@ async fn listen(peer: &Peer<RoleClient>, server: &Server) {
             }
         }
     }
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 /// All tools that a server lists now, within bounds. Not from the SDK's cache.

@@ -192,6 +192,25 @@ fn the_skills_extension_lists_manifests_and_serves_what_they_promise() {
             "skill://sql/migration/undo/SKILL.md",
         ]
     );
+    assert_promises_kept(&server, skills);
+    // Every file is a resource once, also where it belongs to two manifests.
+    let mut listed = ids(&saw[1], "uri");
+    listed.sort();
+    assert_eq!(
+        listed,
+        [
+            "skill://billing/refunds/SKILL.md",
+            "skill://restore/SKILL.md",
+            "skill://sql/migration/SKILL.md",
+            "skill://sql/migration/assets/logo.bin",
+            "skill://sql/migration/scripts/run%20it.sh",
+            "skill://sql/migration/undo/SKILL.md",
+        ]
+    );
+}
+
+/// Each manifest is what is got by its address, and each of its files has the digest and size that it gives.
+fn assert_promises_kept(server: &Server, skills: &[Value]) {
     let mut reading = Vec::new();
     for skill in skills {
         reading.push(json!({"method": "skills/get", "params": {"uri": skill["uri"]}}));
@@ -199,7 +218,7 @@ fn the_skills_extension_lists_manifests_and_serves_what_they_promise() {
             reading.push(json!({"read": file["uri"]}));
         }
     }
-    let (read, _) = steps(&server, "olga", "auto", &json!(reading));
+    let (read, _) = steps(server, "olga", "auto", &json!(reading));
     let mut read = read.iter();
     for skill in skills {
         assert_eq!(read.next().unwrap()["skill"], *skill);
@@ -216,20 +235,6 @@ fn the_skills_extension_lists_manifests_and_serves_what_they_promise() {
             );
         }
     }
-    // Every file is a resource once, also where it belongs to two manifests.
-    let mut listed = ids(&saw[1], "uri");
-    listed.sort();
-    assert_eq!(
-        listed,
-        [
-            "skill://billing/refunds/SKILL.md",
-            "skill://restore/SKILL.md",
-            "skill://sql/migration/SKILL.md",
-            "skill://sql/migration/assets/logo.bin",
-            "skill://sql/migration/scripts/run%20it.sh",
-            "skill://sql/migration/undo/SKILL.md",
-        ]
-    );
 }
 
 /// More skills than fit one page: each is listed once.
@@ -291,12 +296,8 @@ fn b001_6_a_denied_agent_skill_is_in_no_answer() {
             {"read": "skill://no/such/SKILL.md"},
         ]);
         let (saw, _) = steps(&server, "ned", mode, &denied);
-        for at in 0..3 {
-            assert_eq!(
-                saw[at]["content"]["error_code"], "not_found",
-                "{:#}",
-                saw[at]
-            );
+        for answer in &saw[..3] {
+            assert_eq!(answer["content"]["error_code"], "not_found", "{answer:#}");
         }
         assert_eq!(
             (&saw[3]["code"], &saw[4]["code"]),
