@@ -140,15 +140,19 @@ fn imported(api: &Api) -> Vec<String> {
     ids
 }
 
-/// Sends a plan of one step.
-fn send(api: &Api, tool: &str, parameters: Value) -> Value {
-    let plan = json!({
+/// A plan of one step.
+fn plan(tool: &str, parameters: Value) -> Value {
+    json!({
         "id": PLAN, "request_id": "req-01930000-0000-7000-8000-000000000001",
         "steps": [{"id": "step-001", "tool": tool, "parameters": parameters}],
         "error_handling": {"on_step_failure": "abort_plan"},
-    });
-    api.post("/v1/runs", &json!({"execution_plan": plan}))
-        .expect(201)
+    })
+}
+
+/// Sends it.
+fn send(api: &Api, tool: &str, parameters: Value) -> Value {
+    let sent = json!({"execution_plan": plan(tool, parameters)});
+    api.post("/v1/runs", &sent).expect(201)
 }
 
 /// What a call of a reading tool answers.
@@ -196,8 +200,12 @@ fn tools_of_servers_are_imported_and_called_like_any_other() {
         assert_eq!(output(&uma, &tool, json!({})), json!({"text": name}));
     }
     // What does not fit its parameters gets no further than the catalogue's own check.
-    let run = send(&uma, "mcp.local.read", json!({"text": 7}));
-    assert_eq!(settled(&uma, &run, "failed")["status"], "failed");
+    let wrong = json!({"execution_plan": plan("mcp.local.read", json!({"text": 7}))});
+    let said = uma.post("/v1/runs", &wrong).fails(400, "invalid_document");
+    assert!(
+        said.ends_with("`text` must be of the type string"),
+        "{said}"
+    );
     // A fresh environment: what was granted, and no secret in what is kept.
     for (name, seen) in [
         ("local", "/environment/TESTS_SECRET"),
@@ -241,11 +249,7 @@ fn b000_10_an_imported_write_waits_for_an_approval_and_happens_once() {
     confirm(&uma, &refused).expect(200);
     settled(&uma, &refused, "failed");
     // A tool that says that it can do a dry run is not believed.
-    let plan = json!({
-        "id": PLAN, "request_id": "req-01930000-0000-7000-8000-000000000001",
-        "steps": [{"id": "step-001", "tool": "mcp.local.write", "parameters": {"text": "c"}}],
-        "error_handling": {"on_step_failure": "abort_plan"},
-    });
+    let plan = plan("mcp.local.write", json!({"text": "c"}));
     let dry = json!({"execution_plan": plan, "dry_run": true});
     let dry = ann.post("/v1/runs", &dry).expect(201);
     settled(&ann, &dry, "completed");
@@ -286,7 +290,7 @@ fn a_tool_that_changed_since_it_was_imported_is_refused() {
     let failure = &done["outcome"]["cause"]["failure"];
     assert_eq!(
         message(failure),
-        "the MCP server `local` changed the definition of the tool `write` since it was imported; it is \
+        "the tool `mcp.local.write` failed: the MCP server `local` changed the definition of the tool `write` since it was imported; it is \
          not called until the catalogue has what is offered now"
     );
     assert_eq!(failure["kind"], "permission_error", "{failure:#}");
@@ -328,7 +332,7 @@ fn a_server_that_hangs_dies_or_floods_fails_the_call_and_comes_back() {
     assert_eq!(
         (message(&hung), &hung["kind"], &hung["retryable"]),
         (
-            "the MCP server `local` did not answer within 4000 ms",
+            "the tool `mcp.local.hang` failed: the MCP server `local` did not answer within 4000 ms",
             &json!("timeout_error"),
             &json!(false)
         )

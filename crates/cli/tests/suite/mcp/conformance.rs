@@ -3,6 +3,9 @@
 
 use std::process::Stdio;
 
+use serde_json::{Value, json};
+
+use super::knowledge::skill_md;
 use super::peers::{node, scripts};
 use crate::home::Home;
 use crate::packages::Package;
@@ -19,6 +22,10 @@ fn every_applicable_conformance_scenario_passes() {
         let home = Home::new();
         let server = home.serve();
         server.api.register(&prompts());
+        server
+            .api
+            .post("/v1/agent-skills/import", &skills())
+            .expect(200);
         let url = format!("{}/mcp", server.api.base);
         let expected = scripts().join(format!("conformance-{list}.yml"));
         let results = home.path("conformance");
@@ -46,6 +53,15 @@ fn every_applicable_conformance_scenario_passes() {
             "{list}: only {passed} scenarios passed\n{said}"
         );
     }
+}
+
+/// Something for the scenarios of the Skills extension to look at.
+fn skills() -> Value {
+    json!({"files": [
+        {"path": "sql/migration/SKILL.md", "text": skill_md("migration")},
+        {"path": "sql/migration/scripts/run it.sh", "text": "#!/bin/sh\n", "executable": true},
+        {"path": "sql/migration/undo/SKILL.md", "text": skill_md("undo")},
+    ]})
 }
 
 /// The suite's prompts as playbooks, which is what prompts are made of.

@@ -22,7 +22,7 @@ fn steps(server: &Server, key: &str, mode: &str, steps: &Value) -> (Vec<Value>, 
     )
 }
 
-fn skill_md(name: &str) -> String {
+pub(super) fn skill_md(name: &str) -> String {
     format!(
         "---\nname: {name}\ndescription: The {name} of databases. Use it when {name} is wanted.\n\
          license: Apache-2.0\nmetadata: {{author: ann, level: \"2\"}}\n---\nINSTRUCTION-OF-{name}\n"
@@ -154,6 +154,34 @@ fn b001_3_a_client_opens_one_instruction_and_fetches_files_when_it_asks() {
     assert_eq!(saw[5]["content"]["error_code"], "invalid_request");
 }
 
+/// Each skill is what `skills/list` said, and each of its files has the digest and size that are promised.
+fn check_promises(server: &Server, skills: &[Value]) {
+    let mut reading = Vec::new();
+    for skill in skills {
+        reading.push(json!({"method": "skills/get", "params": {"uri": skill["uri"]}}));
+        for file in skill["resources"].as_array().unwrap() {
+            reading.push(json!({"read": file["uri"]}));
+        }
+    }
+    let (read, _) = steps(server, "olga", "auto", &json!(reading));
+    let mut read = read.iter();
+    for skill in skills {
+        assert_eq!(read.next().unwrap()["skill"], *skill);
+        for file in skill["resources"].as_array().unwrap() {
+            let content = read.next().unwrap();
+            let bytes = match &content["text"] {
+                Value::String(text) => text.clone().into_bytes(),
+                _ => vec![0, 255],
+            };
+            assert_eq!(
+                (&file["digest"], &file["size"]),
+                (&json!(digest(&bytes)), &json!(bytes.len())),
+                "{file} {content}"
+            );
+        }
+    }
+}
+
 /// The Skills extension: manifests whose digests are those of what is read, nested skills included.
 #[test]
 fn the_skills_extension_lists_manifests_and_serves_what_they_promise() {
@@ -192,7 +220,7 @@ fn the_skills_extension_lists_manifests_and_serves_what_they_promise() {
             "skill://sql/migration/undo/SKILL.md",
         ]
     );
-    assert_promises_kept(&server, skills);
+    check_promises(&server, skills);
     // Every file is a resource once, also where it belongs to two manifests.
     let mut listed = ids(&saw[1], "uri");
     listed.sort();
@@ -207,34 +235,6 @@ fn the_skills_extension_lists_manifests_and_serves_what_they_promise() {
             "skill://sql/migration/undo/SKILL.md",
         ]
     );
-}
-
-/// Each manifest is what is got by its address, and each of its files has the digest and size that it gives.
-fn assert_promises_kept(server: &Server, skills: &[Value]) {
-    let mut reading = Vec::new();
-    for skill in skills {
-        reading.push(json!({"method": "skills/get", "params": {"uri": skill["uri"]}}));
-        for file in skill["resources"].as_array().unwrap() {
-            reading.push(json!({"read": file["uri"]}));
-        }
-    }
-    let (read, _) = steps(server, "olga", "auto", &json!(reading));
-    let mut read = read.iter();
-    for skill in skills {
-        assert_eq!(read.next().unwrap()["skill"], *skill);
-        for file in skill["resources"].as_array().unwrap() {
-            let content = read.next().unwrap();
-            let bytes = match &content["text"] {
-                Value::String(text) => text.clone().into_bytes(),
-                _ => vec![0, 255],
-            };
-            assert_eq!(
-                (&file["digest"], &file["size"]),
-                (&json!(digest(&bytes)), &json!(bytes.len())),
-                "{file} {content}"
-            );
-        }
-    }
 }
 
 /// More skills than fit one page: each is listed once.
@@ -296,8 +296,8 @@ fn b001_6_a_denied_agent_skill_is_in_no_answer() {
             {"read": "skill://no/such/SKILL.md"},
         ]);
         let (saw, _) = steps(&server, "ned", mode, &denied);
-        for answer in &saw[..3] {
-            assert_eq!(answer["content"]["error_code"], "not_found", "{answer:#}");
+        for absent in &saw[..3] {
+            assert_eq!(absent["content"]["error_code"], "not_found", "{absent:#}");
         }
         assert_eq!(
             (&saw[3]["code"], &saw[4]["code"]),
