@@ -79,6 +79,8 @@ error_codes! {
     RoutingTestFailed = "routing_test_failed", InputError, no, "A routing test of the package failed.", "Look at the verdict of each test in the details.";
     /// No session of that id, or another caller's, or it is over.
     SessionNotFound = "session_not_found", InputError, no, "The session is not known or is over.", "Start a new session.";
+    /// A route that leads to no model that can be asked.
+    ModelRouteUnknown = "model_route_unknown", InputError, no, "No usable model is configured for this route.", "Look at `models` in the configuration: `charter models list` shows the routes, `charter models test` asks them.";
     /// No credential, or a wrong one.
     Unauthenticated = "unauthenticated", PermissionError, no, "Please authenticate.", "Send a valid credential.";
     /// The credential does not allow it.
@@ -95,10 +97,18 @@ error_codes! {
     ApprovalExpired = "approval_expired", PermissionError, no, "Nobody approved this in time.", "Start it again, and have it approved.";
     /// A target that the server does not reach.
     EgressDenied = "egress_denied", PermissionError, no, "This address may not be reached.", "Add the host to the tool's egress list.";
+    /// A model's provider refuses the key, what it may do, or its account.
+    ModelAccessDenied = "model_access_denied", PermissionError, no, "The provider of a model refused access.", "Check the key of the provider, what it may do, and its billing; `charter models test` asks again.";
     /// A tool ran and failed.
     ToolFailed = "tool_failed", ExecutionError, no, "A tool failed.", "Look at the tool's output in the run.";
     /// A tool's result is not what it promises.
     ToolResultInvalid = "tool_result_invalid", ExecutionError, no, "A tool returned something that it does not promise.", "Correct the tool or its output schema.";
+    /// A model's provider broke down, or its answer broke off.
+    ModelFailed = "model_failed", ExecutionError, retry, "The provider of a model failed.", "Try again in a moment.";
+    /// A model declined, or a filter kept its answer back.
+    ModelRefused = "model_refused", ExecutionError, no, "A model declined to answer.", "Ask in other words, or use another model for this route.";
+    /// A model's answer is not what was asked for, also after repairs.
+    ModelAnswerInvalid = "model_answer_invalid", ExecutionError, no, "A model's answer is not what was asked for.", "Ask for less at once, or use a more capable model for this route.";
     /// No template fits the output.
     TemplateMissing = "template_missing", ExecutionError, no, "No template fits this output.", "Register a template for this output type.";
     /// A template has a placeholder without a value.

@@ -94,6 +94,7 @@ pub(crate) fn status(code: ErrorCode) -> StatusCode {
         ErrorCode::NotFound
         | ErrorCode::NoMatch
         | ErrorCode::SessionNotFound
+        | ErrorCode::ModelRouteUnknown
         | ErrorCode::TemplateMissing => StatusCode::NOT_FOUND,
         ErrorCode::Immutable => StatusCode::METHOD_NOT_ALLOWED,
         ErrorCode::AlreadyExists
@@ -104,10 +105,13 @@ pub(crate) fn status(code: ErrorCode) -> StatusCode {
         | ErrorCode::Cancelled => StatusCode::CONFLICT,
         ErrorCode::DeprecatedCollection => StatusCode::GONE,
         ErrorCode::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-        ErrorCode::UnsupportedFlow => StatusCode::UNPROCESSABLE_ENTITY,
+        ErrorCode::UnsupportedFlow | ErrorCode::ModelRefused => StatusCode::UNPROCESSABLE_ENTITY,
         ErrorCode::RateLimited => StatusCode::TOO_MANY_REQUESTS,
         ErrorCode::ToolFailed
         | ErrorCode::ToolResultInvalid
+        | ErrorCode::ModelAccessDenied
+        | ErrorCode::ModelAnswerInvalid
+        | ErrorCode::ModelFailed
         | ErrorCode::PlaceholderMissing
         | ErrorCode::ExpressionFailed => StatusCode::BAD_GATEWAY,
         ErrorCode::ToolTimeout | ErrorCode::RequestTimeout => StatusCode::GATEWAY_TIMEOUT,

@@ -259,6 +259,11 @@ fn state_of_failure(failure: &AgentError) -> TaskState {
         | ErrorCode::ExpressionFailed
         | ErrorCode::ToolTimeout
         | ErrorCode::RequestTimeout
+        | ErrorCode::ModelRouteUnknown
+        | ErrorCode::ModelAccessDenied
+        | ErrorCode::ModelRefused
+        | ErrorCode::ModelAnswerInvalid
+        | ErrorCode::ModelFailed
         | ErrorCode::ModelMissing
         | ErrorCode::ModelMismatch
         | ErrorCode::StorageFull
