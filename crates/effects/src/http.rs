@@ -19,8 +19,8 @@ use crate::call::{HttpTool, ToolCall};
 use crate::egress::{EgressPolicy, EgressRefusal};
 use crate::outcome::{Failure, Success};
 use crate::redact::Redactor;
-pub(crate) use request::Exchange;
 use request::Prepared;
+pub(crate) use request::{Exchange, IDEMPOTENCY_KEY, MAX_BODY_BYTES};
 
 /// How long connecting may take, within the call's own time.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -144,14 +144,26 @@ impl HttpRunner {
         addresses: &[SocketAddr],
         redirects: Redirects,
     ) -> Result<reqwest::Client, reqwest::Error> {
+        self.builder(redirects)
+            .resolve_to_addrs(host, addresses)
+            .pool_max_idle_per_host(0)
+            .build()
+    }
+
+    /// A client that keeps its connections, for hosts that the operator names.
+    pub(crate) fn pooled_client(
+        &self,
+        redirects: Redirects,
+    ) -> Result<reqwest::Client, reqwest::Error> {
+        self.builder(redirects).build()
+    }
+
+    fn builder(&self, redirects: Redirects) -> reqwest::ClientBuilder {
         reqwest::Client::builder()
             .tls_backend_preconfigured(self.tls.clone())
             .no_proxy()
-            .resolve_to_addrs(host, addresses)
             .redirect(redirects.policy())
             .connect_timeout(CONNECT_TIMEOUT)
-            .pool_max_idle_per_host(0)
-            .build()
     }
 }
 

@@ -38,6 +38,10 @@
 //! [`Sources`] fetches what a lens refers to, through the same wall, and takes its text out in a
 //! process of its own ([`extract()`] is what that process runs).
 //!
+//! # Models
+//! [`Models`] asks language models for drafts, by the routes of [`ModelOptions`]; [`ModelProviders`]
+//! does so over HTTP.
+//!
 //! # What confines a script
 //! See [`Sandbox::capabilities`] for what the running kernel enforces. Landlock
 //! (files, TCP ports, signals), seccomp (sockets, escapes from the process
@@ -52,15 +56,18 @@ compile_error!(
 
 mod builtin;
 mod call;
+mod cause;
 mod egress;
 mod extract;
 mod http;
 mod mcp;
+mod models;
 mod outcome;
 mod package;
 mod redact;
 mod sandbox;
 mod sources;
+mod text;
 
 pub use builtin::{
     BuiltinGrants, BuiltinTool, CommandGrant, Root, RootAccess, documents as builtin_documents,
@@ -74,6 +81,12 @@ pub use extract::{ExtractError, Extracted, MAX_TEXT_BYTES, Mark, MarkKind, Media
 pub use mcp::{
     ImportedTool, Imports, LeftOut, McpServerOptions, McpServerState, McpServers, McpTool,
     McpTransport, SecretHeader, ServerImports,
+};
+pub use models::{
+    Delivery, Jitter, KeySource, ModelAnswer, ModelApi, ModelFailure, ModelFault, ModelKey,
+    ModelOptions, ModelProviders, ModelRequest, ModelRoute, ModelSetupError, ModelStage,
+    ModelTarget, Models, NamedSchema, NoModels, Patience, PlainHttp, ProviderOptions, Repairs,
+    SetBy, StructuredOutput, TargetError, Temperature, TenantModels, TokenLimit, Turn, Usage,
 };
 pub use outcome::ToolOutcome;
 pub use package::{PackageError, PackageFiles};

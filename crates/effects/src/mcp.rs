@@ -9,7 +9,6 @@ mod call;
 mod connect;
 mod import;
 mod keep;
-mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

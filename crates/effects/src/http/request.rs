@@ -12,9 +12,9 @@ use crate::outcome::{Failure, Success};
 use crate::redact::Redactor;
 
 /// The header of draft-ietf-httpapi-idempotency-key-header.
-const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+pub(crate) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// The largest request body: 16 MiB.
-const MAX_BODY_BYTES: usize = 16 << 20;
+pub(crate) const MAX_BODY_BYTES: usize = 16 << 20;
 
 /// A request that is ready to be sent, with its target.
 #[derive(Debug)]

@@ -9,12 +9,12 @@ use rmcp::service::{Peer, RoleClient, ServiceError};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::connect::chain;
 use super::keep::{self, Link, Up};
-use super::text::clean;
 use super::{McpTool, Server, import};
 use crate::call::{Repeat, ToolCall};
+use crate::cause::chain;
 use crate::outcome::{Failure, Success};
+use crate::text::clean;
 
 /// Most characters of a message of a server.
 const MAX_MESSAGE: usize = 2_000;

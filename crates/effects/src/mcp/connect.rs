@@ -26,6 +26,7 @@ use tokio::task::JoinHandle;
 
 use super::{McpServerOptions, McpTransport, SecretHeader};
 use crate::Sandbox;
+use crate::cause::chain;
 use crate::egress::EgressPolicy;
 use crate::http::Redirects;
 use crate::sandbox::server::{Alive, ServerProgram};
@@ -235,20 +236,6 @@ fn custom(headers: &[SecretHeader]) -> Result<HashMap<HeaderName, HeaderValue>, 
             Ok((name, value))
         })
         .collect()
-}
-
-/// An error with its causes, each once.
-pub(super) fn chain(error: &dyn std::error::Error) -> String {
-    let mut said = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = error.to_string();
-        if !said.contains(&more) {
-            said = format!("{said}: {more}");
-        }
-        cause = error.source();
-    }
-    said
 }
 
 /// Keeps the end of what a server writes to its standard error.

@@ -12,8 +12,8 @@ use charter_contract::validate;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::text::clean;
 use super::{ImportedTool, LeftOut, McpServerOptions};
+use crate::text::clean;
 
 /// Largest definition of one tool, in bytes of JSON.
 const MAX_DEFINITION_BYTES: usize = 64 << 10;

@@ -14,10 +14,11 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::connect::{self, Connection, Handshake, Traces, chain};
-use super::text::clean;
+use super::connect::{self, Connection, Handshake, Traces};
 use super::{ImportedTool, Imports, LeftOut, McpServerState, Server, import};
 use crate::Sandbox;
+use crate::cause::chain;
+use crate::text::clean;
 
 /// How long connecting and the handshake may take; a server that does not know `server/discover` and
 /// stays silent takes ten seconds of it.

@@ -2,7 +2,7 @@
 //! Must not know what a text is for.
 
 /// The text without control and invisible formatting characters, at most so many characters of it.
-pub(super) fn clean(text: &str, most: usize) -> String {
+pub(crate) fn clean(text: &str, most: usize) -> String {
     let mut kept: String = text
         .chars()
         .filter(|c| !is_hidden(*c))

@@ -1,0 +1,331 @@
+//! One request to a provider: send, read within bounds, say what came of it. Must not know retries,
+//! repairs or routes.
+
+use std::time::SystemTime;
+
+use futures_util::StreamExt;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
+use reqwest::{Client, Response, Url};
+use serde_json::Value;
+use sse_stream::SseStream;
+
+use super::complaint::Complaint;
+use super::options::{ModelApi, ModelKey, ProviderOptions};
+use super::patience::retry_after;
+use super::reply::Reply;
+use super::routes::ModelTarget;
+use super::{ModelFailure, ModelFault, ModelRequest, Turn, Usage, anthropic, conversation, openai};
+use crate::cause::chain;
+use crate::http::{IDEMPOTENCY_KEY, MAX_BODY_BYTES};
+use crate::redact::Redactor;
+
+/// Largest body of a refusal that is read, in bytes.
+const MAX_REFUSAL_BYTES: usize = 64 << 10;
+/// What an answer in one piece may take for each byte of what the model wrote: escapes.
+const BYTES_PER_WRITTEN_BYTE: usize = 6;
+/// What an answer in one piece may take beside what the model wrote, in bytes.
+const BYTES_BESIDE: usize = 64 << 10;
+/// Most bytes of a streamed answer, in which each few letters come with an envelope.
+const MAX_STREAM_BYTES: usize = 64 << 20;
+/// Longest name of a schema or tool that providers take.
+const MAX_NAME: usize = 64;
+
+/// What is asked of whom.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asked<'a> {
+    pub(super) request: &'a ModelRequest,
+    pub(super) provider: &'a ProviderOptions,
+    pub(super) target: &'a ModelTarget,
+    pub(super) key: Option<&'a ModelKey>,
+}
+
+/// What was spent, kept where it survives whoever gives up waiting.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Meter {
+    /// Tokens of attempts that are over.
+    done: Usage,
+    /// Tokens of the attempt under way, as far as they were told.
+    current: Usage,
+    /// Requests sent.
+    pub(super) attempts: u32,
+}
+
+impl Meter {
+    pub(super) fn begin(&mut self) {
+        self.done = self.usage();
+        self.current = Usage::default();
+        self.attempts += 1;
+    }
+
+    pub(super) fn usage(&self) -> Usage {
+        self.done.and(self.current)
+    }
+}
+
+/// Whether more of an answer is to come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// It may.
+    Open,
+    /// The provider says that this was all.
+    Ended,
+}
+
+impl Asked<'_> {
+    /// The schema's name in the alphabet that providers take.
+    pub(super) fn schema_name(&self) -> String {
+        let letters = self.request.schema.name.as_str().chars().take(MAX_NAME);
+        letters.map(|c| if c == '.' { '_' } else { c }).collect()
+    }
+
+    /// The body of the request.
+    ///
+    /// # Errors
+    /// When it is larger than any request may be.
+    pub(super) fn body(&self, turns: &[Turn]) -> Result<Vec<u8>, ModelFailure> {
+        let conversation = conversation::of(self.request, self.provider.structured, turns);
+        let body: Value = match self.provider.api {
+            ModelApi::OpenAi => openai::body(self, conversation),
+            ModelApi::Anthropic => anthropic::body(self, conversation),
+        };
+        let body = body.to_string().into_bytes();
+        if body.len() > MAX_BODY_BYTES {
+            let message = format!(
+                "prompts and context take {} bytes, more than {MAX_BODY_BYTES}",
+                body.len()
+            );
+            return Err(ModelFailure::new(ModelFault::ContextTooLong, message));
+        }
+        Ok(body)
+    }
+
+    fn headers(&self, idempotency_key: &str) -> Result<HeaderMap, ModelFailure> {
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(
+            ACCEPT,
+            HeaderValue::from_static("application/json, text/event-stream"),
+        );
+        let unfit = |what: &str| {
+            let message = format!("{what} has a character that headers cannot carry");
+            ModelFailure::new(ModelFault::System, message)
+        };
+        let id = HeaderValue::from_str(idempotency_key).map_err(|_| unfit("an idempotency key"))?;
+        headers.insert(IDEMPOTENCY_KEY, id);
+        if self.provider.api == ModelApi::Anthropic {
+            let version = HeaderValue::from_static(anthropic::VERSION);
+            headers.insert("anthropic-version", version);
+        }
+        if let Some(key) = self.key {
+            let (name, text) = match self.provider.api {
+                ModelApi::OpenAi => (AUTHORIZATION.as_str(), format!("Bearer {}", key.value())),
+                ModelApi::Anthropic => ("x-api-key", key.value().to_owned()),
+            };
+            let mut value = HeaderValue::from_str(&text).map_err(|_| unfit("a provider's key"))?;
+            value.set_sensitive(true);
+            headers.insert(
+                reqwest::header::HeaderName::try_from(name).map_err(|_| unfit("a header name"))?,
+                value,
+            );
+        }
+        Ok(headers)
+    }
+
+    fn redactor(&self) -> Redactor {
+        let secrets = self.key.map(|key| {
+            let name = key.source().to_string();
+            (name, key.value().to_owned())
+        });
+        Redactor::new(secrets.as_slice())
+    }
+
+    fn take(&self, reply: &mut Reply, data: &str) -> Result<Progress, ModelFailure> {
+        let taken = match self.provider.api {
+            ModelApi::OpenAi => openai::take(reply, data),
+            ModelApi::Anthropic => anthropic::take(reply, data),
+        };
+        let progress = taken.map_err(|complaint| self.complain(&complaint))?;
+        if reply.len() > self.provider.output_bytes {
+            return Err(self.fail(ModelFault::TooMuchOutput));
+        }
+        Ok(progress)
+    }
+
+    fn complain(&self, complaint: &Complaint) -> ModelFailure {
+        self.fail(complaint.fault)
+            .with_detail(complaint.detail(&self.redactor()))
+    }
+
+    /// A failure of this provider, in words that are safe to show.
+    pub(super) fn fail(&self, fault: ModelFault) -> ModelFailure {
+        let happened = match fault {
+            ModelFault::UnknownRoute => "has no such route",
+            ModelFault::UnknownModel => "does not know this model, or not at its address",
+            ModelFault::Redirected => "leads to another place, which is not followed",
+            ModelFault::InvalidRequest => "did not accept the request",
+            ModelFault::ContextTooLong => "says that prompts and context are too long for it",
+            ModelFault::Authentication => "did not accept the key, or wants one",
+            ModelFault::Permission => "does not allow this to the key",
+            ModelFault::Billing => "says that the account has no credit",
+            ModelFault::RateLimited => "says that it was asked too often",
+            ModelFault::Overloaded => "has no room at the moment",
+            ModelFault::Unreachable => "could not be reached",
+            ModelFault::Timeout => "did not answer in time",
+            ModelFault::Broken => "failed",
+            ModelFault::Truncated => "broke off in the middle of its answer",
+            ModelFault::Refused => "declined to answer",
+            ModelFault::Filtered => "kept its answer back by a filter",
+            ModelFault::Malformed => "gave an answer that is not the JSON that it should be",
+            ModelFault::SchemaViolated => "gave an answer that does not keep to the schema",
+            ModelFault::CutOff => "was cut off at the limit of tokens",
+            ModelFault::TooMuchOutput => "gave an answer that is larger than its bound",
+            ModelFault::Cancelled => "was no longer waited for",
+            ModelFault::System => "could not be asked",
+        };
+        ModelFailure::new(fault, format!("the model {} {happened}", self.target))
+    }
+}
+
+/// Sends a request and reads the answer to its end.
+pub(super) async fn attempt(
+    client: &Client,
+    url: &Url,
+    asked: &Asked<'_>,
+    body: Vec<u8>,
+    idempotency_key: &str,
+    meter: &mut Meter,
+) -> Result<Reply, ModelFailure> {
+    let request = client
+        .post(url.clone())
+        .headers(asked.headers(idempotency_key)?)
+        .body(body);
+    let sent = request.send().await;
+    let response = sent.map_err(|error| unanswered(asked, error))?;
+    if !response.status().is_success() {
+        return Err(refused(asked, response).await);
+    }
+    let reply = if is_stream(&response) {
+        read_stream(asked, response, meter).await?
+    } else {
+        read_whole(asked, response, meter).await?
+    };
+    match reply.fault() {
+        Some(fault) => Err(asked.fail(fault)),
+        None => Ok(reply),
+    }
+}
+
+/// By what came, not by what was asked for: some servers do not stream.
+fn is_stream(response: &Response) -> bool {
+    let kind = response.headers().get(CONTENT_TYPE);
+    let kind = kind.and_then(|value| value.to_str().ok());
+    kind.is_some_and(|value| {
+        value
+            .trim_start()
+            .to_ascii_lowercase()
+            .starts_with("text/event-stream")
+    })
+}
+
+fn unanswered(asked: &Asked<'_>, error: reqwest::Error) -> ModelFailure {
+    let fault = if error.is_connect() {
+        ModelFault::Unreachable
+    } else if error.is_timeout() {
+        ModelFault::Timeout
+    } else {
+        ModelFault::Truncated
+    };
+    let said = chain(&error.without_url());
+    asked.fail(fault).with_detail(Some(said))
+}
+
+async fn refused(asked: &Asked<'_>, response: Response) -> ModelFailure {
+    let status = response.status();
+    let wait = retry_after(response.headers(), SystemTime::now());
+    // One that breaks off is read as far as it came: the status says most.
+    let (body, _) = read_bytes(response, MAX_REFUSAL_BYTES).await;
+    let complaint = Complaint::of(status, &String::from_utf8_lossy(&body));
+    let mut failure = asked.complain(&complaint);
+    failure.retry_after = wait;
+    failure
+}
+
+async fn read_whole(
+    asked: &Asked<'_>,
+    response: Response,
+    meter: &mut Meter,
+) -> Result<Reply, ModelFailure> {
+    let limit = asked.provider.output_bytes * BYTES_PER_WRITTEN_BYTE + BYTES_BESIDE;
+    let (body, end) = read_bytes(response, limit).await;
+    match end {
+        End::Whole => {}
+        End::TooLong => return Err(asked.fail(ModelFault::TooMuchOutput)),
+        End::BrokenOff => return Err(asked.fail(ModelFault::Truncated)),
+    }
+    let text = String::from_utf8_lossy(&body);
+    let mut reply = Reply::default();
+    let taken = asked.take(&mut reply, &text);
+    meter.current = reply.usage;
+    taken?;
+    Ok(reply)
+}
+
+/// How reading ended.
+enum End {
+    Whole,
+    TooLong,
+    BrokenOff,
+}
+
+async fn read_bytes(mut response: Response, limit: usize) -> (Vec<u8>, End) {
+    let mut body = Vec::new();
+    loop {
+        match response.chunk().await {
+            Ok(Some(chunk)) if body.len() + chunk.len() > limit => return (body, End::TooLong),
+            Ok(Some(chunk)) => body.extend_from_slice(&chunk),
+            Ok(None) => return (body, End::Whole),
+            Err(_) => return (body, End::BrokenOff),
+        }
+    }
+}
+
+/// Why the body of a stream ended before its end.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+struct BodyError(Box<dyn std::error::Error + Send + Sync>);
+
+async fn read_stream(
+    asked: &Asked<'_>,
+    response: Response,
+    meter: &mut Meter,
+) -> Result<Reply, ModelFailure> {
+    let body = reqwest::Body::from(response);
+    let body = Limited::new(body, MAX_STREAM_BYTES).map_err(BodyError);
+    let mut events = SseStream::new(Box::pin(body));
+    let mut reply = Reply::default();
+    while let Some(event) = events.next().await {
+        let event = event.map_err(|error| broken_off(asked, &error))?;
+        let Some(data) = event.data else { continue };
+        let taken = asked.take(&mut reply, &data);
+        meter.current = reply.usage;
+        if taken? == Progress::Ended {
+            break;
+        }
+    }
+    Ok(reply)
+}
+
+fn broken_off(asked: &Asked<'_>, error: &sse_stream::Error) -> ModelFailure {
+    let sse_stream::Error::Body(cause) = error else {
+        return asked.fail(ModelFault::Malformed);
+    };
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(cause.as_ref());
+    while let Some(error) = cause {
+        if error.is::<LengthLimitError>() {
+            return asked.fail(ModelFault::TooMuchOutput);
+        }
+        cause = error.source();
+    }
+    asked.fail(ModelFault::Truncated)
+}

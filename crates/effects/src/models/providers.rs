@@ -1,0 +1,428 @@
+//! The implementation over HTTP: routes to providers, retries of failures that may pass, repairs of
+//! answers that do not keep to their schema. Everything ends within the request's time.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use charter_contract::ids::{Label, TenantId};
+use charter_contract::validate::against_schema;
+use charter_contract::violation::Stage;
+use reqwest::Url;
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use super::exchange::{Asked, Meter, attempt};
+use super::options::{ModelApi, ModelOptions, PlainHttp, ProviderOptions, StructuredOutput};
+use super::reply::Reply;
+use super::routes::{Leads, leads, of_tenant};
+use super::{
+    ModelAnswer, ModelFailure, ModelFault, ModelRequest, ModelRoute, Models, NamedSchema, Turn,
+};
+use crate::http::{HttpRunner, Redirects};
+
+/// Longest time of a request, whatever it asks for.
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(3_600);
+
+/// Models behind the APIs of providers.
+#[derive(Debug)]
+pub struct ModelProviders {
+    options: ModelOptions,
+    connections: BTreeMap<Label, Connection>,
+}
+
+/// What is kept of a provider between requests.
+#[derive(Debug)]
+struct Connection {
+    client: reqwest::Client,
+    url: Url,
+    slots: Semaphore,
+}
+
+/// Why models cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum ModelSetupError {
+    /// TLS cannot be set up.
+    #[error("setting up TLS for models")]
+    Tls {
+        /// Why.
+        source: rustls::Error,
+    },
+    /// The HTTP client cannot be set up.
+    #[error("setting up the HTTP client of the provider `{provider}`")]
+    Client {
+        /// The provider.
+        provider: Label,
+        /// Why.
+        source: reqwest::Error,
+    },
+    /// The base URL is none.
+    #[error("the base URL of the provider `{provider}` is {why}")]
+    BaseUrl {
+        /// The provider.
+        provider: Label,
+        /// What it is instead.
+        why: &'static str,
+    },
+    /// A setting of a provider makes no sense.
+    #[error("the provider `{provider}`: {why}")]
+    Provider {
+        /// The provider.
+        provider: Label,
+        /// What is wrong.
+        why: &'static str,
+    },
+    /// A key has characters that headers cannot carry.
+    #[error("a key of the provider `{provider}` has a character that headers cannot carry")]
+    Key {
+        /// The provider.
+        provider: Label,
+    },
+    /// A route leads to a provider that is not there.
+    #[error("the route `{route}` leads to the provider `{provider}`, which is not configured")]
+    Route {
+        /// The route.
+        route: Label,
+        /// The provider.
+        provider: Label,
+    },
+    /// A tenant has a key for a provider that is not there.
+    #[error(
+        "the tenant `{tenant}` has a key for the provider `{provider}`, which is not configured"
+    )]
+    TenantKey {
+        /// The tenant.
+        tenant: TenantId,
+        /// The provider.
+        provider: Label,
+    },
+}
+
+impl ModelProviders {
+    /// Sets up the providers. Asks none of them.
+    ///
+    /// # Errors
+    /// [`ModelSetupError`] when what is configured cannot work.
+    pub fn new(options: ModelOptions) -> Result<Self, ModelSetupError> {
+        check(&options)?;
+        let http = HttpRunner::new().map_err(|source| ModelSetupError::Tls { source })?;
+        let connect = |(name, provider): (&Label, &ProviderOptions)| {
+            let client = http.pooled_client(Redirects::SameOrigin);
+            let client = client.map_err(|source| ModelSetupError::Client {
+                provider: name.clone(),
+                source,
+            })?;
+            let connection = Connection {
+                client,
+                url: endpoint(name, provider)?,
+                slots: Semaphore::new(provider.concurrency),
+            };
+            Ok((name.clone(), connection))
+        };
+        let connections = options.providers.iter().map(connect);
+        Ok(Self {
+            connections: connections.collect::<Result<_, _>>()?,
+            options,
+        })
+    }
+
+    async fn answer(
+        &self,
+        request: &ModelRequest,
+        until: Instant,
+        meter: &mut Meter,
+    ) -> Result<ModelAnswer, ModelFailure> {
+        let way = leads(&self.options, &request.tenant, &request.route)
+            .ok_or_else(|| unknown(request))?;
+        let connection = self.connections.get(&way.target.provider);
+        let connection = connection.ok_or_else(|| unknown(request))?;
+        compiles(&request.schema)?;
+        let asking = Asking {
+            connection,
+            asked: asked(request, &way),
+            options: &self.options,
+            until,
+        };
+        asking.answer(meter).await
+    }
+}
+
+#[async_trait]
+impl Models for ModelProviders {
+    async fn complete(
+        &self,
+        request: &ModelRequest,
+        cancel: &CancellationToken,
+    ) -> Result<ModelAnswer, ModelFailure> {
+        let started = Instant::now();
+        let timeout = request.timeout.min(LONGEST_TIMEOUT);
+        let mut meter = Meter::default();
+        let ended = tokio::select! {
+            biased;
+            () = cancel.cancelled() => Err(ModelFault::Cancelled),
+            ended = tokio::time::timeout(timeout, self.answer(request, started + timeout, &mut meter)) => {
+                ended.map_err(|_| ModelFault::Timeout)
+            }
+        };
+        let result = ended.unwrap_or_else(|fault| {
+            let way = leads(&self.options, &request.tenant, &request.route);
+            Err(match way {
+                Some(way) => asked(request, &way).fail(fault),
+                None => unknown(request),
+            })
+        });
+        match result {
+            Ok(answer) => Ok(ModelAnswer {
+                usage: meter.usage(),
+                attempts: meter.attempts,
+                duration_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+                ..answer
+            }),
+            Err(failure) => Err(ModelFailure {
+                usage: meter.usage(),
+                attempts: meter.attempts,
+                ..failure
+            }),
+        }
+    }
+
+    fn routes(&self, tenant: &TenantId) -> BTreeMap<Label, ModelRoute> {
+        of_tenant(&self.options, tenant)
+    }
+}
+
+fn asked<'a>(request: &'a ModelRequest, way: &Leads<'a>) -> Asked<'a> {
+    Asked {
+        request,
+        provider: way.provider,
+        target: way.target,
+        key: way.key,
+    }
+}
+
+fn unknown(request: &ModelRequest) -> ModelFailure {
+    let message = format!("the route `{}` leads to no model", request.route);
+    ModelFailure::new(ModelFault::UnknownRoute, message)
+}
+
+/// A schema that no answer can keep to is a fault of whoever asks, and costs nothing yet.
+fn compiles(schema: &NamedSchema) -> Result<(), ModelFailure> {
+    let said = against_schema(&schema.schema, &json!({}));
+    match said.into_iter().find(|said| said.stage == Stage::Structure) {
+        None => Ok(()),
+        Some(broken) => {
+            let message = format!("`{}` is no JSON Schema: {}", schema.name, broken.message);
+            Err(ModelFailure::new(ModelFault::System, message))
+        }
+    }
+}
+
+/// One request on its way, until its time is over.
+struct Asking<'a> {
+    connection: &'a Connection,
+    asked: Asked<'a>,
+    options: &'a ModelOptions,
+    until: Instant,
+}
+
+impl Asking<'_> {
+    /// Asks, and sends back what does not keep to the schema.
+    async fn answer(&self, meter: &mut Meter) -> Result<ModelAnswer, ModelFailure> {
+        let schema = &self.asked.request.schema.schema;
+        let mut turns = self.asked.request.earlier.clone();
+        let mut retries = self.options.patience.retries;
+        let mut repairs = 0;
+        loop {
+            let reply = self.ask(&turns, repairs, &mut retries, meter).await?;
+            match reply.draft(schema) {
+                Ok(draft) => return Ok(self.done(draft, reply.model, repairs)),
+                Err(no_draft) if repairs < self.options.repairs.0 => {
+                    tracing::debug!(
+                        model = %self.asked.target,
+                        route = %self.asked.request.route,
+                        fault = no_draft.fault.as_str(),
+                        "a model's answer is sent back"
+                    );
+                    turns.push(Turn {
+                        answered: no_draft.answered,
+                        wrong: no_draft.wrong,
+                    });
+                    repairs += 1;
+                }
+                Err(no_draft) => {
+                    let first = no_draft.wrong.into_iter().next();
+                    return Err(self.asked.fail(no_draft.fault).with_detail(first));
+                }
+            }
+        }
+    }
+
+    fn done(&self, draft: Value, model: Option<String>, repairs: u32) -> ModelAnswer {
+        let target = self.asked.target;
+        let model = model.unwrap_or_else(|| target.model.clone());
+        ModelAnswer {
+            draft,
+            model: format!("{}/{model}", target.provider),
+            usage: super::Usage::default(),
+            attempts: 0,
+            repairs,
+            duration_ms: 0,
+        }
+    }
+
+    /// Asks until there is an answer to read, or a failure that does not pass or may not be waited
+    /// for any more.
+    async fn ask(
+        &self,
+        turns: &[Turn],
+        repair: u32,
+        retries: &mut u32,
+        meter: &mut Meter,
+    ) -> Result<Reply, ModelFailure> {
+        let body = self.asked.body(turns)?;
+        // Each repair is another request, each retry the same one.
+        let key = format!("{}-{repair}", self.asked.request.idempotency_key);
+        let mut retry = 0;
+        loop {
+            let failure = match self.attempt(&body, &key, meter).await {
+                Ok(reply) => return Ok(reply),
+                Err(failure) => failure,
+            };
+            if !failure.retryable() || *retries == 0 {
+                return Err(failure);
+            }
+            let Some(pause) = self.options.patience.pause(retry, failure.retry_after) else {
+                return Err(failure);
+            };
+            if Instant::now() + pause >= self.until {
+                return Err(failure);
+            }
+            tracing::warn!(
+                model = %self.asked.target,
+                route = %self.asked.request.route,
+                fault = failure.fault.as_str(),
+                detail = failure.detail,
+                pause_ms = pause.as_millis(),
+                "asking a model failed and is tried again"
+            );
+            tokio::time::sleep(pause).await;
+            *retries -= 1;
+            retry += 1;
+        }
+    }
+
+    async fn attempt(
+        &self,
+        body: &[u8],
+        key: &str,
+        meter: &mut Meter,
+    ) -> Result<Reply, ModelFailure> {
+        let Ok(_slot) = self.connection.slots.acquire().await else {
+            return Err(self.asked.fail(ModelFault::System));
+        };
+        meter.begin();
+        let Connection { client, url, .. } = self.connection;
+        let asked = &self.asked;
+        let attempt = attempt(client, url, asked, body.to_vec(), key, meter);
+        tokio::time::timeout(asked.provider.attempt_timeout, attempt)
+            .await
+            .unwrap_or_else(|_| Err(asked.fail(ModelFault::Timeout)))
+    }
+}
+
+/// What can be seen to be wrong without asking anybody.
+fn check(options: &ModelOptions) -> Result<(), ModelSetupError> {
+    for (name, provider) in &options.providers {
+        let wrong = |why| ModelSetupError::Provider {
+            provider: name.clone(),
+            why,
+        };
+        if provider.concurrency == 0 || provider.concurrency > Semaphore::MAX_PERMITS {
+            return Err(wrong("`concurrency` must be more than 0"));
+        }
+        let json_object = provider.structured == StructuredOutput::JsonObject;
+        if json_object && provider.api == ModelApi::Anthropic {
+            return Err(wrong("Anthropic's API has no `json_object`"));
+        }
+    }
+    let own_routes = options.tenants.values().flat_map(|own| &own.routes);
+    for (route, target) in options.routes.iter().chain(own_routes) {
+        if !options.providers.contains_key(&target.provider) {
+            return Err(ModelSetupError::Route {
+                route: route.clone(),
+                provider: target.provider.clone(),
+            });
+        }
+    }
+    for (tenant, own) in &options.tenants {
+        if let Some(provider) = own
+            .keys
+            .keys()
+            .find(|p| !options.providers.contains_key(*p))
+        {
+            return Err(ModelSetupError::TenantKey {
+                tenant: tenant.clone(),
+                provider: provider.clone(),
+            });
+        }
+    }
+    check_keys(options)
+}
+
+fn check_keys(options: &ModelOptions) -> Result<(), ModelSetupError> {
+    let of_server = options
+        .providers
+        .iter()
+        .filter_map(|(name, provider)| Some((name, provider.key.as_ref()?)));
+    let of_tenants = options.tenants.values().flat_map(|own| &own.keys);
+    for (provider, key) in of_server.chain(of_tenants) {
+        let value = key.value();
+        let sendable = reqwest::header::HeaderValue::from_str(value).is_ok();
+        if value.is_empty() || !sendable {
+            return Err(ModelSetupError::Key {
+                provider: provider.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Where requests go. Without TLS only as far as the operator says.
+fn endpoint(name: &Label, provider: &ProviderOptions) -> Result<Url, ModelSetupError> {
+    let wrong = |why| ModelSetupError::BaseUrl {
+        provider: name.clone(),
+        why,
+    };
+    let mut url = Url::parse(&provider.base_url).map_err(|_| wrong("no URL"))?;
+    match (url.scheme(), provider.plain_http) {
+        ("https", _) | ("http", PlainHttp::Anywhere) => {}
+        ("http", PlainHttp::Loopback) if is_loopback(&url) => {}
+        ("http", PlainHttp::Loopback) => {
+            return Err(wrong("without TLS and not of this machine"));
+        }
+        _ => return Err(wrong("neither https nor http")),
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(wrong("one that holds a user or password"));
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(wrong("one that holds a query or fragment"));
+    }
+    let path: &[&str] = match provider.api {
+        ModelApi::OpenAi => &["chat", "completions"],
+        ModelApi::Anthropic => &["v1", "messages"],
+    };
+    url.path_segments_mut()
+        .map_err(|()| wrong("no base of an API"))?
+        .pop_if_empty()
+        .extend(path);
+    Ok(url)
+}
+
+fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let bare = host.trim_matches(['[', ']']);
+    host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}

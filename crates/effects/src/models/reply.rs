@@ -1,0 +1,174 @@
+//! What came of one request, and the draft in it. Must not know APIs or HTTP.
+
+use charter_contract::validate::against_schema;
+use serde_json::{Map, Value};
+
+use super::{ModelFault, Usage};
+
+/// One answer, gathered piece by piece.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Reply {
+    /// The model, as the provider names it.
+    pub(super) model: Option<String>,
+    /// What it wrote.
+    pub(super) text: String,
+    /// What it gave the tool, as JSON text; nothing unless it called it.
+    pub(super) tool: Option<String>,
+    /// Whether it said that it declines.
+    pub(super) declined: bool,
+    /// Why it stopped; nothing while it has not.
+    pub(super) stop: Option<Stop>,
+    /// Tokens, as far as they were told.
+    pub(super) usage: Usage,
+}
+
+/// Why a model stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// It was done.
+    Done,
+    /// The limit of tokens.
+    Length,
+    /// What it can read and write at once was full.
+    ContextFull,
+    /// A filter.
+    Filtered,
+    /// It declined.
+    Refused,
+    /// Something that is not known here: the answer is looked at as it is.
+    Other,
+}
+
+/// An answer that is no draft.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct NoDraft {
+    pub(super) fault: ModelFault,
+    pub(super) answered: String,
+    /// What is wrong, each with its place.
+    pub(super) wrong: Vec<String>,
+}
+
+impl Reply {
+    /// Takes up more of what the tool is given.
+    pub(super) fn give_tool(&mut self, json: &str) {
+        self.tool.get_or_insert_default().push_str(json);
+    }
+
+    /// Bytes of what it wrote.
+    pub(super) fn len(&self) -> usize {
+        self.text.len() + self.tool.as_ref().map_or(0, String::len)
+    }
+
+    /// Why this is no answer to read on in, if it is none.
+    pub(super) fn fault(&self) -> Option<ModelFault> {
+        match self.stop {
+            None => Some(ModelFault::Truncated),
+            Some(Stop::Refused) => Some(ModelFault::Refused),
+            Some(Stop::Filtered) => Some(ModelFault::Filtered),
+            Some(Stop::Length) => Some(ModelFault::CutOff),
+            Some(Stop::ContextFull) => Some(ModelFault::ContextTooLong),
+            Some(Stop::Done | Stop::Other) if self.declined => Some(ModelFault::Refused),
+            Some(Stop::Done | Stop::Other) => None,
+        }
+    }
+
+    /// The draft, if it is one JSON value that keeps to the schema.
+    pub(super) fn draft(&self, schema: &Map<String, Value>) -> Result<Value, NoDraft> {
+        let answered = match self.tool.as_deref() {
+            // A call without parameters.
+            Some("") => "{}",
+            Some(given) => given,
+            None => &self.text,
+        };
+        let no_draft = |fault, wrong| NoDraft {
+            fault,
+            answered: answered.to_owned(),
+            wrong,
+        };
+        let draft: Value = serde_json::from_str(unfenced(answered)).map_err(|error| {
+            let wrong = vec![format!("/: it is not one JSON value: {error}")];
+            no_draft(ModelFault::Malformed, wrong)
+        })?;
+        let violations = against_schema(schema, &draft);
+        if violations.is_empty() {
+            return Ok(draft);
+        }
+        let wrong = violations.iter().map(ToString::to_string).collect();
+        Err(no_draft(ModelFault::SchemaViolated, wrong))
+    }
+}
+
+/// The text without the fence that models put around code.
+fn unfenced(text: &str) -> &str {
+    let text = text.trim();
+    let inside = text
+        .strip_prefix("```json")
+        .or_else(|| text.strip_prefix("```"))
+        .and_then(|rest| rest.strip_suffix("```"));
+    inside.unwrap_or(text).trim()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn said(text: &str, stop: Option<Stop>) -> Reply {
+        Reply {
+            text: text.to_owned(),
+            stop,
+            ..Reply::default()
+        }
+    }
+
+    #[test]
+    fn an_answer_is_read_on_in_only_when_the_model_was_done() {
+        let faults = [
+            (None, Some(ModelFault::Truncated)),
+            (Some(Stop::Done), None),
+            (Some(Stop::Other), None),
+            (Some(Stop::Length), Some(ModelFault::CutOff)),
+            (Some(Stop::ContextFull), Some(ModelFault::ContextTooLong)),
+            (Some(Stop::Filtered), Some(ModelFault::Filtered)),
+            (Some(Stop::Refused), Some(ModelFault::Refused)),
+        ];
+        for (stop, fault) in faults {
+            assert_eq!(said("{}", stop).fault(), fault, "{stop:?}");
+        }
+        let mut declined = said("", Some(Stop::Done));
+        declined.declined = true;
+        assert_eq!(declined.fault(), Some(ModelFault::Refused));
+    }
+
+    #[test]
+    fn a_draft_is_one_json_value_that_keeps_to_the_schema() {
+        let schema = json!({"type": "object", "required": ["ready"], "additionalProperties": false,
+            "properties": {"ready": {"type": "boolean"}}});
+        let schema = schema.as_object().unwrap();
+        let draft = |text: &str| said(text, Some(Stop::Done)).draft(schema);
+        for text in [
+            "{\"ready\": true}",
+            " \n{\"ready\": true}\n",
+            "```json\n{\"ready\": true}\n```",
+            "```\n{\"ready\": true}```",
+        ] {
+            assert_eq!(draft(text), Ok(json!({"ready": true})), "{text:?}");
+        }
+        for text in ["", "yes", "{\"ready\": true", "{\"ready\": true} {}"] {
+            let fault = draft(text).unwrap_err().fault;
+            assert_eq!(fault, ModelFault::Malformed, "{text:?}");
+        }
+        let called = |given: &str| Reply {
+            tool: Some(given.to_owned()),
+            ..said("{\"ready\": false}", Some(Stop::Done))
+        };
+        let given = called("{\"ready\": true}").draft(schema);
+        assert_eq!(given, Ok(json!({"ready": true})));
+        let nothing = called("").draft(schema).unwrap_err();
+        assert_eq!(nothing.fault, ModelFault::SchemaViolated);
+        let other = draft("{\"ready\": 1, \"x\": 2}").unwrap_err();
+        assert_eq!(other.fault, ModelFault::SchemaViolated);
+        assert_eq!(other.wrong.len(), 2, "{other:?}");
+    }
+}

@@ -1,0 +1,208 @@
+//! Where a tenant's route leads, and with whose key. Asks nobody.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use charter_contract::ids::{IdError, Label, TenantId};
+
+use super::options::{ModelKey, ModelOptions, ProviderOptions, TenantModels};
+use super::{ModelRoute, SetBy};
+
+/// A provider and a model, written `provider/model`. The model's name may hold further slashes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelTarget {
+    /// The provider's name in the configuration.
+    pub provider: Label,
+    /// The model's name, as the provider knows it.
+    pub model: String,
+}
+
+/// Text that is no target.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TargetError {
+    /// A part is missing.
+    #[error("{text:?} is not of the form provider/model")]
+    Form {
+        /// The text.
+        text: String,
+    },
+    /// The provider's name is none.
+    #[error("reading the provider of {text:?}")]
+    Provider {
+        /// The text.
+        text: String,
+        /// Why.
+        source: IdError,
+    },
+}
+
+impl FromStr for ModelTarget {
+    type Err = TargetError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let form = || TargetError::Form {
+            text: text.to_owned(),
+        };
+        let (provider, model) = text.split_once('/').ok_or_else(form)?;
+        if model.trim().is_empty() {
+            return Err(form());
+        }
+        let provider = Label::parse(provider).map_err(|source| TargetError::Provider {
+            text: text.to_owned(),
+            source,
+        })?;
+        Ok(Self {
+            provider,
+            model: model.to_owned(),
+        })
+    }
+}
+
+impl fmt::Display for ModelTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.provider, self.model)
+    }
+}
+
+/// Where a route leads, with the key to use.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Leads<'o> {
+    pub(super) target: &'o ModelTarget,
+    pub(super) provider: &'o ProviderOptions,
+    pub(super) key: Option<&'o ModelKey>,
+    set_by: SetBy,
+    key_of: SetBy,
+}
+
+/// Where a tenant's route leads: its own way before the server's, and so its own key.
+pub(super) fn leads<'o>(
+    options: &'o ModelOptions,
+    tenant: &TenantId,
+    route: &Label,
+) -> Option<Leads<'o>> {
+    let own = options.tenants.get(tenant);
+    let (target, set_by) = match own.and_then(|own| own.routes.get(route)) {
+        Some(target) => (target, SetBy::Tenant),
+        None => (options.routes.get(route)?, SetBy::Server),
+    };
+    let provider = options.providers.get(&target.provider)?;
+    let (key, key_of) = match own.and_then(|own| own.keys.get(&target.provider)) {
+        Some(key) => (Some(key), SetBy::Tenant),
+        None => (provider.key.as_ref(), SetBy::Server),
+    };
+    Some(Leads {
+        target,
+        provider,
+        key,
+        set_by,
+        key_of,
+    })
+}
+
+/// All routes of a tenant.
+pub(super) fn of_tenant(options: &ModelOptions, tenant: &TenantId) -> BTreeMap<Label, ModelRoute> {
+    let none = TenantModels::default();
+    let own = options.tenants.get(tenant).unwrap_or(&none);
+    let names = options.routes.keys().chain(own.routes.keys());
+    names
+        .filter_map(|name| {
+            let leads = leads(options, tenant, name)?;
+            let route = ModelRoute {
+                target: leads.target.clone(),
+                set_by: leads.set_by,
+                key: leads.key.map(|key| key.source().clone()),
+                key_of: leads.key_of,
+            };
+            Some((name.clone(), route))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::options::{KeySource, ModelApi};
+    use super::*;
+
+    fn label(text: &str) -> Label {
+        Label::parse(text).unwrap()
+    }
+
+    fn key(variable: &str) -> ModelKey {
+        ModelKey::new(
+            format!("value of {variable}"),
+            KeySource::Variable(variable.to_owned()),
+        )
+    }
+
+    fn options() -> ModelOptions {
+        let mut provider = ProviderOptions::new(ModelApi::OpenAi, "http://127.0.0.1:1/v1");
+        provider.key = Some(key("SERVER_KEY"));
+        let target = |text: &str| text.parse::<ModelTarget>().unwrap();
+        let acme = TenantModels {
+            keys: BTreeMap::from([(label("one"), key("ACME_KEY"))]),
+            routes: BTreeMap::from([(label("fast"), target("two/small"))]),
+        };
+        ModelOptions {
+            providers: BTreeMap::from([
+                (label("one"), provider),
+                (
+                    label("two"),
+                    ProviderOptions::new(ModelApi::OpenAi, "http://127.0.0.1:1/v1"),
+                ),
+            ]),
+            routes: BTreeMap::from([
+                (label("fast"), target("one/medium")),
+                (label("deep"), target("one/org/large")),
+            ]),
+            tenants: BTreeMap::from([(TenantId::parse("acme").unwrap(), acme)]),
+            ..ModelOptions::default()
+        }
+    }
+
+    /// A tenant's own key and routes win over the server's; other tenants do not see them.
+    #[test]
+    fn what_a_tenant_has_of_its_own_wins_for_it_alone() {
+        let options = options();
+        let seen = |tenant: &str| -> Vec<String> {
+            let routes = of_tenant(&options, &TenantId::parse(tenant).unwrap());
+            let line = |(name, route): (Label, ModelRoute)| {
+                let key = route.key.map_or("none".to_owned(), |key| key.to_string());
+                let (by, of) = (route.set_by.as_str(), route.key_of.as_str());
+                format!("{name} -> {} ({by}), {key} ({of})", route.target)
+            };
+            routes.into_iter().map(line).collect()
+        };
+        assert_eq!(
+            seen("acme"),
+            [
+                "deep -> one/org/large (server), environment variable ACME_KEY (tenant)",
+                "fast -> two/small (tenant), none (server)",
+            ]
+        );
+        assert_eq!(
+            seen("other"),
+            [
+                "deep -> one/org/large (server), environment variable SERVER_KEY (server)",
+                "fast -> one/medium (server), environment variable SERVER_KEY (server)",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_key_never_shows_itself() {
+        assert_eq!(
+            format!("{:?}", key("SERVER_KEY")),
+            "ModelKey(… from environment variable SERVER_KEY)"
+        );
+        let shown = format!("{:?}", options());
+        assert!(!shown.contains("value of"), "{shown}");
+    }
+
+    #[test]
+    fn a_target_is_a_provider_and_a_model() {
+        for text in ["", "one", "one/", "/m", "o ne/m"] {
+            assert!(text.parse::<ModelTarget>().is_err(), "{text:?}");
+        }
+    }
+}
