@@ -16,6 +16,7 @@ mod patience;
 mod providers;
 mod reply;
 mod routes;
+mod setup;
 mod strict;
 
 use std::collections::BTreeMap;
@@ -33,8 +34,9 @@ pub use options::{
     StructuredOutput, Temperature, TenantModels, TokenLimit,
 };
 pub use patience::{Jitter, Patience};
-pub use providers::{ModelProviders, ModelSetupError};
+pub use providers::ModelProviders;
 pub use routes::{ModelTarget, TargetError};
+pub use setup::ModelSetupError;
 
 /// Asks language models.
 #[async_trait]

@@ -66,7 +66,12 @@ const RULES: [Rule; 11] = [
     },
     Rule {
         name: "charter-testkit",
-        may_import: &["charter-contract", "charter-domain", "charter-store"],
+        may_import: &[
+            "charter-contract",
+            "charter-domain",
+            "charter-store",
+            "charter-effects",
+        ],
     },
     Rule {
         name: "xtask",

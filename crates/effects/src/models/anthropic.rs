@@ -117,14 +117,12 @@ enum Block {
 }
 
 #[derive(Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(tag = "type")]
 enum Delta {
-    TextDelta {
-        text: String,
-    },
-    InputJsonDelta {
-        partial_json: String,
-    },
+    #[serde(rename = "text_delta")]
+    Text { text: String },
+    #[serde(rename = "input_json_delta")]
+    InputJson { partial_json: String },
     #[serde(other)]
     Unknown,
 }
@@ -155,8 +153,8 @@ pub(super) fn take(reply: &mut Reply, data: &str) -> Result<Progress, Complaint>
             Block::Unknown => {}
         },
         Event::ContentBlockDelta { delta } => match delta {
-            Delta::TextDelta { text } => reply.text.push_str(&text),
-            Delta::InputJsonDelta { partial_json } => reply.give_tool(&partial_json),
+            Delta::Text { text } => reply.text.push_str(&text),
+            Delta::InputJson { partial_json } => reply.give_tool(&partial_json),
             Delta::Unknown => {}
         },
         Event::MessageDelta { delta, usage } => {

@@ -129,6 +129,8 @@ fn by_status(status: StatusCode) -> ModelFault {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -158,6 +160,31 @@ mod tests {
         ] {
             assert_eq!(fault(status, "<html>no JSON</html>"), expected, "{status}");
         }
+    }
+
+    /// Inside of a stream there is no status, and each word counts.
+    #[test]
+    fn inside_of_a_stream_the_words_or_a_number_say_what_it_is() {
+        let inside = |error: Value| Complaint::inside(&error).fault;
+        for (word, fault) in [
+            ("request_too_large", ModelFault::ContextTooLong),
+            ("exceed_context_size_error", ModelFault::ContextTooLong),
+            ("billing_error", ModelFault::Billing),
+            ("content_filter", ModelFault::Filtered),
+            ("authentication_error", ModelFault::Authentication),
+            ("permission_error", ModelFault::Permission),
+            ("not_found_error", ModelFault::UnknownModel),
+            ("rate_limit_error", ModelFault::RateLimited),
+            ("overloaded_error", ModelFault::Overloaded),
+            ("timeout_error", ModelFault::Timeout),
+            ("api_error", ModelFault::Broken),
+        ] {
+            assert_eq!(inside(json!({"type": word})), fault, "{word}");
+            assert_eq!(inside(json!({"code": word})), fault, "{word}");
+        }
+        assert_eq!(inside(json!({"code": 503})), ModelFault::Overloaded);
+        assert_eq!(inside(json!({"code": 70_000})), ModelFault::Broken);
+        assert_eq!(inside(json!("what")), ModelFault::Broken);
     }
 
     #[test]

@@ -1,0 +1,165 @@
+//! What of a configuration cannot work, said before anybody is asked; and where requests go.
+
+use std::net::IpAddr;
+
+use charter_contract::ids::{Label, TenantId};
+use reqwest::Url;
+use tokio::sync::Semaphore;
+
+use super::options::{ModelApi, ModelOptions, PlainHttp, ProviderOptions, StructuredOutput};
+
+/// Why models cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum ModelSetupError {
+    /// TLS cannot be set up.
+    #[error("setting up TLS for models")]
+    Tls {
+        /// Why.
+        source: rustls::Error,
+    },
+    /// The HTTP client cannot be set up.
+    #[error("setting up the HTTP client of the provider `{provider}`")]
+    Client {
+        /// The provider.
+        provider: Label,
+        /// Why.
+        source: reqwest::Error,
+    },
+    /// The base URL is none.
+    #[error("the base URL of the provider `{provider}` is {why}")]
+    BaseUrl {
+        /// The provider.
+        provider: Label,
+        /// What it is instead.
+        why: &'static str,
+    },
+    /// A setting of a provider makes no sense.
+    #[error("the provider `{provider}`: {why}")]
+    Provider {
+        /// The provider.
+        provider: Label,
+        /// What is wrong.
+        why: &'static str,
+    },
+    /// A key cannot be sent.
+    #[error(
+        "a key of the provider `{provider}` is empty or has a character that headers cannot carry"
+    )]
+    Key {
+        /// The provider.
+        provider: Label,
+    },
+    /// A route leads to a provider that is not there.
+    #[error("the route `{route}` leads to the provider `{provider}`, which is not configured")]
+    Route {
+        /// The route.
+        route: Label,
+        /// The provider.
+        provider: Label,
+    },
+    /// A tenant has a key for a provider that is not there.
+    #[error(
+        "the tenant `{tenant}` has a key for the provider `{provider}`, which is not configured"
+    )]
+    TenantKey {
+        /// The tenant.
+        tenant: TenantId,
+        /// The provider.
+        provider: Label,
+    },
+}
+
+/// What can be seen to be wrong without asking anybody.
+pub(super) fn check(options: &ModelOptions) -> Result<(), ModelSetupError> {
+    for (name, provider) in &options.providers {
+        let wrong = |why| ModelSetupError::Provider {
+            provider: name.clone(),
+            why,
+        };
+        if provider.concurrency == 0 || provider.concurrency > Semaphore::MAX_PERMITS {
+            return Err(wrong("`concurrency` must be more than 0"));
+        }
+        let json_object = provider.structured == StructuredOutput::JsonObject;
+        if json_object && provider.api == ModelApi::Anthropic {
+            return Err(wrong("Anthropic's API has no `json_object`"));
+        }
+    }
+    let own_routes = options.tenants.values().flat_map(|own| &own.routes);
+    for (route, target) in options.routes.iter().chain(own_routes) {
+        if !options.providers.contains_key(&target.provider) {
+            return Err(ModelSetupError::Route {
+                route: route.clone(),
+                provider: target.provider.clone(),
+            });
+        }
+    }
+    for (tenant, own) in &options.tenants {
+        if let Some(provider) = own
+            .keys
+            .keys()
+            .find(|p| !options.providers.contains_key(*p))
+        {
+            return Err(ModelSetupError::TenantKey {
+                tenant: tenant.clone(),
+                provider: provider.clone(),
+            });
+        }
+    }
+    check_keys(options)
+}
+
+fn check_keys(options: &ModelOptions) -> Result<(), ModelSetupError> {
+    let of_server = options
+        .providers
+        .iter()
+        .filter_map(|(name, provider)| Some((name, provider.key.as_ref()?)));
+    let of_tenants = options.tenants.values().flat_map(|own| &own.keys);
+    for (provider, key) in of_server.chain(of_tenants) {
+        let value = key.value();
+        let sendable = reqwest::header::HeaderValue::from_str(value).is_ok();
+        if value.is_empty() || !sendable {
+            return Err(ModelSetupError::Key {
+                provider: provider.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Where requests go. Without TLS only as far as the operator says.
+pub(super) fn endpoint(name: &Label, provider: &ProviderOptions) -> Result<Url, ModelSetupError> {
+    let wrong = |why| ModelSetupError::BaseUrl {
+        provider: name.clone(),
+        why,
+    };
+    let mut url = Url::parse(&provider.base_url).map_err(|_| wrong("no URL"))?;
+    match (url.scheme(), provider.plain_http) {
+        ("https", _) | ("http", PlainHttp::Anywhere) => {}
+        ("http", PlainHttp::Loopback) if is_loopback(&url) => {}
+        ("http", PlainHttp::Loopback) => {
+            return Err(wrong("without TLS and not of this machine"));
+        }
+        _ => return Err(wrong("neither https nor http")),
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(wrong("one that holds a user or password"));
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(wrong("one that holds a query or fragment"));
+    }
+    let path: &[&str] = match provider.api {
+        ModelApi::OpenAi => &["chat", "completions"],
+        ModelApi::Anthropic => &["v1", "messages"],
+    };
+    url.path_segments_mut()
+        .map_err(|()| wrong("no base of an API"))?
+        .pop_if_empty()
+        .extend(path);
+    Ok(url)
+}
+
+fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let bare = host.trim_matches(['[', ']']);
+    host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}

@@ -1,0 +1,101 @@
+//! What bounds an answer, and how many are asked for at once.
+
+use std::time::Duration;
+
+use charter_contract::error_code::ErrorCode;
+use charter_effects::{ModelApi, ModelFault, ModelProviders, Models};
+use charter_testkit::model_server::{ModelServer, ServedReply};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::{ask, asked, lab, options, provider, recorded, request};
+
+const OPEN_AI: ModelApi = ModelApi::OpenAi;
+
+#[tokio::test]
+async fn an_answer_that_is_larger_than_its_bound_is_not_read_on() {
+    for reply in [
+        ServedReply::json(200, recorded!("openai/completion.json")),
+        ServedReply::events(recorded!("openai/stream.sse")),
+        ServedReply::events(recorded!("openai/stream_tool.sse")),
+    ] {
+        for (bytes, fits) in [(60, true), (20, false)] {
+            let (answer, server) = asked(OPEN_AI, vec![reply.clone()], |options| {
+                lab(options).output_bytes = bytes;
+            })
+            .await;
+            match answer {
+                Ok(_) => assert!(fits),
+                Err(failure) => {
+                    assert!(!fits, "{failure}");
+                    assert_eq!(failure.fault, ModelFault::TooMuchOutput);
+                    assert_eq!(failure.code(), ErrorCode::ModelAnswerInvalid);
+                    assert_eq!(server.seen().len(), 1);
+                }
+            }
+        }
+    }
+    let endless = vec![b' '; 1 << 20];
+    let (answer, _server) = asked(OPEN_AI, vec![ServedReply::json(200, endless)], |options| {
+        lab(options).output_bytes = 20;
+    })
+    .await;
+    assert_eq!(answer.unwrap_err().fault, ModelFault::TooMuchOutput);
+}
+
+#[tokio::test]
+async fn more_context_than_a_request_may_hold_is_not_sent() {
+    let server = ModelServer::answering(Vec::new()).unwrap();
+    let models = ModelProviders::new(options(provider(OPEN_AI, &server))).unwrap();
+    let mut request = request();
+    request.context = json!({"text": "x".repeat(17 << 20)});
+    let answer = models.complete(&request, &CancellationToken::new()).await;
+    let failure = answer.unwrap_err();
+    assert_eq!(
+        (failure.fault, failure.attempts),
+        (ModelFault::ContextTooLong, 0)
+    );
+    assert_eq!(server.seen().len(), 0);
+}
+
+#[tokio::test]
+async fn no_more_requests_are_under_way_than_the_provider_is_given() {
+    let (tell, told) = tokio::sync::oneshot::channel();
+    let tell = std::sync::Mutex::new(Some(tell));
+    let server = ModelServer::with(move |_, _| {
+        tell.lock().unwrap().take().unwrap().send(()).unwrap();
+        ServedReply::never()
+    })
+    .unwrap();
+    let mut options = options(provider(OPEN_AI, &server));
+    lab(&mut options).concurrency = 1;
+    let models = ModelProviders::new(options).unwrap();
+    let first_over = CancellationToken::new();
+    let request = request();
+    let first = models.complete(&request, &first_over);
+    let second = async {
+        told.await.unwrap();
+        let mut impatient = request.clone();
+        impatient.timeout = Duration::from_millis(100);
+        let answer = models.complete(&impatient, &CancellationToken::new()).await;
+        first_over.cancel();
+        answer
+    };
+    let (first, second) = tokio::join!(first, second);
+    assert_eq!(first.unwrap_err().attempts, 1);
+    let second = second.unwrap_err();
+    assert_eq!((second.fault, second.attempts), (ModelFault::Timeout, 0));
+    assert_eq!(server.seen().len(), 1);
+}
+
+/// One connection for many requests.
+#[tokio::test]
+async fn connections_are_kept() {
+    let answer = recorded!("openai/completion.json");
+    let server = ModelServer::with(move |_, _| ServedReply::json(200, answer)).unwrap();
+    let models = ModelProviders::new(options(provider(OPEN_AI, &server))).unwrap();
+    for _ in 0..5 {
+        ask(&models).await.unwrap();
+    }
+    assert_eq!((server.seen().len(), server.connections()), (5, 1));
+}

@@ -1,0 +1,184 @@
+//! Which failures are asked again, how long is waited for them, and what that used.
+
+use std::time::{Duration, Instant};
+
+use charter_effects::{ModelApi, ModelFault, ModelProviders, Models, Usage};
+use charter_testkit::model_server::{ModelServer, Pace, ServedReply};
+use tokio_util::sync::CancellationToken;
+
+use super::{ask, asked, draft, lab, options, provider, quick, recorded, request};
+
+const OPEN_AI: ModelApi = ModelApi::OpenAi;
+
+fn good() -> ServedReply {
+    ServedReply::json(200, recorded!("openai/completion.json"))
+}
+
+/// Issue 5: retries only for what may be retried.
+#[tokio::test]
+async fn only_failures_that_may_pass_are_tried_again() {
+    for status in [429, 500, 502, 503, 504, 529] {
+        let replies = vec![
+            ServedReply::json(status, "{}"),
+            ServedReply::json(status, ""),
+            good(),
+        ];
+        let (answer, server) = asked(OPEN_AI, replies, |options| options.patience = quick(2)).await;
+        let answer = answer.unwrap();
+        assert_eq!((answer.attempts, server.seen().len()), (3, 3), "{status}");
+        let first = &server.seen()[0];
+        assert!(server.seen().iter().all(|seen| seen == first), "{status}");
+    }
+    for status in [400, 401, 402, 403, 404, 413, 422] {
+        let replies = vec![ServedReply::json(status, "{}"), good()];
+        let (answer, server) = asked(OPEN_AI, replies, |options| options.patience = quick(2)).await;
+        assert_eq!(answer.unwrap_err().attempts, 1, "{status}");
+        assert_eq!(server.seen().len(), 1, "{status}");
+    }
+}
+
+#[tokio::test]
+async fn attempts_are_bounded_over_all_repairs_together() {
+    let wrong = recorded!("openai/completion.json").replace("score", "points");
+    let failed = || ServedReply::json(500, "{}");
+    let replies = vec![
+        failed(),
+        ServedReply::json(200, wrong),
+        failed(),
+        failed(),
+        good(),
+    ];
+    let (answer, server) = asked(OPEN_AI, replies, |options| options.patience = quick(2)).await;
+    let failure = answer.unwrap_err();
+    assert_eq!(failure.fault, ModelFault::Broken);
+    assert_eq!((failure.attempts, server.seen().len()), (4, 4));
+    assert_eq!(failure.usage.input_tokens, 1_117);
+}
+
+/// What a stream had used before it broke off was used.
+#[tokio::test]
+async fn what_a_broken_attempt_used_counts() {
+    let answer = recorded!("anthropic/stream_tool.sse");
+    let broken = ServedReply::events(answer).paced(Pace::BreakOffAfter(answer.len() / 2));
+    let replies = vec![broken, ServedReply::events(answer)];
+    let (answer, _server) = asked(ModelApi::Anthropic, replies, |options| {
+        options.patience = quick(1);
+    })
+    .await;
+    let answer = answer.unwrap();
+    assert_eq!(answer.draft, draft());
+    let expected = Usage {
+        input_tokens: 2 * 1_117,
+        output_tokens: 2 + 46,
+        cached_tokens: 2 * 1_024,
+    };
+    assert_eq!((answer.usage, answer.attempts), (expected, 2));
+}
+
+#[tokio::test]
+async fn a_provider_is_not_asked_again_before_it_wants_to_be() {
+    let busy = ServedReply::json(429, "{}").with_header("retry-after-ms", "300");
+    let started = Instant::now();
+    let (answer, _server) = asked(OPEN_AI, vec![busy, good()], |options| {
+        options.patience = quick(1);
+    })
+    .await;
+    assert_eq!(answer.unwrap().attempts, 2);
+    assert!(started.elapsed() >= Duration::from_millis(300));
+}
+
+/// Longer than the longest pause, or than the time that is left: whoever asked is told how long.
+#[tokio::test]
+async fn a_provider_that_wants_to_be_left_alone_for_long_is() {
+    let busy = |seconds: &str| ServedReply::json(529, "{}").with_header("retry-after", seconds);
+    let (answer, server) = asked(OPEN_AI, vec![busy("3600"), good()], |options| {
+        options.patience = quick(3);
+    })
+    .await;
+    let failure = answer.unwrap_err();
+    assert_eq!(failure.fault, ModelFault::Overloaded);
+    assert_eq!(failure.retry_after, Some(Duration::from_secs(3_600)));
+    assert_eq!(server.seen().len(), 1);
+
+    let server = ModelServer::answering(vec![busy("2"), good()]).unwrap();
+    let mut options = options(provider(OPEN_AI, &server));
+    options.patience = quick(3);
+    let models = ModelProviders::new(options).unwrap();
+    let mut request = request();
+    request.timeout = Duration::from_secs(1);
+    let started = Instant::now();
+    let failure = models.complete(&request, &CancellationToken::new()).await;
+    assert_eq!(failure.unwrap_err().fault, ModelFault::Overloaded);
+    assert!(started.elapsed() < Duration::from_secs(1));
+}
+
+#[tokio::test]
+async fn a_provider_that_cannot_be_reached_is_tried_again_and_then_named() {
+    let server = ModelServer::answering(Vec::new()).unwrap();
+    let mut options = options(provider(OPEN_AI, &server));
+    // A port that nobody listens on.
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = free.local_addr().unwrap();
+    drop(free);
+    lab(&mut options).base_url = format!("http://{address}/v1");
+    options.patience = quick(2);
+    let failure = ask(&ModelProviders::new(options).unwrap())
+        .await
+        .unwrap_err();
+    assert_eq!(failure.fault, ModelFault::Unreachable);
+    assert_eq!(failure.attempts, 3);
+    assert!(!failure.message.contains("127.0.0.1"), "{failure}");
+}
+
+/// An attempt has a time of its own, within that of the request.
+#[tokio::test]
+async fn an_attempt_that_hangs_is_given_up_and_tried_again() {
+    let (answer, server) = asked(OPEN_AI, vec![ServedReply::never(), good()], |options| {
+        options.patience = quick(1);
+        lab(options).attempt_timeout = Duration::from_millis(200);
+    })
+    .await;
+    assert_eq!(answer.unwrap().attempts, 2);
+    assert_eq!(server.seen().len(), 2);
+}
+
+#[tokio::test]
+async fn everything_ends_with_the_time_of_the_request() {
+    let server = ModelServer::with(|_, _| ServedReply::never()).unwrap();
+    let models = ModelProviders::new(options(provider(OPEN_AI, &server))).unwrap();
+    let mut request = request();
+    request.timeout = Duration::from_millis(200);
+    let answer = models.complete(&request, &CancellationToken::new()).await;
+    let failure = answer.unwrap_err();
+    assert_eq!((failure.fault, failure.attempts), (ModelFault::Timeout, 1));
+}
+
+/// Cancelling ends the connection, and what was used until then is told.
+#[tokio::test]
+async fn a_request_that_nobody_waits_for_is_given_up_at_once() {
+    let (tell, told) = tokio::sync::oneshot::channel();
+    let tell = std::sync::Mutex::new(Some(tell));
+    let server = ModelServer::with(move |_, _| {
+        tell.lock().unwrap().take().unwrap().send(()).unwrap();
+        ServedReply::never()
+    })
+    .unwrap();
+    let models = ModelProviders::new(options(provider(OPEN_AI, &server))).unwrap();
+    let cancel = CancellationToken::new();
+    let stop = async {
+        told.await.unwrap();
+        cancel.cancel();
+    };
+    let request = request();
+    let (answer, ()) = tokio::join!(models.complete(&request, &cancel), stop);
+    let failure = answer.unwrap_err();
+    assert_eq!(
+        (failure.fault, failure.attempts),
+        (ModelFault::Cancelled, 1)
+    );
+    let failure = models.complete(&request, &cancel).await.unwrap_err();
+    assert_eq!(
+        (failure.fault, failure.attempts),
+        (ModelFault::Cancelled, 0)
+    );
+}

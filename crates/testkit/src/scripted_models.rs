@@ -1,0 +1,186 @@
+//! Models that answer what a test says, and keep what they were asked. No network.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use charter_contract::ids::{Label, TenantId};
+use charter_contract::validate::against_schema;
+use charter_effects::{
+    ModelAnswer, ModelFailure, ModelFault, ModelRequest, ModelRoute, Models, Usage,
+};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+/// What a script says to a request; the number counts the requests before it.
+type Script = dyn Fn(&ModelRequest, usize) -> Result<Value, ModelFailure> + Send + Sync;
+
+/// Scripted models.
+///
+/// Their drafts are held to the schema of the request as a provider's are, so that a test cannot
+/// rely on a draft that no provider could give: one that breaks it is a failure.
+pub struct ScriptedModels {
+    script: Box<Script>,
+    asked: Mutex<Vec<ModelRequest>>,
+    routes: BTreeMap<Label, ModelRoute>,
+    usage: Usage,
+}
+
+impl ScriptedModels {
+    /// What each answer is said to have taken, unless a test says otherwise.
+    pub const USAGE: Usage = Usage {
+        input_tokens: 100,
+        output_tokens: 10,
+        cached_tokens: 0,
+    };
+
+    /// Models that answer by a function.
+    #[must_use]
+    pub fn new(
+        script: impl Fn(&ModelRequest, usize) -> Result<Value, ModelFailure> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            script: Box::new(script),
+            asked: Mutex::default(),
+            routes: BTreeMap::new(),
+            usage: Self::USAGE,
+        }
+    }
+
+    /// Models that give these answers in their order, and fail when none is left.
+    #[must_use]
+    pub fn answering(answers: Vec<Result<Value, ModelFailure>>) -> Self {
+        Self::new(move |_, number| match answers.get(number) {
+            Some(answer) => answer.clone(),
+            None => {
+                let message = format!("the script has no answer number {number}");
+                Err(ModelFailure::new(ModelFault::System, message))
+            }
+        })
+    }
+
+    /// The same with routes to tell of.
+    #[must_use]
+    pub fn with_routes(mut self, routes: BTreeMap<Label, ModelRoute>) -> Self {
+        self.routes = routes;
+        self
+    }
+
+    /// The same with another use of tokens for each answer.
+    #[must_use]
+    pub fn with_usage(mut self, usage: Usage) -> Self {
+        self.usage = usage;
+        self
+    }
+
+    /// How often they were asked.
+    #[must_use]
+    pub fn calls(&self) -> usize {
+        self.seen().len()
+    }
+
+    /// What they were asked, in order.
+    #[must_use]
+    pub fn asked(&self) -> Vec<ModelRequest> {
+        self.seen().clone()
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Vec<ModelRequest>> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl Models for ScriptedModels {
+    async fn complete(
+        &self,
+        request: &ModelRequest,
+        cancel: &CancellationToken,
+    ) -> Result<ModelAnswer, ModelFailure> {
+        if cancel.is_cancelled() {
+            let message = "nobody waits for the answer any more";
+            return Err(ModelFailure::new(ModelFault::Cancelled, message));
+        }
+        let number = {
+            let mut asked = self.seen();
+            asked.push(request.clone());
+            asked.len() - 1
+        };
+        let draft = (self.script)(request, number)?;
+        if let Some(wrong) = against_schema(&request.schema.schema, &draft).first() {
+            let mut failure = ModelFailure::new(ModelFault::SchemaViolated, wrong.to_string());
+            failure.usage = self.usage;
+            failure.attempts = 1;
+            return Err(failure);
+        }
+        Ok(ModelAnswer {
+            draft,
+            model: "scripted/script".to_owned(),
+            usage: self.usage,
+            attempts: 1,
+            repairs: 0,
+            duration_ms: 0,
+        })
+    }
+
+    fn routes(&self, _: &TenantId) -> BTreeMap<Label, ModelRoute> {
+        self.routes.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use charter_effects::{ModelStage, NamedSchema};
+    use futures_util::FutureExt;
+    use serde_json::{Map, json};
+
+    use super::*;
+
+    fn request(task: &str) -> ModelRequest {
+        let schema = json!({"type": "object", "required": ["word"]});
+        ModelRequest {
+            route: Label::parse("tier_fast").unwrap(),
+            stage: ModelStage::Probe,
+            system: String::new(),
+            task: task.to_owned(),
+            context: Value::Null,
+            earlier: Vec::new(),
+            schema: NamedSchema {
+                name: Label::parse("word").unwrap(),
+                schema: schema.as_object().cloned().unwrap_or_else(Map::new),
+            },
+            max_output_tokens: 1,
+            temperature: 0.0,
+            tenant: TenantId::parse("acme").unwrap(),
+            idempotency_key: "key".to_owned(),
+            timeout: Duration::from_secs(1),
+        }
+    }
+
+    fn ask(models: &ScriptedModels, task: &str) -> Result<Value, ModelFault> {
+        let cancel = CancellationToken::new();
+        let request = request(task);
+        let answer = models.complete(&request, &cancel).now_or_never().unwrap();
+        answer
+            .map(|answer| answer.draft)
+            .map_err(|failure| failure.fault)
+    }
+
+    #[test]
+    fn a_script_is_held_to_the_schema_and_counted() {
+        let refused = ModelFailure::new(ModelFault::Refused, "no");
+        let script = vec![Ok(json!({"word": "a"})), Ok(json!({})), Err(refused)];
+        let models = ScriptedModels::answering(script);
+        assert_eq!(ask(&models, "first"), Ok(json!({"word": "a"})));
+        assert_eq!(ask(&models, "second"), Err(ModelFault::SchemaViolated));
+        assert_eq!(ask(&models, "third"), Err(ModelFault::Refused));
+        assert_eq!(ask(&models, "fourth"), Err(ModelFault::System));
+        assert_eq!(models.calls(), 4);
+        let tasks: Vec<String> = models.asked().into_iter().map(|asked| asked.task).collect();
+        assert_eq!(tasks, ["first", "second", "third", "fourth"]);
+        let by_task = ScriptedModels::new(|request, _| Ok(json!({"word": request.task})));
+        assert_eq!(ask(&by_task, "mine"), Ok(json!({"word": "mine"})));
+    }
+}
