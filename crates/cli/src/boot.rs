@@ -3,6 +3,7 @@
 mod builtin;
 mod identity;
 mod mcp;
+mod models;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -34,6 +35,7 @@ use crate::terminal;
 
 pub(crate) use identity::identity;
 pub(crate) use mcp::connect as connect_mcp;
+pub(crate) use models::models;
 
 /// An engine with the store that it must give back in the end.
 pub(crate) struct Running {
@@ -74,6 +76,7 @@ pub(crate) async fn start_for_reindex(config: &Config) -> anyhow::Result<Running
 }
 
 async fn ports(config: &Config) -> anyhow::Result<(Ports, Arc<SqliteStore>)> {
+    let models = models(config)?;
     let store = Arc::new(open_store(config)?);
     let (embedder, sandbox) = tokio::try_join!(embedder(config), sandbox(config, "sandbox"))?;
     let sandbox = Arc::new(sandbox);
@@ -90,6 +93,7 @@ async fn ports(config: &Config) -> anyhow::Result<(Ports, Arc<SqliteStore>)> {
         tools,
         imports,
         sources: sandbox,
+        models,
         generator: Arc::new(Composer),
         clock: Arc::new(SystemClock::start().context("reading the clock")?),
         ids: Arc::new(RandomIds),

@@ -19,6 +19,7 @@ mod mcp;
 mod memory;
 mod migrate;
 mod model;
+mod models;
 mod package;
 mod playbook;
 mod policy;
@@ -125,6 +126,9 @@ enum Command {
     /// Fetch the embedding model.
     #[command(subcommand)]
     Model(model::Model),
+    /// List the routes to language models, and ask them.
+    #[command(subcommand)]
+    Models(models::ModelsCommand),
     /// Embed the catalogue anew, after the model was changed.
     Reindex,
     /// Look for what is wrong with this installation.
@@ -185,6 +189,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Evidence(command) => evidence::run(&command, &config, format).await,
         Command::Skills(command) => skills::run(&command, &config, format).await,
         Command::Model(command) => model::run(&command, &config).await,
+        Command::Models(command) => models::run(&command, &config, format).await,
         Command::Reindex => reindex::run(&config, format).await,
         Command::Doctor => doctor::run(&config, format).await,
         Command::Migrate(command) => migrate::run(&command, &config, format),

@@ -1,6 +1,7 @@
 //! The one configuration: flags over environment over file over defaults.
 
 mod mcp;
+mod models;
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -13,6 +14,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use mcp::{McpConfig, McpServerConfig};
+pub(crate) use models::{
+    ApiConfig, ModelsConfig, PlainHttpConfig, ProviderConfig, SecretConfig, StructuredConfig,
+    TemperatureConfig, TenantModelsConfig, TokenLimitConfig,
+};
 
 /// Names the configuration file; a flag does the same.
 pub(crate) const CONFIG_VARIABLE: &str = "CHARTER_CONFIG";
@@ -69,6 +74,8 @@ pub(crate) struct Config {
     pub(crate) lenses: LensesConfig,
     /// The MCP servers whose tools are imported.
     pub(crate) mcp: McpConfig,
+    /// The language models, and which route leads to which.
+    pub(crate) models: ModelsConfig,
     /// What is logged, e.g. `info` or `warn,charter_engine=debug`.
     pub(crate) log: String,
 }
@@ -413,6 +420,7 @@ impl Default for Config {
             a2a: A2aConfig::default(),
             lenses: LensesConfig::default(),
             mcp: McpConfig::default(),
+            models: ModelsConfig::default(),
             log: "warn".to_owned(),
         }
     }

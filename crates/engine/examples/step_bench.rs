@@ -112,6 +112,7 @@ impl Bench {
             tools: Arc::new(Nothing),
             imports: charter_effects::Imports::none(),
             sources: Arc::new(charter_effects::NoSources),
+            models: Arc::new(charter_effects::NoModels),
             clock: Arc::new(SystemClock::start()?),
             ids: Arc::new(RandomIds),
             generator: Arc::new(charter_engine::Composer),

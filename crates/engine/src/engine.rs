@@ -7,7 +7,7 @@ use arc_swap::ArcSwap;
 use charter_contract::time::Timestamp;
 use charter_domain::catalogue::Origin;
 use charter_domain::clock::Clock;
-use charter_effects::{Imports, PackageFiles, Sources, ToolCall, ToolRunner};
+use charter_effects::{Imports, Models, PackageFiles, Sources, ToolCall, ToolRunner};
 use charter_search::embed::Embedder;
 use charter_store::SharedStore;
 use charter_store::catalogue::ContentHash;
@@ -57,6 +57,8 @@ pub struct Ports {
     pub imports: watch::Receiver<Arc<Imports>>,
     /// Where lenses come from.
     pub sources: Arc<dyn Sources>,
+    /// Language models, by the routes of tenants.
+    pub models: Arc<dyn Models>,
     /// What makes candidates on a miss.
     pub generator: Arc<dyn Generator>,
     /// Time.
@@ -202,6 +204,12 @@ impl Engine {
     #[must_use]
     pub fn embedder(&self) -> Option<&Arc<dyn Embedder>> {
         self.ports.embedder.as_ref()
+    }
+
+    /// The language models, by the routes of tenants.
+    #[must_use]
+    pub fn models(&self) -> &Arc<dyn Models> {
+        &self.ports.models
     }
 
     pub(crate) fn store(&self) -> &SharedStore {

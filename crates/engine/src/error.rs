@@ -5,6 +5,7 @@ use std::error::Error as StdError;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::violation::Violation;
 use charter_domain::parameters::ParameterFault;
+use charter_effects::ModelFailure;
 use charter_store::StoreError;
 use serde_json::{Value, json};
 
@@ -146,5 +147,58 @@ impl From<StoreError> for EngineError {
             ),
         };
         Self::new(code, message).caused_by(error)
+    }
+}
+
+impl From<ModelFailure> for EngineError {
+    /// What the provider said may name the operator's account, so it is the cause, for the log.
+    fn from(failure: ModelFailure) -> Self {
+        let usage = failure.usage;
+        let mut details = json!({
+            "fault": failure.fault.as_str(),
+            "attempts": failure.attempts,
+            "input_tokens": usage.input_tokens,
+            "output_tokens": usage.output_tokens,
+            "cached_tokens": usage.cached_tokens,
+        });
+        if let Some(wait) = failure.retry_after {
+            details["retry_after_ms"] = json!(wait.as_millis());
+        }
+        let error = Self::new(failure.code(), failure.message).with_details(details);
+        match failure.detail {
+            Some(said) => error.caused_by(said),
+            None => error,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use charter_effects::{ModelFault, Usage};
+
+    use super::*;
+
+    /// B003-3: what a model failed with is told with what was spent, and without the provider's words.
+    #[test]
+    fn b003_3_a_models_failure_keeps_the_providers_words_for_the_log() {
+        let mut failure = ModelFailure::new(ModelFault::RateLimited, "asked too often");
+        failure.detail = Some("organization org-1 has no room".to_owned());
+        failure.retry_after = Some(Duration::from_millis(1_500));
+        failure.attempts = 2;
+        failure.usage = Usage {
+            input_tokens: 3,
+            output_tokens: 2,
+            cached_tokens: 1,
+        };
+        let error = EngineError::from(failure);
+        assert_eq!(error.code, ErrorCode::RateLimited);
+        assert_eq!(error.to_string(), "asked too often");
+        let expected = json!({"fault": "rate_limited", "attempts": 2, "input_tokens": 3,
+            "output_tokens": 2, "cached_tokens": 1, "retry_after_ms": 1_500});
+        assert_eq!(error.details, Some(expected));
+        let cause = error.source().map(ToString::to_string);
+        assert_eq!(cause.as_deref(), Some("organization org-1 has no room"));
     }
 }

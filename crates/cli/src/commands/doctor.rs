@@ -19,7 +19,12 @@ struct Check {
 }
 
 pub(crate) async fn run(config: &Config, format: Format) -> anyhow::Result<u8> {
-    let mut checks = vec![layout(config), store(config).await, model(config).await];
+    let mut checks = vec![
+        layout(config),
+        store(config).await,
+        model(config).await,
+        models(config),
+    ];
     checks.extend(tools(config).await);
     checks.extend(mcp_servers(config).await);
     let shown: Vec<Value> = checks.iter().map(shown).collect();
@@ -84,6 +89,27 @@ async fn model(config: &Config) -> Check {
     };
     Check {
         name: "embedding model",
+        found,
+    }
+}
+
+/// Whether the language models are set up so that they can be asked; `charter models test` asks them.
+fn models(config: &Config) -> Check {
+    let found = match boot::models(config) {
+        Err(error) => Err(format!("{error:#}")),
+        Ok(_) if config.models.providers.is_empty() => Ok("none configured".to_owned()),
+        Ok(_) => {
+            let own = config.models.tenants.values();
+            let routes =
+                config.models.routes.len() + own.map(|own| own.routes.len()).sum::<usize>();
+            let providers = config.models.providers.len();
+            Ok(format!(
+                "{providers} provider(s), {routes} route(s); not asked"
+            ))
+        }
+    };
+    Check {
+        name: "language models",
         found,
     }
 }

@@ -33,6 +33,7 @@ mod lenses;
 mod mcp;
 mod mcp_servers;
 mod memories;
+mod models;
 mod overlay;
 mod plans;
 mod playbooks;

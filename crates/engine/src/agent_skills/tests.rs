@@ -122,6 +122,7 @@ async fn ports(dir: &Path, embedder: Option<Arc<Letters>>) -> (Ports, Arc<Sqlite
         tools: Arc::new(tools.unwrap()),
         imports: charter_effects::Imports::none(),
         sources: Arc::new(charter_effects::NoSources),
+        models: Arc::new(charter_effects::NoModels),
         generator: Arc::new(Composer),
         clock: Arc::new(SystemClock::start().unwrap()),
         ids: Arc::new(RandomIds),

@@ -54,6 +54,7 @@ impl Place {
             tools: Arc::new(Sandbox::new(options).await.unwrap()),
             imports: charter_effects::Imports::none(),
             sources: Arc::new(charter_effects::NoSources),
+            models: Arc::new(charter_effects::NoModels),
             generator: Arc::new(crate::Composer),
             clock,
             ids: Arc::new(RandomIds),

@@ -109,6 +109,7 @@ async fn engine(
         tools,
         imports: charter_effects::Imports::none(),
         sources: Arc::new(charter_effects::NoSources),
+        models: Arc::new(charter_effects::NoModels),
         generator: Arc::new(crate::Composer),
         clock: Arc::new(SystemClock::start().unwrap()),
         ids: Arc::new(RandomIds),

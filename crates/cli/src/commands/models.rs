@@ -1,0 +1,193 @@
+//! `charter models …`: here and now, by the configuration; no server is needed.
+
+use std::time::Duration;
+
+use anyhow::Context;
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::{Label, TenantId};
+use charter_effects::{
+    ModelAnswer, ModelFailure, ModelRequest, ModelRoute, ModelStage, Models, NamedSchema,
+};
+use charter_engine::Caller;
+use clap::{Args, Subcommand};
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use crate::boot;
+use crate::config::Config;
+use crate::failure::{EXIT_NEGATIVE, EXIT_OK, Reported};
+use crate::output::{self, Format};
+
+/// Most tokens of the answer to a test; models that think first need some.
+const TEST_TOKENS: u32 = 1_024;
+
+/// List the routes to language models, and ask them.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ModelsCommand {
+    /// List routes: provider, model, and where the key comes from. Asks nobody.
+    List(List),
+    /// Ask the model of a route, or of each, for a tiny answer; 1 if one does not give it.
+    Test(Test),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// The tenant whose routes and keys count.
+    #[arg(long, value_name = "TENANT")]
+    tenant: Option<TenantId>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Test {
+    /// The route; all of them when absent.
+    route: Option<Label>,
+    /// The tenant whose routes and keys count.
+    #[arg(long, value_name = "TENANT")]
+    tenant: Option<TenantId>,
+    /// Longest time for one route, in milliseconds.
+    #[arg(long, value_name = "MS", default_value_t = 60_000)]
+    timeout_ms: u64,
+}
+
+pub(crate) async fn run(
+    command: &ModelsCommand,
+    config: &Config,
+    format: Format,
+) -> anyhow::Result<u8> {
+    let models = boot::models(config)?;
+    match command {
+        ModelsCommand::List(List { tenant }) => {
+            let routes = models.routes(&tenant_or_local(tenant.as_ref())?);
+            let routes: Vec<Value> = routes.iter().map(listed).collect();
+            output::print(format, &Value::Array(routes), |routes| {
+                let columns = ["route", "provider", "model", "set_by", "key", "key_of"];
+                output::rows(routes, &columns)
+            })?;
+            Ok(EXIT_OK)
+        }
+        ModelsCommand::Test(test) => ask(test, models.as_ref(), format).await,
+    }
+}
+
+/// The tenant that was named, or that of whoever works without a server.
+fn tenant_or_local(tenant: Option<&TenantId>) -> anyhow::Result<TenantId> {
+    match tenant {
+        Some(tenant) => Ok(tenant.clone()),
+        None => Ok(Caller::local().context("naming the local tenant")?.tenant),
+    }
+}
+
+fn listed((name, route): (&Label, &ModelRoute)) -> Value {
+    json!({
+        "route": name,
+        "provider": route.target.provider,
+        "model": route.target.model,
+        "set_by": route.set_by.as_str(),
+        "key": route.key.as_ref().map_or("none".to_owned(), ToString::to_string),
+        "key_of": route.key.as_ref().map(|_| route.key_of.as_str()),
+    })
+}
+
+async fn ask(test: &Test, models: &dyn Models, format: Format) -> anyhow::Result<u8> {
+    let tenant = tenant_or_local(test.tenant.as_ref())?;
+    let routes: Vec<Label> = match &test.route {
+        Some(route) => vec![route.clone()],
+        None => models.routes(&tenant).into_keys().collect(),
+    };
+    if routes.is_empty() {
+        let message = "there is no route to test: no models are configured";
+        return Err(Reported::new(ErrorCode::ModelRouteUnknown, message).into());
+    }
+    let mut outcomes = Vec::new();
+    let mut failed = false;
+    for route in routes {
+        let request = probe(
+            route,
+            tenant.clone(),
+            Duration::from_millis(test.timeout_ms),
+        )?;
+        let answer = models.complete(&request, &CancellationToken::new()).await;
+        failed |= answer.is_err();
+        outcomes.push(match answer {
+            Ok(answer) => answered(&request.route, &answer),
+            Err(failure) => not_answered(&request.route, &failure),
+        });
+    }
+    output::print(format, &Value::Array(outcomes), |outcomes| {
+        let columns = [
+            "state",
+            "route",
+            "model",
+            "latency_ms",
+            "input_tokens",
+            "output_tokens",
+            "cached_tokens",
+            "attempts",
+            "repairs",
+            "problem",
+        ];
+        output::rows(outcomes, &columns)
+    })?;
+    Ok(if failed { EXIT_NEGATIVE } else { EXIT_OK })
+}
+
+/// A question that any model can answer and that shows whether it keeps to a schema.
+fn probe(route: Label, tenant: TenantId, timeout: Duration) -> anyhow::Result<ModelRequest> {
+    let mut schema = Map::new();
+    schema.insert("type".to_owned(), "object".into());
+    let ready = json!({"ready": {"type": "boolean"}});
+    schema.insert("properties".to_owned(), ready);
+    schema.insert("required".to_owned(), json!(["ready"]));
+    schema.insert("additionalProperties".to_owned(), false.into());
+    Ok(ModelRequest {
+        route,
+        stage: ModelStage::Probe,
+        system: "You answer in JSON.".to_owned(),
+        task: "Say that you are ready.".to_owned(),
+        context: Value::Null,
+        earlier: Vec::new(),
+        schema: NamedSchema {
+            name: Label::parse("readiness")?,
+            schema,
+        },
+        max_output_tokens: TEST_TOKENS,
+        temperature: 0.0,
+        tenant,
+        idempotency_key: Uuid::now_v7().to_string(),
+        timeout,
+    })
+}
+
+fn answered(route: &Label, answer: &ModelAnswer) -> Value {
+    json!({
+        "state": "ok",
+        "route": route,
+        "model": answer.model,
+        "latency_ms": answer.duration_ms,
+        "input_tokens": answer.usage.input_tokens,
+        "output_tokens": answer.usage.output_tokens,
+        "cached_tokens": answer.usage.cached_tokens,
+        "attempts": answer.attempts,
+        "repairs": answer.repairs,
+        "answer": answer.draft,
+    })
+}
+
+fn not_answered(route: &Label, failure: &ModelFailure) -> Value {
+    let said = failure.detail.as_ref();
+    json!({
+        "state": "failed",
+        "route": route,
+        "input_tokens": failure.usage.input_tokens,
+        "output_tokens": failure.usage.output_tokens,
+        "cached_tokens": failure.usage.cached_tokens,
+        "attempts": failure.attempts,
+        "error_code": failure.code(),
+        "fault": failure.fault.as_str(),
+        "problem": match said {
+            Some(said) => format!("{}: {failure} ({said})", failure.code()),
+            None => format!("{}: {failure}", failure.code()),
+        },
+    })
+}
