@@ -2,7 +2,10 @@
 //! them; which may follow which, and what they refer to, is the mission machine's
 //! business.
 
+mod identity;
+mod kind;
 mod root;
+mod state;
 mod version;
 
 pub mod aggregation_packet;
@@ -13,17 +16,21 @@ pub mod prompt_package;
 pub mod research_artifact;
 pub mod review_packet;
 pub mod task_graph;
+pub mod upcast;
 pub mod worker_result;
 pub mod writeback_proposal;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::ids::{ActorId, TenantId};
 use crate::schema::SchemaName;
 use crate::validate::{Contract, parse, parse_json, read_value};
 use crate::violation::{Stage, Violation};
 
+pub use kind::ArtifactKind;
 pub use root::{MissionArtifact, MissionRoot, RootMetadata, Stored};
+pub use state::MissionState;
 pub use version::MissionSchemaVersion;
 
 use aggregation_packet::AggregationPacket;
@@ -52,6 +59,12 @@ macro_rules! artifacts {
                 match self { $( Self::$variant(_) => <$inner as Contract>::NAME ),+ }
             }
 
+            /// Which of the ten it is.
+            #[must_use]
+            pub const fn kind(&self) -> ArtifactKind {
+                match self { $( Self::$variant(_) => ArtifactKind::$variant ),+ }
+            }
+
             /// Its root metadata, as far as it states them.
             #[must_use]
             pub fn root(&self) -> RootMetadata<'_> {
@@ -65,7 +78,9 @@ macro_rules! artifacts {
             /// which is never read as another (B002-1).
             pub fn parse(bytes: &[u8]) -> Result<Self, Vec<Violation>> {
                 match peek(bytes) {
-                    $( Some(<$inner as Contract>::NAME) => parse(bytes).map(Self::$variant), )+
+                    $( Some(<$inner as Contract>::NAME) => {
+                        parse(bytes).map(Self::$variant).map_err(version_first)
+                    } )+
                     Some(_) | None => Self::from_value(&parse_json(bytes)?),
                 }
             }
@@ -77,10 +92,29 @@ macro_rules! artifacts {
             pub fn from_value(value: &Value) -> Result<Self, Vec<Violation>> {
                 match schema_name(value)? {
                     $( <$inner as Contract>::NAME => {
-                        read_value(value).map(|(artifact, _)| Self::$variant(artifact))
+                        let read = read_value(value).map_err(version_first);
+                        read.map(|(artifact, _)| Self::$variant(artifact))
                     } )+
                     other => Err(vec![not_an_artifact(other.as_str())]),
                 }
+            }
+        }
+
+        impl MissionArtifact for Artifact {
+            fn root(&self) -> RootMetadata<'_> {
+                Self::root(self)
+            }
+
+            fn fill_owner(&mut self, tenant: &TenantId, actor: &ActorId) {
+                match self { $( Self::$variant(artifact) => artifact.fill_owner(tenant, actor) ),+ }
+            }
+        }
+
+        impl ArtifactKind {
+            /// The contract that artifacts of this kind keep.
+            #[must_use]
+            pub const fn schema(self) -> SchemaName {
+                match self { $( Self::$variant => <$inner as Contract>::NAME ),+ }
             }
         }
 
@@ -116,6 +150,15 @@ artifacts! {
     PolicyDecision(PolicyDecision),
     /// §13.
     WritebackProposal(WritebackProposal),
+}
+
+/// Of a form that is not known nothing else can be said.
+fn version_first(violations: Vec<Violation>) -> Vec<Violation> {
+    let version = |found: &&Violation| found.keyword == "unsupported_version";
+    match violations.iter().find(version) {
+        Some(unsupported) => vec![unsupported.clone()],
+        None => violations,
+    }
 }
 
 /// The contract that the bytes name, without reading the rest.

@@ -13,9 +13,9 @@ use super::review_packet::ReviewPacket;
 use super::task_graph::MissionTaskGraph;
 use super::worker_result::WorkerResult;
 use super::writeback_proposal::WritebackProposal;
+use crate::canonical;
 use crate::ids::{ActorId, Label, MissionId, TenantId};
 use crate::time::Timestamp;
-use crate::validate::Contract;
 use crate::violation::{Report, Violation};
 
 /// The root metadata that an artifact states.
@@ -46,8 +46,8 @@ pub struct MissionRoot {
     pub created_at: Timestamp,
 }
 
-/// One of the ten artifacts.
-pub trait MissionArtifact: Contract {
+/// One of the ten artifacts, or any of them.
+pub trait MissionArtifact {
     /// The root metadata it states.
     fn root(&self) -> RootMetadata<'_>;
 
@@ -108,6 +108,16 @@ impl<T: MissionArtifact> Stored<T> {
     #[must_use]
     pub fn into_inner(self) -> T {
         self.0
+    }
+}
+
+impl<T: Serialize> Stored<T> {
+    /// The artifact as it is stored, hashed and compared: JSON with keys in order and no spaces.
+    ///
+    /// # Errors
+    /// When the artifact cannot be written as JSON; no artifact of a contract is such.
+    pub fn canonical(&self) -> Result<String, serde_json::Error> {
+        serde_json::to_value(&self.0).map(canonical::text)
     }
 }
 
