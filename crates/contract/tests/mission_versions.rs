@@ -170,3 +170,16 @@ fn b002_1_an_older_version_is_held_to_its_own_form() {
         assert_eq!(found, [expected], "{text}");
     }
 }
+
+/// The example mission that other crates test with: every kind once at least, as it is stored.
+#[test]
+fn the_example_mission_is_stored_in_its_canonical_text() {
+    let artifacts: Vec<&str> = include_str!("missions/waterfront.jsonl").lines().collect();
+    let mut kinds = std::collections::BTreeSet::new();
+    for text in artifacts {
+        let stored = read_stored(text, &mission()).unwrap();
+        assert_eq!(stored.canonical().unwrap(), text);
+        kinds.insert(stored.as_ref().kind());
+    }
+    assert_eq!(Vec::from_iter(kinds), ArtifactKind::ALL);
+}

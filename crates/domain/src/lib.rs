@@ -21,6 +21,7 @@ pub mod graph;
 pub mod guardrail;
 pub mod link_graph;
 pub mod memory;
+pub mod mission;
 pub mod package;
 pub mod parameters;
 pub mod policy;

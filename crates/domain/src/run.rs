@@ -19,6 +19,8 @@ mod standing;
 mod state;
 mod waits;
 
+pub mod chain;
+
 use charter_contract::ids::{Label, StepId, UserId};
 use charter_contract::time::Timestamp;
 use serde_json::{Map, Value};

@@ -6,7 +6,6 @@
 use async_trait::async_trait;
 use charter_contract::ids::{ApprovalId, RunId, TenantId};
 use charter_contract::time::Timestamp;
-use sha2::{Digest, Sha256};
 
 use crate::StoreError;
 use crate::approval::ApprovalChange;
@@ -14,25 +13,7 @@ use crate::lease::{Fence, Lease};
 use crate::outbox::NewMessage;
 use crate::page::{Page, PageRequest};
 
-/// The hash that an empty journal chains from.
-pub const GENESIS: EventHash = EventHash([0; 32]);
-
-/// SHA-256 over the previous hash, the sequence number and the event's bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct EventHash(pub [u8; 32]);
-
-impl EventHash {
-    /// The hash of the event at `sequence`: SHA-256 over `self` (the hash of the event before, or
-    /// [`GENESIS`]), the sequence number as 8 big-endian bytes, and the payload's UTF-8 bytes.
-    #[must_use]
-    pub fn chain(self, sequence: u64, payload: &str) -> Self {
-        let mut hasher = Sha256::new();
-        hasher.update(self.0);
-        hasher.update(sequence.to_be_bytes());
-        hasher.update(payload.as_bytes());
-        Self(hasher.finalize().into())
-    }
-}
+pub use charter_domain::run::chain::{EventHash, GENESIS};
 
 /// Where a run stands, as far as storage needs to know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,248 @@
+//! What a mission has: as much of it as the check of a further artifact needs.
+
+use std::collections::BTreeMap;
+
+use charter_contract::ids::{EvidenceId, TaskId};
+use charter_contract::mission::envelope::MissionEnvelope;
+use charter_contract::mission::policy_decision::Decision;
+use charter_contract::mission::review_packet::ReviewStatus;
+use charter_contract::mission::task_graph::Task;
+use charter_contract::mission::upcast::read_stored;
+use charter_contract::mission::{Artifact, ArtifactKind, MissionRoot};
+use charter_contract::validate::parse;
+use charter_contract::violation::Violation;
+use serde_json::Value;
+
+use super::{Admitted, Refusal, admitted};
+use crate::evidence_log::Hash;
+
+/// A stored artifact that cannot be read, or that does not begin a mission.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("artifact {place} of the mission cannot be read")]
+pub struct Unreadable {
+    /// Its place among the mission's artifacts, from 1.
+    pub place: usize,
+    /// What is wrong with it.
+    pub violations: Vec<Violation>,
+}
+
+/// The digest of a stored payload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Payload(Hash);
+
+impl Payload {
+    fn of(text: &str) -> Self {
+        Self(Hash::of(&[text.as_bytes()]))
+    }
+
+    pub(super) fn is(self, text: &str) -> bool {
+        self == Self::of(text)
+    }
+}
+
+/// Where what a reference names is. The same text may name something on either side.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Sides {
+    pub(super) inside: bool,
+    pub(super) outside: bool,
+}
+
+impl Sides {
+    const INSIDE: Self = Self {
+        inside: true,
+        outside: false,
+    };
+    const OUTSIDE: Self = Self {
+        inside: false,
+        outside: true,
+    };
+    const BOTH: Self = Self {
+        inside: true,
+        outside: true,
+    };
+}
+
+/// What a mission has already.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Inventory {
+    root: MissionRoot,
+    held: BTreeMap<(ArtifactKind, String), Payload>,
+    tasks: BTreeMap<TaskId, Task>,
+    /// Whether a task must cite its sources, of tasks that have a package.
+    cites: BTreeMap<TaskId, bool>,
+    /// The latest decision by type and subject.
+    decisions: BTreeMap<(String, String), Decision>,
+    review: Option<ReviewStatus>,
+    named: BTreeMap<String, Sides>,
+}
+
+impl Inventory {
+    /// Begins a mission.
+    ///
+    /// # Errors
+    /// [`Refusal::Violations`] when the envelope cannot be written as JSON.
+    pub fn open(envelope: MissionEnvelope) -> Result<(Self, Admitted), Refusal> {
+        let mut inventory = Self::of(&envelope);
+        let root = inventory.root.clone();
+        let opening = admitted(envelope.into(), &root).map_err(Refusal::Violations)?;
+        inventory.hold(opening.artifact(), opening.payload());
+        Ok((inventory, opening))
+    }
+
+    /// What a mission has, from its stored artifacts in the order in which they were stored. Older
+    /// versions are read as the present one. What they were allowed to be is not decided again.
+    ///
+    /// # Errors
+    /// [`Unreadable`] for the first artifact that cannot be read, or is no envelope in first place.
+    pub fn restore<'p>(payloads: impl IntoIterator<Item = &'p str>) -> Result<Self, Unreadable> {
+        let mut payloads = (1..).zip(payloads);
+        let opening = payloads.next().map_or("", |(_, payload)| payload);
+        let envelope: MissionEnvelope =
+            parse(opening.as_bytes()).map_err(|violations| Unreadable {
+                place: 1,
+                violations,
+            })?;
+        let mut inventory = Self::of(&envelope);
+        inventory.hold(&envelope.into(), opening);
+        for (place, payload) in payloads {
+            let read = read_stored(payload, &inventory.root)
+                .map_err(|violations| Unreadable { place, violations })?;
+            inventory.hold(read.as_ref(), payload);
+        }
+        Ok(inventory)
+    }
+
+    /// A mission of which nothing is held yet, not even its envelope.
+    fn of(envelope: &MissionEnvelope) -> Self {
+        Self {
+            root: envelope.mission_root(),
+            held: BTreeMap::new(),
+            tasks: BTreeMap::new(),
+            cites: BTreeMap::new(),
+            decisions: BTreeMap::new(),
+            review: None,
+            named: BTreeMap::new(),
+        }
+    }
+
+    /// Adds an artifact that is stored, with the text that is stored.
+    pub fn hold(&mut self, artifact: &Artifact, payload: &str) {
+        let key = (artifact.kind(), artifact.id().to_owned());
+        self.held.insert(key, Payload::of(payload));
+        match artifact {
+            Artifact::MissionEnvelope(envelope) => {
+                let entities = envelope.context_refs.values().flat_map(entities);
+                let entities: Vec<String> = entities.map(ToOwned::to_owned).collect();
+                for entity in entities {
+                    self.name(entity, Sides::INSIDE);
+                }
+            }
+            Artifact::MissionTaskGraph(graph) => {
+                let tasks = graph.tasks.iter().cloned();
+                self.tasks = tasks.map(|task| (task.task_id.clone(), task)).collect();
+            }
+            Artifact::PromptPackage(package) => {
+                let must = package.constraints.must_cite_sources;
+                let cites = self.cites.entry(package.task_id.clone()).or_default();
+                *cites |= must;
+            }
+            Artifact::ResearchArtifact(research) => {
+                self.name(research.artifact_id.to_string(), Sides::BOTH);
+                for result in &research.results {
+                    self.name(result.url.to_string(), Sides::OUTSIDE);
+                }
+            }
+            Artifact::LibrarianPass(pass) => {
+                for preview in &pass.cached_previews {
+                    self.name(preview.entity_id.to_string(), Sides::INSIDE);
+                }
+            }
+            Artifact::WorkerResult(result) => {
+                self.name(result.result_id.to_string(), Sides::INSIDE);
+            }
+            Artifact::ReviewPacket(review) => self.review = Some(review.review_status),
+            Artifact::PolicyDecision(decided) => {
+                let question = (
+                    decided.decision_type.to_string(),
+                    decided.subject.to_string(),
+                );
+                self.decisions.insert(question, decided.decision);
+            }
+            Artifact::AggregationPacket(_) | Artifact::WritebackProposal(_) => {}
+        }
+    }
+
+    /// Adds evidence that the mission's tenant has.
+    pub fn know_evidence(&mut self, evidence: &EvidenceId) {
+        self.name(evidence.to_string(), Sides::INSIDE);
+    }
+
+    /// Adds a call of a tool that the mission's journal tells of, by the text that results name it
+    /// with in their `tool_trace_refs`.
+    pub fn know_call(&mut self, reference: &str) {
+        self.name(reference.to_owned(), Sides::INSIDE);
+    }
+
+    fn name(&mut self, reference: String, sides: Sides) {
+        let known = self.named.entry(reference).or_default();
+        known.inside |= sides.inside;
+        known.outside |= sides.outside;
+    }
+
+    /// What the mission says of itself.
+    #[must_use]
+    pub fn root(&self) -> &MissionRoot {
+        &self.root
+    }
+
+    /// The task of an id.
+    #[must_use]
+    pub fn task(&self, task: &TaskId) -> Option<&Task> {
+        self.tasks.get(task)
+    }
+
+    /// The ids of all tasks.
+    pub(super) fn task_ids(&self) -> impl Iterator<Item = &TaskId> {
+        self.tasks.keys()
+    }
+
+    /// The latest decision of a type on a subject.
+    #[must_use]
+    pub fn latest_decision(&self, decision_type: &str, subject: &str) -> Option<Decision> {
+        let question = (decision_type.to_owned(), subject.to_owned());
+        self.decisions.get(&question).copied()
+    }
+
+    /// What the review came to, once there was one.
+    #[must_use]
+    pub fn review(&self) -> Option<ReviewStatus> {
+        self.review
+    }
+
+    /// Whether a task must cite its sources: one of its packages says so, or it has none. What is
+    /// not stated holds.
+    #[must_use]
+    pub fn must_cite(&self, task: &TaskId) -> bool {
+        self.cites.get(task).copied().unwrap_or(true)
+    }
+
+    /// Where what a reference names is; `None` when it names nothing.
+    pub(super) fn sides(&self, reference: &str) -> Option<Sides> {
+        self.named.get(reference).copied()
+    }
+
+    /// Everything that a reference may name.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.named.keys().map(String::as_str)
+    }
+
+    pub(super) fn payload_of(&self, kind: ArtifactKind, id: &str) -> Option<Payload> {
+        self.held.get(&(kind, id.to_owned())).copied()
+    }
+}
+
+/// The ids in an entry of `context_refs`: one, a list of them, or none.
+fn entities(value: &Value) -> impl Iterator<Item = &str> {
+    let several = value.as_array().into_iter().flatten();
+    several.chain(Some(value)).filter_map(Value::as_str)
+}
