@@ -1,0 +1,317 @@
+//! Checking a bundle with nothing but the bundle: every line against the manifest, the journal's
+//! chain, the form of each artifact, and that all of it is one mission.
+
+use std::collections::BTreeSet;
+
+use charter_contract::mission::envelope::MissionEnvelope;
+use charter_contract::mission::upcast::read_stored;
+use charter_contract::mission::{ArtifactKind, MissionRoot};
+use charter_contract::validate::parse;
+use charter_contract::violation::Violation;
+
+use super::manifest::{Entry, Link, OfArtifact, OfEvent, OfHeader, digest};
+use super::{Bundle, BundledArtifact, BundledEvent, FORMAT, Header, header_line};
+use crate::run::chain::{EventHash, GENESIS};
+
+/// Largest bundle that is read, in bytes.
+pub const MAX_BUNDLE_BYTES: usize = 256 << 20;
+
+/// Faults that are kept.
+const MAX_FAULTS: usize = 1_000;
+
+/// One thing that is wrong with a bundle.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}, {pointer}: {problem}")]
+pub struct Fault {
+    /// The line, from 1.
+    pub line: usize,
+    /// What it is about, as a JSON pointer from the whole: `/header`, `/artifacts/3/confidence`,
+    /// `/events/0`, `/manifest/7`.
+    pub pointer: String,
+    /// What is wrong.
+    pub problem: String,
+}
+
+/// Reads a bundle and checks all of it.
+///
+/// # Errors
+/// Every [`Fault`], by line; a byte that was changed anywhere is among them.
+pub fn verify(bytes: &[u8]) -> Result<Bundle, Vec<Fault>> {
+    let lines = split(bytes).map_err(|fault| vec![fault])?;
+    let header = read_header(lines[0]).map_err(|problem| vec![of_header(problem)])?;
+    let (artifacts, events) = sizes(&header, &lines)?;
+    let (content, manifest) = lines.split_at(1 + artifacts + events);
+    let mut reading = Reading {
+        faults: Vec::new(),
+        first_of_manifest: content.len(),
+        link: Link::START,
+    };
+    reading.header(lines[0], manifest[0]);
+    let bundle = Bundle {
+        artifacts: reading.artifacts(&content[1..=artifacts], &manifest[1..=artifacts]),
+        events: reading.events(&content[1 + artifacts..], &manifest[1 + artifacts..]),
+        header,
+    };
+    if reading.faults.is_empty() {
+        reading.one_mission(&bundle);
+    }
+    let mut faults = reading.faults;
+    if faults.is_empty() {
+        return Ok(bundle);
+    }
+    faults.sort_by_key(|fault| fault.line);
+    Err(faults)
+}
+
+/// The lines, without their ends.
+fn split(bytes: &[u8]) -> Result<Vec<&str>, Fault> {
+    if bytes.len() > MAX_BUNDLE_BYTES {
+        return Err(of_header(format!(
+            "the bundle has {} bytes; the limit is {MAX_BUNDLE_BYTES}",
+            bytes.len()
+        )));
+    }
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let before = bytes.iter().take(error.valid_up_to());
+        Fault {
+            line: 1 + before.filter(|byte| **byte == b'\n').count(),
+            pointer: String::new(),
+            problem: format!("byte {} is not UTF-8", error.valid_up_to()),
+        }
+    })?;
+    let mut lines: Vec<&str> = text.split('\n').collect();
+    let after_the_last = lines.pop();
+    if after_the_last != Some("") {
+        return Err(Fault {
+            line: lines.len() + 1,
+            pointer: String::new(),
+            problem: "the last line has no end".to_owned(),
+        });
+    }
+    if lines.is_empty() {
+        return Err(of_header("the bundle is empty".to_owned()));
+    }
+    Ok(lines)
+}
+
+fn read_header(line: &str) -> Result<Header, String> {
+    let header: Header = serde_json::from_str(line)
+        .map_err(|error| format!("this is no header of a bundle: {error}"))?;
+    if header_line(&header) != line {
+        return Err("the header is not in its canonical form".to_owned());
+    }
+    if header.format != FORMAT {
+        return Err(format!(
+            "the form is `{}`, this version reads `{FORMAT}`",
+            header.format
+        ));
+    }
+    Ok(header)
+}
+
+/// The numbers of artifacts and events, if there are as many lines as that makes.
+fn sizes(header: &Header, lines: &[&str]) -> Result<(usize, usize), Vec<Fault>> {
+    let wanted = header.artifacts.checked_add(header.events);
+    let wanted = wanted.and_then(|content| content.checked_add(1)?.checked_mul(2));
+    let sizes = (header.artifacts.try_into(), header.events.try_into());
+    match (wanted, sizes) {
+        (Some(wanted), (Ok(artifacts), Ok(events))) if wanted == lines.len() as u64 => {
+            Ok((artifacts, events))
+        }
+        _ => Err(misaligned(header, lines)),
+    }
+}
+
+/// What is wrong when lines were added or removed, or the header says other numbers.
+fn misaligned(header: &Header, lines: &[&str]) -> Vec<Fault> {
+    let problem = format!(
+        "the header tells of {} artifacts and {} events, which {} lines do not make",
+        header.artifacts,
+        header.events,
+        lines.len()
+    );
+    let broken = |line: &str| serde_json::from_str::<serde::de::IgnoredAny>(line).is_err();
+    let broken = lines.iter().position(|line| broken(line));
+    let broken = broken.map(|at| Fault {
+        line: at + 1,
+        pointer: String::new(),
+        problem: "this line is not JSON".to_owned(),
+    });
+    std::iter::once(of_header(problem)).chain(broken).collect()
+}
+
+fn of_header(problem: String) -> Fault {
+    Fault {
+        line: 1,
+        pointer: "/header".to_owned(),
+        problem,
+    }
+}
+
+/// What was found while going through the lines.
+struct Reading {
+    faults: Vec<Fault>,
+    /// The number of lines before the manifest.
+    first_of_manifest: usize,
+    link: Link,
+}
+
+impl Reading {
+    fn fault(&mut self, line: usize, pointer: String, problem: String) {
+        if self.faults.len() < MAX_FAULTS {
+            self.faults.push(Fault {
+                line,
+                pointer,
+                problem,
+            });
+        }
+    }
+
+    /// What the manifest says of the line at `at`, counted from 0; nothing when that was changed.
+    fn entry(&mut self, at: usize, line: &str) -> Option<Entry> {
+        let read = self.link.read(line);
+        if read.is_err() {
+            let problem = "this line of the manifest is not what was written".to_owned();
+            self.manifest_fault(at, problem);
+        }
+        read.ok()
+    }
+
+    fn manifest_fault(&mut self, at: usize, problem: String) {
+        let line = self.first_of_manifest + at + 1;
+        self.fault(line, format!("/manifest/{at}"), problem);
+    }
+
+    fn header(&mut self, line: &str, manifest: &str) {
+        match self.entry(0, manifest) {
+            Some(Entry::Header(OfHeader { header })) if header == digest(line) => {}
+            Some(Entry::Header(_)) => {
+                self.faults
+                    .push(of_header("the header was changed".to_owned()));
+            }
+            Some(Entry::Artifact(_) | Entry::Event(_)) => {
+                self.manifest_fault(0, "it is not about the header".to_owned());
+            }
+            None => {}
+        }
+    }
+
+    fn artifacts(&mut self, lines: &[&str], manifest: &[&str]) -> Vec<BundledArtifact> {
+        let mut artifacts = Vec::with_capacity(lines.len());
+        for (at, (line, entry)) in lines.iter().zip(manifest).enumerate() {
+            let place = at as u64 + 1;
+            match self.entry(at + 1, entry) {
+                Some(Entry::Artifact(OfArtifact {
+                    artifact,
+                    event,
+                    sha256,
+                })) if artifact == place => {
+                    if sha256 != digest(line) {
+                        let problem = format!("artifact {place} was changed");
+                        self.fault(at + 2, format!("/artifacts/{at}"), problem);
+                    }
+                    artifacts.push(BundledArtifact {
+                        payload: (*line).to_owned(),
+                        event,
+                    });
+                }
+                Some(_) => self.manifest_fault(at + 1, format!("it is not about artifact {place}")),
+                None => {}
+            }
+        }
+        artifacts
+    }
+
+    fn events(&mut self, lines: &[&str], manifest: &[&str]) -> Vec<BundledEvent> {
+        let before = self.first_of_manifest - lines.len();
+        let mut last = GENESIS;
+        let mut events = Vec::with_capacity(lines.len());
+        for (at, (line, entry)) in lines.iter().zip(manifest).enumerate() {
+            let sequence = at as u64 + 1;
+            let chained = last.chain(sequence, line);
+            // Past a line that was changed the chain goes on from what was written after it.
+            last = match self.entry(before + at, entry) {
+                Some(Entry::Event(OfEvent {
+                    event,
+                    at: time,
+                    hash,
+                })) if event == sequence => {
+                    let hash = EventHash(hash.0);
+                    if hash != chained {
+                        let problem = format!("event {sequence} was changed");
+                        self.fault(before + at + 1, format!("/events/{at}"), problem);
+                    }
+                    events.push(BundledEvent {
+                        at: time,
+                        hash,
+                        payload: (*line).to_owned(),
+                    });
+                    hash
+                }
+                Some(_) => {
+                    self.manifest_fault(before + at, format!("it is not about event {sequence}"));
+                    chained
+                }
+                None => chained,
+            };
+        }
+        events
+    }
+
+    /// What the bytes say is one mission: artifacts of known forms, of the header's mission and
+    /// tenant, each once, written with events that are there.
+    fn one_mission(&mut self, bundle: &Bundle) {
+        let header = &bundle.header;
+        let Some(root) = self.root(bundle) else {
+            return;
+        };
+        if (&root.mission_id, &root.tenant_id) != (&header.mission_id, &header.tenant_id) {
+            let problem = format!(
+                "the header says mission `{}` of `{}`, the envelope `{}` of `{}`",
+                header.mission_id, header.tenant_id, root.mission_id, root.tenant_id
+            );
+            self.faults.push(of_header(problem));
+        }
+        let mut taken: BTreeSet<(ArtifactKind, String)> = BTreeSet::new();
+        let mut written = 1;
+        for (at, artifact) in bundle.artifacts.iter().enumerate() {
+            let pointer = format!("/artifacts/{at}");
+            match read_stored(&artifact.payload, &root) {
+                Ok(read) => {
+                    let key = (read.as_ref().kind(), read.as_ref().id().to_owned());
+                    let (kind, id) = (key.0, key.1.clone());
+                    if !taken.insert(key) {
+                        let problem = format!("there is another {kind} `{id}` before it");
+                        self.fault(at + 2, pointer.clone(), problem);
+                    }
+                }
+                Err(violations) => self.violations(at, &pointer, &violations),
+            }
+            if artifact.event < written || artifact.event > header.events {
+                let problem = format!("no event {} can have come with it", artifact.event);
+                self.manifest_fault(at + 1, problem);
+            }
+            written = artifact.event.max(written);
+        }
+    }
+
+    /// The root metadata that the envelope, the first artifact, sets.
+    fn root(&mut self, bundle: &Bundle) -> Option<MissionRoot> {
+        let first = bundle.artifacts.first();
+        let first = first.map_or("", |artifact| &artifact.payload);
+        match parse::<MissionEnvelope>(first.as_bytes()) {
+            Ok(envelope) => Some(envelope.mission_root()),
+            Err(violations) => {
+                self.violations(0, "/artifacts/0", &violations);
+                None
+            }
+        }
+    }
+
+    fn violations(&mut self, at: usize, pointer: &str, violations: &[Violation]) {
+        for found in violations {
+            let place = format!("{pointer}{}", found.pointer);
+            self.fault(at + 2, place, found.message.clone());
+        }
+    }
+}
