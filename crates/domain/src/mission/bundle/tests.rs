@@ -283,6 +283,16 @@ fn b002_14_a_bundle_linked_anew_has_another_digest_and_keeps_the_rules() {
             "`rival` is not the mission's tenant_id, `tenant_velocity`"
         )]
     );
+    // A number that reads back exactly only when it is read with all its digits.
+    assert_eq!(edit(1, "0.79", "0.3124527019143944"), []);
+    for (from, to) in [
+        (",\"confidence\"", ", \"confidence\""),
+        ("0.79", "0.790"),
+        ("{\"act", "{ \"act"),
+    ] {
+        let said = place(3, "/artifacts/1", "it is not in its canonical form");
+        assert_eq!(edit(1, from, to), [said]);
+    }
     let mut journal = small();
     journal.events[1].payload = journal.events[1].payload.replace("done", "gone");
     let found = places(verify(journal.to_text().as_bytes()));

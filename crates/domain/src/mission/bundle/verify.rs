@@ -3,11 +3,13 @@
 
 use std::collections::BTreeSet;
 
+use charter_contract::canonical;
 use charter_contract::mission::envelope::MissionEnvelope;
 use charter_contract::mission::upcast::read_stored;
 use charter_contract::mission::{ArtifactKind, MissionRoot};
 use charter_contract::validate::parse;
 use charter_contract::violation::Violation;
+use serde_json::Value;
 
 use super::manifest::{Entry, Link, OfArtifact, OfEvent, OfHeader, digest};
 use super::{Bundle, BundledArtifact, BundledEvent, FORMAT, Header, header_line};
@@ -138,6 +140,12 @@ fn misaligned(header: &Header, lines: &[&str]) -> Vec<Fault> {
         problem: "this line is not JSON".to_owned(),
     });
     std::iter::once(of_header(problem)).chain(broken).collect()
+}
+
+/// Whether a text is the one text of its value.
+fn is_canonical(payload: &str) -> bool {
+    let value = serde_json::from_str::<Value>(payload);
+    value.is_ok_and(|value| canonical::text(value) == payload)
 }
 
 fn of_header(problem: String) -> Fault {
@@ -276,6 +284,10 @@ impl Reading {
         let mut written = 1;
         for (at, artifact) in bundle.artifacts.iter().enumerate() {
             let pointer = format!("/artifacts/{at}");
+            if !is_canonical(&artifact.payload) {
+                let problem = "it is not in its canonical form".to_owned();
+                self.fault(at + 2, pointer.clone(), problem);
+            }
             match read_stored(&artifact.payload, &root) {
                 Ok(read) => {
                     let key = (read.as_ref().kind(), read.as_ref().id().to_owned());
