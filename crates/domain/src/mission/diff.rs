@@ -1,1 +1,284 @@
-//! x
+//! What two missions differ in: goal, tasks, artifacts side by side, outcome, and what they used.
+//!
+//! Ids and times are of one mission and say nothing about another, so nothing is matched or compared
+//! by them: tasks are matched by name, objective or role, artifacts by kind and task, and a reference
+//! counts for what it names. This file knows no storage.
+
+mod comparable;
+mod fields;
+mod tasks;
+mod text;
+
+use std::collections::BTreeSet;
+
+use charter_contract::ids::MissionId;
+use charter_contract::mission::envelope::MissionEnvelope;
+use charter_contract::mission::task_graph::{Role, Task};
+use charter_contract::mission::{Artifact, ArtifactKind, MissionState};
+use charter_contract::number::Positive;
+use serde::Serialize;
+use serde_json::Value;
+
+pub use fields::FieldChange;
+
+use comparable::Comparable;
+use fields::changes;
+use tasks::Matching;
+
+/// One of the two missions.
+#[derive(Debug, Clone, Copy)]
+pub struct Side<'m> {
+    /// All its artifacts in the order in which they were stored, in the present form.
+    pub artifacts: &'m [Artifact],
+    /// Where it stands.
+    pub state: MissionState,
+    /// What it used.
+    pub used: Used,
+}
+
+/// What a mission used of its budgets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Used {
+    /// How long it took, in milliseconds.
+    pub time_ms: u64,
+    /// How many tokens, where its models told.
+    pub tokens: Option<u64>,
+}
+
+/// The same of both missions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Pair<T> {
+    /// Of the first.
+    pub left: T,
+    /// Of the second.
+    pub right: T,
+}
+
+/// What became of something from the first mission to the second.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "change", content = "fields", rename_all = "snake_case")]
+pub enum Change {
+    /// Only the second has it.
+    Added,
+    /// Only the first has it.
+    Removed,
+    /// Both have it, and it says something else.
+    Changed(Vec<FieldChange>),
+    /// Both have it, and it says the same.
+    Same,
+}
+
+/// A budget, and what was used of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Spent {
+    /// What was used; absent when nobody told.
+    pub used: Option<u64>,
+    /// What was allowed; absent for no bound.
+    pub budget: Option<u64>,
+}
+
+/// A task of either mission.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TaskChange {
+    /// Who does it.
+    pub role: Option<Role>,
+    /// Its id in each mission that has it.
+    pub ids: Pair<Option<String>>,
+    /// What it is to achieve, in the second mission if that has it.
+    pub objective: String,
+    /// What became of it.
+    #[serde(flatten)]
+    pub change: Change,
+}
+
+/// What tells artifacts of one mission apart, whatever their ids.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct ArtifactKey {
+    /// Its kind.
+    pub kind: ArtifactKind,
+    /// The role of its task.
+    pub role: Option<Role>,
+    /// Its task, by the name in the first mission if that has it.
+    pub task: Option<String>,
+    /// What it is about: a decision's type and subject, a proposal's target and action.
+    pub subject: Option<String>,
+    /// Its number among those of which all this is the same, from 1, in the order of storing.
+    pub number: usize,
+}
+
+/// An artifact of either mission.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ArtifactChange {
+    /// What it is matched by.
+    pub key: ArtifactKey,
+    /// Its id in each mission that has it.
+    pub ids: Pair<Option<String>>,
+    /// What became of it.
+    #[serde(flatten)]
+    pub change: Change,
+}
+
+/// What two missions differ in. Shown as text by `Display`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct MissionDiff {
+    /// Which missions these are.
+    pub missions: Pair<Option<MissionId>>,
+    /// Where each stands.
+    pub outcome: Pair<MissionState>,
+    /// Milliseconds.
+    pub time_ms: Pair<Spent>,
+    /// Tokens.
+    pub tokens: Pair<Spent>,
+    /// The envelopes.
+    pub goal: Change,
+    /// The tasks: those of the first mission in its order, then those that only the second has.
+    pub tasks: Vec<TaskChange>,
+    /// All other artifacts, by key.
+    pub artifacts: Vec<ArtifactChange>,
+}
+
+impl MissionDiff {
+    /// Whether both do and say the same, however long it took.
+    #[must_use]
+    pub fn is_same(&self) -> bool {
+        let parts = self.tasks.iter().map(|task| &task.change);
+        let parts = parts.chain(self.artifacts.iter().map(|artifact| &artifact.change));
+        self.outcome.left == self.outcome.right
+            && parts
+                .chain([&self.goal])
+                .all(|change| *change == Change::Same)
+    }
+}
+
+impl<'m> Side<'m> {
+    fn envelope(&self) -> Option<&'m MissionEnvelope> {
+        self.artifacts.iter().find_map(|artifact| {
+            if let Artifact::MissionEnvelope(envelope) = artifact {
+                Some(envelope)
+            } else {
+                None
+            }
+        })
+    }
+
+    fn tasks(&self) -> &'m [Task] {
+        let graph = self.artifacts.iter().find_map(|artifact| {
+            if let Artifact::MissionTaskGraph(graph) = artifact {
+                Some(graph.tasks.as_slice())
+            } else {
+                None
+            }
+        });
+        graph.unwrap_or_default()
+    }
+
+    fn time(&self) -> Spent {
+        let budget = self.envelope().and_then(|envelope| envelope.time_budget_ms);
+        Spent {
+            used: Some(self.used.time_ms),
+            budget: budget.map(Positive::get),
+        }
+    }
+
+    fn tokens(&self) -> Spent {
+        let budget = self.envelope().and_then(|envelope| envelope.token_budget);
+        Spent {
+            used: self.used.tokens,
+            budget: budget.map(Positive::get),
+        }
+    }
+}
+
+/// Compares two missions.
+#[must_use]
+pub fn diff(left: &Side<'_>, right: &Side<'_>) -> MissionDiff {
+    let matching = Matching::of(left.tasks(), right.tasks());
+    let lefts = Comparable::of(left.artifacts, left.tasks(), &matching.left);
+    let rights = Comparable::of(right.artifacts, right.tasks(), &matching.right);
+    MissionDiff {
+        missions: Pair {
+            left: left.envelope().map(|envelope| envelope.mission_id.clone()),
+            right: right.envelope().map(|envelope| envelope.mission_id.clone()),
+        },
+        outcome: Pair {
+            left: left.state,
+            right: right.state,
+        },
+        time_ms: Pair {
+            left: left.time(),
+            right: right.time(),
+        },
+        tokens: Pair {
+            left: left.tokens(),
+            right: right.tokens(),
+        },
+        goal: change(lefts.goal.as_ref(), rights.goal.as_ref()),
+        tasks: matching
+            .pairs
+            .iter()
+            .map(|pair| task(pair, &lefts, &rights))
+            .collect(),
+        artifacts: artifacts(&lefts, &rights),
+    }
+}
+
+/// What became of one thing.
+fn change(left: Option<&Value>, right: Option<&Value>) -> Change {
+    match (left, right) {
+        (None, Some(_)) => Change::Added,
+        (Some(_), None) => Change::Removed,
+        (None, None) => Change::Same,
+        (Some(left), Some(right)) => match changes(left, right) {
+            fields if fields.is_empty() => Change::Same,
+            fields => Change::Changed(fields),
+        },
+    }
+}
+
+fn task(pair: &Pair<Option<&Task>>, lefts: &Comparable, rights: &Comparable) -> TaskChange {
+    let value = |side: &Comparable, task: Option<&Task>| {
+        task.and_then(|task| side.tasks.get(&task.task_id).cloned())
+    };
+    let id = |task: Option<&Task>| task.map(|task| task.task_id.to_string());
+    let shown = pair.right.or(pair.left);
+    TaskChange {
+        role: shown.map(|task| task.role_type),
+        ids: Pair {
+            left: id(pair.left),
+            right: id(pair.right),
+        },
+        objective: shown
+            .map(|task| task.objective.to_string())
+            .unwrap_or_default(),
+        change: change(
+            value(lefts, pair.left).as_ref(),
+            value(rights, pair.right).as_ref(),
+        ),
+    }
+}
+
+fn artifacts(lefts: &Comparable, rights: &Comparable) -> Vec<ArtifactChange> {
+    let keys: BTreeSet<&ArtifactKey> = lefts
+        .artifacts
+        .keys()
+        .chain(rights.artifacts.keys())
+        .collect();
+    let changes = keys.into_iter().map(|key| {
+        let (left, right) = (lefts.artifacts.get(key), rights.artifacts.get(key));
+        ArtifactChange {
+            key: key.clone(),
+            ids: Pair {
+                left: left.map(|artifact| artifact.id.clone()),
+                right: right.map(|artifact| artifact.id.clone()),
+            },
+            change: change(
+                left.map(|artifact| &artifact.value),
+                right.map(|artifact| &artifact.value),
+            ),
+        }
+    });
+    changes.collect()
+}
+
+#[cfg(test)]
+mod tests;

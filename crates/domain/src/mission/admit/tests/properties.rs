@@ -70,7 +70,7 @@ proptest! {
         support in prop::collection::vec("(wrk_00[1-3]|lead_12[0-9]|res_00[12]|[a-z]{1,6})", 0..5),
     ) {
         let there = ["wrk_001", "lead_123", "res_001"];
-        let claims = json!([{ "claim": "c", "support_refs": support.clone() }]);
+        let claims = json!([{ "claim": "c", "support_refs": support }]);
         let found = refused(PACKET, &[("/evidence_matrix", claims)]);
         let holds = !support.is_empty() && support.iter().all(|text| there.contains(&text.as_str()));
         prop_assert_eq!(found.is_empty(), holds, "{:?}", found);

@@ -1,0 +1,198 @@
+//! A mission without what is of this one mission only: no ids, no times, references by what they name.
+
+use std::collections::BTreeMap;
+
+use charter_contract::ids::TaskId;
+use charter_contract::mission::task_graph::Task;
+use charter_contract::mission::{Artifact, ArtifactKind};
+use serde_json::Value;
+
+use super::ArtifactKey;
+
+/// Fields that say which mission, who asked, and when.
+const OF_THE_MISSION: [&str; 7] = [
+    "mission_id",
+    "tenant_id",
+    "actor_id",
+    "created_at",
+    "expires_at",
+    "retrieved_at",
+    "task_id",
+];
+
+/// The fields that hold artifacts' own ids.
+const OWN_IDS: [&str; 7] = [
+    "package_id",
+    "artifact_id",
+    "pass_id",
+    "result_id",
+    "packet_id",
+    "decision_id",
+    "proposal_id",
+];
+
+/// Fields whose texts refer to other artifacts or to tasks.
+const REFERENCES: [&str; 4] = ["ref", "refs", "support_refs", "depends_on"];
+
+/// Fields that are the seed's or this project's and hold whatever somebody put there.
+const OPAQUE: [&str; 5] = [
+    "context_refs",
+    "structured_output",
+    "recommended_output",
+    "approved_output",
+    "payload",
+];
+
+/// An artifact to compare.
+pub(super) struct Compared {
+    pub(super) id: String,
+    pub(super) value: Value,
+}
+
+/// A mission to compare.
+pub(super) struct Comparable {
+    pub(super) goal: Option<Value>,
+    pub(super) tasks: BTreeMap<TaskId, Value>,
+    pub(super) artifacts: BTreeMap<ArtifactKey, Compared>,
+}
+
+impl Comparable {
+    /// `tasks` with the names that both missions have for them.
+    pub(super) fn of(
+        artifacts: &[Artifact],
+        tasks: &[Task],
+        task_names: &BTreeMap<TaskId, String>,
+    ) -> Self {
+        let keyed = keyed(artifacts, tasks, task_names);
+        let mut names: BTreeMap<&str, String> = keyed
+            .iter()
+            .map(|(key, artifact)| (artifact.id(), key.to_string()))
+            .collect();
+        names.extend(
+            task_names
+                .iter()
+                .map(|(id, name)| (id.as_str(), name.clone())),
+        );
+        let value = |artifact: &Artifact| stripped(serde_json::to_value(artifact), &names);
+        let goal = artifacts
+            .iter()
+            .find(|artifact| artifact.kind() == ArtifactKind::MissionEnvelope);
+        Self {
+            goal: goal.map(value),
+            tasks: tasks
+                .iter()
+                .map(|task| {
+                    (
+                        task.task_id.clone(),
+                        stripped(serde_json::to_value(task), &names),
+                    )
+                })
+                .collect(),
+            artifacts: keyed
+                .iter()
+                .map(|(key, artifact)| {
+                    let compared = Compared {
+                        id: artifact.id().to_owned(),
+                        value: value(artifact),
+                    };
+                    (key.clone(), compared)
+                })
+                .collect(),
+        }
+    }
+}
+
+/// Every artifact but envelope and task graph, under its key.
+fn keyed<'m>(
+    artifacts: &'m [Artifact],
+    tasks: &[Task],
+    task_names: &BTreeMap<TaskId, String>,
+) -> Vec<(ArtifactKey, &'m Artifact)> {
+    let mut numbers: BTreeMap<ArtifactKey, usize> = BTreeMap::new();
+    let own = |kind| {
+        matches!(
+            kind,
+            ArtifactKind::MissionEnvelope | ArtifactKind::MissionTaskGraph
+        )
+    };
+    let compared = artifacts.iter().filter(|artifact| !own(artifact.kind()));
+    compared
+        .map(|artifact| {
+            let task = artifact.task_id();
+            let role = task.and_then(|id| tasks.iter().find(|task| task.task_id == *id));
+            let first = ArtifactKey {
+                kind: artifact.kind(),
+                role: role.map(|task| task.role_type),
+                task: task.and_then(|id| task_names.get(id).cloned()),
+                subject: subject(artifact),
+                number: 1,
+            };
+            let number = numbers.entry(first.clone()).or_default();
+            *number += 1;
+            let number = *number;
+            (ArtifactKey { number, ..first }, artifact)
+        })
+        .collect()
+}
+
+/// What an artifact without a task is about.
+fn subject(artifact: &Artifact) -> Option<String> {
+    match artifact {
+        Artifact::PolicyDecision(decided) => {
+            Some(format!("{} {}", decided.decision_type, decided.subject))
+        }
+        Artifact::WritebackProposal(proposal) => Some(format!(
+            "{} of {} {}",
+            proposal.action_type, proposal.target_entity_type, proposal.target_entity_id
+        )),
+        Artifact::MissionEnvelope(_)
+        | Artifact::MissionTaskGraph(_)
+        | Artifact::PromptPackage(_)
+        | Artifact::ResearchArtifact(_)
+        | Artifact::LibrarianPass(_)
+        | Artifact::WorkerResult(_)
+        | Artifact::AggregationPacket(_)
+        | Artifact::ReviewPacket(_) => None,
+    }
+}
+
+/// A value without what is of this one mission. One that cannot be written as JSON is none, and no
+/// artifact of a contract is such.
+fn stripped(value: Result<Value, serde_json::Error>, names: &BTreeMap<&str, String>) -> Value {
+    let mut value = value.unwrap_or_default();
+    strip(&mut value, names);
+    value
+}
+
+fn strip(value: &mut Value, names: &BTreeMap<&str, String>) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|field, _| {
+                let field = field.as_str();
+                !OF_THE_MISSION.contains(&field) && !OWN_IDS.contains(&field)
+            });
+            for (field, value) in fields {
+                if REFERENCES.contains(&field.as_str()) {
+                    rename(value, names);
+                } else if !OPAQUE.contains(&field.as_str()) {
+                    strip(value, names);
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| strip(item, names)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// Puts in the place of an id what it names.
+fn rename(value: &mut Value, names: &BTreeMap<&str, String>) {
+    match value {
+        Value::String(text) => {
+            if let Some(name) = names.get(text.as_str()) {
+                text.clone_from(name);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| rename(item, names)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {}
+    }
+}

@@ -1,0 +1,222 @@
+//! Comparisons of the example mission with itself under other names, and with changes.
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+const EXAMPLE: &str = include_str!("../../../../contract/tests/missions/waterfront.jsonl");
+
+const USED: Used = Used {
+    time_ms: 12_000,
+    tokens: Some(800),
+};
+
+fn read(texts: &[String]) -> Vec<Artifact> {
+    let texts = texts.iter();
+    texts
+        .map(|text| Artifact::parse(text.as_bytes()).unwrap())
+        .collect()
+}
+
+fn example() -> Vec<String> {
+    EXAMPLE.lines().map(ToOwned::to_owned).collect()
+}
+
+fn side(artifacts: &[Artifact]) -> Side<'_> {
+    Side {
+        artifacts,
+        state: MissionState::Completed,
+        used: USED,
+    }
+}
+
+/// The example as another mission would have it: every id and every time is another, what is said is
+/// the same.
+fn renamed() -> Vec<String> {
+    let ids = [
+        ("\"uuid\"", "\"another\""),
+        ("pkg_00", "package-"),
+        ("pass_00", "pass-"),
+        ("res_00", "research-"),
+        ("wrk_00", "result-"),
+        ("agg_00", "packet-"),
+        ("rev_00", "review-"),
+        ("pol_00", "decision-"),
+        ("wb_00", "proposal-"),
+        ("task_worker_01", "t-3"),
+        ("task_review_01", "t-5"),
+        ("task_research_01", "t-2"),
+        ("2026-04-14T1", "2027-05-15T1"),
+    ];
+    let renamed = |text: String| {
+        ids.iter()
+            .fold(text, |text, (from, to)| text.replace(from, to))
+    };
+    example().into_iter().map(renamed).collect()
+}
+
+#[test]
+fn a_mission_is_the_same_under_other_ids_and_times() {
+    let (left, right) = (read(&example()), read(&renamed()));
+    assert_ne!(left, right);
+    let found = diff(&side(&left), &side(&right));
+    assert!(found.is_same(), "{found}");
+    assert_eq!(found.tasks.len(), 5);
+    assert_eq!(found.artifacts.len(), 11);
+    let worker = &found.tasks[2];
+    let ids = [&worker.ids.left, &worker.ids.right].map(|id| id.as_deref());
+    assert_eq!(ids, [Some("task_worker_01"), Some("t-3")]);
+}
+
+/// One of each: what is shown to people, whole.
+#[test]
+fn a_comparison_reads_as_text() {
+    let left = example();
+    let mut right = renamed();
+    right[0] = right[0].replace("\"medium\"", "\"high\"");
+    // A task less, a task more, and one that may do less.
+    right[1] = right[1]
+        .replace("\"t-2\",\"task_plan_01\"", "\"task_plan_01\"")
+        .replace(r#""local_property_rag","#, "")
+        .replace("Review the brief.", "Look at the brief twice.")
+        .replace(
+            "\"role_type\":\"researcher\"",
+            "\"role_type\":\"librarian\"",
+        );
+    right[9] = right[9].replace("0.79", "0.81");
+    right[10] = right[10].replace("result-1", "lead_124");
+    right.remove(12);
+    right.remove(8);
+    right.remove(6);
+    let (left, right) = (read(&left), read(&right));
+    let second = Side {
+        state: MissionState::Rejected,
+        used: Used {
+            time_ms: 9_000,
+            tokens: None,
+        },
+        ..side(&right)
+    };
+    let found = diff(&side(&left), &second);
+    assert!(!found.is_same());
+    assert_eq!(found.to_string(), include_str!("tests/shown.txt"));
+}
+
+#[test]
+fn a_long_list_of_changes_is_bounded() {
+    let many = |n: usize| {
+        let output: serde_json::Map<String, Value> = (0..200)
+            .map(|at| (format!("f{at}"), json!(at + n)))
+            .collect();
+        let mut value: Value = serde_json::from_str(&example()[9]).unwrap();
+        value["structured_output"] = output.into();
+        vec![
+            example()[0].clone(),
+            example()[1].clone(),
+            value.to_string(),
+        ]
+    };
+    let (left, right) = (read(&many(0)), read(&many(1)));
+    let found = diff(&side(&left), &side(&right));
+    let Change::Changed(fields) = &found.artifacts[0].change else {
+        panic!("{found}");
+    };
+    assert_eq!(fields.len(), 100);
+    assert_eq!(fields[99].pointer, "");
+}
+
+/// The form in which it goes over the wire.
+#[test]
+fn a_comparison_reads_as_json() {
+    let mut right = example();
+    right[9] = right[9].replace("0.79", "0.81");
+    let (left, right) = (read(&example()), read(&right));
+    let found = serde_json::to_value(diff(&side(&left), &side(&right))).unwrap();
+    let result = json!({
+        "key": {
+            "kind": "worker_result",
+            "role": "worker",
+            "task": "task_worker_01",
+            "subject": null,
+            "number": 1,
+        },
+        "ids": { "left": "wrk_001", "right": "wrk_001" },
+        "change": "changed",
+        "fields": [{ "pointer": "/confidence", "left": 0.79, "right": 0.81 }],
+    });
+    assert!(
+        found["artifacts"].as_array().unwrap().contains(&result),
+        "{found}"
+    );
+    assert_eq!(found["goal"], json!({ "change": "same" }));
+    assert_eq!(
+        found["outcome"],
+        json!({ "left": "completed", "right": "completed" })
+    );
+    assert_eq!(
+        found["tokens"]["left"],
+        json!({ "used": 800, "budget": 180_000 })
+    );
+}
+
+#[test]
+fn a_mission_that_has_not_begun_is_compared_too() {
+    let (left, right) = (read(&example()[..1]), read(&example()));
+    let found = diff(&side(&left), &side(&right));
+    assert!(found.tasks.iter().all(|task| task.change == Change::Added));
+    assert!(
+        found
+            .artifacts
+            .iter()
+            .all(|artifact| artifact.change == Change::Added)
+    );
+    let nothing = diff(&side(&[]), &side(&[]));
+    assert!(nothing.is_same());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever is left out of either mission: each side's artifacts and tasks are told of once, and
+    /// the way back tells the opposite.
+    #[test]
+    fn a_comparison_is_whole_and_mirrors(
+        left in prop::collection::vec(any::<bool>(), 13),
+        right in prop::collection::vec(any::<bool>(), 13),
+    ) {
+        let kept = |texts: Vec<String>, keep: &[bool]| {
+            let texts = texts.into_iter().zip(keep).filter(|(_, keep)| **keep);
+            read(&texts.map(|(text, _)| text).collect::<Vec<_>>())
+        };
+        let (left, right) = (kept(example(), &left), kept(renamed(), &right));
+        let there = diff(&side(&left), &side(&right));
+        let back = diff(&side(&right), &side(&left));
+        let ids = |found: &MissionDiff, first: bool| {
+            let ids = found.artifacts.iter().filter_map(|artifact| {
+                let Pair { left, right } = &artifact.ids;
+                if first { left.clone() } else { right.clone() }
+            });
+            let mut ids: Vec<String> = ids.collect();
+            ids.sort();
+            ids
+        };
+        let expected = |artifacts: &[Artifact]| {
+            let compared = artifacts.iter().filter(|artifact| {
+                !["mission_envelope", "mission_task_graph"].contains(&artifact.kind().as_str())
+            });
+            let mut ids: Vec<String> = compared.map(|artifact| artifact.id().to_owned()).collect();
+            ids.sort();
+            ids
+        };
+        prop_assert_eq!(ids(&there, true), expected(&left));
+        prop_assert_eq!(ids(&there, false), expected(&right));
+        prop_assert_eq!(ids(&back, true), expected(&right));
+        prop_assert_eq!(there.is_same(), back.is_same());
+        let count = |found: &MissionDiff, change: &Change| {
+            found.tasks.iter().filter(|task| task.change == *change).count()
+        };
+        prop_assert_eq!(count(&there, &Change::Added), count(&back, &Change::Removed));
+        prop_assert_eq!(count(&there, &Change::Same), count(&back, &Change::Same));
+    }
+}

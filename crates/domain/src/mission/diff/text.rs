@@ -1,0 +1,145 @@
+//! A comparison as plain text, for people: what differs, and of the rest how much there is.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use super::{ArtifactKey, Change, FieldChange, MissionDiff, Pair, Spent};
+
+/// Characters of a value that are shown.
+const SHOWN: usize = 100;
+
+impl fmt::Display for MissionDiff {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mission = |id: &Option<_>| or_none(id.as_ref());
+        let Pair { left, right } = &self.missions;
+        writeln!(f, "missions: {} -> {}", mission(left), mission(right))?;
+        writeln!(
+            f,
+            "outcome:  {} -> {}",
+            self.outcome.left, self.outcome.right
+        )?;
+        writeln!(
+            f,
+            "time:     {} -> {}",
+            spent(self.time_ms.left, " ms"),
+            spent(self.time_ms.right, " ms")
+        )?;
+        writeln!(
+            f,
+            "tokens:   {} -> {}",
+            spent(self.tokens.left, ""),
+            spent(self.tokens.right, "")
+        )?;
+        write!(f, "goal:     ")?;
+        match &self.goal {
+            Change::Same => writeln!(f, "the same")?,
+            Change::Added => writeln!(f, "only in the second")?,
+            Change::Removed => writeln!(f, "only in the first")?,
+            Change::Changed(fields) => {
+                writeln!(f, "changed")?;
+                write_fields(f, fields)?;
+            }
+        }
+        writeln!(
+            f,
+            "tasks:    {}",
+            counts(self.tasks.iter().map(|task| &task.change))
+        )?;
+        for task in &self.tasks {
+            let role = task.role.map_or("", |role| role.as_str());
+            let what = format!("{role} {}: {}", both(&task.ids), shortened(&task.objective));
+            write_change(f, &what, &task.change)?;
+        }
+        let changes = self.artifacts.iter().map(|artifact| &artifact.change);
+        writeln!(f, "artifacts: {}", counts(changes))?;
+        for artifact in &self.artifacts {
+            let what = format!("{} ({})", artifact.key, both(&artifact.ids));
+            write_change(f, &what, &artifact.change)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for ArtifactKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.kind)?;
+        if let Some(task) = &self.task {
+            write!(f, " of {task}")?;
+        }
+        if let Some(subject) = &self.subject {
+            write!(f, " on {subject}")?;
+        }
+        match self.number {
+            1 => Ok(()),
+            number => write!(f, " #{number}"),
+        }
+    }
+}
+
+fn write_change(f: &mut fmt::Formatter<'_>, what: &str, change: &Change) -> fmt::Result {
+    match change {
+        Change::Same => Ok(()),
+        Change::Added => writeln!(f, "  + {what}"),
+        Change::Removed => writeln!(f, "  - {what}"),
+        Change::Changed(fields) => {
+            writeln!(f, "  ~ {what}")?;
+            write_fields(f, fields)
+        }
+    }
+}
+
+fn write_fields(f: &mut fmt::Formatter<'_>, fields: &[FieldChange]) -> fmt::Result {
+    for field in fields {
+        let (left, right) = (shown(field.left.as_ref()), shown(field.right.as_ref()));
+        writeln!(f, "      {}: {left} -> {right}", field.pointer)?;
+    }
+    Ok(())
+}
+
+/// The ids on either side, once when they are the same.
+fn both(ids: &Pair<Option<String>>) -> String {
+    match (&ids.left, &ids.right) {
+        (Some(left), Some(right)) if left != right => format!("{left} -> {right}"),
+        (Some(id), _) | (None, Some(id)) => id.clone(),
+        (None, None) => String::new(),
+    }
+}
+
+fn counts<'c>(changes: impl Iterator<Item = &'c Change>) -> String {
+    let (mut added, mut removed, mut changed, mut same) = (0, 0, 0, 0);
+    for change in changes {
+        match change {
+            Change::Added => added += 1,
+            Change::Removed => removed += 1,
+            Change::Changed(_) => changed += 1,
+            Change::Same => same += 1,
+        }
+    }
+    format!("{added} added, {removed} removed, {changed} changed, {same} the same")
+}
+
+fn spent(spent: Spent, unit: &str) -> String {
+    let used = spent
+        .used
+        .map_or("unknown".to_owned(), |used| format!("{used}{unit}"));
+    match spent.budget {
+        Some(budget) => format!("{used} of {budget}{unit}"),
+        None => used,
+    }
+}
+
+fn shown(value: Option<&Value>) -> String {
+    or_none(value.map(|value| shortened(&value.to_string())))
+}
+
+fn or_none(value: Option<impl fmt::Display>) -> String {
+    value.map_or_else(|| "none".to_owned(), |value| value.to_string())
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
