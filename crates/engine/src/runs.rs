@@ -76,7 +76,7 @@ impl Engine {
         } = self.unstored(new)?;
         let told = events::about_run(&record.tenant_id, &run, "", &[], record.created_at);
         let events = journal::chain(GENESIS, 0, &[started])?;
-        match self.store().create_run(&record, events, told).await {
+        match self.store().create_run(&record, events, vec![], told).await {
             Ok(()) => {
                 self.tell_watchers();
                 Ok(())

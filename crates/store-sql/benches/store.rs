@@ -38,7 +38,10 @@ async fn append(store: Arc<SqliteStore>, n: u128, until: Instant) -> u64 {
     let payload = format!(r#"{{"output":"{}"}}"#, "x".repeat(285));
     let (record, first) = sample::new_run("acme", n, 0).unwrap();
     let mut last = first[0].hash;
-    store.create_run(&record, first, vec![]).await.unwrap();
+    store
+        .create_run(&record, first, vec![], vec![])
+        .await
+        .unwrap();
     let mut version = 1;
     while Instant::now() < until {
         let events = sample::events(last, version, &[&payload]).unwrap();
@@ -51,6 +54,8 @@ async fn append(store: Arc<SqliteStore>, n: u128, until: Instant) -> u64 {
             then: After::Runs,
             status: "working".to_owned(),
             approvals: vec![],
+            artifacts: vec![],
+            mission_state: None,
             release: false,
             messages: vec![],
         };

@@ -17,6 +17,7 @@ mod lease;
 mod lens;
 mod lock;
 mod memory;
+mod mission;
 mod outbox;
 mod readers;
 mod request;

@@ -86,7 +86,7 @@ async fn append(store: SharedStore, n: u128) -> Outcome {
     let run = sample::run(n);
     if store.run(&sample::tenant("acme")?, &run).await?.is_none() {
         let (record, first) = sample::new_run("acme", n, 0)?;
-        store.create_run(&record, first, vec![]).await?;
+        store.create_run(&record, first, vec![], vec![]).await?;
     }
     let journal = store.events(&run, 0, usize::MAX).await?;
     let mut last = verify_chain(GENESIS, 1, &journal).map_err(|at| format!("broken at {at}"))?;
@@ -102,6 +102,8 @@ async fn append(store: SharedStore, n: u128) -> Outcome {
             then: After::Runs,
             status: "working".to_owned(),
             approvals: vec![],
+            artifacts: vec![],
+            mission_state: None,
             release: false,
             messages: vec![sample::message("run.appended", 0)?],
         };

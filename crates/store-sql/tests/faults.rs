@@ -312,7 +312,7 @@ async fn b000_19_the_engine_refuses_to_change_evidence_and_journals() -> Outcome
     store.publish_checkpoint(&acme, &checkpoint).await?;
     for n in 1..=2 {
         let (run, first) = sample::new_run("acme", n, 0)?;
-        store.create_run(&run, first, vec![]).await?;
+        store.create_run(&run, first, vec![], vec![]).await?;
     }
     let finished = sample::second_append(2, After::Ends, &["{}"])?;
     store.append(finished).await?;

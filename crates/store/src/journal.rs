@@ -5,11 +5,13 @@
 
 use async_trait::async_trait;
 use charter_contract::ids::{ApprovalId, RunId, TenantId};
+use charter_contract::mission::MissionState;
 use charter_contract::time::Timestamp;
 
 use crate::StoreError;
 use crate::approval::ApprovalChange;
 use crate::lease::{Fence, Lease};
+use crate::mission::ArtifactRecord;
 use crate::outbox::NewMessage;
 use crate::page::{Page, PageRequest};
 
@@ -143,6 +145,10 @@ pub struct Append {
     pub status: String,
     /// What becomes of the run's approvals, all or none with the events.
     pub approvals: Vec<ApprovalChange>,
+    /// What these events add to the run's mission, all or none with them.
+    pub artifacts: Vec<ArtifactRecord>,
+    /// Where the run's mission then stands, if that is somewhere else than before.
+    pub mission_state: Option<MissionState>,
     /// Whether the caller's lease on the run is given back with this.
     pub release: bool,
     /// Published exactly when the events are.
@@ -158,6 +164,10 @@ pub struct HeldRun {
     pub events: Vec<NewEvent>,
     /// What people are asked by these events.
     pub approvals: Vec<ApprovalChange>,
+    /// The envelope of the run's mission, if it is one's, and what else these events add to it.
+    pub artifacts: Vec<ArtifactRecord>,
+    /// Where the mission then stands; [`MissionState::Created`] when absent.
+    pub mission_state: Option<MissionState>,
     /// Who holds the run.
     pub holder: String,
     /// When others may take it.
@@ -172,14 +182,17 @@ pub struct HeldRun {
 #[async_trait]
 pub trait Journal {
     /// Creates a run with its first events, in one transaction. `run.version` is the number of events.
+    /// A mission's envelope comes first among `artifacts`; a run of none has none.
     ///
     /// # Errors
-    /// [`StoreError::AlreadyExists`]; [`StoreError::Refused`] when `run.version` is not the number
-    /// of events; [`StoreError::Corrupt`] when the events do not chain from [`GENESIS`].
+    /// [`StoreError::AlreadyExists`], also for a mission's id; [`StoreError::Refused`] when
+    /// `run.version` is not the number of events, and as [`Journal::append`] for artifacts;
+    /// [`StoreError::Corrupt`] when the events do not chain from [`GENESIS`].
     async fn create_run(
         &self,
         run: &RunRecord,
         events: Vec<NewEvent>,
+        artifacts: Vec<ArtifactRecord>,
         messages: Vec<NewMessage>,
     ) -> Result<(), StoreError>;
 
@@ -200,6 +213,11 @@ pub trait Journal {
     /// leased); [`StoreError::VersionConflict`]; [`StoreError::Refused`] when the run is finished,
     /// there is no event, or an approval does not stand where the change says or is another run's;
     /// [`StoreError::Corrupt`] when the events do not chain from the last stored one.
+    ///
+    /// For artifacts: [`StoreError::AlreadyExists`] when the mission has another one of the kind and
+    /// id (the same to the byte is a repeat, and writes nothing); [`StoreError::Refused`] when it is
+    /// not of the run's mission, not of the version that is written, names a task that the mission
+    /// does not have, is a second review, or is refused by the engine's own constraints.
     async fn append(&self, append: Append) -> Result<u64, StoreError>;
 
     /// Gives back a run that has nothing to do: it waits, and the lease is released. A finished run
@@ -238,8 +256,8 @@ pub trait Journal {
         limit: usize,
     ) -> Result<Vec<RunRecord>, StoreError>;
 
-    /// Deletes runs that finished before `before`, with their journals and leases, at most `limit`,
-    /// the oldest first; returns how many. Nothing else ever deletes an event: the engine itself
+    /// Deletes runs that finished before `before`, with their journals, leases and missions, at most
+    /// `limit`, the oldest first; returns how many. Nothing else ever deletes an event: the engine itself
     /// refuses to change one, and to delete one while its run exists.
     async fn sweep_runs(&self, before: Timestamp, limit: usize) -> Result<u64, StoreError>;
 }

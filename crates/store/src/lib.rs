@@ -18,6 +18,7 @@ pub mod journal;
 pub mod lease;
 pub mod lens;
 pub mod memory;
+pub mod mission;
 pub mod outbox;
 pub mod page;
 pub mod request;
@@ -41,6 +42,7 @@ pub trait Store:
     + lease::Leases
     + lens::Lenses
     + memory::Memories
+    + mission::Missions
     + outbox::Outbox
     + request::Requests
     + session::Sessions
@@ -62,6 +64,8 @@ impl<T> Store for T where
         + lease::Leases
         + lens::Lenses
         + memory::Memories
+        + mission::Missions
+        + mission::Missions
         + outbox::Outbox
         + request::Requests
         + session::Sessions

@@ -19,6 +19,7 @@ pub mod journal;
 pub mod lease;
 pub mod lens;
 pub mod memory;
+pub mod mission;
 pub mod outbox;
 pub mod request;
 pub mod sample;
@@ -176,6 +177,28 @@ macro_rules! store_suite {
                 changes_come_in_order_and_once,
                 ruling_4_embeddings_of_another_model_are_replaced,
                 decisions_at_the_same_time_have_one_winner;
+            mission:
+                a_mission_comes_with_its_run,
+                a_mission_begins_with_its_envelope,
+                b002_18_artifacts_read_back_byte_for_byte,
+                artifacts_are_found_by_kind_task_place_and_id,
+                a_refused_append_leaves_no_artifact,
+                b002_3_an_artifact_is_of_its_runs_mission,
+                b002_5_an_artifact_names_a_task_of_its_mission,
+                b002_11_there_is_one_review,
+                b002_15_a_repeat_is_accepted_and_another_payload_is_not,
+                b002_1_an_older_version_is_not_written,
+                b002_1_an_older_version_is_read_as_the_present_one,
+                b002_12_the_state_comes_with_the_events,
+                tenants_are_apart,
+                missions_are_listed_newest_first,
+                a_made_up_cursor_is_refused,
+                appends_at_the_same_time_have_one_winner,
+                sweep_takes_a_mission_with_its_run,
+                an_exported_mission_is_imported_whole,
+                an_import_is_repeated_or_refused,
+                an_import_is_checked,
+                an_imported_mission_is_read_only;
             outbox:
                 messages_come_in_order_and_stay,
                 messages_of_a_tenant_are_its_own,

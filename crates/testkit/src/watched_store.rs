@@ -8,9 +8,10 @@ use async_trait::async_trait;
 use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
 use charter_contract::catalogue::tags::TagRecord;
 use charter_contract::ids::{
-    ApprovalId, EvidenceId, MemoryId, PackageName, RequestId, RunId, SessionId, SkillId,
+    ApprovalId, EvidenceId, MemoryId, MissionId, PackageName, RequestId, RunId, SessionId, SkillId,
     TagRequestId, TenantId, UserId,
 };
+use charter_contract::mission::{ArtifactKind, MissionState};
 use charter_contract::scope::Scope;
 use charter_contract::time::Timestamp;
 use charter_domain::evidence_log::{Hash, NodeId};
@@ -33,6 +34,10 @@ use charter_store::lens::{LensChunk, LensGeneration, LensRecord, Lenses, NewLens
 use charter_store::memory::{
     Memories, MemoryChange, MemoryDecision, MemoryRecord, MemoryVector, MemoryVersion, NewMemory,
     NewVersion, Proposals,
+};
+use charter_store::mission::{
+    ArtifactFilter, ArtifactRecord, Imported, MissionImport, MissionRecord, Missions,
+    StoredArtifact,
 };
 use charter_store::outbox::{Message, NewMessage, Outbox};
 use charter_store::page::{Page, PageRequest};
@@ -111,6 +116,7 @@ impl Journal for WatchedStore {
         &self,
         run: &RunRecord,
         events: Vec<NewEvent>,
+        artifacts: Vec<ArtifactRecord>,
         messages: Vec<NewMessage>,
     ) -> Result<(), StoreError> {
         let told = events.clone();
@@ -119,7 +125,8 @@ impl Journal for WatchedStore {
             events: &told,
         };
         self.watcher.at(Side::Before, write);
-        let done = self.inner.create_run(run, events, messages).await;
+        let done = self.inner.create_run(run, events, artifacts, messages);
+        let done = done.await;
         self.watcher.at(Side::After, write);
         done
     }
@@ -302,6 +309,18 @@ writes {
     fn put_memory_vectors(vectors: &[(TenantId, MemoryId, u64, MemoryVector)]) -> ();
     fn sweep_memories(now: Timestamp) -> u64;
 } }
+
+watched! { Missions
+reads {
+    fn mission(tenant: &TenantId, mission: &MissionId) -> Option<MissionRecord>;
+    fn missions(tenant: &TenantId, state: Option<MissionState>, page: &PageRequest)
+        -> Page<MissionRecord>;
+    fn artifacts(tenant: &TenantId, mission: &MissionId, filter: ArtifactFilter<'_>, after: u64,
+        limit: usize) -> Vec<StoredArtifact>;
+    fn artifact(tenant: &TenantId, mission: &MissionId, kind: ArtifactKind, artifact: &str)
+        -> Option<StoredArtifact>;
+}
+writes { fn import_mission(import: MissionImport) -> Imported; } }
 
 watched! { Outbox
 reads {

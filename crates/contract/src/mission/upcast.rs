@@ -7,6 +7,7 @@
 
 mod v0;
 
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{Artifact, ArtifactKind, MissionRoot, MissionSchemaVersion, Stored, violation};
@@ -49,6 +50,17 @@ pub fn versions(kind: ArtifactKind) -> Vec<&'static str> {
     let mut versions: Vec<_> = older.map(|step| step.from).collect();
     versions.push(MissionSchemaVersion::default().as_str());
     versions
+}
+
+/// The version that an artifact says it was written in; `None` when it says none.
+#[must_use]
+pub fn version_of(payload: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Versioned {
+        schema_version: String,
+    }
+    let stated = serde_json::from_str(payload).ok();
+    stated.map(|Versioned { schema_version }| schema_version)
 }
 
 /// Reads an artifact as it was stored, whatever version that was.

@@ -9,8 +9,8 @@ mod inventory;
 mod references;
 mod rules;
 
-use charter_contract::ids::EvidenceId;
-use charter_contract::mission::{Artifact, ArtifactKind, Stored};
+use charter_contract::ids::{EvidenceId, TenantId};
+use charter_contract::mission::{Artifact, ArtifactKind, MissionRoot, Stored};
 use charter_contract::violation::{Report, Stage, Violation};
 
 pub use inventory::{Inventory, Unreadable};
@@ -25,11 +25,18 @@ pub const WRITEBACK: &str = "writeback";
 /// An artifact that may be stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Admitted {
+    tenant_id: TenantId,
     artifact: Stored<Artifact>,
     payload: String,
 }
 
 impl Admitted {
+    /// Its mission's tenant.
+    #[must_use]
+    pub fn tenant_id(&self) -> &TenantId {
+        &self.tenant_id
+    }
+
     /// The artifact, with its mission's root metadata.
     #[must_use]
     pub fn artifact(&self) -> &Artifact {
@@ -103,10 +110,7 @@ impl Inventory {
 }
 
 /// Stamps an artifact and writes it down.
-fn admitted(
-    artifact: Artifact,
-    root: &charter_contract::mission::MissionRoot,
-) -> Result<Admitted, Vec<Violation>> {
+fn admitted(artifact: Artifact, root: &MissionRoot) -> Result<Admitted, Vec<Violation>> {
     let artifact = Stored::stamp(artifact, root)?;
     let payload = artifact.canonical().map_err(|error| {
         vec![Violation {
@@ -117,7 +121,11 @@ fn admitted(
             suggestion: None,
         }]
     })?;
-    Ok(Admitted { artifact, payload })
+    Ok(Admitted {
+        tenant_id: root.tenant_id.clone(),
+        artifact,
+        payload,
+    })
 }
 
 /// The evidence that an artifact refers to. Which of it exists, only storage can say: the caller

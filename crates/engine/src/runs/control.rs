@@ -236,6 +236,8 @@ impl Engine {
             status: run.status().to_owned(),
             messages: events::about_run(tenant, &run, before, &approvals, at),
             approvals,
+            artifacts: Vec::new(),
+            mission_state: None,
             release: true,
         };
         self.append(append).await?;

@@ -10,10 +10,12 @@ use charter_store::journal::{
     RunRecord, Wait,
 };
 use charter_store::lease::{Fence, Lease};
+use charter_store::mission::ArtifactRecord;
 use charter_store::outbox::NewMessage;
 use charter_store::page::{Page, PageRequest};
 use rusqlite::{Connection, Row, params};
 
+use super::mission::{self, Addition};
 use super::statement::{execute, field, insert, row, rows};
 use super::{SqliteStore, approval, lease, outbox};
 use crate::column::{self, Cursor};
@@ -93,7 +95,8 @@ fn insert_events(
     Ok(())
 }
 
-fn create(
+/// Creates a run with its first events; returns its key.
+pub(super) fn create(
     connection: &Connection,
     run: &RunRecord,
     events: &[NewEvent],
@@ -135,6 +138,13 @@ fn create(
 fn create_held(connection: &Connection, new: HeldRun) -> Result<Lease, StoreError> {
     let key = create(connection, &new.run, &new.events, &new.messages)?;
     approval::change(connection, key, &new.approvals)?;
+    let addition = Addition {
+        run: key,
+        event: new.run.version,
+        artifacts: &new.artifacts,
+        state: new.mission_state,
+    };
+    mission::begin(connection, &new.run.tenant_id, addition)?;
     let run = &new.run.run_id;
     let wanted = Lease {
         resource: run.to_string(),
@@ -189,6 +199,13 @@ fn append(connection: &Connection, append: &Append) -> Result<u64, StoreError> {
         ],
     )?;
     approval::change(connection, head.key, &append.approvals)?;
+    let addition = Addition {
+        run: head.key,
+        event: version,
+        artifacts: &append.artifacts,
+        state: append.mission_state,
+    };
+    mission::add(connection, addition)?;
     if let After::Waits(wait) = &append.then {
         begin_wait(connection, head.key, wait)?;
     }
@@ -251,6 +268,40 @@ fn record(row: &Row<'_>) -> Result<RunRecord, StoreError> {
             .map(column::parse_micros)
             .transpose()?,
     })
+}
+
+/// The events after `after`, at most `limit`.
+pub(super) fn events(
+    connection: &Connection,
+    run: &RunId,
+    after: i64,
+    limit: usize,
+) -> Result<Vec<JournalEvent>, StoreError> {
+    rows(
+        "reading a journal",
+        connection,
+        "SELECT sequence, hash, at, payload FROM journal_event
+         WHERE run_key = (SELECT run_key FROM run WHERE run_id = ?1) AND sequence > ?2
+         ORDER BY sequence LIMIT ?3",
+        params![run.as_str(), after, column::limit(limit)],
+        event,
+    )
+}
+
+/// A tenant's run.
+pub(super) fn one(
+    connection: &Connection,
+    tenant: &TenantId,
+    run: &RunId,
+) -> Result<Option<RunRecord>, StoreError> {
+    row(
+        READING,
+        connection,
+        "SELECT run_id, tenant_id, title, phase, version, created_at, updated_at, status, wake_at
+         FROM run WHERE run_id = ?1 AND tenant_id = ?2",
+        [run.as_str(), tenant.as_str()],
+        record,
+    )
 }
 
 fn event(row: &Row<'_>) -> Result<JournalEvent, StoreError> {
@@ -319,11 +370,21 @@ impl Journal for SqliteStore {
         &self,
         run: &RunRecord,
         events: Vec<NewEvent>,
+        artifacts: Vec<ArtifactRecord>,
         messages: Vec<NewMessage>,
     ) -> Result<(), StoreError> {
         let run = run.clone();
-        self.write(move |connection| create(connection, &run, &events, &messages).map(|_| ()))
-            .await
+        self.write(move |connection| {
+            let key = create(connection, &run, &events, &messages)?;
+            let addition = Addition {
+                run: key,
+                event: run.version,
+                artifacts: &artifacts,
+                state: None,
+            };
+            mission::begin(connection, &run.tenant_id, addition)
+        })
+        .await
     }
 
     async fn create_held_run(&self, new: HeldRun) -> Result<Lease, StoreError> {
@@ -344,17 +405,8 @@ impl Journal for SqliteStore {
 
     async fn run(&self, tenant: &TenantId, run: &RunId) -> Result<Option<RunRecord>, StoreError> {
         let (tenant, run) = (tenant.clone(), run.clone());
-        self.read(move |connection| {
-            row(
-                READING,
-                connection,
-                "SELECT run_id, tenant_id, title, phase, version, created_at, updated_at, status, wake_at
-                 FROM run WHERE run_id = ?1 AND tenant_id = ?2",
-                [run.as_str(), tenant.as_str()],
-                record,
-            )
-        })
-        .await
+        self.read(move |connection| one(connection, &tenant, &run))
+            .await
     }
 
     async fn events(
@@ -365,18 +417,8 @@ impl Journal for SqliteStore {
     ) -> Result<Vec<JournalEvent>, StoreError> {
         let run = run.clone();
         let after = column::integer("event sequence", after)?;
-        self.read(move |connection| {
-            rows(
-                "reading a journal",
-                connection,
-                "SELECT sequence, hash, at, payload FROM journal_event
-                 WHERE run_key = (SELECT run_key FROM run WHERE run_id = ?1) AND sequence > ?2
-                 ORDER BY sequence LIMIT ?3",
-                params![run.as_str(), after, column::limit(limit)],
-                event,
-            )
-        })
-        .await
+        self.read(move |connection| events(connection, &run, after, limit))
+            .await
     }
 
     async fn runs(

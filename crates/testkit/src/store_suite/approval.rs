@@ -50,7 +50,7 @@ fn waiting(run: u128, approvals: Vec<ApprovalChange>) -> Made<Append> {
 /// A run that waits for approval `n`.
 async fn asked(store: &dyn Store, run: u128, n: u128) -> Outcome {
     let (record, first) = sample::new_run("acme", run, 0)?;
-    store.create_run(&record, first, vec![]).await?;
+    store.create_run(&record, first, vec![], vec![]).await?;
     let ask = ApprovalChange::Ask(pending(n, run)?);
     store.append(waiting(run, vec![ask])?).await?;
     Ok(())
@@ -71,7 +71,7 @@ pub async fn ruling_28_an_approval_is_made_with_its_event(store: &dyn Store) -> 
         None
     );
     let (record, first) = sample::new_run("acme", 2, 0)?;
-    store.create_run(&record, first, vec![]).await?;
+    store.create_run(&record, first, vec![], vec![]).await?;
     let stale = Append {
         expected: 7,
         ..waiting(2, vec![ApprovalChange::Ask(pending(2, 2)?)])?
@@ -194,7 +194,7 @@ pub async fn approvals_are_listed_newest_first(store: &dyn Store) -> Outcome {
 /// its lease back.
 pub async fn a_parked_run_wakes_at_its_moment(store: &dyn Store) -> Outcome {
     let (record, first) = sample::new_run("acme", 1, 0)?;
-    store.create_run(&record, first, vec![]).await?;
+    store.create_run(&record, first, vec![], vec![]).await?;
     let (now, until) = (sample::at(1)?, sample::at(100)?);
     let run = sample::run(1);
     let lease = store.acquire(run.as_ref(), "one", now, until).await?;
@@ -220,7 +220,7 @@ pub async fn a_parked_run_wakes_at_its_moment(store: &dyn Store) -> Outcome {
 /// An append that gives the lease back leaves the run free at once.
 pub async fn an_append_may_release_the_lease(store: &dyn Store) -> Outcome {
     let (record, first) = sample::new_run("acme", 1, 0)?;
-    store.create_run(&record, first, vec![]).await?;
+    store.create_run(&record, first, vec![], vec![]).await?;
     let (now, until) = (sample::at(1)?, sample::at(100)?);
     let run = sample::run(1);
     let lease = store.acquire(run.as_ref(), "one", now, until).await?;
@@ -253,7 +253,7 @@ pub async fn ruling_28_a_decision_that_crosses_with_the_wait_is_not_lost(
     for (n, parks) in [(1, true), (2, false)] {
         let run = sample::run(n);
         let (record, first) = sample::new_run("acme", n, 0)?;
-        store.create_run(&record, first, vec![]).await?;
+        store.create_run(&record, first, vec![], vec![]).await?;
         let ask = ApprovalChange::Ask(pending(n, n)?);
         let asking = Append {
             then: After::Runs,

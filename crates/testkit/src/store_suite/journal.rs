@@ -28,7 +28,7 @@ fn read_back(first: u64, events: &[NewEvent]) -> Vec<JournalEvent> {
 /// Creates the `n`th run of acme, at `seconds`.
 async fn create(store: &dyn Store, n: u128, seconds: i64) -> Made<RunRecord> {
     let (record, events) = new_run("acme", n, seconds)?;
-    store.create_run(&record, events, vec![]).await?;
+    store.create_run(&record, events, vec![], vec![]).await?;
     Ok(record)
 }
 
@@ -58,7 +58,7 @@ pub async fn a_run_reads_back_whole(store: &dyn Store) -> Outcome {
     record.version = 2;
     let announced = vec![message("run.created", 0)?];
     store
-        .create_run(&record, first.clone(), announced.clone())
+        .create_run(&record, first.clone(), vec![], announced.clone())
         .await?;
     let read = store.run(&record.tenant_id, &record.run_id).await?;
     assert_eq!(read, Some(record));
@@ -83,7 +83,7 @@ pub async fn a_duplicate_run_writes_nothing(store: &dyn Store) -> Outcome {
     for tenant in ["acme", "other"] {
         let (record, first) = new_run(tenant, 1, 5)?;
         let messages = vec![message("run.created", 5)?];
-        let refused = store.create_run(&record, first, messages).await;
+        let refused = store.create_run(&record, first, vec![], messages).await;
         assert_refused!(refused, StoreError::AlreadyExists { .. });
     }
     assert_eq!(whole(store, 1).await?, before);
@@ -97,11 +97,11 @@ pub async fn a_duplicate_run_writes_nothing(store: &dyn Store) -> Outcome {
 pub async fn create_checks_version_and_chain(store: &dyn Store) -> Outcome {
     let (mut record, first) = new_run("acme", 1, 0)?;
     record.version = 2;
-    let refused = store.create_run(&record, first, vec![]).await;
+    let refused = store.create_run(&record, first, vec![], vec![]).await;
     assert_refused!(refused, StoreError::Refused { .. });
     record.version = 1;
     let elsewhere = events(EventHash([1; 32]), 0, &["{}"])?;
-    let refused = store.create_run(&record, elsewhere, vec![]).await;
+    let refused = store.create_run(&record, elsewhere, vec![], vec![]).await;
     assert_refused!(refused, StoreError::Corrupt { .. });
     assert_eq!(whole(store, 1).await?, (None, Vec::new(), 0));
     Ok(())
@@ -120,6 +120,8 @@ pub async fn a_run_is_created_held(store: &dyn Store) -> Outcome {
             run,
             events,
             approvals: vec![],
+            artifacts: vec![],
+            mission_state: None,
             holder: "a".to_owned(),
             expires_at: at(10)?,
             release,
@@ -175,6 +177,8 @@ pub async fn a_run_is_not_created_under_anothers_lease(store: &dyn Store) -> Out
         run,
         events,
         approvals: vec![],
+        artifacts: vec![],
+        mission_state: None,
         holder: "a".to_owned(),
         expires_at: at(10)?,
         release: false,
@@ -427,7 +431,7 @@ pub async fn runs_are_listed_newest_first(store: &dyn Store) -> Outcome {
         expected.push(create(store, n, seconds).await?);
     }
     let (other, first) = new_run("other", 6, 3)?;
-    store.create_run(&other, first, vec![]).await?;
+    store.create_run(&other, first, vec![], vec![]).await?;
     expected.sort_by_key(|run| std::cmp::Reverse((run.created_at, run.run_id.clone())));
     let (mut seen, mut after, mut sizes) = (Vec::new(), None, Vec::new());
     loop {

@@ -247,6 +247,8 @@ pub fn second_append(n: u128, then: After, payloads: &[&str]) -> Made<Append> {
         then,
         status: "working".to_owned(),
         approvals: vec![],
+        artifacts: vec![],
+        mission_state: None,
         release: false,
         messages: vec![message("run.step_succeeded", 2)?],
     })

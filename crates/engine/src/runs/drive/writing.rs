@@ -61,6 +61,8 @@ impl Drive<'_> {
                     run: self.as_left(RunRecord::clone(record), &chained, then),
                     events: chained,
                     approvals,
+                    artifacts: Vec::new(),
+                    mission_state: None,
                     holder: engine.holder().to_owned(),
                     expires_at: engine.after(engine.now(), engine.settings().lease),
                     release,
@@ -78,6 +80,8 @@ impl Drive<'_> {
                     then,
                     status: self.folded.run.status().to_owned(),
                     approvals,
+                    artifacts: Vec::new(),
+                    mission_state: None,
                     release,
                     messages,
                 };

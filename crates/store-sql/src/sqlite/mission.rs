@@ -1,0 +1,250 @@
+//! Missions in SQLite: reading. Every artifact is read through the view `colony_artifacts`; triggers
+//! and constraints keep what was written (`migrations/V9__missions.sql`).
+
+mod import;
+mod write;
+
+use async_trait::async_trait;
+use charter_contract::ids::{MissionId, TaskId, TenantId};
+use charter_contract::mission::{ArtifactKind, MissionState};
+use charter_store::StoreError;
+use charter_store::mission::{
+    ArtifactFilter, ArtifactRecord, Imported, MissionImport, MissionRecord, Missions,
+    StoredArtifact,
+};
+use charter_store::page::{Page, PageRequest};
+use rusqlite::{Connection, Row, params};
+
+use super::SqliteStore;
+use super::statement::{field, row, rows};
+use crate::column::{self, Cursor};
+
+pub(super) use write::{Addition, add, begin};
+
+const READING: &str = "reading a mission";
+
+/// Reads `tenant_id, mission_id, run_id, title, state, artifacts, payload, created_at, updated_at,
+/// imported_at`.
+fn record(row: &Row<'_>) -> Result<MissionRecord, StoreError> {
+    let tenant: String = field(row, 0)?;
+    let mission: String = field(row, 1)?;
+    let run: String = field(row, 2)?;
+    let state: String = field(row, 4)?;
+    Ok(MissionRecord {
+        tenant_id: column::parse("tenant id", &tenant)?,
+        mission_id: column::parse("mission id", &mission)?,
+        run_id: column::parse("run id", &run)?,
+        title: field(row, 3)?,
+        state: column::parse("mission state", &state)?,
+        artifacts: column::parse_integer("number of artifacts", field(row, 5)?)?,
+        envelope: field(row, 6)?,
+        created_at: column::parse_micros(field(row, 7)?)?,
+        updated_at: column::parse_micros(field(row, 8)?)?,
+        imported_at: field::<Option<i64>>(row, 9)?
+            .map(column::parse_micros)
+            .transpose()?,
+    })
+}
+
+/// Reads `tenant_id, mission_id, kind, artifact_id, task_id, place, event, schema_version, created_at,
+/// producer, payload`, the columns of the view.
+fn artifact(row: &Row<'_>) -> Result<StoredArtifact, StoreError> {
+    let tenant: String = field(row, 0)?;
+    let mission: String = field(row, 1)?;
+    let kind: String = field(row, 2)?;
+    let task: Option<String> = field(row, 4)?;
+    let producer: String = field(row, 9)?;
+    Ok(StoredArtifact {
+        place: column::parse_integer("place of an artifact", field(row, 5)?)?,
+        event: column::parse_integer("event of an artifact", field(row, 6)?)?,
+        record: ArtifactRecord {
+            tenant_id: column::parse("tenant id", &tenant)?,
+            mission_id: column::parse("mission id", &mission)?,
+            kind: column::parse("kind of artifact", &kind)?,
+            artifact_id: field(row, 3)?,
+            task_id: task
+                .map(|task| column::parse("task id", &task))
+                .transpose()?,
+            schema_version: field(row, 7)?,
+            created_at: column::parse_micros(field(row, 8)?)?,
+            producer: column::parse("producer", &producer)?,
+            payload: field(row, 10)?,
+        },
+    })
+}
+
+fn one(
+    connection: &Connection,
+    tenant: &TenantId,
+    mission: &MissionId,
+) -> Result<Option<MissionRecord>, StoreError> {
+    row(
+        READING,
+        connection,
+        "SELECT colony_missions.tenant_id, mission_id, run_id, title, state, artifacts, payload,
+                colony_missions.created_at, updated_at, imported_at
+         FROM colony_missions JOIN run USING (run_key)
+         WHERE colony_missions.tenant_id = ?1 AND mission_id = ?2",
+        [tenant.as_str(), mission.as_str()],
+        record,
+    )
+}
+
+/// All of them, and those in one state: apart, so that either has its index.
+const LISTED: &str =
+    "SELECT colony_missions.tenant_id, mission_id, run_id, title, state, artifacts, payload,
+        colony_missions.created_at, updated_at, imported_at
+ FROM colony_missions JOIN run USING (run_key)
+ WHERE colony_missions.tenant_id = ?1 AND (colony_missions.created_at, mission_id) < (?2, ?3)
+   AND ?4 IS NULL
+ ORDER BY colony_missions.created_at DESC, mission_id DESC LIMIT ?5";
+const LISTED_BY_STATE: &str =
+    "SELECT colony_missions.tenant_id, mission_id, run_id, title, state, artifacts, payload,
+        colony_missions.created_at, updated_at, imported_at
+ FROM colony_missions JOIN run USING (run_key)
+ WHERE colony_missions.tenant_id = ?1 AND (colony_missions.created_at, mission_id) < (?2, ?3)
+   AND state = ?4
+ ORDER BY colony_missions.created_at DESC, mission_id DESC LIMIT ?5";
+
+fn list(
+    connection: &Connection,
+    tenant: &TenantId,
+    state: Option<MissionState>,
+    page: &PageRequest,
+) -> Result<Page<MissionRecord>, StoreError> {
+    let after = page.after.as_deref().map(Cursor::decode).transpose()?;
+    let (at, id) = after.map_or((i64::MAX, String::new()), |cursor| (cursor.at, cursor.id));
+    let sql = match state {
+        Some(_) => LISTED_BY_STATE,
+        None => LISTED,
+    };
+    let entries = rows(
+        "listing missions",
+        connection,
+        sql,
+        params![
+            tenant.as_str(),
+            at,
+            id,
+            state.map(MissionState::as_str),
+            column::limit(page.limit() + 1)
+        ],
+        record,
+    )?;
+    Ok(column::page(entries, page, |mission| Cursor {
+        at: column::micros(mission.created_at),
+        id: mission.mission_id.to_string(),
+    }))
+}
+
+fn artifacts(
+    connection: &Connection,
+    tenant: &TenantId,
+    mission: &MissionId,
+    filter: ArtifactFilter<'_>,
+    after: u64,
+    limit: usize,
+) -> Result<Vec<StoredArtifact>, StoreError> {
+    rows(
+        "reading artifacts",
+        connection,
+        "SELECT * FROM colony_artifacts
+         WHERE tenant_id = ?1 AND mission_id = ?2 AND place > ?3
+           AND (?4 IS NULL OR kind = ?4) AND (?5 IS NULL OR task_id = ?5)
+         ORDER BY place LIMIT ?6",
+        params![
+            tenant.as_str(),
+            mission.as_str(),
+            column::integer("place of an artifact", after)?,
+            filter.kind.map(ArtifactKind::as_str),
+            filter.task_id.map(TaskId::as_str),
+            column::limit(limit)
+        ],
+        artifact,
+    )
+}
+
+fn named(
+    connection: &Connection,
+    tenant: &str,
+    mission: &str,
+    kind: ArtifactKind,
+    id: &str,
+) -> Result<Option<StoredArtifact>, StoreError> {
+    row(
+        "reading an artifact",
+        connection,
+        "SELECT * FROM colony_artifacts
+         WHERE tenant_id = ?1 AND mission_id = ?2 AND kind = ?3 AND artifact_id = ?4",
+        [tenant, mission, kind.as_str(), id],
+        artifact,
+    )
+}
+
+#[async_trait]
+impl Missions for SqliteStore {
+    async fn mission(
+        &self,
+        tenant: &TenantId,
+        mission: &MissionId,
+    ) -> Result<Option<MissionRecord>, StoreError> {
+        let (tenant, mission) = (tenant.clone(), mission.clone());
+        self.read(move |connection| one(connection, &tenant, &mission))
+            .await
+    }
+
+    async fn missions(
+        &self,
+        tenant: &TenantId,
+        state: Option<MissionState>,
+        page: &PageRequest,
+    ) -> Result<Page<MissionRecord>, StoreError> {
+        let (tenant, page) = (tenant.clone(), page.clone());
+        self.read(move |connection| list(connection, &tenant, state, &page))
+            .await
+    }
+
+    async fn artifacts(
+        &self,
+        tenant: &TenantId,
+        mission: &MissionId,
+        filter: ArtifactFilter<'_>,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<StoredArtifact>, StoreError> {
+        let (tenant, mission) = (tenant.clone(), mission.clone());
+        let (kind, task) = (filter.kind, filter.task_id.cloned());
+        self.read(move |connection| {
+            let task_id = task.as_ref();
+            let filter = ArtifactFilter { kind, task_id };
+            artifacts(connection, &tenant, &mission, filter, after, limit)
+        })
+        .await
+    }
+
+    async fn artifact(
+        &self,
+        tenant: &TenantId,
+        mission: &MissionId,
+        kind: ArtifactKind,
+        artifact: &str,
+    ) -> Result<Option<StoredArtifact>, StoreError> {
+        let (tenant, mission) = (tenant.clone(), mission.clone());
+        let artifact = artifact.to_owned();
+        self.read(move |connection| {
+            named(
+                connection,
+                tenant.as_str(),
+                mission.as_str(),
+                kind,
+                &artifact,
+            )
+        })
+        .await
+    }
+
+    async fn import_mission(&self, import: MissionImport) -> Result<Imported, StoreError> {
+        self.write(move |connection| import::import(connection, &import))
+            .await
+    }
+}

@@ -1,0 +1,373 @@
+//! Writing artifacts, in the transaction of the journal's append that tells of them.
+
+use charter_contract::ids::TenantId;
+use charter_contract::mission::{ArtifactKind, MissionSchemaVersion, MissionState};
+use charter_store::StoreError;
+use charter_store::mission::ArtifactRecord;
+use rusqlite::{Connection, Error, ErrorCode, Params, params};
+
+use super::super::failure::during;
+use super::super::statement::{execute, field, row};
+use super::named;
+use crate::column;
+
+const WRITING: &str = "writing an artifact";
+
+/// What an append does to its run's mission.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::sqlite) struct Addition<'a> {
+    /// The run's key.
+    pub(in crate::sqlite) run: i64,
+    /// The last event of the append.
+    pub(in crate::sqlite) event: u64,
+    /// What is added.
+    pub(in crate::sqlite) artifacts: &'a [ArtifactRecord],
+    /// Where the mission then stands.
+    pub(in crate::sqlite) state: Option<MissionState>,
+}
+
+/// The mission of a run, and how many artifacts it has.
+pub(super) struct Head {
+    pub(super) tenant: String,
+    pub(super) mission: String,
+    pub(super) artifacts: u64,
+}
+
+/// An artifact with where it is put.
+pub(super) struct Placed<'a> {
+    pub(super) record: &'a ArtifactRecord,
+    pub(super) place: u64,
+    pub(super) event: u64,
+}
+
+/// Begins the mission of a run that is created, if the run is one's, and adds what comes with it.
+pub(in crate::sqlite) fn begin(
+    connection: &Connection,
+    tenant: &TenantId,
+    addition: Addition<'_>,
+) -> Result<(), StoreError> {
+    let Some((envelope, rest)) = addition.artifacts.split_first() else {
+        return no_mission(addition);
+    };
+    if envelope.kind != ArtifactKind::MissionEnvelope || envelope.tenant_id != *tenant {
+        let detail = "the first artifact is the mission's envelope, of the run's tenant";
+        return Err(refused(envelope, detail.to_owned()));
+    }
+    check_version(envelope)?;
+    let state = addition.state.unwrap_or(MissionState::Created);
+    insert_mission(
+        connection,
+        addition.run,
+        envelope,
+        addition.event,
+        state,
+        None,
+    )?;
+    let head = Head {
+        tenant: envelope.tenant_id.to_string(),
+        mission: envelope.mission_id.to_string(),
+        artifacts: 1,
+    };
+    add_to(
+        connection,
+        &head,
+        Addition {
+            artifacts: rest,
+            ..addition
+        },
+    )
+}
+
+/// Adds to the mission of a run. An append that says nothing of one costs nothing.
+pub(in crate::sqlite) fn add(
+    connection: &Connection,
+    addition: Addition<'_>,
+) -> Result<(), StoreError> {
+    if addition.artifacts.is_empty() && addition.state.is_none() {
+        return Ok(());
+    }
+    match head(connection, addition.run)? {
+        Some(head) => add_to(connection, &head, addition),
+        None => no_mission(addition),
+    }
+}
+
+/// Nothing may be said of a mission that is not there.
+fn no_mission(addition: Addition<'_>) -> Result<(), StoreError> {
+    let detail = "its run has no mission".to_owned();
+    match (addition.artifacts.first(), addition.state) {
+        (None, None) => Ok(()),
+        (Some(artifact), _) => Err(refused(artifact, detail)),
+        (None, Some(state)) => Err(StoreError::Refused {
+            what: "mission state",
+            id: state.to_string(),
+            detail,
+        }),
+    }
+}
+
+fn head(connection: &Connection, run: i64) -> Result<Option<Head>, StoreError> {
+    row(
+        super::READING,
+        connection,
+        "SELECT tenant_id, mission_id, artifacts FROM colony_missions WHERE run_key = ?1",
+        [run],
+        |row| {
+            Ok(Head {
+                tenant: field(row, 0)?,
+                mission: field(row, 1)?,
+                artifacts: column::parse_integer("number of artifacts", field(row, 2)?)?,
+            })
+        },
+    )
+}
+
+fn add_to(connection: &Connection, head: &Head, addition: Addition<'_>) -> Result<(), StoreError> {
+    let mut artifacts = head.artifacts;
+    for record in addition.artifacts {
+        check_mission(head, record)?;
+        check_version(record)?;
+        let placed = Placed {
+            record,
+            place: artifacts + 1,
+            event: addition.event,
+        };
+        if insert(connection, &placed)? {
+            artifacts += 1;
+        } else {
+            check_repeat(connection, record)?;
+        }
+    }
+    if artifacts == head.artifacts && addition.state.is_none() {
+        return Ok(());
+    }
+    execute(
+        "writing a mission",
+        connection,
+        "UPDATE colony_missions SET artifacts = ?3, state = coalesce(?4, state)
+         WHERE tenant_id = ?1 AND mission_id = ?2",
+        params![
+            head.tenant,
+            head.mission,
+            column::integer("number of artifacts", artifacts)?,
+            addition.state.map(MissionState::as_str)
+        ],
+    )?;
+    Ok(())
+}
+
+/// An artifact is of its run's mission (B002-3).
+pub(super) fn check_mission(head: &Head, record: &ArtifactRecord) -> Result<(), StoreError> {
+    let of = (record.tenant_id.as_str(), record.mission_id.as_str());
+    if of == (head.tenant.as_str(), head.mission.as_str()) {
+        return Ok(());
+    }
+    Err(refused(
+        record,
+        format!("it is not of mission `{}`", head.mission),
+    ))
+}
+
+/// One version is written, whatever can be read (B002-1).
+fn check_version(record: &ArtifactRecord) -> Result<(), StoreError> {
+    let written = MissionSchemaVersion::default();
+    if record.schema_version == written.as_str() {
+        return Ok(());
+    }
+    let detail = format!("it is {}, and {written} is written", record.schema_version);
+    Err(refused(record, detail))
+}
+
+/// What is there already under the id of an artifact that was not put in is the same (B002-15), and
+/// if nothing is, there was room for one only (B002-11).
+fn check_repeat(connection: &Connection, record: &ArtifactRecord) -> Result<(), StoreError> {
+    let (tenant, mission) = (record.tenant_id.as_str(), record.mission_id.as_str());
+    match named(
+        connection,
+        tenant,
+        mission,
+        record.kind,
+        &record.artifact_id,
+    )? {
+        Some(held) if held.record.payload == record.payload => Ok(()),
+        Some(_) => Err(exists(record)),
+        None => Err(refused(record, "the mission has its only one".to_owned())),
+    }
+}
+
+/// Puts in a mission with its envelope; `imported_at` when it is an imported one.
+pub(super) fn insert_mission(
+    connection: &Connection,
+    run: i64,
+    envelope: &ArtifactRecord,
+    event: u64,
+    state: MissionState,
+    imported_at: Option<i64>,
+) -> Result<(), StoreError> {
+    let added = constrained(
+        envelope,
+        connection,
+        "INSERT INTO colony_missions
+         (tenant_id, mission_id, run_key, state, artifacts, imported_at, event, schema_version,
+          created_at, producer, payload)
+         VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT DO NOTHING",
+        params![
+            envelope.tenant_id.as_str(),
+            envelope.artifact_id,
+            run,
+            state.as_str(),
+            imported_at,
+            column::integer("event of an artifact", event)?,
+            envelope.schema_version,
+            column::micros(envelope.created_at),
+            envelope.producer.as_str(),
+            envelope.payload
+        ],
+    )?;
+    if added == 0 {
+        Err(exists(envelope))
+    } else {
+        Ok(())
+    }
+}
+
+/// The statement that puts an artifact into its table.
+macro_rules! into {
+    ($table:literal, $id:literal) => {
+        concat!(
+            "INSERT INTO ",
+            $table,
+            " (tenant_id, mission_id, ",
+            $id,
+            ", place, event, schema_version, created_at, producer, payload)
+              VALUES (?1, ?2, ?3, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT DO NOTHING"
+        )
+    };
+    ($table:literal, $id:literal, task) => {
+        concat!(
+            "INSERT INTO ",
+            $table,
+            " (tenant_id, mission_id, ",
+            $id,
+            ", task_id, place, event, schema_version, created_at, producer, payload)
+              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT DO NOTHING"
+        )
+    };
+}
+
+/// Puts an artifact in; whether there was room for it.
+pub(super) fn insert(connection: &Connection, placed: &Placed<'_>) -> Result<bool, StoreError> {
+    let sql = match placed.record.kind {
+        // The mission has it since it began.
+        ArtifactKind::MissionEnvelope => return Ok(false),
+        ArtifactKind::MissionTaskGraph => return insert_graph(connection, placed),
+        ArtifactKind::PromptPackage => into!("colony_prompt_packages", "package_id", task),
+        ArtifactKind::ResearchArtifact => into!("colony_research_artifacts", "artifact_id", task),
+        ArtifactKind::LibrarianPass => into!("colony_librarian_passes", "pass_id", task),
+        ArtifactKind::WorkerResult => into!("colony_worker_results", "result_id", task),
+        ArtifactKind::AggregationPacket => into!("colony_aggregation_packets", "packet_id"),
+        ArtifactKind::ReviewPacket => into!("colony_review_packets", "packet_id"),
+        ArtifactKind::PolicyDecision => into!("colony_policy_decisions", "decision_id"),
+        ArtifactKind::WritebackProposal => into!("colony_writeback_proposals", "proposal_id"),
+    };
+    let Placed {
+        record,
+        place,
+        event,
+    } = *placed;
+    let added = constrained(
+        record,
+        connection,
+        sql,
+        params![
+            record.tenant_id.as_str(),
+            record.mission_id.as_str(),
+            record.artifact_id,
+            record.task_id.as_ref().map(AsRef::<str>::as_ref),
+            column::integer("place of an artifact", place)?,
+            column::integer("event of an artifact", event)?,
+            record.schema_version,
+            column::micros(record.created_at),
+            record.producer.as_str(),
+            record.payload
+        ],
+    )?;
+    Ok(added > 0)
+}
+
+/// A graph stands with its mission; its tasks are taken out of it.
+fn insert_graph(connection: &Connection, placed: &Placed<'_>) -> Result<bool, StoreError> {
+    let Placed {
+        record,
+        place,
+        event,
+    } = *placed;
+    let (tenant, mission) = (record.tenant_id.as_str(), record.mission_id.as_str());
+    let added = constrained(
+        record,
+        connection,
+        "UPDATE colony_missions SET task_graph = ?3, task_graph_place = ?4, task_graph_event = ?5,
+                task_graph_created_at = ?6
+         WHERE tenant_id = ?1 AND mission_id = ?2 AND task_graph IS NULL",
+        params![
+            tenant,
+            mission,
+            record.payload,
+            column::integer("place of an artifact", place)?,
+            column::integer("event of an artifact", event)?,
+            column::micros(record.created_at)
+        ],
+    )?;
+    if added > 0 {
+        constrained(
+            record,
+            connection,
+            "INSERT INTO colony_tasks (tenant_id, mission_id, task_id, place, payload)
+             SELECT ?1, ?2, value ->> '$.task_id', key + 1, value FROM json_each(?3, '$.tasks')",
+            params![tenant, mission, record.payload],
+        )?;
+    }
+    Ok(added > 0)
+}
+
+/// Runs a statement. What the database's own constraints refuse is no failure of the engine: the
+/// same call is refused again.
+fn constrained(
+    record: &ArtifactRecord,
+    connection: &Connection,
+    sql: &str,
+    params: impl Params,
+) -> Result<usize, StoreError> {
+    let changed = connection
+        .prepare_cached(sql)
+        .and_then(|mut statement| statement.execute(params));
+    changed.map_err(|error| match violated(&error) {
+        Some(constraint) => refused(record, constraint),
+        None => during(WRITING)(error),
+    })
+}
+
+/// The constraint that a statement violates, in the database's words.
+fn violated(error: &Error) -> Option<String> {
+    match error {
+        Error::SqliteFailure(failure, said) if failure.code == ErrorCode::ConstraintViolation => {
+            Some(said.clone().unwrap_or_else(|| failure.to_string()))
+        }
+        _ => None,
+    }
+}
+
+fn refused(record: &ArtifactRecord, detail: String) -> StoreError {
+    StoreError::Refused {
+        what: record.kind.as_str(),
+        id: record.artifact_id.clone(),
+        detail,
+    }
+}
+
+fn exists(record: &ArtifactRecord) -> StoreError {
+    StoreError::AlreadyExists {
+        what: record.kind.as_str(),
+        id: record.artifact_id.clone(),
+    }
+}

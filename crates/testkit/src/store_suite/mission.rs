@@ -1,0 +1,855 @@
+//! Cases of missions: the example mission of the contracts, written as a run would write it.
+
+use charter_contract::ids::{MissionId, TaskId, TenantId};
+use charter_contract::mission::envelope::MissionEnvelope;
+use charter_contract::mission::{ArtifactKind, MissionRoot, MissionState};
+use charter_contract::validate::parse;
+use charter_domain::mission::bundle::verify;
+use charter_store::journal::{After, Append, EventHash, GENESIS, HeldRun, RunPhase, RunRecord};
+use charter_store::lease::Fence;
+use charter_store::mission::{
+    ArtifactFilter, ArtifactRecord, Imported, MissionImport, MissionRecord, StoredArtifact, bundle,
+};
+use charter_store::page::PageRequest;
+use charter_store::{Store, StoreError};
+use futures_util::future::join_all;
+
+use super::sample::{self, Made};
+use super::{Outcome, assert_one_winner};
+use crate::assert_refused;
+
+const EXAMPLE: &str = include_str!("../../../contract/tests/missions/waterfront.jsonl");
+const OLD_RESULT: &str = include_str!("../../../contract/tests/versions/worker_result.v0.json");
+const OLD_RESULT_NOW: &str =
+    include_str!("../../../contract/tests/versions/worker_result.v0.as_v1.json");
+
+/// Places in the example.
+const PLAN: usize = 1;
+const PACKAGE: usize = 5;
+const RESULT: usize = 9;
+const REVIEW: usize = 11;
+
+/// What is wrong with a sample, as an error.
+fn made<T>(result: Result<T, Vec<charter_contract::violation::Violation>>) -> Made<T> {
+    result.map_err(|violations| format!("{violations:?}").into())
+}
+
+/// A mission as its run writes it.
+struct Writer {
+    run: u128,
+    root: MissionRoot,
+    texts: Vec<String>,
+    version: u64,
+    head: EventHash,
+}
+
+impl Writer {
+    /// The example, as mission `m<n>` of a tenant and the `n`th run.
+    fn new(tenant: &str, n: u128) -> Made<Self> {
+        let texts: Vec<String> = EXAMPLE
+            .lines()
+            .map(|text| text.replace("tenant_velocity", tenant))
+            .map(|text| {
+                text.replace(
+                    "\"mission_id\":\"uuid\"",
+                    &format!("\"mission_id\":\"m{n}\""),
+                )
+            })
+            .collect();
+        let envelope: MissionEnvelope = made(parse(texts[0].as_bytes()))?;
+        Ok(Self {
+            run: n,
+            root: envelope.mission_root(),
+            texts,
+            version: 0,
+            head: GENESIS,
+        })
+    }
+
+    fn tenant(&self) -> &TenantId {
+        &self.root.tenant_id
+    }
+
+    fn mission(&self) -> &MissionId {
+        &self.root.mission_id
+    }
+
+    fn record(&self, place: usize) -> Made<ArtifactRecord> {
+        made(ArtifactRecord::of_payload(
+            self.texts[place].clone(),
+            &self.root,
+        ))
+    }
+
+    /// The artifact at `place` with one text replaced by another.
+    fn changed(&self, place: usize, from: &str, to: &str) -> Made<ArtifactRecord> {
+        assert!(self.texts[place].contains(from), "{}", self.texts[place]);
+        let text = self.texts[place].replace(from, to);
+        made(ArtifactRecord::of_payload(text, &self.root))
+    }
+
+    /// The run with its first event, created `seconds` after the start.
+    fn first(&self, seconds: i64) -> Made<HeldRun> {
+        let (run, events) = sample::new_run(self.tenant().as_str(), self.run, seconds)?;
+        Ok(HeldRun {
+            run,
+            events,
+            approvals: vec![],
+            artifacts: vec![self.record(0)?],
+            mission_state: None,
+            holder: "a".to_owned(),
+            expires_at: sample::at(100)?,
+            release: true,
+            messages: vec![],
+        })
+    }
+
+    /// Creates the run with the envelope.
+    async fn begin(&mut self, store: &dyn Store) -> Outcome {
+        let new = self.first(0)?;
+        self.head = new.events[0].hash;
+        store.create_held_run(new).await?;
+        self.version = 1;
+        Ok(())
+    }
+
+    /// The next append, of one event with these artifacts.
+    fn append(&self, artifacts: Vec<ArtifactRecord>) -> Made<Append> {
+        let payload = format!(r#"{{"n":{}}}"#, self.version + 1);
+        Ok(Append {
+            run_id: sample::run(self.run),
+            expected: self.version,
+            fence: Fence(1),
+            events: sample::events(self.head, self.version, &[&payload])?,
+            then: After::Runs,
+            status: "working".to_owned(),
+            approvals: vec![],
+            artifacts,
+            mission_state: None,
+            release: false,
+            messages: vec![sample::message("run.step_succeeded", 2)?],
+        })
+    }
+
+    /// Sends an append and goes on from it.
+    async fn send(&mut self, store: &dyn Store, append: Append) -> Outcome {
+        let head = append.events.last().map(|event| event.hash);
+        self.version = store.append(append).await?;
+        self.head = head.unwrap_or(self.head);
+        Ok(())
+    }
+
+    /// Adds the artifacts at these places with one event.
+    async fn add(&mut self, store: &dyn Store, places: &[usize]) -> Outcome {
+        let records = places.iter().map(|place| self.record(*place));
+        let append = self.append(records.collect::<Made<_>>()?)?;
+        self.send(store, append).await
+    }
+
+    /// The whole example, an append for each artifact, to its end.
+    async fn whole(&mut self, store: &dyn Store) -> Outcome {
+        self.begin(store).await?;
+        for place in 1..self.texts.len() {
+            self.add(store, &[place]).await?;
+        }
+        self.end(store).await
+    }
+
+    async fn end(&mut self, store: &dyn Store) -> Outcome {
+        let append = Append {
+            then: After::Ends,
+            status: "completed".to_owned(),
+            mission_state: Some(MissionState::Completed),
+            ..self.append(vec![])?
+        };
+        self.send(store, append).await
+    }
+
+    async fn stored(&self, store: &dyn Store) -> Result<Vec<StoredArtifact>, StoreError> {
+        let filter = ArtifactFilter::default();
+        store
+            .artifacts(self.tenant(), self.mission(), filter, 0, 100)
+            .await
+    }
+
+    /// The mission, its artifacts, and the number of events and messages.
+    async fn all(
+        &self,
+        store: &dyn Store,
+    ) -> Made<(Option<MissionRecord>, Vec<StoredArtifact>, usize, usize)> {
+        Ok((
+            store.mission(self.tenant(), self.mission()).await?,
+            self.stored(store).await?,
+            store.events(&sample::run(self.run), 0, 100).await?.len(),
+            store.messages(0, 100).await?.len(),
+        ))
+    }
+}
+
+/// The record, from the creation of its run; the envelope is its first artifact.
+pub async fn a_mission_comes_with_its_run(store: &dyn Store) -> Outcome {
+    let mut writer = Writer::new("acme", 1)?;
+    let mission = writer.mission().clone();
+    assert_eq!(store.mission(writer.tenant(), &mission).await?, None);
+    writer.begin(store).await?;
+    let expected = MissionRecord {
+        mission_id: mission.clone(),
+        tenant_id: writer.tenant().clone(),
+        run_id: sample::run(1),
+        title: "skill security.detect_public_ingress".to_owned(),
+        state: MissionState::Created,
+        artifacts: 1,
+        envelope: writer.texts[0].clone(),
+        created_at: writer.root.created_at,
+        updated_at: sample::at(0)?,
+        imported_at: None,
+    };
+    let found = store.mission(writer.tenant(), &mission).await?;
+    assert_eq!(found.as_ref(), Some(&expected));
+    assert_eq!(
+        found.map(|found| found.root()),
+        Some(Ok(writer.root.clone()))
+    );
+    let envelope = StoredArtifact {
+        place: 1,
+        event: 1,
+        record: writer.record(0)?,
+    };
+    assert_eq!(writer.stored(store).await?, [envelope]);
+    // A run that nobody holds has its mission in the same way; most runs have none.
+    let (record, events) = sample::new_run("acme", 2, 0)?;
+    let second = Writer::new("acme", 2)?;
+    let artifacts = vec![second.record(0)?];
+    store.create_run(&record, events, artifacts, vec![]).await?;
+    assert_eq!(second.stored(store).await?.len(), 1);
+    let (record, events) = sample::new_run("acme", 3, 0)?;
+    store.create_run(&record, events, vec![], vec![]).await?;
+    let page = PageRequest::new(None, 9);
+    let missions = store.missions(writer.tenant(), None, &page).await?;
+    assert_eq!(missions.entries.len(), 2);
+    Ok(())
+}
+
+/// Without its envelope, or under another tenant's run, nothing is created.
+pub async fn a_mission_begins_with_its_envelope(store: &dyn Store) -> Outcome {
+    let writer = Writer::new("acme", 1)?;
+    for artifacts in [
+        vec![writer.record(PLAN)?],
+        vec![writer.record(PLAN)?, writer.record(0)?],
+        vec![Writer::new("other", 1)?.record(0)?],
+    ] {
+        let new = HeldRun {
+            artifacts,
+            ..writer.first(0)?
+        };
+        assert_refused!(store.create_held_run(new).await, StoreError::Refused { .. });
+    }
+    let stateful = HeldRun {
+        artifacts: vec![],
+        mission_state: Some(MissionState::Planned),
+        ..writer.first(0)?
+    };
+    assert_refused!(
+        store.create_held_run(stateful).await,
+        StoreError::Refused { .. }
+    );
+    assert_eq!(writer.all(store).await?, (None, vec![], 0, 0));
+    // A mission's id is taken once in a tenant, whichever run comes with it.
+    store.create_held_run(writer.first(0)?).await?;
+    let again = HeldRun {
+        artifacts: vec![writer.record(0)?],
+        ..Writer::new("acme", 2)?.first(0)?
+    };
+    assert_refused!(
+        store.create_held_run(again).await,
+        StoreError::AlreadyExists { .. }
+    );
+    assert_eq!(store.run(writer.tenant(), &sample::run(2)).await?, None);
+    // A run without one gets none later.
+    let (record, events) = sample::new_run("acme", 3, 0)?;
+    store.create_run(&record, events, vec![], vec![]).await?;
+    let late = Append {
+        artifacts: vec![Writer::new("acme", 3)?.record(0)?],
+        ..sample::second_append(3, After::Runs, &["{}"])?
+    };
+    assert_refused!(store.append(late).await, StoreError::Refused { .. });
+    Ok(())
+}
+
+/// Every kind, with its place, in the order of writing; the task graph among them.
+pub async fn b002_18_artifacts_read_back_byte_for_byte(store: &dyn Store) -> Outcome {
+    let mut writer = Writer::new("acme", 1)?;
+    writer.whole(store).await?;
+    let stored = writer.stored(store).await?;
+    for (at, (artifact, text)) in stored.iter().zip(&writer.texts).enumerate() {
+        let expected = StoredArtifact {
+            place: at as u64 + 1,
+            event: at as u64 + 1,
+            record: writer.record(at)?,
+        };
+        assert_eq!(artifact, &expected);
+        assert_eq!(artifact.record.payload, *text);
+    }
+    assert_eq!(stored.len(), writer.texts.len());
+    let mission = store.mission(writer.tenant(), writer.mission()).await?;
+    assert_eq!(mission.map(|mission| mission.artifacts), Some(13));
+    Ok(())
+}
+
+/// What fits, after a place, so many.
+pub async fn artifacts_are_found_by_kind_task_place_and_id(store: &dyn Store) -> Outcome {
+    let mut writer = Writer::new("acme", 1)?;
+    writer.whole(store).await?;
+    let worker = TaskId::parse("task_worker_01")?;
+    let filter = |kind, task_id| ArtifactFilter { kind, task_id };
+    let decisions = filter(Some(ArtifactKind::PolicyDecision), None);
+    let packages = filter(Some(ArtifactKind::PromptPackage), Some(&worker));
+    for (filter, after, limit, expected) in [
+        (decisions, 0, 100, vec![3, 4, 5]),
+        (decisions, 3, 1, vec![4]),
+        (filter(None, Some(&worker)), 0, 100, vec![6, 8, 10]),
+        (packages, 0, 100, vec![6]),
+        (
+            filter(Some(ArtifactKind::ReviewPacket), Some(&worker)),
+            0,
+            100,
+            vec![],
+        ),
+        (ArtifactFilter::default(), 11, 100, vec![12, 13]),
+        (ArtifactFilter::default(), 0, 2, vec![1, 2]),
+    ] {
+        let found = store
+            .artifacts(writer.tenant(), writer.mission(), filter, after, limit)
+            .await?;
+        let places: Vec<u64> = found.iter().map(|artifact| artifact.place).collect();
+        assert_eq!(places, expected);
+    }
+    for artifact in writer.stored(store).await? {
+        let (kind, id) = (artifact.record.kind, artifact.record.artifact_id.clone());
+        let find = |tenant: TenantId, kind, id: String| async move {
+            let mission = MissionId::parse("m1").map_err(|_| StoreError::Closed)?;
+            store.artifact(&tenant, &mission, kind, &id).await
+        };
+        let tenant = writer.tenant().clone();
+        let found = find(tenant.clone(), kind, id.clone()).await?;
+        assert_eq!(found.as_ref(), Some(&artifact));
+        assert_eq!(find(tenant, kind, format!("{id}x")).await?, None);
+        assert_eq!(find(sample::tenant("other")?, kind, id).await?, None);
+    }
+    Ok(())
+}
+
+/// Events, artifacts, state and messages are one: whatever is wrong, nothing of it is there.
+pub async fn a_refused_append_leaves_no_artifact(store: &dyn Store) -> Outcome {
+    let mut writer = Writer::new("acme", 1)?;
+    writer.begin(store).await?;
+    writer.add(store, &[PLAN]).await?;
+    let before = writer.all(store).await?;
+    let good = Append {
+        mission_state: Some(MissionState::Prompted),
+        ..writer.append(vec![writer.record(PACKAGE)?, writer.record(RESULT)?])?
+    };
+    for bad in [
+        Append {
+            expected: 1,
+            ..good.clone()
+        },
+        Append {
+            fence: Fence(7),
+            ..good.clone()
+        },
+        Append {
+            events: sample::events(GENESIS, 2, &["{}"])?,
+            ..good.clone()
+        },
+        Append {
+            artifacts: vec![
+                writer.record(PACKAGE)?,
+                writer.changed(RESULT, "task_worker_01", "task_gone")?,
+            ],
+            ..good.clone()
+        },
+        Append {
+            artifacts: vec![
+                writer.record(PACKAGE)?,
+                writer.changed(PACKAGE, "\"worker\"", "\"reviewer\"")?,
+            ],
+            ..good.clone()
+        },
+    ] {
+        assert!(store.append(bad).await.is_err());
+        assert_eq!(writer.all(store).await?, before);
+    }
+    store.append(good).await?;
+    let (mission, artifacts, events, _) = writer.all(store).await?;
+    assert_eq!(
+        mission.map(|mission| (mission.state, mission.artifacts)),
+        Some((MissionState::Prompted, 4))
+    );
+    assert_eq!((artifacts.len(), events), (4, 3));
+    assert_eq!(artifacts[3].event, 3);
+    Ok(())
+}
+
+/// Neither another mission's nor another tenant's, and none where the run has no mission.
+pub async fn b002_3_an_artifact_is_of_its_runs_mission(store: &dyn Store) -> Outcome {
+    let (mut writer, mut second) = (Writer::new("acme", 1)?, Writer::new("acme", 2)?);
+    writer.begin(store).await?;
+    second.begin(store).await?;
+    for foreign in [&second, &Writer::new("other", 1)?] {
+        let append = writer.append(vec![foreign.record(PLAN)?])?;
+        assert_refused!(store.append(append).await, StoreError::Refused { .. });
+    }
+    let (record, events) = sample::new_run("acme", 3, 0)?;
+    store.create_run(&record, events, vec![], vec![]).await?;
+    for (artifacts, mission_state) in [
+        (vec![Writer::new("acme", 3)?.record(PLAN)?], None),
+        (vec![], Some(MissionState::Planned)),
+    ] {
+        let append = Append {
+            artifacts,
+            mission_state,
+            ..sample::second_append(3, After::Runs, &["{}"])?
+        };
+        assert_refused!(store.append(append).await, StoreError::Refused { .. });
+    }
+    Ok(())
+}
+
+/// Before the plan there is no task, and a task of another mission is none.
+pub async fn b002_5_an_artifact_names_a_task_of_its_mission(store: &dyn Store) -> Outcome {
+    let (mut writer, mut second) = (Writer::new("acme", 1)?, Writer::new("acme", 2)?);
+    second.begin(store).await?;
+    second.add(store, &[PLAN]).await?;
+    writer.begin(store).await?;
+    for place in [PACKAGE, 7, 8, RESULT] {
+        let append = writer.append(vec![writer.record(place)?])?;
+        assert_refused!(store.append(append).await, StoreError::Refused { .. });
+    }
+    // Plan and package with one append, in this order.
+    writer.add(store, &[PLAN, PACKAGE]).await?;
+    let places: Vec<u64> = writer
+        .stored(store)
+        .await?
+        .iter()
+        .map(|a| a.place)
+        .collect();
+    assert_eq!(places, [1, 2, 3]);
+    Ok(())
+}
+
+/// The second is refused, also with the same append.
+pub async fn b002_11_there_is_one_review(store: &dyn Store) -> Outcome {
+    let mut writer = Writer::new("acme", 1)?;
+    writer.begin(store).await?;
+    let second = writer.changed(REVIEW, "rev_001", "rev_002")?;
+    let both = writer.append(vec![writer.record(REVIEW)?, second.clone()])?;
+    assert_refused!(store.append(both).await, StoreError::Refused { .. });
+    writer.add(store, &[REVIEW]).await?;
+    let again = writer.append(vec![second])?;
+    assert_refused!(store.append(again).await, StoreError::Refused { .. });
+    assert_eq!(writer.stored(store).await?.len(), 2);
+    Ok(())
+}
+
+/// Of every kind: the same to the byte writes nothing more; anything else under the id is refused.
+pub async fn b002_15_a_repeat_is_accepted_and_another_payload_is_not(store: &dyn Store) -> Outcome {
+    let mut writer = Writer::new("acme", 1)?;
+    writer.begin(store).await?;
+    for place in 1..writer.texts.len() {
+        writer.add(store, &[place]).await?;
+    }
+    let before = writer.stored(store).await?;
+    for place in 0..writer.texts.len() {
+        let other = writer.changed(place, "\"producer\":\"", "\"producer\":\"another_")?;
+        let append = writer.append(vec![other])?;
+        assert_refused!(store.append(append).await, StoreError::AlreadyExists { .. });
+    }
+    let everything: Vec<usize> = (0..writer.texts.len()).collect();
+    writer.add(store, &everything).await?;
+    assert_eq!(writer.stored(store).await?, before);
+    let mission = store.mission(writer.tenant(), writer.mission()).await?;
+    assert_eq!(mission.map(|mission| mission.artifacts), Some(13));
+    Ok(())
+}
+
+/// An older version, or an unknown one, is not written, with an append or a creation.
+pub async fn b002_1_an_older_version_is_not_written(store: &dyn Store) -> Outcome {
+    let mut writer = Writer::new("acme", 1)?;
+    for version in ["v0", "v2"] {
+        let mut new = writer.first(0)?;
+        new.artifacts[0].schema_version = version.to_owned();
+        assert_refused!(store.create_held_run(new).await, StoreError::Refused { .. });
+    }
+    writer.begin(store).await?;
+    writer.add(store, &[PLAN]).await?;
+    let old = old_result(&writer)?;
+    assert_eq!(old.schema_version, "v0");
+    let append = writer.append(vec![old])?;
+    assert_refused!(store.append(append).await, StoreError::Refused { .. });
+    assert_eq!(writer.stored(store).await?.len(), 2);
+    Ok(())
+}
+
+/// The example's worker result in its older form.
+fn old_result(writer: &Writer) -> Made<ArtifactRecord> {
+    let old = OLD_RESULT.replace("\"uuid\"", &format!("\"{}\"", writer.mission()));
+    let old = charter_contract::canonical::text(serde_json::from_str(&old)?);
+    made(ArtifactRecord::of_payload(old, &writer.root))
+}
+
+/// A mission that an older Charter wrote keeps its bytes, and reads as the present form says.
+pub async fn b002_1_an_older_version_is_read_as_the_present_one(store: &dyn Store) -> Outcome {
+    let writer = Writer::new("acme", 1)?;
+    let mut import = ended(&writer)?;
+    import.artifacts[RESULT].record = old_result(&writer)?;
+    store.import_mission(import.clone()).await?;
+    let kind = ArtifactKind::WorkerResult;
+    let found = store
+        .artifact(writer.tenant(), writer.mission(), kind, "wrk_001")
+        .await?
+        .ok_or("it is not there")?;
+    assert_eq!(found, import.artifacts[RESULT]);
+    assert_eq!(found.record.schema_version, "v0");
+    let read = made(found.record.read(&writer.root))?;
+    let now = OLD_RESULT_NOW
+        .replace("\"uuid\"", "\"m1\"")
+        .replace("tenant_velocity", "acme");
+    let now = charter_contract::canonical::text(serde_json::from_str(&now)?);
+    assert_eq!(read.canonical()?, now);
+    Ok(())
+}
+
+/// With the append of the events that lead there; without a word it stays.
+pub async fn b002_12_the_state_comes_with_the_events(store: &dyn Store) -> Outcome {
+    let mut writer = Writer::new("acme", 1)?;
+    writer.begin(store).await?;
+    let state = |mission: Option<MissionRecord>| mission.map(|mission| mission.state);
+    let mut last = MissionState::Created;
+    for next in [
+        None,
+        Some(MissionState::Planned),
+        None,
+        Some(MissionState::Completed),
+    ] {
+        let append = Append {
+            mission_state: next,
+            ..writer.append(vec![])?
+        };
+        writer.send(store, append).await?;
+        last = next.unwrap_or(last);
+        let found = store.mission(writer.tenant(), writer.mission()).await?;
+        assert_eq!(state(found), Some(last));
+    }
+    // A run that is created may begin further on.
+    let further = HeldRun {
+        mission_state: Some(MissionState::Planned),
+        ..Writer::new("acme", 2)?.first(0)?
+    };
+    store.create_held_run(further).await?;
+    let found = store
+        .mission(writer.tenant(), &MissionId::parse("m2")?)
+        .await?;
+    assert_eq!(state(found), Some(MissionState::Planned));
+    Ok(())
+}
+
+/// The same ids in two tenants are two missions, and neither sees the other.
+pub async fn tenants_are_apart(store: &dyn Store) -> Outcome {
+    let mut acme = Writer::new("acme", 1)?;
+    acme.whole(store).await?;
+    let mut other = Writer::new("other", 2)?;
+    other.texts = other
+        .texts
+        .iter()
+        .map(|text| text.replace("\"mission_id\":\"m2\"", "\"mission_id\":\"m1\""))
+        .collect();
+    other.root.mission_id = acme.mission().clone();
+    other.begin(store).await?;
+    assert_eq!(
+        (
+            acme.stored(store).await?.len(),
+            other.stored(store).await?.len()
+        ),
+        (13, 1)
+    );
+    for (writer, expected) in [(&acme, sample::run(1)), (&other, sample::run(2))] {
+        let page = PageRequest::new(None, 9);
+        let listed = store.missions(writer.tenant(), None, &page).await?.entries;
+        let runs: Vec<_> = listed
+            .iter()
+            .map(|mission| mission.run_id.clone())
+            .collect();
+        assert_eq!(runs, [expected]);
+    }
+    let nobody = sample::tenant("nobody")?;
+    assert_eq!(store.mission(&nobody, acme.mission()).await?, None);
+    let filter = ArtifactFilter::default();
+    let found = store
+        .artifacts(&nobody, acme.mission(), filter, 0, 9)
+        .await?;
+    assert_eq!(found, []);
+    Ok(())
+}
+
+/// Newest first, each once, those of one state only if one is asked for.
+pub async fn missions_are_listed_newest_first(store: &dyn Store) -> Outcome {
+    for n in 1..=5 {
+        let mut writer = Writer::new("acme", n)?;
+        let created = format!("2026-04-14T12:00:0{n}Z");
+        writer.texts[0] = writer.texts[0].replace("2026-04-14T12:00:00Z", &created);
+        writer.begin(store).await?;
+        if n % 2 == 0 {
+            writer.end(store).await?;
+        }
+    }
+    let acme = sample::tenant("acme")?;
+    for (state, expected) in [
+        (None, vec!["m5", "m4", "m3", "m2", "m1"]),
+        (Some(MissionState::Created), vec!["m5", "m3", "m1"]),
+        (Some(MissionState::Completed), vec!["m4", "m2"]),
+        (Some(MissionState::Failed), vec![]),
+    ] {
+        let mut seen = Vec::new();
+        let mut page = PageRequest::new(None, 2);
+        loop {
+            let found = store.missions(&acme, state, &page).await?;
+            assert!(found.entries.len() <= 2);
+            seen.extend(
+                found
+                    .entries
+                    .iter()
+                    .map(|mission| mission.mission_id.to_string()),
+            );
+            match found.next {
+                Some(next) => page = PageRequest::new(Some(next), 2),
+                None => break,
+            }
+        }
+        assert_eq!(seen, expected);
+    }
+    Ok(())
+}
+
+/// A cursor that no page gave out.
+pub async fn a_made_up_cursor_is_refused(store: &dyn Store) -> Outcome {
+    let page = PageRequest::new(Some("made up".to_owned()), 2);
+    let refused = store.missions(&sample::tenant("acme")?, None, &page).await;
+    assert_refused!(refused, StoreError::Refused { .. });
+    Ok(())
+}
+
+/// Of workers that add at the same time one has its artifact there, the others nothing.
+pub async fn appends_at_the_same_time_have_one_winner(store: &dyn Store) -> Outcome {
+    let mut writer = Writer::new("acme", 1)?;
+    writer.begin(store).await?;
+    let appends: Made<Vec<Append>> = (2..10)
+        .map(|n| writer.append(vec![writer.changed(2, "pol_001", &format!("pol_00{n}"))?]))
+        .collect();
+    let results = join_all(appends?.into_iter().map(|append| store.append(append))).await;
+    assert_one_winner(&results);
+    assert_eq!(writer.stored(store).await?.len(), 2);
+    Ok(())
+}
+
+/// Artifacts, tasks and all; a mission that goes on stays.
+pub async fn sweep_takes_a_mission_with_its_run(store: &dyn Store) -> Outcome {
+    let (mut ended, mut going) = (Writer::new("acme", 1)?, Writer::new("acme", 2)?);
+    ended.whole(store).await?;
+    going.begin(store).await?;
+    going.add(store, &[PLAN, PACKAGE]).await?;
+    assert_eq!(store.sweep_runs(sample::at(1_000)?, 10).await?, 1);
+    assert_eq!(ended.all(store).await?.0, None);
+    assert_eq!(ended.stored(store).await?, []);
+    assert_eq!(going.stored(store).await?.len(), 3);
+    // Nothing of it is in the way of the same mission again.
+    let mut again = Writer::new("acme", 1)?;
+    again.run = 3;
+    again.whole(store).await?;
+    Ok(())
+}
+
+/// The example as a mission that has ended, to be imported: everything with the first event.
+fn ended(writer: &Writer) -> Made<MissionImport> {
+    let (run, events) = sample::new_run(writer.tenant().as_str(), writer.run, 0)?;
+    let artifacts = (1..).zip(0..writer.texts.len()).map(|(place, at)| {
+        Ok(StoredArtifact {
+            place,
+            event: 1,
+            record: writer.record(at)?,
+        })
+    });
+    Ok(MissionImport {
+        run: RunRecord {
+            phase: RunPhase::Finished,
+            status: "completed".to_owned(),
+            updated_at: sample::at(900)?,
+            ..run
+        },
+        events,
+        state: MissionState::Completed,
+        artifacts: artifacts.collect::<Made<_>>()?,
+        at: sample::at(900)?,
+    })
+}
+
+/// Export, removal, import, export: the same bundle, whole.
+pub async fn an_exported_mission_is_imported_whole(store: &dyn Store) -> Outcome {
+    let mut writer = Writer::new("acme", 1)?;
+    writer.whole(store).await?;
+    let first = exported(store, &writer).await?;
+    store.sweep_runs(sample::at(1_000)?, 10).await?;
+    assert_eq!(writer.all(store).await?.0, None);
+    let verified = verify(first.as_bytes()).map_err(|faults| format!("{faults:?}"))?;
+    let import = MissionImport::of(verified, writer.tenant(), sample::at(2_000)?)?;
+    assert_eq!(store.import_mission(import).await?, Imported::New);
+    assert_eq!(exported(store, &writer).await?, first);
+    let mission = store.mission(writer.tenant(), writer.mission()).await?;
+    let mission = mission.ok_or("it is not there")?;
+    assert_eq!(mission.imported_at, Some(sample::at(2_000)?));
+    assert_eq!(mission.state, MissionState::Completed);
+    // It is kept as if it had ended when it came.
+    assert_eq!(store.sweep_runs(sample::at(2_000)?, 10).await?, 0);
+    assert_eq!(store.sweep_runs(sample::at(2_001)?, 10).await?, 1);
+    Ok(())
+}
+
+async fn exported(store: &dyn Store, writer: &Writer) -> Made<String> {
+    let run = sample::run(writer.run);
+    let mission = store.mission(writer.tenant(), writer.mission()).await?;
+    let mission = mission.ok_or("no mission")?;
+    let record = store.run(writer.tenant(), &run).await?.ok_or("no run")?;
+    let events = store.events(&run, 0, 100).await?;
+    let artifacts = writer.stored(store).await?;
+    Ok(bundle(&mission, &record, artifacts, events).to_text())
+}
+
+/// The same again is a no-op, also of a mission that ended here; anything else under its id, or its
+/// run's, is refused.
+pub async fn an_import_is_repeated_or_refused(store: &dyn Store) -> Outcome {
+    let writer = Writer::new("acme", 1)?;
+    let import = ended(&writer)?;
+    assert_eq!(store.import_mission(import.clone()).await?, Imported::New);
+    let before = writer.all(store).await?;
+    let mut later = import.clone();
+    later.at = sample::at(950)?;
+    assert_eq!(store.import_mission(later).await?, Imported::Unchanged);
+    let mut others: Vec<MissionImport> = Vec::new();
+    let mut other = |change: &dyn Fn(&mut MissionImport)| {
+        let mut changed = import.clone();
+        change(&mut changed);
+        others.push(changed);
+    };
+    let edited = writer.changed(RESULT, "0.79", "0.97")?;
+    other(&|import| import.state = MissionState::Rejected);
+    other(&|import| import.run.title = "another".to_owned());
+    other(&|import| import.run.status = "aborted".to_owned());
+    other(&|import| import.run.run_id = sample::run(9));
+    other(&|import| drop(import.artifacts.pop()));
+    other(&|import| import.artifacts[RESULT].record = edited.clone());
+    other(&|import| import.artifacts[RESULT].event = 2);
+    let another = sample::events(GENESIS, 0, &[r#"{"started":false}"#])?;
+    other(&|import| import.events.clone_from(&another));
+    let mut moved = import.events.clone();
+    moved[0].at = sample::at(77)?;
+    other(&|import| import.events.clone_from(&moved));
+    for other in others {
+        let refused = store.import_mission(other).await;
+        assert_refused!(refused, StoreError::AlreadyExists { .. });
+    }
+    // Another mission with the same run.
+    let mut second = ended(&Writer::new("acme", 2)?)?;
+    second.run.run_id = sample::run(1);
+    assert_refused!(
+        store.import_mission(second).await,
+        StoreError::AlreadyExists { .. }
+    );
+    assert_eq!(writer.all(store).await?, before);
+    // A mission that ended here, exported and brought back.
+    let mut native = Writer::new("acme", 3)?;
+    native.whole(store).await?;
+    let text = exported(store, &native).await?;
+    let verified = verify(text.as_bytes()).map_err(|faults| format!("{faults:?}"))?;
+    let back = MissionImport::of(verified, native.tenant(), sample::at(2_000)?)?;
+    assert_eq!(store.import_mission(back).await?, Imported::Unchanged);
+    let mission = store.mission(native.tenant(), native.mission()).await?;
+    assert_eq!(mission.map(|mission| mission.imported_at), Some(None));
+    Ok(())
+}
+
+/// What has not ended, is not one mission, is another tenant's, or does not chain: nothing is there.
+pub async fn an_import_is_checked(store: &dyn Store) -> Outcome {
+    let writer = Writer::new("acme", 1)?;
+    let import = ended(&writer)?;
+    let foreign = Writer::new("acme", 2)?.record(RESULT)?;
+    let elsewhere = writer.changed(RESULT, "task_worker_01", "task_gone")?;
+    let review = writer.changed(REVIEW, "rev_001", "rev_002")?;
+    let changes: [&dyn Fn(&mut MissionImport); 10] = [
+        &|import| import.run.phase = RunPhase::Runnable,
+        &|import| import.state = MissionState::AwaitingApproval,
+        &|import| import.artifacts.clear(),
+        &|import| drop(import.artifacts.remove(0)),
+        &|import| import.artifacts[RESULT].record = foreign.clone(),
+        &|import| import.artifacts[RESULT].record = elsewhere.clone(),
+        &|import| import.artifacts[12].record = review.clone(),
+        &|import| import.artifacts[3].place = 9,
+        &|import| import.artifacts[4].record = import.artifacts[3].record.clone(),
+        &|import| import.artifacts[5].record.schema_version = "v0".to_owned(),
+    ];
+    for change in changes {
+        let mut changed = import.clone();
+        change(&mut changed);
+        assert_refused!(
+            store.import_mission(changed).await,
+            StoreError::Refused { .. }
+        );
+    }
+    let mut other = import.clone();
+    other.run.tenant_id = sample::tenant("other")?;
+    assert_refused!(
+        store.import_mission(other).await,
+        StoreError::Refused { .. }
+    );
+    let mut unchained = import.clone();
+    unchained.events = sample::events(EventHash([1; 32]), 0, &["{}"])?;
+    assert_refused!(
+        store.import_mission(unchained).await,
+        StoreError::Corrupt { .. }
+    );
+    assert_eq!(writer.all(store).await?, (None, vec![], 0, 0));
+    // Whose it is, is said before anything is asked of storage.
+    let mut going = Writer::new("acme", 3)?;
+    going.begin(store).await?;
+    let read = |text: String| verify(text.as_bytes()).map_err(|faults| format!("{faults:?}"));
+    let open = read(exported(store, &going).await?)?;
+    let refused =
+        MissionImport::of(open, going.tenant(), sample::at(0)?).map_err(|e| e.to_string());
+    let said = "mission `m3` is refused: it has not ended: it is created";
+    assert_eq!(refused, Err(said.to_owned()));
+    going.end(store).await?;
+    let done = read(exported(store, &going).await?)?;
+    let other = sample::tenant("other")?;
+    let refused = MissionImport::of(done, &other, sample::at(0)?).map_err(|e| e.to_string());
+    let said = "mission `m3` is refused: it is of tenant `acme`, not of `other`";
+    assert_eq!(refused, Err(said.to_owned()));
+    Ok(())
+}
+
+/// Nobody claims its run, and nothing can be added.
+pub async fn an_imported_mission_is_read_only(store: &dyn Store) -> Outcome {
+    let mut writer = Writer::new("acme", 1)?;
+    let import = ended(&writer)?;
+    (writer.version, writer.head) = (1, import.events[0].hash);
+    store.import_mission(import).await?;
+    assert_eq!(store.claimable_runs(sample::at(5_000)?, 10).await?, []);
+    let decision = writer.changed(2, "pol_001", "pol_009")?;
+    for fence in [Fence(0), Fence(1)] {
+        let append = Append {
+            fence,
+            ..writer.append(vec![decision.clone()])?
+        };
+        assert!(store.append(append).await.is_err());
+    }
+    assert_eq!(writer.stored(store).await?.len(), 13);
+    Ok(())
+}
