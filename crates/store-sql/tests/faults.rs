@@ -458,6 +458,26 @@ const LOOKUPS: &[(&str, &str)] = &[
         "SELECT count(*) FROM memory WHERE tenant_id = 'a' AND removed_at IS NULL",
         "memory_by_time",
     ),
+    (
+        "SELECT * FROM colony_missions WHERE tenant_id = 'a' AND (created_at, mission_id) < (5, 'm') ORDER BY created_at DESC, mission_id DESC",
+        "colony_missions_by_time",
+    ),
+    (
+        "SELECT * FROM colony_missions WHERE tenant_id = 'a' AND state = 'created' AND (created_at, mission_id) < (5, 'm') ORDER BY created_at DESC, mission_id DESC",
+        "colony_missions_by_state",
+    ),
+    (
+        "SELECT * FROM colony_missions WHERE run_key = 1",
+        "colony_missions_by_run",
+    ),
+    (
+        "SELECT * FROM colony_artifacts WHERE tenant_id = 'a' AND mission_id = 'm' AND kind = 'worker_result' AND artifact_id = 'r'",
+        "sqlite_autoindex_colony_worker_results_1 (tenant_id=? AND mission_id=? AND result_id=?)",
+    ),
+    (
+        "SELECT * FROM colony_artifacts WHERE tenant_id = 'a' AND mission_id = 'm' AND place > 3",
+        "sqlite_autoindex_colony_worker_results_2 (tenant_id=? AND mission_id=? AND place>?)",
+    ),
 ];
 
 /// Each lookup has an index (seed 000 §2.14).

@@ -12,7 +12,7 @@ use super::failure::during;
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Compiled statements that a connection keeps: more than all the statements of this crate.
-const STATEMENT_CACHE: usize = 128;
+const STATEMENT_CACHE: usize = 256;
 
 /// Page cache of the write connection, in KiB.
 const WRITER_CACHE_KIB: i64 = 16 * 1024;

@@ -36,12 +36,14 @@ CREATE TABLE colony_missions (
     CONSTRAINT state_is_known CHECK (state IN
         ('created', 'planned', 'prompted', 'running', 'aggregating', 'reviewing', 'awaiting_approval',
          'completed', 'rejected', 'failed', 'cancelled', 'budget_exceeded')),
-    CONSTRAINT risk_is_known CHECK (payload ->> '$.risk_level' IN ('low', 'medium', 'high', 'critical')),
+    CONSTRAINT risk_is_known CHECK (payload ->> '$.risk_level' IS NOT NULL
+        AND payload ->> '$.risk_level' IN ('low', 'medium', 'high', 'critical')),
     CONSTRAINT places_are_counted CHECK (artifacts >= 1 AND event >= 1),
     CONSTRAINT graph_is_whole CHECK (
         (task_graph IS NULL AND task_graph_place IS NULL AND task_graph_event IS NULL
             AND task_graph_created_at IS NULL)
-        OR (json_valid(task_graph) AND task_graph_place > 1 AND task_graph_event >= 1
+        OR (json_valid(task_graph) AND task_graph_place IS NOT NULL AND task_graph_place > 1
+            AND task_graph_event IS NOT NULL AND task_graph_event >= 1
             AND task_graph_created_at IS NOT NULL
             AND task_graph ->> '$.schema_name' IS 'mission_task_graph'
             AND task_graph ->> '$.tenant_id' IS tenant_id
