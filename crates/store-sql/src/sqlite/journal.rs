@@ -13,12 +13,16 @@ use charter_store::lease::{Fence, Lease};
 use charter_store::mission::ArtifactRecord;
 use charter_store::outbox::NewMessage;
 use charter_store::page::{Page, PageRequest};
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, params};
 
 use super::mission::{self, Addition};
 use super::statement::{execute, field, insert, row, rows};
 use super::{SqliteStore, approval, lease, outbox};
-use crate::column::{self, Cursor};
+use crate::column;
+
+mod read;
+
+pub(super) use read::{events, one};
 
 const READING: &str = "reading a run";
 const WRITING: &str = "writing a run";
@@ -250,93 +254,6 @@ fn refused(run: &RunId, detail: String) -> StoreError {
     }
 }
 
-/// Reads `run_id, tenant_id, title, phase, version, created_at, updated_at, status, wake_at`.
-fn record(row: &Row<'_>) -> Result<RunRecord, StoreError> {
-    let run: String = field(row, 0)?;
-    let tenant: String = field(row, 1)?;
-    let phase: String = field(row, 3)?;
-    Ok(RunRecord {
-        run_id: column::parse("run id", &run)?,
-        tenant_id: column::parse("tenant id", &tenant)?,
-        title: field(row, 2)?,
-        phase: column::parse_phase(&phase)?,
-        version: column::parse_integer("run version", field(row, 4)?)?,
-        created_at: column::parse_micros(field(row, 5)?)?,
-        updated_at: column::parse_micros(field(row, 6)?)?,
-        status: field(row, 7)?,
-        wake_at: field::<Option<i64>>(row, 8)?
-            .map(column::parse_micros)
-            .transpose()?,
-    })
-}
-
-/// The events after `after`, at most `limit`.
-pub(super) fn events(
-    connection: &Connection,
-    run: &RunId,
-    after: i64,
-    limit: usize,
-) -> Result<Vec<JournalEvent>, StoreError> {
-    rows(
-        "reading a journal",
-        connection,
-        "SELECT sequence, hash, at, payload FROM journal_event
-         WHERE run_key = (SELECT run_key FROM run WHERE run_id = ?1) AND sequence > ?2
-         ORDER BY sequence LIMIT ?3",
-        params![run.as_str(), after, column::limit(limit)],
-        event,
-    )
-}
-
-/// A tenant's run.
-pub(super) fn one(
-    connection: &Connection,
-    tenant: &TenantId,
-    run: &RunId,
-) -> Result<Option<RunRecord>, StoreError> {
-    row(
-        READING,
-        connection,
-        "SELECT run_id, tenant_id, title, phase, version, created_at, updated_at, status, wake_at
-         FROM run WHERE run_id = ?1 AND tenant_id = ?2",
-        [run.as_str(), tenant.as_str()],
-        record,
-    )
-}
-
-fn event(row: &Row<'_>) -> Result<JournalEvent, StoreError> {
-    let hash: Vec<u8> = field(row, 1)?;
-    Ok(JournalEvent {
-        sequence: column::parse_integer("event sequence", field(row, 0)?)?,
-        hash: EventHash(column::parse_hash("event hash", &hash)?),
-        at: column::parse_micros(field(row, 2)?)?,
-        payload: field(row, 3)?,
-    })
-}
-
-fn list(
-    connection: &Connection,
-    tenant: &TenantId,
-    page: &PageRequest,
-) -> Result<Page<RunRecord>, StoreError> {
-    let after = page.after.as_deref().map(Cursor::decode).transpose()?;
-    let (at, id) = after.map_or((i64::MAX, String::new()), |cursor| (cursor.at, cursor.id));
-    let entries = rows(
-        "listing runs",
-        connection,
-        "SELECT run_id, tenant_id, title, phase, version, created_at, updated_at, status, wake_at
-         FROM run
-         WHERE tenant_id = ?1 AND (created_at, run_id) < (?2, ?3)
-         ORDER BY created_at DESC, run_id DESC LIMIT ?4",
-        params![tenant.as_str(), at, id, column::limit(page.limit() + 1)],
-        record,
-    )?;
-    Ok(column::page(entries, page, |run| Cursor {
-        at: column::micros(run.created_at),
-        id: run.run_id.to_string(),
-    }))
-}
-
 fn sweep(connection: &Connection, before: i64, limit: usize) -> Result<u64, StoreError> {
     let finished: Vec<(i64, String)> = rows(
         "finding runs to sweep",
@@ -427,7 +344,7 @@ impl Journal for SqliteStore {
         page: &PageRequest,
     ) -> Result<Page<RunRecord>, StoreError> {
         let (tenant, page) = (tenant.clone(), page.clone());
-        self.read(move |connection| list(connection, &tenant, &page))
+        self.read(move |connection| read::list(connection, &tenant, &page))
             .await
     }
 
@@ -436,20 +353,8 @@ impl Journal for SqliteStore {
         now: Timestamp,
         limit: usize,
     ) -> Result<Vec<RunRecord>, StoreError> {
-        self.read(move |connection| {
-            rows(
-                "looking for claimable runs",
-                connection,
-                "SELECT run_id, tenant_id, title, phase, version, created_at, updated_at, status, wake_at
-                 FROM run LEFT JOIN lease
-                   ON resource = run_id AND holder IS NOT NULL AND expires_at > ?1
-                 WHERE (phase = 'runnable' OR (phase = 'waiting' AND wake_at <= ?1)) AND resource IS NULL
-                 ORDER BY created_at, run_id LIMIT ?2",
-                params![column::micros(now), column::limit(limit)],
-                record,
-            )
-        })
-        .await
+        self.read(move |connection| read::claimable(connection, now, limit))
+            .await
     }
 
     async fn sweep_runs(&self, before: Timestamp, limit: usize) -> Result<u64, StoreError> {

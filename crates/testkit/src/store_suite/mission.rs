@@ -1,15 +1,13 @@
 //! Cases of missions: the example mission of the contracts, written as a run would write it.
 
+mod import;
+mod writer;
+
 use charter_contract::ids::{MissionId, TaskId, TenantId};
-use charter_contract::mission::envelope::MissionEnvelope;
-use charter_contract::mission::{ArtifactKind, MissionRoot, MissionState};
-use charter_contract::validate::parse;
-use charter_domain::mission::bundle::verify;
-use charter_store::journal::{After, Append, EventHash, GENESIS, HeldRun, RunPhase, RunRecord};
+use charter_contract::mission::{ArtifactKind, MissionState};
+use charter_store::journal::{After, Append, GENESIS, HeldRun};
 use charter_store::lease::Fence;
-use charter_store::mission::{
-    ArtifactFilter, ArtifactRecord, Imported, MissionImport, MissionRecord, StoredArtifact, bundle,
-};
+use charter_store::mission::{ArtifactFilter, ArtifactRecord, MissionRecord, StoredArtifact};
 use charter_store::page::PageRequest;
 use charter_store::{Store, StoreError};
 use futures_util::future::join_all;
@@ -17,174 +15,20 @@ use futures_util::future::join_all;
 use super::sample::{self, Made};
 use super::{Outcome, assert_one_winner};
 use crate::assert_refused;
+use writer::{Writer, made};
 
-const EXAMPLE: &str = include_str!("../../../contract/tests/missions/waterfront.jsonl");
+pub use import::{
+    an_exported_mission_is_imported_whole, an_import_is_checked, an_import_is_repeated_or_refused,
+    an_imported_mission_is_read_only, b002_1_an_older_version_is_read_as_the_present_one,
+};
+
 const OLD_RESULT: &str = include_str!("../../../contract/tests/versions/worker_result.v0.json");
-const OLD_RESULT_NOW: &str =
-    include_str!("../../../contract/tests/versions/worker_result.v0.as_v1.json");
 
 /// Places in the example.
 const PLAN: usize = 1;
 const PACKAGE: usize = 5;
 const RESULT: usize = 9;
 const REVIEW: usize = 11;
-
-/// What is wrong with a sample, as an error.
-fn made<T>(result: Result<T, Vec<charter_contract::violation::Violation>>) -> Made<T> {
-    result.map_err(|violations| format!("{violations:?}").into())
-}
-
-/// A mission as its run writes it.
-struct Writer {
-    run: u128,
-    root: MissionRoot,
-    texts: Vec<String>,
-    version: u64,
-    head: EventHash,
-}
-
-impl Writer {
-    /// The example, as mission `m<n>` of a tenant and the `n`th run.
-    fn new(tenant: &str, n: u128) -> Made<Self> {
-        let texts: Vec<String> = EXAMPLE
-            .lines()
-            .map(|text| text.replace("tenant_velocity", tenant))
-            .map(|text| {
-                text.replace(
-                    "\"mission_id\":\"uuid\"",
-                    &format!("\"mission_id\":\"m{n}\""),
-                )
-            })
-            .collect();
-        let envelope: MissionEnvelope = made(parse(texts[0].as_bytes()))?;
-        Ok(Self {
-            run: n,
-            root: envelope.mission_root(),
-            texts,
-            version: 0,
-            head: GENESIS,
-        })
-    }
-
-    fn tenant(&self) -> &TenantId {
-        &self.root.tenant_id
-    }
-
-    fn mission(&self) -> &MissionId {
-        &self.root.mission_id
-    }
-
-    fn record(&self, place: usize) -> Made<ArtifactRecord> {
-        made(ArtifactRecord::of_payload(
-            self.texts[place].clone(),
-            &self.root,
-        ))
-    }
-
-    /// The artifact at `place` with one text replaced by another.
-    fn changed(&self, place: usize, from: &str, to: &str) -> Made<ArtifactRecord> {
-        assert!(self.texts[place].contains(from), "{}", self.texts[place]);
-        let text = self.texts[place].replace(from, to);
-        made(ArtifactRecord::of_payload(text, &self.root))
-    }
-
-    /// The run with its first event, created `seconds` after the start.
-    fn first(&self, seconds: i64) -> Made<HeldRun> {
-        let (run, events) = sample::new_run(self.tenant().as_str(), self.run, seconds)?;
-        Ok(HeldRun {
-            run,
-            events,
-            approvals: vec![],
-            artifacts: vec![self.record(0)?],
-            mission_state: None,
-            holder: "a".to_owned(),
-            expires_at: sample::at(100)?,
-            release: true,
-            messages: vec![],
-        })
-    }
-
-    /// Creates the run with the envelope.
-    async fn begin(&mut self, store: &dyn Store) -> Outcome {
-        let new = self.first(0)?;
-        self.head = new.events[0].hash;
-        store.create_held_run(new).await?;
-        self.version = 1;
-        Ok(())
-    }
-
-    /// The next append, of one event with these artifacts.
-    fn append(&self, artifacts: Vec<ArtifactRecord>) -> Made<Append> {
-        let payload = format!(r#"{{"n":{}}}"#, self.version + 1);
-        Ok(Append {
-            run_id: sample::run(self.run),
-            expected: self.version,
-            fence: Fence(1),
-            events: sample::events(self.head, self.version, &[&payload])?,
-            then: After::Runs,
-            status: "working".to_owned(),
-            approvals: vec![],
-            artifacts,
-            mission_state: None,
-            release: false,
-            messages: vec![sample::message("run.step_succeeded", 2)?],
-        })
-    }
-
-    /// Sends an append and goes on from it.
-    async fn send(&mut self, store: &dyn Store, append: Append) -> Outcome {
-        let head = append.events.last().map(|event| event.hash);
-        self.version = store.append(append).await?;
-        self.head = head.unwrap_or(self.head);
-        Ok(())
-    }
-
-    /// Adds the artifacts at these places with one event.
-    async fn add(&mut self, store: &dyn Store, places: &[usize]) -> Outcome {
-        let records = places.iter().map(|place| self.record(*place));
-        let append = self.append(records.collect::<Made<_>>()?)?;
-        self.send(store, append).await
-    }
-
-    /// The whole example, an append for each artifact, to its end.
-    async fn whole(&mut self, store: &dyn Store) -> Outcome {
-        self.begin(store).await?;
-        for place in 1..self.texts.len() {
-            self.add(store, &[place]).await?;
-        }
-        self.end(store).await
-    }
-
-    async fn end(&mut self, store: &dyn Store) -> Outcome {
-        let append = Append {
-            then: After::Ends,
-            status: "completed".to_owned(),
-            mission_state: Some(MissionState::Completed),
-            ..self.append(vec![])?
-        };
-        self.send(store, append).await
-    }
-
-    async fn stored(&self, store: &dyn Store) -> Result<Vec<StoredArtifact>, StoreError> {
-        let filter = ArtifactFilter::default();
-        store
-            .artifacts(self.tenant(), self.mission(), filter, 0, 100)
-            .await
-    }
-
-    /// The mission, its artifacts, and the number of events and messages.
-    async fn all(
-        &self,
-        store: &dyn Store,
-    ) -> Made<(Option<MissionRecord>, Vec<StoredArtifact>, usize, usize)> {
-        Ok((
-            store.mission(self.tenant(), self.mission()).await?,
-            self.stored(store).await?,
-            store.events(&sample::run(self.run), 0, 100).await?.len(),
-            store.messages(0, 100).await?.len(),
-        ))
-    }
-}
 
 /// The record, from the creation of its run; the envelope is its first artifact.
 pub async fn a_mission_comes_with_its_run(store: &dyn Store) -> Outcome {
@@ -498,28 +342,6 @@ fn old_result(writer: &Writer) -> Made<ArtifactRecord> {
     made(ArtifactRecord::of_payload(old, &writer.root))
 }
 
-/// A mission that an older Charter wrote keeps its bytes, and reads as the present form says.
-pub async fn b002_1_an_older_version_is_read_as_the_present_one(store: &dyn Store) -> Outcome {
-    let writer = Writer::new("acme", 1)?;
-    let mut import = ended(&writer)?;
-    import.artifacts[RESULT].record = old_result(&writer)?;
-    store.import_mission(import.clone()).await?;
-    let kind = ArtifactKind::WorkerResult;
-    let found = store
-        .artifact(writer.tenant(), writer.mission(), kind, "wrk_001")
-        .await?
-        .ok_or("it is not there")?;
-    assert_eq!(found, import.artifacts[RESULT]);
-    assert_eq!(found.record.schema_version, "v0");
-    let read = made(found.record.read(&writer.root))?;
-    let now = OLD_RESULT_NOW
-        .replace("\"uuid\"", "\"m1\"")
-        .replace("tenant_velocity", "acme");
-    let now = charter_contract::canonical::text(serde_json::from_str(&now)?);
-    assert_eq!(read.canonical()?, now);
-    Ok(())
-}
-
 /// With the append of the events that lead there; without a word it stays.
 pub async fn b002_12_the_state_comes_with_the_events(store: &dyn Store) -> Outcome {
     let mut writer = Writer::new("acme", 1)?;
@@ -666,190 +488,5 @@ pub async fn sweep_takes_a_mission_with_its_run(store: &dyn Store) -> Outcome {
     let mut again = Writer::new("acme", 1)?;
     again.run = 3;
     again.whole(store).await?;
-    Ok(())
-}
-
-/// The example as a mission that has ended, to be imported: everything with the first event.
-fn ended(writer: &Writer) -> Made<MissionImport> {
-    let (run, events) = sample::new_run(writer.tenant().as_str(), writer.run, 0)?;
-    let artifacts = (1..).zip(0..writer.texts.len()).map(|(place, at)| {
-        Ok(StoredArtifact {
-            place,
-            event: 1,
-            record: writer.record(at)?,
-        })
-    });
-    Ok(MissionImport {
-        run: RunRecord {
-            phase: RunPhase::Finished,
-            status: "completed".to_owned(),
-            updated_at: sample::at(900)?,
-            ..run
-        },
-        events,
-        state: MissionState::Completed,
-        artifacts: artifacts.collect::<Made<_>>()?,
-        at: sample::at(900)?,
-    })
-}
-
-/// Export, removal, import, export: the same bundle, whole.
-pub async fn an_exported_mission_is_imported_whole(store: &dyn Store) -> Outcome {
-    let mut writer = Writer::new("acme", 1)?;
-    writer.whole(store).await?;
-    let first = exported(store, &writer).await?;
-    store.sweep_runs(sample::at(1_000)?, 10).await?;
-    assert_eq!(writer.all(store).await?.0, None);
-    let verified = verify(first.as_bytes()).map_err(|faults| format!("{faults:?}"))?;
-    let import = MissionImport::of(verified, writer.tenant(), sample::at(2_000)?)?;
-    assert_eq!(store.import_mission(import).await?, Imported::New);
-    assert_eq!(exported(store, &writer).await?, first);
-    let mission = store.mission(writer.tenant(), writer.mission()).await?;
-    let mission = mission.ok_or("it is not there")?;
-    assert_eq!(mission.imported_at, Some(sample::at(2_000)?));
-    assert_eq!(mission.state, MissionState::Completed);
-    // It is kept as if it had ended when it came.
-    assert_eq!(store.sweep_runs(sample::at(2_000)?, 10).await?, 0);
-    assert_eq!(store.sweep_runs(sample::at(2_001)?, 10).await?, 1);
-    Ok(())
-}
-
-async fn exported(store: &dyn Store, writer: &Writer) -> Made<String> {
-    let run = sample::run(writer.run);
-    let mission = store.mission(writer.tenant(), writer.mission()).await?;
-    let mission = mission.ok_or("no mission")?;
-    let record = store.run(writer.tenant(), &run).await?.ok_or("no run")?;
-    let events = store.events(&run, 0, 100).await?;
-    let artifacts = writer.stored(store).await?;
-    Ok(bundle(&mission, &record, artifacts, events).to_text())
-}
-
-/// The same again is a no-op, also of a mission that ended here; anything else under its id, or its
-/// run's, is refused.
-pub async fn an_import_is_repeated_or_refused(store: &dyn Store) -> Outcome {
-    let writer = Writer::new("acme", 1)?;
-    let import = ended(&writer)?;
-    assert_eq!(store.import_mission(import.clone()).await?, Imported::New);
-    let before = writer.all(store).await?;
-    let mut later = import.clone();
-    later.at = sample::at(950)?;
-    assert_eq!(store.import_mission(later).await?, Imported::Unchanged);
-    let mut others: Vec<MissionImport> = Vec::new();
-    let mut other = |change: &dyn Fn(&mut MissionImport)| {
-        let mut changed = import.clone();
-        change(&mut changed);
-        others.push(changed);
-    };
-    let edited = writer.changed(RESULT, "0.79", "0.97")?;
-    other(&|import| import.state = MissionState::Rejected);
-    other(&|import| import.run.title = "another".to_owned());
-    other(&|import| import.run.status = "aborted".to_owned());
-    other(&|import| import.run.run_id = sample::run(9));
-    other(&|import| drop(import.artifacts.pop()));
-    other(&|import| import.artifacts[RESULT].record = edited.clone());
-    other(&|import| import.artifacts[RESULT].event = 2);
-    let another = sample::events(GENESIS, 0, &[r#"{"started":false}"#])?;
-    other(&|import| import.events.clone_from(&another));
-    let mut moved = import.events.clone();
-    moved[0].at = sample::at(77)?;
-    other(&|import| import.events.clone_from(&moved));
-    for other in others {
-        let refused = store.import_mission(other).await;
-        assert_refused!(refused, StoreError::AlreadyExists { .. });
-    }
-    // Another mission with the same run.
-    let mut second = ended(&Writer::new("acme", 2)?)?;
-    second.run.run_id = sample::run(1);
-    assert_refused!(
-        store.import_mission(second).await,
-        StoreError::AlreadyExists { .. }
-    );
-    assert_eq!(writer.all(store).await?, before);
-    // A mission that ended here, exported and brought back.
-    let mut native = Writer::new("acme", 3)?;
-    native.whole(store).await?;
-    let text = exported(store, &native).await?;
-    let verified = verify(text.as_bytes()).map_err(|faults| format!("{faults:?}"))?;
-    let back = MissionImport::of(verified, native.tenant(), sample::at(2_000)?)?;
-    assert_eq!(store.import_mission(back).await?, Imported::Unchanged);
-    let mission = store.mission(native.tenant(), native.mission()).await?;
-    assert_eq!(mission.map(|mission| mission.imported_at), Some(None));
-    Ok(())
-}
-
-/// What has not ended, is not one mission, is another tenant's, or does not chain: nothing is there.
-pub async fn an_import_is_checked(store: &dyn Store) -> Outcome {
-    let writer = Writer::new("acme", 1)?;
-    let import = ended(&writer)?;
-    let foreign = Writer::new("acme", 2)?.record(RESULT)?;
-    let elsewhere = writer.changed(RESULT, "task_worker_01", "task_gone")?;
-    let review = writer.changed(REVIEW, "rev_001", "rev_002")?;
-    let changes: [&dyn Fn(&mut MissionImport); 10] = [
-        &|import| import.run.phase = RunPhase::Runnable,
-        &|import| import.state = MissionState::AwaitingApproval,
-        &|import| import.artifacts.clear(),
-        &|import| drop(import.artifacts.remove(0)),
-        &|import| import.artifacts[RESULT].record = foreign.clone(),
-        &|import| import.artifacts[RESULT].record = elsewhere.clone(),
-        &|import| import.artifacts[12].record = review.clone(),
-        &|import| import.artifacts[3].place = 9,
-        &|import| import.artifacts[4].record = import.artifacts[3].record.clone(),
-        &|import| import.artifacts[5].record.schema_version = "v0".to_owned(),
-    ];
-    for change in changes {
-        let mut changed = import.clone();
-        change(&mut changed);
-        assert_refused!(
-            store.import_mission(changed).await,
-            StoreError::Refused { .. }
-        );
-    }
-    let mut other = import.clone();
-    other.run.tenant_id = sample::tenant("other")?;
-    assert_refused!(
-        store.import_mission(other).await,
-        StoreError::Refused { .. }
-    );
-    let mut unchained = import.clone();
-    unchained.events = sample::events(EventHash([1; 32]), 0, &["{}"])?;
-    assert_refused!(
-        store.import_mission(unchained).await,
-        StoreError::Corrupt { .. }
-    );
-    assert_eq!(writer.all(store).await?, (None, vec![], 0, 0));
-    // Whose it is, is said before anything is asked of storage.
-    let mut going = Writer::new("acme", 3)?;
-    going.begin(store).await?;
-    let read = |text: String| verify(text.as_bytes()).map_err(|faults| format!("{faults:?}"));
-    let open = read(exported(store, &going).await?)?;
-    let refused =
-        MissionImport::of(open, going.tenant(), sample::at(0)?).map_err(|e| e.to_string());
-    let said = "mission `m3` is refused: it has not ended: it is created";
-    assert_eq!(refused, Err(said.to_owned()));
-    going.end(store).await?;
-    let done = read(exported(store, &going).await?)?;
-    let other = sample::tenant("other")?;
-    let refused = MissionImport::of(done, &other, sample::at(0)?).map_err(|e| e.to_string());
-    let said = "mission `m3` is refused: it is of tenant `acme`, not of `other`";
-    assert_eq!(refused, Err(said.to_owned()));
-    Ok(())
-}
-
-/// Nobody claims its run, and nothing can be added.
-pub async fn an_imported_mission_is_read_only(store: &dyn Store) -> Outcome {
-    let mut writer = Writer::new("acme", 1)?;
-    let import = ended(&writer)?;
-    (writer.version, writer.head) = (1, import.events[0].hash);
-    store.import_mission(import).await?;
-    assert_eq!(store.claimable_runs(sample::at(5_000)?, 10).await?, []);
-    let decision = writer.changed(2, "pol_001", "pol_009")?;
-    for fence in [Fence(0), Fence(1)] {
-        let append = Append {
-            fence,
-            ..writer.append(vec![decision.clone()])?
-        };
-        assert!(store.append(append).await.is_err());
-    }
-    assert_eq!(writer.stored(store).await?.len(), 13);
     Ok(())
 }

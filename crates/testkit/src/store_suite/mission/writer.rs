@@ -1,0 +1,176 @@
+//! The example mission of the contracts, written as its run would write it.
+
+use charter_contract::ids::{MissionId, TenantId};
+use charter_contract::mission::envelope::MissionEnvelope;
+use charter_contract::mission::{MissionRoot, MissionState};
+use charter_contract::validate::parse;
+use charter_contract::violation::Violation;
+use charter_store::journal::{After, Append, EventHash, GENESIS, HeldRun};
+use charter_store::lease::Fence;
+use charter_store::mission::{ArtifactFilter, ArtifactRecord, MissionRecord, StoredArtifact};
+use charter_store::{Store, StoreError};
+
+use crate::store_suite::Outcome;
+use crate::store_suite::sample::{self, Made};
+
+const EXAMPLE: &str = include_str!("../../../../contract/tests/missions/waterfront.jsonl");
+
+/// What is wrong with a sample, as an error.
+pub(super) fn made<T>(result: Result<T, Vec<Violation>>) -> Made<T> {
+    result.map_err(|violations| format!("{violations:?}").into())
+}
+
+/// A mission as its run writes it.
+pub(super) struct Writer {
+    pub(super) run: u128,
+    pub(super) root: MissionRoot,
+    pub(super) texts: Vec<String>,
+    pub(super) version: u64,
+    pub(super) head: EventHash,
+}
+
+impl Writer {
+    /// The example, as mission `m<n>` of a tenant and the `n`th run.
+    pub(super) fn new(tenant: &str, n: u128) -> Made<Self> {
+        let texts: Vec<String> = EXAMPLE
+            .lines()
+            .map(|text| text.replace("tenant_velocity", tenant))
+            .map(|text| {
+                text.replace(
+                    "\"mission_id\":\"uuid\"",
+                    &format!("\"mission_id\":\"m{n}\""),
+                )
+            })
+            .collect();
+        let envelope: MissionEnvelope = made(parse(texts[0].as_bytes()))?;
+        Ok(Self {
+            run: n,
+            root: envelope.mission_root(),
+            texts,
+            version: 0,
+            head: GENESIS,
+        })
+    }
+
+    pub(super) fn tenant(&self) -> &TenantId {
+        &self.root.tenant_id
+    }
+
+    pub(super) fn mission(&self) -> &MissionId {
+        &self.root.mission_id
+    }
+
+    pub(super) fn record(&self, place: usize) -> Made<ArtifactRecord> {
+        made(ArtifactRecord::of_payload(
+            self.texts[place].clone(),
+            &self.root,
+        ))
+    }
+
+    /// The artifact at `place` with one text replaced by another.
+    pub(super) fn changed(&self, place: usize, from: &str, to: &str) -> Made<ArtifactRecord> {
+        assert!(self.texts[place].contains(from), "{}", self.texts[place]);
+        let text = self.texts[place].replace(from, to);
+        made(ArtifactRecord::of_payload(text, &self.root))
+    }
+
+    /// The run with its first event, created `seconds` after the start.
+    pub(super) fn first(&self, seconds: i64) -> Made<HeldRun> {
+        let (run, events) = sample::new_run(self.tenant().as_str(), self.run, seconds)?;
+        Ok(HeldRun {
+            run,
+            events,
+            approvals: vec![],
+            artifacts: vec![self.record(0)?],
+            mission_state: None,
+            holder: "a".to_owned(),
+            expires_at: sample::at(100)?,
+            release: true,
+            messages: vec![],
+        })
+    }
+
+    /// Creates the run with the envelope.
+    pub(super) async fn begin(&mut self, store: &dyn Store) -> Outcome {
+        let new = self.first(0)?;
+        self.head = new.events[0].hash;
+        store.create_held_run(new).await?;
+        self.version = 1;
+        Ok(())
+    }
+
+    /// The next append, of one event with these artifacts.
+    pub(super) fn append(&self, artifacts: Vec<ArtifactRecord>) -> Made<Append> {
+        let payload = format!(r#"{{"n":{}}}"#, self.version + 1);
+        Ok(Append {
+            run_id: sample::run(self.run),
+            expected: self.version,
+            fence: Fence(1),
+            events: sample::events(self.head, self.version, &[&payload])?,
+            then: After::Runs,
+            status: "working".to_owned(),
+            approvals: vec![],
+            artifacts,
+            mission_state: None,
+            release: false,
+            messages: vec![sample::message("run.step_succeeded", 2)?],
+        })
+    }
+
+    /// Sends an append and goes on from it.
+    pub(super) async fn send(&mut self, store: &dyn Store, append: Append) -> Outcome {
+        let head = append.events.last().map(|event| event.hash);
+        self.version = store.append(append).await?;
+        self.head = head.unwrap_or(self.head);
+        Ok(())
+    }
+
+    /// Adds the artifacts at these places with one event.
+    pub(super) async fn add(&mut self, store: &dyn Store, places: &[usize]) -> Outcome {
+        let records = places.iter().map(|place| self.record(*place));
+        let append = self.append(records.collect::<Made<_>>()?)?;
+        self.send(store, append).await
+    }
+
+    /// The whole example, an append for each artifact, to its end.
+    pub(super) async fn whole(&mut self, store: &dyn Store) -> Outcome {
+        self.begin(store).await?;
+        for place in 1..self.texts.len() {
+            self.add(store, &[place]).await?;
+        }
+        self.end(store).await
+    }
+
+    pub(super) async fn end(&mut self, store: &dyn Store) -> Outcome {
+        let append = Append {
+            then: After::Ends,
+            status: "completed".to_owned(),
+            mission_state: Some(MissionState::Completed),
+            ..self.append(vec![])?
+        };
+        self.send(store, append).await
+    }
+
+    pub(super) async fn stored(
+        &self,
+        store: &dyn Store,
+    ) -> Result<Vec<StoredArtifact>, StoreError> {
+        let filter = ArtifactFilter::default();
+        store
+            .artifacts(self.tenant(), self.mission(), filter, 0, 100)
+            .await
+    }
+
+    /// The mission, its artifacts, and the number of events and messages.
+    pub(super) async fn all(
+        &self,
+        store: &dyn Store,
+    ) -> Made<(Option<MissionRecord>, Vec<StoredArtifact>, usize, usize)> {
+        Ok((
+            store.mission(self.tenant(), self.mission()).await?,
+            self.stored(store).await?,
+            store.events(&sample::run(self.run), 0, 100).await?.len(),
+            store.messages(0, 100).await?.len(),
+        ))
+    }
+}
