@@ -1,6 +1,7 @@
-//! The documents of the catalogue (seed 000, and policies, which are this project's): what
-//! packages register, and the two records that are written while requests are answered. Types and static checks
-//! only; where documents are stored and how they overlay is not known here.
+//! The documents of the catalogue (seed 000, and policies, kinds of missions and prompt templates, which
+//! are this project's): what packages register, and the two records that are written while requests are
+//! answered. Types and static checks only; where documents are stored and how they overlay is not known
+//! here.
 
 pub mod agent;
 pub mod builtin;
@@ -9,9 +10,13 @@ pub mod evidence;
 pub mod graph;
 pub mod guardrail;
 pub mod lens;
+pub mod mission_type;
+mod placeholders;
 pub mod playbook;
 pub mod policy;
+pub mod prompt;
 pub mod skill;
+pub mod stage;
 mod step_references;
 pub mod tags;
 pub mod template;

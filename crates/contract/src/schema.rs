@@ -101,6 +101,10 @@ string_enum! {
         DecisionTree = "decision_tree",
         /// This project: a policy.
         Policy = "policy",
+        /// This project: a kind of missions.
+        MissionType = "mission_type",
+        /// This project: a prompt template.
+        PromptTemplate = "prompt_template",
         /// This project: a package.
         PackageManifest = "package_manifest",
         /// This project: a routing test.

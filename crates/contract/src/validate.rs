@@ -162,8 +162,16 @@ pub(crate) fn pattern_compiles(pattern: &str) -> bool {
 }
 
 /// Whether a value is a JSON Schema that needs nothing from outside.
-pub(crate) fn schema_compiles(schema: &Value) -> Result<(), String> {
+fn schema_compiles(schema: &Value) -> Result<(), String> {
     crate::schema::compile(schema).map(|_| ())
+}
+
+/// Reports what is to be a JSON Schema and is none.
+pub(crate) fn check_schema(schema: &Map<String, Value>, pointer: &str, report: &mut Report) {
+    if let Err(why) = schema_compiles(&Value::Object(schema.clone())) {
+        let message = format!("not a JSON Schema: {why}");
+        report.meaning(pointer, "json_schema", message);
+    }
 }
 
 /// A violation of the stage `structure` at the root.

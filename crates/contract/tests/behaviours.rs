@@ -181,6 +181,26 @@ fn documents_of_every_kind_answer_alike() {
     );
     assert_eq!(edge.domain().unwrap().as_str(), "security");
     assert_eq!(edge.tenant_id(), None);
+    for (kind, text, id) in [
+        (
+            DocumentKind::MissionType,
+            include_str!("examples/mission_type.json"),
+            "lead_intelligence_brief",
+        ),
+        (
+            DocumentKind::PromptTemplate,
+            include_str!("examples/prompt_template.json"),
+            "crm_lead_intelligence_worker",
+        ),
+    ] {
+        let stored = Document::from_stored(kind, text).unwrap();
+        let read = Document::from_value(kind, &serde_json::from_str(text).unwrap());
+        assert_eq!(read, Ok((stored.clone(), vec![])));
+        assert_eq!((stored.kind(), stored.id().as_ref()), (kind, id));
+        assert_eq!(stored.domain().unwrap().as_str(), "sales");
+        assert_eq!(stored.version().unwrap().as_str(), "1.0.0");
+        assert!(!stored.is_candidate());
+    }
     assert_eq!(
         said(Document::from_value(DocumentKind::Evidence, &json!({})).unwrap_err()),
         [line(
@@ -192,6 +212,48 @@ fn documents_of_every_kind_answer_alike() {
     for domain in Domain::seeded() {
         let value = serde_json::to_value(&domain).unwrap();
         assert_eq!(validate(SchemaName::Domain, &value), vec![]);
+    }
+}
+
+/// What goes into the context of models is bounded when it is registered.
+#[test]
+fn lists_of_mission_types_and_prompt_templates_are_bounded() {
+    let cases = [
+        (
+            DocumentKind::PromptTemplate,
+            include_str!("examples/prompt_template.json"),
+            "/examples",
+            "example_id",
+            100,
+        ),
+        (
+            DocumentKind::MissionType,
+            include_str!("examples/mission_type.json"),
+            "/outline",
+            "task_id",
+            1_000,
+        ),
+    ];
+    for (kind, text, list, id, most) in cases {
+        let mut document: Value = serde_json::from_str(text).unwrap();
+        let item = document.pointer(list).unwrap()[0].clone();
+        let many = |count: usize| {
+            let item = |at: usize| {
+                let mut item = item.clone();
+                item[id] = format!("n{at}").into();
+                item
+            };
+            Value::Array((0..count).map(item).collect())
+        };
+        *document.pointer_mut(list).unwrap() = many(most);
+        assert!(Document::from_value(kind, &document).is_ok());
+        *document.pointer_mut(list).unwrap() = many(most + 1);
+        let message = format!("allows at most {most} items");
+        assert_eq!(
+            said(Document::from_value(kind, &document).unwrap_err()),
+            [line(list, "maxItems", &message)]
+        );
+        assert!(Document::from_stored(kind, &document.to_string()).is_err());
     }
 }
 

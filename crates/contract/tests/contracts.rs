@@ -97,6 +97,8 @@ fn of(name: SchemaName) -> Typed {
         a::pipeline_definition::PipelineDefinition,
         a::decision_tree::DecisionTree,
         c::policy::Policy,
+        c::mission_type::MissionType,
+        c::prompt::PromptTemplate,
         charter_contract::package::PackageManifest,
         charter_contract::package::RoutingTest,
         charter_contract::package::PackageBundle,

@@ -16,8 +16,10 @@ use charter_contract::catalogue::domain::Domain;
 use charter_contract::catalogue::graph::{GraphEdge, GraphNode};
 use charter_contract::catalogue::guardrail::{Guardrail, GuardrailScope};
 use charter_contract::catalogue::lens::DomainLens;
+use charter_contract::catalogue::mission_type::MissionType;
 use charter_contract::catalogue::playbook::Playbook;
 use charter_contract::catalogue::policy::Policy;
+use charter_contract::catalogue::prompt::PromptTemplate;
 use charter_contract::catalogue::skill::Skill;
 use charter_contract::catalogue::template::Template;
 use charter_contract::catalogue::tool::Tool;
@@ -161,6 +163,20 @@ impl View {
     shelf_access!(node, nodes, nodes, GraphNode, "expert graph node");
     shelf_access!(edge, edges, edges, GraphEdge, "expert graph edge");
     shelf_access!(domain, domains, domains, Domain, "domain");
+    shelf_access!(
+        mission_type,
+        mission_types,
+        mission_types,
+        MissionType,
+        "kind of missions"
+    );
+    shelf_access!(
+        prompt_template,
+        prompt_templates,
+        prompts,
+        PromptTemplate,
+        "prompt template"
+    );
 
     /// Whether a document is there, and offered.
     #[must_use]

@@ -5,6 +5,7 @@
 //! there. It says what may follow what; when something happens is the run machine's business.
 
 mod compile;
+mod growth;
 mod source;
 mod step;
 
@@ -18,6 +19,7 @@ pub use compile::{
     CallableTools, Unreversible, from_pipeline, from_plan, from_playbook, from_skill, from_tree,
     rolling_back,
 };
+pub use growth::{Growth, LateClaim};
 pub use source::Source;
 pub use step::{Action, AfterFailure, Branch, Edge, Entry, Join, On, Retry, Step};
 
@@ -88,6 +90,9 @@ pub struct GraphParts {
     /// Time limit of the work, waiting for people not counted, in milliseconds; 0 sets none.
     #[serde(default)]
     pub timeout_ms: u64,
+    /// Tokens that models may use for it; 0 sets no limit (B002-17).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub token_budget: u64,
     /// What is run once instead when a step fails that the run cannot do without (B003-8).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback: Option<Box<StepGraph>>,
@@ -187,6 +192,12 @@ impl StepGraph {
         self.parts.timeout_ms
     }
 
+    /// Tokens that models may use for it; 0 sets no limit.
+    #[must_use]
+    pub fn token_budget(&self) -> u64 {
+        self.parts.token_budget
+    }
+
     /// What is run once instead when a step fails that the run cannot do without.
     #[must_use]
     pub fn fallback(&self) -> Option<&StepGraph> {
@@ -233,6 +244,14 @@ impl From<StepGraph> for GraphParts {
     }
 }
 
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde asks for a reference"
+)]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 /// The distinct steps that a step has edges from.
 pub(crate) fn sources(step: &Step) -> BTreeSet<&StepId> {
     step.entry.edges.iter().map(|edge| &edge.from).collect()
@@ -252,7 +271,10 @@ fn named_by(step: &Step) -> impl Iterator<Item = &StepId> {
         Action::Call { .. } | Action::Conclude { .. } => Vec::new(),
     };
     let edges = step.entry.edges.iter().map(|edge| &edge.from);
-    edges.chain(&step.reverses).chain(ways)
+    edges
+        .chain(&step.reverses)
+        .chain(&step.unless_changed)
+        .chain(ways)
 }
 
 fn reversals(

@@ -13,7 +13,7 @@ use regex::Regex;
 use serde_json::{Map, Value};
 
 pub use reply::from_reply;
-pub(crate) use written::{Misfit, misfits};
+pub(crate) use written::{Misfit, misfits, misfits_with};
 
 /// Longest text that is searched for mentions, in bytes.
 const MAX_TEXT: usize = 16_384;

@@ -27,12 +27,13 @@ use serde_json::{Map, Value};
 
 use crate::approval::{Digest, ExactCall};
 use crate::gate::{Decision, RuleKind};
+use crate::graph::Growth;
 
 pub use advance::Next;
 pub use command::{Beginning, Command, IllegalTransition, Report};
 pub use event::{
     ApprovalAsked, Begun, ErrorKind, Opening, Pin, ResultSource, RunEvent, SkipReason, Started,
-    StepFailure, StopCause,
+    StepFailure, StopCause, Tokens, Yield,
 };
 pub use replay::Divergence;
 use standing::Grant;
@@ -94,16 +95,24 @@ impl Run {
                 output,
                 source,
                 duration_ms,
+                brings,
             } => {
                 self.is_running(&step, "completed")?;
+                self.may_grow(&brings.growth)?;
                 RunEvent::StepSucceeded {
                     step,
                     output,
                     source,
                     duration_ms,
+                    brings,
                 }
             }
-            Command::Fail { step, failure, at } => self.fail(step, failure, at)?,
+            Command::Fail {
+                step,
+                failure,
+                at,
+                tokens,
+            } => self.fail(step, failure, at, tokens)?,
             Command::SkipForDryRun { step } => {
                 let at = self.may_begin(&step)?;
                 if !self.is_dry_run() {
@@ -268,6 +277,7 @@ impl Run {
         step: StepId,
         failure: StepFailure,
         at: Timestamp,
+        tokens: Tokens,
     ) -> Result<RunEvent, IllegalTransition> {
         let place = self.known(&step)?;
         let slot = &self.slots[place];
@@ -285,11 +295,36 @@ impl Run {
         };
         let stopped = self.stop.as_ref().is_some_and(|stop| !stop.is_failure());
         if !again || (stopped && !self.reverses(place)) {
-            return Ok(RunEvent::StepFailed { step, failure });
+            return Ok(RunEvent::StepFailed {
+                step,
+                failure,
+                tokens,
+            });
         }
         let delay = i64::try_from(retry.delay_ms.saturating_mul(1_000)).unwrap_or(i64::MAX);
         let due = Timestamp::from_micros(at.as_micros().saturating_add(delay)).unwrap_or(at);
-        Ok(RunEvent::RetryScheduled { step, failure, due })
+        Ok(RunEvent::RetryScheduled {
+            step,
+            failure,
+            due,
+            tokens,
+        })
+    }
+
+    /// Whether a result may add these steps: they fit the graph, and nothing that has started, or that
+    /// waits for nothing any more, is made to wait.
+    pub(super) fn may_grow(&self, growth: &Growth) -> Result<(), IllegalTransition> {
+        if growth.is_empty() {
+            return Ok(());
+        }
+        for claim in &growth.claims {
+            let at = self.known(&claim.step)?;
+            let waits = self.slots[at].state == StepState::Pending && !self.ready.contains(&at);
+            if !waits {
+                return Err(IllegalTransition::TooLate(claim.step.clone()));
+            }
+        }
+        self.graph.admits(growth).map_err(IllegalTransition::Growth)
     }
 
     fn pause(&self, by: UserId) -> Result<RunEvent, IllegalTransition> {

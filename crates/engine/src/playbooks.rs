@@ -8,7 +8,6 @@ use charter_contract::catalogue::playbook::{Playbook, SafetyClass};
 use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{PlaybookId, RunId};
-use charter_contract::parameter::Parameter;
 use charter_domain::catalogue::Found;
 use charter_domain::run::{Opening, Outcome};
 use charter_domain::{graph, parameters};
@@ -86,7 +85,7 @@ impl Engine {
             let message = format!("the playbook `{playbook}`: {error}");
             EngineError::new(ErrorCode::InvalidDocument, message)
         })?;
-        let bound = parameters::bind_so_far(&declared(document), given)
+        let bound = parameters::bind_so_far(&document.declared_parameters(), given)
             .map_err(|faults| EngineError::parameters(&format!("`{playbook}`"), &faults))?;
         let dry_run = dry_run || bound.values.get(DRY_RUN) == Some(&Value::Bool(true));
         let view = self.live().view(&caller.tenant);
@@ -113,18 +112,4 @@ impl Engine {
             },
         })
     }
-}
-
-/// The parameters of a playbook; the list that one stands in says whether it is required.
-pub(crate) fn declared(playbook: &Playbook) -> Vec<Parameter> {
-    let of = |parameters: &[Parameter], required| {
-        let mut parameters = parameters.to_vec();
-        for parameter in &mut parameters {
-            parameter.required = required;
-        }
-        parameters
-    };
-    let mut declared = of(&playbook.mandatory_parameters, true);
-    declared.extend(of(&playbook.optional_parameters, false));
-    declared
 }

@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
+use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::agent::AgentManifest;
 use charter_contract::catalogue::guardrail::Guardrail;
+use charter_contract::catalogue::mission_type::MissionType;
 use charter_contract::catalogue::playbook::Playbook;
 use charter_contract::catalogue::policy::Policy;
+use charter_contract::catalogue::prompt::PromptTemplate;
 use charter_contract::catalogue::skill::Skill;
 use charter_contract::catalogue::template::Template;
 use charter_contract::catalogue::tool::{Tool, ToolClass};
 use charter_contract::catalogue::vocabulary::Status;
-use charter_contract::catalogue::{Document, DocumentKind};
 use charter_contract::error_code::ErrorCode;
 use charter_domain::catalogue::{Entry, Found, View, Won};
 use charter_domain::glob;
@@ -209,6 +211,36 @@ impl Engine {
             .ok_or_else(|| EngineError::not_found("agent", id))
     }
 
+    /// A kind of missions by exact id (B000-6).
+    ///
+    /// # Errors
+    /// `not_found`.
+    pub fn resolve_mission_type(
+        &self,
+        caller: &Caller,
+        id: &str,
+    ) -> Result<InForce<MissionType>, EngineError> {
+        let found = self.live().view(&caller.tenant).mission_type(id);
+        found
+            .map(InForce::from)
+            .ok_or_else(|| EngineError::not_found("mission type", id))
+    }
+
+    /// A prompt template by exact id (B000-6).
+    ///
+    /// # Errors
+    /// `not_found`.
+    pub fn resolve_prompt_template(
+        &self,
+        caller: &Caller,
+        id: &str,
+    ) -> Result<InForce<PromptTemplate>, EngineError> {
+        let found = self.live().view(&caller.tenant).prompt_template(id);
+        found
+            .map(InForce::from)
+            .ok_or_else(|| EngineError::not_found("prompt template", id))
+    }
+
     /// A tool by exact id; an internal one is never returned (B000-10).
     ///
     /// # Errors
@@ -216,7 +248,7 @@ impl Engine {
     pub fn resolve_tool(&self, caller: &Caller, id: &str) -> Result<InForce<Tool>, EngineError> {
         let found = self.live().view(&caller.tenant).tool(id);
         found
-            .filter(|found| found.document().tool_class != ToolClass::Internal)
+            .filter(|found| !found.document().is_internal())
             .map(InForce::from)
             .ok_or_else(|| EngineError::not_found("tool", id))
     }
@@ -229,7 +261,7 @@ impl Engine {
             .filter(|found| {
                 let tool = found.document();
                 tool.status == Status::Active
-                    && tool.tool_class != ToolClass::Internal
+                    && !tool.is_internal()
                     && filter.class.is_none_or(|class| tool.tool_class == class)
                     && filter
                         .domain
@@ -258,8 +290,7 @@ impl Engine {
                     Some(document) => (&view.tenant, document),
                     None => (&view.global, view.global.document(kind, id)?),
                 };
-                let internal =
-                    matches!(&own, Document::Tool(tool) if tool.tool_class == ToolClass::Internal);
+                let internal = own.as_tool().is_some_and(Tool::is_internal);
                 let origin = layer.origin(kind, id)?;
                 (!internal).then(|| Listed {
                     id: id.to_owned(),

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use charter_contract::catalogue::tool::{Tool, ToolClass};
+use charter_contract::catalogue::tool::Tool;
 use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::ids::ToolId;
 use charter_search::{
@@ -30,7 +30,7 @@ impl Engine {
     #[must_use]
     pub fn may_call(&self, caller: &Caller, tool: &Tool) -> bool {
         tool.status == Status::Active
-            && tool.tool_class != ToolClass::Internal
+            && !tool.is_internal()
             && caller.role.may_call(tool.permission_level)
     }
 

@@ -63,6 +63,8 @@ fn catalogue() -> OpenApiRouter<AppState> {
         .routes(routes!(resolve::agent))
         .routes(routes!(resolve::tool))
         .routes(routes!(resolve::tools))
+        .routes(routes!(resolve::mission_type))
+        .routes(routes!(resolve::prompt_template))
         .routes(routes!(resolve::policies))
         .routes(routes!(gate::explain))
         .routes(routes!(catalogue::list))

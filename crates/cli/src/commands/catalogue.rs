@@ -11,7 +11,8 @@ use crate::output::{self, Format};
 /// List registered documents of one kind.
 #[derive(Debug, Args)]
 pub(crate) struct List {
-    /// skill, tool, guardrail, domain_lens, template, playbook, agent, graph_node, graph_edge, domain or policy.
+    /// skill, tool, guardrail, domain_lens, template, playbook, agent, graph_node, graph_edge, domain, policy,
+    /// mission_type or prompt_template.
     kind: String,
     /// Start after this id.
     #[arg(long)]

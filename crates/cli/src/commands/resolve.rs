@@ -63,6 +63,16 @@ pub(crate) enum Resolve {
         /// Its id.
         id: String,
     },
+    /// A kind of missions by id.
+    MissionType {
+        /// Its id.
+        id: String,
+    },
+    /// A prompt template by id.
+    PromptTemplate {
+        /// Its id.
+        id: String,
+    },
 }
 
 pub(crate) async fn run(command: &Resolve, config: &Config, format: Format) -> anyhow::Result<u8> {
@@ -138,5 +148,7 @@ fn path(command: &Resolve) -> String {
         Resolve::Playbook { id } => format!("/v1/resolve/playbook/{}", encoded(id)),
         Resolve::Agent { id } => format!("/v1/resolve/agent/{}", encoded(id)),
         Resolve::Tool { id } => format!("/v1/resolve/tool/{}", encoded(id)),
+        Resolve::MissionType { id } => format!("/v1/resolve/mission_type/{}", encoded(id)),
+        Resolve::PromptTemplate { id } => format!("/v1/resolve/prompt_template/{}", encoded(id)),
     }
 }

@@ -34,6 +34,7 @@ mod mcp;
 mod mcp_servers;
 mod memories;
 mod models;
+mod mission_types;
 mod overlay;
 mod plans;
 mod playbooks;

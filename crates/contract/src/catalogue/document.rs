@@ -12,8 +12,10 @@ use super::domain::Domain;
 use super::graph::{GraphEdge, GraphNode};
 use super::guardrail::Guardrail;
 use super::lens::DomainLens;
+use super::mission_type::MissionType;
 use super::playbook::Playbook;
 use super::policy::Policy;
+use super::prompt::PromptTemplate;
 use super::skill::Skill;
 use super::template::Template;
 use super::tool::Tool;
@@ -25,8 +27,8 @@ use crate::validate::{Contract, read_value};
 use crate::violation::{Report, Stage, Violation};
 
 string_enum! {
-    /// The eleven live collections of seed 000 (ruling 1), the graph's two kinds apart, and
-    /// policies, which are this project's own.
+    /// The eleven live collections of seed 000 (ruling 1), the graph's two kinds apart, and what is
+    /// this project's own: policies, kinds of missions, prompt templates.
     pub enum DocumentKind {
         /// §2.2.
         Skill = "skill",
@@ -50,6 +52,10 @@ string_enum! {
         Domain = "domain",
         /// No collection of the seed: this project's Cedar policies.
         Policy = "policy",
+        /// No collection of the seeds: the kinds of missions (002 §4 `mission_type`).
+        MissionType = "mission_type",
+        /// No collection of the seeds: what prompt packages are made from (002 §6 `template_id`).
+        PromptTemplate = "prompt_template",
         /// §2.10; written by the server, never registered.
         TagRecord = "tag_record",
         /// §2.14; written by the server, never registered.
@@ -128,6 +134,8 @@ impl DocumentKind {
             Self::GraphEdge => SchemaName::GraphEdge,
             Self::Domain => SchemaName::Domain,
             Self::Policy => SchemaName::Policy,
+            Self::MissionType => SchemaName::MissionType,
+            Self::PromptTemplate => SchemaName::PromptTemplate,
             Self::TagRecord => SchemaName::TagRecord,
             Self::Evidence => SchemaName::Evidence,
         }
@@ -169,7 +177,9 @@ impl Document {
             | Self::GraphNode(_)
             | Self::GraphEdge(_)
             | Self::Domain(_)
-            | Self::Policy(_) => false,
+            | Self::Policy(_)
+            | Self::MissionType(_)
+            | Self::PromptTemplate(_) => false,
         }
     }
 }
@@ -319,6 +329,10 @@ documents! {
     Domain(Domain), id domain_id, domain itself;
     /// A policy.
     Policy(Policy), id policy_id, domain maybe;
+    /// A kind of missions.
+    MissionType(MissionType), id mission_type, domain always;
+    /// A prompt template.
+    PromptTemplate(PromptTemplate), id prompt_id, domain always;
 }
 
 fn not_registrable(kind: DocumentKind) -> Violation {

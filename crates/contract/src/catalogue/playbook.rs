@@ -339,6 +339,21 @@ impl Playbook {
             .chain(&self.optional_parameters)
     }
 
+    /// The same, each required or not as the list that it stands in says.
+    #[must_use]
+    pub fn declared_parameters(&self) -> Vec<Parameter> {
+        let of = |parameters: &[Parameter], required| {
+            let mut parameters = parameters.to_vec();
+            for parameter in &mut parameters {
+                parameter.required = required;
+            }
+            parameters
+        };
+        let mut declared = of(&self.mandatory_parameters, true);
+        declared.extend(of(&self.optional_parameters, false));
+        declared
+    }
+
     fn names<'a>(&'a self, step: &'a str, before: usize) -> Names<'a> {
         Names {
             parameters: self

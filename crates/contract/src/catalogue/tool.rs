@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::builtin::Builtin;
 use super::evidence::{EvidenceType, RedactionClass};
+use super::stage::Stage;
 use super::vocabulary::{ExecutionTarget, Language, PermissionLevel, Status};
 use crate::ids::{DomainId, Label, TenantId, ToolId};
 use crate::number::{Positive, Vector};
@@ -16,7 +17,7 @@ use crate::parameter::{Parameter, check_parameters};
 use crate::schema::SchemaName;
 use crate::text::{ShortText, Text, Version};
 use crate::time::Timestamp;
-use crate::validate::Contract;
+use crate::validate::{Contract, check_schema};
 use crate::violation::Report;
 
 object_only!(Tool, RateLimit, Implementation, ToolEvidence);
@@ -179,6 +180,11 @@ pub enum Implementation {
         /// Which.
         name: Builtin,
     },
+    /// A stage of a mission. Only the tools of the built-in package have it.
+    Stage {
+        /// Which.
+        stage: Stage,
+    },
     /// A tool of a registered MCP server. Only imported tools have it.
     Mcp {
         /// The server, as the configuration names it.
@@ -238,6 +244,14 @@ pub struct ToolEvidence {
 }
 
 impl Tool {
+    /// Whether it is never offered to agents, plans and playbooks (B000-10): an internal tool, or a
+    /// stage of missions, whatever its class.
+    #[must_use]
+    pub const fn is_internal(&self) -> bool {
+        matches!(self.tool_class, ToolClass::Internal)
+            || matches!(self.implementation, Some(Implementation::Stage { .. }))
+    }
+
     fn check_implementation(&self, report: &mut Report) {
         let Some(implementation) = &self.implementation else {
             return;
@@ -246,7 +260,10 @@ impl Tool {
             (Implementation::Http { .. }, Language::Http)
             | (Implementation::Mcp { .. }, Language::Mcp) => {}
             (Implementation::Builtin { name }, Language::Builtin) => {
-                self.check_builtin(*name, report);
+                self.check_builtin(name.as_str(), name.tool_class(), report);
+            }
+            (Implementation::Stage { stage }, Language::Builtin) => {
+                self.check_builtin(stage.as_str(), stage.tool_class(), report);
             }
             (Implementation::Script { path, body }, Language::Python | Language::Bash) => {
                 check_source(path.as_ref(), body.as_ref(), "/implementation", report);
@@ -255,6 +272,7 @@ impl Tool {
                 Implementation::Script { .. }
                 | Implementation::Http { .. }
                 | Implementation::Builtin { .. }
+                | Implementation::Stage { .. }
                 | Implementation::Mcp { .. },
                 language,
             ) => {
@@ -268,9 +286,9 @@ impl Tool {
     }
 
     /// A built-in tool does what it does, whatever a document calls it.
-    fn check_builtin(&self, name: Builtin, report: &mut Report) {
-        if self.tool_class != name.tool_class() {
-            let message = format!("`{name}` is {}, not {}", name.tool_class(), self.tool_class);
+    fn check_builtin(&self, name: &str, class: ToolClass, report: &mut Report) {
+        if self.tool_class != class {
+            let message = format!("`{name}` is {class}, not {}", self.tool_class);
             report.consistency("/tool_class", "builtin", message);
         }
     }
@@ -282,6 +300,7 @@ impl Implementation {
             Self::Script { .. } => "a script",
             Self::Http { .. } => "an http implementation",
             Self::Builtin { .. } => "a built-in implementation",
+            Self::Stage { .. } => "a stage of a mission",
             Self::Mcp { .. } => "a tool of an MCP server",
         }
     }
@@ -327,11 +346,7 @@ impl Contract for Tool {
             report.meaning("/requires_approval", "readonly", message);
         }
         if let Some(schema) = &self.output_schema {
-            let schema = Value::Object(schema.clone());
-            if let Err(why) = crate::validate::schema_compiles(&schema) {
-                let message = format!("not a JSON Schema: {why}");
-                report.meaning("/output_schema", "json_schema", message);
-            }
+            check_schema(schema, "/output_schema", report);
         }
         self.check_implementation(report);
     }

@@ -168,11 +168,23 @@ where
     D: Deserializer<'de>,
     T: Deserialize<'de>,
 {
-    let steps = Vec::deserialize(from)?;
-    match steps.len() {
-        1..=MAX_LIST => Ok(steps),
-        count => Err(D::Error::custom(format!(
-            "expected 1 to {MAX_LIST} items, found {count}"
-        ))),
+    between::<1, MAX_LIST, D, T>(from)
+}
+
+/// A list of at least `MIN` and at most `MAX` items.
+pub(crate) fn between<'de, const MIN: usize, const MAX: usize, D, T>(
+    from: D,
+) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    let items = Vec::deserialize(from)?;
+    if (MIN..=MAX).contains(&items.len()) {
+        return Ok(items);
     }
+    let found = items.len();
+    Err(D::Error::custom(format!(
+        "expected {MIN} to {MAX} items, found {found}"
+    )))
 }

@@ -44,6 +44,10 @@ string_newtype! { CATALOGUE;
     DomainId,
     /// A policy (this project).
     PolicyId,
+    /// A kind of missions (002 §4 `mission_type`).
+    MissionTypeId,
+    /// A prompt template (002 §6 `template_id`).
+    PromptId,
     /// A node of the domain expert graph (000 §2.12), e.g. `soc2.cc6.1`.
     GraphNodeId,
     /// A package of documents (this project).
@@ -134,6 +138,8 @@ any_document_id!(
     AgentId,
     DomainId,
     PolicyId,
+    MissionTypeId,
+    PromptId,
     GraphNodeId
 );
 

@@ -22,8 +22,10 @@ use crate::catalogue::evidence::EvidenceRecord;
 use crate::catalogue::graph::{GraphEdge, GraphNode};
 use crate::catalogue::guardrail::Guardrail;
 use crate::catalogue::lens::DomainLens;
+use crate::catalogue::mission_type::MissionType;
 use crate::catalogue::playbook::Playbook;
 use crate::catalogue::policy::Policy;
+use crate::catalogue::prompt::PromptTemplate;
 use crate::catalogue::skill::Skill;
 use crate::catalogue::tags::TagRecord;
 use crate::catalogue::template::Template;
@@ -102,7 +104,7 @@ macro_rules! entry {
 const DOMAIN: Alias = Alias::inside("classification", "domain", "domain");
 const EMBEDDING: Alias = Alias::field("_embedding", "embedding");
 
-pub(super) static ENTRIES: [SchemaEntry; 45] = [
+pub(super) static ENTRIES: [SchemaEntry; 47] = [
     entry!(
         Skill,
         "seed 000 §2.2",
@@ -228,6 +230,8 @@ pub(super) static ENTRIES: [SchemaEntry; 45] = [
     entry!(authored draft07 PipelineDefinition, "this project, for seed 003, Pipeline Definition Schema"),
     entry!(authored draft07 DecisionTree, "this project, for seed 003, Decision Tree Schema"),
     entry!(authored Policy, "this project, policies"),
+    entry!(authored MissionType, "this project, for seed 002 §4, mission_type"),
+    entry!(authored PromptTemplate, "this project, for seed 002 §6, template_id"),
     entry!(authored PackageManifest, "this project, packages"),
     entry!(authored RoutingTest, "this project, packages"),
     entry!(authored PackageBundle, "this project, packages"),

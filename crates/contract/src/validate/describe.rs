@@ -3,7 +3,7 @@
 
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::{ValidationError, Validator};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::suggest::nearest;
 use crate::canonical;
@@ -34,12 +34,17 @@ fn describe(error: &ValidationError<'_>, schema: &Value, report: &mut Report) {
         ValidationErrorKind::AdditionalProperties { unexpected }
         | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
             let known = sibling_properties(error, schema);
+            let pattern = pattern_of_names(error, schema);
             for field in unexpected {
-                let mut found = plain(
-                    &format!("{here}/{}", pointer_segment(field)),
-                    "additionalProperties",
-                    format!("unknown field `{field}`"),
-                );
+                let place = format!("{here}/{}", pointer_segment(field));
+                if let Some(pattern) = pattern {
+                    let message =
+                        format!("the name `{field}` does not match the pattern {pattern}");
+                    report.push(plain(&place, "propertyNames", message));
+                    continue;
+                }
+                let message = format!("unknown field `{field}`");
+                let mut found = plain(&place, "additionalProperties", message);
                 found.suggestion = nearest(field, known.iter().copied());
                 report.push(found);
             }
@@ -60,14 +65,15 @@ fn alternatives(
     report: &mut Report,
 ) {
     let here = error.instance_path().as_str();
-    if let Some(found) = no_such_word(branches) {
+    if let Some(found) = no_such_word(branches).or_else(|| not_one_field(error, schema)) {
         return report.push(found);
     }
-    let types: Vec<String> = branches
+    let mut types: Vec<String> = branches
         .iter()
         .filter_map(|branch| other_type(branch, here))
         .collect();
     if types.len() == branches.len() && types.len() > 1 {
+        types.dedup();
         let given = type_of(error.instance());
         let message = format!("expected {}, found {given}", types.join(" or "));
         return report.push(plain(here, "type", message));
@@ -118,6 +124,34 @@ fn no_such_word(branches: &[Vec<ValidationError<'static>>]) -> Option<Violation>
     ))
 }
 
+/// An object that has not exactly one of the fields of which each branch asks for another one.
+fn not_one_field(error: &ValidationError<'_>, schema: &Value) -> Option<Violation> {
+    let branches = schema.pointer(error.schema_path().as_str())?.as_array()?;
+    let names: Vec<&str> = branches.iter().map(only_field).collect::<Option<_>>()?;
+    let given: Vec<&String> = error.instance().as_object()?.keys().collect();
+    let known = |field: &str| names.contains(&field);
+    if let [field] = given[..]
+        && known(field)
+    {
+        return None;
+    }
+    let listed: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    let message = format!("needs exactly one of {}", listed.join(", "));
+    let mut found = plain(error.instance_path().as_str(), "exactly_one", message);
+    let mut unknown = given.iter().filter(|field| !known(field));
+    found.suggestion = unknown.find_map(|field| nearest(field, names.iter().copied()));
+    Some(found)
+}
+
+/// The one field that an alternative has and needs.
+fn only_field(branch: &Value) -> Option<&str> {
+    let mut fields = branch.get("properties")?.as_object()?.keys();
+    let only = fields.next().filter(|_| fields.next().is_none())?;
+    let required = branch.get("required")?.as_array()?;
+    let needs_it = required.iter().any(|name| name == only);
+    needs_it.then_some(only)
+}
+
 /// The type that a branch asks for instead of the one that is there.
 fn other_type(branch: &[ValidationError<'static>], here: &str) -> Option<String> {
     branch.iter().find_map(|error| match error.kind() {
@@ -145,15 +179,27 @@ fn types(kind: &TypeKind) -> String {
 
 /// The names of the properties that stand beside a broken `additionalProperties`.
 fn sibling_properties<'s>(error: &ValidationError<'_>, schema: &'s Value) -> Vec<&'s str> {
-    let path = error.schema_path().as_str();
-    let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
-    let properties = schema
-        .pointer(parent)
-        .and_then(|object| object.get("properties"));
-    properties
-        .and_then(Value::as_object)
+    sibling(error, schema, "properties")
         .map(|properties| properties.keys().map(String::as_str).collect())
         .unwrap_or_default()
+}
+
+/// The pattern of all names, where `additionalProperties` shuts out those that do not match it.
+fn pattern_of_names<'s>(error: &ValidationError<'_>, schema: &'s Value) -> Option<&'s str> {
+    let mut patterns = sibling(error, schema, "patternProperties")?.keys();
+    let only = patterns.next().filter(|_| patterns.next().is_none())?;
+    Some(only.as_str())
+}
+
+/// What stands under a keyword beside the broken one.
+fn sibling<'s>(
+    error: &ValidationError<'_>,
+    schema: &'s Value,
+    keyword: &str,
+) -> Option<&'s Map<String, Value>> {
+    let path = error.schema_path().as_str();
+    let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
+    schema.pointer(parent)?.get(keyword)?.as_object()
 }
 
 /// A value outside a list. A version outside the known ones has a word of its own (B002-1).

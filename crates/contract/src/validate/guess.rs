@@ -64,6 +64,8 @@ const BY_FIELDS: &[(&[&str], SchemaName)] = &[
     (&["playbook_id"], SchemaName::Playbook),
     (&["guardrail_id"], SchemaName::Guardrail),
     (&["policy_id"], SchemaName::Policy),
+    (&["prompt_id"], SchemaName::PromptTemplate),
+    (&["mission_type", "domain"], SchemaName::MissionType),
     (&["lens_id"], SchemaName::DomainLens),
     (&["template_id"], SchemaName::Template),
     (&["skill_id", "is_folder"], SchemaName::AgentSkill),

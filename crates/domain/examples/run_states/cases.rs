@@ -5,9 +5,7 @@ use std::error::Error;
 
 use charter_contract::catalogue::vocabulary::Role;
 use charter_contract::ids::{Label, RunId, StepId, ToolId, UserId};
-use charter_domain::graph::{
-    Action, AfterFailure, Edge, Entry, GraphParts, On, Retry, Step, StepGraph,
-};
+use charter_domain::graph::{Action, AfterFailure, Edge, GraphParts, On, Retry, Step, StepGraph};
 use charter_domain::run::{Opening, RunEvent, Started};
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -139,17 +137,7 @@ fn with_fallback() -> Made<GraphParts> {
 
 /// A step whose failure ends the run.
 fn step(name: &str, action: Action) -> Made<Step> {
-    Ok(Step {
-        id: StepId::parse(name)?,
-        action,
-        entry: Entry::default(),
-        after_failure: AfterFailure::Abort,
-        reviewed: false,
-        retry: Retry::default(),
-        timeout_ms: 0,
-        cache_ttl_seconds: 0,
-        reverses: None,
-    })
+    Ok(Step::new(StepId::parse(name)?, action, AfterFailure::Abort))
 }
 
 fn calling(name: &str, writes: bool) -> Made<Step> {

@@ -9,7 +9,7 @@ use charter_contract::time::Timestamp;
 use charter_domain::approval::ExactCall;
 use charter_domain::gate::{Decision, Rule, RuleKind};
 use charter_domain::run::{
-    Beginning, Command, ErrorKind, ResultSource, Run, RunEvent, StepFailure, StepState,
+    Beginning, Command, ErrorKind, ResultSource, Run, RunEvent, StepFailure, StepState, Tokens,
 };
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -272,6 +272,7 @@ fn ends(step: &StepId) -> Explored<Vec<Command>> {
         output: json!({}),
         source: ResultSource::Fresh,
         duration_ms: 0,
+        brings: Box::default(),
     }];
     for kind in [
         ErrorKind::ExecutionError,
@@ -282,6 +283,7 @@ fn ends(step: &StepId) -> Explored<Vec<Command>> {
             step: step.clone(),
             failure: failure(kind),
             at: now()?,
+            tokens: Tokens::default(),
         });
     }
     Ok(ends)

@@ -50,7 +50,7 @@ impl Boundary {
         let inside = |tool: &Tool| {
             let own = tool.domain == agent.domain || contexts.contains_key(&tool.tool_id);
             own && tool.status == Status::Active
-                && tool.tool_class != ToolClass::Internal
+                && !tool.is_internal()
                 && role.may_call(tool.permission_level)
         };
         let tools: BTreeMap<ToolId, Arc<Entry<Tool>>> = view

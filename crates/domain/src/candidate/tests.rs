@@ -97,6 +97,11 @@ fn view(more: Vec<Document>) -> View {
         ),
         tool("vault.audit", "internal", &json!({})),
         tool(
+            "vault.stage",
+            "write",
+            &json!({"implementation": {"type": "stage", "stage": "webhook"}}),
+        ),
+        tool(
             "vault.secrets",
             "readonly",
             &json!({"permission_level": "admin"}),
@@ -157,8 +162,8 @@ fn playbook(brief: &Brief) -> Playbook {
     }
 }
 
-/// The tools of the agent's domain and those its skills call; no internal one, none of another
-/// domain, none that the asker may not call.
+/// The tools of the agent's domain and those its skills call; no internal one, no stage of missions, none of
+/// another domain, none that the asker may not call.
 #[test]
 fn b000_5_the_boundary_is_the_agents() {
     let boundary = boundary_in(&view(Vec::new()));

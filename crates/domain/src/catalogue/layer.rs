@@ -8,8 +8,10 @@ use charter_contract::catalogue::domain::Domain;
 use charter_contract::catalogue::graph::{GraphEdge, GraphNode};
 use charter_contract::catalogue::guardrail::Guardrail;
 use charter_contract::catalogue::lens::DomainLens;
+use charter_contract::catalogue::mission_type::MissionType;
 use charter_contract::catalogue::playbook::Playbook;
 use charter_contract::catalogue::policy::Policy;
+use charter_contract::catalogue::prompt::PromptTemplate;
 use charter_contract::catalogue::skill::Skill;
 use charter_contract::catalogue::template::Template;
 use charter_contract::catalogue::tool::Tool;
@@ -35,6 +37,8 @@ macro_rules! on_shelf {
             DocumentKind::GraphEdge => on_shelf!(@ $layer.edges, $shelf, $found),
             DocumentKind::Domain => on_shelf!(@ $layer.domains, $shelf, $found),
             DocumentKind::Policy => on_shelf!(@ $layer.policies, $shelf, $found),
+            DocumentKind::MissionType => on_shelf!(@ $layer.mission_types, $shelf, $found),
+            DocumentKind::PromptTemplate => on_shelf!(@ $layer.prompts, $shelf, $found),
             DocumentKind::TagRecord | DocumentKind::Evidence => $none,
         }
     };
@@ -71,6 +75,10 @@ pub struct Layer {
     pub domains: Shelf<Domain>,
     /// Policies by id.
     pub policies: Shelf<Policy>,
+    /// Kinds of missions by id.
+    pub mission_types: Shelf<MissionType>,
+    /// Prompt templates by id.
+    pub prompts: Shelf<PromptTemplate>,
     /// Made on the first question, forgotten with every change.
     lookup: OnceLock<Arc<Lookup>>,
 }
@@ -102,6 +110,8 @@ impl Layer {
             Document::GraphEdge(document) => shelve!(edges, document),
             Document::Domain(document) => shelve!(domains, document),
             Document::Policy(document) => shelve!(policies, document),
+            Document::MissionType(document) => shelve!(mission_types, document),
+            Document::PromptTemplate(document) => shelve!(prompts, document),
         }
     }
 
@@ -205,8 +215,19 @@ impl Layer {
             };
         }
         purge!(
-            skills, tools, guardrails, lenses, templates, playbooks, agents, nodes, edges, domains,
-            policies
+            skills,
+            tools,
+            guardrails,
+            lenses,
+            templates,
+            playbooks,
+            agents,
+            nodes,
+            edges,
+            domains,
+            policies,
+            mission_types,
+            prompts
         );
     }
 }

@@ -72,3 +72,70 @@ fn what_is_looked_up_follows_every_change_of_a_layer() {
         "a view never changes"
     );
 }
+
+/// B000-1: a tenant's mission type and prompt template shadow the global ones of the same id.
+#[test]
+fn b000_1_a_tenants_mission_type_and_prompt_shadow_the_global_ones() {
+    let documents = |title: &str| {
+        let kind = json!({
+            "mission_type": "m", "domain": "s", "title": title, "description": "d",
+            "sensitivity_class": "internal"
+        });
+        let prompt = json!({
+            "prompt_id": "p", "domain": "s", "title": title, "role_type": "worker",
+            "system_prompt": "s", "task_prompt": "t", "model_route": "r"
+        });
+        [
+            Document::MissionType(serde_json::from_value(kind).unwrap()),
+            Document::PromptTemplate(serde_json::from_value(prompt).unwrap()),
+        ]
+    };
+    let layer = |title: &str| {
+        let mut layer = Layer::default();
+        for document in documents(title) {
+            layer.insert(document, origin("p"), String::new());
+        }
+        Arc::new(layer)
+    };
+    let (global, tenant) = (layer("shared"), layer("own"));
+    let seen = |view: &View| {
+        let kind = view
+            .mission_type("m")
+            .map(|f| (f.document().title.to_string(), f.won));
+        let prompt = view
+            .prompt_template("p")
+            .map(|f| (f.document().title.to_string(), f.won));
+        assert_eq!(kind, prompt);
+        kind
+    };
+    let view = |tenant: &Arc<Layer>| View {
+        global: Arc::clone(&global),
+        tenant: Arc::clone(tenant),
+    };
+    assert_eq!(
+        seen(&view(&tenant)),
+        Some(("own".to_owned(), Won::TenantOverGlobal))
+    );
+    assert_eq!(
+        seen(&view(&Arc::default())),
+        Some(("shared".to_owned(), Won::Global))
+    );
+    let without = view(&tenant).with_package(&origin("p"), []);
+    assert_eq!(
+        seen(&without),
+        Some(("own".to_owned(), Won::Tenant)),
+        "a package is taken out of its layer, whatever its kinds"
+    );
+    let ids = |view: &View| {
+        let kinds = view
+            .mission_types()
+            .map(|f| f.document().mission_type.to_string());
+        let prompts = view
+            .prompt_templates()
+            .map(|f| f.document().prompt_id.to_string());
+        kinds.chain(prompts).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(&without), ["m", "p"]);
+    assert_eq!(without.ids(DocumentKind::MissionType), ["m"]);
+    assert!(Layer::default().is_empty() && tenant.len() == 2);
+}

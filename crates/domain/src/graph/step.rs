@@ -136,12 +136,37 @@ pub struct Step {
     /// How long a result may be used again for the same call, in seconds; 0 for never.
     #[serde(default)]
     pub cache_ttl_seconds: u64,
+    /// Whether it may use tokens of the run's budget: none is begun once that is used up (B002-17).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub spends: bool,
+    /// An earlier call, which only reads, that must still answer what it did when this one begins: else
+    /// what this one changes is not what somebody decided on (B002-13).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unless_changed: Option<StepId>,
     /// The step that it reverses. A reversal is no part of the way forward.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverses: Option<StepId>,
 }
 
 impl Step {
+    /// A step that waits for nothing, with no limits of its own.
+    #[must_use]
+    pub fn new(id: StepId, action: Action, after_failure: AfterFailure) -> Self {
+        Self {
+            id,
+            action,
+            entry: Entry::default(),
+            after_failure,
+            reviewed: false,
+            retry: Retry::default(),
+            timeout_ms: 0,
+            cache_ttl_seconds: 0,
+            spends: false,
+            unless_changed: None,
+            reverses: None,
+        }
+    }
+
     /// The tool it calls, if it calls one.
     #[must_use]
     pub fn tool(&self) -> Option<&ToolId> {

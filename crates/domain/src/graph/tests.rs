@@ -29,6 +29,8 @@ fn step(name: &str, sources: &[&str]) -> Step {
         retry: Retry::default(),
         timeout_ms: 0,
         cache_ttl_seconds: 0,
+        spends: false,
+        unless_changed: None,
         reverses: None,
     }
 }

@@ -2,6 +2,7 @@
 
 mod compile;
 mod fit;
+mod missions;
 mod policies;
 
 use std::collections::BTreeMap;
@@ -55,6 +56,7 @@ pub fn check(package: &Package, against: &Against<'_>) -> Vec<Problem> {
     problems.extend(test_problems(package, against.after));
     problems.extend(check_policies(package, against));
     problems.extend(breakages(package, against));
+    problems.extend(missions::broken(package, against));
     problems.sort();
     problems
 }
@@ -133,6 +135,9 @@ fn built_in_problem(document: &Sourced<Document>) -> Option<Problem> {
         Some(Implementation::Builtin { name }) => {
             let problem = problem("a package brings no built-in implementation");
             Some(problem.suggest(format!("use the tool `{}`", name.tool_id())))
+        }
+        Some(Implementation::Stage { .. }) => {
+            Some(problem("a package brings no stage of a mission"))
         }
         Some(Implementation::Mcp { .. }) => {
             let problem = problem("a package brings no tool of an MCP server");

@@ -20,7 +20,7 @@ pub(super) enum Role {
     Stray,
 }
 
-const FOLDERS: [(&str, DocumentKind); 9] = [
+const FOLDERS: [(&str, DocumentKind); 11] = [
     ("agents", DocumentKind::Agent),
     ("skills", DocumentKind::Skill),
     ("tools", DocumentKind::Tool),
@@ -30,6 +30,8 @@ const FOLDERS: [(&str, DocumentKind); 9] = [
     ("lenses", DocumentKind::DomainLens),
     ("domains", DocumentKind::Domain),
     ("policies", DocumentKind::Policy),
+    ("missions", DocumentKind::MissionType),
+    ("prompts", DocumentKind::PromptTemplate),
 ];
 
 /// Folders whose files are taken as they are.

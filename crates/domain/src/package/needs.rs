@@ -1,5 +1,6 @@
 //! The dependency graph over documents: what each one cannot do without.
 
+use charter_contract::catalogue::mission_type::{CarriedOut, MissionType};
 use charter_contract::catalogue::{Document, DocumentKind};
 
 /// A document that another one refers to.
@@ -71,9 +72,11 @@ pub fn needs(document: &Document) -> Vec<Need> {
             need(DocumentKind::GraphNode, &edge.from, "/from"),
             need(DocumentKind::GraphNode, &edge.to, "/to"),
         ],
+        Document::MissionType(kind) => mission_type_needs(kind),
         Document::Tool(_)
         | Document::Guardrail(_)
         | Document::Policy(_)
+        | Document::PromptTemplate(_)
         | Document::DomainLens(_)
         | Document::GraphNode(_) => Vec::new(),
     };
@@ -82,5 +85,42 @@ pub fn needs(document: &Document) -> Vec<Need> {
             .domain()
             .map(|domain| need(DocumentKind::Domain, domain, "/domain")),
     );
+    found
+}
+
+/// Its outline adds nothing: the tools of a task are of its families.
+fn mission_type_needs(kind: &MissionType) -> Vec<Need> {
+    let mut found = Vec::new();
+    for (name, family) in &kind.resource_families {
+        let here = format!("/resource_families/{name}");
+        for (at, tool) in family.tools.iter().enumerate() {
+            found.push(need(DocumentKind::Tool, tool, format!("{here}/tools/{at}")));
+        }
+        for (at, lens) in family.lenses.iter().enumerate() {
+            let pointer = format!("{here}/lenses/{at}");
+            found.push(need(DocumentKind::DomainLens, lens, pointer));
+        }
+    }
+    for (role, prompt) in &kind.prompts {
+        let pointer = format!("/prompts/{role}");
+        found.push(need(DocumentKind::PromptTemplate, prompt, pointer));
+    }
+    for (at, write_back) in kind.write_backs.iter().enumerate() {
+        let here = format!("/write_backs/{at}");
+        match &write_back.by {
+            CarriedOut::Tool(tool) => {
+                found.push(need(DocumentKind::Tool, tool, format!("{here}/by/tool")));
+            }
+            CarriedOut::Playbook(playbook) => {
+                let pointer = format!("{here}/by/playbook");
+                found.push(need(DocumentKind::Playbook, playbook, pointer));
+            }
+            CarriedOut::Webhook(_) => {}
+        }
+        if let Some(target) = &write_back.target {
+            let pointer = format!("{here}/target/tool");
+            found.push(need(DocumentKind::Tool, &target.tool, pointer));
+        }
+    }
     found
 }

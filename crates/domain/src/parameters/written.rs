@@ -1,6 +1,7 @@
 //! Arguments as a document writes them: what of them can be judged before a run.
 
 use charter_contract::catalogue::tool::Tool;
+use charter_contract::parameter::Parameter;
 use charter_contract::violation::pointer_segment;
 use serde_json::{Map, Value};
 
@@ -13,13 +14,24 @@ pub(crate) type Misfit = (String, &'static str, String);
 /// Unknown, missing and unfit arguments of a call, as far as they can be known before a run: what a
 /// reference brings is not. `here` leads to what has the field `parameters`.
 pub(crate) fn misfits(tool: &Tool, given: &Map<String, Value>, here: &str) -> Vec<Misfit> {
+    let whose = format!("the tool `{}`", tool.tool_id);
+    misfits_with(&whose, &tool.parameters, given, here)
+}
+
+/// The same for whatever declares parameters; `whose` they are, as in "the playbook `x`".
+pub(crate) fn misfits_with(
+    whose: &str,
+    declared: &[Parameter],
+    given: &Map<String, Value>,
+    here: &str,
+) -> Vec<Misfit> {
     let mut misfits = Vec::new();
     for (name, value) in given {
         let pointer = format!("{here}/parameters/{}", pointer_segment(name));
-        let mut declared = tool.parameters.iter();
-        match declared.find(|p| p.name.as_ref() == name.as_str()) {
+        let of_that_name = declared.iter().find(|p| p.name.as_ref() == name.as_str());
+        match of_that_name {
             None => {
-                let message = format!("the tool `{}` has no parameter `{name}`", tool.tool_id);
+                let message = format!("{whose} has no parameter `{name}`");
                 misfits.push((pointer, "parameter", message));
             }
             Some(parameter) => {
@@ -30,13 +42,10 @@ pub(crate) fn misfits(tool: &Tool, given: &Map<String, Value>, here: &str) -> Ve
             }
         }
     }
-    for parameter in &tool.parameters {
+    for parameter in declared {
         let absent = !given.contains_key(parameter.name.as_ref());
         if parameter.required && parameter.default.is_none() && absent {
-            let message = format!(
-                "the tool `{}` needs the parameter `{}`",
-                tool.tool_id, parameter.name
-            );
+            let message = format!("{whose} needs the parameter `{}`", parameter.name);
             misfits.push((format!("{here}/parameters"), "required", message));
         }
     }

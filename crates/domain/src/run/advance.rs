@@ -7,7 +7,7 @@ use charter_contract::ids::StepId;
 use charter_contract::time::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::event::{ErrorKind, ResultSource, RunEvent, SkipReason, StepFailure, StopCause};
+use super::event::{ErrorKind, ResultSource, RunEvent, SkipReason, StepFailure, StopCause, Tokens};
 use super::standing::{StepState, Stop};
 use super::{IllegalTransition, Run};
 use crate::expression::{Condition, ExpressionError};
@@ -57,11 +57,26 @@ impl Run {
             if let Some(event) = decided {
                 return vec![event];
             }
+            if self.is_out_of_tokens() {
+                return vec![RunEvent::Stopping {
+                    cause: StopCause::TokensUsedUp,
+                    roll_back: false,
+                }];
+            }
             if self.ready.is_empty() && self.live.is_empty() && self.next_reversal().is_none() {
                 return vec![self.conclusion()];
             }
         }
         Vec::new()
+    }
+
+    /// Whether a step would begin that uses tokens, and none are left. What has begun goes on to its
+    /// end, and what was produced stays (B002-17).
+    fn is_out_of_tokens(&self) -> bool {
+        let budget = self.graph.token_budget();
+        let used_up = budget > 0 && self.tokens().total() >= budget;
+        let steps = self.graph.steps();
+        used_up && self.stop.is_none() && self.ready.iter().any(|at| steps[*at].spends)
     }
 
     fn fate(&self, at: usize) -> Fate {
@@ -345,6 +360,7 @@ fn decided(step: &Step, output: Value) -> RunEvent {
         output,
         source: ResultSource::Decided,
         duration_ms: 0,
+        brings: Box::default(),
     }
 }
 
@@ -371,5 +387,6 @@ fn failed(step: &Step, kind: ErrorKind, code: &str, error: &dyn std::fmt::Displa
             message: format!("the step `{}`: {error}", step.id),
             retryable: false,
         },
+        tokens: Tokens::default(),
     }
 }

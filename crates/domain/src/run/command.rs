@@ -4,7 +4,7 @@ use charter_contract::ids::{ApprovalId, Label, StepId, UserId};
 use charter_contract::time::Timestamp;
 use serde_json::{Map, Value};
 
-use super::event::{ResultSource, StepFailure};
+use super::event::{ResultSource, StepFailure, Tokens, Yield};
 use crate::approval::{Digest, ExactCall};
 use crate::gate::Decision;
 
@@ -65,6 +65,8 @@ pub enum Command {
         source: ResultSource,
         /// How long the effect took, in milliseconds.
         duration_ms: u64,
+        /// What else it brings.
+        brings: Box<Yield>,
     },
     /// The effect failed, or could not be prepared.
     Fail {
@@ -74,6 +76,8 @@ pub enum Command {
         failure: StepFailure,
         /// When: retries count from here.
         at: Timestamp,
+        /// Tokens that were used for it.
+        tokens: Tokens,
     },
     /// A step writes, and the run changes nothing.
     SkipForDryRun {
@@ -162,6 +166,12 @@ pub enum IllegalTransition {
     /// It is paused already, or not.
     #[error("the run is {0} already")]
     Already(&'static str),
+    /// What a step's result would add does not fit the graph.
+    #[error("what the result adds does not fit: {0}")]
+    Growth(crate::graph::GraphError),
+    /// A result would make a step wait that does not wait any more.
+    #[error("the step `{0}` does not wait any more")]
+    TooLate(StepId),
     /// There is no such step.
     #[error("the run has no step `{0}`")]
     UnknownStep(StepId),

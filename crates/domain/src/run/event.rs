@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::approval::{Digest, ExactCall};
 use crate::gate::Decision;
-use crate::graph::StepGraph;
+use crate::graph::{Growth, StepGraph};
 
 /// A document version that a run executes: what it was when the run started, whatever is
 /// registered later.
@@ -66,6 +66,56 @@ pub enum ResultSource {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
+}
+
+/// Tokens that models used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tokens {
+    /// That they were sent.
+    pub input: u64,
+    /// That they answered.
+    pub output: u64,
+}
+
+impl Tokens {
+    /// What counts against a budget.
+    #[must_use]
+    pub fn total(self) -> u64 {
+        self.input.saturating_add(self.output)
+    }
+
+    /// Whether none were used.
+    #[must_use]
+    #[allow(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde asks for a reference"
+    )]
+    pub fn is_none(&self) -> bool {
+        self.total() == 0
+    }
+
+    /// These and those.
+    #[must_use]
+    pub fn and(self, more: Self) -> Self {
+        Self {
+            input: self.input.saturating_add(more.input),
+            output: self.output.saturating_add(more.output),
+        }
+    }
+}
+
+/// What a step's result brings besides its output.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Yield {
+    /// Tokens that were used for it.
+    #[serde(default, skip_serializing_if = "Tokens::is_none")]
+    pub tokens: Tokens,
+    /// What it adds to the graph.
+    #[serde(default, skip_serializing_if = "Growth::is_empty")]
+    pub growth: Growth,
+    /// The versions that the new steps execute.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pins: Vec<Pin>,
 }
 
 /// What a run needs before its first step.
@@ -171,6 +221,8 @@ pub enum StopCause {
     },
     /// Its time limit was over.
     TimedOut,
+    /// Its token budget was used up (B002-17).
+    TokensUsedUp,
 }
 
 /// One thing that happened.
@@ -239,6 +291,9 @@ pub enum RunEvent {
         source: ResultSource,
         /// In milliseconds.
         duration_ms: u64,
+        /// What else it brings.
+        #[serde(flatten)]
+        brings: Box<Yield>,
     },
     /// An attempt failed; there will be another.
     RetryScheduled {
@@ -248,6 +303,9 @@ pub enum RunEvent {
         failure: StepFailure,
         /// Not before this.
         due: Timestamp,
+        /// Tokens that were used for it.
+        #[serde(default, skip_serializing_if = "Tokens::is_none")]
+        tokens: Tokens,
     },
     /// A step failed for good.
     StepFailed {
@@ -255,6 +313,9 @@ pub enum RunEvent {
         step: StepId,
         /// Why.
         failure: StepFailure,
+        /// Tokens that were used for it.
+        #[serde(default, skip_serializing_if = "Tokens::is_none")]
+        tokens: Tokens,
     },
     /// A step will not start.
     StepSkipped {

@@ -5,7 +5,7 @@
 
 use charter_contract::time::Timestamp;
 
-use super::event::{ResultSource, RunEvent, SkipReason};
+use super::event::{ResultSource, RunEvent, SkipReason, StopCause, Yield};
 use super::{FoldError, Run, StepState};
 use crate::gate::Decision;
 
@@ -68,6 +68,10 @@ impl Run {
                 expect(!self.paused && self.stop.is_none(), "it cannot be paused")
             }
             RunEvent::Resumed { .. } => expect(self.paused, "it is not paused"),
+            RunEvent::Stopping {
+                cause: StopCause::TokensUsedUp,
+                ..
+            } => self.by_itself(event),
             RunEvent::Stopping { .. } => expect(self.stop.is_none(), "it is stopping already"),
             RunEvent::FellBack { .. }
             | RunEvent::Completed { .. }
@@ -147,13 +151,21 @@ impl Run {
             RunEvent::StepSucceeded {
                 step,
                 source: ResultSource::Fresh | ResultSource::Cached,
+                brings,
                 ..
-            } => said(self.is_running(step, "completed")).map(|_| ()),
+            } => {
+                said(self.is_running(step, "completed"))?;
+                let grows = self.may_grow(&brings.growth);
+                grows.map_err(|refused| refused.to_string())
+            }
             RunEvent::StepSucceeded {
                 step,
                 source: ResultSource::Reported { approval, .. },
+                brings,
                 ..
             } => {
+                let alone = **brings == Yield::default();
+                expect(alone, "what people report adds nothing to the graph")?;
                 let at = said(self.awaits(step, approval, None))?;
                 let unheard = self.slots[at].unheard;
                 expect(unheard, "nothing was begun that may have happened")

@@ -30,6 +30,7 @@ impl Run {
                 reason,
             },
             duration_ms: 0,
+            brings: Box::default(),
         })
     }
 

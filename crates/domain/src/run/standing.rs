@@ -100,6 +100,20 @@ pub(super) struct Slot {
     pub(super) waits_for: usize,
 }
 
+impl Slot {
+    /// A step before its start that waits for so many others.
+    pub(super) fn before_start(waits_for: usize) -> Self {
+        Self {
+            state: StepState::Pending,
+            attempts: 0,
+            failures: 0,
+            grant: None,
+            unheard: false,
+            waits_for,
+        }
+    }
+}
+
 /// Why a run ends early, and what is done about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Stop {
@@ -152,6 +166,9 @@ impl Outcome {
             Self::Failed {
                 cause: StopCause::Aborted { .. },
             } => "aborted",
+            Self::Failed {
+                cause: StopCause::TokensUsedUp,
+            } => "budget_exceeded",
             Self::Failed { .. } => "failed",
             Self::RolledBack { .. } => "rolled_back",
             Self::RollbackFailed { .. } => "rollback_failed",

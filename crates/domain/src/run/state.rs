@@ -11,9 +11,11 @@ use charter_contract::time::Timestamp;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::event::{ApprovalAsked, Begun, Opening, Pin, RunEvent, Started, StepFailure, StopCause};
+use super::event::{
+    ApprovalAsked, Begun, Opening, Pin, RunEvent, Started, StepFailure, StopCause, Tokens, Yield,
+};
 use super::standing::{Grant, Outcome, Slot, StepState, Stop};
-use crate::graph::{AfterFailure, On, StepGraph, sources};
+use crate::graph::{AfterFailure, GraphError, Growth, On, StepGraph, sources};
 
 /// A run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -38,6 +40,9 @@ pub struct Run {
     pub(super) stop: Option<Stop>,
     /// How many times a fallback took over.
     fallbacks: u32,
+    /// Tokens that models used for it so far.
+    #[serde(skip_serializing_if = "Tokens::is_none")]
+    tokens: Tokens,
     /// What was called and agreed to before it did: policies look at the whole run.
     earlier_calls: BTreeMap<ToolId, u64>,
     earlier_approvals: usize,
@@ -58,6 +63,9 @@ pub enum FoldError {
     /// An event that takes up a fallback where there is none.
     #[error("the journal falls back, and there is nothing to fall back to")]
     NoFallback,
+    /// A result that adds what does not fit.
+    #[error("the journal adds steps that do not fit: {0}")]
+    Growth(GraphError),
     /// An event after the last.
     #[error("the journal goes on after its end")]
     Ended,
@@ -99,6 +107,7 @@ impl Run {
             paused: false,
             stop: None,
             fallbacks: 0,
+            tokens: Tokens::default(),
             earlier_calls: BTreeMap::new(),
             earlier_approvals: 0,
             worked_us: 0,
@@ -128,14 +137,7 @@ impl Run {
         let steps = self.graph.steps();
         self.slots = steps
             .iter()
-            .map(|step| Slot {
-                state: StepState::Pending,
-                attempts: 0,
-                failures: 0,
-                grant: None,
-                unheard: false,
-                waits_for: sources(step).len(),
-            })
+            .map(|step| Slot::before_start(sources(step).len()))
             .collect();
         let first = |(at, slot): (usize, &Slot)| {
             (slot.waits_for == 0 && steps[at].reverses.is_none()).then_some(at)
@@ -169,15 +171,30 @@ impl Run {
                 self.leave(at);
                 self.failed(&step, failure)?;
             }
-            RunEvent::ApprovalDenied { step, failure, .. }
-            | RunEvent::StepFailed { step, failure } => self.failed(&step, failure)?,
+            RunEvent::ApprovalDenied { step, failure, .. } => self.failed(&step, failure)?,
+            RunEvent::StepFailed {
+                step,
+                failure,
+                tokens,
+            } => {
+                self.tokens = self.tokens.and(tokens);
+                self.failed(&step, failure)?;
+            }
             RunEvent::ApprovalRequested(asked) => self.asked(*asked)?,
             RunEvent::ApprovalGranted { step, approval, by } => {
                 self.granted(&step, approval, by)?;
             }
-            RunEvent::StepSucceeded { step, output, .. } => self.succeeded(step, output)?,
-            RunEvent::RetryScheduled { step, due, .. } => {
+            RunEvent::StepSucceeded {
+                step,
+                output,
+                brings,
+                ..
+            } => self.succeeded(step, output, *brings)?,
+            RunEvent::RetryScheduled {
+                step, due, tokens, ..
+            } => {
                 let at = self.place(&step)?;
+                self.tokens = self.tokens.and(tokens);
                 self.slots[at].failures += 1;
                 self.slots[at].state = StepState::Retrying { due };
             }
@@ -267,8 +284,12 @@ impl Run {
         Ok(())
     }
 
-    fn succeeded(&mut self, step: StepId, output: Value) -> Result<(), FoldError> {
+    fn succeeded(&mut self, step: StepId, output: Value, brings: Yield) -> Result<(), FoldError> {
         let at = self.place(&step)?;
+        self.tokens = self.tokens.and(brings.tokens);
+        // Before the step settles: what is to wait for more must not start.
+        self.grow(&brings.growth)?;
+        self.pins.extend(brings.pins);
         if self.graph.steps()[at].writes() && self.graph.steps()[at].reverses.is_none() {
             self.written.push(at);
         }
@@ -277,6 +298,36 @@ impl Run {
         self.outputs.insert(step, output);
         self.settle(at, StepState::Succeeded);
         Ok(())
+    }
+
+    fn grow(&mut self, growth: &Growth) -> Result<(), FoldError> {
+        if growth.is_empty() {
+            return Ok(());
+        }
+        let first = self.graph.grow(growth).map_err(FoldError::Growth)?;
+        for at in first..self.graph.steps().len() {
+            self.slots.push(Slot::before_start(0));
+            let waits_for = self.unsettled_sources(at);
+            self.slots[at].waits_for = waits_for;
+            if waits_for == 0 {
+                self.ready.insert(at);
+            }
+        }
+        for claim in &growth.claims {
+            let at = self.place(&claim.step)?;
+            self.slots[at].waits_for = self.unsettled_sources(at);
+        }
+        Ok(())
+    }
+
+    /// How many distinct sources of a step have not settled.
+    fn unsettled_sources(&self, at: usize) -> usize {
+        let sources = sources(&self.graph.steps()[at]);
+        let open = sources.into_iter().filter(|id| {
+            let slot = self.graph.place(id).map(|at| &self.slots[at]);
+            slot.is_some_and(|slot| !slot.state.is_settled())
+        });
+        open.count()
     }
 
     /// A failure that the run cannot do without stops it.

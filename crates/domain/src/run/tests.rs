@@ -2,6 +2,7 @@
 
 mod approvals;
 mod choices;
+mod growth;
 mod made_up;
 mod opening;
 mod order;
@@ -65,6 +66,8 @@ fn read(name: &str, sources: &[&str], after_failure: AfterFailure) -> Step {
         retry: Retry::default(),
         timeout_ms: 0,
         cache_ttl_seconds: 0,
+        spends: false,
+        unless_changed: None,
         reverses: None,
     }
 }
@@ -231,6 +234,7 @@ impl Driven {
             output: json!({"of": step}),
             source: ResultSource::Fresh,
             duration_ms: 1,
+            brings: Box::default(),
         })
     }
 
@@ -239,6 +243,7 @@ impl Driven {
             step: id(step),
             failure: failure(kind),
             at: at(self.clock),
+            tokens: Tokens::default(),
         })
     }
 

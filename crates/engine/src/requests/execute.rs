@@ -13,7 +13,6 @@ use super::Asked;
 use super::analyse::Analysed;
 use super::classify::Classified;
 use super::progress::{Progress, ProgressEvent};
-use crate::playbooks::declared;
 use crate::runs::{NewRun, RunShown};
 use crate::{Engine, EngineError};
 
@@ -65,7 +64,7 @@ impl Engine {
         if self.store().run(tenant, &run_id).await?.is_none() {
             let document = self.runnable_playbook(&asked.caller, playbook)?;
             let given = parameters::from_request(
-                &declared(document.document()),
+                &document.document().declared_parameters(),
                 &asked.wishes.parameters,
                 asked.request.input.as_str(),
             );
@@ -171,6 +170,9 @@ fn stopped(run: &Run, cause: &StopCause) -> EngineError {
         ),
         StopCause::TimedOut => {
             EngineError::new(ErrorCode::ToolTimeout, "the run's time limit was over")
+        }
+        StopCause::TokensUsedUp => {
+            EngineError::new(ErrorCode::Cancelled, "the run's token budget was used up")
         }
     }
 }

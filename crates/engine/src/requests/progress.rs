@@ -102,7 +102,9 @@ impl Progress {
     pub(crate) fn step_ended(&self, end: &StepEnd) {
         let (step, outcome, message) = match end {
             StepEnd::Succeeded { step, .. } => (step, "succeeded", None),
-            StepEnd::Failed { step, failure } => (step, "failed", Some(failure.message.clone())),
+            StepEnd::Failed { step, failure, .. } => {
+                (step, "failed", Some(failure.message.clone()))
+            }
         };
         self.tell(ProgressEvent::StepEnded {
             step: step.to_string(),

@@ -14,7 +14,6 @@ use super::Asked;
 use super::classify::Classified;
 use super::respond::verdict;
 use crate::candidates::Proposal;
-use crate::playbooks::declared;
 use crate::{Engine, EngineError};
 
 /// A candidate as the answer shows it.
@@ -93,7 +92,12 @@ fn shown(proposal: &Proposal) -> Result<Shown<'_>, EngineError> {
                 undone_by: undone_by(&step.step_id),
             });
             let agent = playbook.grounding_agent.as_ref();
-            ("playbook", agent, steps.collect(), declared(playbook))
+            (
+                "playbook",
+                agent,
+                steps.collect(),
+                playbook.declared_parameters(),
+            )
         }
         other => {
             let cause = format!("a {} is none", other.kind());

@@ -110,6 +110,12 @@ fn implementation(
             name: *name,
             grants: Arc::clone(builtin),
         })),
+        Some(Implementation::Stage { stage }) => {
+            let message =
+                format!("`{stage}` is a stage of missions, which is not called as a tool");
+            let kind = ErrorKind::SystemError;
+            Err(failure(kind, ErrorCode::ToolFailed, message))
+        }
         Some(Implementation::Mcp {
             server,
             tool: name,

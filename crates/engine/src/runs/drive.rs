@@ -13,7 +13,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{ApprovalId, RunId, StepId};
 use charter_contract::time::Timestamp;
 use charter_domain::gate;
-use charter_domain::run::{Beginning, Command, ErrorKind, Next, Run, RunEvent};
+use charter_domain::run::{Beginning, Command, ErrorKind, Next, Run, RunEvent, Tokens};
 use charter_store::approval::ApprovalChange;
 use charter_store::journal::After;
 use charter_store::lease::Lease;
@@ -319,7 +319,11 @@ impl Drive<'_> {
         for step in std::mem::take(in_hand) {
             let message = format!("the run's time was over while the step `{step}` was under way");
             let failure = failure(ErrorKind::TimeoutError, ErrorCode::ToolTimeout, message);
-            self.end(StepEnd::Failed { step, failure })?;
+            self.end(StepEnd::Failed {
+                step,
+                failure,
+                tokens: Tokens::default(),
+            })?;
         }
         Ok(())
     }
@@ -363,7 +367,12 @@ impl Drive<'_> {
             }
             Err(failure) => {
                 let step = step.clone();
-                self.decide(Command::Fail { step, failure, at })?;
+                self.decide(Command::Fail {
+                    step,
+                    failure,
+                    at,
+                    tokens: Tokens::default(),
+                })?;
                 return Ok(None);
             }
         };
@@ -419,16 +428,23 @@ impl Drive<'_> {
                 output,
                 source,
                 duration_ms,
+                brings,
             } => Command::Succeed {
                 step,
                 output,
                 source,
                 duration_ms,
+                brings,
             },
-            StepEnd::Failed { step, failure } => Command::Fail {
+            StepEnd::Failed {
+                step,
+                failure,
+                tokens,
+            } => Command::Fail {
                 step,
                 failure,
                 at: self.engine.now(),
+                tokens,
             },
         })
     }

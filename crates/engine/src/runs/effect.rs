@@ -20,7 +20,7 @@ use charter_domain::guardrail::Resolved;
 use charter_domain::parameters;
 use charter_domain::policy::PolicySet;
 use charter_domain::reference::{ReferenceError, resolve};
-use charter_domain::run::{ErrorKind, ResultSource, Run, StepFailure};
+use charter_domain::run::{ErrorKind, ResultSource, Run, StepFailure, Tokens, Yield};
 use charter_effects::{Limits, PackageFiles, ScriptTool, ToolOutcome};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
@@ -87,10 +87,12 @@ pub(crate) enum StepEnd {
         output: Value,
         source: ResultSource,
         duration_ms: u64,
+        brings: Box<Yield>,
     },
     Failed {
         step: StepId,
         failure: StepFailure,
+        tokens: Tokens,
     },
 }
 
@@ -290,6 +292,7 @@ impl Prepared {
                 output,
                 source: ResultSource::Cached,
                 duration_ms: 0,
+                brings: Box::default(),
             };
         }
         let tenant = self.tenant.clone();
@@ -309,9 +312,14 @@ impl Prepared {
                     output,
                     source: ResultSource::Fresh,
                     duration_ms,
+                    brings: Box::default(),
                 }
             }
-            Err(failure) => StepEnd::Failed { step, failure },
+            Err(failure) => StepEnd::Failed {
+                step,
+                failure,
+                tokens: Tokens::default(),
+            },
         }
     }
 

@@ -13,9 +13,7 @@ use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{PlanId, PlaybookId, RunId, SkillId, StepId, ToolId, UserId};
 use charter_domain::gate::{Decision, Finding};
-use charter_domain::graph::{
-    Action, AfterFailure, Entry, GraphParts, Retry, Source, Step, StepGraph,
-};
+use charter_domain::graph::{Action, AfterFailure, GraphParts, Source, Step, StepGraph};
 use charter_domain::run::{Opening, Run};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -210,24 +208,15 @@ impl Engine {
 /// A plan of one step that calls the tool. Its id is nobody's.
 fn alone(tool: &Tool) -> Result<StepGraph, EngineError> {
     let internal = |error: String| EngineError::internal("thinking of a plan", error);
-    let step = Step {
-        id: StepId::parse(ALONE).map_err(|error| internal(error.to_string()))?,
-        action: Action::Call {
-            tool: tool.tool_id.clone(),
-            parameters: Map::new(),
-            script: None,
-            writes: tool.tool_class == ToolClass::Write,
-        },
-        entry: Entry::default(),
-        after_failure: AfterFailure::Abort,
-        reviewed: false,
-        retry: Retry::default(),
-        timeout_ms: 0,
-        cache_ttl_seconds: 0,
-        reverses: None,
+    let id = StepId::parse(ALONE).map_err(|error| internal(error.to_string()))?;
+    let action = Action::Call {
+        tool: tool.tool_id.clone(),
+        parameters: Map::new(),
+        script: None,
+        writes: tool.tool_class == ToolClass::Write,
     };
     let parts = GraphParts {
-        steps: vec![step],
+        steps: vec![Step::new(id, action, AfterFailure::Abort)],
         source: Some(Source::ExecutionPlan(PlanId::from_uuid(Uuid::nil()))),
         ..GraphParts::default()
     };

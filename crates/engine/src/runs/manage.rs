@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::{NewRun, RunShown};
-use crate::{Caller, Engine, EngineError, Role, playbooks};
+use crate::{Caller, Engine, EngineError, Role};
 
 /// A person's agreement to a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,7 +71,7 @@ impl Engine {
         let mut declared = Vec::new();
         for pin in run.pins() {
             if let Document::Playbook(playbook) = self.pinned_document(pin).await? {
-                declared = playbooks::declared(&playbook);
+                declared = playbook.declared_parameters();
             }
         }
         Ok(declared)

@@ -11,7 +11,6 @@ use serde_json::{Map, Value};
 
 use super::TaskState;
 use super::thread::{Attempt, Thread};
-use crate::playbooks::declared;
 use crate::requests::{Classified, runs_of};
 use crate::{Engine, EngineError};
 
@@ -151,7 +150,8 @@ impl Engine {
         let caller = &attempt.asked.caller;
         Ok(match routed(attempt)? {
             Some(Routed::Playbook(playbook)) => {
-                declared(self.runnable_playbook(caller, &playbook)?.document())
+                let found = self.runnable_playbook(caller, &playbook)?;
+                found.document().declared_parameters()
             }
             Some(Routed::Skill(skill)) => {
                 let planned = self.planned_skill(caller, &skill)?;

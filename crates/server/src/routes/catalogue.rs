@@ -35,7 +35,7 @@ pub(crate) struct Listing {
 
 /// List the documents of one kind that the caller sees.
 #[utoipa::path(get, path = "/v1/list/{kind}", tag = "catalogue", operation_id = "list_documents",
-    params(("kind" = String, Path, description = "skill, tool, guardrail, domain_lens, template, playbook, agent, graph_node, graph_edge, domain or policy"), ListQuery),
+    params(("kind" = String, Path, description = "skill, tool, guardrail, domain_lens, template, playbook, agent, graph_node, graph_edge, domain, policy, mission_type or prompt_template"), ListQuery),
     responses((status = 200, description = "A page", body = Object), (status = 410, description = "A deprecated collection", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn list(
     State(state): State<AppState>,

@@ -3,7 +3,9 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use charter_contract::catalogue::agent::AgentManifest;
+use charter_contract::catalogue::mission_type::MissionType;
 use charter_contract::catalogue::playbook::Playbook;
+use charter_contract::catalogue::prompt::PromptTemplate;
 use charter_contract::catalogue::skill::Skill;
 use charter_contract::catalogue::tool::Tool;
 use charter_engine::{
@@ -145,6 +147,22 @@ by_id!(
     "Fetch a tool by id.",
     Tool,
     resolve_tool
+);
+by_id!(
+    mission_type,
+    "/v1/resolve/mission_type/{id}",
+    "resolve_mission_type",
+    "Fetch a kind of missions by id.",
+    MissionType,
+    resolve_mission_type
+);
+by_id!(
+    prompt_template,
+    "/v1/resolve/prompt_template/{id}",
+    "resolve_prompt_template",
+    "Fetch a prompt template by id.",
+    PromptTemplate,
+    resolve_prompt_template
 );
 
 #[derive(Deserialize, IntoParams)]

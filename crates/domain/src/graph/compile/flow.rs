@@ -179,6 +179,8 @@ fn compile_step(
         retry: retry(&here, step, &call, report),
         timeout_ms: step.timeout_ms,
         cache_ttl_seconds: 0,
+        spends: false,
+        unless_changed: None,
         reverses: None,
         action: call.action,
     })

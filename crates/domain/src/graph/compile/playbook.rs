@@ -79,6 +79,8 @@ fn forward(
         retry: Retry::default(),
         timeout_ms: step.timeout_ms.map_or(0, |limit| limit.get()),
         cache_ttl_seconds: 0,
+        spends: false,
+        unless_changed: None,
         reverses: None,
     })
 }
@@ -142,6 +144,8 @@ fn reversal(playbook: &Playbook, rollback: &RollbackStep) -> Result<Step, GraphE
         retry: Retry::default(),
         timeout_ms: 0,
         cache_ttl_seconds: 0,
+        spends: false,
+        unless_changed: None,
         reverses: Some(rollback.reverses.clone()),
     })
 }

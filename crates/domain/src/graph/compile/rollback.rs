@@ -66,6 +66,8 @@ pub fn rolling_back(run: &Run) -> Result<(StepGraph, Map<String, Value>), Unreve
                 edges: successes(before),
                 ..Entry::default()
             },
+            spends: false,
+            unless_changed: None,
             reverses: None,
             ..reversal.clone()
         });

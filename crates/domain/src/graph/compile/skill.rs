@@ -35,6 +35,8 @@ pub fn from_skill(skill: &Skill) -> Result<StepGraph, GraphError> {
                 retry: Retry::default(),
                 timeout_ms: step.timeout_ms.map_or(0, |limit| limit.get()),
                 cache_ttl_seconds: step.cache_ttl_seconds.map_or(0, |ttl| ttl.get()),
+                spends: false,
+                unless_changed: None,
                 reverses: None,
             })
         })

@@ -64,6 +64,11 @@ fn view() -> View {
             tool("x.write", "write", json!({})),
             tool("x.put", "write", json!({"idempotent": true})),
             tool("x.own", "internal", json!({})),
+            tool(
+                "charter.mission.webhook",
+                "write",
+                json!({"implementation": {"type": "stage", "stage": "webhook"}}),
+            ),
             tool("x.off", "readonly", json!({"status": "inactive"})),
             tool("y.a-b", "readonly", json!({})),
             tool("y.a.b", "readonly", json!({})),

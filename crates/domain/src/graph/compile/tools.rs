@@ -74,7 +74,7 @@ impl<'v> CallableTools<'v> {
 
 /// B000-10: internal tools are never shown, so there are none.
 fn callable(tool: &Tool) -> bool {
-    tool.status == Status::Active && tool.tool_class != ToolClass::Internal
+    tool.status == Status::Active && !tool.is_internal()
 }
 
 /// A call that can be made.

@@ -212,6 +212,8 @@ fn step<'t>(
         retry: Retry::default(),
         timeout_ms: 0,
         cache_ttl_seconds: 0,
+        spends: false,
+        unless_changed: None,
         reverses: None,
     })
 }

@@ -30,6 +30,8 @@ fn journal() -> Vec<String> {
         retry: Retry::default(),
         timeout_ms: 0,
         cache_ttl_seconds: 0,
+        spends: false,
+        unless_changed: None,
         reverses: None,
     };
     let parts = GraphParts {

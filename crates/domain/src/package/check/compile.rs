@@ -24,6 +24,8 @@ pub(super) fn problems(document: &Sourced<Document>, package: &Package) -> Vec<P
         Document::DomainLens(lens) => lens_faults(lens, package),
         // Cedar is checked against the tools in view, in `policies`.
         Document::Policy(_)
+        | Document::MissionType(_)
+        | Document::PromptTemplate(_)
         | Document::Playbook(_)
         | Document::Agent(_)
         | Document::GraphNode(_)

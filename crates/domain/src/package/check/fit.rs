@@ -1,15 +1,19 @@
 //! Whether what a document refers to is of the kind that it needs: readonly tools in skills,
-//! known parameters, one owner for a skill, edges between the right nodes.
+//! known parameters, one owner for a skill, edges between the right nodes. Mission types have a file of
+//! their own.
 
 use charter_contract::catalogue::Document;
 use charter_contract::catalogue::agent::AgentManifest;
 use charter_contract::catalogue::graph::GraphEdge;
 use charter_contract::catalogue::playbook::{Playbook, SafetyClass};
 use charter_contract::catalogue::skill::Skill;
+use charter_contract::catalogue::stage::Stage;
 use charter_contract::catalogue::tool::ToolClass;
 use charter_contract::catalogue::vocabulary::StepType;
+use charter_contract::ids::ToolId;
 
 use super::super::{Problem, Sourced};
+use super::missions;
 use crate::catalogue::View;
 use crate::parameters::{Misfit, misfits as misfits_of};
 
@@ -19,11 +23,13 @@ pub(super) fn problems(document: &Sourced<Document>, after: &View) -> Vec<Proble
         Document::Playbook(playbook) => playbook_misfits(playbook, after),
         Document::Agent(agent) => agent_misfits(agent, after),
         Document::GraphEdge(edge) => edge_misfits(edge, after),
+        Document::MissionType(kind) => missions::misfits(kind, after),
         Document::Tool(_)
         | Document::Guardrail(_)
         | Document::Policy(_)
         | Document::DomainLens(_)
         | Document::Template(_)
+        | Document::PromptTemplate(_)
         | Document::GraphNode(_)
         | Document::Domain(_) => Vec::new(),
     };
@@ -61,6 +67,16 @@ fn playbook_misfits(playbook: &Playbook, after: &View) -> Vec<Misfit> {
             "nobody has accepted a candidate, so it cannot be approved in advance".to_owned();
         misfits.push(("/safety/safety_class".to_owned(), "candidate", message));
     }
+    let called = playbook.steps.iter().enumerate();
+    let called = called.map(|(at, step)| (format!("/steps/{at}/tool_id"), &step.tool_id));
+    let undone = playbook.rollback_steps.iter().enumerate();
+    let undone = undone.filter_map(|(at, step)| {
+        let tool = step.tool_id.as_ref()?;
+        Some((format!("/rollback_steps/{at}/tool_id"), tool))
+    });
+    for (pointer, tool) in called.chain(undone) {
+        misfits.extend(stage_of_missions(tool, pointer));
+    }
     for (at, step) in playbook.steps.iter().enumerate() {
         let here = format!("/steps/{at}");
         let Some(tool) = after.tool(step.tool_id.as_ref()) else {
@@ -86,6 +102,13 @@ fn playbook_misfits(playbook: &Playbook, after: &View) -> Vec<Misfit> {
         }
     }
     misfits
+}
+
+/// The stages of missions are tools, and only a mission goes through them.
+pub(super) fn stage_of_missions(tool: &ToolId, pointer: String) -> Option<Misfit> {
+    Stage::of(tool)?;
+    let message = format!("`{tool}` is a stage of missions, which nothing else goes through");
+    Some((pointer, "tool_class", message))
 }
 
 /// Ruling 8: a skill has one owner.

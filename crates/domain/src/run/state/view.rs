@@ -11,7 +11,7 @@ use super::Run;
 use crate::approval::Digest;
 use crate::graph::{Step, StepGraph};
 use crate::reference::Bindings;
-use crate::run::event::{Opening, Pin};
+use crate::run::event::{Opening, Pin, Tokens};
 use crate::run::standing::{Outcome, StepState};
 
 impl Run {
@@ -105,6 +105,12 @@ impl Run {
             None if self.live.iter().any(awaits) => "awaiting_approval",
             None => "working",
         }
+    }
+
+    /// Tokens that models used for it so far.
+    #[must_use]
+    pub fn tokens(&self) -> Tokens {
+        self.tokens
     }
 
     /// Whether somebody paused it.

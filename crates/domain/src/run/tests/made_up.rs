@@ -195,15 +195,18 @@ fn b002_14_a_step_ends_only_once_it_runs_and_is_tried_again_as_often_as_it_says(
         output: json!(1),
         source: ResultSource::Cached,
         duration_ms: 0,
+        brings: Box::default(),
     };
     let again = RunEvent::RetryScheduled {
         step: id("a"),
         failure: failure(ErrorKind::ExecutionError),
         due: at(0),
+        tokens: Tokens::default(),
     };
     let failed = |step: &str| RunEvent::StepFailed {
         step: id(step),
         failure: failure(ErrorKind::ExecutionError),
+        tokens: Tokens::default(),
     };
     let pending = |wanted: &str| format!("the step `a` is pending, so it cannot be {wanted}");
     refused(&run, &succeeded, &pending("completed"));

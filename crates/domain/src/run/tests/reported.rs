@@ -103,6 +103,7 @@ fn b000_18_what_was_not_begun_is_not_reported_as_done() {
             reason: None,
         },
         duration_ms: 0,
+        brings: Box::default(),
     };
     journal.push((made_up, at(1)));
     let (_, divergence) = Run::replay_strictly(journal).unwrap();

@@ -282,6 +282,7 @@ fn b000_18_a_reversal_that_failed_stops_nothing() {
     let failed = RunEvent::StepFailed {
         step: id("undo"),
         failure: failure(ErrorKind::ExecutionError),
+        tokens: Tokens::default(),
     };
     run.run.apply(failed, at(0)).unwrap();
     assert_eq!((run.run.status(), run.next()), ("working", start(&["a"])));
@@ -309,6 +310,7 @@ fn b002_14_an_event_of_an_unknown_step_is_not_folded() {
         output: json!(1),
         source: ResultSource::Fresh,
         duration_ms: 1,
+        brings: Box::default(),
     };
     let folded = run.run.apply(stray, at(0));
     assert_eq!(folded, Err(FoldError::UnknownStep(id("nope"))));

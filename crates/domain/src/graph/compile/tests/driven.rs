@@ -10,7 +10,7 @@ use super::*;
 use crate::approval::ExactCall;
 use crate::gate::Decision;
 use crate::run::{
-    Beginning, Command, Next, Opening, ResultSource, Run, RunEvent, Started, StepFailure,
+    Beginning, Command, Next, Opening, ResultSource, Run, RunEvent, Started, StepFailure, Tokens,
 };
 
 /// A run that has ended.
@@ -153,6 +153,7 @@ impl Driver {
                 output,
                 source: ResultSource::Fresh,
                 duration_ms: 1,
+                brings: Box::default(),
             },
             Err(kind) => Command::Fail {
                 step,
@@ -163,6 +164,7 @@ impl Driver {
                     retryable: false,
                 },
                 at,
+                tokens: Tokens::default(),
             },
         });
     }

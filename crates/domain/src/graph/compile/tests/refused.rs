@@ -22,11 +22,12 @@ fn one(pointer: &str, keyword: &str, message: &str) -> Vec<(String, String, Stri
     vec![(pointer.to_owned(), keyword.to_owned(), message.to_owned())]
 }
 
-/// B003-5: known tools only; an internal or inactive one is as if it were not there (B000-10).
+/// B003-5: known tools only; an internal or inactive one, or a stage of missions, is as if it were not
+/// there (B000-10).
 #[test]
 fn b003_5_a_tool_that_is_not_there_is_refused() {
-    for (tool, name) in [("x.gone", "x.gone"), ("x.own", "x.own"), ("x.off", "x.off")] {
-        let message = format!("there is no tool `{name}`");
+    for tool in ["x.gone", "x.own", "x.off", "charter.mission.webhook"] {
+        let message = format!("there is no tool `{tool}`");
         assert_eq!(
             refused(json!([reads(1, json!({"tool": tool}))])),
             one("/execution_plan/steps/0/tool", "tool", &message)

@@ -1,0 +1,68 @@
+//! Which placeholders a text may hold, where it may name a few things and no step of a plan: prompts,
+//! outlines of missions, the parameters of write-backs. What they stand for is put in later, by others.
+
+use serde_json::{Map, Value};
+
+use crate::placeholder::{Placeholder, PlaceholderError, Segment, each_string, segments};
+use crate::violation::{Report, pointer_segment};
+
+/// What the placeholders of a text may name.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Known {
+    /// Names of values: `${goal}`.
+    pub(super) values: &'static [&'static str],
+    /// Names of objects, of which one part is named: `${payload.stage}`.
+    pub(super) objects: &'static [&'static str],
+}
+
+impl Known {
+    /// Reports the placeholders of a text that name something else, or are not closed.
+    pub(super) fn check(self, text: &str, pointer: &str, report: &mut Report) {
+        let parts = match segments(text) {
+            Ok(parts) => parts,
+            Err(PlaceholderError::NotClosed) => {
+                let message = PlaceholderError::NotClosed.to_string();
+                return report.meaning(pointer, "placeholder", message);
+            }
+            Err(PlaceholderError::BadName(name)) => return self.unknown(&name, pointer, report),
+        };
+        for part in parts {
+            match part {
+                Segment::Text(_) => {}
+                Segment::Placeholder(Placeholder::Step { step, path: "" })
+                    if self.values.contains(&step) => {}
+                Segment::Placeholder(Placeholder::Step { step, path })
+                    if !path.is_empty() && self.objects.contains(&step) => {}
+                Segment::Placeholder(Placeholder::Step { step, path: "" }) => {
+                    self.unknown(step, pointer, report);
+                }
+                Segment::Placeholder(Placeholder::Step { step, path }) => {
+                    self.unknown(&format!("{step}.{path}"), pointer, report);
+                }
+                Segment::Placeholder(Placeholder::User(name)) => {
+                    self.unknown(&format!("user.{name}"), pointer, report);
+                }
+            }
+        }
+    }
+
+    /// The same for every text inside values.
+    pub(super) fn check_all(self, values: &Map<String, Value>, pointer: &str, report: &mut Report) {
+        for (name, value) in values {
+            let here = format!("{pointer}/{}", pointer_segment(name));
+            each_string(value, &here, &mut |place, text| {
+                self.check(text, place, report);
+            });
+        }
+    }
+
+    fn unknown(self, name: &str, pointer: &str, report: &mut Report) {
+        let values = self.values.iter().map(|name| format!("`${{{name}}}`"));
+        let objects = self.objects.iter();
+        let objects = objects.map(|name| format!("`${{{name}.…}}`"));
+        let known: Vec<String> = values.chain(objects).collect();
+        let known = known.join(", ");
+        let message = format!("`${{{name}}}` is no placeholder here: use {known}");
+        report.meaning(pointer, "placeholder", message);
+    }
+}

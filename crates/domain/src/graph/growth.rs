@@ -1,0 +1,175 @@
+//! What a step's result adds to the graph that the step is part of: a mission's plan lays out its
+//! tasks, a worker that asks for tools goes on after them. A graph only ever grows at its open end:
+//! nothing that has settled is touched, and what is added depends on what is there, not the other way
+//! round, but for edges that make a step wait longer.
+
+use std::collections::{HashMap, HashSet};
+
+use charter_contract::ids::StepId;
+use serde::{Deserialize, Serialize};
+
+use super::{Edge, GraphError, Step, StepGraph, check_expressions, named_by, sources};
+
+/// Steps to add, and steps that wait for some of them from now on.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Growth {
+    /// New steps, after those that are there. None of them is a reversal.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<Step>,
+    /// Claims that steps which have not started get on new ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<LateClaim>,
+}
+
+/// A claim that a step did not have when it was added.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LateClaim {
+    /// The step that waits.
+    pub step: StepId,
+    /// For what: a new step.
+    pub edge: Edge,
+}
+
+impl Growth {
+    /// Whether it adds nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty() && self.claims.is_empty()
+    }
+}
+
+impl StepGraph {
+    /// Whether the graph stays sound with this added.
+    ///
+    /// # Errors
+    /// The first [`GraphError`] in the order duplicate, unknown, reversal, cycle, expression.
+    pub fn admits(&self, growth: &Growth) -> Result<(), GraphError> {
+        let mut added = HashSet::with_capacity(growth.steps.len());
+        for step in &growth.steps {
+            if self.places.contains_key(&step.id) || !added.insert(&step.id) {
+                return Err(GraphError::Duplicate(step.id.clone()));
+            }
+        }
+        let unknown = |step: &StepId, missing: &StepId| GraphError::Unknown {
+            step: step.clone(),
+            missing: missing.clone(),
+        };
+        let known = |id: &StepId| self.places.contains_key(id) || added.contains(id);
+        for step in &growth.steps {
+            if let Some(missing) = named_by(step).find(|id| !known(id)) {
+                return Err(unknown(&step.id, missing));
+            }
+            if step.reverses.is_some() {
+                return Err(GraphError::Reversal(step.id.clone()));
+            }
+        }
+        for claim in &growth.claims {
+            if !self.places.contains_key(&claim.step) || !added.contains(&claim.edge.from) {
+                return Err(unknown(&claim.step, &claim.edge.from));
+            }
+            if self.reverses(&claim.step) {
+                return Err(GraphError::Reversal(claim.step.clone()));
+            }
+        }
+        self.stays_acyclic(growth)?;
+        growth.steps.iter().try_for_each(check_expressions)
+    }
+
+    fn reverses(&self, id: &StepId) -> bool {
+        self.step(id).is_some_and(|step| step.reverses.is_some())
+    }
+
+    /// A cycle would lead through a new step: whoever depends on one is walked, and must not come back.
+    fn stays_acyclic(&self, growth: &Growth) -> Result<(), GraphError> {
+        let mut followers: HashMap<&StepId, Vec<&StepId>> = HashMap::new();
+        for step in &growth.steps {
+            for source in sources(step) {
+                followers.entry(source).or_default().push(&step.id);
+            }
+        }
+        for claim in &growth.claims {
+            followers
+                .entry(&claim.edge.from)
+                .or_default()
+                .push(&claim.step);
+        }
+        let steps = self.steps();
+        let next = |id: &'_ StepId| -> Vec<StepId> {
+            let settled = self.place(id).map_or(&[][..], |at| self.followers(at));
+            let there = settled.iter().map(|at| steps[*at].id.clone());
+            let late = followers.get(id).into_iter().flatten();
+            there.chain(late.map(|id| (*id).clone())).collect()
+        };
+        let mut done: HashSet<StepId> = HashSet::new();
+        for step in &growth.steps {
+            walk(&step.id, &next, &mut done)?;
+        }
+        Ok(())
+    }
+
+    /// Adds what [`StepGraph::admits`]; gives the places of the new steps' first.
+    ///
+    /// # Errors
+    /// As for [`StepGraph::admits`]; the graph is as it was then.
+    pub(crate) fn grow(&mut self, growth: &Growth) -> Result<usize, GraphError> {
+        self.admits(growth)?;
+        let first = self.parts.steps.len();
+        for (at, step) in (first..).zip(&growth.steps) {
+            self.places.insert(step.id.clone(), at);
+            self.followers.push(Vec::new());
+            self.reversals.push(None);
+            self.parts.steps.push(step.clone());
+        }
+        for (at, step) in (first..).zip(&growth.steps) {
+            for source in sources(step) {
+                self.followers[self.places[source]].push(at);
+            }
+        }
+        for claim in &growth.claims {
+            let (at, from) = (self.places[&claim.step], self.places[&claim.edge.from]);
+            if !self.followers[from].contains(&at) {
+                self.followers[from].push(at);
+            }
+            self.parts.steps[at].entry.edges.push(claim.edge.clone());
+        }
+        Ok(first)
+    }
+}
+
+/// Walks everything that follows `from`, depth first without recursion; `done` is known to lead into no
+/// cycle.
+fn walk(
+    from: &StepId,
+    next: &impl Fn(&StepId) -> Vec<StepId>,
+    done: &mut HashSet<StepId>,
+) -> Result<(), GraphError> {
+    if done.contains(from) {
+        return Ok(());
+    }
+    let mut path: Vec<(StepId, Vec<StepId>)> = vec![(from.clone(), next(from))];
+    let mut on_path: HashSet<StepId> = HashSet::from([from.clone()]);
+    while let Some((_, left)) = path.last_mut() {
+        let Some(follower) = left.pop() else {
+            if let Some((id, _)) = path.pop() {
+                on_path.remove(&id);
+                done.insert(id);
+            }
+            continue;
+        };
+        if on_path.contains(&follower) {
+            let ids = path.iter().map(|(id, _)| id);
+            let mut cycle: Vec<StepId> = ids.skip_while(|id| **id != follower).cloned().collect();
+            cycle.push(follower);
+            return Err(GraphError::Cycle(cycle));
+        }
+        if !done.contains(&follower) {
+            let after = next(&follower);
+            on_path.insert(follower.clone());
+            path.push((follower, after));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,143 @@
+use charter_contract::ids::ToolId;
+use proptest::prelude::*;
+use serde_json::Map;
+
+use super::*;
+use crate::graph::{Action, AfterFailure, GraphParts, On};
+
+fn id(text: &str) -> StepId {
+    StepId::parse(text).unwrap()
+}
+
+fn on(from: &str) -> Edge {
+    Edge {
+        from: id(from),
+        on: On::Success,
+    }
+}
+
+fn step(name: &str, sources: &[&str]) -> Step {
+    let action = Action::Call {
+        tool: ToolId::parse("t.x").unwrap(),
+        parameters: Map::new(),
+        script: None,
+        writes: false,
+    };
+    let mut step = Step::new(id(name), action, AfterFailure::Abort);
+    step.entry.edges = sources.iter().map(|from| on(from)).collect();
+    step
+}
+
+fn graph(steps: Vec<Step>) -> StepGraph {
+    StepGraph::new(GraphParts {
+        steps,
+        ..GraphParts::default()
+    })
+    .unwrap()
+}
+
+fn late(step: &str, from: &str) -> LateClaim {
+    LateClaim {
+        step: id(step),
+        edge: on(from),
+    }
+}
+
+fn reversal(name: &str, reverses: &str) -> Step {
+    let mut step = step(name, &[]);
+    step.reverses = Some(id(reverses));
+    step
+}
+
+/// B003-5 holds for what is added as well: ids stay unique, what is named is there, nothing waits for
+/// itself. What does not fit changes nothing.
+#[test]
+fn b003_5_what_does_not_fit_is_not_added() {
+    let grown = |steps, claims| Growth { steps, claims };
+    let mut unread = step("n", &[]);
+    unread.entry.when = Some("1 +".into());
+    let cases = [
+        (
+            grown(vec![step("a", &[])], vec![]),
+            "the step id `a` stands twice",
+        ),
+        (
+            grown(vec![step("n", &[]), step("n", &[])], vec![]),
+            "the step id `n` stands twice",
+        ),
+        (
+            grown(vec![step("n", &["gone"])], vec![]),
+            "the step `n` depends on `gone`, which does not exist",
+        ),
+        (
+            grown(vec![step("n", &["m"]), step("m", &["n"])], vec![]),
+            "the steps wait for each other: n → m → n",
+        ),
+        (
+            grown(vec![step("n", &["b"])], vec![late("b", "n")]),
+            "the steps wait for each other: n → b → n",
+        ),
+        (
+            grown(vec![step("n", &["c"])], vec![late("b", "n")]),
+            "the steps wait for each other: n → b → c → n",
+        ),
+        (
+            grown(vec![step("n", &[])], vec![late("gone", "n")]),
+            "the step `gone` depends on `n`, which does not exist",
+        ),
+        (
+            grown(vec![step("n", &[])], vec![late("c", "a")]),
+            "the step `c` depends on `a`, which does not exist",
+        ),
+        (
+            grown(vec![reversal("n", "a")], vec![]),
+            "`n` cannot reverse: a reversal waits for nothing, and a step has one at most",
+        ),
+        (
+            grown(vec![step("n", &[])], vec![late("undo", "n")]),
+            "`undo` cannot reverse: a reversal waits for nothing, and a step has one at most",
+        ),
+    ];
+    let before = graph(vec![
+        step("a", &[]),
+        step("b", &["a"]),
+        step("c", &["b"]),
+        reversal("undo", "a"),
+    ]);
+    for (growth, reason) in cases {
+        let mut after = before.clone();
+        let refused = after.grow(&growth).unwrap_err();
+        assert_eq!((refused.to_string().as_str(), &after), (reason, &before));
+    }
+    let mut after = before.clone();
+    let refused = after.grow(&grown(vec![unread], vec![])).unwrap_err();
+    assert!(
+        matches!(refused, GraphError::Expression { .. }),
+        "{refused}"
+    );
+}
+
+proptest! {
+    /// A graph that grew is the graph that it would have been from the start.
+    #[test]
+    fn growing_makes_the_same_graph(edges in prop::collection::vec(any::<bool>(), 45), first in 1_usize..9) {
+        let name = |at: usize| format!("s{at}");
+        let mut bits = edges.into_iter();
+        let steps: Vec<Step> = (0..10)
+            .map(|at| {
+                let sources: Vec<String> = (0..at).filter(|_| bits.next() == Some(true)).map(name).collect();
+                let sources: Vec<&str> = sources.iter().map(String::as_str).collect();
+                step(&name(at), &sources)
+            })
+            .collect();
+        let whole = graph(steps.clone());
+        let mut grown = graph(steps[..first].to_vec());
+        for step in &steps[first..] {
+            grown.grow(&Growth { steps: vec![step.clone()], claims: vec![] }).unwrap();
+        }
+        prop_assert_eq!(&grown, &whole);
+        for at in 0..10 {
+            prop_assert_eq!(grown.followers(at), whole.followers(at));
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Mission types against the catalogue: whether tools and prompts are of the kind that a mission needs,
+//! and whether mission types in force still fit what a package brings anew.
+
+use charter_contract::catalogue::mission_type::{CarriedOut, MissionType, Reading, WriteBack};
+use charter_contract::catalogue::tool::ToolClass;
+use charter_contract::ids::{PlaybookId, ToolId};
+
+use super::super::{Package, Problem};
+use super::{Against, fit};
+use crate::catalogue::View;
+use crate::parameters::{Misfit, misfits as misfits_of, misfits_with};
+
+/// What of a mission type does not fit what it refers to. What is missing is said elsewhere.
+pub(super) fn misfits(kind: &MissionType, after: &View) -> Vec<Misfit> {
+    let mut misfits = Vec::new();
+    for (name, family) in &kind.resource_families {
+        for (at, tool) in family.tools.iter().enumerate() {
+            let pointer = format!("/resource_families/{name}/tools/{at}");
+            misfits.extend(not_readonly(tool, "a worker only reads", pointer, after));
+        }
+    }
+    for (role, prompt) in &kind.prompts {
+        let Some(found) = after.prompt_template(prompt.as_ref()) else {
+            continue;
+        };
+        let instructed = found.document().role_type;
+        if instructed != *role {
+            let message = format!("the prompt template `{prompt}` is one for a {instructed}");
+            misfits.push((format!("/prompts/{role}"), "role_type", message));
+        }
+    }
+    for (at, write_back) in kind.write_backs.iter().enumerate() {
+        let here = format!("/write_backs/{at}");
+        misfits.extend(carried_out(write_back, &here, after));
+        if let Some(target) = &write_back.target {
+            misfits.extend(read(target, &format!("{here}/target"), after));
+        }
+    }
+    misfits
+}
+
+/// B002-6: workers only read, and so does what looks at a target.
+fn not_readonly(tool: &ToolId, why: &str, pointer: String, after: &View) -> Option<Misfit> {
+    let class = after.tool(tool.as_ref())?.document().tool_class;
+    let message = format!("{why}; `{tool}` is {class}");
+    (class != ToolClass::Readonly).then_some((pointer, "readonly", message))
+}
+
+fn carried_out(write_back: &WriteBack, here: &str, after: &View) -> Vec<Misfit> {
+    match &write_back.by {
+        CarriedOut::Tool(tool) => by_tool(tool, write_back, here, after),
+        CarriedOut::Playbook(playbook) => by_playbook(playbook, write_back, here, after),
+        // The body is the webhook's own.
+        CarriedOut::Webhook(_) => Vec::new(),
+    }
+}
+
+fn by_tool(tool: &ToolId, write_back: &WriteBack, here: &str, after: &View) -> Vec<Misfit> {
+    let pointer = format!("{here}/by/tool");
+    if let Some(misfit) = fit::stage_of_missions(tool, pointer.clone()) {
+        return vec![misfit];
+    }
+    let Some(found) = after.tool(tool.as_ref()) else {
+        return Vec::new();
+    };
+    let document = found.document();
+    let mut misfits = Vec::new();
+    if document.tool_class != ToolClass::Write {
+        let class = document.tool_class;
+        let message = format!("a write-back needs a write tool; `{tool}` is {class}");
+        misfits.push((pointer, "tool_class", message));
+    }
+    misfits.extend(misfits_of(document, &write_back.parameters, here));
+    misfits
+}
+
+/// A proposal is approved as it stands, so nothing is left to be asked for.
+fn by_playbook(
+    playbook: &PlaybookId,
+    write_back: &WriteBack,
+    here: &str,
+    after: &View,
+) -> Vec<Misfit> {
+    let Some(found) = after.playbook(playbook.as_ref()) else {
+        return Vec::new();
+    };
+    let whose = format!("the playbook `{playbook}`");
+    let declared = found.document().declared_parameters();
+    misfits_with(&whose, &declared, &write_back.parameters, here)
+}
+
+fn read(target: &Reading, here: &str, after: &View) -> Vec<Misfit> {
+    let why = "what looks at a target only reads";
+    let pointer = format!("{here}/tool");
+    let mut misfits: Vec<Misfit> = not_readonly(&target.tool, why, pointer, after)
+        .into_iter()
+        .collect();
+    if let Some(found) = after.tool(target.tool.as_ref()) {
+        misfits.extend(misfits_of(found.document(), &target.parameters, here));
+    }
+    misfits
+}
+
+/// Mission types of other packages that fit now and would not any more.
+pub(super) fn broken(package: &Package, against: &Against<'_>) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for found in against.after.mission_types() {
+        let origin = &found.entry.origin;
+        let kind = found.document();
+        if origin.package == against.origin.package || !misfits(kind, against.before).is_empty() {
+            continue;
+        }
+        for (_, _, why) in misfits(kind, against.after) {
+            let message = format!(
+                "the mission_type `{}` of the package `{}` would not fit any more: {why}",
+                kind.mission_type, origin.package
+            );
+            let manifest = &package.manifest.place;
+            problems.push(Problem::at(manifest, "/name", "breaks", message));
+        }
+    }
+    problems
+}
