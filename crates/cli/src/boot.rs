@@ -94,6 +94,7 @@ async fn ports(config: &Config) -> anyhow::Result<(Ports, Arc<SqliteStore>)> {
         imports,
         sources: sandbox,
         models,
+        webhooks: Arc::new(charter_effects::webhook::NoWebhooks),
         generator: Arc::new(Composer),
         clock: Arc::new(SystemClock::start().context("reading the clock")?),
         ids: Arc::new(RandomIds),
@@ -217,6 +218,7 @@ fn settings(config: &Config) -> anyhow::Result<Settings> {
             most: config.memory.most,
         },
         approval_ttl: Duration::from_secs(config.approvals.ttl_s),
+        pass_ttl: Duration::from_secs(config.missions.pass_ttl_s),
         four_eyes: config
             .approvals
             .four_eyes

@@ -66,6 +66,8 @@ pub(crate) struct Config {
     pub(crate) memory: MemoryConfig,
     /// How people approve.
     pub(crate) approvals: ApprovalsConfig,
+    /// How missions are carried out.
+    pub(crate) missions: MissionsConfig,
     /// How evidence is signed and how long its payloads are kept.
     pub(crate) evidence: EvidenceConfig,
     /// How this installation presents itself to other agents (A2A).
@@ -187,6 +189,20 @@ impl Default for ApprovalsConfig {
             four_eyes: None,
             ttl_s: 24 * 3_600,
         }
+    }
+}
+
+/// How missions are carried out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct MissionsConfig {
+    /// How long a worker's pass opens the way to data, in seconds.
+    pub(crate) pass_ttl_s: u64,
+}
+
+impl Default for MissionsConfig {
+    fn default() -> Self {
+        Self { pass_ttl_s: 3_600 }
     }
 }
 
@@ -416,6 +432,7 @@ impl Default for Config {
             requests: RequestsConfig::default(),
             memory: MemoryConfig::default(),
             approvals: ApprovalsConfig::default(),
+            missions: MissionsConfig::default(),
             evidence: EvidenceConfig::default(),
             a2a: A2aConfig::default(),
             lenses: LensesConfig::default(),

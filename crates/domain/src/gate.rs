@@ -178,6 +178,9 @@ pub struct Safety<'a> {
     pub playbook: Option<(&'a str, SafetyClass)>,
     /// Whether the step is listed for review by a person.
     pub reviewed: bool,
+    /// The step that carries out a mission's proposal which a person has to approve, if it is one
+    /// (B002-13).
+    pub proposal: Option<&'a str>,
     /// The plan that the caller sent and nobody registered, if the step belongs to one.
     pub unregistered: Option<&'a str>,
 }
@@ -191,6 +194,8 @@ pub struct Question<'a> {
     pub parameters: &'a Map<String, Value>,
     /// Whether the step may write: what only reads may use readonly tools only (B000-11).
     pub may_write: bool,
+    /// Whether the step is a stage of a mission: what is for the server's own use is what it calls.
+    pub stage: bool,
     /// Whether nothing is to be changed.
     pub dry_run: bool,
     /// Whether the caller has the tool's permission level.

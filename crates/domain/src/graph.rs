@@ -29,6 +29,9 @@ pub enum GraphError {
     /// No step at all.
     #[error("there is no step")]
     Empty,
+    /// What would be a step's id is none.
+    #[error("`{0}` cannot be the id of a step: it is too long")]
+    Name(String),
     /// Two steps share an id.
     #[error("the step id `{0}` stands twice")]
     Duplicate(StepId),

@@ -113,16 +113,7 @@ impl Run {
                 at,
                 tokens,
             } => self.fail(step, failure, at, tokens)?,
-            Command::SkipForDryRun { step } => {
-                let at = self.may_begin(&step)?;
-                if !self.is_dry_run() {
-                    return Err(self.refused(at, "left out of a run that is no dry run"));
-                }
-                RunEvent::StepSkipped {
-                    step,
-                    reason: SkipReason::DryRun,
-                }
-            }
+            Command::SkipForDryRun { step } => self.skip_for_dry_run(step)?,
             Command::Pause { by } => self.pause(by)?,
             Command::Resume { by } => self.resume(by)?,
             Command::Abort {
@@ -133,6 +124,17 @@ impl Run {
             Command::TimeUp => self.time_up()?,
         };
         Ok(vec![event])
+    }
+
+    fn skip_for_dry_run(&self, step: StepId) -> Result<RunEvent, IllegalTransition> {
+        let at = self.may_begin(&step)?;
+        if !self.is_dry_run() {
+            return Err(self.refused(at, "left out of a run that is no dry run"));
+        }
+        Ok(RunEvent::StepSkipped {
+            step,
+            reason: SkipReason::DryRun,
+        })
     }
 
     fn give(

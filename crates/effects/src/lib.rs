@@ -68,6 +68,7 @@ mod redact;
 mod sandbox;
 mod sources;
 mod text;
+pub mod webhook;
 
 pub use builtin::{
     BuiltinGrants, BuiltinTool, CommandGrant, Root, RootAccess, documents as builtin_documents,

@@ -113,6 +113,7 @@ impl Bench {
             imports: charter_effects::Imports::none(),
             sources: Arc::new(charter_effects::NoSources),
             models: Arc::new(charter_effects::NoModels),
+            webhooks: Arc::new(charter_effects::webhook::NoWebhooks),
             clock: Arc::new(SystemClock::start()?),
             ids: Arc::new(RandomIds),
             generator: Arc::new(charter_engine::Composer),

@@ -7,6 +7,7 @@ use arc_swap::ArcSwap;
 use charter_contract::time::Timestamp;
 use charter_domain::catalogue::Origin;
 use charter_domain::clock::Clock;
+use charter_effects::webhook::Webhooks;
 use charter_effects::{Imports, Models, PackageFiles, Sources, ToolCall, ToolRunner};
 use charter_search::embed::Embedder;
 use charter_store::SharedStore;
@@ -59,6 +60,8 @@ pub struct Ports {
     pub sources: Arc<dyn Sources>,
     /// Language models, by the routes of tenants.
     pub models: Arc<dyn Models>,
+    /// Systems of record that proposals are sent to.
+    pub webhooks: Arc<dyn Webhooks>,
     /// What makes candidates on a miss.
     pub generator: Arc<dyn Generator>,
     /// Time.
@@ -204,6 +207,17 @@ impl Engine {
     #[must_use]
     pub fn embedder(&self) -> Option<&Arc<dyn Embedder>> {
         self.ports.embedder.as_ref()
+    }
+
+    /// Systems of record that proposals are sent to.
+    pub(crate) fn webhooks(&self) -> &Arc<dyn Webhooks> {
+        &self.ports.webhooks
+    }
+
+    /// Milliseconds since a moment.
+    pub(crate) fn milliseconds_since(&self, moment: Timestamp) -> u64 {
+        let passed = self.span(moment, self.now()).as_millis();
+        u64::try_from(passed).unwrap_or(u64::MAX)
     }
 
     /// The language models, by the routes of tenants.

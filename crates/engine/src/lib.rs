@@ -22,6 +22,7 @@ mod grants;
 mod imports;
 mod lenses;
 mod memory;
+mod missions;
 mod packages;
 mod plans;
 mod playbooks;
@@ -74,6 +75,10 @@ pub use lenses::{
 pub use memory::{
     MemoryDraft, MemoryFound, MemoryListing, MemoryQuery, MemoryShown, MemoryWord, RelatedMemory,
     Remember, Supersede,
+};
+pub use missions::{
+    Answerer, MissionListing, MissionOrder, MissionReplayed, MissionShown, MissionSummary, Offline,
+    ProposalShown, TaskShown,
 };
 pub use packages::{
     Difference, DocumentChange, Mode, PackageDiff, PackageReport, PackageShown, Registered,

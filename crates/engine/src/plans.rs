@@ -140,6 +140,7 @@ impl Engine {
                 confirm: writes && !dry_run,
                 ..Opening::default()
             },
+            artifacts: Vec::new(),
         })
     }
 }

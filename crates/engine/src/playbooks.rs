@@ -110,6 +110,7 @@ impl Engine {
                     .filter(|_| !dry_run)
                     .map(|parameter| parameter.name.clone()),
             },
+            artifacts: Vec::new(),
         })
     }
 }

@@ -28,6 +28,7 @@ use charter_domain::catalogue::{Entry, Found, Origin, View};
 use charter_domain::graph::{self, StepGraph};
 use charter_domain::run::{Opening, Pin, Run, RunEvent, Started};
 use charter_store::journal::{GENESIS, RunPhase, RunRecord};
+use charter_store::mission::ArtifactRecord;
 use charter_store::page::PageRequest;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -36,7 +37,7 @@ use crate::{Caller, Engine, EngineError, Role, events};
 
 pub(crate) use control::Drivers;
 pub use decisions::{RunExplained, StepExplained};
-pub(crate) use effect::{StepEnd, Workspace};
+pub(crate) use effect::{PinnedTool, StepEnd, Workspace, failure};
 pub use evidence::RunEvidence;
 pub use explain::{Assumed, CallExplained, ThoughtOf, Within};
 pub use journal::HistoryEvent;
@@ -56,6 +57,8 @@ pub(crate) struct NewRun {
     pub(crate) pins: Vec<Pin>,
     pub(crate) dry_run: bool,
     pub(crate) opening: Opening,
+    /// What of a mission is written with it: its envelope; nothing for a run that is none.
+    pub(crate) artifacts: Vec<ArtifactRecord>,
 }
 
 /// A run that storage does not know yet.
@@ -64,6 +67,7 @@ struct Unstored {
     run: Run,
     record: RunRecord,
     started: (RunEvent, Timestamp),
+    artifacts: Vec<ArtifactRecord>,
 }
 
 impl Engine {
@@ -73,10 +77,15 @@ impl Engine {
             run,
             record,
             started,
+            artifacts,
         } = self.unstored(new)?;
         let told = events::about_run(&record.tenant_id, &run, "", &[], record.created_at);
         let events = journal::chain(GENESIS, 0, &[started])?;
-        match self.store().create_run(&record, events, vec![], told).await {
+        match self
+            .store()
+            .create_run(&record, events, artifacts, told)
+            .await
+        {
             Ok(()) => {
                 self.tell_watchers();
                 Ok(())
@@ -121,6 +130,7 @@ impl Engine {
             run,
             record,
             started: (started, at),
+            artifacts: new.artifacts,
         })
     }
 

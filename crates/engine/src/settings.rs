@@ -31,6 +31,8 @@ pub struct Settings {
     pub lease: Duration,
     /// How long an approval waits for a person.
     pub approval_ttl: Duration,
+    /// How long a worker's pass opens the way to data (B002-8).
+    pub pass_ttl: Duration,
     /// Whether somebody else than the requester has to approve, also where the playbook does not
     /// ask for it.
     pub four_eyes: bool,
@@ -121,6 +123,7 @@ impl Default for Settings {
             evidence_retention: None,
             lease: Duration::from_secs(30),
             approval_ttl: Duration::from_secs(24 * 3_600),
+            pass_ttl: Duration::from_secs(3_600),
             four_eyes: false,
             memories: MemorySettings::default(),
             tool_calls: 16,

@@ -382,6 +382,14 @@ fn b000_7_what_does_not_fit_a_mission_is_refused_with_file_and_line() {
         assert!(places.contains(&wanted), "{wanted} is not in {places:?}");
         assert_eq!(first, message);
     }
+    server.api.register(&leads("tenant"));
+}
+
+/// B000-7: a stage of a mission is Charter's own.
+#[test]
+fn b000_7_a_package_brings_no_stage() {
+    let home = Home::new();
+    let server = home.serve();
     let stage = tool("search_leads", "internal", "")
         .replace("language: http", "language: builtin")
         .replace(
@@ -392,7 +400,6 @@ fn b000_7_what_does_not_fit_a_mission_is_refused_with_file_and_line() {
     let (places, message) = refused(&server.api, &staged);
     assert_eq!(places, ["tools/search_leads.yaml:9 builtin"]);
     assert_eq!(message, "a package brings no stage of a mission");
-    server.api.register(&leads("tenant"));
 }
 
 /// B000-7

@@ -73,6 +73,8 @@ pub enum Why<'a> {
     Reviewed,
     /// It does not.
     NotReviewed,
+    /// A mission proposes it.
+    Proposed,
     /// Nobody registered the plan.
     Unregistered,
     /// It was begun before, and nobody knows how that ended.
@@ -151,6 +153,7 @@ fn level<'a>(question: &Question<'a>) -> Considered<'a> {
 fn class<'a>(question: &Question<'a>) -> Considered<'a> {
     let tool = question.tool;
     let (says, why) = match tool.tool_class {
+        ToolClass::Internal if question.stage => (Says::Permits, Why::ClassFits(tool)),
         ToolClass::Internal => (Says::Refuses, Why::Internal(tool)),
         ToolClass::Write if !question.may_write => (Says::Refuses, Why::StepOnlyReads(tool)),
         ToolClass::Write | ToolClass::Readonly => (Says::Permits, Why::ClassFits(tool)),
@@ -209,6 +212,10 @@ fn safety<'a>(question: &Question<'a>, hear: &mut impl FnMut(Considered<'a>)) {
             };
             hear(of(playbook, says, why));
         }
+    }
+    if let Some(proposal) = question.safety.proposal {
+        let (says, why) = on_writes(question, Why::Proposed);
+        hear(of(proposal, says, why));
     }
     // Nobody reviewed such a plan before: it never needs less than a supervised playbook.
     if let Some(plan) = question.safety.unregistered {
@@ -298,6 +305,7 @@ impl fmt::Display for Why<'_> {
             }
             Self::Reviewed => f.write_str("The playbook lists this step for review by a person."),
             Self::NotReviewed => f.write_str("The playbook does not list this step for review."),
+            Self::Proposed => f.write_str("A mission proposes this change; a person decides on it."),
             Self::Unregistered => f.write_str(
                 "Each write of a plan that nobody registered is approved by a person.",
             ),

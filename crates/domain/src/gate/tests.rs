@@ -78,6 +78,7 @@ fn asked_with(
         tool,
         parameters,
         may_write: true,
+        stage: false,
         dry_run: false,
         permitted: true,
         guardrails,

@@ -1,7 +1,7 @@
 //! What a caller sent to be run, where that is no document of the catalogue.
 
 use charter_contract::catalogue::policy::RunKind;
-use charter_contract::ids::{PipelineId, PlanId, TreeId};
+use charter_contract::ids::{MissionId, PipelineId, PlanId, TreeId};
 use serde::{Deserialize, Serialize};
 
 /// A plan that came with the order to run it. Nobody registered it, so nobody reviewed it.
@@ -14,6 +14,8 @@ pub enum Source {
     Pipeline(PipelineId),
     /// A `DecisionTree` (named in seed 003).
     DecisionTree(TreeId),
+    /// A mission (seed 002). Its kind is registered, and it says itself what a person approves.
+    Mission(MissionId),
 }
 
 impl Source {
@@ -24,7 +26,14 @@ impl Source {
             Self::ExecutionPlan(_) => RunKind::ExecutionPlan,
             Self::Pipeline(_) => RunKind::Pipeline,
             Self::DecisionTree(_) => RunKind::DecisionTree,
+            Self::Mission(_) => RunKind::Mission,
         }
+    }
+
+    /// Whether nobody registered what is executed.
+    #[must_use]
+    pub const fn is_unregistered(&self) -> bool {
+        !matches!(self, Self::Mission(_))
     }
 
     /// Its id.
@@ -34,6 +43,7 @@ impl Source {
             Self::ExecutionPlan(id) => id.as_ref(),
             Self::Pipeline(id) => id.as_ref(),
             Self::DecisionTree(id) => id.as_ref(),
+            Self::Mission(id) => id.as_ref(),
         }
     }
 
@@ -44,6 +54,7 @@ impl Source {
             Self::ExecutionPlan(_) => "execution plan",
             Self::Pipeline(_) => "pipeline",
             Self::DecisionTree(_) => "decision tree",
+            Self::Mission(_) => "mission",
         }
     }
 }

@@ -1,6 +1,6 @@
 //! One step of a graph: what it does, when it may start, and what its failure does.
 
-use charter_contract::ids::{ScriptId, StepId, ToolId};
+use charter_contract::ids::{ScriptId, StepId, TaskId, ToolId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -139,6 +139,10 @@ pub struct Step {
     /// Whether it may use tokens of the run's budget: none is begun once that is used up (B002-17).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub spends: bool,
+    /// The task of a mission that it is called for: the task's prompt package and pass say what may be
+    /// called (B002-5, B002-8).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mandate: Option<TaskId>,
     /// An earlier call, which only reads, that must still answer what it did when this one begins: else
     /// what this one changes is not what somebody decided on (B002-13).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -162,6 +166,7 @@ impl Step {
             timeout_ms: 0,
             cache_ttl_seconds: 0,
             spends: false,
+            mandate: None,
             unless_changed: None,
             reverses: None,
         }

@@ -30,6 +30,7 @@ fn step(name: &str, sources: &[&str]) -> Step {
         timeout_ms: 0,
         cache_ttl_seconds: 0,
         spends: false,
+        mandate: None,
         unless_changed: None,
         reverses: None,
     }

@@ -67,6 +67,7 @@ fn read(name: &str, sources: &[&str], after_failure: AfterFailure) -> Step {
         timeout_ms: 0,
         cache_ttl_seconds: 0,
         spends: false,
+        mandate: None,
         unless_changed: None,
         reverses: None,
     }

@@ -8,6 +8,7 @@ use charter_contract::catalogue::{Document, DocumentKind};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{PackageName, TenantId};
 use charter_contract::scope::Scope;
+use charter_contract::violation::Violation;
 use charter_domain::catalogue::{BUILT_IN, Layer, Origin, Snapshot};
 use charter_effects::Imports;
 use charter_search::RouteSettings;
@@ -290,11 +291,13 @@ fn seed_domains(layer: &mut Layer, origin: &Arc<Origin>) {
 
 /// The built-in tools, over whatever is stored under their ids: no package redefines them.
 fn seed_tools(layer: &mut Layer, origin: &Arc<Origin>) -> Result<(), EngineError> {
-    let tools = charter_effects::builtin_documents().map_err(|violations| {
+    let described = |violations: Vec<Violation>| {
         let said: Vec<String> = violations.iter().map(ToString::to_string).collect();
         EngineError::internal("describing the built-in tools", said.join("; "))
-    })?;
-    for tool in tools {
+    };
+    let tools = charter_effects::builtin_documents().map_err(described)?;
+    let stages = charter_domain::mission::stage_tools().map_err(described)?;
+    for tool in tools.into_iter().chain(stages) {
         layer.insert(Document::Tool(tool), Arc::clone(origin), String::new());
     }
     Ok(())

@@ -55,6 +55,7 @@ impl Place {
             imports: charter_effects::Imports::none(),
             sources: Arc::new(charter_effects::NoSources),
             models: Arc::new(charter_effects::NoModels),
+            webhooks: Arc::new(charter_effects::webhook::NoWebhooks),
             generator: Arc::new(crate::Composer),
             clock,
             ids: Arc::new(RandomIds),

@@ -93,15 +93,45 @@ impl Engine {
         run: &Run,
     ) -> Result<Vec<(Finding, StepId)>, EngineError> {
         let mut found = Vec::new();
-        for rule in skill
+        let mut looked_at: Vec<&StepId> = Vec::new();
+        let rules = skill
             .analysis
             .iter()
-            .flat_map(|analysis| &analysis.findings)
-        {
+            .flat_map(|analysis| &analysis.findings);
+        for step in rules.map(|rule| &rule.from) {
             // A step that was skipped or failed has nothing to look at.
-            let Some(output) = run.outputs().get(&rule.from) else {
+            let Some(output) = run
+                .outputs()
+                .get(step)
+                .filter(|_| !looked_at.contains(&step))
+            else {
                 continue;
             };
+            looked_at.push(step);
+            let findings = self.findings_in(skill, step, output).await?;
+            found.extend(findings.into_iter().map(|finding| (finding, step.clone())));
+        }
+        found.sort_by(|(a, _), (b, _)| {
+            let key = |f: &Finding| (f.severity, f.resource_id.to_string(), f.finding_id.clone());
+            key(a).cmp(&key(b))
+        });
+        found.dedup_by(|(a, _), (b, _)| a.finding_id == b.finding_id);
+        Ok(found)
+    }
+
+    /// What the skill's rules find in the output of one step of its plan.
+    pub(crate) async fn findings_in(
+        &self,
+        skill: &Skill,
+        step: &StepId,
+        output: &Value,
+    ) -> Result<Vec<Finding>, EngineError> {
+        let mut found = Vec::new();
+        let rules = skill
+            .analysis
+            .iter()
+            .flat_map(|analysis| &analysis.findings);
+        for rule in rules.filter(|rule| rule.from == *step) {
             let what = format!("the rule `{}` of `{}`", rule.rule_id, skill.skill_id);
             let emitted = self
                 .filter(&what, rule.filter.as_str(), output, MAX_FINDINGS)
@@ -109,17 +139,8 @@ impl Engine {
             let findings = analysis::findings(skill, rule, emitted).map_err(|error| {
                 EngineError::new(ErrorCode::ToolFailed, format!("{what}: {error}"))
             })?;
-            found.extend(
-                findings
-                    .into_iter()
-                    .map(|finding| (finding, rule.from.clone())),
-            );
+            found.extend(findings);
         }
-        found.sort_by(|(a, _), (b, _)| {
-            let key = |f: &Finding| (f.severity, f.resource_id.to_string(), f.finding_id.clone());
-            key(a).cmp(&key(b))
-        });
-        found.dedup_by(|(a, _), (b, _)| a.finding_id == b.finding_id);
         Ok(found)
     }
 

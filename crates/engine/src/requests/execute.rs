@@ -125,6 +125,7 @@ impl Engine {
             pins: planned.pins,
             dry_run: false,
             opening: Opening::default(),
+            artifacts: Vec::new(),
         })
     }
 }

@@ -16,7 +16,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::journal::{Folded, chain};
 use crate::requests::Progress;
-use crate::{Engine, EngineError, events};
+use crate::{Engine, EngineError, events, missions};
 
 /// Orders that wait for a driver.
 const QUEUE: usize = 16;
@@ -209,6 +209,7 @@ impl Engine {
             ..
         } = self.fold(run_id).await?;
         let (at, before) = (self.now(), run.status());
+        let stood = missions::state_of(&run);
         let mut written = Vec::new();
         let mut events = run.decide(command).map_err(|error| illegal(&error))?;
         while !events.is_empty() {
@@ -237,7 +238,7 @@ impl Engine {
             messages: events::about_run(tenant, &run, before, &approvals, at),
             approvals,
             artifacts: Vec::new(),
-            mission_state: None,
+            mission_state: missions::state_of(&run).filter(|now| stood != Some(*now)),
             release: true,
         };
         self.append(append).await?;

@@ -11,12 +11,14 @@ use std::sync::Arc;
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{ApprovalId, RunId, StepId};
+use charter_contract::mission::MissionState;
 use charter_contract::time::Timestamp;
 use charter_domain::gate;
 use charter_domain::run::{Beginning, Command, ErrorKind, Next, Run, RunEvent, Tokens};
 use charter_store::approval::ApprovalChange;
 use charter_store::journal::After;
 use charter_store::lease::Lease;
+use charter_store::mission::ArtifactRecord;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
@@ -28,9 +30,9 @@ use super::control::Order;
 use super::effect::{Preparation, Prepared, StepEnd, Workspace, failure};
 use super::journal::Folded;
 use super::{NewRun, Unstored};
-use crate::approvals;
 use crate::requests::Progress;
 use crate::{Engine, EngineError};
+use crate::{approvals, missions};
 
 /// A run that this worker holds.
 struct Drive<'e> {
@@ -46,6 +48,10 @@ struct Drive<'e> {
     /// Decided and not yet durable.
     unwritten: Vec<(RunEvent, Timestamp)>,
     approvals: Vec<ApprovalChange>,
+    /// What was added to the run's mission and is not durable yet.
+    artifacts: Vec<ArtifactRecord>,
+    /// Where the run's mission stands as far as storage knows.
+    mission: Option<MissionState>,
 }
 
 /// Where a run is taken from.
@@ -134,11 +140,11 @@ impl Engine {
         progress: Progress,
         orders: &mut mpsc::Receiver<Order>,
     ) -> Result<Run, EngineError> {
-        let (folded, hold, unwritten) = match whence {
+        let (folded, hold, unwritten, artifacts) = match whence {
             Whence::Stored(run_id) => {
                 let lease = self.lease_of(&run_id).await?;
                 match self.fold(&run_id).await {
-                    Ok(folded) => (folded, Hold::Held(lease), Vec::new()),
+                    Ok(folded) => (folded, Hold::Held(lease), Vec::new(), Vec::new()),
                     Err(error) => {
                         self.store().release(&lease).await?;
                         return Err(error);
@@ -147,13 +153,15 @@ impl Engine {
             }
             Whence::New(new) => {
                 let hold = Hold::Unstored(Box::new(new.record));
-                (Folded::unwritten(new.run), hold, vec![new.started])
+                let started = vec![new.started];
+                (Folded::unwritten(new.run), hold, started, new.artifacts)
             }
         };
         let told = match hold {
             Hold::Unstored(_) => "",
             Hold::Held(_) | Hold::Returned => folded.run.status(),
         };
+        let mission = missions::state_of(&folded.run);
         let mut drive = Drive {
             engine: self,
             told,
@@ -165,6 +173,8 @@ impl Engine {
             orders,
             unwritten,
             approvals: Vec::new(),
+            artifacts,
+            mission,
         };
         let ended = drive.go_on().await;
         drive.cancel.cancel();
@@ -211,6 +221,10 @@ impl Drive<'_> {
         loop {
             self.settle().await?;
             let now = self.engine.now();
+            if self.is_time_up(now) {
+                self.on_time(&mut in_flight, &mut in_hand).await?;
+                continue;
+            }
             match self.folded.run.next(&in_hand, now) {
                 Next::Ended => {
                     self.lapse_pending().await?;
@@ -293,6 +307,11 @@ impl Drive<'_> {
         until.is_some_and(|until| self.engine.span(now, until) < self.engine.settings().lease)
     }
 
+    /// Whether the run's time limit is over: nothing begins any more then.
+    fn is_time_up(&self, now: Timestamp) -> bool {
+        self.folded.run.deadline().is_some_and(|end| end <= now)
+    }
+
     /// Carries out what a moment brought: approvals that lapse, the run's time limit.
     async fn on_time(
         &mut self,
@@ -300,7 +319,7 @@ impl Drive<'_> {
         in_hand: &mut BTreeSet<StepId>,
     ) -> Result<(), EngineError> {
         let now = self.engine.now();
-        if self.folded.run.deadline().is_some_and(|end| end <= now) {
+        if self.is_time_up(now) {
             self.decide(Command::TimeUp)?;
             self.cut_off(in_flight, in_hand)?;
         }
@@ -358,7 +377,7 @@ impl Drive<'_> {
     /// has no effect.
     fn begin(&mut self, step: &StepId) -> Result<Option<Box<Prepared>>, EngineError> {
         let at = self.engine.now();
-        let mut prepared = match self.workspace.prepare(&self.folded.run, step) {
+        let mut prepared = match self.workspace.prepare(&self.folded.run, step, at) {
             Ok(Preparation::Effect(prepared)) => prepared,
             Ok(Preparation::NotInDryRun) => {
                 let step = step.clone();
@@ -422,6 +441,7 @@ impl Drive<'_> {
             return Err(interrupted());
         }
         self.progress.step_ended(&end);
+        let end = self.taken(end);
         self.decide(match end {
             StepEnd::Succeeded {
                 step,
@@ -429,6 +449,7 @@ impl Drive<'_> {
                 source,
                 duration_ms,
                 brings,
+                tools: _,
             } => Command::Succeed {
                 step,
                 output,
@@ -447,6 +468,35 @@ impl Drive<'_> {
                 tokens,
             },
         })
+    }
+
+    /// Takes what a stage made into its mission. What the mission does not admit fails the step.
+    fn taken(&mut self, end: StepEnd) -> StepEnd {
+        let StepEnd::Succeeded {
+            step,
+            output,
+            brings,
+            tools,
+            ..
+        } = &end
+        else {
+            return end;
+        };
+        let Some(desk) = self.workspace.desk.clone() else {
+            return end;
+        };
+        match desk.taken(&self.folded.run, step, output) {
+            Ok(artifacts) => {
+                self.artifacts.extend(artifacts);
+                self.engine.lend(&mut self.workspace, tools);
+                end
+            }
+            Err(failure) => StepEnd::Failed {
+                step: step.clone(),
+                failure,
+                tokens: brings.tokens,
+            },
+        }
     }
 
     fn decide(&mut self, command: Command) -> Result<(), EngineError> {

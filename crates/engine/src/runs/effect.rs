@@ -7,16 +7,19 @@ use std::time::Duration;
 
 use charter_contract::catalogue::playbook::SafetyClass;
 use charter_contract::catalogue::policy::RunKind;
+use charter_contract::catalogue::stage::Stage;
 use charter_contract::catalogue::tool::{Implementation, Tool, ToolClass};
 use charter_contract::catalogue::vocabulary::Role;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{PlaybookId, ScriptId, StepId, TenantId, ToolId, UserId};
 use charter_contract::parameter::ParameterType;
-use charter_domain::approval::ExactCall;
+use charter_contract::time::Timestamp;
+use charter_domain::approval::{Digest, ExactCall};
 use charter_domain::catalogue::Entry;
-use charter_domain::gate::Decision;
+use charter_domain::gate::{Decision, Rule, RuleKind};
 use charter_domain::graph::{Action, Step};
 use charter_domain::guardrail::Resolved;
+use charter_domain::mission::TARGET_CHANGED;
 use charter_domain::parameters;
 use charter_domain::policy::PolicySet;
 use charter_domain::reference::{ReferenceError, resolve};
@@ -25,6 +28,7 @@ use charter_effects::{Limits, PackageFiles, ScriptTool, ToolOutcome};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
+use crate::missions::{Desk, StageFailed, StageWork};
 use crate::tool_results::ResultKey;
 use crate::{Engine, EngineError};
 
@@ -55,6 +59,8 @@ pub(crate) struct Workspace {
     pub(crate) guardrails: Vec<Resolved>,
     pub(crate) policies: Arc<PolicySet>,
     pub(crate) playbook: Option<(PlaybookId, SafetyClass)>,
+    /// What a mission's stages work with.
+    pub(crate) desk: Option<Arc<Desk>>,
 }
 
 /// An effect and what the gate says about it.
@@ -68,6 +74,10 @@ pub(crate) struct Prepared {
     pub(super) timeout: Duration,
     pub(super) tenant: TenantId,
     cache_ttl: Duration,
+    /// What is carried out in place of a tool.
+    stage: Option<Box<StageWork>>,
+    /// A look at what this changes, with what was seen when somebody decided on it.
+    seen: Option<Box<(Prepared, Value)>>,
 }
 
 /// What is to be done about a step that may start.
@@ -88,6 +98,8 @@ pub(crate) enum StepEnd {
         source: ResultSource,
         duration_ms: u64,
         brings: Box<Yield>,
+        /// What the new steps call.
+        tools: Vec<PinnedTool>,
     },
     Failed {
         step: StepId,
@@ -104,7 +116,7 @@ impl StepEnd {
     }
 }
 
-pub(super) fn failure(kind: ErrorKind, code: ErrorCode, message: impl Into<String>) -> StepFailure {
+pub(crate) fn failure(kind: ErrorKind, code: ErrorCode, message: impl Into<String>) -> StepFailure {
     StepFailure {
         kind,
         code: code.as_str().to_owned(),
@@ -123,7 +135,12 @@ pub(super) struct Called<'w> {
 
 impl Workspace {
     /// Everything that is decided before an effect starts. What cannot be prepared fails the step.
-    pub(crate) fn prepare(&self, run: &Run, step: &StepId) -> Result<Preparation, StepFailure> {
+    pub(crate) fn prepare(
+        &self,
+        run: &Run,
+        step: &StepId,
+        now: Timestamp,
+    ) -> Result<Preparation, StepFailure> {
         let missing = |what: String| failure(ErrorKind::SystemError, ErrorCode::Internal, what);
         let step = run
             .graph()
@@ -141,8 +158,14 @@ impl Workspace {
             return Ok(Preparation::NotInDryRun);
         };
         let document = &called.tool.entry.document;
+        let mut decision = self.ask(run, step, document, &call);
+        if let Some(refusal) = self.beyond_mandate(run, step, document, now)? {
+            decision = refusal;
+        }
         Ok(Preparation::Effect(Box::new(Prepared {
-            decision: self.ask(run, step, document, &call),
+            decision,
+            stage: self.stage_work(run, step, document, &call)?,
+            seen: self.seen(run, step, now)?,
             call,
             tool: called.tool.clone(),
             script: called.script.cloned(),
@@ -151,6 +174,61 @@ impl Workspace {
             tenant: self.tenant.clone(),
             cache_ttl: Duration::from_secs(step.cache_ttl_seconds),
         })))
+    }
+
+    /// What a step is given that carries a stage of a mission out.
+    fn stage_work(
+        &self,
+        run: &Run,
+        step: &Step,
+        tool: &Tool,
+        call: &ExactCall,
+    ) -> Result<Option<Box<StageWork>>, StepFailure> {
+        let (Some(desk), Some(stage)) = (&self.desk, stage_of(tool)) else {
+            return Ok(None);
+        };
+        let key = run.idempotency_key(&step.id);
+        let work = StageWork::new(desk, run, stage, &call.parameters, key)?;
+        Ok(Some(Box::new(work)))
+    }
+
+    /// The look at what a step changes, where the step asks for one.
+    fn seen(
+        &self,
+        run: &Run,
+        step: &Step,
+        now: Timestamp,
+    ) -> Result<Option<Box<(Prepared, Value)>>, StepFailure> {
+        let Some(look) = &step.unless_changed else {
+            return Ok(None);
+        };
+        let seen = run.outputs().get(look).cloned();
+        match (self.prepare(run, look, now)?, seen) {
+            (Preparation::Effect(look), Some(seen)) => Ok(Some(Box::new((*look, seen)))),
+            (Preparation::Effect(_) | Preparation::NotInDryRun, _) => {
+                let what = format!("the step `{}` looks at nothing", step.id);
+                Err(failure(ErrorKind::SystemError, ErrorCode::Internal, what))
+            }
+        }
+    }
+
+    /// The refusal of a call that the task it is made for may not make: its package does not name the
+    /// tool, or its pass does not cover what the tool reads (B002-5, B002-8).
+    fn beyond_mandate(
+        &self,
+        run: &Run,
+        step: &Step,
+        tool: &Tool,
+        now: Timestamp,
+    ) -> Result<Option<Decision>, StepFailure> {
+        let (Some(desk), Some(task)) = (&self.desk, &step.mandate) else {
+            return Ok(None);
+        };
+        let refused = desk.refuses(run, task, tool, now)?;
+        let rule = |(id, why): (String, String)| Rule::new(RuleKind::Permission, &id, why);
+        Ok(refused.map(|refused| Decision::Deny {
+            rules: vec![rule(refused)],
+        }))
     }
 
     /// What a step calls; otherwise what is missing.
@@ -218,6 +296,20 @@ fn knows_dry_run(tool: &Tool) -> bool {
     declared.any(|p| p.name.as_ref() == DRY_RUN && p.kind == ParameterType::Boolean)
 }
 
+/// The stage of a mission that a tool carries out.
+pub(super) fn stage_of(tool: &Tool) -> Option<Stage> {
+    match &tool.implementation {
+        Some(Implementation::Stage { stage }) => Some(*stage),
+        Some(
+            Implementation::Script { .. }
+            | Implementation::Http { .. }
+            | Implementation::Builtin { .. }
+            | Implementation::Mcp { .. },
+        )
+        | None => None,
+    }
+}
+
 fn timeout(step: &Step, tool: &Tool) -> Duration {
     let own = tool
         .timeout_ms
@@ -275,10 +367,13 @@ impl Prepared {
     /// Calls the tool, or takes an earlier result of the same call that is still fresh enough.
     pub(crate) async fn perform(
         self,
-        engine: &Engine,
+        engine: &Arc<Engine>,
         key: String,
         cancel: CancellationToken,
     ) -> StepEnd {
+        if self.stage.is_some() {
+            return self.carry_out(engine, cancel).await;
+        }
         let step = self.call.step.clone();
         let reads = self.cache_ttl > Duration::ZERO;
         let result_key =
@@ -293,6 +388,7 @@ impl Prepared {
                 source: ResultSource::Cached,
                 duration_ms: 0,
                 brings: Box::default(),
+                tools: Vec::new(),
             };
         }
         let tenant = self.tenant.clone();
@@ -313,6 +409,7 @@ impl Prepared {
                     source: ResultSource::Fresh,
                     duration_ms,
                     brings: Box::default(),
+                    tools: Vec::new(),
                 }
             }
             Err(failure) => StepEnd::Failed {
@@ -323,12 +420,88 @@ impl Prepared {
         }
     }
 
+    /// Carries a stage of a mission out.
+    async fn carry_out(mut self, engine: &Arc<Engine>, cancel: CancellationToken) -> StepEnd {
+        let step = self.call.step.clone();
+        let began = engine.now();
+        let Some(work) = self.stage.take() else {
+            let message = format!("the step `{step}` carries no stage out");
+            let failure = failure(ErrorKind::SystemError, ErrorCode::Internal, message);
+            return StepEnd::Failed {
+                step,
+                failure,
+                tokens: Tokens::default(),
+            };
+        };
+        let done = match self.has_changed(engine, &cancel).await {
+            Ok(()) => engine.carry_stage_out(*work, &cancel).await,
+            Err(failure) => Err(failure.into()),
+        };
+        let done = done.and_then(|done| {
+            let output = serde_json::to_value(&done.output);
+            let output = output.map_err(|error| {
+                let code = ErrorCode::Internal;
+                StageFailed::from(failure(ErrorKind::SystemError, code, error.to_string()))
+            })?;
+            Ok((done, output))
+        });
+        match done {
+            Ok((done, output)) => {
+                let (pins, tools) = done.tools.into_iter().unzip();
+                StepEnd::Succeeded {
+                    step,
+                    output,
+                    source: ResultSource::Fresh,
+                    duration_ms: engine.milliseconds_since(began),
+                    brings: Box::new(Yield {
+                        tokens: done.tokens,
+                        growth: done.growth,
+                        pins,
+                    }),
+                    tools,
+                }
+            }
+            Err(StageFailed { failure, tokens }) => StepEnd::Failed {
+                step,
+                failure,
+                tokens,
+            },
+        }
+    }
+
+    /// Refuses a change whose target is not what somebody decided on (B002-13).
+    async fn has_changed(
+        &mut self,
+        engine: &Engine,
+        cancel: &CancellationToken,
+    ) -> Result<(), StepFailure> {
+        let Some(seen) = self.seen.take() else {
+            return Ok(());
+        };
+        let (look, before) = *seen;
+        let tool = look.call.tool.clone();
+        let key = format!("{}/again", look.call.step);
+        let (now, _) = Box::pin(look.run(engine, key, cancel.clone())).await?;
+        if Digest::of(&now) == Digest::of(&before) {
+            return Ok(());
+        }
+        let message =
+            format!("what is to be changed is not what `{tool}` saw when it was proposed");
+        Err(StepFailure {
+            kind: ErrorKind::ExecutionError,
+            code: TARGET_CHANGED.to_owned(),
+            message,
+            retryable: false,
+        })
+    }
+
     async fn run(
-        self,
+        mut self,
         engine: &Engine,
         key: String,
         cancel: CancellationToken,
     ) -> Result<(Value, u64), StepFailure> {
+        self.has_changed(engine, &cancel).await?;
         let entry = Arc::clone(&self.tool.entry);
         let checked = self.script.is_none();
         let call = self.tool_call(engine, key)?;

@@ -15,7 +15,7 @@ use charter_contract::ids::{EvidenceId, EvidenceRunId, RunId, StepId, TenantId, 
 use charter_contract::text::Text;
 use charter_contract::time::Timestamp;
 use charter_domain::approval::Digest;
-use charter_domain::graph::{Action, StepGraph};
+use charter_domain::graph::{Action, Step, StepGraph};
 use charter_domain::run::{Begun, ResultSource, RunEvent};
 use charter_store::evidence::EvidenceFilter;
 use charter_store::journal::JournalEvent;
@@ -127,6 +127,8 @@ pub(super) fn made(history: &[HistoryEvent]) -> Vec<Made<'_>> {
 #[derive(Debug, Default)]
 struct Known<'h> {
     graph: Option<&'h StepGraph>,
+    /// Steps that results added to it.
+    grown: BTreeMap<&'h StepId, &'h Step>,
     dry_run: bool,
     begun: BTreeMap<&'h StepId, &'h Begun>,
     approvals: BTreeMap<&'h StepId, Value>,
@@ -162,8 +164,13 @@ impl<'h> Known<'h> {
                 step,
                 output,
                 source,
+                brings,
                 ..
-            } => return self.succeeded(entry, step, output, source),
+            } => {
+                let grown = brings.growth.steps.iter();
+                self.grown.extend(grown.map(|step| (&step.id, step)));
+                return self.succeeded(entry, step, output, source);
+            }
             RunEvent::ParametersGiven { .. }
             | RunEvent::Confirmed { .. }
             | RunEvent::StepRefused { .. }
@@ -180,6 +187,11 @@ impl<'h> Known<'h> {
             | RunEvent::RollbackFailed { .. } => {}
         }
         None
+    }
+
+    fn step(&self, id: &StepId) -> Option<&'h Step> {
+        let from_the_start = self.graph.and_then(|graph| graph.step(id));
+        from_the_start.or_else(|| self.grown.get(id).copied())
     }
 
     fn succeeded(
@@ -206,7 +218,7 @@ impl<'h> Known<'h> {
             script,
             writes,
             ..
-        } = &self.graph?.step(step)?.action
+        } = &self.step(step)?.action
         else {
             return None;
         };

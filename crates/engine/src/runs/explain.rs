@@ -201,6 +201,7 @@ impl Engine {
             pins,
             dry_run: thought.dry_run,
             opening: Opening::default(),
+            artifacts: Vec::new(),
         })
     }
 }

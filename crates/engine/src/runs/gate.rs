@@ -4,7 +4,9 @@
 
 use charter_contract::catalogue::tool::Tool;
 use charter_domain::approval::ExactCall;
-use charter_domain::gate::{self, Asked, Decision, Finding, PolicyAnswer, Question, Safety, Says};
+use charter_domain::gate::{
+    self, Asked, Decision, Finding, PolicyAnswer, Question, Rule, RuleKind, Safety, Says,
+};
 use charter_domain::graph::{Source, Step};
 use charter_domain::policy::{PolicyQuestion, Principal, RunFacts};
 use charter_domain::rate_limit::{Left, TooSoon};
@@ -38,7 +40,8 @@ impl Workspace {
     pub(super) fn ask(&self, run: &Run, step: &Step, tool: &Tool, call: &ExactCall) -> Decision {
         let decided = gate::decide(&self.question(run, step, tool, call));
         match self.policy_turn(run, call, &decided) {
-            PolicyTurn::Never | PolicyTurn::OnceApproved => decided,
+            PolicyTurn::Never => decided.under(self.ungoverned(step, tool)),
+            PolicyTurn::OnceApproved => decided,
             PolicyTurn::Now => {
                 let facts = self.facts(run, call, &decided);
                 let said = self.policies.decide(&self.put(run, tool, call, &facts));
@@ -66,7 +69,7 @@ impl Workspace {
         let decided = match turn {
             PolicyTurn::Never => {
                 findings.push(Finding::ungoverned(tool.tool_id.as_ref()));
-                decided
+                decided.under(self.ungoverned(step, tool))
             }
             PolicyTurn::OnceApproved | PolicyTurn::Now => {
                 let (said, heard) = self.policies.explain(&self.put(run, tool, call, &facts));
@@ -94,7 +97,7 @@ impl Workspace {
     fn question<'a>(
         &'a self,
         run: &'a Run,
-        step: &Step,
+        step: &'a Step,
         tool: &'a Tool,
         call: &'a ExactCall,
     ) -> Question<'a> {
@@ -103,16 +106,29 @@ impl Workspace {
             tool,
             parameters: &call.parameters,
             may_write: step.writes(),
+            stage: self.desk.is_some() && super::effect::stage_of(tool).is_some(),
             dry_run: run.is_dry_run(),
             permitted: self.role.may_call(tool.permission_level),
             guardrails: &self.guardrails,
             safety: Safety {
                 playbook: playbook.map(|(id, class)| (id.as_ref(), *class)),
                 reviewed: step.reviewed,
-                unregistered: run.graph().source().map(Source::id),
+                proposal: (self.desk.is_some() && step.reviewed).then(|| step.id.as_str()),
+                unregistered: unregistered(run),
             },
             interrupted: run.is_interrupted(&step.id) && !tool.idempotent,
         }
+    }
+
+    /// What is said of a tool that no policy governs: a mission may call only what a policy permits,
+    /// or a person has to approve.
+    fn ungoverned(&self, step: &Step, tool: &Tool) -> PolicyAnswer {
+        let stage = super::effect::stage_of(tool).is_some();
+        if self.desk.is_none() || stage || step.reviewed {
+            return PolicyAnswer::Ungoverned;
+        }
+        let message = "no policy permits it, and a mission may call only what a policy permits";
+        PolicyAnswer::Forbid(vec![Rule::new(RuleKind::Policy, &tool.tool_id, message)])
     }
 
     fn policy_turn(&self, run: &Run, call: &ExactCall, decided: &Decision) -> PolicyTurn {
@@ -156,6 +172,14 @@ impl Workspace {
             run: facts,
         }
     }
+}
+
+/// The plan that is executed and that nobody registered.
+fn unregistered(run: &Run) -> Option<&str> {
+    let source = run.graph().source();
+    source
+        .filter(|source| source.is_unregistered())
+        .map(Source::id)
 }
 
 /// Nobody is asked or warned about what is refused.

@@ -193,6 +193,7 @@ impl Engine {
             pins: run.pins().to_vec(),
             dry_run: false,
             opening: Opening::default(),
+            artifacts: Vec::new(),
         })
         .await?;
         self.take_up_run(caller.tenant.clone(), id.clone());

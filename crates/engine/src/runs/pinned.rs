@@ -20,6 +20,7 @@ use charter_store::catalogue::DocumentKey;
 
 use super::call::{self, Body};
 use super::effect::{PinnedTool, Workspace};
+use crate::missions::Desk;
 use crate::{Engine, EngineError};
 
 /// A run ready to be driven or analysed.
@@ -57,7 +58,8 @@ impl Engine {
         run: &Run,
     ) -> Result<Pinned, EngineError> {
         let run_id = run.id();
-        let (mut skill, mut playbook) = (None, None);
+        let (mut skill, mut playbook, mut kind) = (None, None, None);
+        let mut prompts = Vec::new();
         let mut tools = BTreeMap::new();
         for pin in run.pins() {
             let document = self.pinned_document(pin).await?;
@@ -74,23 +76,27 @@ impl Engine {
                     });
                     tools.insert(entry.document.tool_id.clone(), PinnedTool { entry, files });
                 }
+                Document::MissionType(document) => kind = Some(document),
+                Document::PromptTemplate(document) => prompts.push(document),
                 other => {
                     let detail = format!("a {} cannot be pinned", other.kind());
                     return Err(lost(run_id, &detail));
                 }
             }
         }
-        let subject = Executed::of(run.graph(), skill.as_ref(), playbook.as_ref().map(|p| &p.0));
+        let desk = self.desk_of(tenant, run, kind, prompts).await?;
+        let desk = desk.map(Arc::new);
+        let subject = match &desk {
+            Some(desk) => Executed::by_mission(desk),
+            None => Executed::of(run.graph(), skill.as_ref(), playbook.as_ref().map(|p| &p.0)),
+        };
         let scripts = match &playbook {
             Some((playbook, origin)) => {
                 scripts(playbook, &self.package_files(origin).await?, run_id)?
             }
             None => BTreeMap::new(),
         };
-        let guardrails = match &subject.domain {
-            Some(domain) => self.guardrails_on(tenant, &subject.id, domain),
-            None => self.guardrails_on_plan(tenant, &subject.id, &tools),
-        };
+        let guardrails = self.bearing(tenant, &subject.id, subject.domain.as_deref(), &tools);
         let safety =
             playbook.map(|(playbook, _)| (playbook.playbook_id, playbook.safety.safety_class));
         Ok(Pinned {
@@ -107,8 +113,36 @@ impl Engine {
                 scripts,
                 guardrails,
                 playbook: safety,
+                desk,
             },
         })
+    }
+
+    /// Gives a mission's workspace the tools that its new steps call, and what bears on them.
+    pub(crate) fn lend(&self, workspace: &mut Workspace, tools: &[PinnedTool]) {
+        if tools.is_empty() {
+            return;
+        }
+        for tool in tools {
+            let id = tool.entry.document.tool_id.clone();
+            workspace.tools.insert(id, tool.clone());
+        }
+        let (tenant, subject) = (&workspace.tenant, &workspace.subject);
+        workspace.guardrails = self.guardrails_on_plan(tenant, subject, &workspace.tools);
+    }
+
+    /// The guardrails in force that bear on what a run executes.
+    fn bearing(
+        &self,
+        tenant: &TenantId,
+        subject: &str,
+        domain: Option<&str>,
+        tools: &BTreeMap<ToolId, PinnedTool>,
+    ) -> Vec<Resolved> {
+        match domain {
+            Some(domain) => self.guardrails_on(tenant, subject, domain),
+            None => self.guardrails_on_plan(tenant, subject, tools),
+        }
     }
 
     /// The guardrails in force that bear on a skill or playbook.
@@ -188,7 +222,10 @@ impl Engine {
     }
 
     /// The files of a package version; kept in memory, for every tool call needs them.
-    async fn package_files(&self, origin: &Origin) -> Result<Arc<PackageFiles>, EngineError> {
+    pub(crate) async fn package_files(
+        &self,
+        origin: &Origin,
+    ) -> Result<Arc<PackageFiles>, EngineError> {
         if let Some(files) = self.files().get(origin) {
             return Ok(files);
         }
@@ -220,6 +257,15 @@ struct Executed {
 }
 
 impl Executed {
+    /// A mission is of a kind, and its steps bear what bears on each of their tools' domains.
+    fn by_mission(desk: &Desk) -> Self {
+        Self {
+            kind: RunKind::Mission,
+            id: desk.kind_id().to_owned(),
+            domain: None,
+        }
+    }
+
     fn of(graph: &StepGraph, skill: Option<&Skill>, playbook: Option<&Playbook>) -> Self {
         let (kind, id, domain) = match (skill, playbook, graph.source()) {
             (Some(skill), _, _) => (RunKind::Skill, skill.skill_id.as_ref(), Some(&skill.domain)),

@@ -18,6 +18,7 @@ fn weighed(
         tool,
         parameters: &parameters,
         may_write: true,
+        stage: false,
         dry_run: false,
         permitted: true,
         guardrails,
@@ -344,6 +345,7 @@ proptest! {
             question.safety = Safety {
                 playbook: SAFETY[safety].map(|class| ("p", class)),
                 reviewed,
+                proposal: None,
                 unregistered: unregistered.then_some("plan-1"),
             };
         });

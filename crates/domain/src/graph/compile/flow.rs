@@ -100,6 +100,7 @@ pub(super) fn refuse(pointer: &str, error: &GraphError, report: &mut Report) {
     let keyword = match error {
         GraphError::Cycle(_) => "cycle",
         GraphError::Empty
+        | GraphError::Name(_)
         | GraphError::Duplicate(_)
         | GraphError::Unknown { .. }
         | GraphError::Reversal(_)
@@ -169,20 +170,17 @@ fn compile_step(
     let entry = entry(flow, &here, step, calls, report);
     let call = call?;
     Some(Step {
-        id: step.id.clone(),
         entry,
-        after_failure: match flow.on_failure {
-            OnStepFailure::AbortPlan | OnStepFailure::ExecuteFallback => AfterFailure::Abort,
-            OnStepFailure::ContinuePlan => AfterFailure::GoOn,
-        },
-        reviewed: false,
         retry: retry(&here, step, &call, report),
         timeout_ms: step.timeout_ms,
-        cache_ttl_seconds: 0,
-        spends: false,
-        unless_changed: None,
-        reverses: None,
-        action: call.action,
+        ..Step::new(
+            step.id.clone(),
+            call.action,
+            match flow.on_failure {
+                OnStepFailure::AbortPlan | OnStepFailure::ExecuteFallback => AfterFailure::Abort,
+                OnStepFailure::ContinuePlan => AfterFailure::GoOn,
+            },
+        )
     })
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::{referred, successes};
 use crate::graph::{
-    Action, AfterFailure, Edge, Entry, GraphError, GraphParts, On, Retry, Step, StepGraph,
+    Action, AfterFailure, Edge, Entry, GraphError, GraphParts, On, Step, StepGraph,
 };
 
 /// Milliseconds in the unit of `execution_timeout`.
@@ -60,28 +60,25 @@ fn forward(
         });
     }
     Ok(Step {
-        id: step.step_id.clone(),
-        action: Action::Call {
-            tool: step.tool_id.clone(),
-            parameters,
-            script: script.map(name_of).transpose()?,
-            writes: step.step_type == StepType::Write,
-        },
         entry: Entry {
             edges,
             ..Entry::default()
         },
-        after_failure: after_failure(step),
         reviewed: playbook
             .safety
             .requires_human_review_for
             .contains(&step.step_id),
-        retry: Retry::default(),
         timeout_ms: step.timeout_ms.map_or(0, |limit| limit.get()),
-        cache_ttl_seconds: 0,
-        spends: false,
-        unless_changed: None,
-        reverses: None,
+        ..Step::new(
+            step.step_id.clone(),
+            Action::Call {
+                tool: step.tool_id.clone(),
+                parameters,
+                script: script.map(name_of).transpose()?,
+                writes: step.step_type == StepType::Write,
+            },
+            after_failure(step),
+        )
     })
 }
 
@@ -136,17 +133,8 @@ fn reversal(playbook: &Playbook, rollback: &RollbackStep) -> Result<Step, GraphE
         }
     };
     Ok(Step {
-        id: rollback.step_id.clone(),
-        action,
-        entry: Entry::default(),
-        after_failure: AfterFailure::Abort,
-        reviewed: false,
-        retry: Retry::default(),
-        timeout_ms: 0,
-        cache_ttl_seconds: 0,
-        spends: false,
-        unless_changed: None,
         reverses: Some(rollback.reverses.clone()),
+        ..Step::new(rollback.step_id.clone(), action, AfterFailure::Abort)
     })
 }
 

@@ -67,6 +67,7 @@ pub fn rolling_back(run: &Run) -> Result<(StepGraph, Map<String, Value>), Unreve
                 ..Entry::default()
             },
             spends: false,
+            mandate: None,
             unless_changed: None,
             reverses: None,
             ..reversal.clone()

@@ -4,7 +4,7 @@ use charter_contract::catalogue::skill::Skill;
 use charter_contract::catalogue::vocabulary::OnFailure;
 
 use super::{referred, successes};
-use crate::graph::{Action, AfterFailure, Entry, GraphError, GraphParts, Retry, Step, StepGraph};
+use crate::graph::{Action, AfterFailure, Entry, GraphError, GraphParts, Step, StepGraph};
 
 /// The plan of a skill.
 ///
@@ -19,25 +19,22 @@ pub fn from_skill(skill: &Skill) -> Result<StepGraph, GraphError> {
             let named = step.depends_on.iter().cloned();
             let needed = referred(&step.step_id, &step.parameters)?;
             Ok(Step {
-                id: step.step_id.clone(),
-                action: Action::Call {
-                    tool: step.tool_id.clone(),
-                    parameters: step.parameters.clone(),
-                    script: None,
-                    writes: false,
-                },
                 entry: Entry {
                     edges: successes(named.chain(needed)),
                     ..Entry::default()
                 },
-                after_failure: after_failure(step.on_failure),
-                reviewed: false,
-                retry: Retry::default(),
                 timeout_ms: step.timeout_ms.map_or(0, |limit| limit.get()),
                 cache_ttl_seconds: step.cache_ttl_seconds.map_or(0, |ttl| ttl.get()),
-                spends: false,
-                unless_changed: None,
-                reverses: None,
+                ..Step::new(
+                    step.step_id.clone(),
+                    Action::Call {
+                        tool: step.tool_id.clone(),
+                        parameters: step.parameters.clone(),
+                        script: None,
+                        writes: false,
+                    },
+                    after_failure(step.on_failure),
+                )
             })
         })
         .collect::<Result<Vec<_>, GraphError>>()?;

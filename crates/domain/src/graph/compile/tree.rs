@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use super::flow::{read, refuse};
 use super::tools::{CallableTools, Calls};
 use crate::graph::{
-    Action, AfterFailure, Branch, Edge, Entry, GraphParts, Join, On, Retry, Source, Step, StepGraph,
+    Action, AfterFailure, Branch, Edge, Entry, GraphParts, Join, On, Source, Step, StepGraph,
 };
 
 /// Most branches of a tree: each has an expression to be read.
@@ -200,21 +200,12 @@ fn step<'t>(
     };
     let into = ways.into.get(node.id()).into_iter().flatten();
     Some(Step {
-        id: StepId::from(node.id()),
-        action,
         entry: Entry {
             edges: into.map(edge).collect(),
             join: Join::Any,
             when: None,
         },
-        after_failure,
-        reviewed: false,
-        retry: Retry::default(),
-        timeout_ms: 0,
-        cache_ttl_seconds: 0,
-        spends: false,
-        unless_changed: None,
-        reverses: None,
+        ..Step::new(StepId::from(node.id()), action, after_failure)
     })
 }
 

@@ -31,6 +31,7 @@ fn journal() -> Vec<String> {
         timeout_ms: 0,
         cache_ttl_seconds: 0,
         spends: false,
+        mandate: None,
         unless_changed: None,
         reverses: None,
     };

@@ -151,6 +151,13 @@ impl Run {
         reversal.map(|at| &self.graph.steps()[at])
     }
 
+    /// Whether a person agreed to a call of the step.
+    #[must_use]
+    pub fn is_granted(&self, step: &StepId) -> bool {
+        let at = self.graph.place(step);
+        at.is_some_and(|at| self.slots[at].grant.is_some())
+    }
+
     /// What references in this run's parameters may point at.
     #[must_use]
     pub fn bindings(&self) -> Bindings<'_> {

@@ -9,7 +9,7 @@ use charter_store::lease::Lease;
 use super::Drive;
 use crate::runs::evidence;
 use crate::runs::journal::chain;
-use crate::{EngineError, events};
+use crate::{EngineError, events, missions};
 
 /// How far a driver has its run to itself.
 pub(super) enum Hold {
@@ -44,6 +44,9 @@ impl Drive<'_> {
         }
         let decided = std::mem::take(&mut self.unwritten);
         let approvals = std::mem::take(&mut self.approvals);
+        let artifacts = std::mem::take(&mut self.artifacts);
+        let mission = missions::state_of(&self.folded.run);
+        let mission_state = mission.filter(|_| mission != self.mission);
         let chained = chain(self.folded.head, self.folded.version, &decided)?;
         let head = chained.last().map_or(self.folded.head, |event| event.hash);
         let version = self.folded.version + chained.len() as u64;
@@ -61,8 +64,8 @@ impl Drive<'_> {
                     run: self.as_left(RunRecord::clone(record), &chained, then),
                     events: chained,
                     approvals,
-                    artifacts: Vec::new(),
-                    mission_state: None,
+                    artifacts,
+                    mission_state,
                     holder: engine.holder().to_owned(),
                     expires_at: engine.after(engine.now(), engine.settings().lease),
                     release,
@@ -80,8 +83,8 @@ impl Drive<'_> {
                     then,
                     status: self.folded.run.status().to_owned(),
                     approvals,
-                    artifacts: Vec::new(),
-                    mission_state: None,
+                    artifacts,
+                    mission_state,
                     release,
                     messages,
                 };
@@ -93,7 +96,7 @@ impl Drive<'_> {
             }
         }
         (self.folded.version, self.folded.head) = (version, head);
-        self.told = self.folded.run.status();
+        (self.told, self.mission) = (self.folded.run.status(), mission);
         if release {
             self.hold = Hold::Returned;
         }

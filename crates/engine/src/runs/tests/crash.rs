@@ -4,6 +4,7 @@
 //!
 //! Each test starts itself again as the process that is killed: the ignored test `process`.
 
+mod mission;
 mod outside;
 mod play;
 mod playbook;
@@ -18,7 +19,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use outside::{Ledger, Outside};
-use play::{Part, TRACE, play, prepare};
+use play::{Part, Played, TRACE, play, prepare};
 use playbook::Variation;
 
 /// What a process is told; absent in an ordinary run.
@@ -53,26 +54,28 @@ struct Ended {
     states: Value,
     events: Vec<String>,
     ledger: Ledger,
+    /// Every point that its processes passed.
+    trace: Vec<String>,
 }
 
 /// One variation with what all its plays begin with.
 struct Stage {
-    variation: Variation,
+    played: Played,
     outside: Outside,
     template: TempDir,
 }
 
 impl Stage {
-    fn set(variation: Variation) -> Self {
+    fn set(played: Played) -> Self {
         let outside = Outside::start();
         let template = TempDir::new().unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .unwrap();
-        runtime.block_on(prepare(template.path(), variation, &outside.address));
+        runtime.block_on(prepare(template.path(), played, &outside.address));
         Self {
-            variation,
+            played,
             outside,
             template,
         }
@@ -91,7 +94,7 @@ impl Stage {
 
     fn start(&self, dir: &Path, ledger: &str, death: Option<Death>) -> Output {
         let part = Part {
-            variation: self.variation,
+            played: self.played,
             dir: dir.to_path_buf(),
             address: self.outside.address.clone(),
             ledger: ledger.to_owned(),
@@ -117,6 +120,7 @@ impl Stage {
             states: ended["states"].take(),
             events: serde_json::from_value(ended["events"].take()).unwrap(),
             ledger: self.outside.ledger(ledger),
+            trace: trace(dir),
         }
     }
 
@@ -234,7 +238,7 @@ const FIRST: [&str; 11] = [
 
 /// Where every end is the uninterrupted one.
 fn ends_as_if_uninterrupted(variation: Variation, events: &[&str], done: &[&str]) {
-    let stage = Stage::set(variation);
+    let stage = Stage::set(Played::Playbook(variation));
     let (whole, points) = stage.whole();
     assert_eq!(whole.events, events);
     assert_eq!(whole.ledger.done, done);
@@ -262,7 +266,7 @@ fn ends_as_people_decide(
     done: &[&str],
     refused: &[Refused],
 ) {
-    let stage = Stage::set(variation);
+    let stage = Stage::set(Played::Playbook(variation));
     let (whole, points) = stage.whole();
     assert_eq!(whole.events, events);
     assert_eq!(whole.ledger.done, done);
@@ -415,4 +419,46 @@ fn b000_18_killed_at_any_point_a_reversal_that_people_report_is_not_lost() {
     let events = [&FIRST[..], &ROLLED_BACK].concat();
     let done = ["write s2", "undo undo_2"];
     ends_as_if_uninterrupted(Variation::RolledBackReported, &events, &done);
+}
+
+/// What a mission's process passes: appends, calls of tools, and questions to models. Its journal and its
+/// artifacts are the same wherever it dies, nothing is carried out twice, and no model is asked again for
+/// what the journal has (B002-14).
+#[test]
+fn b002_14_killed_at_any_point_a_mission_comes_to_the_same() {
+    let stage = Stage::set(Played::Mission);
+    let (whole, points) = stage.whole();
+    assert_eq!(
+        whole.states["mission"]["state"], "completed",
+        "{:#}",
+        whole.states
+    );
+    assert_eq!(whole.ledger.done, ["write writeback.wb.1"]);
+    let asked = points.iter().filter(|point| point.starts_with("model "));
+    assert_eq!(asked.count(), 6, "{points:#?}");
+    stage.at_every_point(&points, |death, ended| {
+        let met = &ended.events;
+        assert_eq!(ended.states, whole.states, "{death:?}: {met:#?}");
+        assert_eq!(ended.ledger.done, whole.ledger.done, "{death:?}: {met:#?}");
+        asked_once(&points, death, &ended.trace);
+    });
+}
+
+/// No model is asked, after a death, for a step whose end was durable before.
+fn asked_once(points: &[String], death: Death, trace: &[String]) {
+    let durable = match death {
+        Death::Before(point) => &points[..point],
+        Death::After(point) => &points[..=point],
+    };
+    for asked in trace[durable.len()..]
+        .iter()
+        .filter_map(|point| point.strip_prefix("model "))
+    {
+        let end = format!("step_succeeded {asked}");
+        let mut appended = durable.iter().flat_map(|point| point.split(", "));
+        assert!(
+            !appended.any(|event| event == end),
+            "{death:?}: `{asked}` is asked again"
+        );
+    }
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
 use charter_contract::ids::{EvidenceRunId, PlaybookId, RunId, TenantId, UserId};
+use charter_contract::package::PackageBundle;
 use charter_domain::approval::State;
 use charter_domain::clock::SystemClock;
 use charter_domain::gate::RuleKind;
@@ -25,9 +26,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
+use super::mission;
 use super::outside::happened;
 use super::playbook::{PLAYBOOK, Variation};
-use super::points::{Points, WatchedTools, name_of};
+use super::points::{Points, WatchedModels, WatchedTools, name_of};
 use crate::{
     Answer, Caller, Confirmation, Engine, EvidenceKey, IdSource, Mode, Ports, Role, RunShown, Say,
     Settings, SkillGrants, Tier, ToolGrants,
@@ -39,10 +41,28 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Time before the first write is tried again: long enough to be waited for.
 const RETRY_MS: u64 = 30;
 
+/// What is played.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Played {
+    /// A playbook's run.
+    Playbook(Variation),
+    /// A mission, with one change that it proposes.
+    Mission,
+}
+
+impl Played {
+    fn package(self, address: &str) -> PackageBundle {
+        match self {
+            Self::Playbook(variation) => variation.package(address),
+            Self::Mission => mission::package(address),
+        }
+    }
+}
+
 /// What a process is told.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Part {
-    pub(super) variation: Variation,
+    pub(super) played: Played,
     /// The data directory.
     pub(super) dir: PathBuf,
     /// Where the ledgers are, and which one is this play's.
@@ -64,7 +84,7 @@ impl IdSource for RandomIds {
     }
 }
 
-fn person(name: &str) -> Caller {
+pub(super) fn person(name: &str) -> Caller {
     Caller {
         tenant: TenantId::parse("acme").unwrap(),
         user: UserId::parse(name).unwrap(),
@@ -75,12 +95,13 @@ fn person(name: &str) -> Caller {
 }
 
 /// A store of this directory with the package in force, for every play to begin with.
-pub(super) async fn prepare(dir: &Path, variation: Variation, address: &str) {
+pub(super) async fn prepare(dir: &Path, played: Played, address: &str) {
     let store = open(dir);
     let sandbox = sandbox(dir).await;
     let shared: SharedStore = Arc::<SqliteStore>::clone(&store);
-    let engine = engine(shared, Arc::new(sandbox), Settings::default()).await;
-    let (ann, package) = (person("ann"), variation.package(address));
+    let models = Arc::new(charter_effects::NoModels);
+    let engine = engine(shared, Arc::new(sandbox), models, Settings::default()).await;
+    let (ann, package) = (person("ann"), played.package(address));
     let registered = engine.register_package(&ann, package, Mode::Apply).await;
     registered.unwrap();
     engine.stop().await;
@@ -101,6 +122,7 @@ async fn sandbox(dir: &Path) -> Sandbox {
 async fn engine(
     store: SharedStore,
     tools: Arc<dyn charter_effects::ToolRunner>,
+    models: Arc<dyn charter_effects::Models>,
     settings: Settings,
 ) -> Arc<Engine> {
     let ports = Ports {
@@ -109,7 +131,8 @@ async fn engine(
         tools,
         imports: charter_effects::Imports::none(),
         sources: Arc::new(charter_effects::NoSources),
-        models: Arc::new(charter_effects::NoModels),
+        models,
+        webhooks: Arc::new(charter_effects::webhook::NoWebhooks),
         generator: Arc::new(crate::Composer),
         clock: Arc::new(SystemClock::start().unwrap()),
         ids: Arc::new(RandomIds),
@@ -119,9 +142,9 @@ async fn engine(
 }
 
 /// One process of a play.
-struct Play {
+pub(super) struct Play {
     part: Part,
-    engine: Arc<Engine>,
+    pub(super) engine: Arc<Engine>,
     points: Arc<Points>,
 }
 
@@ -153,7 +176,8 @@ pub(super) async fn play(part: Part) -> Value {
         },
         ..Settings::default()
     };
-    let engine = engine(Arc::new(watched), Arc::new(tools), settings).await;
+    let models = Arc::new(WatchedModels(Arc::clone(&points)));
+    let engine = engine(Arc::new(watched), Arc::new(tools), models, settings).await;
     points.arm();
     engine.recover().await.unwrap();
     let play = Play {
@@ -167,6 +191,9 @@ pub(super) async fn play(part: Part) -> Value {
 
 impl Play {
     async fn to_the_end(&self) -> Value {
+        let Played::Playbook(variation) = self.part.played else {
+            return self.mission_to_the_end().await;
+        };
         loop {
             let runs = self.runs().await;
             let Some(newest) = runs.last() else {
@@ -177,8 +204,8 @@ impl Play {
             let shown = self.engine.show_run(&person("ann"), &newest.run_id).await;
             let shown = shown.unwrap();
             if shown.state.outcome.is_none() {
-                self.act(&newest.run_id, &shown).await;
-            } else if self.part.variation == Variation::Undone && runs.len() == 1 {
+                self.act(variation, &newest.run_id, &shown).await;
+            } else if variation == Variation::Undone && runs.len() == 1 {
                 let ann = person("ann");
                 let undoing = self.engine.roll_back_run(&ann, &newest.run_id).await;
                 undoing.unwrap();
@@ -189,7 +216,7 @@ impl Play {
     }
 
     /// The runs, oldest first.
-    async fn runs(&self) -> Vec<RunRecord> {
+    pub(super) async fn runs(&self) -> Vec<RunRecord> {
         let page = PageRequest::new(None, 10);
         let found = self.engine.store().runs(&person("ann").tenant, &page).await;
         let mut runs = found.unwrap().entries;
@@ -218,7 +245,7 @@ impl Play {
 
     /// Waits until the engine has done what there is to do, so that the points of two plays are the
     /// same: nothing is under way any more when a person acts.
-    async fn at_rest(&self, run: &RunId) {
+    pub(super) async fn at_rest(&self, run: &RunId) {
         loop {
             let found = self.engine.store().run(&person("ann").tenant, run).await;
             let phase = found.unwrap().unwrap().phase;
@@ -233,7 +260,7 @@ impl Play {
     }
 
     /// What a person does about a run that waits for one.
-    async fn act(&self, run: &RunId, shown: &RunShown) {
+    pub(super) async fn act(&self, variation: Variation, run: &RunId, shown: &RunShown) {
         let (ann, bob) = (person("ann"), person("bob"));
         if !shown.state.missing.is_empty() {
             let given = Map::from_iter([("first".to_owned(), json!(Variation::first_item()))]);
@@ -262,7 +289,7 @@ impl Play {
                 answer: if may_repeat {
                     Answer::Approve
                 } else {
-                    self.part.variation.of_what_happened(&asked.call)
+                    variation.of_what_happened(&asked.call)
                 },
                 digest: asked.digest.to_string(),
                 reason: None,

@@ -1,12 +1,17 @@
 //! The points at which a process can die: before and after every write of the store and every effect.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use charter_effects::{ToolCall, ToolOutcome, ToolRunner};
+use charter_contract::ids::{Label, TenantId};
+use charter_effects::{
+    ModelAnswer, ModelFailure, ModelRequest, ModelRoute, Models, SetBy, ToolCall, ToolOutcome,
+    ToolRunner,
+};
 use charter_testkit::watched_store::{Side, Watcher, Write};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -110,5 +115,38 @@ impl ToolRunner for WatchedTools {
         let outcome = self.inner.run(call, cancel).await;
         self.points.pass(Side::After, &what);
         outcome
+    }
+}
+
+/// The offline provider behind the port for models, with a point before and after each question.
+pub(super) struct WatchedModels(pub(super) Arc<Points>);
+
+#[async_trait]
+impl Models for WatchedModels {
+    async fn complete(
+        &self,
+        request: &ModelRequest,
+        cancel: &CancellationToken,
+    ) -> Result<ModelAnswer, ModelFailure> {
+        let step = request
+            .idempotency_key
+            .rsplit('/')
+            .next()
+            .unwrap_or_default();
+        let what = format!("model {step}");
+        self.0.pass(Side::Before, &what);
+        let answer = crate::Offline.complete(request, cancel).await;
+        self.0.pass(Side::After, &what);
+        answer
+    }
+
+    fn routes(&self, _: &TenantId) -> BTreeMap<Label, ModelRoute> {
+        let route = ModelRoute {
+            target: "offline/extractive".parse().unwrap(),
+            set_by: SetBy::Server,
+            key: None,
+            key_of: SetBy::Server,
+        };
+        [(Label::parse("tier_high_reasoning").unwrap(), route)].into()
     }
 }

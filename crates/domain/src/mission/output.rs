@@ -1,0 +1,62 @@
+//! What a stage's step puts out, as the journal keeps it.
+
+use charter_contract::ids::ToolId;
+
+use charter_contract::validate::{Contract, read_value};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// A call that a worker or researcher needs before it can answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Wanted {
+    /// The tool.
+    pub tool: ToolId,
+    /// Its parameters.
+    #[serde(default)]
+    pub parameters: Map<String, Value>,
+}
+
+/// The output of a stage: the artifacts that it made, or the calls that it needs first.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct StageOutput {
+    /// In the order in which they were made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<Value>,
+    /// What has to be called before the next turn.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub wanted: Vec<Wanted>,
+    /// What carrying a proposal out came to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<Value>,
+    /// Which model answered, as `provider/model`; absent where none was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+impl StageOutput {
+    /// Reads a step's output; `None` when it is no stage's.
+    #[must_use]
+    pub fn read(output: &Value) -> Option<Self> {
+        serde_json::from_value(output.clone()).ok()
+    }
+
+    /// The artifacts of one type.
+    #[must_use]
+    pub fn all<T: Contract>(&self) -> Vec<T> {
+        let named = |value: &&Value| {
+            value.get("schema_name").and_then(Value::as_str) == Some(T::NAME.as_str())
+        };
+        let read = |value| read_value::<T>(value).ok().map(|(artifact, _)| artifact);
+        self.artifacts
+            .iter()
+            .filter(named)
+            .filter_map(read)
+            .collect()
+    }
+
+    /// The first artifact of one type.
+    #[must_use]
+    pub fn first<T: Contract>(&self) -> Option<T> {
+        self.all().into_iter().next()
+    }
+}

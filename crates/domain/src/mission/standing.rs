@@ -1,0 +1,161 @@
+//! Where a mission and its proposals stand, read from the run (B002-12, B002-13). Nothing is stored
+//! twice: the run's journal is what happened.
+
+use charter_contract::ids::{ProposalId, StepId};
+use charter_contract::mission::MissionState;
+use charter_contract::mission::review_packet::{ReviewPacket, ReviewStatus};
+use serde::{Deserialize, Serialize};
+
+use super::layout::{Once, WRITE_BACK, change_step, once};
+use super::output::StageOutput;
+use crate::run::{ErrorKind, Outcome, Run, StepState, StopCause};
+
+/// The code of a change whose target is not what the proposal was made for.
+pub const TARGET_CHANGED: &str = "target_changed";
+/// The code of a change that a person refused.
+const REJECTED: &str = "approval_rejected";
+/// The code of a change that nobody decided on in time.
+const EXPIRED: &str = "approval_expired";
+
+/// Where the mission of a run stands.
+#[must_use]
+pub fn state(run: &Run) -> MissionState {
+    match run.outcome() {
+        None => under_way(run),
+        Some(Outcome::Completed { .. }) if is_rejected(run) => MissionState::Rejected,
+        Some(Outcome::Completed { .. }) => MissionState::Completed,
+        Some(Outcome::Failed { cause } | Outcome::RolledBack { cause }) => ended_by(cause),
+        Some(Outcome::RollbackFailed { .. }) => MissionState::Failed,
+    }
+}
+
+fn ended_by(cause: &StopCause) -> MissionState {
+    match cause {
+        StopCause::Failure { .. } => MissionState::Failed,
+        StopCause::Aborted { .. } => MissionState::Cancelled,
+        StopCause::TimedOut | StopCause::TokensUsedUp => MissionState::BudgetExceeded,
+    }
+}
+
+fn under_way(run: &Run) -> MissionState {
+    let state = |name| once(name).ok().and_then(|step| run.state_of(&step));
+    let succeeded = |name| matches!(state(name), Some(StepState::Succeeded));
+    let begun = |name| state(name).is_some_and(has_begun);
+    if run.steps().any(|(step, _)| is_change(step)) {
+        return MissionState::AwaitingApproval;
+    }
+    if begun(Once::Review) {
+        return MissionState::Reviewing;
+    }
+    if begun(Once::Aggregate) {
+        return MissionState::Aggregating;
+    }
+    if !succeeded(Once::Prompted) {
+        return if succeeded(Once::Plan) {
+            MissionState::Planned
+        } else {
+            MissionState::Created
+        };
+    }
+    let works = |(step, state): (&StepId, &StepState)| is_of_a_task(step) && has_begun(state);
+    if run.steps().any(works) {
+        MissionState::Running
+    } else {
+        MissionState::Prompted
+    }
+}
+
+/// Whether a mission that stands at `from` may stand at `to` next (B002-12).
+#[must_use]
+pub fn may_follow(from: MissionState, to: MissionState) -> bool {
+    use MissionState as S;
+    match (from, to) {
+        (S::Created, S::Planned)
+        | (S::Planned, S::Prompted)
+        | (S::Prompted, S::Running)
+        | (S::Running, S::Aggregating)
+        | (S::Aggregating, S::Reviewing)
+        | (S::Reviewing, S::Completed | S::AwaitingApproval | S::Rejected)
+        | (S::AwaitingApproval, S::Completed | S::Rejected) => true,
+        (from, S::Failed | S::Cancelled | S::BudgetExceeded) => !from.is_final(),
+        _ => false,
+    }
+}
+
+fn has_begun(state: &StepState) -> bool {
+    match state {
+        StepState::Pending | StepState::Skipped { .. } | StepState::Cancelled => false,
+        StepState::AwaitingApproval { .. }
+        | StepState::Running { .. }
+        | StepState::Retrying { .. }
+        | StepState::Succeeded
+        | StepState::Failed { .. } => true,
+    }
+}
+
+fn is_of_a_task(step: &StepId) -> bool {
+    ["pass.", "work."]
+        .iter()
+        .any(|kind| step.as_str().starts_with(kind))
+}
+
+fn is_change(step: &StepId) -> bool {
+    step.as_str().starts_with(WRITE_BACK)
+}
+
+fn is_rejected(run: &Run) -> bool {
+    let review = once(Once::Review).ok();
+    let output = review.and_then(|step| run.outputs().get(&step));
+    let packet = output
+        .and_then(StageOutput::read)
+        .and_then(|output| output.first::<ReviewPacket>());
+    packet.is_some_and(|packet| packet.review_status == ReviewStatus::Rejected)
+}
+
+/// Where a write-back proposal stands (B002-13).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProposalState {
+    /// Nobody has decided on it.
+    Proposed,
+    /// It may be carried out, or is.
+    Approved,
+    /// It was carried out.
+    Executed,
+    /// It was tried and failed.
+    ExecutionFailed,
+    /// A person, or policy, refused it.
+    Rejected,
+    /// Nobody decided in time.
+    Expired,
+    /// Its target has changed since.
+    Conflict,
+}
+
+impl ProposalState {
+    /// Where a proposal of a mission stands; `None` when the mission has no such proposal.
+    #[must_use]
+    pub fn of(run: &Run, proposal: &ProposalId) -> Option<Self> {
+        let step = change_step(proposal.as_str()).ok()?;
+        Some(match run.state_of(&step)? {
+            StepState::Pending | StepState::AwaitingApproval { .. } => {
+                if run.is_granted(&step) {
+                    Self::Approved
+                } else {
+                    Self::Proposed
+                }
+            }
+            StepState::Running { .. } | StepState::Retrying { .. } => Self::Approved,
+            StepState::Succeeded => Self::Executed,
+            StepState::Skipped { .. } => Self::ExecutionFailed,
+            StepState::Cancelled => Self::Expired,
+            StepState::Failed { failure } => match failure.code.as_str() {
+                REJECTED => Self::Rejected,
+                EXPIRED => Self::Expired,
+                TARGET_CHANGED => Self::Conflict,
+                _ if failure.kind == ErrorKind::PermissionError => Self::Rejected,
+                _ => Self::ExecutionFailed,
+            },
+        })
+    }
+}

@@ -1,0 +1,84 @@
+//! The stages as tools of the catalogue, so that whoever governs tools governs them.
+
+use charter_contract::catalogue::stage::Stage;
+use charter_contract::catalogue::tool::Tool;
+use charter_contract::validate;
+use charter_contract::violation::Violation;
+use serde_json::{Value, json};
+
+/// The documents of the stages' tools.
+///
+/// # Errors
+/// What would be wrong with a document; a test keeps it from being anything.
+pub fn stage_tools() -> Result<Vec<Tool>, Vec<Violation>> {
+    let documents = Stage::ALL.iter().map(|stage| document(*stage));
+    let read = |value: Value| validate::read_value::<Tool>(&value).map(|(tool, _)| tool);
+    documents.map(read).collect()
+}
+
+fn document(stage: Stage) -> Value {
+    json!({
+        "tool_id": stage.tool_id(),
+        "name": format!("mission.{stage}"),
+        "provider": "charter",
+        "service": "mission",
+        "tool_class": stage.tool_class(),
+        "domain": "platform",
+        "description": description(stage),
+        "parameters": parameters(stage),
+        "execution_target": "server",
+        "language": "builtin",
+        // Begun again under the same key, each makes the same artifact or the same request.
+        "idempotent": true,
+        "implementation": {"type": "stage", "stage": stage},
+    })
+}
+
+fn description(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Plan => "Plans a mission: its tasks, who does them, and which tools they may use.",
+        Stage::Prompt => "Makes the prompt package of one task from a registered template.",
+        Stage::Pass => "Opens the way to the data that one task needs, for a limited time.",
+        Stage::Research => "Searches for what one task asks, or says what it found.",
+        Stage::Work => "Takes one turn of a worker: an answer, or the tools that it needs first.",
+        Stage::Aggregate => "Brings the results of a mission's tasks together.",
+        Stage::Review => "Reviews what a mission came to, once, and proposes what to write back.",
+        Stage::Playbook => "Carries a proposal out by a registered playbook.",
+        Stage::Webhook => "Sends a proposal to the system of record, signed.",
+    }
+}
+
+fn parameters(stage: Stage) -> Value {
+    let required = |name: &str, kind: &str, what: &str| json!({"name": name, "type": kind, "required": true, "description": what});
+    let task = || required("task", "string", "The task.");
+    match stage {
+        Stage::Plan | Stage::Aggregate | Stage::Review => json!([]),
+        Stage::Prompt | Stage::Pass => json!([task()]),
+        Stage::Research | Stage::Work => {
+            json!([task(), required("turn", "integer", "Which turn, from 1.")])
+        }
+        Stage::Playbook => json!([
+            required("proposal", "string", "The proposal."),
+            required("playbook", "string", "The playbook."),
+            required("parameters", "object", "Its parameters."),
+        ]),
+        Stage::Webhook => json!([
+            required("proposal", "string", "The proposal."),
+            required("url", "string", "Where it is sent."),
+            required("body", "object", "What is sent."),
+        ]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_stage_has_a_tool_that_keeps_its_contract() {
+        let tools = stage_tools().unwrap();
+        let ids: Vec<_> = tools.iter().map(|tool| tool.tool_id.clone()).collect();
+        let expected: Vec<_> = Stage::ALL.iter().map(|stage| stage.tool_id()).collect();
+        assert_eq!(ids, expected);
+    }
+}

@@ -1,0 +1,143 @@
+//! Missions (seed 002): a goal becomes a task graph, prompt packages, results, one review and proposals,
+//! each a typed artifact.
+//!
+//! A mission is a run, driven like any other ([`crate::runs`]); what is a mission's own is here: how it
+//! begins, what its stages do, and how it is shown. A stage makes drafts with a model and stamps them;
+//! what it made becomes durable with the end of its step.
+
+mod aggregate;
+mod ask;
+mod desk;
+mod draft;
+mod fill;
+mod offline;
+mod package;
+mod pass;
+mod plan;
+mod prompts;
+mod replay;
+mod research;
+mod review;
+mod scope;
+mod show;
+mod stage;
+mod start;
+mod work;
+mod write_back;
+
+use std::sync::Arc;
+
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::ToolId;
+use charter_contract::mission::{Artifact, MissionState};
+use charter_domain::graph::Source;
+use charter_domain::mission::Wanted;
+use charter_domain::mission::admit::{Admission, Refusal};
+use charter_domain::run::{ErrorKind, Pin, Run, StepFailure};
+use charter_effects::Models;
+use charter_store::mission::ArtifactRecord;
+use serde_json::Value;
+
+use crate::runs::{PinnedTool, failure, pin};
+use crate::{Engine, EngineError};
+
+pub(crate) use desk::Desk;
+pub use offline::Offline;
+pub use replay::MissionReplayed;
+pub use show::{MissionListing, MissionShown, MissionSummary, ProposalShown, TaskShown};
+pub(crate) use stage::{StageFailed, StageWork};
+pub use start::{Answerer, MissionOrder};
+
+/// Where the mission of a run stands; `None` for a run that is none.
+pub(crate) fn state_of(run: &Run) -> Option<MissionState> {
+    matches!(run.graph().source(), Some(Source::Mission(_)))
+        .then(|| charter_domain::mission::state(run))
+}
+
+/// What fails a call that a pass does not cover (B002-8).
+pub(crate) fn pass_refused(message: String) -> StepFailure {
+    failure(
+        ErrorKind::PermissionError,
+        ErrorCode::PermissionDenied,
+        message,
+    )
+}
+
+impl Desk {
+    /// Takes what a stage made into the mission; what is to be written with the step's end.
+    pub(crate) fn take(&self, artifacts: &[Value]) -> Result<Vec<ArtifactRecord>, StepFailure> {
+        let mut inventory = self.inventory_mut();
+        let mut records = Vec::with_capacity(artifacts.len());
+        for value in artifacts {
+            let artifact = Artifact::from_value(value).map_err(|violations| {
+                let first = violations.first().map(ToString::to_string);
+                stage::unfit(format!(
+                    "an artifact breaks its contract: {}",
+                    first.unwrap_or_default()
+                ))
+            })?;
+            match inventory.admit(artifact) {
+                Ok(Admission::New(admitted)) => {
+                    inventory.hold(admitted.artifact(), admitted.payload());
+                    records.push(ArtifactRecord::from(&admitted));
+                }
+                Ok(Admission::Repeat) => {}
+                Err(refusal @ (Refusal::Conflict { .. } | Refusal::Violations(_))) => {
+                    return Err(stage::unfit(refusal.to_string()));
+                }
+            }
+        }
+        Ok(records)
+    }
+}
+
+impl Engine {
+    /// Who answers for a mission.
+    fn models_for(&self, work: &StageWork) -> Arc<dyn Models> {
+        if work.desk.offline {
+            Arc::new(Offline)
+        } else {
+            Arc::clone(self.models())
+        }
+    }
+
+    /// The tools that new steps call, as they are now: each is pinned in that version.
+    async fn tools_of(
+        &self,
+        work: &StageWork,
+        calls: &[Wanted],
+    ) -> Result<Vec<(Pin, PinnedTool)>, EngineError> {
+        let view = self.live().view(&work.caller.tenant);
+        let mut tools = Vec::new();
+        for id in work::distinct(calls) {
+            tools.push(self.tool_of(&view, id).await?);
+        }
+        Ok(tools)
+    }
+
+    async fn tool_of(
+        &self,
+        view: &charter_domain::catalogue::View,
+        id: &ToolId,
+    ) -> Result<(Pin, PinnedTool), EngineError> {
+        let found = view
+            .tool(id.as_ref())
+            .ok_or_else(|| EngineError::not_found("tool", id))?;
+        let pin = pin(
+            charter_contract::catalogue::DocumentKind::Tool,
+            id.as_ref(),
+            &found.entry,
+        );
+        let files = self.package_files(&found.entry.origin).await?;
+        Ok((
+            pin,
+            PinnedTool {
+                entry: Arc::clone(&found.entry),
+                files,
+            },
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,128 @@
+//! The aggregator's stage: the results of the tasks become one draft, with what supports each claim,
+//! and what contradicts or lacks.
+
+use charter_contract::ids::{PacketId, TaskId};
+use charter_contract::mission::MissionSchemaVersion;
+use charter_contract::mission::aggregation_packet::{AggregationPacket, Remark};
+use charter_contract::mission::prompt_package::PromptPackage;
+use charter_contract::mission::task_graph::Role;
+use charter_contract::text::Text;
+use charter_domain::mission::StageOutput;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::ask::Asking;
+use super::draft::PacketDraft;
+use super::stage::{Finished, StageDone, StageFailed, StageWork, held, unfit};
+use super::work::admissible;
+use crate::Engine;
+
+impl Engine {
+    pub(super) async fn aggregate(
+        &self,
+        work: &StageWork,
+        package: &PromptPackage,
+        results: &[Finished],
+        missing: &[(TaskId, String)],
+        cancel: &CancellationToken,
+    ) -> Result<StageDone, StageFailed> {
+        if results.is_empty() {
+            let why: Vec<String> = missing
+                .iter()
+                .map(|(task, why)| format!("`{task}`: {why}"))
+                .collect();
+            return Err(unfit(format!("no task came to a result: {}", why.join("; "))).into());
+        }
+        let asking = Asking {
+            role: Role::Aggregator,
+            route: &package.model_route,
+            system: package.system_prompt.as_str(),
+            task: package.task_prompt.as_str(),
+            context: context(work, results, missing),
+        };
+        let made = |draft: PacketDraft| self.packet(work, missing, draft);
+        let drafted = self.drafted(work, asking, made, cancel).await?;
+        let packet = held(drafted.made).map_err(|failure| StageFailed {
+            failure,
+            tokens: drafted.tokens,
+        })?;
+        Ok(StageDone {
+            output: StageOutput {
+                artifacts: vec![packet],
+                model: Some(drafted.model),
+                ..StageOutput::default()
+            },
+            tokens: drafted.tokens,
+            ..StageDone::default()
+        })
+    }
+
+    /// A task without a result is a gap, whatever the draft says (B002-10).
+    fn packet(
+        &self,
+        work: &StageWork,
+        missing: &[(TaskId, String)],
+        draft: PacketDraft,
+    ) -> Result<AggregationPacket, Vec<String>> {
+        let desk = &work.desk;
+        let mut gaps = draft.coverage_gaps;
+        for (task, why) in missing {
+            let description = format!("The task `{task}` came to no result: {why}");
+            let refs = Text::parse(task.as_str()).map_err(|error| vec![error.to_string()])?;
+            gaps.push(Remark {
+                description: Text::parse(&description).map_err(|error| vec![error.to_string()])?,
+                refs: vec![refs],
+            });
+        }
+        let packet = AggregationPacket {
+            schema_name: Default::default(),
+            schema_version: MissionSchemaVersion::default(),
+            mission_id: desk.envelope.mission_id.clone(),
+            tenant_id: Some(desk.envelope.tenant_id.clone()),
+            actor_id: Some(desk.envelope.actor_id.clone()),
+            packet_id: PacketId::parse("agg").map_err(|error| vec![error.to_string()])?,
+            summary: draft.summary,
+            evidence_matrix: draft.evidence_matrix,
+            contradictions: draft.contradictions,
+            coverage_gaps: gaps,
+            recommended_output: draft.recommended_output,
+            created_at: self.now(),
+            producer: desk.producer("aggregator_agent"),
+        };
+        admissible(work, packet.clone().into())?;
+        Ok(packet)
+    }
+}
+
+fn context(work: &StageWork, results: &[Finished], missing: &[(TaskId, String)]) -> Value {
+    let results: Vec<Value> = results.iter().flat_map(shown).collect();
+    let missing = missing.iter();
+    let missing = missing.map(|(task, why)| json!({"task": task, "why": why}));
+    json!({
+        "goal": work.desk.envelope.normalized_goal,
+        "requested_outputs": work.desk.envelope.requested_outputs,
+        "results": results,
+        "missing": missing.collect::<Vec<_>>(),
+    })
+}
+
+/// What a task came to, with the refs that support claims.
+pub(super) fn shown(done: &Finished) -> Vec<Value> {
+    let artifacts = done.output.artifacts.iter();
+    artifacts
+        .map(|artifact| {
+            let of = |name: &str| artifact.get(name).cloned().unwrap_or(Value::Null);
+            match artifact.get("schema_name").and_then(Value::as_str) {
+                Some("research_artifact") => json!({
+                    "task": done.task, "ref": of("artifact_id"), "query": of("query"),
+                    "results": of("results"),
+                }),
+                _ => json!({
+                    "task": done.task, "ref": of("result_id"), "text": of("output_text"),
+                    "structured": of("structured_output"), "citations": of("citations"),
+                    "confidence": of("confidence"),
+                }),
+            }
+        })
+        .collect()
+}

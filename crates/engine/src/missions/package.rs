@@ -1,0 +1,116 @@
+//! The prompt master's stage: the prompt package of one task. Nobody is asked: a registered template is
+//! filled in, the examples nearest to the task are added, and the tools are those that policy allows.
+
+use std::collections::BTreeSet;
+
+use charter_contract::catalogue::prompt::{PromptExample, PromptTemplate};
+use charter_contract::ids::{Label, PromptPackageId};
+use charter_contract::mission::MissionSchemaVersion;
+use charter_contract::mission::prompt_package::PromptPackage;
+use charter_contract::mission::task_graph::Task;
+use charter_contract::text::Text;
+use charter_domain::mission::StageOutput;
+
+use super::prompts::{Variables, filled};
+use super::stage::{StageDone, StageFailed, StageWork, held, unfit};
+use crate::Engine;
+
+/// Examples that a prompt carries.
+const EXAMPLES: usize = 3;
+
+impl Engine {
+    pub(super) fn make_package(
+        &self,
+        work: &StageWork,
+        task: &Task,
+    ) -> Result<StageDone, StageFailed> {
+        let desk = &work.desk;
+        let template = desk.prompt(task.role_type);
+        let examples = nearest(template, task.objective.as_str());
+        let criteria: Vec<&str> = task.success_criteria.iter().map(Text::as_str).collect();
+        let variables = Variables {
+            mission_type: desk.kind.mission_type.as_str(),
+            goal: desk.envelope.normalized_goal.as_str(),
+            objective: task.objective.as_str(),
+            success_criteria: &criteria.join("; "),
+        };
+        let text = |text: String| Text::parse(&text).map_err(|error| unfit(error.to_string()));
+        let system = filled(&template.system_prompt, &variables) + &shown(&examples);
+        let label = |text: &str| Label::parse(text).map_err(|error| unfit(error.to_string()));
+        let version = template
+            .version
+            .as_ref()
+            .map_or("v1", |version| version.as_str());
+        let id = PromptPackageId::parse(&format!("pkg.{}", task.task_id));
+        let package = PromptPackage {
+            schema_name: Default::default(),
+            schema_version: MissionSchemaVersion::default(),
+            mission_id: desk.envelope.mission_id.clone(),
+            tenant_id: Some(desk.envelope.tenant_id.clone()),
+            actor_id: Some(desk.envelope.actor_id.clone()),
+            task_id: task.task_id.clone(),
+            package_id: id.map_err(|error| unfit(error.to_string()))?,
+            role_type: task.role_type,
+            template_id: label(template.prompt_id.as_str())?,
+            template_version: label(version)?,
+            examples_used: examples
+                .iter()
+                .map(|example| example.example_id.clone())
+                .collect(),
+            system_prompt: text(system)?,
+            task_prompt: text(filled(&template.task_prompt, &variables))?,
+            constraints: template.constraints.clone(),
+            tool_scope: desk.tool_scope(task),
+            model_route: template.model_route.clone(),
+            created_at: self.now(),
+            producer: label("prompt_master_agent")?,
+        };
+        Ok(StageDone {
+            output: StageOutput {
+                artifacts: vec![held(package)?],
+                ..StageOutput::default()
+            },
+            ..StageDone::default()
+        })
+    }
+}
+
+/// The examples whose tasks share most words with this one; ties in listed order.
+fn nearest<'t>(template: &'t PromptTemplate, objective: &str) -> Vec<&'t PromptExample> {
+    let wanted = words(objective);
+    let mut ranked: Vec<(usize, &PromptExample)> = template
+        .examples
+        .iter()
+        .map(|example| {
+            (
+                words(example.task.as_str()).intersection(&wanted).count(),
+                example,
+            )
+        })
+        .collect();
+    ranked.sort_by_key(|(shared, _)| std::cmp::Reverse(*shared));
+    ranked
+        .into_iter()
+        .take(EXAMPLES)
+        .map(|(_, example)| example)
+        .collect()
+}
+
+fn words(text: &str) -> BTreeSet<String> {
+    let words = text.split(|c: char| !c.is_alphanumeric());
+    words
+        .filter(|word| word.len() > 2)
+        .map(str::to_lowercase)
+        .collect()
+}
+
+fn shown(examples: &[&PromptExample]) -> String {
+    let mut text = String::new();
+    for example in examples {
+        text.push_str("\n\nExample task: ");
+        text.push_str(example.task.as_str());
+        text.push_str("\nGood answer: ");
+        text.push_str(example.answer.as_str());
+    }
+    text
+}

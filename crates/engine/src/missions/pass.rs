@@ -1,0 +1,101 @@
+//! The librarian's stage: the pass of one worker. Nobody is asked: which families of resources a task
+//! may look into follows from its scopes and from what policy allows, and the previews are what the
+//! mission's lenses and the tenant's memory hold on the matter.
+
+use std::collections::BTreeSet;
+
+use charter_contract::ids::{Label, LensId, LibrarianPassId};
+use charter_contract::mission::MissionSchemaVersion;
+use charter_contract::mission::librarian_pass::{CachedPreview, LibrarianPass, RecommendedQuery};
+use charter_contract::mission::task_graph::Task;
+use charter_contract::text::{ShortText, Text};
+use charter_domain::mission::StageOutput;
+
+use super::desk::Desk;
+use super::stage::{StageDone, StageFailed, StageWork, held, unfit};
+use crate::caller::Tier;
+use crate::lenses::LensFilter;
+use crate::{Engine, EngineError};
+
+/// Passages of lenses that a pass carries.
+const PREVIEWS: usize = 6;
+
+impl Engine {
+    pub(super) async fn make_pass(
+        &self,
+        work: &StageWork,
+        task: &Task,
+    ) -> Result<StageDone, StageFailed> {
+        let desk = &work.desk;
+        let now = self.now();
+        let id = LibrarianPassId::parse(&format!("pass.{}", task.task_id));
+        let query = task.objective.clone();
+        let pass = LibrarianPass {
+            schema_name: Default::default(),
+            schema_version: MissionSchemaVersion::default(),
+            mission_id: desk.envelope.mission_id.clone(),
+            tenant_id: Some(desk.envelope.tenant_id.clone()),
+            actor_id: Some(desk.envelope.actor_id.clone()),
+            task_id: task.task_id.clone(),
+            pass_id: id.map_err(|error| unfit(error.to_string()))?,
+            allowed_resource_families: task.required_data_scopes.clone(),
+            recommended_queries: desk
+                .tool_scope(task)
+                .into_iter()
+                .map(|tool| RecommendedQuery {
+                    tool,
+                    query: query.clone(),
+                })
+                .collect(),
+            cached_previews: self.previews(work, task).await?,
+            expires_at: self.after(now, self.settings().pass_ttl),
+            created_at: now,
+            producer: desk.producer("librarian_agent"),
+        };
+        Ok(StageDone {
+            output: StageOutput {
+                artifacts: vec![held(pass)?],
+                ..StageOutput::default()
+            },
+            ..StageDone::default()
+        })
+    }
+
+    /// Passages on the task's matter, of the lenses that its families have.
+    async fn previews(
+        &self,
+        work: &StageWork,
+        task: &Task,
+    ) -> Result<Vec<CachedPreview>, EngineError> {
+        let lenses = lenses_of(&work.desk, task);
+        if lenses.is_empty() || work.caller.tier < Tier::Advanced {
+            return Ok(Vec::new());
+        }
+        let filter = LensFilter {
+            lens_ids: lenses.into_iter().collect(),
+            top_k: Some(PREVIEWS),
+            ..LensFilter::default()
+        };
+        let objective = task.objective.as_str();
+        let answer = self.ask_lenses(&work.caller, objective, &filter).await?;
+        let previews = answer.passages.into_iter().filter_map(|passage| {
+            let place = format!("{}#{}", passage.lens_id, passage.position.start);
+            Some(CachedPreview {
+                label: Text::parse(&passage.title).ok()?,
+                entity_type: Label::parse("lens_passage").ok()?,
+                entity_id: ShortText::parse(&place).ok()?,
+                preview: Text::parse(&passage.text).ok()?,
+            })
+        });
+        Ok(previews.collect())
+    }
+}
+
+/// The lenses of the families that the task may look into.
+fn lenses_of(desk: &Desk, task: &Task) -> BTreeSet<LensId> {
+    let scopes = task.required_data_scopes.iter();
+    let families = scopes.filter_map(|scope| desk.kind.resource_families.get(scope));
+    families
+        .flat_map(|family| family.lenses.iter().cloned())
+        .collect()
+}

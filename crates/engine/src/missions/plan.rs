@@ -1,0 +1,319 @@
+//! The planner's stage: a goal becomes a task graph, and policy decides which tools its tasks may have.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use charter_contract::catalogue::tool::{Tool, ToolClass};
+use charter_contract::ids::{Label, PolicyDecisionId, TaskId, ToolId};
+use charter_contract::mission::MissionSchemaVersion;
+use charter_contract::mission::policy_decision::{Decision, PolicyDecision};
+use charter_contract::mission::task_graph::{MissionTaskGraph, Role, Task};
+use charter_contract::text::{ShortText, Text};
+use charter_contract::validate::Contract;
+use charter_contract::violation::Report;
+use charter_domain::mission::admit::TOOL_SCOPE;
+use charter_domain::mission::{StageOutput, after_plan};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::ask::Asking;
+use super::desk::Desk;
+use super::draft::PlanDraft;
+use super::prompts::{Variables, filled};
+use super::scope;
+use super::stage::{StageDone, StageFailed, StageWork, held, unfit};
+use crate::routing::Purpose;
+use crate::{Engine, EngineError};
+
+/// Skills that a planner is shown.
+const SHOWN_SKILLS: usize = 5;
+/// Tasks that every mission has besides those that are planned.
+const PREPARE: &str = "prepare_prompts";
+const OPEN: &str = "open_data";
+const AGGREGATE: &str = "aggregate";
+const REVIEW: &str = "review";
+
+/// What a plan may use.
+#[derive(Debug, Default)]
+pub(super) struct Offered {
+    /// Tools that only read, with the family of resources that each belongs to.
+    pub(super) tools: BTreeMap<ToolId, (Tool, Label)>,
+    /// Registered skills that come near the goal, as context.
+    pub(super) skills: Vec<Value>,
+}
+
+impl Engine {
+    pub(super) async fn plan_mission(
+        &self,
+        work: &StageWork,
+        cancel: &CancellationToken,
+    ) -> Result<StageDone, StageFailed> {
+        let desk = &work.desk;
+        let offered = self.offered(work).await?;
+        let template = desk.prompt(Role::Planner);
+        let goal = desk.envelope.normalized_goal.as_str();
+        let variables = Variables {
+            mission_type: desk.kind.mission_type.as_str(),
+            goal,
+            objective: goal,
+            success_criteria: "",
+        };
+        let asking = Asking {
+            role: Role::Planner,
+            route: &template.model_route,
+            system: &filled(&template.system_prompt, &variables),
+            task: &filled(&template.task_prompt, &variables),
+            context: context(desk, &offered),
+        };
+        let made = |draft: PlanDraft| self.task_graph(desk, &offered, draft);
+        let drafted = self.drafted(work, asking, made, cancel).await?;
+        let graph = drafted.made;
+        let with_tokens = |failure| StageFailed {
+            failure,
+            tokens: drafted.tokens,
+        };
+        let growth = after_plan(&graph).map_err(|error| with_tokens(unfit(error.to_string())))?;
+        let mut artifacts = vec![held(graph.clone()).map_err(with_tokens)?];
+        for decision in self.tool_scope(work, &graph, &offered) {
+            artifacts.push(held(decision).map_err(with_tokens)?);
+        }
+        Ok(StageDone {
+            output: StageOutput {
+                artifacts,
+                model: Some(drafted.model),
+                ..StageOutput::default()
+            },
+            growth,
+            tools: Vec::new(),
+            tokens: drafted.tokens,
+        })
+    }
+
+    /// What the caller's catalogue has for the goal: the tools of the mission's kind, and skills that
+    /// come near it with theirs.
+    async fn offered(&self, work: &StageWork) -> Result<Offered, EngineError> {
+        let desk = &work.desk;
+        let view = self.live().view(&work.caller.tenant);
+        let mut offered = Offered::default();
+        let families = desk.kind.resource_families.values();
+        let mut wanted: BTreeSet<ToolId> =
+            families.flat_map(|family| family.tools.clone()).collect();
+        let goal = desk.envelope.normalized_goal.as_str();
+        let near = self
+            .route(&work.caller, Purpose::Skills, goal, SHOWN_SKILLS)
+            .await?;
+        for candidate in near.chosen(SHOWN_SKILLS) {
+            let Some(skill) = view.skill(&candidate.id) else {
+                continue;
+            };
+            let skill = skill.document();
+            let plan = skill.execution_plan.steps.iter();
+            let calls: Vec<Value> = plan
+                .map(|step| {
+                    wanted.insert(step.tool_id.clone());
+                    json!({"tool": step.tool_id, "parameters": step.parameters})
+                })
+                .collect();
+            offered.skills.push(json!({
+                "skill_id": skill.skill_id, "name": skill.name,
+                "description": skill.description, "calls": calls,
+            }));
+        }
+        for id in wanted {
+            let Some(found) = view.tool(id.as_ref()) else {
+                continue;
+            };
+            let tool = found.document();
+            let reads = tool.tool_class == ToolClass::Readonly;
+            if reads && self.may_call(&work.caller, tool) {
+                offered.tools.insert(id, (tool.clone(), desk.family(tool)));
+            }
+        }
+        Ok(offered)
+    }
+
+    /// The task graph of a draft: its tasks, and those that every mission has.
+    fn task_graph(
+        &self,
+        desk: &Desk,
+        offered: &Offered,
+        draft: PlanDraft,
+    ) -> Result<MissionTaskGraph, Vec<String>> {
+        let mut wrong = Vec::new();
+        let mut planned = Vec::with_capacity(draft.tasks.len());
+        for task in draft.tasks {
+            let id = &task.task_id;
+            if !matches!(task.role_type, Role::Researcher | Role::Worker) {
+                wrong.push(format!(
+                    "`{id}`: a planned task is a researcher's or a worker's"
+                ));
+            }
+            if [PREPARE, OPEN, AGGREGATE, REVIEW].contains(&id.as_str()) {
+                wrong.push(format!("`{id}`: every mission has that task already"));
+            }
+            for tool in &task.allowed_tools {
+                if !offered.tools.contains_key(tool) {
+                    wrong.push(format!("`{id}`: the tool `{tool}` is not offered"));
+                }
+            }
+            let mut scopes = task.required_data_scopes;
+            if scopes.is_empty() {
+                let tools = task.allowed_tools.iter();
+                let families = tools.filter_map(|tool| offered.tools.get(tool));
+                let families: BTreeSet<Label> =
+                    families.map(|(_, family)| family.clone()).collect();
+                scopes.extend(families);
+            }
+            planned.push(Task {
+                depends_on: task.depends_on,
+                role_type: task.role_type,
+                objective: task.objective,
+                required_capabilities: task.required_capabilities,
+                allowed_tools: task.allowed_tools,
+                required_data_scopes: scopes,
+                success_criteria: task.success_criteria,
+                task_id: task.task_id,
+            });
+        }
+        if !wrong.is_empty() {
+            return Err(wrong);
+        }
+        let graph = MissionTaskGraph {
+            schema_name: Default::default(),
+            schema_version: MissionSchemaVersion::default(),
+            mission_id: desk.envelope.mission_id.clone(),
+            tenant_id: Some(desk.envelope.tenant_id.clone()),
+            actor_id: Some(desk.envelope.actor_id.clone()),
+            tasks: with_own(planned).map_err(|error| vec![error])?,
+            created_at: self.now(),
+            producer: desk.producer("planner_agent"),
+        };
+        let mut report = Report::new();
+        graph.check(&mut report);
+        if report.violations.is_empty() {
+            Ok(graph)
+        } else {
+            Err(report.violations.iter().map(ToString::to_string).collect())
+        }
+    }
+
+    /// What policy says about each tool that a task asks for, once for each (B002-5; default deny). It is
+    /// asked with what the tool's parameters default to or show as examples; every call is asked again
+    /// with its own.
+    fn tool_scope(
+        &self,
+        work: &StageWork,
+        graph: &MissionTaskGraph,
+        offered: &Offered,
+    ) -> Vec<PolicyDecision> {
+        let asked = graph.tasks.iter().flat_map(|task| &task.allowed_tools);
+        let asked: BTreeSet<&ToolId> = asked.collect();
+        let desk = &work.desk;
+        let decide = |id: &ToolId| {
+            let (tool, _) = offered.tools.get(id)?;
+            let (decision, reason) = self.may_use(work, tool);
+            Some(PolicyDecision {
+                schema_name: Default::default(),
+                schema_version: MissionSchemaVersion::default(),
+                mission_id: desk.envelope.mission_id.clone(),
+                tenant_id: Some(desk.envelope.tenant_id.clone()),
+                actor_id: Some(desk.envelope.actor_id.clone()),
+                decision_id: PolicyDecisionId::parse(&format!("pol.{id}")).ok()?,
+                decision_type: Label::parse(TOOL_SCOPE).ok()?,
+                subject: ShortText::parse(id.as_str()).ok()?,
+                decision,
+                reason: Text::parse(&reason).ok()?,
+                created_at: self.now(),
+                producer: Label::parse("policy").ok()?,
+            })
+        };
+        asked.into_iter().filter_map(decide).collect()
+    }
+
+    fn may_use(&self, work: &StageWork, tool: &Tool) -> (Decision, String) {
+        use charter_domain::policy::PolicyDecision as Said;
+        let policies = self.live().policies(&work.caller.tenant);
+        let (arguments, facts) = (scope::sample(tool), scope::facts(work));
+        match policies.decide(&scope::question(work, tool, &arguments, &facts)) {
+            Said::Allow { by } => {
+                let rules: Vec<String> = by.iter().map(ToString::to_string).collect();
+                (
+                    Decision::Allow,
+                    format!("permitted by {}", rules.join(", ")),
+                )
+            }
+            Said::Ungoverned => {
+                let reason =
+                    "no policy permits it, and a mission may use only what a policy permits";
+                (Decision::Deny, reason.to_owned())
+            }
+            Said::Deny(denial) => (Decision::Deny, denial.to_string()),
+        }
+    }
+}
+
+/// The planned tasks between those that every mission has: prompts first, data before workers, then the
+/// aggregation of everything and its review.
+fn with_own(mut planned: Vec<Task>) -> Result<Vec<Task>, String> {
+    let id = |text: &str| TaskId::parse(text).map_err(|error| error.to_string());
+    let (prepare, open) = (id(PREPARE)?, id(OPEN)?);
+    let opens = planned.iter().any(|task| task.role_type == Role::Worker);
+    let all: Vec<TaskId> = planned.iter().map(|task| task.task_id.clone()).collect();
+    for task in &mut planned {
+        let first = if task.role_type == Role::Worker {
+            &open
+        } else {
+            &prepare
+        };
+        task.depends_on.insert(0, first.clone());
+    }
+    let own = |task_id, role_type, objective: &str, depends_on| {
+        Ok::<_, String>(Task {
+            task_id,
+            role_type,
+            objective: Text::parse(objective).map_err(|error| error.to_string())?,
+            depends_on,
+            required_capabilities: Vec::new(),
+            allowed_tools: Vec::new(),
+            required_data_scopes: Vec::new(),
+            success_criteria: Vec::new(),
+        })
+    };
+    let mut tasks = vec![own(
+        prepare.clone(),
+        Role::PromptMaster,
+        "Make a prompt package for every task.",
+        Vec::new(),
+    )?];
+    if opens {
+        let what = "Open the way to the data that each worker needs.";
+        tasks.push(own(open, Role::Librarian, what, vec![prepare])?);
+    }
+    tasks.extend(planned);
+    let aggregate = id(AGGREGATE)?;
+    let what = "Bring the results together.";
+    tasks.push(own(aggregate.clone(), Role::Aggregator, what, all)?);
+    let what = "Review the draft, once.";
+    tasks.push(own(id(REVIEW)?, Role::Reviewer, what, vec![aggregate])?);
+    Ok(tasks)
+}
+
+/// What the planner is shown.
+fn context(desk: &Desk, offered: &Offered) -> Value {
+    let tools = offered.tools.iter().map(|(id, (tool, family))| {
+        json!({"tool_id": id, "description": tool.description, "resource_family": family})
+    });
+    let families = desk.kind.resource_families.iter();
+    let families =
+        families.map(|(name, family)| json!({"name": name, "description": family.description}));
+    json!({
+        "goal": desk.envelope.normalized_goal,
+        "mission_type": desk.kind.mission_type,
+        "description": desk.kind.description,
+        "context_refs": desk.envelope.context_refs,
+        "requested_outputs": desk.envelope.requested_outputs,
+        "outline": desk.kind.outline,
+        "tools": tools.collect::<Vec<_>>(),
+        "resource_families": families.collect::<Vec<_>>(),
+        "skills": offered.skills,
+    })
+}

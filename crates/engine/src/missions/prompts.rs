@@ -1,0 +1,137 @@
+//! The built-in prompt templates: what instructs a role that the mission's kind names no template for.
+//! They are documents like any other, and part of the binary.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use charter_contract::catalogue::prompt::PromptTemplate;
+use charter_contract::mission::task_graph::Role;
+use charter_contract::placeholder::{Placeholder, Segment, segments};
+use charter_contract::text::Text;
+use charter_contract::validate;
+use serde_json::{Value, json};
+
+/// The built-in template of a role.
+pub(super) fn built_in(role: Role) -> &'static PromptTemplate {
+    static TEMPLATES: OnceLock<BTreeMap<Role, PromptTemplate>> = OnceLock::new();
+    let templates = TEMPLATES.get_or_init(|| {
+        let all = Role::ALL.iter().map(|role| (*role, read(*role)));
+        all.collect()
+    });
+    &templates[&role]
+}
+
+/// Reads a built-in document; a test reads all of them.
+#[allow(clippy::expect_used, reason = "a constant of the program, and tested")]
+fn read(role: Role) -> PromptTemplate {
+    let (template, _) = validate::read_value(&document(role)).expect("a built-in template");
+    template
+}
+
+fn document(role: Role) -> Value {
+    let (system, task) = match role {
+        Role::Planner => (
+            "You plan missions. Break the goal into the fewest tasks that reach it. A worker looks at \
+             internal data with the tools that its task allows; a researcher searches outside. Use only \
+             the tools, resource families and task outlines of the context. Later tasks name the earlier \
+             ones that they need in depends_on.",
+            "Plan a mission of the kind ${mission_type}. Its goal: ${goal}",
+        ),
+        Role::Worker => (
+            "You are a careful analyst. Use only what the context holds. Every statement rests on a \
+             source of the context, and you cite it by its ref. Say how sure you are, from 0 to 1. If a \
+             tool of the context would tell you what you lack, ask for the call first.",
+            "Your task: ${objective} It is done when: ${success_criteria}. The mission's goal, for \
+             orientation: ${goal}",
+        ),
+        Role::Aggregator => (
+            "You bring the results of several analysts together. Keep every claim that matters with the \
+             refs that support it, say where sources contradict each other, and what is not covered.",
+            "Bring the results together for this goal: ${goal}",
+        ),
+        Role::Reviewer => (
+            "You review a draft, once. Approve it as it is, approve it with edits and apply them yourself, \
+             or reject it. Check that every claim is supported and that contradictions and gaps are said. \
+             Propose a change only where the context offers its action and the draft supports it.",
+            "Review the draft for this goal: ${goal}",
+        ),
+        Role::PromptMaster | Role::Researcher | Role::Librarian => {
+            ("You look things up.", "Your task: ${objective}")
+        }
+    };
+    json!({
+        "prompt_id": format!("charter.{role}"),
+        "domain": "platform",
+        "title": format!("Built-in prompt of the {role}"),
+        "role_type": role,
+        "version": "1.0.0",
+        "system_prompt": system,
+        "task_prompt": task,
+        "model_route": "tier_high_reasoning",
+    })
+}
+
+/// What a prompt's variables stand for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Variables<'a> {
+    pub(super) mission_type: &'a str,
+    pub(super) goal: &'a str,
+    pub(super) objective: &'a str,
+    pub(super) success_criteria: &'a str,
+}
+
+impl Variables<'_> {
+    fn value(&self, name: &str) -> Option<&str> {
+        match name {
+            "mission_type" => Some(self.mission_type),
+            "goal" => Some(self.goal),
+            "objective" => Some(self.objective),
+            "success_criteria" => Some(self.success_criteria),
+            _ => None,
+        }
+    }
+}
+
+/// A prompt with its variables filled in. A value is never read for variables again; what is no
+/// variable was refused when the template was registered and stays as it is.
+pub(super) fn filled(prompt: &Text, variables: &Variables<'_>) -> String {
+    let Ok(parts) = segments(prompt.as_str()) else {
+        return prompt.to_string();
+    };
+    let mut text = String::with_capacity(prompt.as_str().len() * 2);
+    for part in parts {
+        match part {
+            Segment::Text(plain) => text.push_str(plain),
+            Segment::Placeholder(Placeholder::Step { step, path: "" }) => {
+                text.push_str(variables.value(step).unwrap_or_default());
+            }
+            Segment::Placeholder(Placeholder::Step { .. } | Placeholder::User(_)) => {}
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_role_has_a_built_in_template_for_itself() {
+        for role in Role::ALL {
+            assert_eq!(built_in(*role).role_type, *role);
+        }
+    }
+
+    /// What fills a variable is data: `${…}` in it stays what it is.
+    #[test]
+    fn values_are_not_read_again() {
+        let prompt = Text::parse("Do ${objective} for ${goal}.").unwrap();
+        let variables = Variables {
+            mission_type: "brief",
+            goal: "${objective}",
+            objective: "a thing",
+            success_criteria: "",
+        };
+        assert_eq!(filled(&prompt, &variables), "Do a thing for ${objective}.");
+    }
+}

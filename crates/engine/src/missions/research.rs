@@ -1,0 +1,143 @@
+//! The researcher's stage: what the web, the lenses and the catalogue have on a question. No model is
+//! asked. The web is searched by a tool like any other, where the task's scope allows it.
+
+use charter_contract::ids::{Label, ResearchArtifactId, ToolId};
+use charter_contract::mission::MissionSchemaVersion;
+use charter_contract::mission::research_artifact::{ResearchArtifact, ResearchResult};
+use charter_contract::number::Confidence;
+use charter_contract::text::{HttpUrl, Text};
+use charter_domain::mission::{StageOutput, Wanted, after_turn};
+use serde_json::{Value, json};
+
+use super::stage::{StageDone, StageFailed, StageWork, Turn, held, unfit};
+use crate::Engine;
+use crate::caller::Tier;
+use crate::lenses::LensFilter;
+
+/// The tool that searches the web.
+const WEB_SEARCH: &str = "charter.web.search";
+/// Results that are kept of each source.
+const RESULTS: usize = 10;
+
+impl Engine {
+    pub(super) async fn research(
+        &self,
+        work: &StageWork,
+        turn: &Turn,
+    ) -> Result<StageDone, StageFailed> {
+        let query = turn.task.objective.as_str();
+        if turn.number == 1 && turn.may_call() {
+            let wanted = searches(&turn.package.tool_scope, query);
+            if !wanted.is_empty() {
+                let growth = after_turn(&turn.task, turn.number, &wanted)
+                    .map_err(|error| unfit(error.to_string()))?;
+                let tools = self.tools_of(work, &wanted).await?;
+                let output = StageOutput {
+                    wanted,
+                    ..StageOutput::default()
+                };
+                return Ok(StageDone {
+                    output,
+                    growth,
+                    tools,
+                    ..StageDone::default()
+                });
+            }
+        }
+        let mut results = self.found_on_the_web(turn);
+        let searched = !turn.made.is_empty();
+        results.extend(self.found_in_lenses(work, query).await?);
+        let desk = &work.desk;
+        let id = ResearchArtifactId::parse(&format!("res.{}", turn.task.task_id));
+        let label = |text: &str| Label::parse(text).map_err(|error| unfit(error.to_string()));
+        let artifact = ResearchArtifact {
+            schema_name: Default::default(),
+            schema_version: MissionSchemaVersion::default(),
+            mission_id: desk.envelope.mission_id.clone(),
+            tenant_id: Some(desk.envelope.tenant_id.clone()),
+            actor_id: Some(desk.envelope.actor_id.clone()),
+            task_id: turn.task.task_id.clone(),
+            artifact_id: id.map_err(|error| unfit(error.to_string()))?,
+            provider: label(if searched { "web" } else { "lenses" })?,
+            query: turn.task.objective.clone(),
+            results,
+            created_at: self.now(),
+            producer: label("researcher_agent")?,
+        };
+        Ok(StageDone {
+            output: StageOutput {
+                artifacts: vec![held(artifact)?],
+                ..StageOutput::default()
+            },
+            ..StageDone::default()
+        })
+    }
+
+    /// What the searches answered, in the form that the tool declares.
+    fn found_on_the_web(&self, turn: &Turn) -> Vec<ResearchResult> {
+        let answers = turn
+            .made
+            .iter()
+            .filter_map(|made| made.came_to.as_ref().ok());
+        let lists = answers.filter_map(|answer| answer.get("results")?.as_array());
+        let found = lists.flatten().filter_map(|hit| self.result_of(hit));
+        found.take(RESULTS).collect()
+    }
+
+    fn result_of(&self, hit: &Value) -> Option<ResearchResult> {
+        let of = |name: &str| hit.get(name).and_then(Value::as_str);
+        Some(ResearchResult {
+            title: Text::parse(of("title")?).ok()?,
+            url: HttpUrl::parse(of("url")?).ok()?,
+            snippet: of("snippet").unwrap_or_default().to_owned(),
+            source_type: Label::parse("web").ok()?,
+            retrieved_at: self.now(),
+            confidence: Confidence::new(0.5)?,
+        })
+    }
+
+    /// Passages of the lenses that the caller reads and that come from the web: a research result has
+    /// a link.
+    async fn found_in_lenses(
+        &self,
+        work: &StageWork,
+        query: &str,
+    ) -> Result<Vec<ResearchResult>, StageFailed> {
+        if work.caller.tier < Tier::Advanced {
+            return Ok(Vec::new());
+        }
+        let families = work.desk.kind.resource_families.values();
+        let lens_ids: Vec<_> = families.flat_map(|family| family.lenses.clone()).collect();
+        if lens_ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let filter = LensFilter {
+            lens_ids,
+            top_k: Some(RESULTS),
+            ..LensFilter::default()
+        };
+        let answer = self.ask_lenses(&work.caller, query, &filter).await?;
+        let found = answer.passages.into_iter().filter_map(|passage| {
+            Some(ResearchResult {
+                title: Text::parse(&passage.title).ok()?,
+                url: HttpUrl::parse(passage.source.reference.as_str()).ok()?,
+                snippet: passage.text,
+                source_type: Label::parse("lens").ok()?,
+                retrieved_at: self.now(),
+                confidence: Confidence::new(f64::from(passage.score.clamp(0.0, 1.0)))?,
+            })
+        });
+        Ok(found.collect())
+    }
+}
+
+/// One search of the web, where the scope has its tool.
+fn searches(scope: &[ToolId], query: &str) -> Vec<Wanted> {
+    let tool = scope.iter().find(|tool| tool.as_str() == WEB_SEARCH);
+    let parameters = json!({"query": query, "count": RESULTS});
+    let wanted = tool.map(|tool| Wanted {
+        tool: tool.clone(),
+        parameters: parameters.as_object().cloned().unwrap_or_default(),
+    });
+    wanted.into_iter().collect()
+}

@@ -1,0 +1,278 @@
+//! The reviewer's stage: one review, with its edits applied, and what it proposes to write back. A
+//! proposal changes nothing: each becomes a step of its own, which policy or a person has to allow.
+
+use charter_contract::catalogue::mission_type::{CarriedOut, Reading, WriteBack};
+use charter_contract::catalogue::stage::Stage;
+use charter_contract::ids::{Label, PacketId, PolicyDecisionId, ProposalId, ToolId};
+use charter_contract::mission::MissionSchemaVersion;
+use charter_contract::mission::aggregation_packet::AggregationPacket;
+use charter_contract::mission::policy_decision::{Decision, PolicyDecision};
+use charter_contract::mission::prompt_package::PromptPackage;
+use charter_contract::mission::review_packet::{ReviewPacket, ReviewStatus};
+use charter_contract::mission::task_graph::Role;
+use charter_contract::mission::writeback_proposal::WritebackProposal;
+use charter_contract::text::{ShortText, Text};
+use charter_domain::mission::admit::WRITEBACK;
+use charter_domain::mission::{Proposed, StageOutput, Wanted, after_review};
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::aggregate::shown;
+use super::ask::Asking;
+use super::draft::{ProposalDraft, ReviewDraft};
+use super::fill::fill;
+use super::stage::{Finished, StageDone, StageFailed, StageWork, held, unfit};
+use super::work::admissible;
+use crate::Engine;
+
+/// A review with what it proposes.
+struct Reviewed {
+    packet: ReviewPacket,
+    proposals: Vec<(WritebackProposal, Proposed)>,
+}
+
+impl Engine {
+    pub(super) async fn review(
+        &self,
+        work: &StageWork,
+        package: &PromptPackage,
+        packet: &AggregationPacket,
+        results: &[Finished],
+        cancel: &CancellationToken,
+    ) -> Result<StageDone, StageFailed> {
+        let asking = Asking {
+            role: Role::Reviewer,
+            route: &package.model_route,
+            system: package.system_prompt.as_str(),
+            task: package.task_prompt.as_str(),
+            context: context(work, packet, results),
+        };
+        let made = |draft: ReviewDraft| self.reviewed(work, draft);
+        let drafted = self.drafted(work, asking, made, cancel).await?;
+        let tokens = drafted.tokens;
+        let with_tokens = |failure| StageFailed { failure, tokens };
+        let Reviewed { packet, proposals } = drafted.made;
+        let mut artifacts = vec![held(packet).map_err(with_tokens)?];
+        let mut changes = Vec::with_capacity(proposals.len());
+        for (proposal, proposed) in proposals {
+            if !proposal.requires_approval {
+                let decision = self.may_write_back(work, &proposal, &proposed);
+                artifacts.push(held(decision.map_err(with_tokens)?).map_err(with_tokens)?);
+            }
+            artifacts.push(held(proposal).map_err(with_tokens)?);
+            changes.push(proposed);
+        }
+        let growth =
+            after_review(&changes).map_err(|error| with_tokens(unfit(error.to_string())))?;
+        let mut called = Vec::new();
+        for change in &changes {
+            called.push(Wanted {
+                tool: change.tool.clone(),
+                parameters: Map::new(),
+            });
+            called.extend(change.target.clone());
+        }
+        let tools = self.tools_of(work, &called).await;
+        Ok(StageDone {
+            output: StageOutput {
+                artifacts,
+                model: Some(drafted.model),
+                ..StageOutput::default()
+            },
+            growth,
+            tools: tools.map_err(|error| StageFailed {
+                tokens,
+                ..StageFailed::from(error)
+            })?,
+            tokens,
+        })
+    }
+
+    /// The review of a draft, admitted together with what it proposes.
+    fn reviewed(&self, work: &StageWork, draft: ReviewDraft) -> Result<Reviewed, Vec<String>> {
+        let desk = &work.desk;
+        let said = |error: charter_contract::ids::IdError| vec![error.to_string()];
+        let packet = ReviewPacket {
+            schema_name: Default::default(),
+            schema_version: MissionSchemaVersion::default(),
+            mission_id: desk.envelope.mission_id.clone(),
+            tenant_id: Some(desk.envelope.tenant_id.clone()),
+            actor_id: Some(desk.envelope.actor_id.clone()),
+            packet_id: PacketId::parse("rev").map_err(said)?,
+            review_status: draft.review_status,
+            issues: draft.issues,
+            required_edits: draft.required_edits,
+            approved_output: draft.approved_output,
+            created_at: self.now(),
+            producer: desk.producer("reviewer_agent"),
+        };
+        admissible(work, packet.clone().into())?;
+        if packet.review_status == ReviewStatus::Rejected && !draft.proposals.is_empty() {
+            return Err(vec!["what is rejected proposes nothing".to_owned()]);
+        }
+        let mut wrong = Vec::new();
+        let mut proposals = Vec::with_capacity(draft.proposals.len());
+        for (at, proposal) in (1..).zip(draft.proposals) {
+            match self.proposal(work, at, proposal) {
+                Ok(made) => proposals.push(made),
+                Err(found) => wrong.extend(found),
+            }
+        }
+        if wrong.is_empty() {
+            Ok(Reviewed { packet, proposals })
+        } else {
+            Err(wrong)
+        }
+    }
+
+    fn proposal(
+        &self,
+        work: &StageWork,
+        at: usize,
+        draft: ProposalDraft,
+    ) -> Result<(WritebackProposal, Proposed), Vec<String>> {
+        let desk = &work.desk;
+        let what = format!(
+            "`{}` of a `{}`",
+            draft.action_type, draft.target_entity_type
+        );
+        let known = desk
+            .kind
+            .write_back(&draft.action_type, &draft.target_entity_type);
+        let write_back = known.ok_or_else(|| vec![format!("{what} is not offered")])?;
+        if let Some(schema) = &write_back.payload_schema {
+            let payload = Value::Object(draft.payload.clone());
+            let found = charter_contract::validate::against_schema(schema, &payload);
+            if !found.is_empty() {
+                let found = found.iter();
+                return Err(found
+                    .map(|wrong| format!("the payload of {what}: {wrong}"))
+                    .collect());
+            }
+        }
+        let id = ProposalId::parse(&format!("wb.{at}")).map_err(|error| vec![error.to_string()])?;
+        let proposal = WritebackProposal {
+            schema_name: Default::default(),
+            schema_version: MissionSchemaVersion::default(),
+            mission_id: desk.envelope.mission_id.clone(),
+            tenant_id: Some(desk.envelope.tenant_id.clone()),
+            actor_id: Some(desk.envelope.actor_id.clone()),
+            proposal_id: id,
+            target_entity_type: draft.target_entity_type,
+            target_entity_id: draft.target_entity_id,
+            action_type: draft.action_type,
+            payload: draft.payload,
+            requires_approval: write_back.requires_approval,
+            created_at: self.now(),
+            producer: desk.producer("reviewer_agent"),
+        };
+        let proposed = carried_out(&proposal, write_back).map_err(|error| vec![error])?;
+        Ok((proposal, proposed))
+    }
+
+    /// B002-13: what no person has to approve still needs a policy that allows it.
+    fn may_write_back(
+        &self,
+        work: &StageWork,
+        proposal: &WritebackProposal,
+        proposed: &Proposed,
+    ) -> Result<PolicyDecision, charter_domain::run::StepFailure> {
+        use charter_domain::policy::PolicyDecision as Said;
+        let desk = &work.desk;
+        let view = self.live().view(&work.caller.tenant);
+        let tool = view.tool(proposed.tool.as_ref());
+        let tool = tool.ok_or_else(|| unfit(format!("there is no tool `{}`", proposed.tool)))?;
+        let policies = self.live().policies(&work.caller.tenant);
+        let facts = super::scope::facts(work);
+        let question = super::scope::question(work, tool.document(), &proposed.parameters, &facts);
+        let (decision, reason) = match policies.decide(&question) {
+            Said::Allow { by } => {
+                let rules: Vec<String> = by.iter().map(ToString::to_string).collect();
+                (
+                    Decision::Allow,
+                    format!("permitted by {}", rules.join(", ")),
+                )
+            }
+            Said::Ungoverned => (
+                Decision::Deny,
+                "no policy permits it, and nobody has to approve it".to_owned(),
+            ),
+            Said::Deny(denial) => (Decision::Deny, denial.to_string()),
+        };
+        let said = |error: charter_contract::ids::IdError| unfit(error.to_string());
+        Ok(PolicyDecision {
+            schema_name: Default::default(),
+            schema_version: MissionSchemaVersion::default(),
+            mission_id: desk.envelope.mission_id.clone(),
+            tenant_id: Some(desk.envelope.tenant_id.clone()),
+            actor_id: Some(desk.envelope.actor_id.clone()),
+            decision_id: PolicyDecisionId::parse(&format!("pol.{}", proposal.proposal_id))
+                .map_err(said)?,
+            decision_type: Label::parse(WRITEBACK).map_err(said)?,
+            subject: ShortText::parse(proposal.action_type.as_str())
+                .map_err(|error| unfit(error.to_string()))?,
+            decision,
+            reason: Text::parse(&reason).map_err(|error| unfit(error.to_string()))?,
+            created_at: self.now(),
+            producer: Label::parse("policy").map_err(said)?,
+        })
+    }
+}
+
+/// The calls that carry a proposal out.
+fn carried_out(proposal: &WritebackProposal, write_back: &WriteBack) -> Result<Proposed, String> {
+    let parameters = fill(&write_back.parameters, proposal)?;
+    let (tool, parameters) = match &write_back.by {
+        CarriedOut::Tool(tool) => (tool.clone(), parameters),
+        CarriedOut::Playbook(playbook) => (
+            Stage::Playbook.tool_id(),
+            object(json!({
+                "proposal": proposal.proposal_id, "playbook": playbook, "parameters": parameters,
+            })),
+        ),
+        CarriedOut::Webhook(url) => (
+            Stage::Webhook.tool_id(),
+            object(json!({"proposal": proposal.proposal_id, "url": url, "body": parameters})),
+        ),
+    };
+    let look = |Reading { tool, parameters }: &Reading| {
+        let parameters = fill(parameters, proposal)?;
+        let tool: ToolId = tool.clone();
+        Ok::<_, String>(Wanted { tool, parameters })
+    };
+    Ok(Proposed {
+        proposal: proposal.proposal_id.clone(),
+        tool,
+        parameters,
+        target: write_back.target.as_ref().map(look).transpose()?,
+        approved_by_person: write_back.requires_approval,
+    })
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    }
+}
+
+fn context(work: &StageWork, packet: &AggregationPacket, results: &[Finished]) -> Value {
+    let offered = work.desk.kind.write_backs.iter().map(|known| {
+        json!({
+            "action_type": known.action_type, "target_entity_type": known.target_entity_type,
+            "description": known.description, "payload_schema": known.payload_schema,
+        })
+    });
+    json!({
+        "goal": work.desk.envelope.normalized_goal,
+        "context_refs": work.desk.envelope.context_refs,
+        "requested_outputs": work.desk.envelope.requested_outputs,
+        "summary": packet.summary,
+        "evidence_matrix": packet.evidence_matrix,
+        "contradictions": packet.contradictions,
+        "coverage_gaps": packet.coverage_gaps,
+        "recommended_output": packet.recommended_output,
+        "results": results.iter().flat_map(shown).collect::<Vec<_>>(),
+        "write_backs": offered.collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,384 @@
+//! Missions as people see them: where each stands, its tasks, what it came to, what it proposes.
+
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::{ApprovalId, Label, MissionId, RunId, TaskId};
+use charter_contract::mission::envelope::MissionEnvelope;
+use charter_contract::mission::review_packet::ReviewPacket;
+use charter_contract::mission::task_graph::{MissionTaskGraph, Role, Task};
+use charter_contract::mission::writeback_proposal::WritebackProposal;
+use charter_contract::mission::{ArtifactKind, MissionState};
+use charter_contract::time::Timestamp;
+use charter_contract::validate;
+use charter_domain::mission::{
+    ProposalState, StageOutput, change_step, ends_of, pass_step, turn_step,
+};
+use charter_domain::run::{Outcome, Run, StepState, StopCause, Tokens};
+use charter_store::mission::{ArtifactFilter, MissionRecord};
+use charter_store::page::PageRequest;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+use crate::{Caller, Engine, EngineError};
+
+/// A mission.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MissionShown {
+    /// Its id.
+    pub mission_id: MissionId,
+    /// The run that carries it out.
+    pub run_id: RunId,
+    /// Its kind.
+    pub mission_type: Label,
+    /// What is to be achieved.
+    pub goal: String,
+    /// Where it stands (B002-12).
+    pub state: MissionState,
+    /// Why it did not come to its end, where it did not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Tokens used, and how many it may use.
+    pub tokens: Tokens,
+    /// How many tokens it may use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token_budget: Option<u64>,
+    /// Whether the offline provider answers: no model is asked.
+    pub offline: bool,
+    /// Its tasks, in listed order.
+    pub tasks: Vec<TaskShown>,
+    /// The reviewed output, once there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<Map<String, Value>>,
+    /// What it proposes to write back.
+    pub proposals: Vec<ProposalShown>,
+    /// How many artifacts it has.
+    pub artifacts: u64,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+/// A task of a mission.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TaskShown {
+    /// Its id.
+    pub task_id: TaskId,
+    /// Who does it.
+    pub role_type: Role,
+    /// What it is to achieve.
+    pub objective: String,
+    /// Tasks that must succeed first.
+    pub depends_on: Vec<TaskId>,
+    /// `pending`, `running`, `succeeded`, `failed`, `blocked` or `cancelled`.
+    pub state: &'static str,
+    /// Why it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// A proposal of a mission.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ProposalShown {
+    /// The proposal.
+    pub proposal: WritebackProposal,
+    /// Where it stands (B002-13).
+    pub state: ProposalState,
+    /// The approval that it waits for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approval_id: Option<ApprovalId>,
+    /// Why it was not carried out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// A mission in a listing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct MissionSummary {
+    /// Its id.
+    pub mission_id: MissionId,
+    /// Its run.
+    pub run_id: RunId,
+    /// What its run is called.
+    pub title: String,
+    /// Where it stands.
+    pub state: MissionState,
+    /// How many artifacts it has.
+    pub artifacts: u64,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+/// One page of missions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct MissionListing {
+    /// Newest first.
+    pub entries: Vec<MissionSummary>,
+    /// Where the next page starts.
+    pub next: Option<String>,
+}
+
+impl Engine {
+    /// The caller's tenant's missions, newest first.
+    ///
+    /// # Errors
+    /// When storage fails, or for a cursor that no page gave out.
+    pub async fn missions(
+        &self,
+        caller: &Caller,
+        state: Option<MissionState>,
+        page: &PageRequest,
+    ) -> Result<MissionListing, EngineError> {
+        let page = self.store().missions(&caller.tenant, state, page).await?;
+        let entries = page.entries.into_iter().map(|record| MissionSummary {
+            mission_id: record.mission_id,
+            run_id: record.run_id,
+            title: record.title,
+            state: record.state,
+            artifacts: record.artifacts,
+            created_at: record.created_at,
+            updated_at: record.updated_at,
+        });
+        Ok(MissionListing {
+            entries: entries.collect(),
+            next: page.next,
+        })
+    }
+
+    /// A mission of the caller's tenant.
+    ///
+    /// # Errors
+    /// `not_found`; `internal` for a journal or envelope that cannot be read.
+    pub async fn show_mission(
+        &self,
+        caller: &Caller,
+        mission: &MissionId,
+    ) -> Result<MissionShown, EngineError> {
+        let record = self.mission_record(caller, mission).await?;
+        let run = self.fold(&record.run_id).await?.run;
+        let envelope: MissionEnvelope = validate::parse(record.envelope.as_bytes())
+            .map_err(|found| EngineError::violations("stored mission_envelope", &found))?;
+        let outputs = || run.outputs().values().filter_map(StageOutput::read);
+        let plan: Option<MissionTaskGraph> = outputs().find_map(|output| output.first());
+        let review: Option<ReviewPacket> = outputs().find_map(|output| output.first());
+        let proposals = outputs().flat_map(|output| output.all::<WritebackProposal>());
+        let begun = run.parameters().get("begun");
+        Ok(MissionShown {
+            mission_id: record.mission_id,
+            run_id: record.run_id,
+            mission_type: envelope.mission_type,
+            goal: envelope.user_goal.to_string(),
+            state: charter_domain::mission::state(&run),
+            reason: run.outcome().and_then(reason),
+            tokens: run.tokens(),
+            token_budget: envelope
+                .token_budget
+                .map(charter_contract::number::Positive::get),
+            offline: begun.and_then(|begun| begun.get("offline")) == Some(&Value::Bool(true)),
+            tasks: plan.map_or_else(Vec::new, |plan| tasks(&run, &plan)),
+            output: review.and_then(|review| review.approved_output),
+            proposals: proposals
+                .filter_map(|proposal| proposed(&run, proposal))
+                .collect(),
+            artifacts: record.artifacts,
+            created_at: record.created_at,
+            updated_at: record.updated_at,
+        })
+    }
+
+    pub(super) async fn mission_record(
+        &self,
+        caller: &Caller,
+        mission: &MissionId,
+    ) -> Result<MissionRecord, EngineError> {
+        let record = self.store().mission(&caller.tenant, mission).await?;
+        record.ok_or_else(|| EngineError::not_found("mission", mission))
+    }
+
+    /// The artifacts of a mission that fit, in the order of writing, after the place `after`.
+    ///
+    /// # Errors
+    /// `not_found`; `internal` for one that cannot be read.
+    pub async fn mission_artifacts(
+        &self,
+        caller: &Caller,
+        mission: &MissionId,
+        filter: ArtifactFilter<'_>,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<Value>, EngineError> {
+        let record = self.mission_record(caller, mission).await?;
+        let root = record
+            .root()
+            .map_err(|found| EngineError::violations("stored mission_envelope", &found))?;
+        let stored = self
+            .store()
+            .artifacts(&caller.tenant, mission, filter, after, limit)
+            .await?;
+        let read = stored.into_iter().map(|stored| {
+            let artifact = stored.record.read(&root);
+            let artifact = artifact
+                .map_err(|found| EngineError::violations(stored.record.kind.as_str(), &found))?;
+            serde_json::to_value(artifact.as_ref())
+                .map_err(|error| EngineError::internal("writing an artifact", error))
+        });
+        read.collect()
+    }
+
+    /// One artifact of a mission.
+    ///
+    /// # Errors
+    /// `not_found`; `internal` for one that cannot be read.
+    pub async fn mission_artifact(
+        &self,
+        caller: &Caller,
+        mission: &MissionId,
+        kind: ArtifactKind,
+        id: &str,
+    ) -> Result<Value, EngineError> {
+        let record = self.mission_record(caller, mission).await?;
+        let root = record
+            .root()
+            .map_err(|found| EngineError::violations("stored mission_envelope", &found))?;
+        let stored = self
+            .store()
+            .artifact(&caller.tenant, mission, kind, id)
+            .await?;
+        let stored = stored.ok_or_else(|| EngineError::not_found(kind.as_str(), id))?;
+        let artifact = stored.record.read(&root);
+        let artifact = artifact.map_err(|found| EngineError::violations(kind.as_str(), &found))?;
+        serde_json::to_value(artifact.as_ref())
+            .map_err(|error| EngineError::internal("writing an artifact", error))
+    }
+
+    /// Stops a mission; what it produced stays.
+    ///
+    /// # Errors
+    /// `not_found`; `permission_denied` for somebody else's mission below the role operator;
+    /// `illegal_transition` for one that is over.
+    pub async fn cancel_mission(
+        self: &Arc<Self>,
+        caller: &Caller,
+        mission: &MissionId,
+        reason: String,
+    ) -> Result<MissionShown, EngineError> {
+        let record = self.mission_record(caller, mission).await?;
+        if record.imported_at.is_some() {
+            let message = "an imported mission is read only";
+            return Err(EngineError::new(ErrorCode::IllegalTransition, message));
+        }
+        self.abort_run(caller, &record.run_id, reason, false)
+            .await?;
+        self.show_mission(caller, mission).await
+    }
+}
+
+fn reason(outcome: &Outcome) -> Option<String> {
+    match outcome {
+        Outcome::Completed { .. } => None,
+        Outcome::Failed { cause }
+        | Outcome::RolledBack { cause }
+        | Outcome::RollbackFailed { cause, .. } => Some(match cause {
+            StopCause::Failure { failure, .. } => failure.message.clone(),
+            StopCause::Aborted { by, reason } => format!("stopped by {by}: {reason}"),
+            StopCause::TimedOut => "its time was used up".to_owned(),
+            StopCause::TokensUsedUp => "its tokens were used up".to_owned(),
+        }),
+    }
+}
+
+fn tasks(run: &Run, plan: &MissionTaskGraph) -> Vec<TaskShown> {
+    let ends = ends_of(plan).unwrap_or_default();
+    let shown = plan.tasks.iter().map(|task| {
+        let (state, reason) = match ends.get(&task.task_id) {
+            Some(end) => by_turns(run, task, run.state_of(end)),
+            None => own(run, task.role_type),
+        };
+        TaskShown {
+            task_id: task.task_id.clone(),
+            role_type: task.role_type,
+            objective: task.objective.to_string(),
+            depends_on: task.depends_on.clone(),
+            state,
+            reason,
+        }
+    });
+    shown.collect()
+}
+
+/// Where a worker's or researcher's task stands.
+fn by_turns(run: &Run, task: &Task, end: Option<&StepState>) -> (&'static str, Option<String>) {
+    match end {
+        Some(StepState::Succeeded) => return ("succeeded", None),
+        Some(StepState::Cancelled) => return ("cancelled", None),
+        _ => {}
+    }
+    let turns =
+        (1..=charter_domain::mission::MAX_TURNS).map(|number| turn_step(&task.task_id, number));
+    let steps = std::iter::once(pass_step(&task.task_id)).chain(turns);
+    let states: Vec<&StepState> = steps.filter_map(|step| run.state_of(&step.ok()?)).collect();
+    let failed = states.iter().find_map(|state| match state {
+        StepState::Failed { failure } => Some(failure.message.clone()),
+        _ => None,
+    });
+    if let Some(reason) = failed {
+        return ("failed", Some(reason));
+    }
+    let begun = |state: &&&StepState| {
+        matches!(
+            state,
+            StepState::Running { .. }
+                | StepState::Retrying { .. }
+                | StepState::AwaitingApproval { .. }
+                | StepState::Succeeded
+        )
+    };
+    match end {
+        Some(StepState::Skipped { .. }) => ("blocked", None),
+        _ if states.iter().any(|state| begun(&state)) => ("running", None),
+        _ => ("pending", None),
+    }
+}
+
+/// Where a task stands that is the mission's own.
+fn own(run: &Run, role: Role) -> (&'static str, Option<String>) {
+    use MissionState as S;
+    let reached = |least: &[S]| least.contains(&charter_domain::mission::state(run));
+    let over = run.outcome().is_some();
+    let done = match role {
+        Role::Planner | Role::PromptMaster => !reached(&[S::Created, S::Planned]),
+        Role::Librarian => !reached(&[S::Created, S::Planned, S::Prompted]),
+        Role::Researcher | Role::Worker | Role::Aggregator => !reached(&[
+            S::Created,
+            S::Planned,
+            S::Prompted,
+            S::Running,
+            S::Aggregating,
+        ]),
+        Role::Reviewer => reached(&[S::AwaitingApproval, S::Completed, S::Rejected]),
+    };
+    match (done, over) {
+        (true, _) => ("succeeded", None),
+        (false, true) => ("cancelled", None),
+        (false, false) => ("pending", None),
+    }
+}
+
+fn proposed(run: &Run, proposal: WritebackProposal) -> Option<ProposalShown> {
+    let state = ProposalState::of(run, &proposal.proposal_id)?;
+    let step = change_step(proposal.proposal_id.as_str()).ok()?;
+    let (approval_id, reason) = match run.state_of(&step) {
+        Some(StepState::AwaitingApproval { approval, .. }) => (Some(approval.clone()), None),
+        Some(StepState::Failed { failure }) => (None, Some(failure.message.clone())),
+        Some(StepState::Skipped { .. }) => (None, Some("its target could not be read".to_owned())),
+        _ => (None, None),
+    };
+    Some(ProposalShown {
+        proposal,
+        state,
+        approval_id,
+        reason,
+    })
+}

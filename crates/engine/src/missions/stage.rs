@@ -1,0 +1,415 @@
+//! One stage of a mission: what it is given, and what it comes to. A stage is a step of the mission's
+//! run like any other; the gate was asked, its beginning is journaled. Must not write anything: what it
+//! makes becomes durable with the step's end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use charter_contract::catalogue::stage::Stage;
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::TaskId;
+use charter_contract::mission::Artifact;
+use charter_contract::mission::aggregation_packet::AggregationPacket;
+use charter_contract::mission::librarian_pass::LibrarianPass;
+use charter_contract::mission::prompt_package::PromptPackage;
+use charter_contract::mission::task_graph::{Role, Task};
+use charter_domain::graph::Growth;
+use charter_domain::mission::{MAX_TURNS, StageOutput, ends_of, pass_step, prompt_step, turn_step};
+use charter_domain::run::{ErrorKind, Pin, Run, StepFailure, StepState, Tokens};
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+
+use super::desk::{Desk, Plan};
+use crate::runs::{PinnedTool, failure};
+use crate::{Caller, Engine, SkillGrants};
+
+/// Longest time of one stage, with everything that a model is asked in it.
+const STAGE_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// A stage that is about to be carried out.
+#[derive(Debug)]
+pub(crate) struct StageWork {
+    pub(super) desk: Arc<Desk>,
+    pub(super) caller: Caller,
+    pub(super) brief: Brief,
+    /// Tokens that the mission has left; `None` without a budget.
+    pub(super) tokens_left: Option<u64>,
+    pub(super) timeout: Duration,
+    /// The same for every attempt.
+    pub(super) key: String,
+}
+
+impl StageWork {
+    /// What a stage is given, at the moment at which it begins.
+    pub(crate) fn new(
+        desk: &Arc<Desk>,
+        run: &Run,
+        stage: Stage,
+        parameters: &Map<String, Value>,
+        key: String,
+    ) -> Result<Self, StepFailure> {
+        let budget = run.graph().token_budget();
+        let left = budget.saturating_sub(run.tokens().total());
+        Ok(Self {
+            brief: Brief::of(desk, run, stage, parameters)?,
+            desk: Arc::clone(desk),
+            caller: Caller {
+                tenant: desk.envelope.tenant_id.clone(),
+                user: run.by().clone(),
+                role: run.role(),
+                tier: desk.tier,
+                agent_skills: SkillGrants::default(),
+            },
+            tokens_left: (budget > 0).then_some(left),
+            timeout: STAGE_TIMEOUT,
+            key,
+        })
+    }
+}
+
+/// What a stage is given of the run.
+#[derive(Debug)]
+pub(super) enum Brief {
+    Plan,
+    Prompt(Task),
+    Pass(Task),
+    Turn(Box<Turn>),
+    Aggregate {
+        package: Box<PromptPackage>,
+        results: Vec<Finished>,
+        /// Tasks without a result, with why.
+        missing: Vec<(TaskId, String)>,
+    },
+    Review {
+        package: Box<PromptPackage>,
+        packet: Box<AggregationPacket>,
+        results: Vec<Finished>,
+    },
+    Playbook(Map<String, Value>),
+    Webhook(Map<String, Value>),
+}
+
+/// A turn of a worker or researcher.
+#[derive(Debug)]
+pub(super) struct Turn {
+    pub(super) task: Task,
+    pub(super) number: u32,
+    pub(super) package: PromptPackage,
+    /// A worker's.
+    pub(super) pass: Option<LibrarianPass>,
+    /// What was called for it so far.
+    pub(super) made: Vec<Made>,
+    /// What the tasks before it came to.
+    pub(super) earlier: Vec<Finished>,
+}
+
+impl Turn {
+    /// Whether it may ask for tools: the last turn has to answer.
+    pub(super) fn may_call(&self) -> bool {
+        self.number < MAX_TURNS && !self.package.tool_scope.is_empty()
+    }
+}
+
+/// A call that was made for a task.
+#[derive(Debug, Clone)]
+pub(super) struct Made {
+    /// The step, which is what citations name.
+    pub(super) reference: String,
+    pub(super) tool: charter_contract::ids::ToolId,
+    pub(super) parameters: Map<String, Value>,
+    /// What it answered, or why it did not.
+    pub(super) came_to: Result<Value, String>,
+}
+
+/// A task that is done.
+#[derive(Debug, Clone)]
+pub(super) struct Finished {
+    pub(super) task: TaskId,
+    pub(super) output: StageOutput,
+}
+
+/// What a stage came to.
+#[derive(Debug, Default)]
+pub(crate) struct StageDone {
+    pub(crate) output: StageOutput,
+    pub(crate) growth: Growth,
+    /// What the new steps call, in the version that is pinned for them.
+    pub(crate) tools: Vec<(Pin, PinnedTool)>,
+    pub(crate) tokens: Tokens,
+}
+
+/// A stage that came to nothing.
+#[derive(Debug)]
+pub(crate) struct StageFailed {
+    pub(crate) failure: StepFailure,
+    pub(crate) tokens: Tokens,
+}
+
+impl From<StepFailure> for StageFailed {
+    fn from(failure: StepFailure) -> Self {
+        Self {
+            failure,
+            tokens: Tokens::default(),
+        }
+    }
+}
+
+impl From<crate::EngineError> for StageFailed {
+    fn from(error: crate::EngineError) -> Self {
+        let retryable = error.code.retryable();
+        let kind = ErrorKind::SystemError;
+        StepFailure {
+            retryable,
+            ..failure(kind, error.code, error.to_string())
+        }
+        .into()
+    }
+}
+
+/// What should not be: the journal holds something else than the machine wrote.
+pub(super) fn lost(what: &str) -> StepFailure {
+    let message = format!("the mission has no {what}");
+    failure(ErrorKind::SystemError, ErrorCode::Internal, message)
+}
+
+/// Something that does not fit, and that asking again does not mend.
+pub(super) fn unfit(message: impl Into<String>) -> StepFailure {
+    failure(
+        ErrorKind::ExecutionError,
+        ErrorCode::InvalidDocument,
+        message,
+    )
+}
+
+impl Brief {
+    /// What a stage is given, read from the run's state.
+    pub(super) fn of(
+        desk: &Desk,
+        run: &Run,
+        stage: Stage,
+        parameters: &Map<String, Value>,
+    ) -> Result<Self, StepFailure> {
+        if stage == Stage::Plan {
+            return Ok(Self::Plan);
+        }
+        let plan = plan_of(desk, run)?;
+        Ok(match stage {
+            Stage::Plan => Self::Plan,
+            Stage::Prompt => Self::Prompt(task(&plan, parameters)?),
+            Stage::Pass => Self::Pass(task(&plan, parameters)?),
+            Stage::Research | Stage::Work => Self::Turn(Box::new(turn(
+                run,
+                &plan,
+                task(&plan, parameters)?,
+                parameters,
+            )?)),
+            Stage::Aggregate => Self::Aggregate {
+                package: Box::new(package_of_role(run, &plan, Role::Aggregator)?),
+                results: results(run, &plan)?,
+                missing: missing(run, &plan)?,
+            },
+            Stage::Review => Self::Review {
+                package: Box::new(package_of_role(run, &plan, Role::Reviewer)?),
+                packet: Box::new(packet(run)?),
+                results: results(run, &plan)?,
+            },
+            Stage::Playbook => Self::Playbook(parameters.clone()),
+            Stage::Webhook => Self::Webhook(parameters.clone()),
+        })
+    }
+}
+
+/// The task graph: kept, or read from the planner's step.
+pub(super) fn plan_of(desk: &Desk, run: &Run) -> Result<Arc<Plan>, StepFailure> {
+    if let Some(plan) = desk.plan() {
+        return Ok(plan);
+    }
+    let outputs = run.outputs().values();
+    let graph = outputs
+        .filter_map(StageOutput::read)
+        .find_map(|output| output.first());
+    Ok(desk.keep_plan(graph.ok_or_else(|| lost("task graph"))?))
+}
+
+fn task(plan: &Plan, parameters: &Map<String, Value>) -> Result<Task, StepFailure> {
+    let id = parameters.get("task").and_then(Value::as_str);
+    let id = id.and_then(|id| TaskId::parse(id).ok());
+    let task = id.as_ref().and_then(|id| plan.task(id));
+    task.cloned().ok_or_else(|| lost("such task"))
+}
+
+fn named(
+    step: Result<charter_contract::ids::StepId, charter_domain::graph::GraphError>,
+) -> Result<charter_contract::ids::StepId, StepFailure> {
+    step.map_err(|error| unfit(error.to_string()))
+}
+
+/// The output of a stage's step, once it has one.
+fn output_of(run: &Run, step: &charter_contract::ids::StepId) -> Option<StageOutput> {
+    run.outputs().get(step).and_then(StageOutput::read)
+}
+
+fn turn(
+    run: &Run,
+    plan: &Plan,
+    task: Task,
+    parameters: &Map<String, Value>,
+) -> Result<Turn, StepFailure> {
+    let number = parameters.get("turn").and_then(Value::as_u64);
+    let number = number.and_then(|number| u32::try_from(number).ok());
+    let number = number.ok_or_else(|| lost("such turn"))?;
+    let package = output_of(run, &named(prompt_step(&task.task_id))?);
+    let package = package.and_then(|output| output.first());
+    let pass = output_of(run, &named(pass_step(&task.task_id))?);
+    let mut made = Vec::new();
+    for before in 1..number {
+        made.extend(calls_after(run, &task, before)?);
+    }
+    let mut earlier = Vec::with_capacity(task.depends_on.len());
+    for id in &task.depends_on {
+        if let Some(task) = plan.task(id) {
+            earlier.extend(finished(run, task)?);
+        }
+    }
+    Ok(Turn {
+        number,
+        package: package.ok_or_else(|| lost("prompt package for the task"))?,
+        pass: pass.and_then(|output| output.first()),
+        made,
+        earlier,
+        task,
+    })
+}
+
+/// The calls that a turn asked for, with what they came to.
+fn calls_after(run: &Run, task: &Task, turn: u32) -> Result<Vec<Made>, StepFailure> {
+    let step = named(turn_step(&task.task_id, turn))?;
+    let Some(output) = output_of(run, &step) else {
+        return Ok(Vec::new());
+    };
+    let mut made = Vec::with_capacity(output.wanted.len());
+    for (at, wanted) in (1..).zip(output.wanted) {
+        let id = named(charter_domain::mission::call_step(&task.task_id, turn, at))?;
+        let came_to = match (run.outputs().get(&id), run.state_of(&id)) {
+            (Some(output), _) => Ok(output.clone()),
+            (None, Some(StepState::Failed { failure })) => Err(failure.message.clone()),
+            (None, _) => Err("it was not called".to_owned()),
+        };
+        made.push(Made {
+            reference: id.to_string(),
+            tool: wanted.tool,
+            parameters: wanted.parameters,
+            came_to,
+        });
+    }
+    Ok(made)
+}
+
+/// What a task came to, once it is done: the output of its last turn.
+fn finished(run: &Run, task: &Task) -> Result<Option<Finished>, StepFailure> {
+    let mut last = None;
+    for number in 1..=MAX_TURNS {
+        let step = named(turn_step(&task.task_id, number))?;
+        let Some(output) = output_of(run, &step) else {
+            break;
+        };
+        last = Some(output);
+    }
+    let done = last.filter(|output| !output.artifacts.is_empty());
+    Ok(done.map(|output| Finished {
+        task: task.task_id.clone(),
+        output,
+    }))
+}
+
+fn results(run: &Run, plan: &Plan) -> Result<Vec<Finished>, StepFailure> {
+    let mut results = Vec::new();
+    for task in &plan.graph.tasks {
+        results.extend(finished(run, task)?);
+    }
+    Ok(results)
+}
+
+/// Tasks that came to nothing, in listed order.
+fn missing(run: &Run, plan: &Plan) -> Result<Vec<(TaskId, String)>, StepFailure> {
+    let ends = ends_of(&plan.graph).map_err(|error| unfit(error.to_string()))?;
+    let mut missing = Vec::new();
+    for task in &plan.graph.tasks {
+        if !ends.contains_key(&task.task_id) || finished(run, task)?.is_some() {
+            continue;
+        }
+        missing.push((task.task_id.clone(), why_not(run, task)?));
+    }
+    Ok(missing)
+}
+
+/// Why a task came to nothing: its own step that failed, or an earlier task that it waits for.
+fn why_not(run: &Run, task: &Task) -> Result<String, StepFailure> {
+    let mut steps = vec![named(pass_step(&task.task_id))?];
+    for number in 1..=MAX_TURNS {
+        steps.push(named(turn_step(&task.task_id, number))?);
+    }
+    let failed = steps.iter().find_map(|step| match run.state_of(step) {
+        Some(StepState::Failed { failure }) => Some(failure.message.clone()),
+        _ => None,
+    });
+    Ok(failed.unwrap_or_else(|| "blocked: a task that it depends on has not succeeded".to_owned()))
+}
+
+fn package_of_role(run: &Run, plan: &Plan, role: Role) -> Result<PromptPackage, StepFailure> {
+    let task = plan.graph.tasks.iter().find(|task| task.role_type == role);
+    let step = named(prompt_step(
+        &task.ok_or_else(|| lost("task of the role"))?.task_id,
+    ))?;
+    let package = output_of(run, &step).and_then(|output| output.first());
+    package.ok_or_else(|| lost("prompt package of the role"))
+}
+
+fn packet(run: &Run) -> Result<AggregationPacket, StepFailure> {
+    let outputs = run.outputs().values();
+    let packet = outputs
+        .filter_map(StageOutput::read)
+        .find_map(|output| output.first());
+    packet.ok_or_else(|| lost("aggregation packet"))
+}
+
+impl Engine {
+    /// Carries a stage out.
+    pub(crate) async fn carry_stage_out(
+        self: &Arc<Self>,
+        work: StageWork,
+        cancel: &CancellationToken,
+    ) -> Result<StageDone, StageFailed> {
+        match &work.brief {
+            Brief::Plan => self.plan_mission(&work, cancel).await,
+            Brief::Prompt(task) => self.make_package(&work, task),
+            Brief::Pass(task) => self.make_pass(&work, task).await,
+            Brief::Turn(turn) if turn.task.role_type == Role::Researcher => {
+                self.research(&work, turn).await
+            }
+            Brief::Turn(turn) => self.work(&work, turn, cancel).await,
+            Brief::Aggregate {
+                package,
+                results,
+                missing,
+            } => {
+                self.aggregate(&work, package, results, missing, cancel)
+                    .await
+            }
+            Brief::Review {
+                package,
+                packet,
+                results,
+            } => self.review(&work, package, packet, results, cancel).await,
+            Brief::Playbook(parameters) => {
+                self.carry_out_by_playbook(&work, parameters, cancel).await
+            }
+            Brief::Webhook(parameters) => self.send_to_webhook(&work, parameters, cancel).await,
+        }
+    }
+}
+
+/// An artifact as a step's output holds it.
+pub(super) fn held(artifact: impl Into<Artifact>) -> Result<Value, StepFailure> {
+    serde_json::to_value(artifact.into()).map_err(|error| unfit(error.to_string()))
+}

@@ -1,0 +1,337 @@
+//! How a mission begins: a goal becomes an envelope, and the envelope a run that opens with its
+//! planner.
+
+use std::collections::BTreeMap;
+
+use charter_contract::catalogue::DocumentKind;
+use charter_contract::catalogue::mission_type::MissionType;
+use charter_contract::catalogue::prompt::PromptTemplate;
+use charter_contract::catalogue::stage::Stage;
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::{ActorId, Label, MissionId, MissionTypeId, RunId, TenantId};
+use charter_contract::mission::MissionSchemaVersion;
+use charter_contract::mission::envelope::MissionEnvelope;
+use charter_contract::number::Positive;
+use charter_contract::text::Text;
+use charter_contract::validate;
+use charter_domain::graph::Source;
+use charter_domain::mission::admit::Inventory;
+use charter_domain::mission::opening;
+use charter_domain::run::{Opening, Pin, Run};
+use charter_store::mission::{ArtifactFilter, ArtifactRecord, MissionRecord};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+use uuid::Uuid;
+
+use super::desk::Desk;
+use super::show::MissionShown;
+use crate::runs::{NewRun, pin};
+use crate::{Caller, Engine, EngineError, Tier};
+
+/// The kind of a mission that names none.
+const GENERAL: &str = "general";
+/// Artifacts read from storage at once.
+const PAGE: usize = 500;
+
+/// An order to begin a mission.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MissionOrder {
+    /// What is to be achieved, in the user's words.
+    pub goal: Text,
+    /// The kind; `general` when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mission_type: Option<MissionTypeId>,
+    /// The mission's id, so that a repeat of the order finds the mission (B002-15); a new one when
+    /// absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mission_id: Option<MissionId>,
+    /// Where it comes from: `cli`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin_surface: Option<Label>,
+    /// How long it may take, in milliseconds; what its kind says when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_budget_ms: Option<Positive>,
+    /// How many tokens it may use; what its kind says when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_budget: Option<Positive>,
+    /// Entities it is about, by name of the reference.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub context_refs: Map<String, Value>,
+    /// What it is to produce; what its kind says when absent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requested_outputs: Vec<Label>,
+    /// Who answers: `offline` for the offline provider, the routes of its prompts when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<Answerer>,
+}
+
+/// Who answers a mission's roles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answerer {
+    /// The offline provider: deterministic and extractive; asks no model.
+    Offline,
+    /// The models that the prompts' routes lead to.
+    Routes,
+}
+
+/// What a mission's run keeps besides the envelope.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Begun {
+    /// Whether the offline provider answers.
+    pub(super) offline: bool,
+    /// The tier of whoever began it.
+    pub(super) tier: Tier,
+}
+
+impl Engine {
+    /// Begins a mission; the same order with the same id finds the mission that it began.
+    ///
+    /// # Errors
+    /// `not_found` for a kind that is not there; `already_exists` when the id is another mission's;
+    /// `invalid_request` when a model is wanted and none is configured.
+    pub async fn start_mission(
+        self: &Arc<Self>,
+        caller: &Caller,
+        order: &MissionOrder,
+    ) -> Result<MissionShown, EngineError> {
+        let begun = self.begun(caller, order)?;
+        let (kind, mut pins) = self.kind_of(caller, order.mission_type.as_ref())?;
+        let envelope = self.envelope(caller, order, &kind)?;
+        let mission = envelope.mission_id.clone();
+        if let Some(known) = self.store().mission(&caller.tenant, &mission).await? {
+            return self.repeated(caller, &known, &envelope).await;
+        }
+        let view = self.live().view(&caller.tenant);
+        for stage in Stage::ALL {
+            let id = stage.tool_id();
+            let tool = view.tool(id.as_ref());
+            let tool = tool.ok_or_else(|| EngineError::not_found("tool", &id))?;
+            pins.push(pin(DocumentKind::Tool, id.as_ref(), &tool.entry));
+        }
+        let graph = opening(&envelope)
+            .map_err(|error| EngineError::internal("laying a mission out", error))?;
+        let (_, admitted) = Inventory::open(envelope.clone())
+            .map_err(|refusal| EngineError::internal("opening a mission", refusal))?;
+        let run_id = run_of(&caller.tenant, &mission);
+        let new = NewRun {
+            run_id: run_id.clone(),
+            tenant: caller.tenant.clone(),
+            by: caller.user.clone(),
+            role: caller.role,
+            title: format!("mission {}", envelope.mission_type),
+            graph,
+            parameters: parameters(&envelope, begun)?,
+            pins,
+            dry_run: false,
+            opening: Opening::default(),
+            artifacts: vec![ArtifactRecord::from(&admitted)],
+        };
+        self.create_run(new).await?;
+        self.take_up_run(caller.tenant.clone(), run_id);
+        self.show_mission(caller, &mission).await
+    }
+
+    /// Who answers, as far as somebody can.
+    fn begun(&self, caller: &Caller, order: &MissionOrder) -> Result<Begun, EngineError> {
+        let offline = order.model == Some(Answerer::Offline);
+        if !offline && self.models().routes(&caller.tenant).is_empty() {
+            let message = "no model is configured: set `models` in the configuration, or begin the \
+                           mission with the model `offline`";
+            return Err(EngineError::new(ErrorCode::InvalidRequest, message));
+        }
+        Ok(Begun {
+            offline,
+            tier: caller.tier,
+        })
+    }
+
+    /// The kind of a mission and what is pinned of it: the document and its prompt templates.
+    fn kind_of(
+        &self,
+        caller: &Caller,
+        wanted: Option<&MissionTypeId>,
+    ) -> Result<(MissionType, Vec<Pin>), EngineError> {
+        let view = self.live().view(&caller.tenant);
+        let Some(wanted) = wanted else {
+            return Ok((general()?, Vec::new()));
+        };
+        let found = view.mission_type(wanted.as_ref());
+        let found = found.ok_or_else(|| EngineError::not_found("kind of missions", wanted))?;
+        let kind = found.document().clone();
+        let mut pins = vec![pin(
+            DocumentKind::MissionType,
+            wanted.as_ref(),
+            &found.entry,
+        )];
+        for prompt in kind.prompts.values() {
+            let found = view.prompt_template(prompt.as_ref());
+            let found = found.ok_or_else(|| EngineError::not_found("prompt template", prompt))?;
+            pins.push(pin(
+                DocumentKind::PromptTemplate,
+                prompt.as_ref(),
+                &found.entry,
+            ));
+        }
+        Ok((kind, pins))
+    }
+
+    fn envelope(
+        &self,
+        caller: &Caller,
+        order: &MissionOrder,
+        kind: &MissionType,
+    ) -> Result<MissionEnvelope, EngineError> {
+        let internal = |error: charter_contract::ids::IdError| {
+            EngineError::internal("writing an envelope", error)
+        };
+        let goal = order
+            .goal
+            .as_str()
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
+        let outputs = if order.requested_outputs.is_empty() {
+            kind.requested_outputs.clone()
+        } else {
+            order.requested_outputs.clone()
+        };
+        Ok(MissionEnvelope {
+            schema_name: Default::default(),
+            schema_version: MissionSchemaVersion::default(),
+            mission_id: order
+                .mission_id
+                .clone()
+                .unwrap_or_else(|| MissionId::from_uuid(self.new_uuid())),
+            mission_type: Label::parse(kind.mission_type.as_str()).map_err(internal)?,
+            origin_surface: match &order.origin_surface {
+                Some(surface) => surface.clone(),
+                None => Label::parse("api").map_err(internal)?,
+            },
+            tenant_id: caller.tenant.clone(),
+            actor_id: ActorId::parse(caller.user.as_str()).map_err(internal)?,
+            actor_role: Label::parse(caller.role.as_str()).ok(),
+            user_goal: order.goal.clone(),
+            normalized_goal: Text::parse(&goal).unwrap_or_else(|_| order.goal.clone()),
+            risk_level: kind.risk_level,
+            sensitivity_class: kind.sensitivity_class.clone(),
+            time_budget_ms: order.time_budget_ms.or(kind.time_budget_ms),
+            token_budget: order.token_budget.or(kind.token_budget),
+            requested_outputs: outputs,
+            context_refs: order.context_refs.clone(),
+            created_at: self.now(),
+            producer: Label::parse("charter").map_err(internal)?,
+        })
+    }
+
+    /// The mission that an equal order began; another order is a conflict (B002-15).
+    async fn repeated(
+        &self,
+        caller: &Caller,
+        known: &MissionRecord,
+        envelope: &MissionEnvelope,
+    ) -> Result<MissionShown, EngineError> {
+        let stored: MissionEnvelope = validate::parse(known.envelope.as_bytes())
+            .map_err(|found| EngineError::violations("stored mission_envelope", &found))?;
+        let mut again = envelope.clone();
+        again.created_at = stored.created_at;
+        if again != stored {
+            let message = format!("there is another mission `{}` already", known.mission_id);
+            return Err(EngineError::new(ErrorCode::AlreadyExists, message));
+        }
+        self.show_mission(caller, &known.mission_id).await
+    }
+
+    /// What the stages of a mission's run work with; `None` for a run that is no mission.
+    pub(crate) async fn desk_of(
+        &self,
+        tenant: &TenantId,
+        run: &Run,
+        kind: Option<MissionType>,
+        prompts: Vec<PromptTemplate>,
+    ) -> Result<Option<Desk>, EngineError> {
+        let Some(Source::Mission(mission)) = run.graph().source() else {
+            return Ok(None);
+        };
+        let payloads = self.payloads(tenant, mission).await?;
+        let mut inventory = Inventory::restore(payloads.iter().map(String::as_str))
+            .map_err(|error| EngineError::internal("reading a mission's artifacts", error))?;
+        for step in run
+            .graph()
+            .steps()
+            .iter()
+            .filter(|step| step.mandate.is_some())
+        {
+            if run.outputs().contains_key(&step.id) {
+                inventory.know_call(step.id.as_str());
+            }
+        }
+        let kept = |name: &str| run.parameters().get(name).cloned().unwrap_or_default();
+        let envelope = serde_json::from_value(kept("envelope"))
+            .map_err(|error| EngineError::internal("reading a mission's envelope", error))?;
+        let begun = serde_json::from_value(kept("begun"))
+            .map_err(|error| EngineError::internal("reading how a mission began", error))?;
+        let kind = match kind {
+            Some(kind) => kind,
+            None => general()?,
+        };
+        let prompts: BTreeMap<_, _> = prompts
+            .into_iter()
+            .map(|prompt| (prompt.role_type, prompt))
+            .collect();
+        Ok(Some(Desk::new(envelope, kind, prompts, begun, inventory)))
+    }
+
+    /// The texts of a mission's artifacts, in the order of writing.
+    async fn payloads(
+        &self,
+        tenant: &TenantId,
+        mission: &MissionId,
+    ) -> Result<Vec<String>, EngineError> {
+        let mut payloads = Vec::new();
+        loop {
+            let after = payloads.len() as u64;
+            let filter = ArtifactFilter::default();
+            let page = self
+                .store()
+                .artifacts(tenant, mission, filter, after, PAGE)
+                .await?;
+            let last = page.len() < PAGE;
+            payloads.extend(page.into_iter().map(|stored| stored.record.payload));
+            if last {
+                return Ok(payloads);
+            }
+        }
+    }
+}
+
+/// The run of a mission.
+pub(super) fn run_of(tenant: &TenantId, mission: &MissionId) -> RunId {
+    let tenant = Uuid::new_v5(&Uuid::NAMESPACE_OID, tenant.as_str().as_bytes());
+    RunId::from_uuid(Uuid::new_v5(
+        &tenant,
+        format!("mission/{mission}").as_bytes(),
+    ))
+}
+
+fn parameters(envelope: &MissionEnvelope, begun: Begun) -> Result<Map<String, Value>, EngineError> {
+    match json!({"envelope": envelope, "begun": begun}) {
+        Value::Object(parameters) => Ok(parameters),
+        _ => Err(EngineError::internal("beginning a mission", "no object")),
+    }
+}
+
+/// The kind of missions that name none: nothing is set for them beforehand.
+fn general() -> Result<MissionType, EngineError> {
+    let document = json!({
+        "mission_type": GENERAL, "domain": "platform", "title": "General mission",
+        "description": "A goal, reached with the skills and tools that the caller has.",
+        "sensitivity_class": "internal", "requested_outputs": ["reviewed_summary"],
+    });
+    let read = validate::read_value::<MissionType>(&document);
+    let (kind, _) =
+        read.map_err(|found| EngineError::violations("built-in mission_type", &found))?;
+    Ok(kind)
+}

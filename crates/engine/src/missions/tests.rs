@@ -1,0 +1,83 @@
+//! Missions from their order to their end, over a real store.
+
+mod proposals;
+mod rig;
+mod scripts;
+mod under_way;
+
+use charter_contract::mission::{ArtifactKind, MissionState};
+use charter_domain::mission::ProposalState;
+use charter_store::mission::ArtifactFilter;
+use serde_json::{Value, json};
+
+use self::rig::{Rig, order, person};
+use crate::{Answer, Say};
+
+fn names(artifacts: &[Value]) -> Vec<String> {
+    let name = |artifact: &Value| artifact["schema_name"].as_str().unwrap().to_owned();
+    artifacts.iter().map(name).collect()
+}
+
+/// An offline mission, end to end: every stage leaves its artifact, the review proposes a change, a
+/// person approves it, it is carried out, and a replay comes to the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_offline_mission_from_goal_to_change() {
+    let rig = Rig::new().await;
+    let begun = rig.start(order()).await;
+    let waiting = rig.settled(&begun.mission_id).await;
+    assert_eq!(
+        waiting.state,
+        MissionState::AwaitingApproval,
+        "{waiting:#?}"
+    );
+    assert_eq!(waiting.proposals.len(), 1);
+    let proposal = &waiting.proposals[0];
+    assert_eq!(proposal.state, ProposalState::Proposed);
+    let approval = proposal.approval_id.clone().unwrap();
+    let (bob, ann) = (person("bob"), person("ann"));
+    let asked = rig.engine.approval(&bob, &approval).await.unwrap();
+    let say = Say {
+        answer: Answer::Approve,
+        digest: asked.digest.to_string(),
+        reason: None,
+    };
+    rig.engine
+        .decide_approval(&bob, &approval, say)
+        .await
+        .unwrap();
+    let done = loop {
+        let shown = rig.settled(&begun.mission_id).await;
+        if shown.state.is_final() {
+            break shown;
+        }
+    };
+    assert_eq!(done.state, MissionState::Completed, "{done:#?}");
+    assert_eq!(done.proposals[0].state, ProposalState::Executed);
+    assert_eq!(
+        rig.crm.leads.lock().unwrap()["lead_123"]["stage"],
+        "Negotiation"
+    );
+    let filter = ArtifactFilter::default();
+    let artifacts = rig
+        .engine
+        .mission_artifacts(&ann, &begun.mission_id, filter, 0, 100)
+        .await;
+    let artifacts = artifacts.unwrap();
+    for kind in ArtifactKind::ALL {
+        let expected = *kind != ArtifactKind::ResearchArtifact;
+        assert_eq!(
+            names(&artifacts).contains(&kind.to_string()),
+            expected,
+            "{kind}"
+        );
+    }
+    let replayed = rig
+        .engine
+        .replay_mission(&ann, &begun.mission_id)
+        .await
+        .unwrap();
+    assert_eq!((replayed.identical, replayed.divergence), (true, None));
+    assert_eq!(replayed.artifacts, artifacts.len() as u64);
+    let states: Vec<&str> = done.tasks.iter().map(|task| task.state).collect();
+    assert_eq!(states, ["succeeded"; 6], "{:#?}", json!(done.tasks));
+}

@@ -1,0 +1,161 @@
+//! What becomes of proposals (B002-13).
+
+use std::time::Duration;
+
+use charter_contract::error_code::ErrorCode;
+use charter_contract::mission::MissionState;
+use charter_contract::mission::task_graph::Role;
+use charter_domain::mission::ProposalState;
+use serde_json::json;
+
+use super::rig::{Rig, asked, person};
+use super::scripts::{Script, approved};
+use crate::{Answer, EngineError, MissionShown, Say, Settings};
+
+async fn proposing(leads: &'static [&'static str], settings: Settings) -> (Rig, MissionShown) {
+    let models = Script::new().saying(Role::Reviewer, move |_, _| Ok(approved(leads)));
+    let rig = Rig::with(models.models(), settings).await;
+    let begun = rig.start(asked()).await;
+    let waiting = rig.settled(&begun.mission_id).await;
+    assert_eq!(
+        waiting.state,
+        MissionState::AwaitingApproval,
+        "{waiting:#?}"
+    );
+    (rig, waiting)
+}
+
+async fn decide(
+    rig: &Rig,
+    mission: &MissionShown,
+    at: usize,
+    answer: Answer,
+) -> Result<(), EngineError> {
+    say(rig, mission, at, answer, "bob").await
+}
+
+async fn say(
+    rig: &Rig,
+    mission: &MissionShown,
+    at: usize,
+    answer: Answer,
+    by: &str,
+) -> Result<(), EngineError> {
+    let approval = mission.proposals[at].approval_id.clone().unwrap();
+    let asked = rig.engine.approval(&person(by), &approval).await?;
+    let say = Say {
+        answer,
+        digest: asked.digest.to_string(),
+        reason: None,
+    };
+    rig.engine
+        .decide_approval(&person(by), &approval, say)
+        .await
+        .map(|_| ())
+}
+
+async fn over(rig: &Rig, mission: &MissionShown) -> MissionShown {
+    loop {
+        let shown = rig
+            .engine
+            .show_mission(&person("ann"), &mission.mission_id)
+            .await
+            .unwrap();
+        if shown.state.is_final() {
+            return shown;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+fn states(mission: &MissionShown) -> Vec<ProposalState> {
+    mission
+        .proposals
+        .iter()
+        .map(|proposal| proposal.state)
+        .collect()
+}
+
+/// One is carried out, the other refused; a second decision on either is refused, and each happens at
+/// most once.
+#[tokio::test(flavor = "multi_thread")]
+async fn b002_13_proposals_are_decided_on_one_by_one_and_once() {
+    let (rig, waiting) = proposing(&["lead_123", "lead_124"], Settings::default()).await;
+    decide(&rig, &waiting, 1, Answer::Reject).await.unwrap();
+    decide(&rig, &waiting, 0, Answer::Approve).await.unwrap();
+    let second = decide(&rig, &waiting, 0, Answer::Reject).await.unwrap_err();
+    assert_eq!(second.code, ErrorCode::IllegalTransition);
+    let done = over(&rig, &waiting).await;
+    assert_eq!(
+        states(&done),
+        [ProposalState::Executed, ProposalState::Rejected]
+    );
+    assert_eq!(done.state, MissionState::Completed);
+    let leads = rig.crm.leads.lock().unwrap();
+    assert_eq!(
+        (&leads["lead_123"]["stage"], &leads["lead_124"]["stage"]),
+        (&json!("Negotiation"), &json!("Qualified"))
+    );
+    let calls = rig.crm.calls.lock().unwrap();
+    assert_eq!(
+        calls.iter().filter(|call| *call == "crm.move_lead").count(),
+        1
+    );
+}
+
+/// Whoever the mission acts for does not approve what it proposes.
+#[tokio::test(flavor = "multi_thread")]
+async fn b002_13_the_proposer_does_not_approve() {
+    let (rig, waiting) = proposing(&["lead_123"], Settings::default()).await;
+    let refused = say(&rig, &waiting, 0, Answer::Approve, "ann")
+        .await
+        .unwrap_err();
+    assert_eq!(refused.code, ErrorCode::PermissionDenied);
+}
+
+/// A target that is not what the proposal was made for is not changed.
+#[tokio::test(flavor = "multi_thread")]
+async fn b002_13_a_target_that_changed_since_is_a_conflict() {
+    let (rig, waiting) = proposing(&["lead_123"], Settings::default()).await;
+    rig.crm.leads.lock().unwrap().get_mut("lead_123").unwrap()["stage"] = json!("Lost");
+    decide(&rig, &waiting, 0, Answer::Approve).await.unwrap();
+    let done = over(&rig, &waiting).await;
+    assert_eq!(
+        (states(&done), done.state),
+        (vec![ProposalState::Conflict], MissionState::Completed)
+    );
+    assert_eq!(rig.crm.leads.lock().unwrap()["lead_123"]["stage"], "Lost");
+}
+
+/// What nobody decides on in time lapses.
+#[tokio::test(flavor = "multi_thread")]
+async fn b002_13_a_proposal_expires() {
+    let settings = Settings {
+        approval_ttl: Duration::from_millis(50),
+        ..Settings::default()
+    };
+    let models = Script::new().saying(Role::Reviewer, |_, _| Ok(approved(&["lead_123"])));
+    let rig = Rig::with(models.models(), settings).await;
+    let begun = rig.start(asked()).await;
+    let done = over(&rig, &begun).await;
+    assert_eq!(
+        (states(&done), done.state),
+        (vec![ProposalState::Expired], MissionState::Completed)
+    );
+    assert_eq!(
+        rig.crm.leads.lock().unwrap()["lead_123"]["stage"],
+        "Qualified"
+    );
+}
+
+/// What cannot be carried out says so, and the mission is over.
+#[tokio::test(flavor = "multi_thread")]
+async fn b002_13_a_change_that_fails_is_said() {
+    let (rig, waiting) = proposing(&["lead_123"], Settings::default()).await;
+    rig.crm
+        .broken
+        .store(true, std::sync::atomic::Ordering::SeqCst);
+    decide(&rig, &waiting, 0, Answer::Approve).await.unwrap();
+    let done = over(&rig, &waiting).await;
+    assert_eq!(states(&done), [ProposalState::ExecutionFailed], "{done:#?}");
+}

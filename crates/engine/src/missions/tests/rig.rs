@@ -1,0 +1,242 @@
+//! An engine over a real store, a small CRM behind its port for tools, and a package with one kind of
+//! missions over it.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use charter_contract::ids::{MissionId, TenantId, UserId};
+use charter_contract::package::PackageBundle;
+use charter_domain::clock::SystemClock;
+use charter_effects::{Models, ToolCall, ToolOutcome, ToolRunner};
+use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use crate::{
+    Caller, Engine, EvidenceKey, IdSource, MissionOrder, MissionShown, Mode, Ports, Role, Settings,
+    SkillGrants, Tier,
+};
+
+/// How long a test waits for a mission.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+pub(super) struct RandomIds;
+
+impl IdSource for RandomIds {
+    fn uuid(&self) -> Uuid {
+        Uuid::now_v7()
+    }
+}
+
+pub(super) fn person(name: &str) -> Caller {
+    Caller {
+        tenant: TenantId::parse("acme").unwrap(),
+        user: UserId::parse(name).unwrap(),
+        role: Role::Operator,
+        tier: Tier::Basic,
+        agent_skills: SkillGrants::All,
+    }
+}
+
+/// Leads by id, and what was called.
+#[derive(Debug, Default)]
+pub(super) struct Crm {
+    pub(super) leads: Mutex<BTreeMap<String, Value>>,
+    pub(super) calls: Mutex<Vec<String>>,
+    /// Whether changes fail.
+    pub(super) broken: AtomicBool,
+}
+
+impl Crm {
+    pub(super) fn new() -> Arc<Self> {
+        let leads = [
+            ("lead_123", "Marina Holdings", 91),
+            ("lead_124", "Palm Estates", 42),
+        ];
+        let leads = leads.map(|(id, name, score)| {
+            let lead = json!({"id": id, "name": name, "score": score, "stage": "Qualified"});
+            (id.to_owned(), lead)
+        });
+        Arc::new(Self {
+            leads: Mutex::new(leads.into()),
+            calls: Mutex::default(),
+            broken: AtomicBool::new(false),
+        })
+    }
+
+    fn answer(&self, call: &ToolCall) -> Result<Value, String> {
+        let mut leads = self.leads.lock().unwrap();
+        let lead = call.parameters.get("lead").and_then(Value::as_str);
+        match (call.tool_id.as_str(), lead) {
+            ("crm.list_leads", _) => Ok(json!({"leads": leads.values().collect::<Vec<_>>()})),
+            ("crm.get_lead", Some(id)) => leads
+                .get(id)
+                .cloned()
+                .ok_or_else(|| "no such lead".to_owned()),
+            ("crm.move_lead", _) if self.broken.load(Ordering::SeqCst) => {
+                Err("it is broken".to_owned())
+            }
+            ("crm.move_lead", Some(id)) => {
+                let lead = leads.get_mut(id).ok_or("no such lead")?;
+                lead["stage"] = call.parameters["stage"].clone();
+                Ok(lead.clone())
+            }
+            (other, _) => Err(format!("`{other}` is no tool of the CRM")),
+        }
+    }
+}
+
+#[async_trait]
+impl ToolRunner for Crm {
+    async fn run(&self, call: ToolCall, _: CancellationToken) -> ToolOutcome {
+        self.calls.lock().unwrap().push(call.tool_id.to_string());
+        match self.answer(&call) {
+            Ok(output) => ToolOutcome::Succeeded {
+                output,
+                duration_ms: 1,
+                log: String::new(),
+            },
+            Err(message) => ToolOutcome::Failed {
+                kind: charter_domain::run::ErrorKind::ExecutionError,
+                message,
+                retryable: false,
+                duration_ms: 1,
+                log: String::new(),
+            },
+        }
+    }
+}
+
+/// The package: two tools that read, one that writes, a policy, and the kind of missions.
+pub(super) fn package() -> PackageBundle {
+    let tool = |id: &str, class: &str, parameters: &str| {
+        format!(
+            "tool_id: crm.{id}\nname: {id}\nprovider: crm\nservice: leads\ntool_class: {class}\n\
+             domain: reliability\ndescription: The {id} of the CRM.\nlanguage: python\n\
+             execution_target: server\nparameters: {parameters}\n\
+             implementation: {{type: script, body: \"pass\"}}\n"
+        )
+    };
+    let lead =
+        "[{name: lead, type: string, required: true, description: which, example: lead_123}]";
+    let stage = "[{name: lead, type: string, required: true, description: which}, \
+                 {name: stage, type: string, required: true, description: where}]";
+    let policy = "policy_id: crm.missions\ntitle: Missions read the CRM\ngoverns: [crm.list_leads, crm.get_lead]\n\
+                  cedar: |\n  @id(\"reads\")\n  permit (principal, action in Action::\"read\", resource);\n";
+    let kind = "mission_type: crm.lead_brief\ndomain: reliability\ntitle: Lead brief\n\
+                description: Which leads to look after.\nsensitivity_class: internal_business\n\
+                requested_outputs: [reviewed_summary, writeback_proposal]\n\
+                resource_families:\n  crm.leads: {description: Leads., tools: [crm.list_leads, crm.get_lead]}\n\
+                outline:\n\
+                \x20 - {task_id: list, role_type: worker, objective: \"List the leads for ${goal}\", allowed_tools: [crm.list_leads], required_data_scopes: [crm.leads]}\n\
+                \x20 - {task_id: weigh, role_type: worker, objective: Weigh the leads by score, depends_on: [list], required_data_scopes: [crm.leads]}\n\
+                write_backs:\n\
+                \x20 - action_type: lead_stage_update\n    target_entity_type: lead\n    description: Moves a lead to another stage.\n\
+                \x20   payload_schema: {type: object, required: [stage], properties: {stage: {const: Negotiation}}}\n\
+                \x20   by: {tool: crm.move_lead}\n    parameters: {lead: \"${target_entity_id}\", stage: \"${payload.stage}\"}\n\
+                \x20   target: {tool: crm.get_lead, parameters: {lead: \"${target_entity_id}\"}}\n";
+    let files = json!({"files": {
+        "package.yaml": "name: crm\nversion: 1.0.0\ntitle: CRM\nscope: tenant\n",
+        "tools/list_leads.yaml": tool("list_leads", "readonly", "[]"),
+        "tools/get_lead.yaml": tool("get_lead", "readonly", lead),
+        "tools/move_lead.yaml": tool("move_lead", "write", stage),
+        "policies/missions.yaml": policy,
+        "missions/lead_brief.yaml": kind,
+    }});
+    serde_json::from_value(files).unwrap()
+}
+
+pub(super) struct Rig {
+    pub(super) engine: Arc<Engine>,
+    pub(super) crm: Arc<Crm>,
+    _dir: TempDir,
+}
+
+impl Rig {
+    pub(super) async fn new() -> Self {
+        Self::with_models(Arc::new(charter_effects::NoModels)).await
+    }
+
+    pub(super) async fn with_models(models: Arc<dyn Models>) -> Self {
+        Self::with(models, Settings::default()).await
+    }
+
+    pub(super) async fn with(models: Arc<dyn Models>, settings: Settings) -> Self {
+        let dir = TempDir::new().unwrap();
+        let store = SqliteStore::open(dir.path(), &SqliteOptions::default()).unwrap();
+        let crm = Crm::new();
+        let ports = Ports {
+            store: Arc::new(store),
+            embedder: None,
+            tools: Arc::<Crm>::clone(&crm),
+            imports: charter_effects::Imports::none(),
+            sources: Arc::new(charter_effects::NoSources),
+            models,
+            webhooks: Arc::new(charter_effects::webhook::NoWebhooks),
+            generator: Arc::new(crate::Composer),
+            clock: Arc::new(SystemClock::start().unwrap()),
+            ids: Arc::new(RandomIds),
+            evidence_key: EvidenceKey::new("test", [7; 32]).unwrap(),
+        };
+        let settings = Settings {
+            four_eyes: true,
+            ..settings
+        };
+        let engine = Engine::start(ports, settings).await.unwrap();
+        let registered = engine
+            .register_package(&person("ann"), package(), Mode::Apply)
+            .await;
+        registered.unwrap();
+        Self {
+            engine,
+            crm,
+            _dir: dir,
+        }
+    }
+
+    pub(super) async fn start(&self, order: Value) -> MissionShown {
+        let order: MissionOrder = serde_json::from_value(order).unwrap();
+        self.engine
+            .start_mission(&person("ann"), &order)
+            .await
+            .unwrap()
+    }
+
+    /// The mission once it is over, or waits for a person.
+    pub(super) async fn settled(&self, mission: &MissionId) -> MissionShown {
+        let settled = async {
+            loop {
+                let shown = self
+                    .engine
+                    .show_mission(&person("ann"), mission)
+                    .await
+                    .unwrap();
+                let mut proposals = shown.proposals.iter();
+                let asked = proposals.all(|proposal| proposal.approval_id.is_some());
+                if shown.state.is_final() || (asked && !shown.proposals.is_empty()) {
+                    return shown;
+                }
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, settled).await.unwrap()
+    }
+}
+
+/// An order of the package's kind, answered by the models.
+pub(super) fn asked() -> Value {
+    json!({"goal": "Which leads deserve a call?", "mission_type": "crm.lead_brief"})
+}
+
+/// An order of the package's kind, answered offline.
+pub(super) fn order() -> Value {
+    json!({
+        "goal": "Which leads deserve a call?", "mission_type": "crm.lead_brief", "model": "offline",
+        "context_refs": {"lead_ids": ["lead_123"]},
+    })
+}

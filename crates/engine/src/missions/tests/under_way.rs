@@ -1,0 +1,348 @@
+//! What may happen to a mission on its way: drafts that do not fit, tools that policy does not allow,
+//! passes that expire, tasks that fail, budgets, cancelling.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use charter_contract::error_code::ErrorCode;
+use charter_contract::mission::MissionState;
+use charter_contract::mission::task_graph::Role;
+use charter_domain::run::RunEvent;
+use charter_effects::{ModelFailure, ModelFault};
+use charter_testkit::scripted_models::ScriptedModels;
+use serde_json::{Value, json};
+
+use super::rig::{Rig, asked, person};
+use super::scripts::{Script, approved, plan, works};
+use crate::{MissionOrder, MissionShown, Settings};
+
+async fn ended(models: Arc<ScriptedModels>) -> (Rig, MissionShown) {
+    let rig = Rig::with_models(models).await;
+    let begun = rig.start(asked()).await;
+    let shown = rig.settled(&begun.mission_id).await;
+    (rig, shown)
+}
+
+fn state_of<'m>(mission: &'m MissionShown, task: &str) -> (&'m str, &'m str) {
+    let found = mission
+        .tasks
+        .iter()
+        .find(|known| known.task_id.as_str() == task);
+    let found = found.unwrap();
+    (found.state, found.reason.as_deref().unwrap_or_default())
+}
+
+/// A model's mission: it plans, calls a tool, cites what it was shown; tokens are counted, and every
+/// prompt was made of a template, with data apart.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_carries_a_mission_through() {
+    let models = Script::new().models();
+    let (rig, done) = ended(Arc::clone(&models)).await;
+    assert_eq!(done.state, MissionState::Completed, "{done:#?}");
+    // Planner, list twice, weigh, aggregator, reviewer: 110 tokens each.
+    assert_eq!((models.calls(), done.tokens.total()), (6, 660));
+    assert_eq!(*rig.crm.calls.lock().unwrap(), ["crm.list_leads"]);
+    for request in models.asked() {
+        assert!(
+            !request.system.contains("Marina"),
+            "data is not in the instructions"
+        );
+        assert!(!request.task.contains("Marina"));
+    }
+}
+
+/// A draft that does not fit is sent back with what is wrong, and the mended one counts; what was spent
+/// on both is counted.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_draft_is_sent_back_with_what_is_wrong() {
+    let models = Script::new()
+        .saying(Role::Planner, |request, number| match number {
+            0 => Ok(json!({"tasks": [
+                {"task_id": "a", "role_type": "worker", "objective": "A.", "allowed_tools": ["crm.move_lead"]},
+            ]})),
+            _ => {
+                assert_eq!(request.earlier[0].wrong, ["`a`: the tool `crm.move_lead` is not offered"]);
+                Ok(plan())
+            }
+        })
+        .models();
+    let (_, done) = ended(Arc::clone(&models)).await;
+    assert_eq!((done.state, models.calls()), (MissionState::Completed, 7));
+}
+
+/// B002-6: an answer without a source, or with one that nobody showed, is refused, and a model that
+/// insists fails its task.
+#[tokio::test(flavor = "multi_thread")]
+async fn b002_6_an_answer_without_a_source_is_refused() {
+    let models = Script::new()
+        .saying(Role::Worker, |request, _| {
+            let mut said = works(request);
+            if said.get("calls").is_none() {
+                let citations = json!([{"kind": "internal", "ref": "made.up"}]);
+                let answer = if said.get("answer").is_some() {
+                    &mut said["answer"]
+                } else {
+                    &mut said
+                };
+                answer["citations"] = citations;
+            }
+            Ok(said)
+        })
+        .models();
+    let (_, done) = ended(models).await;
+    assert_eq!(done.state, MissionState::Failed);
+    let (state, reason) = state_of(&done, "list");
+    assert!(
+        state == "failed" && reason.contains("made.up"),
+        "{state}: {reason}"
+    );
+    assert!(done.reason.unwrap().contains("no task came to a result"));
+}
+
+/// B002-9: a task that fails blocks those that depend on it; the others go on, and the aggregation says
+/// what is missing.
+#[tokio::test(flavor = "multi_thread")]
+async fn b002_9_a_failed_task_blocks_its_dependants() {
+    let models = Script::new()
+        .saying(Role::Planner, |_, _| {
+            let mut plan = plan();
+            let other = json!({"task_id": "other", "role_type": "worker", "objective": "Other."});
+            plan["tasks"].as_array_mut().unwrap().push(other);
+            Ok(plan)
+        })
+        .saying(Role::Worker, |request, _| {
+            if request.context["objective"] == json!("List the leads.") {
+                return Err(ModelFailure::new(ModelFault::Refused, "the model declined"));
+            }
+            let mut said = works(request);
+            said["citations"] = json!([{"kind": "internal", "ref": "lead_123"}]);
+            Ok(said)
+        })
+        .saying(Role::Aggregator, |request, _| {
+            let missing = request.context["missing"].as_array().unwrap();
+            assert_eq!(missing.len(), 2, "{missing:?}");
+            Ok(json!({
+                "summary": "Only the other.",
+                "evidence_matrix": [{"claim": "C.", "support_refs": ["wrk.other"]}],
+            }))
+        })
+        .saying(Role::Reviewer, |request, _| {
+            // B002-10: gaps reach the reviewer, whatever the aggregator said of them.
+            assert_eq!(
+                request.context["coverage_gaps"].as_array().unwrap().len(),
+                2
+            );
+            Ok(approved(&[]))
+        })
+        .models();
+    let rig = Rig::with_models(models).await;
+    let mut order = asked();
+    order["context_refs"] = json!({"lead_ids": ["lead_123"]});
+    let begun = rig.start(order).await;
+    let done = rig.settled(&begun.mission_id).await;
+    assert_eq!(done.state, MissionState::Completed, "{done:#?}");
+    assert_eq!(state_of(&done, "list"), ("failed", "the model declined"));
+    assert_eq!(
+        (state_of(&done, "weigh").0, state_of(&done, "other").0),
+        ("blocked", "succeeded")
+    );
+}
+
+/// B002-5: what no policy permits is in no package's scope, and a worker that asks for it nevertheless
+/// gets nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn b002_5_a_tool_that_no_policy_permits_is_not_called() {
+    let models = Script::new()
+        .saying(Role::Worker, |request, _| match request.earlier.len() {
+            0 if request.context["objective"] == json!("List the leads.") => {
+                Ok(json!({"calls": [{"tool": "crm.get_lead", "parameters": {"lead": "lead_123"}}]}))
+            }
+            _ => Ok(works(request)),
+        })
+        .models();
+    let (rig, done) = ended(models).await;
+    assert_eq!(done.state, MissionState::Completed, "{done:#?}");
+    assert_eq!(
+        *rig.crm.calls.lock().unwrap(),
+        ["crm.list_leads"],
+        "the call was not made"
+    );
+}
+
+/// B002-8: at or after its end a pass opens nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn b002_8_an_expired_pass_opens_nothing() {
+    let settings = Settings {
+        pass_ttl: Duration::from_millis(1),
+        ..Settings::default()
+    };
+    let rig = Rig::with(Script::new().models(), settings).await;
+    let begun = rig.start(asked()).await;
+    let done = rig.settled(&begun.mission_id).await;
+    let (state, reason) = state_of(&done, "list");
+    assert!(
+        state == "failed" && reason.contains("expired"),
+        "{state}: {reason}"
+    );
+    assert!(rig.crm.calls.lock().unwrap().is_empty());
+}
+
+/// B002-11: what the review rejects has no output and proposes nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn b002_11_a_rejected_mission_has_no_output() {
+    let models = Script::new()
+        .saying(Role::Reviewer, |_, _| {
+            Ok(json!({
+                "review_status": "rejected",
+                "issues": [{"severity": "high", "message": "Nothing supports it."}],
+            }))
+        })
+        .models();
+    let (_, done) = ended(models).await;
+    assert_eq!(
+        (done.state, done.output, done.proposals),
+        (MissionState::Rejected, None, vec![])
+    );
+}
+
+/// B002-17: when the tokens are used up no stage begins any more, and what was produced is there.
+#[tokio::test(flavor = "multi_thread")]
+async fn b002_17_a_token_budget_stops_the_mission_and_keeps_what_it_produced() {
+    let rig = Rig::with_models(Script::new().models()).await;
+    let mut order = asked();
+    order["token_budget"] = json!(300);
+    let begun = rig.start(order).await;
+    let done = rig.settled(&begun.mission_id).await;
+    assert_eq!(done.state, MissionState::BudgetExceeded, "{done:#?}");
+    assert_eq!(done.tokens.total(), 330);
+    let filter = charter_store::mission::ArtifactFilter::default();
+    let ann = person("ann");
+    let kept = rig
+        .engine
+        .mission_artifacts(&ann, &begun.mission_id, filter, 0, 100)
+        .await;
+    let kept = kept.unwrap();
+    let is_result = |artifact: &&Value| artifact["schema_name"] == json!("worker_result");
+    assert_eq!(kept.iter().filter(is_result).count(), 1);
+    // Models are asked for no more than what is left.
+    let replayed = rig
+        .engine
+        .replay_mission(&ann, &begun.mission_id)
+        .await
+        .unwrap();
+    assert!(replayed.identical, "{replayed:?}");
+}
+
+/// B002-17: the same for time.
+#[tokio::test(flavor = "multi_thread")]
+async fn b002_17_a_time_budget_stops_the_mission() {
+    let models = Script::new()
+        .saying(Role::Worker, |request, _| {
+            std::thread::sleep(Duration::from_millis(300));
+            Ok(works(request))
+        })
+        .models();
+    let rig = Rig::with_models(models).await;
+    let mut order = asked();
+    order["time_budget_ms"] = json!(200);
+    let begun = rig.start(order).await;
+    let done = rig.settled(&begun.mission_id).await;
+    assert_eq!(done.state, MissionState::BudgetExceeded, "{done:#?}");
+}
+
+/// B002-12: a mission under way can be cancelled; one that is over cannot, and nothing changes.
+#[tokio::test(flavor = "multi_thread")]
+async fn b002_12_cancelling_ends_a_mission_once() {
+    let models = Script::new()
+        .saying(Role::Reviewer, |_, _| Ok(approved(&["lead_123"])))
+        .models();
+    let (rig, waiting) = ended(models).await;
+    assert_eq!(waiting.state, MissionState::AwaitingApproval);
+    let ann = person("ann");
+    let cancelled = rig
+        .engine
+        .cancel_mission(&ann, &waiting.mission_id, "not now".to_owned())
+        .await
+        .unwrap();
+    assert_eq!(cancelled.state, MissionState::Cancelled);
+    let again = rig
+        .engine
+        .cancel_mission(&ann, &waiting.mission_id, "again".to_owned())
+        .await;
+    assert_eq!(again.unwrap_err().code, ErrorCode::IllegalTransition);
+    let after = rig
+        .engine
+        .show_mission(&ann, &waiting.mission_id)
+        .await
+        .unwrap();
+    assert_eq!(after, cancelled);
+    assert_eq!(
+        rig.crm.leads.lock().unwrap()["lead_123"]["stage"],
+        "Qualified"
+    );
+}
+
+/// B002-15: the same order with the same id is the same mission; another one is refused.
+#[tokio::test(flavor = "multi_thread")]
+async fn b002_15_an_order_that_is_repeated_finds_its_mission() {
+    let models = Script::new().models();
+    let rig = Rig::with_models(Arc::<ScriptedModels>::clone(&models)).await;
+    let mut order = asked();
+    order["mission_id"] = json!("brief-1");
+    let begun = rig.start(order.clone()).await;
+    rig.settled(&begun.mission_id).await;
+    let again = rig.start(order.clone()).await;
+    assert_eq!((again.run_id, models.calls()), (begun.run_id, 6));
+    order["goal"] = json!("Another goal.");
+    let order: MissionOrder = serde_json::from_value(order).unwrap();
+    let refused = rig
+        .engine
+        .start_mission(&person("ann"), &order)
+        .await
+        .unwrap_err();
+    assert_eq!(refused.code, ErrorCode::AlreadyExists);
+}
+
+/// B002-12: every state that the journal passes through follows from the one before.
+#[tokio::test(flavor = "multi_thread")]
+async fn b002_12_states_follow_each_other() {
+    let models = Script::new()
+        .saying(Role::Reviewer, |_, _| Ok(approved(&["lead_123"])))
+        .models();
+    let (rig, waiting) = ended(models).await;
+    let history = rig.engine.history(&waiting.run_id).await.unwrap();
+    let mut run: Option<charter_domain::run::Run> = None;
+    let mut passed: Vec<MissionState> = Vec::new();
+    for entry in history {
+        match (&mut run, entry.event) {
+            (Some(run), event) => run.apply(event, entry.at).unwrap(),
+            (None, event @ RunEvent::Started(_)) => {
+                run = Some(charter_domain::run::Run::start(event, entry.at).unwrap());
+            }
+            (None, event) => panic!("{event:?}"),
+        }
+        let state = charter_domain::mission::state(run.as_ref().unwrap());
+        if passed.last() != Some(&state) {
+            passed.push(state);
+        }
+    }
+    use MissionState as S;
+    assert_eq!(
+        passed,
+        [
+            S::Created,
+            S::Planned,
+            S::Prompted,
+            S::Running,
+            S::Aggregating,
+            S::Reviewing,
+            S::AwaitingApproval
+        ]
+    );
+    for pair in passed.windows(2) {
+        assert!(
+            charter_domain::mission::may_follow(pair[0], pair[1]),
+            "{pair:?}"
+        );
+    }
+}

@@ -1,0 +1,326 @@
+//! The worker's stage: one turn. It answers from what is on the table, or asks for the calls that it
+//! needs first; those are steps of their own, with the gate before each.
+
+use charter_contract::catalogue::skill::Skill;
+use charter_contract::ids::{Label, ToolId, WorkerResultId};
+use charter_contract::mission::MissionSchemaVersion;
+use charter_contract::mission::worker_result::WorkerResult;
+use charter_domain::mission::admit::Admission;
+use charter_domain::mission::{StageOutput, Wanted, after_turn};
+use charter_domain::parameters;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::ask::{Asking, Drafted};
+use super::draft::{AnswerDraft, TurnDraft};
+use super::stage::{Made, StageDone, StageFailed, StageWork, Turn, held, unfit};
+use crate::{Engine, EngineError};
+
+/// Bytes of one call's output that a worker is shown.
+const SHOWN_BYTES: usize = 24 * 1024;
+
+/// What a turn came to.
+enum Said {
+    Answer(Box<WorkerResult>),
+    Calls(Vec<Wanted>),
+}
+
+impl Engine {
+    pub(super) async fn work(
+        &self,
+        work: &StageWork,
+        turn: &Turn,
+        cancel: &CancellationToken,
+    ) -> Result<StageDone, StageFailed> {
+        let pass = turn
+            .pass
+            .as_ref()
+            .ok_or_else(|| unfit("the worker has no pass"))?;
+        if self.now() >= pass.expires_at {
+            let message = format!("the pass of `{}` has expired", turn.task.task_id);
+            return Err(super::pass_refused(message).into());
+        }
+        let asking = Asking {
+            role: turn.task.role_type,
+            route: &turn.package.model_route,
+            system: turn.package.system_prompt.as_str(),
+            task: turn.package.task_prompt.as_str(),
+            context: self.table(work, turn).await?,
+        };
+        let Drafted {
+            made,
+            model,
+            tokens,
+        } = if turn.may_call() {
+            let read = |draft: TurnDraft| self.said(work, turn, draft);
+            self.drafted(work, asking, read, cancel).await?
+        } else {
+            let read = |draft: AnswerDraft| {
+                let result = self.result(work, turn, draft)?;
+                Ok(Said::Answer(Box::new(result)))
+            };
+            self.drafted(work, asking, read, cancel).await?
+        };
+        let with_tokens = |failure| StageFailed { failure, tokens };
+        let mut output = StageOutput {
+            model: Some(model),
+            ..StageOutput::default()
+        };
+        match made {
+            Said::Answer(result) => output.artifacts.push(held(*result).map_err(with_tokens)?),
+            Said::Calls(calls) => output.wanted = calls,
+        }
+        let growth = after_turn(&turn.task, turn.number, &output.wanted)
+            .map_err(|error| with_tokens(unfit(error.to_string())))?;
+        let tools = self.tools_of(work, &output.wanted).await;
+        Ok(StageDone {
+            output,
+            growth,
+            tools: tools.map_err(|error| StageFailed {
+                tokens,
+                ..StageFailed::from(error)
+            })?,
+            tokens,
+        })
+    }
+
+    fn said(&self, work: &StageWork, turn: &Turn, draft: TurnDraft) -> Result<Said, Vec<String>> {
+        match (draft.calls.is_empty(), draft.answer) {
+            (true, Some(answer)) => {
+                let result = self.result(work, turn, answer)?;
+                Ok(Said::Answer(Box::new(result)))
+            }
+            (false, None) => {
+                let calls = draft
+                    .calls
+                    .into_iter()
+                    .map(|call| self.bound(work, turn, call));
+                let (calls, wrong): (Vec<_>, Vec<_>) = calls.partition(Result::is_ok);
+                let wrong: Vec<String> = wrong.into_iter().filter_map(Result::err).collect();
+                if wrong.is_empty() {
+                    Ok(Said::Calls(
+                        calls.into_iter().filter_map(Result::ok).collect(),
+                    ))
+                } else {
+                    Err(wrong)
+                }
+            }
+            (true, None) => Err(vec!["give `calls` or an `answer`".to_owned()]),
+            (false, Some(_)) => Err(vec!["give `calls` or an `answer`, not both".to_owned()]),
+        }
+    }
+
+    /// A call within the task's scope, with parameters that its tool takes.
+    fn bound(&self, work: &StageWork, turn: &Turn, call: Wanted) -> Result<Wanted, String> {
+        if !turn.package.tool_scope.contains(&call.tool) {
+            return Err(format!(
+                "the tool `{}` is not in the task's scope",
+                call.tool
+            ));
+        }
+        let view = self.live().view(&work.caller.tenant);
+        let tool = view.tool(call.tool.as_ref());
+        let tool = tool.ok_or_else(|| format!("there is no tool `{}`", call.tool))?;
+        let bound = parameters::bind(&tool.document().parameters, &call.parameters);
+        let bound = bound.map_err(|faults| {
+            let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+            format!("the call of `{}`: {}", call.tool, faults.join("; "))
+        })?;
+        Ok(Wanted {
+            tool: call.tool,
+            parameters: bound,
+        })
+    }
+
+    /// The result of an answer, as far as the mission's own check admits it: sources resolve, and are
+    /// there where they must be (B002-6).
+    fn result(
+        &self,
+        work: &StageWork,
+        turn: &Turn,
+        draft: AnswerDraft,
+    ) -> Result<WorkerResult, Vec<String>> {
+        let desk = &work.desk;
+        let id =
+            |text: String| WorkerResultId::parse(&text).map_err(|error| vec![error.to_string()]);
+        let traces = turn.made.iter().filter(|made| made.came_to.is_ok());
+        let result = WorkerResult {
+            schema_name: Default::default(),
+            schema_version: MissionSchemaVersion::default(),
+            mission_id: desk.envelope.mission_id.clone(),
+            tenant_id: Some(desk.envelope.tenant_id.clone()),
+            actor_id: Some(desk.envelope.actor_id.clone()),
+            task_id: turn.task.task_id.clone(),
+            result_id: id(format!("wrk.{}", turn.task.task_id))?,
+            output_text: draft.output_text,
+            structured_output: draft.structured_output,
+            citations: draft.citations,
+            confidence: draft.confidence,
+            tool_trace_refs: traces
+                .filter_map(|made| Label::parse(&made.reference).ok())
+                .collect(),
+            created_at: self.now(),
+            producer: desk.producer("worker_agent"),
+        };
+        admissible(work, result.clone().into())?;
+        if let Some(schema) = &desk.prompt(turn.task.role_type).output_schema {
+            let structured = result
+                .structured_output
+                .clone()
+                .map_or(Value::Null, Value::Object);
+            let schema = schema.clone();
+            let found = charter_contract::validate::against_schema(&schema, &structured);
+            if !found.is_empty() {
+                let found = found.iter();
+                return Err(found
+                    .map(|wrong| format!("structured_output{wrong}"))
+                    .collect());
+            }
+        }
+        Ok(result)
+    }
+
+    /// What a worker is shown: data, never instructions.
+    async fn table(&self, work: &StageWork, turn: &Turn) -> Result<Value, EngineError> {
+        let view = self.live().view(&work.caller.tenant);
+        let tools = turn.package.tool_scope.iter().filter(|_| turn.may_call());
+        let tools: Vec<Value> = tools
+            .filter_map(|id| Some(shown_tool(view.tool(id.as_ref())?.document())))
+            .collect();
+        let previews = turn.pass.iter().flat_map(|pass| &pass.cached_previews);
+        let previews: Vec<Value> = previews
+            .map(|preview| {
+                json!({"ref": preview.entity_id, "label": preview.label, "text": preview.preview})
+            })
+            .collect();
+        let earlier = turn
+            .earlier
+            .iter()
+            .flat_map(|finished| &finished.output.artifacts);
+        let skills = turn.task.required_capabilities.iter();
+        let skills: Vec<Skill> = skills
+            .filter_map(|id| Some(view.skill(id.as_str())?.document().clone()))
+            .collect();
+        let mut findings = Vec::new();
+        for skill in &skills {
+            findings.extend(self.worked_out(skill, &turn.made).await?);
+        }
+        let calls: Vec<Value> = skills.iter().flat_map(recommended).collect();
+        let recommended = turn.pass.iter().flat_map(|pass| &pass.recommended_queries);
+        Ok(json!({
+            "objective": turn.task.objective,
+            "success_criteria": turn.task.success_criteria,
+            "goal": work.desk.envelope.normalized_goal,
+            "context_refs": work.desk.envelope.context_refs,
+            "tools": tools,
+            "recommended_calls": calls,
+            "recommended_queries": recommended.collect::<Vec<_>>(),
+            "previews": previews,
+            "earlier": earlier.map(shown_artifact).collect::<Vec<_>>(),
+            "calls": turn.made.iter().map(shown_call).collect::<Vec<_>>(),
+            "findings": findings,
+        }))
+    }
+
+    /// What a skill's own rules find in what was called (DESIGN, mechanism 7): exact, and cited like
+    /// the call that it was found in.
+    async fn worked_out(&self, skill: &Skill, made: &[Made]) -> Result<Vec<Value>, EngineError> {
+        let mut findings = Vec::new();
+        for call in made {
+            let Ok(output) = &call.came_to else {
+                continue;
+            };
+            let plan = skill.execution_plan.steps.iter();
+            let steps = plan.filter(|step| step.tool_id == call.tool);
+            for step in steps {
+                let found = self.findings_in(skill, &step.step_id, output).await?;
+                findings.extend(
+                    found
+                        .into_iter()
+                        .map(|finding| json!({"ref": call.reference, "finding": finding})),
+                );
+            }
+        }
+        Ok(findings)
+    }
+}
+
+/// Whether the mission would take an artifact, in words where not.
+pub(super) fn admissible(
+    work: &StageWork,
+    artifact: charter_contract::mission::Artifact,
+) -> Result<(), Vec<String>> {
+    use charter_domain::mission::admit::Refusal;
+    match work.desk.inventory().admit(artifact) {
+        Ok(Admission::New(_) | Admission::Repeat) => Ok(()),
+        Err(Refusal::Violations(found)) => Err(found.iter().map(ToString::to_string).collect()),
+        Err(conflict @ Refusal::Conflict { .. }) => Err(vec![conflict.to_string()]),
+    }
+}
+
+/// The calls of a skill's plan that need nothing of earlier steps.
+fn recommended(skill: &Skill) -> Vec<Value> {
+    let plan = skill.execution_plan.steps.iter();
+    let calls = plan.map(|step| json!({"tool": step.tool_id, "parameters": step.parameters}));
+    calls
+        .filter(|call| !call.to_string().contains("${"))
+        .collect()
+}
+
+fn shown_tool(tool: &charter_contract::catalogue::tool::Tool) -> Value {
+    json!({
+        "tool": tool.tool_id, "description": tool.description,
+        "parameters": tool.parameters,
+    })
+}
+
+/// An artifact of an earlier task, with the refs that it may be cited by.
+fn shown_artifact(artifact: &Value) -> Value {
+    let of = |name: &str| artifact.get(name).cloned().unwrap_or(Value::Null);
+    match artifact.get("schema_name").and_then(Value::as_str) {
+        Some("research_artifact") => json!({
+            "ref": of("artifact_id"), "kind": "external", "query": of("query"), "results": of("results"),
+        }),
+        _ => json!({
+            "ref": of("result_id"), "kind": "internal", "text": of("output_text"),
+            "structured": of("structured_output"), "confidence": of("confidence"),
+        }),
+    }
+}
+
+fn shown_call(made: &Made) -> Value {
+    let came_to = match &made.came_to {
+        Ok(output) => {
+            let text = output.to_string();
+            if text.len() <= SHOWN_BYTES {
+                json!({"output": output})
+            } else {
+                json!({"output_begins": cut(&text), "bytes": text.len()})
+            }
+        }
+        Err(why) => json!({"failed": why}),
+    };
+    let mut shown = json!({
+        "ref": made.reference, "tool": made.tool, "parameters": made.parameters,
+    });
+    if let (Value::Object(shown), Value::Object(came_to)) = (&mut shown, came_to) {
+        shown.extend(came_to);
+    }
+    shown
+}
+
+fn cut(text: &str) -> &str {
+    let mut end = SHOWN_BYTES.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// The tools that calls name, once each.
+pub(super) fn distinct(calls: &[Wanted]) -> Vec<&ToolId> {
+    let mut tools: Vec<&ToolId> = calls.iter().map(|call| &call.tool).collect();
+    tools.sort();
+    tools.dedup();
+    tools
+}

@@ -1,0 +1,136 @@
+//! Carrying proposals out by what is no tool of the catalogue: a playbook, or a signed request to the
+//! system of record. The step was approved, or a policy allows it; it is begun once under its key.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::{PlaybookId, RunId};
+use charter_domain::mission::StageOutput;
+use charter_domain::run::{ErrorKind, Outcome};
+use charter_effects::webhook::Delivery;
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::stage::{StageDone, StageFailed, StageWork, unfit};
+use crate::runs::failure;
+use crate::{Engine, EngineError};
+
+/// Time after which the playbook's run is looked at even if nobody in this process has news of it.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+
+impl Engine {
+    /// Runs a playbook to its end. Its run's id follows from the step, so a step that was interrupted
+    /// finds the run that it began. Who approved the proposal saw playbook and parameters, which is the
+    /// confirmation of the plan; what the playbook has approved besides, people are asked as ever.
+    pub(super) async fn carry_out_by_playbook(
+        self: &Arc<Self>,
+        work: &StageWork,
+        parameters: &Map<String, Value>,
+        cancel: &CancellationToken,
+    ) -> Result<StageDone, StageFailed> {
+        let playbook = parameters.get("playbook").and_then(Value::as_str);
+        let playbook = playbook.and_then(|id| PlaybookId::parse(id).ok());
+        let playbook = playbook.ok_or_else(|| unfit("the proposal names no playbook"))?;
+        let given = parameters.get("parameters").and_then(Value::as_object);
+        let given = given.cloned().unwrap_or_default();
+        let run_id = RunId::from_uuid(Uuid::new_v5(&Uuid::NAMESPACE_OID, work.key.as_bytes()));
+        let ended = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Err(stopped()),
+            ended = self.run_out(work, &playbook, &given, &run_id) => ended?,
+        };
+        let word = ended.word();
+        match ended {
+            Outcome::Completed { .. } => Ok(done(json!({"run_id": run_id, "outcome": word}))),
+            Outcome::Failed { .. }
+            | Outcome::RolledBack { .. }
+            | Outcome::RollbackFailed { .. } => {
+                let message = format!("the playbook `{playbook}` ended {word}: {run_id}");
+                Err(failure(ErrorKind::ExecutionError, ErrorCode::ToolFailed, message).into())
+            }
+        }
+    }
+
+    async fn run_out(
+        self: &Arc<Self>,
+        work: &StageWork,
+        playbook: &PlaybookId,
+        given: &Map<String, Value>,
+        run_id: &RunId,
+    ) -> Result<Outcome, EngineError> {
+        let caller = &work.caller;
+        let known = self.store().run(&caller.tenant, run_id).await?;
+        if known.is_none() {
+            let mut new = self.playbook_run(caller, playbook, given, false, run_id.clone())?;
+            if let Some(first) = new.opening.missing.first() {
+                let message = format!("the proposal gives no value for `{first}`");
+                return Err(EngineError::new(ErrorCode::MissingParameters, message));
+            }
+            new.opening.confirm = false;
+            new.opening.typed = None;
+            self.create_run(new).await?;
+        }
+        self.take_up_run(caller.tenant.clone(), run_id.clone());
+        loop {
+            // Registered before looking, so that what comes meanwhile is not missed.
+            let news = self.news().notified();
+            let mut news = std::pin::pin!(news);
+            news.as_mut().enable();
+            if let Some(outcome) = self.fold(run_id).await?.run.outcome() {
+                return Ok(outcome.clone());
+            }
+            tokio::select! {
+                () = news => {}
+                () = tokio::time::sleep(LOOK_EVERY) => {}
+            }
+        }
+    }
+
+    /// Sends a proposal to the system of record, signed.
+    pub(super) async fn send_to_webhook(
+        &self,
+        work: &StageWork,
+        parameters: &Map<String, Value>,
+        cancel: &CancellationToken,
+    ) -> Result<StageDone, StageFailed> {
+        let url = parameters.get("url").and_then(Value::as_str);
+        let url = url.ok_or_else(|| unfit("the proposal names no address"))?;
+        let delivery = Delivery {
+            url: url.to_owned(),
+            id: work.key.clone(),
+            at: self.now(),
+            body: json!({
+                "mission_id": work.desk.envelope.mission_id,
+                "tenant_id": work.desk.envelope.tenant_id,
+                "proposal_id": parameters.get("proposal"),
+                "body": parameters.get("body"),
+            }),
+            timeout: work.timeout,
+        };
+        match self.webhooks().deliver(&delivery, cancel).await {
+            Ok(answered) => Ok(done(json!({"status": answered.status}))),
+            Err(failed) => Err(charter_domain::run::StepFailure {
+                retryable: failed.retryable,
+                ..failure(failed.kind, ErrorCode::ToolFailed, failed.message)
+            }
+            .into()),
+        }
+    }
+}
+
+fn done(result: Value) -> StageDone {
+    StageDone {
+        output: StageOutput {
+            result: Some(result),
+            ..StageOutput::default()
+        },
+        ..StageDone::default()
+    }
+}
+
+fn stopped() -> StageFailed {
+    let message = "the server is stopping; this goes on when it is back";
+    failure(ErrorKind::SystemError, ErrorCode::Unavailable, message).into()
+}
