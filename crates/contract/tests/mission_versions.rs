@@ -5,7 +5,7 @@
 
 use charter_contract::mission::envelope::MissionEnvelope;
 use charter_contract::mission::upcast::{read_stored, upcast, versions};
-use charter_contract::mission::{Artifact, ArtifactKind, MissionRoot};
+use charter_contract::mission::{Artifact, ArtifactKind, MissionRoot, MissionState};
 use charter_contract::validate::parse;
 use charter_contract::violation::Violation;
 use serde_json::{Value, json};
@@ -182,4 +182,19 @@ fn the_example_mission_is_stored_in_its_canonical_text() {
         kinds.insert(stored.as_ref().kind());
     }
     assert_eq!(Vec::from_iter(kinds), ArtifactKind::ALL);
+}
+
+/// B002-12: nothing follows these five, and something follows every other.
+#[test]
+fn b002_12_five_states_are_final() {
+    let ends = MissionState::ALL.iter().filter(|state| state.is_final());
+    let ends: Vec<&str> = ends.map(|state| state.as_str()).collect();
+    let expected = [
+        "completed",
+        "rejected",
+        "failed",
+        "cancelled",
+        "budget_exceeded",
+    ];
+    assert_eq!(ends, expected);
 }

@@ -250,7 +250,56 @@ fn b002_14_lines_that_are_missing_doubled_or_moved_are_found() {
     }
     assert!(verify((lines.concat() + "\n").as_bytes()).is_err());
     let whole = lines.concat();
-    assert!(verify(whole.trim_end().as_bytes()).is_err());
+    assert_eq!(
+        places(verify(whole.trim_end().as_bytes())),
+        [place(lines.len(), "", "the last line has no end")]
+    );
+}
+
+/// Two lines that have become one are named, beside what no longer fits the header.
+#[test]
+fn b002_14_a_line_that_is_none_is_named() {
+    let mut lines: Vec<String> = small().lines().collect();
+    lines[2] = lines[2].replace('\n', " ");
+    let header = "the header tells of 2 artifacts and 3 events, which 11 lines do not make";
+    let expected = [
+        place(1, "/header", header),
+        place(3, "", "this line is not JSON"),
+    ];
+    assert_eq!(places(verify(lines.concat().as_bytes())), expected);
+}
+
+/// A manifest that is linked and is about other lines than those that are there.
+#[test]
+fn b002_14_a_manifest_is_about_the_lines_in_their_order() {
+    let bundle = small();
+    let header = header_line(&bundle.header);
+    let mut about: Vec<_> = entries(&header, &bundle.artifacts, &bundle.events).collect();
+    about.swap(0, 3);
+    about.swap(1, 2);
+    about.swap(4, 5);
+    let mut link = Link::START;
+    let manifest = about.iter().map(|entry| link.line(entry) + "\n");
+    let content = bundle.lines().take(6);
+    let text: String = content.chain(manifest).collect();
+    let expected = [
+        place(7, "/manifest/0", "it is not about the header"),
+        place(8, "/manifest/1", "it is not about artifact 1"),
+        place(9, "/manifest/2", "it is not about artifact 2"),
+        place(10, "/manifest/3", "it is not about event 1"),
+        place(11, "/manifest/4", "it is not about event 2"),
+        place(12, "/manifest/5", "it is not about event 3"),
+    ];
+    assert_eq!(places(verify(text.as_bytes())), expected);
+}
+
+/// However much is wrong, the report stays one that can be read.
+#[test]
+fn faults_are_bounded() {
+    let lines: Vec<&str> = EXAMPLE.lines().collect();
+    let text = bundled(&vec![lines[9]; 1_100], &[]).to_text();
+    let changed = text.replace("0.79", "0.97");
+    assert_eq!(places(verify(changed.as_bytes())).len(), 1_000);
 }
 
 /// A bundle that was linked anew after a change is held to what a mission is, and its digest is
@@ -329,6 +378,15 @@ fn a_bundle_is_one_mission_and_its_run() {
         places(verify(early.to_text().as_bytes())),
         [place(9, "/manifest/2", said)]
     );
+
+    // The last event is one that an artifact may come with; none is after it.
+    early.artifacts[0].event = 1;
+    early.artifacts[1].event = 3;
+    assert_eq!(verify(early.to_text().as_bytes()), Ok(early.clone()));
+    early.artifacts[1].event = 4;
+    let said = "no event 4 can have come with it";
+    let late = places(verify(early.to_text().as_bytes()));
+    assert_eq!(late, [place(9, "/manifest/2", said)]);
 
     let lines: Vec<&str> = EXAMPLE.lines().collect();
     let headless = bundled(&lines[9..10], &journal());

@@ -103,10 +103,85 @@ fn a_comparison_reads_as_text() {
     assert_eq!(found.to_string(), include_str!("tests/shown.txt"));
 }
 
+/// Tasks as role, id and objective.
+fn planned(tasks: &[(&str, &str, &str)]) -> Vec<Artifact> {
+    let tasks: Vec<Value> = tasks
+        .iter()
+        .map(|(role, id, objective)| {
+            json!({ "role_type": role, "task_id": id, "objective": objective })
+        })
+        .collect();
+    let mut graph: Value = serde_json::from_str(&example()[1]).unwrap();
+    graph["tasks"] = tasks.into();
+    vec![Artifact::from_value(&graph).unwrap()]
+}
+
+/// By role and id, then by role and objective, then the only one of a role on both sides.
+#[test]
+fn tasks_are_matched_by_id_then_objective_then_role() {
+    let (w, r) = ("worker", "reviewer");
+    for (left, right, expected) in [
+        // The id comes before the objective, and neither over the role.
+        (
+            vec![(w, "a", "x"), (w, "b", "y")],
+            vec![(w, "a", "y"), (w, "b", "x")],
+            "a=a b=b",
+        ),
+        (
+            vec![(w, "a", "x"), (w, "b", "y")],
+            vec![(w, "c", "y"), (w, "d", "x")],
+            "a=d b=c",
+        ),
+        (vec![(w, "a", "x")], vec![(r, "a", "x")], "a= =a"),
+        // The only one of its role, whatever else there is.
+        (
+            vec![(w, "a", "x"), (r, "b", "y")],
+            vec![(w, "c", "p"), (r, "d", "q")],
+            "a=c b=d",
+        ),
+        (
+            vec![(w, "a", "x"), (w, "b", "y")],
+            vec![(w, "a", "x"), (w, "c", "z")],
+            "a=a b=c",
+        ),
+        // Of two that are left on either side, nobody knows which.
+        (
+            vec![(w, "a", "x"), (w, "b", "y")],
+            vec![(w, "c", "z")],
+            "a= b= =c",
+        ),
+        (
+            vec![(w, "a", "x")],
+            vec![(w, "b", "y"), (w, "c", "z")],
+            "a= =b =c",
+        ),
+    ] {
+        let (left, right) = (planned(&left), planned(&right));
+        let found = diff(&side(&left), &side(&right));
+        let pairs = found.tasks.iter().map(|task| {
+            let id = |id: &Option<String>| id.clone().unwrap_or_default();
+            format!("{}={}", id(&task.ids.left), id(&task.ids.right))
+        });
+        assert_eq!(pairs.collect::<Vec<_>>().join(" "), expected);
+    }
+}
+
+/// The outcome alone makes two missions differ.
+#[test]
+fn missions_that_ended_otherwise_are_not_the_same() {
+    let artifacts = read(&example());
+    let rejected = Side {
+        state: MissionState::Rejected,
+        ..side(&artifacts)
+    };
+    assert!(diff(&side(&artifacts), &side(&artifacts)).is_same());
+    assert!(!diff(&side(&artifacts), &rejected).is_same());
+}
+
 #[test]
 fn a_long_list_of_changes_is_bounded() {
-    let many = |n: usize| {
-        let output: serde_json::Map<String, Value> = (0..200)
+    let many = |count: usize, n: usize| {
+        let output: serde_json::Map<String, Value> = (0..count)
             .map(|at| (format!("f{at}"), json!(at + n)))
             .collect();
         let mut value: Value = serde_json::from_str(&example()[9]).unwrap();
@@ -117,13 +192,14 @@ fn a_long_list_of_changes_is_bounded() {
             value.to_string(),
         ]
     };
-    let (left, right) = (read(&many(0)), read(&many(1)));
-    let found = diff(&side(&left), &side(&right));
-    let Change::Changed(fields) = &found.artifacts[0].change else {
-        panic!("{found}");
-    };
-    assert_eq!(fields.len(), 100);
-    assert_eq!(fields[99].pointer, "");
+    for (count, last) in [(100, "/structured_output/f99"), (101, ""), (200, "")] {
+        let (left, right) = (read(&many(count, 0)), read(&many(count, 1)));
+        let found = diff(&side(&left), &side(&right));
+        let Change::Changed(fields) = &found.artifacts[0].change else {
+            panic!("{found}");
+        };
+        assert_eq!((fields.len(), fields[99].pointer.as_str()), (100, last));
+    }
 }
 
 /// The form in which it goes over the wire.
