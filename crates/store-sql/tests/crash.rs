@@ -17,20 +17,25 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Instant;
 
-use charter_contract::ids::PackageName;
+use charter_contract::ids::{MissionId, PackageName};
+use charter_contract::mission::MissionState;
+use charter_contract::mission::envelope::MissionEnvelope;
 use charter_contract::scope::Scope;
+use charter_contract::validate::parse;
 use charter_domain::evidence_log::{Entry, Hash, tree};
 use charter_store::catalogue::{CATALOGUE_CHANGED, Catalogue, CatalogueRevision};
 use charter_store::evidence::{Evidence, EvidenceFilter};
 use charter_store::evidence_log::EvidenceLog;
 use charter_store::journal::{After, Append, GENESIS, Journal, verify_chain};
 use charter_store::lease::Fence;
+use charter_store::mission::{ArtifactFilter, ArtifactRecord, Missions};
 use charter_store::outbox::Outbox;
 use charter_store::page::PageRequest;
 use charter_store::tag::Tags;
 use charter_store::{SharedStore, StoreError};
 use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
-use charter_testkit::store_suite::{Outcome, sample};
+use charter_testkit::store_suite::Outcome;
+use charter_testkit::store_suite::sample::{self, Made};
 
 /// Where the writer writes; absent in an ordinary run.
 const DIRECTORY: &str = "CHARTER_CRASH_TEST_DIR";
@@ -40,6 +45,9 @@ const ROUNDS: u32 = 25;
 const DOCUMENTS: usize = 20;
 /// Runs that the writer appends to; each by its own task.
 const RUNS: u128 = 4;
+
+/// A mission, artifact by artifact.
+const EXAMPLE: &str = include_str!("../../contract/tests/missions/waterfront.jsonl");
 
 fn open(dir: &Path) -> Result<SqliteStore, StoreError> {
     SqliteStore::open(dir, &SqliteOptions::default())
@@ -81,12 +89,30 @@ async fn register(store: SharedStore) -> Outcome {
     }
 }
 
-/// Appends two events at a time to the `n`th run.
+/// An artifact of the `n`th run's mission: a line of the example, under an id of its own.
+fn artifact(n: u128, line: usize, id: u64) -> Made<ArtifactRecord> {
+    let text = |line: usize| {
+        let text = EXAMPLE.lines().nth(line).unwrap_or_default();
+        text.replace("tenant_velocity", "acme")
+            .replace(
+                "\"mission_id\":\"uuid\"",
+                &format!("\"mission_id\":\"m{n}\""),
+            )
+            .replace("pol_001", &format!("pol_{id}"))
+    };
+    let envelope: MissionEnvelope =
+        parse(text(0).as_bytes()).map_err(|violations| format!("{violations:?}"))?;
+    ArtifactRecord::of_payload(text(line), &envelope.mission_root())
+        .map_err(|violations| format!("{violations:?}").into())
+}
+
+/// Appends two events at a time to the `n`th run, and with them a policy decision to its mission.
 async fn append(store: SharedStore, n: u128) -> Outcome {
     let run = sample::run(n);
     if store.run(&sample::tenant("acme")?, &run).await?.is_none() {
         let (record, first) = sample::new_run("acme", n, 0)?;
-        store.create_run(&record, first, vec![], vec![]).await?;
+        let envelope = vec![artifact(n, 0, 0)?];
+        store.create_run(&record, first, envelope, vec![]).await?;
     }
     let journal = store.events(&run, 0, usize::MAX).await?;
     let mut last = verify_chain(GENESIS, 1, &journal).map_err(|at| format!("broken at {at}"))?;
@@ -102,8 +128,8 @@ async fn append(store: SharedStore, n: u128) -> Outcome {
             then: After::Runs,
             status: "working".to_owned(),
             approvals: vec![],
-            artifacts: vec![],
-            mission_state: None,
+            artifacts: vec![artifact(n, 2, version)?],
+            mission_state: Some(MissionState::Running),
             release: false,
             messages: vec![sample::message("run.appended", 0)?],
         };
@@ -282,7 +308,30 @@ async fn check_journals(store: &SqliteStore, seen: &Acknowledged) -> Outcome {
             version >= acknowledged,
             "run {n}: {version} < {acknowledged}"
         );
+        check_mission(store, n, version).await?;
     }
+    Ok(())
+}
+
+/// One artifact for each append, and the mission's state and count with them.
+async fn check_mission(store: &SqliteStore, n: u128, version: u64) -> Outcome {
+    let (acme, mission) = (sample::tenant("acme")?, MissionId::parse(&format!("m{n}"))?);
+    let filter = ArtifactFilter::default();
+    let artifacts = store
+        .artifacts(&acme, &mission, filter, 0, usize::MAX)
+        .await?;
+    let events: Vec<u64> = artifacts.iter().map(|artifact| artifact.event).collect();
+    // The envelope with the first event, then one with every second.
+    let expected: Vec<u64> = (1..=version).step_by(2).collect();
+    assert_eq!(events, expected);
+    let found = store.mission(&acme, &mission).await?;
+    let found = found.map(|mission| (mission.artifacts, mission.state));
+    let state = match version {
+        1 => MissionState::Created,
+        _ => MissionState::Running,
+    };
+    let expected = (version > 0).then_some((events.len() as u64, state));
+    assert_eq!(found, expected);
     Ok(())
 }
 

@@ -448,7 +448,7 @@ async fn b002_16_a_mission_is_held_to_its_form() -> Outcome {
 }
 
 #[tokio::test]
-async fn b002_16_a_plan_is_held_to_its_form() -> Outcome {
+async fn b002_18_a_plan_is_its_tasks_and_held_to_its_form() -> Outcome {
     let dir = tempfile::tempdir()?;
     two_missions(dir.path()).await?;
     let connection = raw(dir.path())?;
@@ -460,6 +460,18 @@ async fn b002_16_a_plan_is_held_to_its_form() -> Outcome {
         )
     };
     assert_eq!(said(&connection, &task(""))?, None);
+    let sql = "SELECT place || ' ' || task_id || ' ' || role_type FROM colony_tasks
+               WHERE mission_id = 'm2' ORDER BY place";
+    let mut statement = connection.prepare(sql)?;
+    let rows: Result<Vec<String>, _> = statement.query_map([], |row| row.get(0))?.collect();
+    let expected = [
+        "1 task_plan_01 prompt_master",
+        "2 task_research_01 researcher",
+        "3 task_worker_01 worker",
+        "4 task_aggregate_01 aggregator",
+        "5 task_review_01 reviewer",
+    ];
+    assert_eq!(rows?, expected);
     for (broken, reason) in [
         (task(", '$.task_id', 'other'"), "columns_are_the_payloads"),
         (task(", '$.role_type', 'boss'"), "role_is_known"),

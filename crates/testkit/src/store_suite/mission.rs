@@ -322,7 +322,11 @@ pub async fn b002_1_an_older_version_is_not_written(store: &dyn Store) -> Outcom
     let mut writer = Writer::new("acme", 1)?;
     for version in ["v0", "v2"] {
         let mut new = writer.first(0)?;
-        new.artifacts[0].schema_version = version.to_owned();
+        let envelope = &mut new.artifacts[0];
+        envelope.payload = envelope
+            .payload
+            .replace("\"v1\"", &format!("\"{version}\""));
+        envelope.schema_version = version.to_owned();
         assert_refused!(store.create_held_run(new).await, StoreError::Refused { .. });
     }
     writer.begin(store).await?;

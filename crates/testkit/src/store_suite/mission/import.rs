@@ -150,7 +150,12 @@ pub async fn an_import_is_repeated_or_refused(store: &dyn Store) -> Outcome {
 pub async fn an_import_is_checked(store: &dyn Store) -> Outcome {
     let writer = Writer::new("acme", 1)?;
     let import = ended(&writer)?;
-    let foreign = Writer::new("acme", 2)?.record(RESULT)?;
+    // Another mission that is there, and has not what would be slipped in.
+    let mut second = Writer::new("acme", 2)?;
+    second.begin(store).await?;
+    second.add(store, &[1]).await?;
+    let before = (store.messages(0, 9).await?, second.stored(store).await?);
+    let foreign = second.record(RESULT)?;
     let elsewhere = writer.changed(RESULT, "task_worker_01", "task_gone")?;
     let review = writer.changed(REVIEW, "rev_001", "rev_002")?;
     let changes: [&dyn Fn(&mut MissionImport); 10] = [
@@ -185,7 +190,13 @@ pub async fn an_import_is_checked(store: &dyn Store) -> Outcome {
         store.import_mission(unchained).await,
         StoreError::Corrupt { .. }
     );
-    assert_eq!(writer.all(store).await?, (None, vec![], 0, 0));
+    assert_eq!(
+        store.mission(writer.tenant(), writer.mission()).await?,
+        None
+    );
+    assert_eq!(store.run(writer.tenant(), &sample::run(1)).await?, None);
+    let after = (store.messages(0, 9).await?, second.stored(store).await?);
+    assert_eq!(after, before);
     // Whose it is, is said before anything is asked of storage.
     let mut going = Writer::new("acme", 3)?;
     going.begin(store).await?;
