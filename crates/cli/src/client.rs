@@ -1,6 +1,9 @@
 //! Talking to the API: over HTTP to a running server, or inside this process to an engine over the
 //! data directory. Commands see no difference.
 
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -95,6 +98,11 @@ impl Client {
         })
     }
 
+    /// Whether what it asks is done by this process, and ends with it.
+    pub(crate) fn is_local(&self) -> bool {
+        matches!(self, Self::Local { .. })
+    }
+
     /// Gives back what the client holds.
     pub(crate) async fn close(self) -> anyhow::Result<()> {
         match self {
@@ -118,13 +126,27 @@ impl Client {
         self.call(Method::DELETE, path, None).await
     }
 
+    /// Posts a body as it is.
+    pub(crate) async fn upload(&self, path: &str, body: Vec<u8>) -> anyhow::Result<Value> {
+        self.send(Method::POST, path, Some(body)).await
+    }
+
     async fn call(
         &self,
         method: Method,
         path: &str,
         body: Option<&Value>,
     ) -> anyhow::Result<Value> {
-        let body = body.map(Value::to_string);
+        let body = body.map(|body| body.to_string().into_bytes());
+        self.send(method, path, body).await
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<Vec<u8>>,
+    ) -> anyhow::Result<Value> {
         let (ok, bytes) = match self {
             Self::Remote { http, base, key } => {
                 let mut request = http.request(method, format!("{base}{path}"));
@@ -176,6 +198,25 @@ impl Client {
         Ok(())
     }
 
+    /// Gets a response of any length into a file: beside it first, so that the name never stands for a
+    /// part.
+    pub(crate) async fn save(&self, path: &str, file: &Path) -> anyhow::Result<()> {
+        let writing = || format!("writing {}", file.display());
+        let mut name = file.file_name().unwrap_or_default().to_owned();
+        name.push(".part");
+        let part = file.with_file_name(name);
+        let mut out = File::create(&part).with_context(writing)?;
+        let received = self
+            .download(path, |piece| out.write_all(piece).with_context(writing))
+            .await
+            .and_then(|()| out.sync_all().with_context(writing));
+        if let Err(error) = received {
+            std::fs::remove_file(&part).with_context(|| format!("removing {}", part.display()))?;
+            return Err(error);
+        }
+        std::fs::rename(&part, file).with_context(writing)
+    }
+
     /// Asks and tells each progress event as it comes; the answer is the response.
     pub(crate) async fn ask(
         &self,
@@ -205,6 +246,16 @@ impl Client {
         mut each: impl FnMut(&StreamEvent<'_>) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         let each = |event: StreamEvent<'_>| each(&event).map(|()| None::<()>);
+        self.events(Method::GET, path, None, each).await.map(|_| ())
+    }
+
+    /// Tells the events of a stream, until one of them is the last that is wanted or the server ends it.
+    pub(crate) async fn watch_while(
+        &self,
+        path: &str,
+        mut each: impl FnMut(&StreamEvent<'_>) -> anyhow::Result<bool>,
+    ) -> anyhow::Result<()> {
+        let each = |event: StreamEvent<'_>| Ok((!each(&event)?).then_some(()));
         self.events(Method::GET, path, None, each).await.map(|_| ())
     }
 

@@ -18,6 +18,7 @@ mod lens;
 mod mcp;
 mod memory;
 mod migrate;
+mod missions;
 mod model;
 mod models;
 mod package;
@@ -98,6 +99,9 @@ enum Command {
     /// Start runs of plans, show runs and their journals, and steer them.
     #[command(subcommand, visible_alias = "run")]
     Runs(runs::Runs),
+    /// Begin missions, watch them, see what they produced, and decide on what they propose.
+    #[command(subcommand, visible_alias = "missions")]
+    Mission(missions::Mission),
     /// Run playbooks.
     #[command(subcommand)]
     Playbook(playbook::Playbook),
@@ -164,6 +168,9 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Evidence(evidence::Evidence::Verify(command)) => {
             return evidence::verify(&command, format);
         }
+        Command::Mission(missions::Mission::Verify(command)) => {
+            return missions::verify(&command, format);
+        }
         other => other,
     };
     let config = Config::load(&flags)?;
@@ -181,6 +188,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Resolve(command) => resolve::run(&command, &config, format).await,
         Command::Lens(command) => lens::run(&command, &config, format).await,
         Command::Runs(command) => runs::run(&command, &config, format).await,
+        Command::Mission(command) => missions::run(&command, &config, format).await,
         Command::Playbook(command) => playbook::run(&command, &config, format).await,
         Command::Candidate(command) => candidate::run(&command, &config, format).await,
         Command::Approvals(command) => approvals::run(&command, &config, format).await,

@@ -176,11 +176,10 @@ pub enum PolicyAnswer {
 pub struct Safety<'a> {
     /// The playbook and its class; absent for plans without one.
     pub playbook: Option<(&'a str, SafetyClass)>,
-    /// Whether the step is listed for review by a person.
+    /// Whether the step is listed for review by a person: by the playbook, or as a mission's proposal.
     pub reviewed: bool,
-    /// The step that carries out a mission's proposal which a person has to approve, if it is one
-    /// (B002-13).
-    pub proposal: Option<&'a str>,
+    /// The kind of the mission that the step belongs to, if it belongs to one.
+    pub mission: Option<&'a str>,
     /// The plan that the caller sent and nobody registered, if the step belongs to one.
     pub unregistered: Option<&'a str>,
 }

@@ -15,7 +15,7 @@ mod tools;
 
 pub use layout::{
     MAX_TURNS, Proposed, after_plan, after_review, after_turn, call_step, change_step, ends_of,
-    opening, pass_step, prompt_step, turn_step,
+    opening, own_steps, pass_step, prompt_step, turn_step,
 };
 pub use output::{StageOutput, Wanted};
 pub use standing::{ProposalState, TARGET_CHANGED, may_follow, state};

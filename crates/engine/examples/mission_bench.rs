@@ -62,7 +62,7 @@ async fn main() -> Result<(), Failure> {
         "context_refs": {"entity": "e1"},
     }))?;
     let started = Instant::now();
-    let begun = engine.start_mission(&caller, &order).await?;
+    let begun = engine.start_mission(&caller, &order).await?.mission();
     loop {
         let run = engine
             .await_run(&caller, &begun.run_id, Duration::from_secs(600))

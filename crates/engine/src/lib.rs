@@ -77,8 +77,10 @@ pub use memory::{
     Remember, Supersede,
 };
 pub use missions::{
-    Answerer, MissionListing, MissionOrder, MissionReplayed, MissionShown, MissionSummary, Offline,
-    ProposalShown, TaskShown,
+    Answerer, ArtifactFilter, ArtifactListing, ArtifactShown, BundleChecked, BundleFault,
+    MissionEvent, MissionEventListing, MissionImported, MissionListing, MissionOrder,
+    MissionReplayed, MissionShown, MissionStarted, MissionSummary, Offline, ProposalShown,
+    TaskShown, check_bundle,
 };
 pub use packages::{
     Difference, DocumentChange, Mode, PackageDiff, PackageReport, PackageShown, Registered,

@@ -6,10 +6,13 @@
 //! what it made becomes durable with the end of its step.
 
 mod aggregate;
+mod artifacts;
 mod ask;
 mod desk;
 mod draft;
+mod exchange;
 mod fill;
+mod follow;
 mod offline;
 mod package;
 mod pass;
@@ -41,12 +44,16 @@ use serde_json::Value;
 use crate::runs::{PinnedTool, failure, pin};
 use crate::{Engine, EngineError};
 
+pub use artifacts::{ArtifactListing, ArtifactShown};
+pub use charter_store::mission::ArtifactFilter;
 pub(crate) use desk::Desk;
+pub use exchange::{BundleChecked, BundleFault, MissionImported, check_bundle};
+pub use follow::{MissionEvent, MissionEventListing};
 pub use offline::Offline;
 pub use replay::MissionReplayed;
 pub use show::{MissionListing, MissionShown, MissionSummary, ProposalShown, TaskShown};
 pub(crate) use stage::{StageFailed, StageWork};
-pub use start::{Answerer, MissionOrder};
+pub use start::{Answerer, MissionOrder, MissionStarted};
 
 /// Where the mission of a run stands; `None` for a run that is none.
 pub(crate) fn state_of(run: &Run) -> Option<MissionState> {

@@ -14,6 +14,7 @@ mod graph;
 mod health;
 mod lenses;
 mod memories;
+mod missions;
 mod packages;
 mod pages;
 mod plans;
@@ -43,6 +44,7 @@ pub(crate) fn api() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
         .merge(catalogue())
         .merge(work())
+        .merge(missions())
         .merge(knowledge())
         .merge(skills())
         .merge(proof())
@@ -108,6 +110,21 @@ fn work() -> OpenApiRouter<AppState> {
         .routes(routes!(executor::renew))
         .routes(routes!(executor::files))
         .routes(routes!(executor::report))
+}
+
+/// Goals that are carried out in stages.
+fn missions() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(routes!(missions::start, missions::list))
+        .routes(routes!(missions::import))
+        .routes(routes!(missions::show))
+        .routes(routes!(missions::artifacts))
+        .routes(routes!(missions::artifact))
+        .routes(routes!(missions::events))
+        .routes(routes!(missions::cancel))
+        .routes(routes!(missions::replay))
+        .routes(routes!(missions::bundle))
+        .routes(routes!(missions::diff))
 }
 
 /// What there is to know: lenses, the expert graph, memories.

@@ -34,6 +34,7 @@ mod mcp;
 mod mcp_servers;
 mod memories;
 mod mission_types;
+mod missions;
 mod models;
 mod overlay;
 mod plans;

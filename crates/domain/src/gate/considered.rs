@@ -73,8 +73,10 @@ pub enum Why<'a> {
     Reviewed,
     /// It does not.
     NotReviewed,
-    /// A mission proposes it.
-    Proposed,
+    /// It is a mission's proposal, which a person has to approve.
+    Proposal,
+    /// It is a mission's call, and no proposal that a person has to approve.
+    NoProposal,
     /// Nobody registered the plan.
     Unregistered,
     /// It was begun before, and nobody knows how that ended.
@@ -213,9 +215,12 @@ fn safety<'a>(question: &Question<'a>, hear: &mut impl FnMut(Considered<'a>)) {
             hear(of(playbook, says, why));
         }
     }
-    if let Some(proposal) = question.safety.proposal {
-        let (says, why) = on_writes(question, Why::Proposed);
-        hear(of(proposal, says, why));
+    if let Some(mission) = question.safety.mission {
+        let (says, why) = match question.safety.reviewed {
+            false => (Says::DoesNotApply, Why::NoProposal),
+            true => on_writes(question, Why::Proposal),
+        };
+        hear(of(mission, says, why));
     }
     // Nobody reviewed such a plan before: it never needs less than a supervised playbook.
     if let Some(plan) = question.safety.unregistered {
@@ -305,7 +310,12 @@ impl fmt::Display for Why<'_> {
             }
             Self::Reviewed => f.write_str("The playbook lists this step for review by a person."),
             Self::NotReviewed => f.write_str("The playbook does not list this step for review."),
-            Self::Proposed => f.write_str("A mission proposes this change; a person decides on it."),
+            Self::Proposal => {
+                f.write_str("What a mission proposes to write back is approved by a person.")
+            }
+            Self::NoProposal => f.write_str(
+                "It is no proposal of the mission, or one that needs no person's approval.",
+            ),
             Self::Unregistered => f.write_str(
                 "Each write of a plan that nobody registered is approved by a person.",
             ),

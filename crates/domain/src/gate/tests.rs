@@ -236,6 +236,21 @@ fn ruling_10_a_person_is_asked_by_the_tool_the_class_the_list_or_an_interruption
     );
 }
 
+/// B002-13: without a playbook beside it, and whatever policies say later.
+#[test]
+fn b002_13_a_missions_proposal_waits_for_a_person() {
+    let proposed = |question: &mut Question<'_>| {
+        question.safety.mission = Some("brief");
+        question.safety.reviewed = true;
+    };
+    assert_eq!(
+        kinds(&asked(proposed)),
+        ("needs_approval", vec![RuleKind::Safety])
+    );
+    let allowed = |question: &mut Question<'_>| question.safety.mission = Some("brief");
+    assert_eq!(asked(allowed).word(), "allow");
+}
+
 /// Ruling 27: `automated` is approved in advance, and guardrails still hold.
 #[test]
 fn ruling_27_an_automated_playbook_asks_nobody_but_obeys_guardrails() {

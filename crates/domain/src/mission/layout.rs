@@ -404,6 +404,26 @@ fn stage(
     Ok(step)
 }
 
+/// The steps by which a role's work is done that is the mission's own, as far as the mission has them;
+/// none for roles whose tasks are done by turns.
+///
+/// # Errors
+/// As for [`prompt_step`].
+pub fn own_steps(plan: &MissionTaskGraph, role: Role) -> Result<Vec<StepId>, GraphError> {
+    let of = |is: fn(&Task) -> bool, step: fn(&TaskId) -> Result<StepId, GraphError>| {
+        let tasks = plan.tasks.iter().filter(move |task| is(task));
+        tasks.map(|task| step(&task.task_id)).collect()
+    };
+    match role {
+        Role::Planner => Ok(vec![Named::Once(PLAN).id()?]),
+        Role::PromptMaster => of(is_instructed, prompt_step),
+        Role::Librarian => of(|task| task.role_type == Role::Worker, pass_step),
+        Role::Researcher | Role::Worker => Ok(Vec::new()),
+        Role::Aggregator => Ok(vec![Named::Once(AGGREGATE).id()?]),
+        Role::Reviewer => Ok(vec![Named::Once(REVIEW).id()?]),
+    }
+}
+
 /// The steps that a mission has once, for whoever reads where it stands.
 pub(super) fn once(name: Once) -> Result<StepId, GraphError> {
     Named::Once(match name {

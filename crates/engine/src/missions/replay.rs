@@ -4,19 +4,22 @@
 
 use std::collections::BTreeMap;
 
-use charter_contract::ids::{MissionId, RunId};
-use charter_contract::mission::Artifact;
+use charter_contract::catalogue::stage::Stage;
+use charter_contract::ids::{MissionId, RunId, StepId};
+use charter_contract::mission::envelope::MissionEnvelope;
+use charter_contract::mission::task_graph::MissionTaskGraph;
+use charter_contract::mission::upcast::{read_stored, upcast};
+use charter_contract::mission::{Artifact, ArtifactKind, MissionRoot};
+use charter_contract::validate;
+use charter_domain::graph::Growth;
 use charter_domain::mission::admit::{Admission, Inventory};
 use charter_domain::mission::{StageOutput, after_plan, after_turn};
 use charter_domain::run::{Run, RunEvent};
-use charter_store::mission::ArtifactFilter;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::runs::{Diverges, HistoryEvent};
 use crate::{Caller, Engine, EngineError};
-
-/// Artifacts compared at once.
-const PAGE: usize = 500;
 
 /// What replaying a mission came to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -62,129 +65,145 @@ impl Engine {
             return Ok(found);
         }
         let history = self.history(&record.run_id).await?;
-        let made = match made_again(&record.envelope, &history) {
+        let made = match Remade::of(&record.envelope, &history) {
             Ok(made) => made,
             Err(divergence) => {
                 found.divergence = Some(divergence);
                 return Ok(found);
             }
         };
-        found.artifacts = made.len() as u64;
-        found.divergence = self.other_than(caller, mission, made).await?;
+        found.artifacts = made.len();
+        let stored = self.stored_artifacts(&caller.tenant, mission).await?;
+        let stored = stored.iter().map(|stored| stored.record.payload.as_str());
+        found.divergence = made.other_than(stored);
         found.identical = found.divergence.is_none();
         Ok(found)
     }
+}
 
-    /// The first stored artifact that is not one of these, or the first of these that is not stored.
-    async fn other_than(
-        &self,
-        caller: &Caller,
-        mission: &MissionId,
-        mut made: BTreeMap<(String, String), String>,
-    ) -> Result<Option<String>, EngineError> {
-        let mut after = 0;
-        loop {
-            let filter = ArtifactFilter::default();
-            let page = self
-                .store()
-                .artifacts(&caller.tenant, mission, filter, after, PAGE)
-                .await?;
-            for stored in &page {
-                let (kind, id) = (
-                    stored.record.kind.to_string(),
-                    stored.record.artifact_id.clone(),
-                );
-                let what = format!("artifact {} ({kind} `{id}`)", stored.place);
-                match made.remove(&(kind, id)) {
-                    Some(payload) if payload == stored.record.payload => {}
-                    Some(_) => return Ok(Some(format!("{what} is not what the mission made"))),
-                    None => return Ok(Some(format!("{what} was made by no step of the mission"))),
-                }
-                after = stored.place;
+/// The artifacts that the recorded results of a mission come to, in the present form.
+#[derive(Debug)]
+pub(super) struct Remade {
+    root: MissionRoot,
+    made: BTreeMap<(ArtifactKind, String), String>,
+}
+
+impl Remade {
+    /// Works them out anew, with the growth of the graph checked on the way.
+    ///
+    /// # Errors
+    /// The first event that comes out otherwise.
+    pub(super) fn of(envelope: &str, history: &[HistoryEvent]) -> Result<Self, String> {
+        let mut inventory = Inventory::restore([envelope]).map_err(|error| error.to_string())?;
+        let opening: MissionEnvelope = validate::parse(envelope.as_bytes())
+            .map_err(|_| "the envelope cannot be read".to_owned())?;
+        let root = opening.mission_root();
+        let mut remade = Self {
+            root,
+            made: BTreeMap::from([(key(&opening.into()), envelope.to_owned())]),
+        };
+        let mut run: Option<Run> = None;
+        for entry in history {
+            let at = |what: &str| format!("event {}: {what}", entry.sequence);
+            if let (
+                Some(run),
+                RunEvent::StepSucceeded {
+                    step,
+                    output,
+                    brings,
+                    ..
+                },
+            ) = (&run, &entry.event)
+            {
+                let taken = remade.take(&mut inventory, run, step, output, &brings.growth);
+                taken.map_err(|what| at(&what))?;
             }
-            if page.len() < PAGE {
-                let lost = made.into_keys().next();
-                return Ok(lost.map(|(kind, id)| format!("the {kind} `{id}` is not stored")));
+            let folded = match &mut run {
+                None => {
+                    Run::start(entry.event.clone(), entry.at).map(|started| run = Some(started))
+                }
+                Some(run) => run.apply(entry.event.clone(), entry.at),
+            };
+            folded.map_err(|error| at(&error.to_string()))?;
+        }
+        Ok(remade)
+    }
+
+    /// Takes what a step came to.
+    fn take(
+        &mut self,
+        inventory: &mut Inventory,
+        run: &Run,
+        step: &StepId,
+        output: &Value,
+        growth: &Growth,
+    ) -> Result<(), String> {
+        let Some(of) = run.graph().step(step) else {
+            return Ok(());
+        };
+        if of.mandate.is_some() {
+            inventory.know_call(step.as_str());
+            return Ok(());
+        }
+        let is_stage = of.tool().is_some_and(|tool| Stage::of(tool).is_some());
+        let Some(output) = StageOutput::read(output).filter(|_| is_stage) else {
+            return Ok(());
+        };
+        if grown(run, step, &output)?.is_some_and(|grown| grown != *growth) {
+            return Err("it adds other steps than its result lays out".to_owned());
+        }
+        for value in &output.artifacts {
+            let present = upcast(value.clone(), &self.root);
+            let artifact = present.and_then(|present| Artifact::from_value(&present));
+            let artifact =
+                artifact.map_err(|_| "it holds an artifact that cannot be read".to_owned())?;
+            let admitted = inventory.admit(artifact).map_err(|no| no.to_string())?;
+            if let Admission::New(admitted) = admitted {
+                let artifact = admitted.artifact();
+                self.made
+                    .insert(key(artifact), admitted.payload().to_owned());
+                inventory.hold(artifact, admitted.payload());
             }
         }
+        Ok(())
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> u64 {
+        self.made.len() as u64
+    }
+
+    /// The first of the stored texts that is not one of these, or the first of these that is not
+    /// stored.
+    pub(super) fn other_than<'s>(self, stored: impl Iterator<Item = &'s str>) -> Option<String> {
+        let mut made = self.made;
+        for (place, payload) in (1..).zip(stored) {
+            let Ok(artifact) = read_stored(payload, &self.root) else {
+                return Some(format!("artifact {place} cannot be read"));
+            };
+            let (kind, id) = key(artifact.as_ref());
+            let what = format!("artifact {place} ({kind} `{id}`)");
+            let same = |made: &String| {
+                made == payload || artifact.canonical().is_ok_and(|present| present == *made)
+            };
+            match made.remove(&(kind, id)) {
+                Some(made) if same(&made) => {}
+                Some(_) => return Some(format!("{what} is not what the mission made")),
+                None => return Some(format!("{what} was made by no step of the mission")),
+            }
+        }
+        let lost = made.into_keys().next();
+        lost.map(|(kind, id)| format!("the {kind} `{id}` is not stored"))
     }
 }
 
-/// The artifacts that the recorded results come to, by kind and id, with the growth of the graph
-/// checked on the way.
-///
-/// # Errors
-/// The first event that comes out otherwise.
-fn made_again(
-    envelope: &str,
-    history: &[HistoryEvent],
-) -> Result<BTreeMap<(String, String), String>, String> {
-    let mut inventory = Inventory::restore([envelope]).map_err(|error| error.to_string())?;
-    let mut made = BTreeMap::new();
-    let opening = Artifact::parse(envelope.as_bytes());
-    let opening = opening.map_err(|_| "the envelope cannot be read".to_owned())?;
-    let key = (opening.kind().to_string(), opening.id().to_owned());
-    made.insert(key, envelope.to_owned());
-    let mut run: Option<Run> = None;
-    for entry in history {
-        let at = |what: &str| format!("event {}: {what}", entry.sequence);
-        if let (
-            Some(run),
-            RunEvent::StepSucceeded {
-                step,
-                output,
-                brings,
-                ..
-            },
-        ) = (&run, &entry.event)
-        {
-            let of = run.graph().step(step);
-            if of.is_some_and(|of| of.mandate.is_some()) {
-                inventory.know_call(step.as_str());
-            } else if let Some(output) = of
-                .filter(|of| {
-                    of.tool().is_some_and(|tool| {
-                        charter_contract::catalogue::stage::Stage::of(tool).is_some()
-                    })
-                })
-                .and_then(|_| StageOutput::read(output))
-            {
-                let grown = grown(run, step, &output).map_err(|error| at(&error))?;
-                if grown.is_some_and(|grown| grown != brings.growth) {
-                    return Err(at("it adds other steps than its result lays out"));
-                }
-                for value in &output.artifacts {
-                    let artifact = Artifact::from_value(value);
-                    let artifact =
-                        artifact.map_err(|_| at("it holds an artifact that cannot be read"))?;
-                    let admitted = inventory
-                        .admit(artifact)
-                        .map_err(|refusal| at(&refusal.to_string()))?;
-                    if let Admission::New(admitted) = admitted {
-                        let artifact = admitted.artifact();
-                        let key = (artifact.kind().to_string(), artifact.id().to_owned());
-                        made.insert(key, admitted.payload().to_owned());
-                        inventory.hold(artifact, admitted.payload());
-                    }
-                }
-            }
-        }
-        let folded = match &mut run {
-            None => Run::start(entry.event.clone(), entry.at).map(|started| run = Some(started)),
-            Some(run) => run.apply(entry.event.clone(), entry.at),
-        };
-        folded.map_err(|error| at(&error.to_string()))?;
-    }
-    Ok(made)
+fn key(artifact: &Artifact) -> (ArtifactKind, String) {
+    (artifact.kind(), artifact.id().to_owned())
 }
 
 /// The steps that a planner's or worker's result lays out; `None` for stages whose steps need more than
 /// their result.
-fn grown(
-    run: &Run,
-    step: &charter_contract::ids::StepId,
-    output: &StageOutput,
-) -> Result<Option<charter_domain::graph::Growth>, String> {
+fn grown(run: &Run, step: &StepId, output: &StageOutput) -> Result<Option<Growth>, String> {
     if let Some(plan) = output.first() {
         return after_plan(&plan)
             .map(Some)
@@ -193,9 +212,8 @@ fn grown(
     if output.wanted.is_empty() {
         return Ok(None);
     }
-    let plans = run.outputs().values().filter_map(StageOutput::read);
-    let plan: Option<charter_contract::mission::task_graph::MissionTaskGraph> =
-        plans.into_iter().find_map(|output| output.first());
+    let mut plans = run.outputs().values().filter_map(StageOutput::read);
+    let plan: Option<MissionTaskGraph> = plans.find_map(|output| output.first());
     let plan = plan.ok_or("there is no task graph")?;
     let number = step
         .as_str()

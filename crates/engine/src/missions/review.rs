@@ -54,10 +54,14 @@ impl Engine {
         let Reviewed { packet, proposals } = drafted.made;
         let mut artifacts = vec![held(packet).map_err(with_tokens)?];
         let mut changes = Vec::with_capacity(proposals.len());
-        for (proposal, proposed) in proposals {
+        for (mut proposal, mut proposed) in proposals {
             if !proposal.requires_approval {
                 let decision = self.may_write_back(work, &proposal, &proposed);
-                artifacts.push(held(decision.map_err(with_tokens)?).map_err(with_tokens)?);
+                let decision = decision.map_err(with_tokens)?;
+                // What no policy allows by itself, a person has to.
+                proposal.requires_approval = decision.decision != Decision::Allow;
+                proposed.approved_by_person = proposal.requires_approval;
+                artifacts.push(held(decision).map_err(with_tokens)?);
             }
             artifacts.push(held(proposal).map_err(with_tokens)?);
             changes.push(proposed);

@@ -2,18 +2,18 @@
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{ApprovalId, Label, MissionId, RunId, TaskId};
+use charter_contract::mission::MissionState;
 use charter_contract::mission::envelope::MissionEnvelope;
 use charter_contract::mission::review_packet::ReviewPacket;
 use charter_contract::mission::task_graph::{MissionTaskGraph, Role, Task};
 use charter_contract::mission::writeback_proposal::WritebackProposal;
-use charter_contract::mission::{ArtifactKind, MissionState};
 use charter_contract::time::Timestamp;
 use charter_contract::validate;
 use charter_domain::mission::{
-    ProposalState, StageOutput, change_step, ends_of, pass_step, turn_step,
+    ProposalState, StageOutput, change_step, ends_of, own_steps, pass_step, turn_step,
 };
 use charter_domain::run::{Outcome, Run, StepState, StopCause, Tokens};
-use charter_store::mission::{ArtifactFilter, MissionRecord};
+use charter_store::mission::MissionRecord;
 use charter_store::page::PageRequest;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -34,6 +34,8 @@ pub struct MissionShown {
     pub goal: String,
     /// Where it stands (B002-12).
     pub state: MissionState,
+    /// Where its run stands: `working`, `awaiting_approval` and so on.
+    pub status: &'static str,
     /// Why it did not come to its end, where it did not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -53,10 +55,15 @@ pub struct MissionShown {
     pub proposals: Vec<ProposalShown>,
     /// How many artifacts it has.
     pub artifacts: u64,
+    /// How many events its journal has.
+    pub events: u64,
     /// When it was created.
     pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
+    /// When it was imported, if it was; it is read only then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub imported_at: Option<Timestamp>,
 }
 
 /// A task of a mission.
@@ -157,7 +164,8 @@ impl Engine {
         mission: &MissionId,
     ) -> Result<MissionShown, EngineError> {
         let record = self.mission_record(caller, mission).await?;
-        let run = self.fold(&record.run_id).await?.run;
+        let folded = self.fold(&record.run_id).await?;
+        let run = folded.run;
         let envelope: MissionEnvelope = validate::parse(record.envelope.as_bytes())
             .map_err(|found| EngineError::violations("stored mission_envelope", &found))?;
         let outputs = || run.outputs().values().filter_map(StageOutput::read);
@@ -171,6 +179,7 @@ impl Engine {
             mission_type: envelope.mission_type,
             goal: envelope.user_goal.to_string(),
             state: charter_domain::mission::state(&run),
+            status: run.status(),
             reason: run.outcome().and_then(reason),
             tokens: run.tokens(),
             token_budget: envelope
@@ -183,8 +192,10 @@ impl Engine {
                 .filter_map(|proposal| proposed(&run, proposal))
                 .collect(),
             artifacts: record.artifacts,
+            events: folded.version,
             created_at: record.created_at,
             updated_at: record.updated_at,
+            imported_at: record.imported_at,
         })
     }
 
@@ -195,62 +206,6 @@ impl Engine {
     ) -> Result<MissionRecord, EngineError> {
         let record = self.store().mission(&caller.tenant, mission).await?;
         record.ok_or_else(|| EngineError::not_found("mission", mission))
-    }
-
-    /// The artifacts of a mission that fit, in the order of writing, after the place `after`.
-    ///
-    /// # Errors
-    /// `not_found`; `internal` for one that cannot be read.
-    pub async fn mission_artifacts(
-        &self,
-        caller: &Caller,
-        mission: &MissionId,
-        filter: ArtifactFilter<'_>,
-        after: u64,
-        limit: usize,
-    ) -> Result<Vec<Value>, EngineError> {
-        let record = self.mission_record(caller, mission).await?;
-        let root = record
-            .root()
-            .map_err(|found| EngineError::violations("stored mission_envelope", &found))?;
-        let stored = self
-            .store()
-            .artifacts(&caller.tenant, mission, filter, after, limit)
-            .await?;
-        let read = stored.into_iter().map(|stored| {
-            let artifact = stored.record.read(&root);
-            let artifact = artifact
-                .map_err(|found| EngineError::violations(stored.record.kind.as_str(), &found))?;
-            serde_json::to_value(artifact.as_ref())
-                .map_err(|error| EngineError::internal("writing an artifact", error))
-        });
-        read.collect()
-    }
-
-    /// One artifact of a mission.
-    ///
-    /// # Errors
-    /// `not_found`; `internal` for one that cannot be read.
-    pub async fn mission_artifact(
-        &self,
-        caller: &Caller,
-        mission: &MissionId,
-        kind: ArtifactKind,
-        id: &str,
-    ) -> Result<Value, EngineError> {
-        let record = self.mission_record(caller, mission).await?;
-        let root = record
-            .root()
-            .map_err(|found| EngineError::violations("stored mission_envelope", &found))?;
-        let stored = self
-            .store()
-            .artifact(&caller.tenant, mission, kind, id)
-            .await?;
-        let stored = stored.ok_or_else(|| EngineError::not_found(kind.as_str(), id))?;
-        let artifact = stored.record.read(&root);
-        let artifact = artifact.map_err(|found| EngineError::violations(kind.as_str(), &found))?;
-        serde_json::to_value(artifact.as_ref())
-            .map_err(|error| EngineError::internal("writing an artifact", error))
     }
 
     /// Stops a mission; what it produced stays.
@@ -294,7 +249,7 @@ fn tasks(run: &Run, plan: &MissionTaskGraph) -> Vec<TaskShown> {
     let shown = plan.tasks.iter().map(|task| {
         let (state, reason) = match ends.get(&task.task_id) {
             Some(end) => by_turns(run, task, run.state_of(end)),
-            None => own(run, task.role_type),
+            None => own(run, plan, task.role_type),
         };
         TaskShown {
             task_id: task.task_id.clone(),
@@ -326,44 +281,42 @@ fn by_turns(run: &Run, task: &Task, end: Option<&StepState>) -> (&'static str, O
     if let Some(reason) = failed {
         return ("failed", Some(reason));
     }
-    let begun = |state: &&&StepState| {
-        matches!(
-            state,
-            StepState::Running { .. }
-                | StepState::Retrying { .. }
-                | StepState::AwaitingApproval { .. }
-                | StepState::Succeeded
-        )
-    };
     match end {
         Some(StepState::Skipped { .. }) => ("blocked", None),
-        _ if states.iter().any(|state| begun(&state)) => ("running", None),
+        _ if states.iter().any(|state| begun(state)) => ("running", None),
         _ => ("pending", None),
     }
 }
 
 /// Where a task stands that is the mission's own.
-fn own(run: &Run, role: Role) -> (&'static str, Option<String>) {
-    use MissionState as S;
-    let reached = |least: &[S]| least.contains(&charter_domain::mission::state(run));
-    let over = run.outcome().is_some();
-    let done = match role {
-        Role::Planner | Role::PromptMaster => !reached(&[S::Created, S::Planned]),
-        Role::Librarian => !reached(&[S::Created, S::Planned, S::Prompted]),
-        Role::Researcher | Role::Worker | Role::Aggregator => !reached(&[
-            S::Created,
-            S::Planned,
-            S::Prompted,
-            S::Running,
-            S::Aggregating,
-        ]),
-        Role::Reviewer => reached(&[S::AwaitingApproval, S::Completed, S::Rejected]),
-    };
-    match (done, over) {
-        (true, _) => ("succeeded", None),
-        (false, true) => ("cancelled", None),
-        (false, false) => ("pending", None),
+fn own(run: &Run, plan: &MissionTaskGraph, role: Role) -> (&'static str, Option<String>) {
+    let steps = own_steps(plan, role).unwrap_or_default();
+    let states: Vec<&StepState> = steps.iter().filter_map(|step| run.state_of(step)).collect();
+    let any = |is: fn(&StepState) -> bool| states.iter().any(|state| is(state));
+    let failed = states.iter().find_map(|state| match state {
+        StepState::Failed { failure } => Some(failure.message.clone()),
+        _ => None,
+    });
+    let done = |state: &&StepState| matches!(state, StepState::Succeeded);
+    match failed {
+        Some(reason) => ("failed", Some(reason)),
+        None if !states.is_empty() && states.iter().all(done) => ("succeeded", None),
+        None if any(|state| matches!(state, StepState::Skipped { .. })) => ("blocked", None),
+        None if run.outcome().is_some() => ("cancelled", None),
+        None if any(begun) => ("running", None),
+        None => ("pending", None),
     }
+}
+
+/// Whether a step is under way, or was.
+fn begun(state: &StepState) -> bool {
+    matches!(
+        state,
+        StepState::Running { .. }
+            | StepState::Retrying { .. }
+            | StepState::AwaitingApproval { .. }
+            | StepState::Succeeded
+    )
 }
 
 fn proposed(run: &Run, proposal: WritebackProposal) -> Option<ProposalShown> {

@@ -18,7 +18,7 @@ use charter_domain::graph::Source;
 use charter_domain::mission::admit::Inventory;
 use charter_domain::mission::opening;
 use charter_domain::run::{Opening, Pin, Run};
-use charter_store::mission::{ArtifactFilter, ArtifactRecord, MissionRecord};
+use charter_store::mission::{ArtifactRecord, MissionRecord};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -31,8 +31,6 @@ use crate::{Caller, Engine, EngineError, Tier};
 
 /// The kind of a mission that names none.
 const GENERAL: &str = "general";
-/// Artifacts read from storage at once.
-const PAGE: usize = 500;
 
 /// An order to begin a mission.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,6 +75,25 @@ pub enum Answerer {
     Routes,
 }
 
+/// What an order to begin a mission came to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum MissionStarted {
+    /// It was begun.
+    New(Box<MissionShown>),
+    /// An equal order began it before (B002-15).
+    Repeat(Box<MissionShown>),
+}
+
+impl MissionStarted {
+    /// The mission, whoever began it.
+    #[must_use]
+    pub fn mission(self) -> MissionShown {
+        match self {
+            Self::New(mission) | Self::Repeat(mission) => *mission,
+        }
+    }
+}
+
 /// What a mission's run keeps besides the envelope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Begun {
@@ -96,13 +113,14 @@ impl Engine {
         self: &Arc<Self>,
         caller: &Caller,
         order: &MissionOrder,
-    ) -> Result<MissionShown, EngineError> {
+    ) -> Result<MissionStarted, EngineError> {
         let begun = self.begun(caller, order)?;
         let (kind, mut pins) = self.kind_of(caller, order.mission_type.as_ref())?;
         let envelope = self.envelope(caller, order, &kind)?;
         let mission = envelope.mission_id.clone();
         if let Some(known) = self.store().mission(&caller.tenant, &mission).await? {
-            return self.repeated(caller, &known, &envelope).await;
+            let mission = self.repeated(caller, &known, &envelope, begun).await?;
+            return Ok(MissionStarted::Repeat(Box::new(mission)));
         }
         let view = self.live().view(&caller.tenant);
         for stage in Stage::ALL {
@@ -130,8 +148,15 @@ impl Engine {
             artifacts: vec![ArtifactRecord::from(&admitted)],
         };
         self.create_run(new).await?;
+        // Of two orders at the same time storage takes one; the other one finds it.
+        let known = self.mission_record(caller, &mission).await?;
+        let shown = Box::new(self.repeated(caller, &known, &envelope, begun).await?);
         self.take_up_run(caller.tenant.clone(), run_id);
-        self.show_mission(caller, &mission).await
+        if known.envelope == admitted.payload() {
+            Ok(MissionStarted::New(shown))
+        } else {
+            Ok(MissionStarted::Repeat(shown))
+        }
     }
 
     /// Who answers, as far as somebody can.
@@ -232,16 +257,18 @@ impl Engine {
         caller: &Caller,
         known: &MissionRecord,
         envelope: &MissionEnvelope,
+        begun: Begun,
     ) -> Result<MissionShown, EngineError> {
         let stored: MissionEnvelope = validate::parse(known.envelope.as_bytes())
             .map_err(|found| EngineError::violations("stored mission_envelope", &found))?;
         let mut again = envelope.clone();
         again.created_at = stored.created_at;
-        if again != stored {
+        let shown = self.show_mission(caller, &known.mission_id).await?;
+        if again != stored || shown.offline != begun.offline {
             let message = format!("there is another mission `{}` already", known.mission_id);
             return Err(EngineError::new(ErrorCode::AlreadyExists, message));
         }
-        self.show_mission(caller, &known.mission_id).await
+        Ok(shown)
     }
 
     /// What the stages of a mission's run work with; `None` for a run that is no mission.
@@ -255,8 +282,9 @@ impl Engine {
         let Some(Source::Mission(mission)) = run.graph().source() else {
             return Ok(None);
         };
-        let payloads = self.payloads(tenant, mission).await?;
-        let mut inventory = Inventory::restore(payloads.iter().map(String::as_str))
+        let stored = self.stored_artifacts(tenant, mission).await?;
+        let payloads = stored.iter().map(|stored| stored.record.payload.as_str());
+        let mut inventory = Inventory::restore(payloads)
             .map_err(|error| EngineError::internal("reading a mission's artifacts", error))?;
         for step in run
             .graph()
@@ -282,28 +310,6 @@ impl Engine {
             .map(|prompt| (prompt.role_type, prompt))
             .collect();
         Ok(Some(Desk::new(envelope, kind, prompts, begun, inventory)))
-    }
-
-    /// The texts of a mission's artifacts, in the order of writing.
-    async fn payloads(
-        &self,
-        tenant: &TenantId,
-        mission: &MissionId,
-    ) -> Result<Vec<String>, EngineError> {
-        let mut payloads = Vec::new();
-        loop {
-            let after = payloads.len() as u64;
-            let filter = ArtifactFilter::default();
-            let page = self
-                .store()
-                .artifacts(tenant, mission, filter, after, PAGE)
-                .await?;
-            let last = page.len() < PAGE;
-            payloads.extend(page.into_iter().map(|stored| stored.record.payload));
-            if last {
-                return Ok(payloads);
-            }
-        }
     }
 }
 

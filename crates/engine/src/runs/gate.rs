@@ -13,6 +13,7 @@ use charter_domain::rate_limit::{Left, TooSoon};
 use charter_domain::run::Run;
 
 use super::effect::Workspace;
+use crate::missions::Desk;
 
 /// A decision with everything that was considered for it.
 #[derive(Debug)]
@@ -97,7 +98,7 @@ impl Workspace {
     fn question<'a>(
         &'a self,
         run: &'a Run,
-        step: &'a Step,
+        step: &Step,
         tool: &'a Tool,
         call: &'a ExactCall,
     ) -> Question<'a> {
@@ -113,7 +114,7 @@ impl Workspace {
             safety: Safety {
                 playbook: playbook.map(|(id, class)| (id.as_ref(), *class)),
                 reviewed: step.reviewed,
-                proposal: (self.desk.is_some() && step.reviewed).then(|| step.id.as_str()),
+                mission: self.desk.as_deref().map(Desk::kind_id),
                 unregistered: unregistered(run),
             },
             interrupted: run.is_interrupted(&step.id) && !tool.idempotent,

@@ -117,7 +117,7 @@ impl Engine {
             .collect()
     }
 
-    pub(super) async fn journal(&self, run: &RunId) -> Result<Vec<JournalEvent>, EngineError> {
+    pub(crate) async fn journal(&self, run: &RunId) -> Result<Vec<JournalEvent>, EngineError> {
         let mut events: Vec<JournalEvent> = Vec::new();
         loop {
             let after = events.last().map_or(0, |event| event.sequence);

@@ -44,10 +44,7 @@ pub(crate) async fn events(
     headers: HeaderMap,
     Asked(asked): Asked<EventsQuery>,
 ) -> Result<Response, ApiError> {
-    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let streamed =
-        text(header::ACCEPT.as_str()).is_some_and(|accept| accept.contains("text/event-stream"));
-    if !streamed {
+    if !wants_stream(&headers) {
         let after = asked.after.unwrap_or_default();
         let page = state
             .engine
@@ -62,10 +59,8 @@ pub(crate) async fn events(
         let error = EngineError::new(ErrorCode::Overloaded, "too many streams are open");
         ApiError::new(&state, error)
     })?;
-    let last = text(LAST_EVENT_ID).and_then(|id| id.parse().ok());
-    let events = state
-        .engine
-        .follow_events(caller, last.or(asked.after), asked.topic);
+    let after = last_event(&headers).or(asked.after);
+    let events = state.engine.follow_events(caller, after, asked.topic);
     let events = events.map(move |event| {
         // The place is given up when the stream is dropped.
         let _held = &place;
@@ -76,4 +71,19 @@ pub(crate) async fn events(
     Ok(Sse::new(events)
         .keep_alive(KeepAlive::default())
         .into_response())
+}
+
+/// Whether a client asks for a stream of events.
+pub(super) fn wants_stream(headers: &HeaderMap) -> bool {
+    let accepts = text(headers, header::ACCEPT.as_str());
+    accepts.is_some_and(|accept| accept.contains("text/event-stream"))
+}
+
+/// The event after which a client's event source goes on.
+pub(super) fn last_event(headers: &HeaderMap) -> Option<u64> {
+    text(headers, LAST_EVENT_ID)?.parse().ok()
+}
+
+fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
 }

@@ -22,7 +22,7 @@ use crate::extract::{Asked, By, parsed};
 use crate::state::AppState;
 
 /// One JSON value on each line.
-const JSON_LINES: &str = "application/x-ndjson";
+pub(super) const JSON_LINES: &str = "application/x-ndjson";
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]

@@ -269,6 +269,36 @@ fn ruling_10_a_list_for_review_is_asked_where_the_class_asks_nobody() {
 }
 
 #[test]
+fn b002_13_a_mission_says_whether_its_proposal_needs_a_person() {
+    let of = |class: &str, reviewed| {
+        let (findings, _) = weighed(&tool(class, &json!({})), &[], |question| {
+            (question.safety.mission, question.safety.reviewed) = (Some("brief"), reviewed);
+        });
+        let safety = findings
+            .into_iter()
+            .filter(|finding| finding.kind == RuleKind::Safety);
+        safety
+            .map(|finding| (finding.id, finding.says, finding.why))
+            .collect::<Vec<_>>()
+    };
+    let said = |says, why: &str| [("brief".to_owned(), says, why.to_owned())];
+    assert_eq!(
+        of("write", true),
+        said(
+            Says::AsksForAPerson,
+            "What a mission proposes to write back is approved by a person."
+        )
+    );
+    assert_eq!(
+        of("write", false),
+        said(
+            Says::DoesNotApply,
+            "It is no proposal of the mission, or one that needs no person's approval."
+        )
+    );
+}
+
+#[test]
 fn b003_4_the_rate_limit_says_what_is_left_or_how_long_to_wait() {
     let tool = tool("write", &json!({}));
     let of = |bucket| {
@@ -329,7 +359,7 @@ proptest! {
         class in 0..3usize,
         safety in 0..4usize,
         rails in prop::collection::vec((0..3usize, 0..5usize), 0..4),
-        [permitted, may_write, dry_run, each_call, reviewed, unregistered, interrupted] in any::<[bool; 7]>(),
+        [permitted, may_write, dry_run, each_call, reviewed, mission, unregistered, interrupted] in any::<[bool; 8]>(),
     ) {
         let subject = tool(CLASSES[class], &json!({"requires_approval": each_call}));
         let guardrails: Vec<Resolved> = rails
@@ -345,7 +375,7 @@ proptest! {
             question.safety = Safety {
                 playbook: SAFETY[safety].map(|class| ("p", class)),
                 reviewed,
-                proposal: None,
+                mission: mission.then_some("brief"),
                 unregistered: unregistered.then_some("plan-1"),
             };
         });

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::*;
-use crate::graph::{Action, AfterFailure, Entry, GraphParts, Retry, Step, StepGraph};
+use crate::graph::{Action, AfterFailure, GraphParts, Step, StepGraph};
 use crate::run::chain::GENESIS;
 use crate::run::{Opening, Started};
 
@@ -19,22 +19,10 @@ fn at(seconds: i64) -> Timestamp {
 
 /// The journal of a run whose one step says something.
 fn journal() -> Vec<String> {
-    let step = Step {
-        id: StepId::parse("end").unwrap(),
-        action: Action::Conclude {
-            output: json!({ "said": "done" }),
-        },
-        entry: Entry::default(),
-        after_failure: AfterFailure::Abort,
-        reviewed: false,
-        retry: Retry::default(),
-        timeout_ms: 0,
-        cache_ttl_seconds: 0,
-        spends: false,
-        mandate: None,
-        unless_changed: None,
-        reverses: None,
+    let said = Action::Conclude {
+        output: json!({ "said": "done" }),
     };
+    let step = Step::new(StepId::parse("end").unwrap(), said, AfterFailure::Abort);
     let parts = GraphParts {
         steps: vec![step],
         ..GraphParts::default()

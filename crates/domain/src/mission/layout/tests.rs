@@ -3,7 +3,7 @@ use serde_json::json;
 
 use super::*;
 
-fn plan(tasks: Value) -> MissionTaskGraph {
+fn plan(tasks: &Value) -> MissionTaskGraph {
     let graph = json!({
         "schema_name": "mission_task_graph", "schema_version": "v1", "mission_id": "m1",
         "tasks": tasks, "created_at": "2026-04-14T12:00:02Z", "producer": "planner_agent",
@@ -21,7 +21,7 @@ fn task(id: &str, role: &str, depends_on: &[&str], tools: &[&str]) -> Value {
     })
 }
 
-fn envelope(budgets: Value) -> MissionEnvelope {
+fn envelope(budgets: &Value) -> MissionEnvelope {
     let mut envelope = json!({
         "schema_name": "mission_envelope", "schema_version": "v1", "mission_id": "m1",
         "mission_type": "brief", "origin_surface": "cli", "tenant_id": "t", "actor_id": "a",
@@ -38,7 +38,7 @@ fn envelope(budgets: Value) -> MissionEnvelope {
 }
 
 fn grown(plan: &MissionTaskGraph) -> StepGraph {
-    let mut graph = opening(&envelope(json!({}))).unwrap();
+    let mut graph = opening(&envelope(&json!({}))).unwrap();
     graph.grow(&after_plan(plan).unwrap()).unwrap();
     graph
 }
@@ -67,7 +67,7 @@ fn waits(graph: &StepGraph) -> Vec<String> {
 /// before every package is there; the aggregation waits for every task, however it ended.
 #[test]
 fn b002_9_what_waits_for_what() {
-    let plan = plan(json!([
+    let plan = plan(&json!([
         task("prepare", "prompt_master", &[], &[]),
         task("look", "researcher", &["prepare"], &[]),
         task("weigh", "worker", &["look"], &["crm.search"]),
@@ -101,7 +101,7 @@ fn b002_9_what_waits_for_what() {
 /// last turn is. The calls are made for the task.
 #[test]
 fn a_turn_goes_on_after_its_tools() {
-    let plan = plan(json!([task("weigh", "worker", &[], &["crm.search"])]));
+    let plan = plan(&json!([task("weigh", "worker", &[], &["crm.search"])]));
     let mut graph = grown(&plan);
     let wanted = Wanted {
         tool: ToolId::parse("crm.search").unwrap(),
@@ -134,7 +134,7 @@ fn a_turn_goes_on_after_its_tools() {
 /// for that, and only if the target is still the same.
 #[test]
 fn b002_13_a_change_follows_a_look_at_its_target() {
-    let plan = plan(json!([task("weigh", "worker", &[], &[])]));
+    let plan = plan(&json!([task("weigh", "worker", &[], &[])]));
     let mut graph = grown(&plan);
     let tool = |id| ToolId::parse(id).unwrap();
     let proposed = |id, target, approved_by_person| Proposed {
@@ -180,10 +180,10 @@ fn b002_13_a_change_follows_a_look_at_its_target() {
 #[test]
 fn b002_17_the_budgets_of_the_envelope_bound_the_run() {
     let with = opening(&envelope(
-        json!({"time_budget_ms": 45_000, "token_budget": 180_000}),
+        &json!({"time_budget_ms": 45_000, "token_budget": 180_000}),
     ))
     .unwrap();
-    let without = opening(&envelope(json!({}))).unwrap();
+    let without = opening(&envelope(&json!({}))).unwrap();
     assert_eq!((with.timeout_ms(), with.token_budget()), (45_000, 180_000));
     assert_eq!((without.timeout_ms(), without.token_budget()), (0, 0));
 }
@@ -191,7 +191,7 @@ fn b002_17_the_budgets_of_the_envelope_bound_the_run() {
 /// Only stages that ask models use the budget.
 #[test]
 fn b002_17_only_stages_that_ask_models_spend() {
-    let graph = grown(&plan(json!([task("weigh", "worker", &[], &["t.x"])])));
+    let graph = grown(&plan(&json!([task("weigh", "worker", &[], &["t.x"])])));
     let spending: Vec<&str> = graph
         .steps()
         .iter()
@@ -205,7 +205,7 @@ fn b002_17_only_stages_that_ask_models_spend() {
 #[test]
 fn a_task_id_may_be_too_long() {
     let long = "t".repeat(199);
-    let plan = plan(json!([task(&long, "worker", &[], &[])]));
+    let plan = plan(&json!([task(&long, "worker", &[], &[])]));
     let refused = after_plan(&plan).unwrap_err().to_string();
     assert_eq!(
         refused,

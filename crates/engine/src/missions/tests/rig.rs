@@ -205,6 +205,7 @@ impl Rig {
             .start_mission(&person("ann"), &order)
             .await
             .unwrap()
+            .mission()
     }
 
     /// The mission once it is over, or waits for a person.

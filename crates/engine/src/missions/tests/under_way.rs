@@ -12,6 +12,7 @@ use charter_effects::{ModelFailure, ModelFault};
 use charter_testkit::scripted_models::ScriptedModels;
 use serde_json::{Value, json};
 
+use super::payloads;
 use super::rig::{Rig, asked, person};
 use super::scripts::{Script, approved, plan, works};
 use crate::{MissionOrder, MissionShown, Settings};
@@ -221,7 +222,7 @@ async fn b002_17_a_token_budget_stops_the_mission_and_keeps_what_it_produced() {
         .engine
         .mission_artifacts(&ann, &begun.mission_id, filter, 0, 100)
         .await;
-    let kept = kept.unwrap();
+    let kept = payloads(kept.unwrap());
     let is_result = |artifact: &&Value| artifact["schema_name"] == json!("worker_result");
     assert_eq!(kept.iter().filter(is_result).count(), 1);
     // Models are asked for no more than what is left.

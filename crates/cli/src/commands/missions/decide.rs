@@ -1,0 +1,162 @@
+//! `charter mission approve` and `reject`: a proposal's approval, decided on with the exact call in view.
+
+use std::time::Duration;
+
+use anyhow::bail;
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::{path, show, text, watch};
+use crate::client::Client;
+use crate::commands::encoded;
+use crate::failure::EXIT_OK;
+use crate::output::{self, Format};
+
+/// Time between two looks at an approval that is being used.
+const LOOK_EVERY: Duration = Duration::from_millis(150);
+
+/// Approve a proposal: shows the exact call and its digest, and approves exactly that.
+///
+/// Then the mission is followed until it is over or waits for a person again.
+#[derive(Debug, Args)]
+pub(crate) struct Approve {
+    #[command(flatten)]
+    which: Which,
+    /// Approve only if the digest of the call is this one.
+    #[arg(long, conflicts_with = "all")]
+    digest: Option<String>,
+    /// Why.
+    #[arg(long)]
+    reason: Option<String>,
+}
+
+/// Refuse a proposal: it is not carried out.
+#[derive(Debug, Args)]
+pub(crate) struct Reject {
+    #[command(flatten)]
+    which: Which,
+    /// Why.
+    #[arg(long)]
+    reason: Option<String>,
+}
+
+/// Which proposals.
+#[derive(Debug, Args)]
+struct Which {
+    /// The mission.
+    id: String,
+    /// The proposal.
+    #[arg(required_unless_present = "all")]
+    proposal: Option<String>,
+    /// Every proposal that waits for a person.
+    #[arg(long, conflicts_with = "proposal")]
+    all: bool,
+}
+
+pub(super) async fn approve(
+    command: &Approve,
+    client: &Client,
+    format: Format,
+) -> anyhow::Result<u8> {
+    let waiting = waiting(&command.which, client).await?;
+    if let (Some(wanted), [approval]) = (&command.digest, waiting.as_slice())
+        && text(approval, "digest") != *wanted
+    {
+        bail!(
+            "the call is another: its digest is {}",
+            text(approval, "digest")
+        );
+    }
+    decide(
+        &command.which,
+        &waiting,
+        "approve",
+        &command.reason,
+        client,
+        format,
+    )
+    .await
+}
+
+pub(super) async fn reject(
+    command: &Reject,
+    client: &Client,
+    format: Format,
+) -> anyhow::Result<u8> {
+    let waiting = waiting(&command.which, client).await?;
+    decide(
+        &command.which,
+        &waiting,
+        "reject",
+        &command.reason,
+        client,
+        format,
+    )
+    .await
+}
+
+/// The approvals that are meant, each with its call.
+async fn waiting(which: &Which, client: &Client) -> anyhow::Result<Vec<Value>> {
+    let mission = client.get(&path(&which.id, "")).await?;
+    let proposals = mission["proposals"].as_array().into_iter().flatten();
+    let mut approvals = Vec::new();
+    for shown in proposals {
+        let id = text(&shown["proposal"], "proposal_id");
+        let meant = which.proposal.as_ref().is_none_or(|wanted| *wanted == id);
+        match shown["approval_id"].as_str() {
+            Some(approval) if meant => {
+                let path = format!("/v1/approvals/{}", encoded(approval));
+                approvals.push(client.get(&path).await?);
+            }
+            _ if which.proposal.as_ref() == Some(&id) => {
+                bail!(
+                    "the proposal {id} waits for nobody: it is {}",
+                    text(shown, "state")
+                );
+            }
+            _ => {}
+        }
+    }
+    match &which.proposal {
+        Some(wanted) if approvals.is_empty() => {
+            bail!("the mission {} has no proposal {wanted}", which.id)
+        }
+        _ => Ok(approvals),
+    }
+}
+
+async fn decide(
+    which: &Which,
+    waiting: &[Value],
+    word: &str,
+    reason: &Option<String>,
+    client: &Client,
+    format: Format,
+) -> anyhow::Result<u8> {
+    for approval in waiting {
+        eprintln!("{}", show::call(approval));
+        let approval_id = encoded(&text(approval, "approval_id"));
+        let body = json!({"digest": approval["digest"], "reason": reason});
+        let path = format!("/v1/approvals/{approval_id}/{word}");
+        client.post(&path, Some(&body)).await?;
+    }
+    taken(&which.id, waiting, client).await?;
+    let mission = watch::until_still(client, &which.id, |_| Ok(())).await?;
+    output::print(format, &mission, show::mission)?;
+    Ok(EXIT_OK)
+}
+
+/// Waits until the mission has taken the decisions in.
+async fn taken(mission: &str, decided: &[Value], client: &Client) -> anyhow::Result<()> {
+    let decided: Vec<&Value> = decided.iter().map(|one| &one["approval_id"]).collect();
+    loop {
+        let shown = client.get(&path(mission, "")).await?;
+        let mut proposals = shown["proposals"].as_array().into_iter().flatten();
+        let waits = proposals.any(|proposal| decided.contains(&&proposal["approval_id"]));
+        // A mission that is paused takes them in once it is resumed.
+        if !waits || shown["status"] == "paused" {
+            return Ok(());
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+}

@@ -1,0 +1,123 @@
+//! `charter mission export`, `import` and `verify`: missions as bundles that prove themselves.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use charter_engine::check_bundle;
+use clap::Args;
+use serde_json::json;
+
+use super::{path, show};
+use crate::client::Client;
+use crate::failure::{EXIT_NEGATIVE, EXIT_OK};
+use crate::output::{self, Format};
+
+/// Largest bundle that is read, in bytes.
+const MAX_BUNDLE: u64 = 256 << 20;
+
+/// Export a mission: its artifacts and its journal, as one text that proves itself.
+///
+/// With --out the file is verified afterwards; exit code 1 when it is not good.
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    /// The mission.
+    id: String,
+    /// The file to write; to standard output when absent.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// Import a mission that has ended elsewhere; it is read only.
+#[derive(Debug, Args)]
+pub(crate) struct Import {
+    /// The bundle.
+    file: PathBuf,
+}
+
+/// Verify a bundle, without a server.
+///
+/// Checks every line against the manifest, the chain of the journal, that a run could have gone that
+/// way, and that its results come to exactly these artifacts. Exit code 0 when all is good, 1 when
+/// something is not, 2 when the file could not be read.
+#[derive(Debug, Args)]
+pub(crate) struct Verify {
+    /// The bundle.
+    file: PathBuf,
+}
+
+pub(super) async fn export(
+    command: &Export,
+    client: &Client,
+    format: Format,
+) -> anyhow::Result<u8> {
+    let path = path(&command.id, "/bundle");
+    let Some(file) = &command.out else {
+        let mut out = std::io::stdout().lock();
+        let writing = || "writing the bundle";
+        client
+            .download(&path, |piece| out.write_all(piece).with_context(writing))
+            .await?;
+        return Ok(EXIT_OK);
+    };
+    client.save(&path, file).await?;
+    check(file, format)
+}
+
+pub(super) async fn import(
+    command: &Import,
+    client: &Client,
+    format: Format,
+) -> anyhow::Result<u8> {
+    let bundle = read(&command.file)?;
+    let mission = client.upload("/v1/missions/import", bundle).await?;
+    output::print(format, &mission, show::mission)?;
+    Ok(EXIT_OK)
+}
+
+pub(crate) fn verify(command: &Verify, format: Format) -> anyhow::Result<u8> {
+    check(&command.file, format)
+}
+
+fn check(file: &Path, format: Format) -> anyhow::Result<u8> {
+    match check_bundle(&read(file)?) {
+        Ok(checked) => {
+            let mut value = json!(checked);
+            value["good"] = json!(true);
+            output::print(format, &value, |_| {
+                format!(
+                    "good: mission {} of {}, {}: {} artifacts, {} events\ndigest {}",
+                    checked.mission_id,
+                    checked.tenant_id,
+                    checked.state,
+                    checked.artifacts,
+                    checked.events,
+                    checked.digest
+                )
+            })?;
+            Ok(EXIT_OK)
+        }
+        Err(faults) => {
+            let value = json!({"good": false, "faults": faults});
+            output::print(format, &value, |_| {
+                let faults = faults.iter().map(ToString::to_string);
+                let lines: Vec<String> = faults.chain(["BAD".to_owned()]).collect();
+                lines.join("\n")
+            })?;
+            Ok(EXIT_NEGATIVE)
+        }
+    }
+}
+
+fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
+    let reading = || format!("reading {}", file.display());
+    let mut bytes = Vec::new();
+    let open = File::open(file).with_context(reading)?;
+    let mut open = open.take(MAX_BUNDLE + 1);
+    open.read_to_end(&mut bytes).with_context(reading)?;
+    if bytes.len() as u64 > MAX_BUNDLE {
+        bail!("{} is larger than {MAX_BUNDLE} bytes", file.display());
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,139 @@
+//! `charter mission start`
+
+use clap::{Args, ValueEnum};
+use serde_json::{Map, Value, json};
+
+use super::{code_of, show, text, watch};
+use crate::client::Client;
+use crate::commands::parameter;
+use crate::failure::EXIT_OK;
+use crate::output::{self, Format};
+
+/// Units of a length of time, in milliseconds.
+const UNITS: [(&str, u64); 4] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)];
+
+/// Begin a mission.
+///
+/// With --wait, the exit code is 0 when the mission is completed or waits for a person, and 1 when it
+/// failed, was rejected or cancelled, or used up its budget. Where no server runs, the command carries
+/// the mission out itself, and always waits.
+#[derive(Debug, Args)]
+pub(crate) struct Start {
+    /// What is to be achieved.
+    goal: String,
+    /// The kind of mission; `general` when absent.
+    #[arg(long = "type", value_name = "TYPE")]
+    mission_type: Option<String>,
+    /// Who answers: `offline` asks no model, `routes` the configured ones.
+    #[arg(long, value_enum, default_value_t = Model::Routes)]
+    model: Model,
+    /// The mission's id: the same order with the same id finds the mission that it began.
+    #[arg(long, value_name = "ID")]
+    id: Option<String>,
+    /// How long it may take: `45s`, `1500ms`, `2m`, `1h`.
+    #[arg(long, value_name = "TIME", value_parser = milliseconds)]
+    time_budget: Option<u64>,
+    /// How many tokens it may use.
+    #[arg(long, value_name = "N")]
+    token_budget: Option<u64>,
+    /// Something that it is about: NAME=VALUE, JSON where it reads as such.
+    #[arg(long = "context-ref", value_name = "NAME=VALUE", value_parser = parameter)]
+    context_refs: Vec<(String, Value)>,
+    /// Something that it is to produce; what its kind says when absent.
+    #[arg(long = "requested-output", value_name = "WORD")]
+    requested_outputs: Vec<String>,
+    /// Wait until it is over or needs a person.
+    #[arg(long)]
+    wait: bool,
+}
+
+/// Who answers a mission's roles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Model {
+    /// The offline provider: deterministic and extractive, no model is asked.
+    Offline,
+    /// The models that the prompts' routes lead to.
+    Routes,
+}
+
+pub(super) async fn run(command: &Start, client: &Client, format: Format) -> anyhow::Result<u8> {
+    let started = client.post("/v1/missions", Some(&order(command))).await?;
+    if !command.wait && !client.is_local() {
+        output::print(format, &started, show::mission)?;
+        return Ok(EXIT_OK);
+    }
+    let id = text(&started, "mission_id");
+    let mission = watch::until_still(client, &id, |event| {
+        if event.name == "state" {
+            eprintln!("{id}: {}", text(&event.data, "mission_state"));
+        }
+        Ok(())
+    });
+    let mission = mission.await?;
+    output::print(format, &mission, show::mission)?;
+    Ok(code_of(&mission))
+}
+
+/// What is sent.
+fn order(command: &Start) -> Value {
+    let refs: Map<String, Value> = command.context_refs.iter().cloned().collect();
+    let model = match command.model {
+        Model::Offline => Some("offline"),
+        Model::Routes => None,
+    };
+    let fields = [
+        ("goal", Some(json!(command.goal))),
+        (
+            "mission_type",
+            command.mission_type.as_ref().map(|id| json!(id)),
+        ),
+        ("mission_id", command.id.as_ref().map(|id| json!(id))),
+        ("origin_surface", Some(json!("cli"))),
+        ("time_budget_ms", command.time_budget.map(|ms| json!(ms))),
+        (
+            "token_budget",
+            command.token_budget.map(|tokens| json!(tokens)),
+        ),
+        ("context_refs", Some(json!(refs))),
+        ("requested_outputs", Some(json!(command.requested_outputs))),
+        ("model", model.map(|word| json!(word))),
+    ];
+    let given = fields
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    Value::Object(given.collect())
+}
+
+/// `45s` in milliseconds.
+fn milliseconds(text: &str) -> Result<u64, String> {
+    let at = text.find(|c: char| !c.is_ascii_digit());
+    let (number, unit) = text.split_at(at.unwrap_or(text.len()));
+    let unit = UNITS.iter().find(|(name, _)| *name == unit);
+    let number: Option<u64> = number.parse().ok();
+    let product = number.zip(unit).and_then(|(n, (_, ms))| n.checked_mul(*ms));
+    product.ok_or_else(|| "write a number and `ms`, `s`, `m` or `h`, like 45s".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_length_of_time_has_a_unit() {
+        let cases = [
+            ("45s", Some(45_000)),
+            ("1500ms", Some(1_500)),
+            ("2m", Some(120_000)),
+            ("1h", Some(3_600_000)),
+            ("45", None),
+            ("s", None),
+            ("4.5s", None),
+            ("-1s", None),
+            ("99999999999999999999h", None),
+            ("18446744073709551615h", None),
+        ];
+        for (text, wanted) in cases {
+            assert_eq!(milliseconds(text).ok(), wanted, "{text}");
+        }
+    }
+}

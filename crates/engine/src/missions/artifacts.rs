@@ -1,0 +1,141 @@
+//! What a mission produced: its artifacts, in the present form, whatever version each was written in
+//! (B002-1).
+
+use charter_contract::ids::{MissionId, TaskId, TenantId};
+use charter_contract::mission::{ArtifactKind, MissionRoot};
+use charter_store::mission::{ArtifactFilter, StoredArtifact};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{Caller, Engine, EngineError};
+
+/// Artifacts read from storage at once.
+const PAGE: usize = 500;
+
+/// An artifact of a mission, with where it stands among the mission's artifacts.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ArtifactShown {
+    /// Its place, from 1, in the order of writing.
+    pub place: u64,
+    /// The last event of the append that it was written with.
+    pub event: u64,
+    /// Which of the ten it is.
+    pub kind: ArtifactKind,
+    /// Its id, unique among those of its kind and mission.
+    pub artifact_id: String,
+    /// The task that it was made for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<TaskId>,
+    /// The artifact, in the present form.
+    pub artifact: Value,
+}
+
+/// One page of a mission's artifacts.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ArtifactListing {
+    /// In the order of writing.
+    pub entries: Vec<ArtifactShown>,
+    /// The place to go on after; absent on the last page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<u64>,
+}
+
+impl Engine {
+    /// The artifacts of a mission that fit, in the order of writing, after the place `after`.
+    ///
+    /// # Errors
+    /// `not_found`; `internal` for one that cannot be read.
+    pub async fn mission_artifacts(
+        &self,
+        caller: &Caller,
+        mission: &MissionId,
+        filter: ArtifactFilter<'_>,
+        after: u64,
+        limit: usize,
+    ) -> Result<ArtifactListing, EngineError> {
+        let root = self.root_of(caller, mission).await?;
+        let store = self.store();
+        let wanted = limit.saturating_add(1);
+        let stored = store.artifacts(&caller.tenant, mission, filter, after, wanted);
+        let mut stored = stored.await?;
+        let more = stored.len() > limit;
+        stored.truncate(limit);
+        let last = stored.last().filter(|_| more);
+        Ok(ArtifactListing {
+            next: last.map(|stored| stored.place),
+            entries: stored
+                .into_iter()
+                .map(|stored| artifact(stored, &root))
+                .collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// One artifact of a mission.
+    ///
+    /// # Errors
+    /// `not_found`; `internal` for one that cannot be read.
+    pub async fn mission_artifact(
+        &self,
+        caller: &Caller,
+        mission: &MissionId,
+        kind: ArtifactKind,
+        id: &str,
+    ) -> Result<ArtifactShown, EngineError> {
+        let root = self.root_of(caller, mission).await?;
+        let store = self.store();
+        let stored = store.artifact(&caller.tenant, mission, kind, id).await?;
+        let stored = stored.ok_or_else(|| EngineError::not_found(kind.as_str(), id))?;
+        artifact(stored, &root)
+    }
+
+    /// All artifacts of a mission as they are stored, in the order of writing.
+    pub(super) async fn stored_artifacts(
+        &self,
+        tenant: &TenantId,
+        mission: &MissionId,
+    ) -> Result<Vec<StoredArtifact>, EngineError> {
+        let mut all: Vec<StoredArtifact> = Vec::new();
+        loop {
+            let after = all.last().map_or(0, |stored| stored.place);
+            let filter = ArtifactFilter::default();
+            let store = self.store();
+            let page = store.artifacts(tenant, mission, filter, after, PAGE);
+            let page = page.await?;
+            let last = page.len() < PAGE;
+            all.extend(page);
+            if last {
+                return Ok(all);
+            }
+        }
+    }
+
+    /// The root metadata of a mission's artifacts.
+    pub(super) async fn root_of(
+        &self,
+        caller: &Caller,
+        mission: &MissionId,
+    ) -> Result<MissionRoot, EngineError> {
+        let record = self.mission_record(caller, mission).await?;
+        let root = record.root();
+        root.map_err(|found| EngineError::violations("stored mission_envelope", &found))
+    }
+}
+
+fn artifact(stored: StoredArtifact, root: &MissionRoot) -> Result<ArtifactShown, EngineError> {
+    let StoredArtifact {
+        place,
+        event,
+        record,
+    } = stored;
+    let read = record.read(root);
+    let read = read.map_err(|found| EngineError::violations(record.kind.as_str(), &found))?;
+    let written = serde_json::to_value(read.as_ref());
+    Ok(ArtifactShown {
+        place,
+        event,
+        kind: record.kind,
+        artifact_id: record.artifact_id,
+        task_id: record.task_id,
+        artifact: written.map_err(|error| EngineError::internal("writing an artifact", error))?,
+    })
+}

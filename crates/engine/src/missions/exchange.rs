@@ -1,0 +1,298 @@
+//! Missions that leave and enter as bundles ([`charter_domain::mission::bundle`]), what a bundle proves
+//! by itself, and what two missions differ in.
+
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::{MissionId, RunId, TenantId};
+use charter_contract::mission::{Artifact, MissionState};
+use charter_contract::time::Timestamp;
+use charter_domain::graph::Source;
+use charter_domain::mission::bundle::{Bundle, verify};
+use charter_domain::mission::diff::{MissionDiff, Side, Used, diff};
+use charter_domain::run::Run;
+use charter_store::mission::{Imported, MissionImport, bundle};
+use serde::Serialize;
+use serde_json::json;
+
+use super::replay::Remade;
+use super::show::MissionShown;
+use crate::runs::HistoryEvent;
+use crate::{Caller, Engine, EngineError, Role};
+
+/// Faults of a bundle that a failure lists.
+const SHOWN_FAULTS: usize = 100;
+
+/// What a bundle holds that proves itself: every line is what its manifest says, the journal chains, a
+/// run machine could have written it, and its results come to exactly these artifacts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BundleChecked {
+    /// The mission.
+    pub mission_id: MissionId,
+    /// Its run.
+    pub run_id: RunId,
+    /// Whose it is.
+    pub tenant_id: TenantId,
+    /// Where the mission stands, as the journal says.
+    pub state: MissionState,
+    /// How many artifacts it has.
+    pub artifacts: u64,
+    /// How many events its journal has.
+    pub events: u64,
+    /// The digest of everything in the bundle, as hexadecimal digits.
+    pub digest: String,
+}
+
+/// One thing that is wrong with a bundle.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BundleFault {
+    /// The line, from 1; absent for what is no line's own fault.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    /// What it is about, as a JSON pointer from the whole: `/artifacts/3/confidence`.
+    pub pointer: String,
+    /// What is wrong.
+    pub problem: String,
+}
+
+impl std::fmt::Display for BundleFault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if let Some(line) = self.line {
+            write!(f, "line {line}, ")?;
+        }
+        write!(f, "{}: {}", self.pointer, self.problem)
+    }
+}
+
+/// What an import came to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum MissionImported {
+    /// The mission is there now.
+    New(Box<MissionShown>),
+    /// It was there before, the same in everything.
+    Repeat(Box<MissionShown>),
+}
+
+/// Checks a bundle with nothing but the bundle. No model, no tool and no server is asked.
+///
+/// # Errors
+/// Every [`BundleFault`].
+pub fn check_bundle(bytes: &[u8]) -> Result<BundleChecked, Vec<BundleFault>> {
+    checked(bytes).map(|(_, checked)| checked)
+}
+
+fn checked(bytes: &[u8]) -> Result<(Bundle, BundleChecked), Vec<BundleFault>> {
+    let bundle = verify(bytes).map_err(|faults| {
+        let faults = faults.into_iter().map(|fault| BundleFault {
+            line: Some(fault.line),
+            pointer: fault.pointer,
+            problem: fault.problem,
+        });
+        faults.collect::<Vec<_>>()
+    })?;
+    let run = bundle.replay().map_err(|stop| {
+        let line = 1 + bundle.artifacts.len() + usize::try_from(stop.sequence).unwrap_or(1);
+        vec![BundleFault {
+            line: Some(line),
+            pointer: format!("/events/{}", stop.sequence.saturating_sub(1)),
+            problem: stop.detail,
+        }]
+    })?;
+    let state = charter_domain::mission::state(&run);
+    let faults = at_odds(&bundle, &run, state);
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    let header = &bundle.header;
+    let checked = BundleChecked {
+        mission_id: header.mission_id.clone(),
+        run_id: header.run_id.clone(),
+        tenant_id: header.tenant_id.clone(),
+        state,
+        artifacts: header.artifacts,
+        events: header.events,
+        digest: bundle.digest().to_string(),
+    };
+    Ok((bundle, checked))
+}
+
+/// Where the parts of a bundle say different things, though each is sound by itself.
+fn at_odds(bundle: &Bundle, run: &Run, state: MissionState) -> Vec<BundleFault> {
+    let header = &bundle.header;
+    let fault = |line, pointer: &str, problem: String| BundleFault {
+        line,
+        pointer: pointer.to_owned(),
+        problem,
+    };
+    let mut faults = Vec::new();
+    if header.state != state || header.status != run.status() {
+        let problem = format!(
+            "it says that the mission is {} and its run {}; the journal says {state} and {}",
+            header.state,
+            header.status,
+            run.status()
+        );
+        faults.push(fault(Some(1), "/header", problem));
+    }
+    if run.graph().source() != Some(&Source::Mission(header.mission_id.clone())) {
+        let problem = "the journal is no run of the mission".to_owned();
+        faults.push(fault(Some(1), "/header", problem));
+    }
+    let texts = || {
+        let artifacts = bundle.artifacts.iter();
+        artifacts.map(|artifact| artifact.payload.as_str())
+    };
+    let envelope = texts().next().unwrap_or_default();
+    let remade = history(bundle).and_then(|history| Remade::of(envelope, &history));
+    let other = match remade {
+        Ok(remade) => remade.other_than(texts()),
+        Err(divergence) => Some(divergence),
+    };
+    faults.extend(other.map(|problem| fault(None, "/artifacts", problem)));
+    faults
+}
+
+fn history(bundle: &Bundle) -> Result<Vec<HistoryEvent>, String> {
+    let events = (1..).zip(&bundle.events).map(|(sequence, event)| {
+        let read = serde_json::from_str(&event.payload);
+        Ok(HistoryEvent {
+            sequence,
+            at: event.at,
+            event: read.map_err(|error| format!("event {sequence}: {error}"))?,
+        })
+    });
+    events.collect()
+}
+
+impl Engine {
+    /// A mission with everything that is kept of it, as far as it has come.
+    ///
+    /// # Errors
+    /// `not_found`; what storage says.
+    pub async fn mission_bundle(
+        &self,
+        caller: &Caller,
+        mission: &MissionId,
+    ) -> Result<Bundle, EngineError> {
+        let mut record = self.mission_record(caller, mission).await?;
+        let run_id = &record.run_id;
+        let run = self.store().run(&caller.tenant, run_id).await?;
+        let mut run = run.ok_or_else(|| EngineError::not_found("run", run_id))?;
+        // A mission that goes on is taken as its journal stood at one moment.
+        let events = self.journal(run_id).await?;
+        let written = events.len() as u64;
+        let mut artifacts = self.stored_artifacts(&caller.tenant, mission).await?;
+        artifacts.retain(|artifact| artifact.event <= written);
+        let history = events.iter().cloned().map(HistoryEvent::try_from);
+        let history = history.collect::<Result<Vec<_>, _>>()?;
+        let history = history.into_iter().map(|entry| (entry.event, entry.at));
+        let folded = Run::replay(history)
+            .map_err(|error| EngineError::internal("folding a mission's journal", error))?;
+        record.state = charter_domain::mission::state(&folded);
+        folded.status().clone_into(&mut run.status);
+        Ok(bundle(&record, &run, artifacts, events))
+    }
+
+    /// Takes in a mission that has ended elsewhere, after its bundle was checked. It is read only.
+    ///
+    /// # Errors
+    /// `permission_denied` below the role operator; `invalid_document` with every fault;
+    /// `invalid_request` for another tenant's mission, or one that has not ended; `already_exists` when
+    /// there is another one of its id.
+    pub async fn import_mission(
+        &self,
+        caller: &Caller,
+        bytes: Vec<u8>,
+    ) -> Result<MissionImported, EngineError> {
+        caller.must_be(Role::Operator, "missions are imported by operators")?;
+        let checking = tokio::task::spawn_blocking(move || checked(&bytes));
+        let checked = checking
+            .await
+            .map_err(|error| EngineError::internal("checking a bundle", error))?;
+        let (bundle, checked) = checked.map_err(|faults| unsound(&faults))?;
+        let import = MissionImport::of(bundle, &caller.tenant, self.now())?;
+        let imported = self.store().import_mission(import).await?;
+        let shown = self.show_mission(caller, &checked.mission_id).await?;
+        Ok(match imported {
+            Imported::New => MissionImported::New(Box::new(shown)),
+            Imported::Unchanged => MissionImported::Repeat(Box::new(shown)),
+        })
+    }
+
+    /// What two missions of the caller's tenant differ in.
+    ///
+    /// # Errors
+    /// `not_found`; what storage says.
+    pub async fn diff_missions(
+        &self,
+        caller: &Caller,
+        left: &MissionId,
+        right: &MissionId,
+    ) -> Result<MissionDiff, EngineError> {
+        let (left, right) = (
+            self.produced(caller, left).await?,
+            self.produced(caller, right).await?,
+        );
+        Ok(diff(&left.side(), &right.side()))
+    }
+
+    async fn produced(
+        &self,
+        caller: &Caller,
+        mission: &MissionId,
+    ) -> Result<Produced, EngineError> {
+        let record = self.mission_record(caller, mission).await?;
+        let root = self.root_of(caller, mission).await?;
+        let stored = self.stored_artifacts(&caller.tenant, mission).await?;
+        let artifacts = stored.iter().map(|stored| {
+            let read = stored.record.read(&root);
+            let read = read.map(charter_contract::mission::Stored::into_inner);
+            let kind = stored.record.kind.as_str();
+            read.map_err(|found| EngineError::violations(kind, &found))
+        });
+        let history = self.history(&record.run_id).await?;
+        let run = self.fold(&record.run_id).await?.run;
+        let times: Vec<Timestamp> = history.iter().map(|entry| entry.at).collect();
+        let time_ms = match (times.first(), times.last()) {
+            (Some(first), Some(last)) => last.as_micros().abs_diff(first.as_micros()) / 1_000,
+            _ => 0,
+        };
+        Ok(Produced {
+            artifacts: artifacts.collect::<Result<_, _>>()?,
+            state: charter_domain::mission::state(&run),
+            used: Used {
+                time_ms,
+                tokens: Some(run.tokens().total()),
+            },
+        })
+    }
+}
+
+/// What a mission came to, to be compared.
+struct Produced {
+    artifacts: Vec<Artifact>,
+    state: MissionState,
+    used: Used,
+}
+
+impl Produced {
+    fn side(&self) -> Side<'_> {
+        Side {
+            artifacts: &self.artifacts,
+            state: self.state,
+            used: self.used,
+        }
+    }
+}
+
+fn unsound(faults: &[BundleFault]) -> EngineError {
+    let first = faults.first().map(ToString::to_string);
+    let more = match faults.len() {
+        0 | 1 => String::new(),
+        count => format!(", and {} more", count - 1),
+    };
+    let message = format!(
+        "the bundle is not sound: {}{more}",
+        first.unwrap_or_default()
+    );
+    let shown = faults.get(..SHOWN_FAULTS).unwrap_or(faults);
+    EngineError::new(ErrorCode::InvalidDocument, message).with_details(json!({"faults": shown}))
+}

@@ -1,0 +1,323 @@
+//! Missions: beginning and stopping them, what they produced, how they went, and their bundles.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::{MissionId, TaskId};
+use charter_contract::mission::{ArtifactKind, MissionState};
+use charter_engine::{
+    ArtifactFilter, ArtifactListing, ArtifactShown, EngineError, MissionEvent, MissionImported,
+    MissionListing, MissionOrder, MissionReplayed, MissionShown, MissionStarted,
+};
+
+use charter_store::page::PageRequest;
+use futures_util::{Stream, StreamExt};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use utoipa::IntoParams;
+
+use super::events::{last_event, wants_stream};
+use super::evidence_log::JSON_LINES;
+use crate::error::ApiError;
+use crate::extract::{Asked, By, Bytes, Sent, parsed};
+use crate::state::AppState;
+
+/// Entries of a page when nothing else is asked for.
+const PAGE: usize = 50;
+/// Most entries of a page.
+const MAX_PAGE: usize = 1_000;
+
+/// Begin a mission: `{"goal": "…", "mission_type": "…", "mission_id": "…", "model": "offline", …}`.
+///
+/// The same order with the same `mission_id` finds the mission that it began; another order is a
+/// conflict.
+#[utoipa::path(post, path = "/v1/missions", tag = "missions", operation_id = "start_mission", request_body = Object,
+    responses((status = 201, description = "The mission", body = Object), (status = 200, description = "The mission, which an equal order began before", body = Object), (status = 409, description = "The id is another mission's", body = ref("#/components/schemas/agent_error"))))]
+pub(crate) async fn start(
+    State(state): State<AppState>,
+    By(caller): By,
+    Sent(order): Sent<MissionOrder>,
+) -> Result<(StatusCode, Json<MissionShown>), ApiError> {
+    let started = state.engine.start_mission(&caller, &order).await;
+    match started.map_err(|error| ApiError::new(&state, error))? {
+        MissionStarted::New(mission) => Ok((StatusCode::CREATED, Json(*mission))),
+        MissionStarted::Repeat(mission) => Ok((StatusCode::OK, Json(*mission))),
+    }
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ListQuery {
+    /// Only those that stand there: `running`, `awaiting_approval`, `completed`, …
+    #[param(value_type = Option<String>)]
+    state: Option<MissionState>,
+    /// Where the page starts: `next` of the page before.
+    after: Option<String>,
+    /// At most so many, up to 1000; 50 when absent.
+    limit: Option<usize>,
+}
+
+/// List missions, newest first.
+#[utoipa::path(get, path = "/v1/missions", tag = "missions", operation_id = "list_missions", params(ListQuery),
+    responses((status = 200, description = "A page", body = Object)))]
+pub(crate) async fn list(
+    State(state): State<AppState>,
+    By(caller): By,
+    Asked(asked): Asked<ListQuery>,
+) -> Result<Json<MissionListing>, ApiError> {
+    let page = PageRequest::new(asked.after, asked.limit.unwrap_or(PAGE));
+    let found = state.engine.missions(&caller, asked.state, &page).await;
+    found
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
+}
+
+/// Show a mission: where it stands, its tasks, its reviewed output, its proposals with the approvals
+/// that they wait for.
+#[utoipa::path(get, path = "/v1/missions/{id}", tag = "missions", operation_id = "show_mission",
+    params(("id" = String, Path, description = "The mission")),
+    responses((status = 200, description = "The mission", body = Object)))]
+pub(crate) async fn show(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(id): Path<String>,
+) -> Result<Json<MissionShown>, ApiError> {
+    let id: MissionId = parsed(&state, &id)?;
+    shown(&state, state.engine.show_mission(&caller, &id).await)
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ArtifactsQuery {
+    /// Only of this kind: `worker_result`.
+    #[param(value_type = Option<String>)]
+    kind: Option<ArtifactKind>,
+    /// Only those made for this task.
+    task: Option<String>,
+    /// Only those after this place: `next` of the page before.
+    after: Option<u64>,
+    /// At most so many, up to 1000; 50 when absent.
+    limit: Option<usize>,
+}
+
+/// List a mission's artifacts in the order in which they were written.
+#[utoipa::path(get, path = "/v1/missions/{id}/artifacts", tag = "missions", operation_id = "list_mission_artifacts",
+    params(("id" = String, Path, description = "The mission"), ArtifactsQuery),
+    responses((status = 200, description = "A page", body = Object)))]
+pub(crate) async fn artifacts(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(id): Path<String>,
+    Asked(asked): Asked<ArtifactsQuery>,
+) -> Result<Json<ArtifactListing>, ApiError> {
+    let id: MissionId = parsed(&state, &id)?;
+    let task: Option<TaskId> = asked
+        .task
+        .as_deref()
+        .map(|task| parsed(&state, task))
+        .transpose()?;
+    let filter = ArtifactFilter {
+        kind: asked.kind,
+        task_id: task.as_ref(),
+    };
+    let (after, limit) = (asked.after.unwrap_or_default(), bounded(asked.limit));
+    let found = state
+        .engine
+        .mission_artifacts(&caller, &id, filter, after, limit)
+        .await;
+    found
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
+}
+
+/// Show one artifact of a mission, in the present form of its contract.
+#[utoipa::path(get, path = "/v1/missions/{id}/artifacts/{kind}/{artifact}", tag = "missions", operation_id = "show_mission_artifact",
+    params(("id" = String, Path, description = "The mission"), ("kind" = String, Path, description = "`worker_result`, …"), ("artifact" = String, Path, description = "Its id; the mission's for the envelope and the task graph")),
+    responses((status = 200, description = "The artifact with its place", body = Object)))]
+pub(crate) async fn artifact(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path((id, kind, artifact)): Path<(String, String, String)>,
+) -> Result<Json<ArtifactShown>, ApiError> {
+    let id: MissionId = parsed(&state, &id)?;
+    let kind: ArtifactKind = parsed(&state, &kind)?;
+    let found = state
+        .engine
+        .mission_artifact(&caller, &id, kind, &artifact)
+        .await;
+    found
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct JournalQuery {
+    /// Only after the event of this number.
+    after: Option<u64>,
+    /// At most so many, up to 1000; 50 when absent. Not for a stream.
+    limit: Option<usize>,
+}
+
+/// A mission's journal: a page of it, or with `Accept: text/event-stream` as it is written, until the
+/// mission is over.
+///
+/// Each event carries `mission_state`, where the mission stands after it. In a stream an event by which
+/// the mission comes to another state is called `state`, any other `journal`; its id is its number. A
+/// stream that broke off is taken up with `Last-Event-ID` or `after`.
+#[utoipa::path(get, path = "/v1/missions/{id}/events", tag = "missions", operation_id = "mission_events",
+    params(("id" = String, Path, description = "The mission"), JournalQuery),
+    responses((status = 200, description = "A page, or the stream", body = Object)))]
+pub(crate) async fn events(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    Asked(asked): Asked<JournalQuery>,
+) -> Result<Response, ApiError> {
+    let id: MissionId = parsed(&state, &id)?;
+    let failed = |error| ApiError::new(&state, error);
+    let after = asked.after.unwrap_or_default();
+    if !wants_stream(&headers) {
+        let limit = bounded(asked.limit);
+        let page = state.engine.mission_events(&caller, &id, after, limit);
+        let page = page.await.map_err(failed)?;
+        return Ok(Json(page).into_response());
+    }
+    let after = last_event(&headers).unwrap_or(after);
+    let followed = state.engine.follow_mission(&caller, &id, after).await;
+    streamed(&state, followed.map_err(failed)?)
+}
+
+fn streamed(
+    state: &AppState,
+    events: impl Stream<Item = MissionEvent> + Send + 'static,
+) -> Result<Response, ApiError> {
+    let place = Arc::clone(&state.streams).try_acquire_owned();
+    let place = place.map_err(|_| {
+        let error = EngineError::new(ErrorCode::Overloaded, "too many streams are open");
+        ApiError::new(state, error)
+    })?;
+    let events = events.map(move |event| {
+        // The place is given up when the stream is dropped.
+        let _held = &place;
+        let name = if event.moved { "state" } else { "journal" };
+        let sent = Event::default().id(event.entry.sequence.to_string());
+        Ok::<_, Infallible>(sent.event(name).data(json!(event).to_string()))
+    });
+    Ok(Sse::new(events)
+        .keep_alive(KeepAlive::default())
+        .into_response())
+}
+
+/// Why a mission is stopped.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Stopping {
+    #[serde(default)]
+    reason: Option<String>,
+}
+
+/// Stop a mission; what it produced stays: `{"reason": "…"}`.
+#[utoipa::path(post, path = "/v1/missions/{id}/cancel", tag = "missions", operation_id = "cancel_mission",
+    params(("id" = String, Path, description = "The mission")), request_body = Object,
+    responses((status = 200, description = "The mission", body = Object), (status = 409, description = "It is over", body = ref("#/components/schemas/agent_error"))))]
+pub(crate) async fn cancel(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(id): Path<String>,
+    Sent(stopping): Sent<Stopping>,
+) -> Result<Json<MissionShown>, ApiError> {
+    let id: MissionId = parsed(&state, &id)?;
+    let reason = stopping.reason;
+    let reason = reason.unwrap_or_else(|| "no reason was given".to_owned());
+    let stopped = state.engine.cancel_mission(&caller, &id, reason).await;
+    shown(&state, stopped)
+}
+
+/// Replay a mission from its journal without a model or a tool, and say where it comes out otherwise
+/// than it is stored, if it does.
+#[utoipa::path(post, path = "/v1/missions/{id}/replay", tag = "missions", operation_id = "replay_mission",
+    params(("id" = String, Path, description = "The mission")),
+    responses((status = 200, description = "What was found", body = Object)))]
+pub(crate) async fn replay(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(id): Path<String>,
+) -> Result<Json<MissionReplayed>, ApiError> {
+    let id: MissionId = parsed(&state, &id)?;
+    let replayed = state.engine.replay_mission(&caller, &id).await;
+    replayed
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
+}
+
+/// Export a mission as one text that proves itself: its artifacts, its journal, and a manifest.
+#[utoipa::path(get, path = "/v1/missions/{id}/bundle", tag = "missions", operation_id = "export_mission",
+    params(("id" = String, Path, description = "The mission")),
+    responses((status = 200, description = "The bundle as JSON lines; see docs/missions.md", body = String, content_type = "application/x-ndjson")))]
+pub(crate) async fn bundle(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(id): Path<String>,
+) -> Result<Response, ApiError> {
+    let id: MissionId = parsed(&state, &id)?;
+    let bundle = state.engine.mission_bundle(&caller, &id).await;
+    let bundle = bundle.map_err(|error| ApiError::new(&state, error))?;
+    Ok(([(CONTENT_TYPE, JSON_LINES)], bundle.to_text()).into_response())
+}
+
+/// Import a mission that has ended elsewhere from its bundle, which is the body. It is read only.
+#[utoipa::path(post, path = "/v1/missions/import", tag = "missions", operation_id = "import_mission",
+    request_body(content = String, content_type = "application/x-ndjson"),
+    responses((status = 201, description = "The mission", body = Object), (status = 200, description = "The mission, which was there before", body = Object), (status = 409, description = "There is another mission of its id", body = ref("#/components/schemas/agent_error"))))]
+pub(crate) async fn import(
+    State(state): State<AppState>,
+    By(caller): By,
+    Bytes(bundle): Bytes,
+) -> Result<(StatusCode, Json<MissionShown>), ApiError> {
+    let imported = state.engine.import_mission(&caller, bundle).await;
+    match imported.map_err(|error| ApiError::new(&state, error))? {
+        MissionImported::New(mission) => Ok((StatusCode::CREATED, Json(*mission))),
+        MissionImported::Repeat(mission) => Ok((StatusCode::OK, Json(*mission))),
+    }
+}
+
+/// Say what two missions differ in: goal, tasks, artifacts, outcome, and what they used.
+///
+/// Ids and times are not compared. `text` says the same for people.
+#[utoipa::path(get, path = "/v1/missions/{id}/diff/{other}", tag = "missions", operation_id = "diff_missions",
+    params(("id" = String, Path, description = "The first mission"), ("other" = String, Path, description = "The second")),
+    responses((status = 200, description = "`same`, `differences` and `text`", body = Object)))]
+pub(crate) async fn diff(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path((id, other)): Path<(String, String)>,
+) -> Result<Json<Value>, ApiError> {
+    let (id, other): (MissionId, MissionId) = (parsed(&state, &id)?, parsed(&state, &other)?);
+    let found = state.engine.diff_missions(&caller, &id, &other).await;
+    let found = found.map_err(|error| ApiError::new(&state, error))?;
+    Ok(Json(json!({
+        "same": found.is_same(), "text": found.to_string(), "differences": found,
+    })))
+}
+
+fn bounded(limit: Option<usize>) -> usize {
+    limit.unwrap_or(PAGE).clamp(1, MAX_PAGE)
+}
+
+fn shown(
+    state: &AppState,
+    mission: Result<MissionShown, EngineError>,
+) -> Result<Json<MissionShown>, ApiError> {
+    mission
+        .map(Json)
+        .map_err(|error| ApiError::new(state, error))
+}
