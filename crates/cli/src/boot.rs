@@ -4,6 +4,8 @@ mod builtin;
 mod identity;
 mod mcp;
 mod models;
+mod remote;
+mod search;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -36,6 +38,7 @@ use crate::terminal;
 pub(crate) use identity::identity;
 pub(crate) use mcp::connect as connect_mcp;
 pub(crate) use models::models;
+pub(crate) use search::search;
 
 /// An engine with the store that it must give back in the end.
 pub(crate) struct Running {

@@ -2,6 +2,8 @@
 
 mod mcp;
 mod models;
+mod remote;
+mod search;
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -15,9 +17,11 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use mcp::{McpConfig, McpServerConfig};
 pub(crate) use models::{
-    ApiConfig, ModelsConfig, PlainHttpConfig, ProviderConfig, SecretConfig, StructuredConfig,
-    TemperatureConfig, TenantModelsConfig, TokenLimitConfig,
+    ApiConfig, ModelsConfig, ProviderConfig, StructuredConfig, TemperatureConfig,
+    TenantModelsConfig, TokenLimitConfig,
 };
+pub(crate) use remote::{PlainHttpConfig, SecretConfig};
+pub(crate) use search::{SearchConfig, SearchProviderConfig};
 
 /// Names the configuration file; a flag does the same.
 pub(crate) const CONFIG_VARIABLE: &str = "CHARTER_CONFIG";
@@ -78,6 +82,8 @@ pub(crate) struct Config {
     pub(crate) mcp: McpConfig,
     /// The language models, and which route leads to which.
     pub(crate) models: ModelsConfig,
+    /// Who searches the web for `charter.web.search`; nobody by default.
+    pub(crate) search: SearchConfig,
     /// What is logged, e.g. `info` or `warn,charter_engine=debug`.
     pub(crate) log: String,
 }
@@ -438,6 +444,7 @@ impl Default for Config {
             lenses: LensesConfig::default(),
             mcp: McpConfig::default(),
             models: ModelsConfig::default(),
+            search: SearchConfig::default(),
             log: "warn".to_owned(),
         }
     }

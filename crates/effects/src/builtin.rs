@@ -1,5 +1,5 @@
 //! The tools that Charter itself carries out (seed 003, Resource Access): files, environment,
-//! network, commands, charts.
+//! network, web search, commands, charts.
 //!
 //! Each call is allowed what its [`BuiltinGrants`] name and nothing else; by default that is
 //! nothing. Every answer carries `actions`, in the form of the response's own (seed 003, Response
@@ -16,6 +16,7 @@ pub(crate) mod network;
 mod parameters;
 mod table;
 pub(crate) mod visualise;
+pub(crate) mod web_search;
 
 use std::sync::Arc;
 
@@ -24,6 +25,7 @@ use charter_contract::catalogue::builtin::Builtin;
 pub(crate) use budget::Budget;
 pub use grants::{BuiltinGrants, CommandGrant, Root, RootAccess};
 pub use table::documents;
+pub use web_search::{SearchOptions, SearchProvider, SearchSetupError, WebSearch};
 
 /// A tool that Charter carries out, and what it may touch.
 #[derive(Debug, Clone)]

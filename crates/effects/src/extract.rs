@@ -135,6 +135,12 @@ pub fn extract(
     Ok(extracted)
 }
 
+/// A line of HTML as text, such as a title with some words in bold: tags go, characters that were
+/// written as entities come back, and white space is single spaces.
+pub(crate) fn line(html: &str) -> String {
+    html::line(html)
+}
+
 fn heading(at: usize, level: u8, title: &str) -> Mark {
     let title = title.trim();
     let title = title[..title.floor_char_boundary(MAX_HEADING_BYTES)].to_owned();

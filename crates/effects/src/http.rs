@@ -2,6 +2,7 @@
 //!
 //! Must not know scripts or processes.
 
+mod endpoint;
 mod request;
 mod response;
 mod template;
@@ -19,13 +20,19 @@ use crate::call::{HttpTool, ToolCall};
 use crate::egress::{EgressPolicy, EgressRefusal};
 use crate::outcome::{Failure, Success};
 use crate::redact::Redactor;
+pub use endpoint::PlainHttp;
+pub(crate) use endpoint::base;
 use request::Prepared;
 pub(crate) use request::{Exchange, IDEMPOTENCY_KEY, MAX_BODY_BYTES};
+pub(crate) use response::{Answer, End, kind_of, read_within};
 
 /// How long connecting may take, within the call's own time.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Redirects followed, all to the same origin.
 const MAX_REDIRECTS: usize = 5;
+
+/// What servers are told that asks.
+pub(crate) const USER_AGENT: &str = concat!("charter/", env!("CARGO_PKG_VERSION"));
 
 /// Which redirects are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,9 +116,9 @@ impl HttpRunner {
         redactor: &Redactor,
     ) -> Result<Success, Failure> {
         let client = self.client(call, &prepared, redirects).await?;
-        let sent = client.execute(prepared.into_request()).await;
-        let response = sent.map_err(|error| unanswered(&error))?;
-        response::read(response, call.limits.output_bytes, redactor).await
+        let request = prepared.into_request();
+        let answer = Answer::to(&client, request, call.limits.output_bytes).await?;
+        response::read(&answer, redactor)
     }
 
     /// A client for this call alone: it connects to the addresses that were
@@ -201,19 +208,4 @@ fn refused(refusal: &EgressRefusal) -> Failure {
             Failure::new(ErrorType::ExecutionError, message).retryable()
         }
     }
-}
-
-fn unanswered(error: &reqwest::Error) -> Failure {
-    let mut message = "the request was not answered".to_owned();
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        message = format!("{message}: {error}");
-        cause = error.source();
-    }
-    let kind = if error.is_timeout() {
-        ErrorType::TimeoutError
-    } else {
-        ErrorType::ExecutionError
-    };
-    Failure::new(kind, message).retryable()
 }

@@ -26,7 +26,7 @@
 //! Values reach a script as data on its standard input, never as source text.
 //!
 //! # Built-in tools
-//! Files, environment, network, commands and charts, in the files of `builtin`. A
+//! Files, environment, network, web search, commands and charts, in the files of `builtin`. A
 //! call is allowed what its [`BuiltinGrants`] name; by default that is nothing.
 //! [`builtin_documents`] are their documents in the catalogue.
 //!
@@ -64,14 +64,17 @@ mod mcp;
 mod models;
 mod outcome;
 mod package;
+mod patience;
 mod redact;
 mod sandbox;
+mod secret;
 mod sources;
 mod text;
 pub mod webhook;
 
 pub use builtin::{
-    BuiltinGrants, BuiltinTool, CommandGrant, Root, RootAccess, documents as builtin_documents,
+    BuiltinGrants, BuiltinTool, CommandGrant, Root, RootAccess, SearchOptions, SearchProvider,
+    SearchSetupError, WebSearch, documents as builtin_documents,
 };
 pub use call::{
     ClientCall, DryRun, HttpTool, Language, Limits, Repeat, ScriptTool, Target, ToolCall,
@@ -79,21 +82,24 @@ pub use call::{
 };
 pub use egress::{HostPattern, HostPatternError};
 pub use extract::{ExtractError, Extracted, MAX_TEXT_BYTES, Mark, MarkKind, MediaType, extract};
+pub use http::PlainHttp;
 pub use mcp::{
     ImportedTool, Imports, LeftOut, McpServerOptions, McpServerState, McpServers, McpTool,
     McpTransport, SecretHeader, ServerImports,
 };
 pub use models::{
-    Delivery, Jitter, KeySource, ModelAnswer, ModelApi, ModelFailure, ModelFault, ModelKey,
-    ModelOptions, ModelProviders, ModelRequest, ModelRoute, ModelSetupError, ModelStage,
-    ModelTarget, Models, NamedSchema, NoModels, Patience, PlainHttp, ProviderOptions, Repairs,
-    SetBy, StructuredOutput, TargetError, Temperature, TenantModels, TokenLimit, Turn, Usage,
+    Delivery, ModelAnswer, ModelApi, ModelFailure, ModelFault, ModelOptions, ModelProviders,
+    ModelRequest, ModelRoute, ModelSetupError, ModelStage, ModelTarget, Models, NamedSchema,
+    NoModels, ProviderOptions, Repairs, SetBy, StructuredOutput, TargetError, Temperature,
+    TenantModels, TokenLimit, Turn, Usage,
 };
 pub use outcome::ToolOutcome;
 pub use package::{PackageError, PackageFiles};
+pub use patience::{Jitter, Patience};
 pub use sandbox::{
     Capability, CapabilityState, LandlockUse, NamespaceUse, Sandbox, SandboxError, SandboxOptions,
 };
+pub use secret::{Secret, SecretSource};
 pub use sources::{
     Fetched, Media, NoSources, RawSource, SourceError, SourceFault, SourceRequest, Sources,
     Validators,

@@ -12,7 +12,6 @@ mod exchange;
 mod failure;
 mod openai;
 mod options;
-mod patience;
 mod providers;
 mod reply;
 mod routes;
@@ -28,12 +27,13 @@ use charter_contract::mission::task_graph::Role;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
+use crate::secret::SecretSource;
+
 pub use failure::{ModelFailure, ModelFault};
 pub use options::{
-    Delivery, KeySource, ModelApi, ModelKey, ModelOptions, PlainHttp, ProviderOptions, Repairs,
-    StructuredOutput, Temperature, TenantModels, TokenLimit,
+    Delivery, ModelApi, ModelOptions, ProviderOptions, Repairs, StructuredOutput, Temperature,
+    TenantModels, TokenLimit,
 };
-pub use patience::{Jitter, Patience};
 pub use providers::ModelProviders;
 pub use routes::{ModelTarget, TargetError};
 pub use setup::ModelSetupError;
@@ -201,7 +201,7 @@ pub struct ModelRoute {
     /// Whether the tenant or the server says so.
     pub set_by: SetBy,
     /// Where the key comes from; nothing where none is sent.
-    pub key: Option<KeySource>,
+    pub key: Option<SecretSource>,
     /// Whose key it is.
     pub key_of: SetBy,
 }

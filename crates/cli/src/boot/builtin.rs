@@ -41,6 +41,7 @@ pub(super) fn grants(config: &Config) -> anyhow::Result<BuiltinGrants> {
             .collect(),
         hosts: hosts.collect::<anyhow::Result<_>>()?,
         commands: commands.collect::<anyhow::Result<_>>()?,
+        search: super::search(config)?,
     })
 }
 

@@ -2,27 +2,21 @@
 //! the start stops; no provider is asked.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use charter_contract::ids::Label;
 use charter_effects::{
-    Delivery, KeySource, ModelApi, ModelKey, ModelOptions, ModelProviders, ModelTarget, Models,
-    NoModels, Patience, PlainHttp, ProviderOptions, Repairs, StructuredOutput, Temperature,
-    TenantModels, TokenLimit,
+    Delivery, ModelApi, ModelOptions, ModelProviders, ModelTarget, Models, NoModels, Patience,
+    ProviderOptions, Repairs, StructuredOutput, Temperature, TenantModels, TokenLimit,
 };
 
+use super::remote::{plain_http, secret};
 use crate::config::{
-    ApiConfig, Config, PlainHttpConfig, ProviderConfig, SecretConfig, StructuredConfig,
-    TemperatureConfig, TenantModelsConfig, TokenLimitConfig,
+    ApiConfig, Config, ProviderConfig, StructuredConfig, TemperatureConfig, TenantModelsConfig,
+    TokenLimitConfig,
 };
-
-/// Largest file with a key, in bytes.
-const MAX_KEY_FILE: u64 = 16 << 10;
 
 /// The configured models; none of them is asked.
 pub(crate) fn models(config: &Config) -> anyhow::Result<Arc<dyn Models>> {
@@ -62,7 +56,7 @@ fn provider_options(config: &ProviderConfig) -> anyhow::Result<ProviderOptions> 
     let base_url = config.base_url.as_deref().unwrap_or(api.base_url());
     let defaults = ProviderOptions::new(api, base_url);
     Ok(ProviderOptions {
-        key: config.key.as_ref().map(key).transpose()?,
+        key: config.key.as_ref().map(secret).transpose()?,
         structured: match config.structured {
             None => defaults.structured,
             Some(StructuredConfig::JsonSchema) => StructuredOutput::JsonSchema,
@@ -83,10 +77,7 @@ fn provider_options(config: &ProviderConfig) -> anyhow::Result<ProviderOptions> 
             TemperatureConfig::Sent => Temperature::Sent,
             TemperatureConfig::Omitted => Temperature::Omitted,
         },
-        plain_http: match config.plain_http {
-            PlainHttpConfig::Loopback => PlainHttp::Loopback,
-            PlainHttpConfig::Anywhere => PlainHttp::Anywhere,
-        },
+        plain_http: plain_http(config.plain_http),
         output_bytes: config.output_bytes,
         attempt_timeout: Duration::from_millis(config.timeout_ms),
         concurrency: config.concurrency,
@@ -95,8 +86,8 @@ fn provider_options(config: &ProviderConfig) -> anyhow::Result<ProviderOptions> 
 }
 
 fn of_tenant(config: &TenantModelsConfig) -> anyhow::Result<TenantModels> {
-    let keys = config.keys.iter().map(|(provider, secret)| {
-        let key = key(secret).with_context(|| format!("keys.{provider}"))?;
+    let keys = config.keys.iter().map(|(provider, named)| {
+        let key = secret(named).with_context(|| format!("keys.{provider}"))?;
         Ok((provider.clone(), key))
     });
     Ok(TenantModels {
@@ -111,27 +102,4 @@ fn targets(routes: &BTreeMap<Label, String>) -> anyhow::Result<BTreeMap<Label, M
         Ok((route.clone(), target))
     });
     targets.collect()
-}
-
-fn key(secret: &SecretConfig) -> anyhow::Result<ModelKey> {
-    match secret {
-        SecretConfig::Variable(name) => {
-            let value = std::env::var(name)
-                .with_context(|| format!("reading the environment variable {name}"))?;
-            Ok(ModelKey::new(value, KeySource::Variable(name.clone())))
-        }
-        SecretConfig::File(path) => {
-            let value = read(path)
-                .with_context(|| format!("reading the file with a key, {}", path.display()))?;
-            Ok(ModelKey::new(value, KeySource::File(path.clone())))
-        }
-    }
-}
-
-fn read(path: &Path) -> anyhow::Result<String> {
-    let mut text = String::new();
-    File::open(path)?
-        .take(MAX_KEY_FILE)
-        .read_to_string(&mut text)?;
-    Ok(text.trim_end_matches(['\r', '\n']).to_owned())
 }

@@ -24,6 +24,7 @@ pub(crate) async fn run(config: &Config, format: Format) -> anyhow::Result<u8> {
         store(config).await,
         model(config).await,
         models(config),
+        search(config),
     ];
     checks.extend(tools(config).await);
     checks.extend(mcp_servers(config).await);
@@ -110,6 +111,28 @@ fn models(config: &Config) -> Check {
     };
     Check {
         name: "language models",
+        found,
+    }
+}
+
+/// Whether the web can be searched, as far as can be told without asking anybody.
+fn search(config: &Config) -> Check {
+    let found = match boot::search(config) {
+        Err(error) => Err(format!("{error:#}")),
+        Ok(None) => Ok("none configured: `charter.web.search` is refused".to_owned()),
+        Ok(Some(search)) => {
+            let key = search
+                .key_source()
+                .map_or("no key".to_owned(), |source| format!("key from {source}"));
+            Ok(format!(
+                "{} at {}, {key}; not asked",
+                search.provider().as_str(),
+                search.address()
+            ))
+        }
+    };
+    Check {
+        name: "web search",
         found,
     }
 }

@@ -2,12 +2,13 @@
 //! own. Keys are named here and never written. What fits together is checked where models are set up.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use charter_contract::ids::{Label, TenantId};
 use charter_effects::{Patience, ProviderOptions, Repairs};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use super::remote::{PlainHttpConfig, SecretConfig};
 
 /// The language models.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -104,16 +105,6 @@ pub(crate) enum ApiConfig {
     Anthropic,
 }
 
-/// Where a secret is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum SecretConfig {
-    /// In the environment variable of this name.
-    Variable(String),
-    /// In this file; a line end at its end is not part of it.
-    File(PathBuf),
-}
-
 /// How a model is made to keep to a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -148,17 +139,6 @@ pub(crate) enum TemperatureConfig {
     Sent,
     /// It is not.
     Omitted,
-}
-
-/// Where a provider may be spoken to without TLS.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum PlainHttpConfig {
-    /// On this machine.
-    #[default]
-    Loopback,
-    /// Anywhere.
-    Anywhere,
 }
 
 /// What a tenant has of its own.

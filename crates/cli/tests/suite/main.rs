@@ -53,3 +53,4 @@ mod skills;
 mod skills_import;
 mod tags;
 mod templates;
+mod web_search;

@@ -35,6 +35,8 @@ string_enum! {
         NetGet = "net.get",
         /// Sends an HTTP request of any method.
         NetRequest = "net.request",
+        /// Searches the web.
+        WebSearch = "web.search",
         /// Runs a program.
         CommandRun = "command.run",
         /// Builds a chart.
@@ -56,6 +58,7 @@ impl Builtin {
             | Self::FsStat
             | Self::EnvGet
             | Self::NetGet
+            | Self::WebSearch
             | Self::Visualise => ToolClass::Readonly,
             Self::FsWrite
             | Self::FsCreate

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use charter_contract::agentic::environment_access::SecretText;
 use charter_contract::agentic::error::ErrorType;
 
+use super::web_search::WebSearch;
 use crate::HostPattern;
 use crate::outcome::Failure;
 
@@ -20,6 +22,8 @@ pub struct BuiltinGrants {
     pub hosts: Vec<HostPattern>,
     /// Programs by the name that calls use.
     pub commands: BTreeMap<String, CommandGrant>,
+    /// Who searches the web.
+    pub search: Option<Arc<WebSearch>>,
 }
 
 /// A directory that file tools work in.

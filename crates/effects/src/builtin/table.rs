@@ -46,6 +46,7 @@ fn document(builtin: Builtin) -> Value {
         "execution_target": "server",
         "language": "builtin",
         "requires_approval": requires_approval(builtin),
+        "rate_limit": rate_limit(builtin),
         "permission_level": permission(builtin),
         "implementation": { "type": "builtin", "name": builtin },
     })
@@ -67,6 +68,7 @@ fn description(builtin: Builtin) -> &'static str {
         Builtin::EnvGet => "Reads granted environment variables.",
         Builtin::NetGet => "Fetches from a granted host over HTTP, by GET or HEAD.",
         Builtin::NetRequest => "Sends an HTTP request of any method to a granted host.",
+        Builtin::WebSearch => "Searches the web by the provider that the operator configured.",
         Builtin::CommandRun => "Runs a granted program in the sandbox, without a shell or network.",
         Builtin::Visualise => "Builds a chart as a Vega-Lite 5 document with its data in it.",
     }
@@ -80,6 +82,7 @@ fn permission(builtin: Builtin) -> PermissionLevel {
         | Builtin::FsSearch
         | Builtin::FsStat
         | Builtin::NetGet
+        | Builtin::WebSearch
         | Builtin::Visualise => PermissionLevel::User,
         Builtin::FsWrite
         | Builtin::FsCreate
@@ -102,6 +105,11 @@ fn requires_approval(builtin: Builtin) -> bool {
     )
 }
 
+/// How often each tenant may call it. What costs the operator something elsewhere is bounded.
+fn rate_limit(builtin: Builtin) -> Option<Value> {
+    (builtin == Builtin::WebSearch).then(|| json!({ "requests_per_minute": 60, "burst": 10 }))
+}
+
 /// What a tool takes.
 pub(super) fn parameters(builtin: Builtin) -> &'static [Parameter] {
     match builtin {
@@ -119,6 +127,7 @@ pub(super) fn parameters(builtin: Builtin) -> &'static [Parameter] {
         Builtin::EnvGet => takes::ENV_GET,
         Builtin::NetGet => takes::NET_GET,
         Builtin::NetRequest => takes::NET_REQUEST,
+        Builtin::WebSearch => takes::WEB_SEARCH,
         Builtin::CommandRun => takes::COMMAND_RUN,
         Builtin::Visualise => takes::VISUALISE,
     }
@@ -164,6 +173,13 @@ fn output(builtin: Builtin) -> Value {
         Builtin::FsMakeDirectory => json!({ "path": text, "made": flag }),
         Builtin::EnvGet => json!({ "values": { "type": "object", "additionalProperties": text } }),
         Builtin::NetGet | Builtin::NetRequest => json!({ "response": {} }),
+        Builtin::WebSearch => json!({
+            "provider": text, "query": text,
+            "results": list_of(json!({
+                "title": text, "url": text, "snippet": text, "source_type": text,
+                "published_at": text,
+            })),
+        }),
         Builtin::CommandRun => {
             json!({ "exit_code": { "type": "integer" }, "stdout": text, "stderr": text })
         }

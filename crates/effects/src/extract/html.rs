@@ -64,20 +64,36 @@ const BLOCKS: [&[u8]; 34] = [
 /// Blocks that follow the one before without an empty line.
 const TIGHT: [&[u8]; 5] = [b"br", b"li", b"tr", b"dd", b"dt"];
 
-/// Whether lists of links are text.
+/// What between tags is no text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Navigation {
-    LeftOut,
-    Kept,
+enum LeftOut {
+    /// What nobody reads, and lists of links (`nav`).
+    UnreadAndLinks,
+    /// What nobody reads.
+    Unread,
+    /// Nothing.
+    Nothing,
 }
 
-/// The text of a page. Lists of links (`nav`) are left out, unless one of them never ends.
+/// The text of a page. Lists of links are left out, unless one of them never ends.
 pub(super) fn extract(page: &str) -> Extracted {
-    let written = render(page, Navigation::LeftOut);
+    let written = render(page, LeftOut::UnreadAndLinks);
     match written.hidden {
-        Some((name, _)) if name == b"nav" => render(page, Navigation::Kept).extracted,
+        Some((name, _)) if name == b"nav" => render(page, LeftOut::Unread).extracted,
         Some(_) | None => written.extracted,
     }
+}
+
+/// The text of a line such as a title with some words in bold. One in which something unread never
+/// ends only speaks of tags; it loses those.
+pub(super) fn line(text: &str) -> String {
+    let written = render(text, LeftOut::Unread);
+    let written = match written.hidden {
+        Some(_) => render(text, LeftOut::Nothing),
+        None => written,
+    };
+    let words: Vec<&str> = written.extracted.text.split_whitespace().collect();
+    words.join(" ")
 }
 
 /// The charset that a page declares for itself: `<meta charset="…">`, also inside `content`.
@@ -100,13 +116,13 @@ pub(super) fn charset(bytes: &[u8]) -> Option<&str> {
     (!label.is_empty()).then_some(label)
 }
 
-fn render(page: &str, navigation: Navigation) -> Writer {
-    let mut writer = Writer::new(navigation);
+fn render(page: &str, left_out: LeftOut) -> Writer {
+    let mut writer = Writer::new(left_out);
     let mut emitter = CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span<()>| {
         writer.read(&event);
         None::<Infallible>
     });
-    emitter.naively_switch_states(true);
+    emitter.naively_switch_states(left_out != LeftOut::Nothing);
     match Tokenizer::new_with_emitter(page, emitter).finish() {
         Ok(()) => {}
         Err(never) => match never {},
@@ -138,7 +154,7 @@ impl Gap {
 /// The text as far as it was written.
 struct Writer {
     extracted: Extracted,
-    navigation: Navigation,
+    left_out: LeftOut,
     gap: Gap,
     /// How many `pre` are open.
     verbatim: usize,
@@ -149,10 +165,10 @@ struct Writer {
 }
 
 impl Writer {
-    fn new(navigation: Navigation) -> Self {
+    fn new(left_out: LeftOut) -> Self {
         Self {
             extracted: Extracted::default(),
-            navigation,
+            left_out,
             gap: Gap::Nothing,
             verbatim: 0,
             hidden: None,
@@ -231,7 +247,11 @@ impl Writer {
     }
 
     fn hides(&self, name: &[u8]) -> bool {
-        HIDDEN.contains(&name) || (name == b"nav" && self.navigation == Navigation::LeftOut)
+        match self.left_out {
+            LeftOut::UnreadAndLinks => name == b"nav" || HIDDEN.contains(&name),
+            LeftOut::Unread => HIDDEN.contains(&name),
+            LeftOut::Nothing => false,
+        }
     }
 
     /// Sets what follows apart, as the element asks.

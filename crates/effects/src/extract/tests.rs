@@ -159,3 +159,20 @@ fn b000_16_a_truncated_or_broken_pdf_is_refused() {
     hollow.extend(b"\n%%EOF\n");
     assert!(failed(&hollow).starts_with("the PDF cannot be read: "));
 }
+
+#[test]
+fn a_line_loses_its_tags_and_keeps_what_only_speaks_of_them() {
+    for (html, text) in [
+        ("A <strong>b</strong>&nbsp;&amp; c", "A b & c"),
+        ("a<br>b <p>c", "a b c"),
+        ("a <script>x < y</script>b", "a b"),
+        ("a <nav>b", "a b"),
+        ("How to close <title> in HTML", "How to close in HTML"),
+        ("the <script> element", "the element"),
+        ("1 < 2 > 0", "1 < 2 > 0"),
+        ("&lt;b&gt;", "<b>"),
+        ("", ""),
+    ] {
+        assert_eq!(line(html), text, "{html}");
+    }
+}

@@ -1,7 +1,8 @@
-//! Reads a response within bounds and says what it means. Must not know tools.
+//! Sends a request, reads the response within bounds and says what it means. Must not know tools.
 
 use charter_contract::agentic::error::ErrorType;
-use reqwest::{Response, StatusCode, header};
+use reqwest::header::{self, HeaderMap};
+use reqwest::{Client, Request, Response, StatusCode};
 use serde_json::{Value, json};
 
 use crate::outcome::{Failure, Success};
@@ -10,22 +11,76 @@ use crate::redact::Redactor;
 /// How much of the body of a failed response is quoted.
 const QUOTED_BYTES: usize = 500;
 
+/// What a host answered, with its body read within a bound.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Answer {
+    /// Sends a request and reads what is answered, at most `limit` bytes of a body.
+    pub(crate) async fn to(
+        client: &Client,
+        request: Request,
+        limit: usize,
+    ) -> Result<Self, Failure> {
+        let sent = client.execute(request).await;
+        let response = sent.map_err(|error| unanswered(&error))?;
+        let status = response.status();
+        let headers = response.headers().clone();
+        let (body, end) = read_within(response, limit).await;
+        match end {
+            End::Whole => Ok(Self {
+                status,
+                headers,
+                body,
+            }),
+            End::TooLong => {
+                let message = format!("the response is larger than {limit} bytes");
+                Err(Failure::new(ErrorType::ResourceError, message))
+            }
+            End::BrokenOff(error) => {
+                let message = format!("the response broke off after {} bytes: {error}", body.len());
+                Err(Failure::new(ErrorType::ExecutionError, message).retryable())
+            }
+        }
+    }
+}
+
+/// How reading a body ended.
+#[derive(Debug)]
+pub(crate) enum End {
+    /// At its end.
+    Whole,
+    /// At the bound.
+    TooLong,
+    /// Before either.
+    BrokenOff(reqwest::Error),
+}
+
+/// Reads a body until its end or the bound, which counts what comes out of decompression.
+pub(crate) async fn read_within(mut response: Response, limit: usize) -> (Vec<u8>, End) {
+    let mut body = Vec::new();
+    loop {
+        match response.chunk().await {
+            Ok(Some(chunk)) if body.len() + chunk.len() > limit => return (body, End::TooLong),
+            Ok(Some(chunk)) => body.extend_from_slice(&chunk),
+            Ok(None) => return (body, End::Whole),
+            Err(error) => return (body, End::BrokenOff(error)),
+        }
+    }
+}
+
 /// The JSON of a successful response, or `{"status", "body"}` for other text.
-pub(super) async fn read(
-    response: Response,
-    limit: usize,
-    redactor: &Redactor,
-) -> Result<Success, Failure> {
-    let status = response.status();
-    let is_json = is_json(&response);
-    let location = response.headers().get(header::LOCATION).cloned();
-    let body = read_body(response, limit).await?;
-    let text = String::from_utf8_lossy(&body);
+pub(super) fn read(answer: &Answer, redactor: &Redactor) -> Result<Success, Failure> {
+    let status = answer.status;
+    let text = String::from_utf8_lossy(&answer.body);
     if status.is_redirection() {
-        let to = location
-            .as_ref()
-            .and_then(|to| to.to_str().ok())
-            .unwrap_or("nowhere");
+        let location = answer.headers.get(header::LOCATION);
+        let to = location.and_then(|to| to.to_str().ok());
+        let to = to.unwrap_or("nowhere");
         let message = format!(
             "the host answered {status} with a redirect to {to:?}, which leads elsewhere or in circles and is not followed"
         );
@@ -34,8 +89,8 @@ pub(super) async fn read(
     if !status.is_success() {
         return Err(failed(status, &redactor.apply(&text)));
     }
-    let output = if is_json && !body.is_empty() {
-        serde_json::from_slice::<Value>(&body).map_err(|error| {
+    let output = if is_json(&answer.headers) && !answer.body.is_empty() {
+        serde_json::from_slice::<Value>(&answer.body).map_err(|error| {
             let message = format!("the host answered {status} with a body that is not the JSON it claims to be: {error}");
             Failure::new(ErrorType::ExecutionError, message)
         })?
@@ -48,8 +103,8 @@ pub(super) async fn read(
     })
 }
 
-fn is_json(response: &Response) -> bool {
-    let content_type = response.headers().get(header::CONTENT_TYPE);
+fn is_json(headers: &HeaderMap) -> bool {
+    let content_type = headers.get(header::CONTENT_TYPE);
     content_type
         .and_then(|value| value.to_str().ok())
         .is_some_and(|value| {
@@ -63,30 +118,18 @@ fn is_json(response: &Response) -> bool {
         })
 }
 
-async fn read_body(mut response: Response, limit: usize) -> Result<Vec<u8>, Failure> {
-    let mut body = Vec::new();
-    loop {
-        match response.chunk().await {
-            Ok(Some(chunk)) if body.len() + chunk.len() > limit => {
-                let message = format!("the response is larger than {limit} bytes");
-                return Err(Failure::new(ErrorType::ResourceError, message));
-            }
-            Ok(Some(chunk)) => body.extend_from_slice(&chunk),
-            Ok(None) => return Ok(body),
-            Err(error) => {
-                let message = format!("the response broke off after {} bytes: {error}", body.len());
-                return Err(Failure::new(ErrorType::ExecutionError, message).retryable());
-            }
-        }
-    }
-}
-
 fn failed(status: StatusCode, text: &str) -> Failure {
     let quoted = &text[..text.floor_char_boundary(QUOTED_BYTES.min(text.len()))];
     let message = format!("the host answered {status}: {quoted:?}");
-    let retryable = status == StatusCode::TOO_MANY_REQUESTS
-        || status == StatusCode::REQUEST_TIMEOUT
-        || status.is_server_error();
+    let (kind, retryable) = kind_of(status);
+    Failure {
+        retryable,
+        ..Failure::new(kind, message)
+    }
+}
+
+/// Which kind of failure a status is, and whether a retry may help.
+pub(crate) fn kind_of(status: StatusCode) -> (ErrorType, bool) {
     let kind = match status {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => ErrorType::PermissionError,
         StatusCode::TOO_MANY_REQUESTS
@@ -95,10 +138,23 @@ fn failed(status: StatusCode, text: &str) -> Failure {
         StatusCode::REQUEST_TIMEOUT | StatusCode::GATEWAY_TIMEOUT => ErrorType::TimeoutError,
         _ => ErrorType::ExecutionError,
     };
-    let failure = Failure::new(kind, message);
-    if retryable {
-        failure.retryable()
-    } else {
-        failure
+    let passes = status == StatusCode::TOO_MANY_REQUESTS
+        || status == StatusCode::REQUEST_TIMEOUT
+        || status.is_server_error();
+    (kind, passes)
+}
+
+fn unanswered(error: &reqwest::Error) -> Failure {
+    let mut message = "the request was not answered".to_owned();
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        message = format!("{message}: {error}");
+        cause = error.source();
     }
+    let kind = if error.is_timeout() {
+        ErrorType::TimeoutError
+    } else {
+        ErrorType::ExecutionError
+    };
+    Failure::new(kind, message).retryable()
 }

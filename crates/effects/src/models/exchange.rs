@@ -11,14 +11,14 @@ use serde_json::Value;
 use sse_stream::SseStream;
 
 use super::complaint::Complaint;
-use super::options::{ModelApi, ModelKey, ProviderOptions};
-use super::patience::retry_after;
+use super::options::{ModelApi, ProviderOptions};
 use super::reply::Reply;
 use super::routes::ModelTarget;
 use super::{ModelFailure, ModelFault, ModelRequest, Turn, Usage, anthropic, conversation, openai};
 use crate::cause::chain;
-use crate::http::{IDEMPOTENCY_KEY, MAX_BODY_BYTES};
-use crate::redact::Redactor;
+use crate::http::{End, IDEMPOTENCY_KEY, MAX_BODY_BYTES, read_within};
+use crate::patience::retry_after;
+use crate::secret::{Secret, redactor};
 
 /// Largest body of a refusal that is read, in bytes.
 const MAX_REFUSAL_BYTES: usize = 64 << 10;
@@ -37,7 +37,7 @@ pub(super) struct Asked<'a> {
     pub(super) request: &'a ModelRequest,
     pub(super) provider: &'a ProviderOptions,
     pub(super) target: &'a ModelTarget,
-    pub(super) key: Option<&'a ModelKey>,
+    pub(super) key: Option<&'a Secret>,
 }
 
 /// What was spent, kept where it survives whoever gives up waiting.
@@ -132,14 +132,6 @@ impl Asked<'_> {
         Ok(headers)
     }
 
-    fn redactor(&self) -> Redactor {
-        let secrets = self.key.map(|key| {
-            let name = key.source().to_string();
-            (name, key.value().to_owned())
-        });
-        Redactor::new(secrets.as_slice())
-    }
-
     fn take(&self, reply: &mut Reply, data: &str) -> Result<Progress, ModelFailure> {
         let taken = match self.provider.api {
             ModelApi::OpenAi => openai::take(reply, data),
@@ -154,7 +146,7 @@ impl Asked<'_> {
 
     fn complain(&self, complaint: &Complaint) -> ModelFailure {
         self.fail(complaint.fault)
-            .with_detail(complaint.detail(&self.redactor()))
+            .with_detail(complaint.detail(&redactor(self.key)))
     }
 
     /// A failure of this provider, in words that are safe to show.
@@ -244,7 +236,7 @@ async fn refused(asked: &Asked<'_>, response: Response) -> ModelFailure {
     let status = response.status();
     let wait = retry_after(response.headers(), SystemTime::now());
     // One that breaks off is read as far as it came: the status says most.
-    let (body, _) = read_bytes(response, MAX_REFUSAL_BYTES).await;
+    let (body, _) = read_within(response, MAX_REFUSAL_BYTES).await;
     let complaint = Complaint::of(status, &String::from_utf8_lossy(&body));
     let mut failure = asked.complain(&complaint);
     failure.retry_after = wait;
@@ -257,11 +249,11 @@ async fn read_whole(
     meter: &mut Meter,
 ) -> Result<Reply, ModelFailure> {
     let limit = asked.provider.output_bytes * BYTES_PER_WRITTEN_BYTE + BYTES_BESIDE;
-    let (body, end) = read_bytes(response, limit).await;
+    let (body, end) = read_within(response, limit).await;
     match end {
         End::Whole => {}
         End::TooLong => return Err(asked.fail(ModelFault::TooMuchOutput)),
-        End::BrokenOff => return Err(asked.fail(ModelFault::Truncated)),
+        End::BrokenOff(_) => return Err(asked.fail(ModelFault::Truncated)),
     }
     let text = String::from_utf8_lossy(&body);
     let mut reply = Reply::default();
@@ -269,25 +261,6 @@ async fn read_whole(
     meter.current = reply.usage;
     taken?;
     Ok(reply)
-}
-
-/// How reading ended.
-enum End {
-    Whole,
-    TooLong,
-    BrokenOff,
-}
-
-async fn read_bytes(mut response: Response, limit: usize) -> (Vec<u8>, End) {
-    let mut body = Vec::new();
-    loop {
-        match response.chunk().await {
-            Ok(Some(chunk)) if body.len() + chunk.len() > limit => return (body, End::TooLong),
-            Ok(Some(chunk)) => body.extend_from_slice(&chunk),
-            Ok(None) => return (body, End::Whole),
-            Err(_) => return (body, End::BrokenOff),
-        }
-    }
 }
 
 /// Why the body of a stream ended before its end.

@@ -2,14 +2,14 @@
 //! come from is the binary's business.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use charter_contract::ids::{Label, TenantId};
 
-use super::patience::Patience;
 use super::routes::ModelTarget;
+use crate::http::PlainHttp;
+use crate::patience::Patience;
+use crate::secret::Secret;
 
 /// Providers, and which route leads to which.
 #[derive(Debug, Clone, Default)]
@@ -40,7 +40,7 @@ impl Default for Repairs {
 #[derive(Debug, Clone, Default)]
 pub struct TenantModels {
     /// Keys, by provider.
-    pub keys: BTreeMap<Label, ModelKey>,
+    pub keys: BTreeMap<Label, Secret>,
     /// Routes.
     pub routes: BTreeMap<Label, ModelTarget>,
 }
@@ -54,7 +54,7 @@ pub struct ProviderOptions {
     /// `/v1/messages` is under.
     pub base_url: String,
     /// The key for tenants that have none of their own; nothing for servers that ask for none.
-    pub key: Option<ModelKey>,
+    pub key: Option<Secret>,
     /// How it is made to keep to a schema.
     pub structured: StructuredOutput,
     /// Whether answers are streamed.
@@ -167,65 +167,4 @@ pub enum Temperature {
     Sent,
     /// It is not, and the model does as it does.
     Omitted,
-}
-
-/// Where a provider may be spoken to without TLS.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PlainHttp {
-    /// On this machine.
-    Loopback,
-    /// Anywhere: the operator answers for the network.
-    Anywhere,
-}
-
-/// A provider's key. It never shows itself.
-#[derive(Clone, PartialEq, Eq)]
-pub struct ModelKey {
-    value: String,
-    source: KeySource,
-}
-
-impl ModelKey {
-    /// Wraps a key.
-    #[must_use]
-    pub fn new(value: impl Into<String>, source: KeySource) -> Self {
-        Self {
-            value: value.into(),
-            source,
-        }
-    }
-
-    /// Where it comes from.
-    #[must_use]
-    pub const fn source(&self) -> &KeySource {
-        &self.source
-    }
-
-    pub(super) fn value(&self) -> &str {
-        &self.value
-    }
-}
-
-impl fmt::Debug for ModelKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ModelKey(… from {})", self.source)
-    }
-}
-
-/// Where a key comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum KeySource {
-    /// An environment variable of this name.
-    Variable(String),
-    /// A file.
-    File(PathBuf),
-}
-
-impl fmt::Display for KeySource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Variable(name) => write!(f, "environment variable {name}"),
-            Self::File(path) => write!(f, "file {}", path.display()),
-        }
-    }
 }

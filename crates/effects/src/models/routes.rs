@@ -6,8 +6,9 @@ use std::str::FromStr;
 
 use charter_contract::ids::{IdError, Label, TenantId};
 
-use super::options::{ModelKey, ModelOptions, ProviderOptions, TenantModels};
+use super::options::{ModelOptions, ProviderOptions, TenantModels};
 use super::{ModelRoute, SetBy};
+use crate::secret::Secret;
 
 /// A provider and a model, written `provider/model`. The model's name may hold further slashes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,7 +71,7 @@ impl fmt::Display for ModelTarget {
 pub(super) struct Leads<'o> {
     pub(super) target: &'o ModelTarget,
     pub(super) provider: &'o ProviderOptions,
-    pub(super) key: Option<&'o ModelKey>,
+    pub(super) key: Option<&'o Secret>,
     set_by: SetBy,
     key_of: SetBy,
 }
@@ -121,17 +122,18 @@ pub(super) fn of_tenant(options: &ModelOptions, tenant: &TenantId) -> BTreeMap<L
 
 #[cfg(test)]
 mod tests {
-    use super::super::options::{KeySource, ModelApi};
+    use super::super::options::ModelApi;
     use super::*;
+    use crate::secret::SecretSource;
 
     fn label(text: &str) -> Label {
         Label::parse(text).unwrap()
     }
 
-    fn key(variable: &str) -> ModelKey {
-        ModelKey::new(
+    fn key(variable: &str) -> Secret {
+        Secret::new(
             format!("value of {variable}"),
-            KeySource::Variable(variable.to_owned()),
+            SecretSource::Variable(variable.to_owned()),
         )
     }
 
@@ -193,7 +195,7 @@ mod tests {
     fn a_key_never_shows_itself() {
         assert_eq!(
             format!("{:?}", key("SERVER_KEY")),
-            "ModelKey(… from environment variable SERVER_KEY)"
+            "Secret(… from environment variable SERVER_KEY)"
         );
         let shown = format!("{:?}", options());
         assert!(!shown.contains("value of"), "{shown}");

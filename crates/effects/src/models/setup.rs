@@ -1,12 +1,11 @@
 //! What of a configuration cannot work, said before anybody is asked; and where requests go.
 
-use std::net::IpAddr;
-
 use charter_contract::ids::{Label, TenantId};
 use reqwest::Url;
 use tokio::sync::Semaphore;
 
-use super::options::{ModelApi, ModelOptions, PlainHttp, ProviderOptions, StructuredOutput};
+use super::options::{ModelApi, ModelOptions, ProviderOptions, StructuredOutput};
+use crate::http::base;
 
 /// Why models cannot be set up.
 #[derive(Debug, thiserror::Error)]
@@ -115,9 +114,7 @@ fn check_keys(options: &ModelOptions) -> Result<(), ModelSetupError> {
         .filter_map(|(name, provider)| Some((name, provider.key.as_ref()?)));
     let of_tenants = options.tenants.values().flat_map(|own| &own.keys);
     for (provider, key) in of_server.chain(of_tenants) {
-        let value = key.value();
-        let sendable = reqwest::header::HeaderValue::from_str(value).is_ok();
-        if value.is_empty() || !sendable {
+        if !key.fits_header() {
             return Err(ModelSetupError::Key {
                 provider: provider.clone(),
             });
@@ -132,21 +129,7 @@ pub(super) fn endpoint(name: &Label, provider: &ProviderOptions) -> Result<Url, 
         provider: name.clone(),
         why,
     };
-    let mut url = Url::parse(&provider.base_url).map_err(|_| wrong("no URL"))?;
-    match (url.scheme(), provider.plain_http) {
-        ("https", _) | ("http", PlainHttp::Anywhere) => {}
-        ("http", PlainHttp::Loopback) if is_loopback(&url) => {}
-        ("http", PlainHttp::Loopback) => {
-            return Err(wrong("without TLS and not of this machine"));
-        }
-        _ => return Err(wrong("neither https nor http")),
-    }
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err(wrong("one that holds a user or password"));
-    }
-    if url.query().is_some() || url.fragment().is_some() {
-        return Err(wrong("one that holds a query or fragment"));
-    }
+    let mut url = base(&provider.base_url, provider.plain_http).map_err(wrong)?;
     let path: &[&str] = match provider.api {
         ModelApi::OpenAi => &["chat", "completions"],
         ModelApi::Anthropic => &["v1", "messages"],
@@ -156,10 +139,4 @@ pub(super) fn endpoint(name: &Label, provider: &ProviderOptions) -> Result<Url, 
         .pop_if_empty()
         .extend(path);
     Ok(url)
-}
-
-fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    let bare = host.trim_matches(['[', ']']);
-    host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }

@@ -15,7 +15,9 @@ use super::launch::{Launch, cut_short, remove};
 use super::protocol::Remains;
 use super::supervise::Ending;
 use crate::builtin::command::{Command, Ended};
-use crate::builtin::{Budget, BuiltinTool, RootAccess, environment, files, network, visualise};
+use crate::builtin::{
+    Budget, BuiltinTool, RootAccess, environment, files, network, visualise, web_search,
+};
 use crate::call::{DryRun, Limits, ToolCall};
 use crate::outcome::{Failure, Success};
 use crate::redact::Redactor;
@@ -44,6 +46,7 @@ impl Sandbox {
             Builtin::NetGet | Builtin::NetRequest => {
                 network::request(&self.http, call, tool, redactor, cancel).await
             }
+            Builtin::WebSearch => web_search::search(call, &tool.grants, cancel).await,
             Builtin::CommandRun => self.run_command(call, tool, redactor, cancel).await,
             Builtin::Visualise => visualise::build(&call.parameters),
         }

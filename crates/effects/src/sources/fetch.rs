@@ -9,12 +9,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Fetched, Media, RawSource, SourceError, SourceFault, SourceRequest, Validators};
 use crate::egress::{EgressPolicy, EgressRefusal};
-use crate::http::{HttpRunner, Redirects};
+use crate::http::{End, HttpRunner, Redirects, USER_AGENT, read_within};
 
 /// Redirects followed for one source.
 const MAX_REDIRECTS: usize = 5;
-/// What servers are told that asks.
-const USER_AGENT: &str = concat!("charter/", env!("CARGO_PKG_VERSION"));
 
 impl HttpRunner {
     /// Fetches a source; see [`super::Sources::fetch`].
@@ -185,23 +183,19 @@ async fn read(url: &Url, response: Response, max_bytes: usize) -> Result<Fetched
     Ok(Fetched::Source(RawSource { bytes, media }, validators))
 }
 
-/// Reads until the end or the bound, which counts what comes out of decompression.
-async fn body(url: &Url, mut response: Response, max_bytes: usize) -> Result<Vec<u8>, SourceError> {
+async fn body(url: &Url, response: Response, max_bytes: usize) -> Result<Vec<u8>, SourceError> {
     let too_large = || unusable(format!("{url} holds more than {max_bytes} bytes"));
     let announced = response.content_length().unwrap_or(0);
     if usize::try_from(announced).map_or(true, |length| length > max_bytes) {
         return Err(too_large());
     }
-    let mut bytes = Vec::new();
-    loop {
-        match response.chunk().await {
-            Ok(Some(chunk)) if bytes.len() + chunk.len() > max_bytes => return Err(too_large()),
-            Ok(Some(chunk)) => bytes.extend_from_slice(&chunk),
-            Ok(None) => return Ok(bytes),
-            Err(_) => {
-                let message = format!("{url} broke off after {} bytes", bytes.len());
-                return Err(unreachable(message));
-            }
+    let (bytes, end) = read_within(response, max_bytes).await;
+    match end {
+        End::Whole => Ok(bytes),
+        End::TooLong => Err(too_large()),
+        End::BrokenOff(_) => {
+            let message = format!("{url} broke off after {} bytes", bytes.len());
+            Err(unreachable(message))
         }
     }
 }

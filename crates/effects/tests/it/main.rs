@@ -10,3 +10,4 @@ mod processes;
 mod scripts;
 mod sources;
 mod support;
+mod web_search;

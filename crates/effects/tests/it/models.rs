@@ -16,8 +16,8 @@ use std::time::Duration;
 use charter_contract::ids::{Label, TenantId};
 use charter_contract::mission::task_graph::Role;
 use charter_effects::{
-    Delivery, KeySource, ModelAnswer, ModelApi, ModelFailure, ModelKey, ModelOptions,
-    ModelProviders, ModelRequest, ModelStage, Models, NamedSchema, Patience, ProviderOptions,
+    Delivery, ModelAnswer, ModelApi, ModelFailure, ModelOptions, ModelProviders, ModelRequest,
+    ModelStage, Models, NamedSchema, Patience, ProviderOptions, Secret, SecretSource,
 };
 use charter_testkit::model_server::{ModelServer, ServedReply};
 use serde_json::{Map, Value, json};
@@ -87,8 +87,8 @@ fn base(api: ModelApi, server: &ModelServer) -> String {
 
 fn provider(api: ModelApi, server: &ModelServer) -> ProviderOptions {
     let mut provider = ProviderOptions::new(api, base(api, server));
-    let source = KeySource::Variable("PROVIDER_KEY".to_owned());
-    provider.key = Some(ModelKey::new(KEY, source));
+    let source = SecretSource::Variable("PROVIDER_KEY".to_owned());
+    provider.key = Some(Secret::new(KEY, source));
     provider
 }
 

@@ -287,6 +287,33 @@ pub(super) const NET_REQUEST: &[Parameter] = &[
     FOLLOW,
     REASON,
 ];
+pub(super) const WEB_SEARCH: &[Parameter] = &[
+    required(
+        "query",
+        String,
+        "What to look for; at most 400 characters and 50 words.",
+        "\"flood barriers of the Thames\"",
+    ),
+    optional(
+        "count",
+        Integer,
+        "Most results, 1 to 20; 10 by default.",
+        "5",
+    ),
+    optional(
+        "freshness",
+        String,
+        "Only pages that are no older than that.",
+        "\"month\"",
+    )
+    .one_of(&["day", "week", "month", "year"]),
+    optional(
+        "language",
+        String,
+        "Language of the results: two letters (ISO 639-1).",
+        "\"en\"",
+    ),
+];
 pub(super) const COMMAND_RUN: &[Parameter] = &[
     required("command", String, "Name of the granted program.", "\"git\""),
     optional(

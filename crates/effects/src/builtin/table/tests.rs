@@ -11,7 +11,7 @@ use charter_contract::catalogue::tool::ToolClass;
 use charter_contract::validate::Contract;
 use serde_json::Map;
 
-use super::super::{command, parameters as read, visualise};
+use super::super::{command, parameters as read, visualise, web_search};
 use super::parameter::Need;
 use super::*;
 use crate::call::ToolCall;
@@ -54,6 +54,10 @@ fn accepts(
         }
         Builtin::NetGet | Builtin::NetRequest => {
             document::<NetworkRequest>(builtin, given, &[id("net")])
+        }
+        Builtin::WebSearch => {
+            let parsed = web_search::Query::parse(given);
+            parsed.map(|_| ()).map_err(|failure| failure.message)
         }
         Builtin::CommandRun => {
             let grants = crate::BuiltinGrants {

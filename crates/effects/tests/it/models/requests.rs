@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use charter_effects::{
-    Delivery, KeySource, ModelApi, ModelFault, ModelKey, ModelOptions, ModelProviders, Models,
+    Delivery, ModelApi, ModelFault, ModelOptions, ModelProviders, Models, Secret, SecretSource,
     StructuredOutput, Temperature, TenantModels, TokenLimit,
 };
 use charter_testkit::model_server::{ModelServer, SeenRequest, ServedReply};
@@ -172,9 +172,9 @@ async fn a_tenant_is_asked_for_with_its_own_key_and_model() {
     let answer = recorded!("openai/completion.json");
     let server = ModelServer::with(move |_, _| ServedReply::json(200, answer)).unwrap();
     let mut options = options(provider(ModelApi::OpenAi, &server));
-    let source = KeySource::Variable("ACME_KEY".to_owned());
+    let source = SecretSource::Variable("ACME_KEY".to_owned());
     let own = TenantModels {
-        keys: BTreeMap::from([(label("lab"), ModelKey::new("sk-acme-key", source))]),
+        keys: BTreeMap::from([(label("lab"), Secret::new("sk-acme-key", source))]),
         routes: BTreeMap::from([(label("tier_fast"), "lab/acme/tuned".parse().unwrap())]),
     };
     let mut request = request();

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use charter_contract::error_code::ErrorCode;
 use charter_effects::{
-    KeySource, ModelApi, ModelFault, ModelKey, ModelOptions, ModelProviders, Models, NoModels,
-    PlainHttp, ProviderOptions, StructuredOutput, TenantModels,
+    ModelApi, ModelFault, ModelOptions, ModelProviders, Models, NoModels, PlainHttp,
+    ProviderOptions, Secret, SecretSource, StructuredOutput, TenantModels,
 };
 use charter_testkit::model_server::ModelServer;
 use serde_json::json;
@@ -73,7 +73,7 @@ fn without_tls_a_provider_is_asked_on_this_machine_only_unless_the_operator_says
 
 #[test]
 fn what_cannot_work_is_refused_with_its_place() {
-    let key = |value: &str| ModelKey::new(value, KeySource::Variable("K".to_owned()));
+    let key = |value: &str| Secret::new(value, SecretSource::Variable("K".to_owned()));
     assert_eq!(
         refused(|options| lab(options).concurrency = 0),
         Some("the provider `lab`: `concurrency` must be more than 0".to_owned())

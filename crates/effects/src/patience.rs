@@ -36,7 +36,7 @@ impl Patience {
 
     /// The pause before retry number `retry`, counted from 0: half of it fixed, half by chance;
     /// at least what the provider asks for. Nothing when it asks for more than the longest.
-    pub(super) fn pause(&self, retry: u32, asked: Option<Duration>) -> Option<Duration> {
+    pub(crate) fn pause(&self, retry: u32, asked: Option<Duration>) -> Option<Duration> {
         if asked.is_some_and(|asked| asked > self.longest_pause) {
             return None;
         }
@@ -74,7 +74,7 @@ impl fmt::Debug for Patience {
 }
 
 /// How long a provider asks to wait: seconds, milliseconds, or until a date.
-pub(super) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = |name: &HeaderName| headers.get(name)?.to_str().ok().map(str::trim);
     let number = |text: &str| text.parse::<f64>().ok().filter(|number| *number >= 0.0);
     if let Some(ms) = text(&RETRY_AFTER_MS).and_then(number) {

@@ -1,0 +1,38 @@
+//! The search provider, from the configuration. Whatever is written there must hold, the key included,
+//! or the start stops; nobody is asked.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, bail, ensure};
+use charter_effects::{SearchOptions, SearchProvider, WebSearch};
+
+use super::remote::{plain_http, secret};
+use crate::config::{Config, SearchConfig, SearchProviderConfig};
+
+/// The configured provider; nothing where searching is off.
+pub(crate) fn search(config: &Config) -> anyhow::Result<Option<Arc<WebSearch>>> {
+    set_up(&config.search).context("setting up `search`")
+}
+
+fn set_up(config: &SearchConfig) -> anyhow::Result<Option<Arc<WebSearch>>> {
+    let Some(provider) = config.provider else {
+        if config.url.is_some() || config.key.is_some() {
+            bail!("`provider` is not set, so `url` and `key` have no use");
+        }
+        return Ok(None);
+    };
+    ensure!(config.timeout_ms > 0, "`timeout_ms` must be more than 0");
+    let provider = match provider {
+        SearchProviderConfig::Brave => SearchProvider::Brave,
+        SearchProviderConfig::SearxNg => SearchProvider::SearxNg,
+    };
+    let search = WebSearch::new(SearchOptions {
+        url: config.url.clone(),
+        key: config.key.as_ref().map(secret).transpose()?,
+        plain_http: plain_http(config.plain_http),
+        attempt_timeout: Duration::from_millis(config.timeout_ms),
+        ..SearchOptions::new(provider)
+    })?;
+    Ok(Some(Arc::new(search)))
+}

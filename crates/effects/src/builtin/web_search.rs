@@ -1,0 +1,184 @@
+//! `web.search`: a query to the one search provider that the operator configured. Off without it.
+//!
+//! Whatever a provider answers is hostile: it is read within a bound, each result is made anew from
+//! texts and a link that were looked at, and what does not look like a result is left out. Must not
+//! know who asks, or what becomes of results.
+
+mod brave;
+mod exchange;
+mod hit;
+mod options;
+mod searxng;
+
+use charter_contract::agentic::response::ActionType;
+use charter_contract::catalogue::builtin::Builtin;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::action::{Action, Content, answer};
+use super::grants::{BuiltinGrants, denied};
+use super::parameters::{self, input};
+use crate::call::ToolCall;
+use crate::outcome::{Failure, Success};
+
+pub use options::{SearchOptions, SearchProvider, SearchSetupError, WebSearch};
+
+/// Longest query, in characters and in words: the least that a provider takes (Brave Search API,
+/// Web search, `q`).
+const MAX_QUERY_CHARACTERS: usize = 400;
+const MAX_QUERY_WORDS: usize = 50;
+/// Most results of one call (Brave Search API, Web search, `count`).
+const MAX_RESULTS: u64 = 20;
+/// Results of a call that does not say how many.
+const RESULTS: u64 = 10;
+
+/// What a call says.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    query: String,
+    count: Option<u64>,
+    freshness: Option<Freshness>,
+    language: Option<String>,
+}
+
+/// How old a page may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Freshness {
+    Day,
+    Week,
+    Month,
+    Year,
+}
+
+/// What is looked for.
+#[derive(Debug)]
+pub(super) struct Query {
+    text: String,
+    count: usize,
+    freshness: Option<Freshness>,
+    language: Option<String>,
+}
+
+impl Query {
+    pub(super) fn parse(given: &Map<String, Value>) -> Result<Self, Failure> {
+        let given: Parameters = parameters::typed(Builtin::WebSearch, given)?;
+        let text = given.query.trim().to_owned();
+        let words = text.split_whitespace().count();
+        let characters = text.chars().count();
+        if words == 0 || words > MAX_QUERY_WORDS || characters > MAX_QUERY_CHARACTERS {
+            let message = format!(
+                "`query` must have 1 to {MAX_QUERY_CHARACTERS} characters and at most \
+                 {MAX_QUERY_WORDS} words; it has {characters} and {words}"
+            );
+            return Err(input(message));
+        }
+        if text.chars().any(char::is_control) {
+            return Err(input("`query` holds a control character".to_owned()));
+        }
+        let count = given.count.unwrap_or(RESULTS);
+        if !(1..=MAX_RESULTS).contains(&count) {
+            return Err(input(format!("`count` must be 1 to {MAX_RESULTS}")));
+        }
+        let two_letters =
+            |code: &String| code.len() == 2 && code.bytes().all(|byte| byte.is_ascii_lowercase());
+        if !given.language.as_ref().is_none_or(two_letters) {
+            let message = "`language` must be two lower-case letters, such as `en`";
+            return Err(input(message.to_owned()));
+        }
+        Ok(Self {
+            text,
+            count: usize::try_from(count).unwrap_or(usize::MAX),
+            freshness: given.freshness,
+            language: given.language,
+        })
+    }
+}
+
+/// Searches, where a provider is configured.
+pub(crate) async fn search(
+    call: &ToolCall,
+    grants: &BuiltinGrants,
+    cancel: &CancellationToken,
+) -> Result<Success, Failure> {
+    let query = Query::parse(&call.parameters)?;
+    let Some(search) = &grants.search else {
+        let message = "searching the web is off on this server: no search provider is configured \
+                       (`search.provider`)";
+        return Err(denied(message.to_owned()));
+    };
+    let hits = search.find(&query, call.limits.timeout, cancel).await?;
+    let results = search.redactor().apply_to(json!(hits));
+    let details = json!({
+        "operation": Builtin::WebSearch, "provider": search.provider(), "query": query.text,
+        "results": hits.len(), "after": Content::of(results.to_string().as_bytes()),
+    });
+    let found = json!({
+        "provider": search.provider(), "query": query.text, "results": results,
+    });
+    answer(&found, &[Action::new(ActionType::Search, &details)?])
+}
+
+#[cfg(test)]
+mod tests {
+    use charter_contract::agentic::error::ErrorType;
+
+    use super::*;
+
+    fn parsed(given: &Value) -> Result<Query, (ErrorType, String)> {
+        let given = given.as_object().unwrap();
+        Query::parse(given).map_err(|failure| (failure.kind, failure.message))
+    }
+
+    #[test]
+    fn a_query_is_bounded_as_its_document_says() {
+        let long = |word: &str, times: usize| json!({"query": word.repeat(times)});
+        for given in [
+            long("ä", 400),
+            long("a ", 50),
+            json!({"query": " q ", "count": 20, "freshness": "year", "language": "de"}),
+        ] {
+            assert!(parsed(&given).is_ok(), "{given}");
+        }
+        let query = parsed(&json!({"query": " q "})).unwrap();
+        assert_eq!((query.text.as_str(), query.count), ("q", 10));
+        let size = "`query` must have 1 to 400 characters and at most 50 words; it has";
+        let language = "`language` must be two lower-case letters, such as `en`";
+        for (given, said) in [
+            (long("ä", 401), format!("{size} 401 and 1")),
+            (long("a ", 51), format!("{size} 101 and 51")),
+            (json!({"query": " \n "}), format!("{size} 0 and 0")),
+            (
+                json!({"query": "a\u{0}b"}),
+                "`query` holds a control character".to_owned(),
+            ),
+            (
+                json!({"query": "q", "count": 0}),
+                "`count` must be 1 to 20".to_owned(),
+            ),
+            (
+                json!({"query": "q", "count": 21}),
+                "`count` must be 1 to 20".to_owned(),
+            ),
+            (json!({"query": "q", "language": "EN"}), language.to_owned()),
+            (
+                json!({"query": "q", "language": "en&q=x"}),
+                language.to_owned(),
+            ),
+        ] {
+            let refused = parsed(&given).map(|_| ());
+            assert_eq!(refused, Err((ErrorType::InputError, said)), "{given}");
+        }
+        for given in [
+            json!({"query": "q", "freshness": "pd"}),
+            json!({"query": "q", "count": -1}),
+            json!({"query": "q", "country": "de"}),
+            json!({}),
+        ] {
+            let kind = parsed(&given).map(|_| ()).map_err(|(kind, _)| kind);
+            assert_eq!(kind, Err(ErrorType::InputError), "{given}");
+        }
+    }
+}

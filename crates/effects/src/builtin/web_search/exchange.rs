@@ -1,0 +1,218 @@
+//! Asking a provider: one request, at most one more after a failure that may pass, all within the
+//! call's time; and which failure an answer is that is none.
+
+use std::time::{Duration, Instant, SystemTime};
+
+use charter_contract::agentic::error::ErrorType;
+use reqwest::header::{ACCEPT, HeaderValue};
+use reqwest::{Request, StatusCode};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::hit::Hit;
+use super::options::{SearchProvider, WebSearch};
+use super::{Query, brave, searxng};
+use crate::http::{Answer, USER_AGENT, kind_of};
+use crate::outcome::Failure;
+use crate::patience::retry_after;
+use crate::text::clean;
+
+/// How much of a provider's words is logged, in characters.
+const LOGGED_CHARACTERS: usize = 400;
+
+/// A failure, and when the same request may be tried again.
+struct Missed {
+    failure: Failure,
+    again: Again,
+}
+
+enum Again {
+    Never,
+    /// After as long as the provider asks for, if it does.
+    After(Option<Duration>),
+}
+
+impl From<Failure> for Missed {
+    fn from(failure: Failure) -> Self {
+        Self {
+            failure,
+            again: Again::Never,
+        }
+    }
+}
+
+impl WebSearch {
+    /// Asks, and reads what is found.
+    pub(super) async fn find(
+        &self,
+        query: &Query,
+        timeout: Duration,
+        cancel: &CancellationToken,
+    ) -> Result<Vec<Hit>, Failure> {
+        let until = Instant::now() + timeout;
+        let found = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Err(Failure::cancelled()),
+            found = tokio::time::timeout(timeout, self.ask(query, until)) => found,
+        };
+        let found = found.unwrap_or_else(|_| Err(self.late(timeout)));
+        found.map_err(|failure| Failure {
+            message: self.redactor().apply(&failure.message),
+            ..failure
+        })
+    }
+
+    async fn ask(&self, query: &Query, until: Instant) -> Result<Vec<Hit>, Failure> {
+        let patience = &self.options.patience;
+        for retry in 0..patience.retries {
+            let missed = match self.attempt(query).await {
+                Ok(hits) => return Ok(hits),
+                Err(missed) => missed,
+            };
+            let Again::After(asked) = missed.again else {
+                return Err(missed.failure);
+            };
+            match patience.pause(retry, asked) {
+                Some(pause) if Instant::now() + pause < until => tokio::time::sleep(pause).await,
+                Some(_) | None => return Err(missed.failure),
+            }
+        }
+        self.attempt(query).await.map_err(|missed| missed.failure)
+    }
+
+    async fn attempt(&self, query: &Query) -> Result<Vec<Hit>, Missed> {
+        let limit = self.options.attempt_timeout;
+        let exchange = Answer::to(
+            &self.client,
+            self.request(query)?,
+            self.options.answer_bytes,
+        );
+        let answer = tokio::time::timeout(limit, exchange).await;
+        let answer = answer.unwrap_or_else(|_| Err(self.late(limit)))?;
+        if !answer.status.is_success() {
+            return Err(self.refused(&answer));
+        }
+        let mut hits = self.hits(&answer.body)?;
+        hits.truncate(query.count);
+        Ok(hits)
+    }
+
+    fn request(&self, query: &Query) -> Result<Request, Failure> {
+        let url = match self.provider() {
+            SearchProvider::Brave => brave::address(&self.url, query),
+            SearchProvider::SearxNg => searxng::address(&self.url, query),
+        };
+        let mut request = self
+            .client
+            .get(url)
+            .header(ACCEPT, "application/json")
+            .header(reqwest::header::USER_AGENT, USER_AGENT);
+        if let Some(key) = &self.options.key {
+            let mut value = HeaderValue::from_str(key.value())
+                .map_err(|_| Failure::system("the search provider's key cannot be sent"))?;
+            value.set_sensitive(true);
+            request = request.header(brave::KEY_HEADER, value);
+        }
+        let built = request.build();
+        built.map_err(|_| Failure::system("a request to the search provider cannot be made"))
+    }
+
+    fn hits(&self, body: &[u8]) -> Result<Vec<Hit>, Failure> {
+        let answer: Option<Value> = serde_json::from_slice(body).ok();
+        let hits = match (self.provider(), &answer) {
+            (SearchProvider::Brave, Some(answer)) => brave::hits(answer),
+            (SearchProvider::SearxNg, Some(answer)) => match searxng::found(answer) {
+                Some(found) if found.hits.is_empty() && found.silent_engines > 0 => {
+                    let silent = format!(
+                        "found nothing, and {} of its engines did not answer",
+                        found.silent_engines
+                    );
+                    return Err(self.failure(ErrorType::ExecutionError, &silent).retryable());
+                }
+                found => found.map(|found| found.hits),
+            },
+            (SearchProvider::Brave | SearchProvider::SearxNg, None) => None,
+        };
+        hits.ok_or_else(|| {
+            let happened = "gave an answer that is not the JSON that it should be";
+            self.failure(ErrorType::ExecutionError, happened)
+        })
+    }
+
+    /// What a status other than success means. What the provider says may name the operator's
+    /// account: it is for the log, and where it is about a key for nobody.
+    fn refused(&self, answer: &Answer) -> Missed {
+        let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+        let word = match self.provider() {
+            SearchProvider::Brave => brave::refusal(&body),
+            SearchProvider::SearxNg => None,
+        };
+        let status = answer.status;
+        let (kind, passes, happened) = self.meaning(status, word);
+        let said = String::from_utf8_lossy(&answer.body);
+        let said = clean(&self.redactor().apply(&said), LOGGED_CHARACTERS);
+        let said = Some(said).filter(|_| kind != ErrorType::PermissionError);
+        let provider = self.provider().as_str();
+        tracing::warn!(
+            provider,
+            status = status.as_u16(),
+            said,
+            "a web search was refused"
+        );
+        let failure = Failure {
+            retryable: passes,
+            ..self.failure(kind, &format!("{happened} ({})", status.as_u16()))
+        };
+        let again = match passes {
+            true => Again::After(retry_after(&answer.headers, SystemTime::now())),
+            false => Again::Never,
+        };
+        Missed { failure, again }
+    }
+
+    fn meaning(&self, status: StatusCode, word: Option<&str>) -> (ErrorType, bool, &'static str) {
+        let (kind, passes) = kind_of(status);
+        match (status.as_u16(), word) {
+            (
+                _,
+                Some(
+                    "SUBSCRIPTION_TOKEN_INVALID"
+                    | "SUBSCRIPTION_TOKEN_MISSING"
+                    | "SUBSCRIPTION_NOT_FOUND",
+                ),
+            ) => (ErrorType::PermissionError, false, "did not accept the key"),
+            (402, _) | (_, Some("QUOTA_LIMITED")) => {
+                let happened = "says that the quota of the account is used up";
+                (ErrorType::ResourceError, false, happened)
+            }
+            (300..=399, _) => {
+                let happened = "leads to another place, which is not followed";
+                (kind, false, happened)
+            }
+            (400 | 422, _) => (ErrorType::InputError, false, "did not accept the query"),
+            (401 | 403, _) => (kind, false, self.forbidden()),
+            (404, _) => (kind, false, "is not at its address"),
+            (408 | 504, _) => (kind, passes, "did not answer in time"),
+            (429, _) => (kind, passes, "says that it was asked too often"),
+            (503, _) => (kind, passes, "has no room at the moment"),
+            _ => (kind, passes, "failed"),
+        }
+    }
+
+    fn forbidden(&self) -> &'static str {
+        match self.provider() {
+            SearchProvider::Brave => "did not accept the key",
+            SearchProvider::SearxNg => "does not allow this; its `search.formats` must name `json`",
+        }
+    }
+
+    fn late(&self, limit: Duration) -> Failure {
+        let happened = format!("did not answer within {} ms", limit.as_millis());
+        self.failure(ErrorType::TimeoutError, &happened).retryable()
+    }
+
+    fn failure(&self, kind: ErrorType, happened: &str) -> Failure {
+        let provider = self.provider().as_str();
+        Failure::new(kind, format!("the search provider `{provider}` {happened}"))
+    }
+}

@@ -1,0 +1,57 @@
+//! SearxNG ("SearXNG documentation: Search API"). What is sent, and how what comes back is read.
+
+use reqwest::Url;
+use serde_json::Value;
+
+use super::hit::Hit;
+use super::{Freshness, Query};
+
+/// The path of searches.
+pub(super) const PATH: &[&str] = &["search"];
+
+/// What an instance answered.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) hits: Vec<Hit>,
+    /// How many of the engines behind it did not answer.
+    pub(super) silent_engines: usize,
+}
+
+/// The address with the query. How many results are wanted cannot be said.
+pub(super) fn address(base: &Url, query: &Query) -> Url {
+    let mut url = base.clone();
+    let mut pairs = url.query_pairs_mut();
+    pairs
+        .append_pair("q", &query.text)
+        .append_pair("format", "json")
+        .append_pair("categories", "general");
+    if let Some(freshness) = query.freshness {
+        pairs.append_pair("time_range", age(freshness));
+    }
+    if let Some(language) = &query.language {
+        pairs.append_pair("language", language);
+    }
+    drop(pairs);
+    url
+}
+
+fn age(freshness: Freshness) -> &'static str {
+    match freshness {
+        Freshness::Day => "day",
+        Freshness::Week => "week",
+        Freshness::Month => "month",
+        Freshness::Year => "year",
+    }
+}
+
+/// The results; nothing when that is no answer of this API.
+pub(super) fn found(answer: &Value) -> Option<Found> {
+    let results = answer.get("results")?.as_array()?.iter();
+    let silent = answer.get("unresponsive_engines").and_then(Value::as_array);
+    Some(Found {
+        hits: results
+            .filter_map(|result| Hit::of(result, "content", "publishedDate"))
+            .collect(),
+        silent_engines: silent.map_or(0, Vec::len),
+    })
+}

@@ -1,0 +1,42 @@
+//! Addresses that an operator names: what they must be before anything is sent there. Must not know
+//! who is reached.
+
+use std::net::IpAddr;
+
+use reqwest::Url;
+
+/// Where somebody may be spoken to without TLS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlainHttp {
+    /// On this machine.
+    Loopback,
+    /// Anywhere: the operator answers for the network.
+    Anywhere,
+}
+
+/// The base of an operator's address.
+///
+/// # Errors
+/// What the text is instead.
+pub(crate) fn base(text: &str, plain_http: PlainHttp) -> Result<Url, &'static str> {
+    let url = Url::parse(text).map_err(|_| "no URL")?;
+    match (url.scheme(), plain_http) {
+        ("https", _) | ("http", PlainHttp::Anywhere) => {}
+        ("http", PlainHttp::Loopback) if is_loopback(&url) => {}
+        ("http", PlainHttp::Loopback) => return Err("without TLS and not of this machine"),
+        _ => return Err("neither https nor http"),
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("one that holds a user or password");
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err("one that holds a query or fragment");
+    }
+    Ok(url)
+}
+
+fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let bare = host.trim_matches(['[', ']']);
+    host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}

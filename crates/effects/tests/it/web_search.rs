@@ -1,0 +1,210 @@
+//! Web search against a real server that answers as the providers do, with answers recorded in the
+//! forms of their public documentation (`web_search/brave`, `web_search/searxng`). Issue 5, item 6;
+//! B003-3 where a failure is looked at as a client sees it.
+
+mod failures;
+mod hostile;
+mod setup;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use charter_contract::catalogue::builtin::Builtin;
+use charter_effects::{
+    BuiltinGrants, BuiltinTool, DryRun, Patience, SearchOptions, SearchProvider, Secret,
+    SecretSource, ToolCall, ToolImplementation, ToolOutcome, WebSearch,
+};
+use charter_testkit::model_server::{ModelServer, SeenRequest, ServedReply};
+use serde_json::{Value, json};
+
+use crate::support::{call, output, sandbox};
+
+/// A key that must appear nowhere but in requests.
+const KEY: &str = "BSA-the-secret-key-of-the-tests";
+const BRAVE: SearchProvider = SearchProvider::Brave;
+const SEARXNG: SearchProvider = SearchProvider::SearxNg;
+const QUESTION: &str = "flood barriers of the Thames";
+
+/// A recorded answer.
+macro_rules! recorded {
+    ($file:literal) => {
+        include_str!(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/tests/it/web_search/",
+            $file
+        ))
+    };
+}
+use recorded;
+
+/// A provider at the server, asked again after a pause that a test need not notice.
+fn options(provider: SearchProvider, server: &ModelServer) -> SearchOptions {
+    let source = SecretSource::Variable("SEARCH_KEY".to_owned());
+    SearchOptions {
+        url: Some(server.url("/")),
+        key: (provider == BRAVE).then(|| Secret::new(KEY, source)),
+        patience: Patience {
+            first_pause: Duration::from_millis(1),
+            longest_pause: Duration::from_secs(2),
+            jitter: Arc::new(|| 1.0),
+            ..SearchOptions::new(provider).patience
+        },
+        ..SearchOptions::new(provider)
+    }
+}
+
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "literals read better by value"
+)]
+fn search(options: SearchOptions, parameters: Value) -> ToolCall {
+    let search = Arc::new(WebSearch::new(options).unwrap());
+    granted(Some(search), &parameters)
+}
+
+fn granted(search: Option<Arc<WebSearch>>, parameters: &Value) -> ToolCall {
+    let grants = BuiltinGrants {
+        search,
+        ..BuiltinGrants::default()
+    };
+    let tool = BuiltinTool {
+        name: Builtin::WebSearch,
+        grants: Arc::new(grants),
+    };
+    ToolCall {
+        parameters: parameters.as_object().unwrap().clone(),
+        ..call(ToolImplementation::Builtin(tool))
+    }
+}
+
+/// Asks a server that gives one answer after the other.
+async fn asked(
+    provider: SearchProvider,
+    replies: Vec<ServedReply>,
+    change: impl FnOnce(&mut SearchOptions),
+) -> (ToolOutcome, Vec<SeenRequest>) {
+    let server = ModelServer::answering(replies).unwrap();
+    let mut options = options(provider, &server);
+    change(&mut options);
+    let outcome = sandbox()
+        .await
+        .run(search(options, json!({"query": QUESTION})))
+        .await;
+    (outcome, server.seen())
+}
+
+/// What both recorded answers hold.
+fn expected(provider: &str) -> Value {
+    json!({"provider": provider, "query": QUESTION, "results": [
+        {
+            "title": "The Thames Barrier - GOV.UK",
+            "url": "https://www.gov.uk/guidance/the-thames-barrier",
+            "snippet": "Find out about the Thames Barrier's flood defences & how it works.",
+            "source_type": "web",
+            "published_at": "2024-10-03T11:20:00Z",
+        },
+        {
+            "title": "Thames Barrier - Wikipedia",
+            "url": "https://en.wikipedia.org/wiki/Thames_Barrier",
+            "snippet": "The Thames Barrier is a retractable barrier system built to protect the \
+                        floodplain of most of Greater London.",
+            "source_type": "web",
+        },
+        {
+            "title": "Thames tidal defences",
+            "url": "https://example.org/tidal",
+            "snippet": "",
+            "source_type": "web",
+        },
+    ]})
+}
+
+/// Both providers come to the same, with what was done.
+#[tokio::test(flavor = "multi_thread")]
+async fn both_providers_answers_come_to_the_same_results() {
+    for (provider, body) in [
+        (BRAVE, recorded!("brave/success.json")),
+        (SEARXNG, recorded!("searxng/success.json")),
+    ] {
+        let (outcome, _) = asked(provider, vec![ServedReply::json(200, body)], |_| {}).await;
+        let mut found = output(outcome);
+        let actions = found.as_object_mut().unwrap().remove("actions").unwrap();
+        assert_eq!(found, expected(provider.as_str()));
+        let details = &actions[0]["details"];
+        let told = json!([
+            actions[0]["action_type"],
+            details["operation"],
+            details["provider"],
+            details["query"],
+            details["results"]
+        ]);
+        let as_done = json!(["search", "web.search", provider.as_str(), QUESTION, 3]);
+        assert_eq!(told, as_done);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_without_results_is_an_answer() {
+    for (provider, body) in [
+        (BRAVE, recorded!("brave/empty.json")),
+        (SEARXNG, recorded!("searxng/empty.json")),
+    ] {
+        let (outcome, seen) = asked(provider, vec![ServedReply::json(200, body)], |_| {}).await;
+        assert_eq!(output(outcome)["results"], json!([]));
+        assert_eq!(seen.len(), 1);
+    }
+}
+
+/// The key goes to Brave in its header, and the query is data in the address.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_says_what_the_provider_knows_and_no_more() {
+    let given = json!({
+        "query": "a&count=99#ä +b", "count": 3, "freshness": "week", "language": "ja",
+    });
+    let fixture = sandbox().await;
+    let sent = async |provider, body: &str, given: &Value| {
+        let server = ModelServer::answering(vec![ServedReply::json(200, body)]).unwrap();
+        let found = output(
+            fixture
+                .run(search(options(provider, &server), given.clone()))
+                .await,
+        );
+        let seen = server.seen().remove(0);
+        assert_eq!(seen.method, "GET");
+        assert!(seen.headers["user-agent"].starts_with("charter/"));
+        (found, seen)
+    };
+    let brave = recorded!("brave/success.json");
+    let (_, seen) = sent(BRAVE, brave, &given).await;
+    assert_eq!(
+        seen.path,
+        "/res/v1/web/search?q=a%26count%3D99%23%C3%A4+%2Bb&count=3&result_filter=web\
+         &text_decorations=false&extra_snippets=false&freshness=pw&search_lang=jp"
+    );
+    assert_eq!(seen.headers["x-subscription-token"], KEY);
+    let searxng = recorded!("searxng/success.json");
+    let (_, seen) = sent(SEARXNG, searxng, &given).await;
+    assert_eq!(
+        seen.path,
+        "/search?q=a%26count%3D99%23%C3%A4+%2Bb&format=json&categories=general&time_range=week\
+         &language=ja"
+    );
+    assert!(!seen.headers.contains_key("x-subscription-token"));
+    // SearxNG is not told how many, and gives more.
+    let few = json!({"query": QUESTION, "count": 2});
+    let (found, _) = sent(SEARXNG, searxng, &few).await;
+    assert_eq!(found["results"].as_array().unwrap().len(), 2);
+}
+
+/// Reading is done in a dry run too.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dry_run_searches_as_it_reads() {
+    let body = recorded!("searxng/success.json");
+    let server = ModelServer::answering(vec![ServedReply::json(200, body)]).unwrap();
+    let call = ToolCall {
+        dry_run: DryRun::Yes,
+        ..search(options(SEARXNG, &server), json!({"query": QUESTION}))
+    };
+    let found = output(sandbox().await.run(call).await);
+    assert_eq!(found["results"].as_array().unwrap().len(), 3);
+}

@@ -1,0 +1,267 @@
+//! Answers that are none: which failure each is, and whether the provider is asked once more.
+
+use std::time::{Duration, Instant};
+
+use charter_contract::agentic::error::ErrorType::{
+    self, ExecutionError, InputError, PermissionError, ResourceError, TimeoutError,
+};
+use charter_effects::{Limits, SearchProvider, ToolCall, ToolOutcome, ToolRunner};
+use charter_testkit::model_server::{ModelServer, Pace, ServedReply};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::{BRAVE, KEY, QUESTION, SEARXNG, asked, options, recorded, search};
+use crate::support::{failure, output, sandbox};
+
+/// Provider, status, answer, and what it comes to: kind, whether a retry may help, message.
+type Case = (
+    SearchProvider,
+    u16,
+    &'static str,
+    ErrorType,
+    bool,
+    &'static str,
+);
+
+const TOKEN: &str = recorded!("brave/error_422_token.json");
+const NO_SUBSCRIPTION: &str = recorded!("brave/error_404_subscription.json");
+const FORBIDDEN: &str = recorded!("brave/error_403.json");
+const QUERY: &str = recorded!("brave/error_422_query.json");
+const RATE: &str = recorded!("brave/error_429.json");
+const QUOTA: &str = recorded!("brave/error_429_quota.json");
+const BROKEN: &str = recorded!("brave/error_500.json");
+const NO_JSON_ALLOWED: &str = recorded!("searxng/error_403.html");
+const NO_LANGUAGE: &str = recorded!("searxng/error_400.json");
+const LIMITED: &str = recorded!("searxng/error_429.html");
+const SILENT: &str = recorded!("searxng/engines_silent.json");
+const PAGE: &str = recorded!("searxng/page.html");
+const BRAVE_FOUND: &str = recorded!("brave/success.json");
+const SEARXNG_FOUND: &str = recorded!("searxng/success.json");
+
+const NO_JSON: &str = "gave an answer that is not the JSON that it should be";
+
+#[rustfmt::skip]
+const ONCE: [Case; 27] = [
+    (BRAVE, 401, "{}", PermissionError, false, "did not accept the key (401)"),
+    (BRAVE, 403, FORBIDDEN, PermissionError, false, "did not accept the key (403)"),
+    (BRAVE, 422, TOKEN, PermissionError, false, "did not accept the key (422)"),
+    (BRAVE, 404, NO_SUBSCRIPTION, PermissionError, false, "did not accept the key (404)"),
+    (BRAVE, 402, "{}", ResourceError, false, "says that the quota of the account is used up (402)"),
+    (BRAVE, 429, QUOTA, ResourceError, false, "says that the quota of the account is used up (429)"),
+    (BRAVE, 422, QUERY, InputError, false, "did not accept the query (422)"),
+    (BRAVE, 400, "{}", InputError, false, "did not accept the query (400)"),
+    (BRAVE, 404, "<html>", ExecutionError, false, "is not at its address (404)"),
+    (BRAVE, 302, "", ExecutionError, false, "leads to another place, which is not followed (302)"),
+    (BRAVE, 418, "{}", ExecutionError, false, "failed (418)"),
+    (SEARXNG, 401, "", PermissionError, false, "does not allow this; its `search.formats` must name `json` (401)"),
+    (SEARXNG, 403, NO_JSON_ALLOWED, PermissionError, false, "does not allow this; its `search.formats` must name `json` (403)"),
+    (SEARXNG, 400, NO_LANGUAGE, InputError, false, "did not accept the query (400)"),
+    (SEARXNG, 404, "", ExecutionError, false, "is not at its address (404)"),
+    (SEARXNG, 200, SILENT, ExecutionError, true, "found nothing, and 3 of its engines did not answer"),
+    (SEARXNG, 200, PAGE, ExecutionError, false, NO_JSON),
+    (SEARXNG, 200, "", ExecutionError, false, NO_JSON),
+    (SEARXNG, 200, r#"{"results": {"a": 1}}"#, ExecutionError, false, NO_JSON),
+    (SEARXNG, 200, r#"{"query": "q"}"#, ExecutionError, false, NO_JSON),
+    (SEARXNG, 200, "[]", ExecutionError, false, NO_JSON),
+    (SEARXNG, 200, r#"{"results": [{"url": "https://example.org/", "title": "#, ExecutionError, false, NO_JSON),
+    (BRAVE, 200, PAGE, ExecutionError, false, NO_JSON),
+    (BRAVE, 200, r#"{"type": "search", "web": []}"#, ExecutionError, false, NO_JSON),
+    (BRAVE, 200, r#"{"type": "search", "web": {"results": "none"}}"#, ExecutionError, false, NO_JSON),
+    // One provider's answer is none of the other's.
+    (BRAVE, 200, SEARXNG_FOUND, ExecutionError, false, NO_JSON),
+    (SEARXNG, 200, BRAVE_FOUND, ExecutionError, false, NO_JSON),
+];
+
+fn reply(status: u16, body: &str) -> ServedReply {
+    ServedReply::json(status, body).with_header("location", "http://127.0.0.1:9/elsewhere")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn b003_3_each_answer_that_is_none_is_a_failure_of_its_kind() {
+    for (provider, status, body, kind, retryable, happened) in ONCE {
+        let (outcome, seen) = asked(provider, vec![reply(status, body)], |_| {}).await;
+        let message = format!("the search provider `{}` {happened}", provider.as_str());
+        let failed = failure(outcome);
+        assert_eq!(
+            (failed.0, failed.1.as_str(), failed.2),
+            (kind, message.as_str(), retryable)
+        );
+        assert_eq!(seen.len(), 1, "{provider:?} {status} is not asked again");
+    }
+}
+
+#[rustfmt::skip]
+const AGAIN: [Case; 8] = [
+    (BRAVE, 429, RATE, ResourceError, true, "says that it was asked too often (429)"),
+    (BRAVE, 500, BROKEN, ExecutionError, true, "failed (500)"),
+    (BRAVE, 502, "<html>", ExecutionError, true, "failed (502)"),
+    (BRAVE, 503, "", ResourceError, true, "has no room at the moment (503)"),
+    (BRAVE, 504, "", TimeoutError, true, "did not answer in time (504)"),
+    (SEARXNG, 408, "", TimeoutError, true, "did not answer in time (408)"),
+    (SEARXNG, 429, LIMITED, ResourceError, true, "says that it was asked too often (429)"),
+    (SEARXNG, 500, "", ExecutionError, true, "failed (500)"),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failure_that_may_pass_is_tried_once_more_and_no_oftener() {
+    for (provider, status, body, kind, retryable, happened) in AGAIN {
+        let replies = vec![reply(status, body); 3];
+        let (outcome, seen) = asked(provider, replies, |_| {}).await;
+        let message = format!("the search provider `{}` {happened}", provider.as_str());
+        let failed = failure(outcome);
+        assert_eq!(
+            (failed.0, failed.1.as_str(), failed.2),
+            (kind, message.as_str(), retryable)
+        );
+        assert_eq!(seen.len(), 2, "{provider:?} {status}");
+        let found = if provider == BRAVE {
+            BRAVE_FOUND
+        } else {
+            SEARXNG_FOUND
+        };
+        let replies = vec![reply(status, body), ServedReply::json(200, found)];
+        let (outcome, seen) = asked(provider, replies, |_| {}).await;
+        assert_eq!(output(outcome)["results"].as_array().unwrap().len(), 3);
+        assert_eq!(seen.len(), 2, "{provider:?} {status}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_provider_is_waited_for_as_long_as_it_asks_within_the_calls_time() {
+    let found = || ServedReply::json(200, BRAVE_FOUND);
+    let limited = |after: &str| reply(429, RATE).with_header("retry-after", after);
+    let started = Instant::now();
+    let (outcome, _) = asked(BRAVE, vec![limited("1"), found()], |_| {}).await;
+    output(outcome);
+    assert!(started.elapsed() >= Duration::from_secs(1));
+    // Longer than any pause; longer than what is left of the call's time.
+    let server = ModelServer::answering(vec![limited("3"), found()]).unwrap();
+    let call = search(options(BRAVE, &server), json!({"query": QUESTION}));
+    let (kind, ..) = failure(sandbox().await.run(call).await);
+    assert_eq!((kind, server.seen().len()), (ResourceError, 1));
+    let server = ModelServer::answering(vec![limited("1"), found()]).unwrap();
+    let call = brief(
+        search(options(BRAVE, &server), json!({"query": QUESTION})),
+        Duration::from_millis(900),
+    );
+    let (kind, ..) = failure(sandbox().await.run(call).await);
+    assert_eq!((kind, server.seen().len()), (ResourceError, 1));
+}
+
+fn brief(call: ToolCall, timeout: Duration) -> ToolCall {
+    ToolCall {
+        limits: Limits {
+            timeout,
+            ..Limits::default()
+        },
+        ..call
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_provider_that_does_not_answer_is_given_up_in_time() {
+    let never = || ServedReply::json(200, "").paced(Pace::Never);
+    let (outcome, seen) = asked(SEARXNG, vec![never()], |options| {
+        options.attempt_timeout = Duration::from_millis(200);
+    })
+    .await;
+    let (kind, message, retryable, _) = failure(outcome);
+    let late = "the search provider `searxng` did not answer within 200 ms";
+    assert_eq!(
+        (kind, message.as_str(), retryable),
+        (TimeoutError, late, true)
+    );
+    assert_eq!(seen.len(), 1);
+    // The call's own time, where that is shorter.
+    let server = ModelServer::answering(vec![never()]).unwrap();
+    let call = search(options(SEARXNG, &server), json!({"query": QUESTION}));
+    let outcome = sandbox()
+        .await
+        .run(brief(call, Duration::from_millis(150)))
+        .await;
+    assert!(failure(outcome).1.ends_with("within 150 ms"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_search_that_nobody_waits_for_ends() {
+    let server =
+        ModelServer::answering(vec![ServedReply::json(200, "").paced(Pace::Never)]).unwrap();
+    let call = search(options(SEARXNG, &server), json!({"query": QUESTION}));
+    let fixture = sandbox().await;
+    let cancel = CancellationToken::new();
+    let (outcome, ()) = tokio::join!(fixture.sandbox.run(call, cancel.clone()), async {
+        while server.seen().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        cancel.cancel();
+    });
+    let (kind, message, ..) = failure(outcome);
+    assert_eq!(
+        (kind, message.as_str()),
+        (ExecutionError, "the call was cancelled")
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_breaks_off_or_never_came_may_be_had_later() {
+    let broken = ServedReply::json(200, BRAVE_FOUND).paced(Pace::BreakOffAfter(100));
+    let (outcome, _) = asked(BRAVE, vec![broken], |_| {}).await;
+    let (kind, message, retryable, _) = failure(outcome);
+    assert_eq!((kind, retryable), (ExecutionError, true));
+    assert!(message.contains("broke off"), "{message}");
+    let (outcome, _) = asked(BRAVE, Vec::new(), |options| {
+        options.url = Some("http://127.0.0.1:9".to_owned());
+    })
+    .await;
+    let (kind, message, retryable, _) = failure(outcome);
+    assert_eq!((kind, retryable), (ExecutionError, true));
+    assert!(
+        !message.contains(KEY) && !message.contains("Thames"),
+        "{message}"
+    );
+}
+
+/// B003-3: a provider that repeats the key makes it no less secret.
+#[tokio::test(flavor = "multi_thread")]
+async fn b003_3_no_failure_and_no_result_holds_the_key() {
+    let body = json!({"error": {"code": "X", "detail": KEY}}).to_string();
+    for status in [400, 401, 404, 422, 500] {
+        let (outcome, _) = asked(BRAVE, vec![reply(status, &body); 2], |_| {}).await;
+        let shown = format!("{outcome:?}");
+        assert!(
+            matches!(outcome, ToolOutcome::Failed { .. }) && !shown.contains(KEY),
+            "{shown}"
+        );
+    }
+    let url = format!("https://example.org/?k={KEY}");
+    let found = json!({"type": "search", "web": {"results": [
+        {"title": KEY, "url": url, "description": format!("<b>{KEY}</b>")},
+    ]}});
+    let (outcome, _) = asked(
+        BRAVE,
+        vec![ServedReply::json(200, found.to_string())],
+        |_| {},
+    )
+    .await;
+    let shown = format!("{outcome:?}");
+    assert!(
+        shown.contains("[redacted:environment variable SEARCH_KEY]"),
+        "{shown}"
+    );
+    assert!(!shown.contains(KEY), "{shown}");
+}
+
+/// What follows the provider's word to another place is neither followed nor told the key.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_key_does_not_follow_a_redirect_to_another_origin() {
+    let other = ModelServer::answering(vec![ServedReply::json(200, BRAVE_FOUND)]).unwrap();
+    let away = ServedReply::json(307, "").with_header("location", &other.url("/res/v1/web/search"));
+    let (outcome, _) = asked(BRAVE, vec![away], |_| {}).await;
+    let (kind, message, ..) = failure(outcome);
+    assert_eq!(kind, ExecutionError);
+    assert!(
+        message.ends_with("which is not followed (307)"),
+        "{message}"
+    );
+    assert_eq!(other.seen().len(), 0);
+}
