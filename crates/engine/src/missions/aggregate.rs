@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::ask::Asking;
 use super::draft::PacketDraft;
+use super::draft::schema::{self, Sources};
 use super::stage::{Finished, StageDone, StageFailed, StageWork, held, unfit};
 use super::work::admissible;
 use crate::Engine;
@@ -33,12 +34,15 @@ impl Engine {
                 .collect();
             return Err(unfit(format!("no task came to a result: {}", why.join("; "))).into());
         }
+        let context = context(work, results, missing);
+        let sources = Sources::in_view(&work.desk.inventory(), &context);
         let asking = Asking {
             role: Role::Aggregator,
             route: &package.model_route,
             system: package.system_prompt.as_str(),
             task: package.task_prompt.as_str(),
-            context: context(work, results, missing),
+            context,
+            wanted: schema::packet(&sources),
         };
         let made = |draft: PacketDraft| self.packet(work, missing, draft);
         let drafted = self.drafted(work, asking, made, cancel).await?;

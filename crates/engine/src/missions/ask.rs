@@ -9,10 +9,11 @@ use charter_contract::ids::Label;
 use charter_contract::mission::task_graph::Role;
 use charter_domain::run::{ErrorKind, StepFailure, Tokens};
 use charter_effects::{ModelFailure, ModelRequest, ModelStage, NamedSchema, Turn, Usage};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::draft::Draft;
+use super::draft::schema::DraftSchema;
 use super::stage::{StageFailed, StageWork, unfit};
 use crate::Engine;
 use crate::runs::failure;
@@ -29,6 +30,8 @@ pub(super) struct Asking<'a> {
     pub(super) system: &'a str,
     pub(super) task: &'a str,
     pub(super) context: Value,
+    /// What the answer must be.
+    pub(super) wanted: DraftSchema,
 }
 
 /// What was made of a draft.
@@ -42,14 +45,14 @@ pub(super) struct Drafted<T> {
 impl Engine {
     /// Asks for a draft and makes something of it. `make` says what is wrong with a draft that does not
     /// do, in words that the model is told.
-    pub(super) async fn drafted<D: Draft, T>(
+    pub(super) async fn drafted<D: DeserializeOwned, T>(
         &self,
         work: &StageWork,
         asking: Asking<'_>,
         mut make: impl FnMut(D) -> Result<T, Vec<String>>,
         cancel: &CancellationToken,
     ) -> Result<Drafted<T>, StageFailed> {
-        let mut request = request::<D>(work, asking)?;
+        let mut request = request(work, asking)?;
         let begun = Instant::now();
         let mut tokens = Tokens::default();
         loop {
@@ -94,8 +97,8 @@ impl Engine {
     }
 }
 
-fn request<D: Draft>(work: &StageWork, asking: Asking<'_>) -> Result<ModelRequest, StepFailure> {
-    let Value::Object(schema) = D::schema() else {
+fn request(work: &StageWork, asking: Asking<'_>) -> Result<ModelRequest, StepFailure> {
+    let Value::Object(schema) = asking.wanted.schema else {
         return Err(unfit("the schema of a draft is no object"));
     };
     let left = work.tokens_left.unwrap_or(u64::MAX).min(MAX_OUTPUT_TOKENS);
@@ -107,7 +110,7 @@ fn request<D: Draft>(work: &StageWork, asking: Asking<'_>) -> Result<ModelReques
         context: asking.context,
         earlier: Vec::new(),
         schema: NamedSchema {
-            name: Label::parse(D::NAME).map_err(|error| unfit(error.to_string()))?,
+            name: Label::parse(asking.wanted.name).map_err(|error| unfit(error.to_string()))?,
             schema,
         },
         max_output_tokens: u32::try_from(left).unwrap_or(u32::MAX),

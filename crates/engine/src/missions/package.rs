@@ -76,7 +76,7 @@ impl Engine {
 }
 
 /// The examples whose tasks share most words with this one; ties in listed order.
-fn nearest<'t>(template: &'t PromptTemplate, objective: &str) -> Vec<&'t PromptExample> {
+pub(super) fn nearest<'t>(template: &'t PromptTemplate, objective: &str) -> Vec<&'t PromptExample> {
     let wanted = words(objective);
     let mut ranked: Vec<(usize, &PromptExample)> = template
         .examples
@@ -104,7 +104,8 @@ fn words(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-fn shown(examples: &[&PromptExample]) -> String {
+/// As a prompt shows them.
+pub(super) fn shown(examples: &[&PromptExample]) -> String {
     let mut text = String::new();
     for example in examples {
         text.push_str("\n\nExample task: ");

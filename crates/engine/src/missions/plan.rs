@@ -17,7 +17,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::ask::Asking;
 use super::desk::Desk;
-use super::draft::PlanDraft;
+use super::draft::{PlanDraft, schema};
+use super::package::{nearest, shown};
 use super::prompts::{Variables, filled};
 use super::scope;
 use super::stage::{StageDone, StageFailed, StageWork, held, unfit};
@@ -57,12 +58,21 @@ impl Engine {
             objective: goal,
             success_criteria: "",
         };
+        let examples = shown(&nearest(template, goal));
         let asking = Asking {
             role: Role::Planner,
             route: &template.model_route,
-            system: &filled(&template.system_prompt, &variables),
+            system: &(filled(&template.system_prompt, &variables) + &examples),
             task: &filled(&template.task_prompt, &variables),
             context: context(desk, &offered),
+            wanted: schema::plan(
+                offered.tools.keys().map(AsRef::as_ref),
+                desk.kind.resource_families.keys().map(AsRef::as_ref),
+                offered
+                    .skills
+                    .iter()
+                    .filter_map(|skill| skill["skill_id"].as_str()),
+            ),
         };
         let made = |draft: PlanDraft| self.task_graph(desk, &offered, draft);
         let drafted = self.drafted(work, asking, made, cancel).await?;

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::aggregate::shown;
 use super::ask::Asking;
-use super::draft::{ProposalDraft, ReviewDraft};
+use super::draft::{ProposalDraft, ReviewDraft, schema};
 use super::fill::fill;
 use super::stage::{Finished, StageDone, StageFailed, StageWork, held, unfit};
 use super::work::admissible;
@@ -46,6 +46,7 @@ impl Engine {
             system: package.system_prompt.as_str(),
             task: package.task_prompt.as_str(),
             context: context(work, packet, results),
+            wanted: schema::review(&work.desk.kind.write_backs),
         };
         let made = |draft: ReviewDraft| self.reviewed(work, draft);
         let drafted = self.drafted(work, asking, made, cancel).await?;

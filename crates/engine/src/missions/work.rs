@@ -2,6 +2,7 @@
 //! needs first; those are steps of their own, with the gate before each.
 
 use charter_contract::catalogue::skill::Skill;
+use charter_contract::catalogue::tool::Tool;
 use charter_contract::ids::{Label, ToolId, WorkerResultId};
 use charter_contract::mission::MissionSchemaVersion;
 use charter_contract::mission::worker_result::WorkerResult;
@@ -12,6 +13,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::ask::{Asking, Drafted};
+use super::draft::schema::{self, Sources};
 use super::draft::{AnswerDraft, TurnDraft};
 use super::stage::{Made, StageDone, StageFailed, StageWork, Turn, held, unfit};
 use crate::{Engine, EngineError};
@@ -40,12 +42,25 @@ impl Engine {
             let message = format!("the pass of `{}` has expired", turn.task.task_id);
             return Err(super::pass_refused(message).into());
         }
+        let context = self.table(work, turn).await?;
+        let sources = Sources::in_view(&work.desk.inventory(), &context);
+        let must_cite = turn.package.constraints.must_cite_sources;
+        let structured = work.desk.prompt(turn.task.role_type).output_schema.as_ref();
+        let view = self.live().view(&work.caller.tenant);
         let asking = Asking {
             role: turn.task.role_type,
             route: &turn.package.model_route,
             system: turn.package.system_prompt.as_str(),
             task: turn.package.task_prompt.as_str(),
-            context: self.table(work, turn).await?,
+            context,
+            wanted: if turn.may_call() {
+                let tools = turn.package.tool_scope.iter();
+                let tools = tools.filter_map(|id| view.tool(id.as_ref()));
+                let tools: Vec<Tool> = tools.map(|tool| tool.document().clone()).collect();
+                schema::turn(tools.iter(), &sources, must_cite, structured)
+            } else {
+                schema::answer(&sources, must_cite, structured)
+            },
         };
         let Drafted {
             made,
@@ -267,7 +282,7 @@ fn recommended(skill: &Skill) -> Vec<Value> {
         .collect()
 }
 
-fn shown_tool(tool: &charter_contract::catalogue::tool::Tool) -> Value {
+fn shown_tool(tool: &Tool) -> Value {
     json!({
         "tool": tool.tool_id, "description": tool.description,
         "parameters": tool.parameters,

@@ -8,6 +8,7 @@ use charter_contract::mission::policy_decision::Decision;
 use charter_contract::mission::review_packet::ReviewStatus;
 use charter_contract::mission::task_graph::Task;
 use charter_contract::mission::upcast::read_stored;
+use charter_contract::mission::worker_result::CitationKind;
 use charter_contract::mission::{Artifact, ArtifactKind, MissionRoot};
 use charter_contract::validate::parse;
 use charter_contract::violation::Violation;
@@ -224,6 +225,14 @@ impl Inventory {
     #[must_use]
     pub fn must_cite(&self, task: &TaskId) -> bool {
         self.cites.get(task).copied().unwrap_or(true)
+    }
+
+    /// How a reference may be cited; by no kind when it names nothing.
+    pub fn citable(&self, reference: &str) -> impl Iterator<Item = CitationKind> + use<> {
+        let sides = self.sides(reference).unwrap_or_default();
+        let inside = sides.inside.then_some(CitationKind::Internal);
+        let outside = sides.outside.then_some(CitationKind::External);
+        inside.into_iter().chain(outside)
     }
 
     /// Where what a reference names is; `None` when it names nothing.

@@ -1,10 +1,15 @@
+use charter_contract::catalogue::mission_type::WriteBack;
+use charter_contract::catalogue::tool::Tool;
 use charter_contract::validate::against_schema;
+use serde::de::DeserializeOwned;
+use serde_json::json;
 
+use super::schema::{self, DraftSchema, Sources};
 use super::*;
 
-fn keeps<D: Draft>(draft: &Value) -> bool {
-    let schema = D::schema();
-    let schema = schema.as_object().unwrap();
+/// Whether a draft keeps to a schema; what does can be read.
+fn keeps<D: DeserializeOwned>(wanted: &DraftSchema, draft: &Value) -> bool {
+    let schema = wanted.schema.as_object().unwrap();
     let by_schema = against_schema(schema, draft).is_empty();
     let by_type = serde_json::from_value::<D>(draft.clone()).is_ok();
     assert!(
@@ -14,39 +19,199 @@ fn keeps<D: Draft>(draft: &Value) -> bool {
     by_schema
 }
 
-/// What a provider is held to can be read: every schema compiles, lets good drafts through, and refuses
-/// what is missing or unknown.
+fn names<'a>(names: &'a [&'a str]) -> impl Iterator<Item = &'a str> {
+    names.iter().copied()
+}
+
+fn sources() -> Sources {
+    Sources {
+        internal: vec!["lead_1".to_owned(), "wrk.look".to_owned()],
+        external: vec!["https://example.com/a".to_owned()],
+    }
+}
+
+fn tool() -> Tool {
+    serde_json::from_value(json!({
+        "tool_id": "crm.get_lead", "name": "get_lead", "provider": "crm", "tool_class": "readonly",
+        "domain": "sales", "description": "Shows a lead.", "language": "http",
+        "parameters": [{"name": "lead", "type": "string", "required": true, "pattern": "lead_"}],
+        "implementation": {"type": "http", "method": "GET", "url": "https://crm.example.com/"},
+    }))
+    .unwrap()
+}
+
+fn answered(citations: &Value) -> Value {
+    json!({"output_text": "It is so.", "citations": citations, "confidence": 0.5})
+}
+
+/// A plan uses what is offered: tools, scopes and skills by the names that there are.
 #[test]
-fn schemas_and_types_of_drafts_agree() {
-    assert!(keeps::<PlanDraft>(&json!({"tasks": [
-        {"task_id": "look", "role_type": "worker", "objective": "Look."},
-        {"task_id": "search", "role_type": "researcher", "objective": "Search.", "depends_on": ["look"]},
-    ]})));
-    assert!(!keeps::<PlanDraft>(&json!({"tasks": []})));
-    assert!(!keeps::<PlanDraft>(&json!({"tasks": [
-        {"task_id": "x", "role_type": "reviewer", "objective": "Review."},
-    ]})));
-    let answer = json!({
-        "output_text": "It is so.", "citations": [{"kind": "internal", "ref": "lead_1"}], "confidence": 0.5,
+fn a_plan_names_what_is_offered() {
+    let wanted = schema::plan(names(&["crm.get_lead"]), names(&["crm.leads"]), names(&[]));
+    let task = |more: Value| {
+        let mut task = json!({"task_id": "look", "role_type": "worker", "objective": "Look."});
+        let fields = task.as_object_mut().unwrap();
+        fields.extend(more.as_object().unwrap().clone());
+        json!({"tasks": [task]})
+    };
+    let keeps = |draft: &Value| keeps::<PlanDraft>(&wanted, draft);
+    assert!(keeps(&task(json!({"depends_on": ["search"]}))));
+    assert!(keeps(&task(json!({
+        "allowed_tools": ["crm.get_lead"], "required_data_scopes": ["crm.leads"],
+    }))));
+    assert!(!keeps(&json!({"tasks": []})));
+    assert!(!keeps(&task(json!({"role_type": "reviewer"}))));
+    assert!(!keeps(&task(json!({"allowed_tools": ["crm.drop"]}))));
+    assert!(!keeps(&task(json!({"required_data_scopes": ["hr.pay"]}))));
+    assert!(
+        !keeps(&task(json!({"required_capabilities": ["sales.close"]}))),
+        "where nothing is offered, nothing can be named"
+    );
+}
+
+/// A source is one that was shown, on the side where it is (B002-6); a task that must cite does.
+#[test]
+fn an_answer_cites_what_was_shown() {
+    let wanted = schema::answer(&sources(), true, None);
+    let keeps = |citations: &Value| keeps::<AnswerDraft>(&wanted, &answered(citations));
+    assert!(keeps(&json!([{"kind": "internal", "ref": "lead_1"}])));
+    assert!(keeps(
+        &json!([{"kind": "external", "ref": "https://example.com/a"}])
+    ));
+    assert!(!keeps(&json!([{"kind": "external", "ref": "lead_1"}])));
+    assert!(!keeps(&json!([{"kind": "internal", "ref": "lead_2"}])));
+    assert!(!keeps(&json!([])));
+}
+
+/// A task that need not cite may still say nothing of sources, and one without any cannot make them up.
+#[test]
+fn an_answer_without_sources_invents_none() {
+    let free = schema::answer(&sources(), false, None);
+    assert!(keeps::<AnswerDraft>(&free, &answered(&json!([]))));
+    let none = schema::answer(&Sources::default(), true, None);
+    let bare = json!({"output_text": "It is so.", "confidence": 0.5});
+    assert!(keeps::<AnswerDraft>(&none, &bare));
+    let made_up = answered(&json!([{"kind": "internal", "ref": "lead_1"}]));
+    assert!(!keeps::<AnswerDraft>(&none, &made_up));
+    let sure = json!({"output_text": "x", "confidence": 1.5});
+    assert!(!keeps::<AnswerDraft>(&none, &sure));
+}
+
+/// More names than a schema may list are not listed: any text passes, and is checked afterwards.
+#[test]
+fn very_many_sources_are_not_spelt_out() {
+    let many = Sources {
+        internal: (0..201).map(|at| format!("lead_{at}")).collect(),
+        external: Vec::new(),
+    };
+    let wanted = schema::answer(&many, true, None);
+    assert!(!wanted.schema.to_string().contains("lead_7"));
+    let draft = answered(&json!([{"kind": "internal", "ref": "lead_7"}]));
+    assert!(keeps::<AnswerDraft>(&wanted, &draft));
+}
+
+/// The prompt's own schema holds for the structured output, unless it refers to parts of itself: inside
+/// another schema those would be other parts.
+#[test]
+fn an_answer_keeps_to_the_prompts_schema() {
+    let own = |schema: Value| schema.as_object().unwrap().clone();
+    let ranked = own(json!({
+        "type": "object", "required": ["priority"],
+        "properties": {"priority": {"enum": ["high", "low"]}},
+    }));
+    let wanted = schema::answer(&Sources::default(), false, Some(&ranked));
+    let with = |structured: Value| json!({"output_text": "x", "confidence": 0.5, "structured_output": structured});
+    let keeps = |wanted: &DraftSchema, draft: &Value| keeps::<AnswerDraft>(wanted, draft);
+    assert!(keeps(&wanted, &with(json!({"priority": "low"}))));
+    assert!(!keeps(&wanted, &with(json!({"priority": "dire"}))));
+    assert!(!keeps(
+        &wanted,
+        &json!({"output_text": "x", "confidence": 0.5})
+    ));
+    let within = own(json!({
+        "type": "object", "properties": {"next": {"$ref": "#/$defs/step"}},
+        "$defs": {"step": {"type": "string"}},
+    }));
+    let wanted = schema::answer(&Sources::default(), false, Some(&within));
+    assert!(keeps(&wanted, &with(json!({"next": 7}))));
+}
+
+/// A turn is calls or the last word; a call is of a tool in scope, with its parameters (B003-4).
+#[test]
+fn a_turn_is_either_calls_or_the_last_word() {
+    let tool = tool();
+    let wanted = schema::turn([&tool].into_iter(), &sources(), false, None);
+    let keeps = |draft: &Value| keeps::<TurnDraft>(&wanted, draft);
+    let call = |tool: &str, parameters: Value| json!({"calls": [{"tool": tool, "parameters": parameters}]});
+    assert!(keeps(&json!({"answer": answered(&json!([]))})));
+    assert!(keeps(&call("crm.get_lead", json!({"lead": "lead_1"}))));
+    assert!(!keeps(&call("crm.get_lead", json!({}))));
+    assert!(!keeps(&call("crm.drop", json!({"lead": "lead_1"}))));
+    assert!(!keeps(&json!({})));
+    assert!(!keeps(&json!({"calls": []})));
+    let mut both = call("crm.get_lead", json!({"lead": "lead_1"}));
+    both["answer"] = answered(&json!([]));
+    assert!(!keeps(&both));
+}
+
+/// Every claim has support, of what was shown (B002-10).
+#[test]
+fn a_packet_supports_its_claims() {
+    let wanted = schema::packet(&sources());
+    let draft = |support: Value| {
+        json!({
+            "summary": "S", "evidence_matrix": [{"claim": "C", "support_refs": support}],
+            "coverage_gaps": ["nothing on x"],
+        })
+    };
+    let keeps = |draft: &Value| keeps::<PacketDraft>(&wanted, draft);
+    assert!(keeps(&draft(json!(["wrk.look", "https://example.com/a"]))));
+    assert!(!keeps(&draft(json!([]))));
+    assert!(!keeps(&draft(json!(["wrk.other"]))));
+    assert!(!keeps(&json!({"summary": "S"})));
+}
+
+fn write_back() -> WriteBack {
+    serde_json::from_value(json!({
+        "action_type": "move", "target_entity_type": "lead", "description": "Moves a lead.",
+        "payload_schema": {"type": "object", "required": ["stage"]}, "by": {"tool": "crm.move_lead"},
+    }))
+    .unwrap()
+}
+
+/// What is approved has its output, what was edited says how (B002-11), and what is rejected proposes
+/// nothing; a proposal is one that the mission's kind offers (B002-12).
+#[test]
+fn a_review_says_what_its_verdict_needs() {
+    let wanted = schema::review(&[write_back()]);
+    let keeps = |draft: &Value| keeps::<ReviewDraft>(&wanted, draft);
+    let proposal = |action: &str, payload: Value| {
+        json!([{
+            "action_type": action, "target_entity_type": "lead", "target_entity_id": "lead_1",
+            "payload": payload,
+        }])
+    };
+    let approved = |proposals: Value| {
+        json!({
+            "review_status": "approved", "approved_output": {"summary": "S"}, "proposals": proposals,
+        })
+    };
+    assert!(keeps(&approved(proposal("move", json!({"stage": "Won"})))));
+    assert!(!keeps(&approved(proposal("move", json!({})))));
+    assert!(!keeps(&approved(proposal("drop", json!({"stage": "Won"})))));
+    assert!(!keeps(&json!({"review_status": "approved"})));
+    let mut edited = json!({
+        "review_status": "approved_with_edits", "approved_output": {"summary": "S"},
     });
-    assert!(keeps::<AnswerDraft>(&answer));
-    assert!(keeps::<TurnDraft>(&json!({"answer": answer})));
-    assert!(keeps::<TurnDraft>(
-        &json!({"calls": [{"tool": "crm.search", "parameters": {}}]})
-    ));
-    assert!(!keeps::<AnswerDraft>(
-        &json!({"output_text": "x", "citations": [], "confidence": 1.5})
-    ));
-    assert!(keeps::<PacketDraft>(&json!({
-        "summary": "S", "evidence_matrix": [{"claim": "C", "support_refs": ["wrk.look"]}],
-        "coverage_gaps": ["nothing on x"],
+    assert!(!keeps(&edited));
+    edited["required_edits"] = json!(["Say when."]);
+    assert!(keeps(&edited));
+    assert!(keeps(&json!({"review_status": "rejected"})));
+    assert!(!keeps(&json!({
+        "review_status": "rejected", "proposals": proposal("move", json!({"stage": "Won"})),
     })));
-    assert!(!keeps::<PacketDraft>(&json!({"summary": "S"})));
-    assert!(keeps::<ReviewDraft>(&json!({
-        "review_status": "approved", "approved_output": {"summary": "S"},
-        "proposals": [{
-            "action_type": "a", "target_entity_type": "lead", "target_entity_id": "lead_1", "payload": {},
-        }],
-    })));
-    assert!(!keeps::<ReviewDraft>(&json!({"review_status": "fine"})));
+    assert!(!keeps(&json!({"review_status": "fine"})));
+    let nothing_offered = schema::review(&[]);
+    let made_up = approved(proposal("move", json!({"stage": "Won"})));
+    assert!(against_schema(nothing_offered.schema.as_object().unwrap(), &made_up) != Vec::new());
 }

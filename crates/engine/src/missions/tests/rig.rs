@@ -135,12 +135,17 @@ pub(super) fn package() -> PackageBundle {
                 outline:\n\
                 \x20 - {task_id: list, role_type: worker, objective: \"List the leads for ${goal}\", allowed_tools: [crm.list_leads], required_data_scopes: [crm.leads]}\n\
                 \x20 - {task_id: weigh, role_type: worker, objective: Weigh the leads by score, depends_on: [list], required_data_scopes: [crm.leads]}\n\
+                prompts: {planner: crm.planner}\n\
                 write_backs:\n\
                 \x20 - action_type: lead_stage_update\n    target_entity_type: lead\n    description: Moves a lead to another stage.\n\
                 \x20   payload_schema: {type: object, required: [stage], properties: {stage: {const: Negotiation}}}\n\
                 \x20   by: {tool: crm.move_lead}\n    parameters: {lead: \"${target_entity_id}\", stage: \"${payload.stage}\"}\n\
                 \x20   target: {tool: crm.get_lead, parameters: {lead: \"${target_entity_id}\"}}\n";
+    let planner = "prompt_id: crm.planner\ndomain: reliability\ntitle: Planner\nrole_type: planner\n\
+                   system_prompt: You plan.\ntask_prompt: \"${goal}\"\nmodel_route: tier_high_reasoning\n\
+                   examples: [{example_id: one, task: Which leads are new?, answer: List them first.}]\n";
     let files = json!({"files": {
+        "prompts/planner.yaml": planner,
         "package.yaml": "name: crm\nversion: 1.0.0\ntitle: CRM\nscope: tenant\n",
         "tools/list_leads.yaml": tool("list_leads", "readonly", "[]"),
         "tools/get_lead.yaml": tool("get_lead", "readonly", lead),

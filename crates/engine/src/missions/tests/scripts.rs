@@ -14,6 +14,7 @@ type Says = Box<dyn Fn(&ModelRequest, usize) -> Result<Value, ModelFailure> + Se
 /// A mission's models, by role.
 pub(super) struct Script {
     says: BTreeMap<Role, Says>,
+    held: bool,
 }
 
 impl Script {
@@ -21,6 +22,7 @@ impl Script {
     pub(super) fn new() -> Self {
         let script = Self {
             says: BTreeMap::new(),
+            held: true,
         };
         script
             .saying(Role::Planner, |_, _| Ok(plan()))
@@ -43,7 +45,14 @@ impl Script {
         self
     }
 
+    /// The same from models that keep to no schema.
+    pub(super) fn unheld(mut self) -> Self {
+        self.held = false;
+        self
+    }
+
     pub(super) fn models(self) -> Arc<ScriptedModels> {
+        let held = self.held;
         let asked = std::sync::Mutex::new(BTreeMap::<Role, usize>::new());
         let models = ScriptedModels::new(move |request, _| {
             let ModelStage::Role(role) = request.stage else {
@@ -64,7 +73,8 @@ impl Script {
             key: None,
             key_of: charter_effects::SetBy::Server,
         };
-        Arc::new(models.with_routes([(route, target)].into()))
+        let models = models.with_routes([(route, target)].into());
+        Arc::new(if held { models } else { models.unheld() })
     }
 }
 

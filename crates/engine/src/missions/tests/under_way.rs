@@ -43,6 +43,11 @@ async fn a_model_carries_a_mission_through() {
     // Planner, list twice, weigh, aggregator, reviewer: 110 tokens each.
     assert_eq!((models.calls(), done.tokens.total()), (6, 660));
     assert_eq!(*rig.crm.calls.lock().unwrap(), ["crm.list_leads"]);
+    let planner = &models.asked()[0].system;
+    assert!(
+        planner.contains("Which leads are new?") && planner.contains("List them first."),
+        "the prompt's examples are shown: {planner}"
+    );
     for request in models.asked() {
         assert!(
             !request.system.contains("Marina"),
@@ -59,10 +64,11 @@ async fn a_draft_is_sent_back_with_what_is_wrong() {
     let models = Script::new()
         .saying(Role::Planner, |request, number| match number {
             0 => Ok(json!({"tasks": [
-                {"task_id": "a", "role_type": "worker", "objective": "A.", "allowed_tools": ["crm.move_lead"]},
+                {"task_id": "a", "role_type": "worker", "objective": "A.", "depends_on": ["b"]},
             ]})),
             _ => {
-                assert_eq!(request.earlier[0].wrong, ["`a`: the tool `crm.move_lead` is not offered"]);
+                let wrong = &request.earlier[0].wrong;
+                assert!(wrong[0].contains("`a` depends on `b`"), "{wrong:?}");
                 Ok(plan())
             }
         })
@@ -89,6 +95,7 @@ async fn b002_6_an_answer_without_a_source_is_refused() {
             }
             Ok(said)
         })
+        .unheld()
         .models();
     let (_, done) = ended(models).await;
     assert_eq!(done.state, MissionState::Failed);
@@ -160,6 +167,7 @@ async fn b002_5_a_tool_that_no_policy_permits_is_not_called() {
             }
             _ => Ok(works(request)),
         })
+        .unheld()
         .models();
     let (rig, done) = ended(models).await;
     assert_eq!(done.state, MissionState::Completed, "{done:#?}");

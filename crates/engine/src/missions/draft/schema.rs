@@ -1,0 +1,335 @@
+//! What a provider is held to. A schema names what the context offers — its tools, its resources, the
+//! sources that were shown, the changes that may be proposed — so that a provider that keeps to it is
+//! given no other name, and rules that a schema can say are said here. Everything is checked again
+//! afterwards, with the mission; a schema only saves the repair.
+
+use charter_contract::agentic::tool_definition::{definitions, parameters_to_schema};
+use charter_contract::catalogue::mission_type::WriteBack;
+use charter_contract::catalogue::tool::Tool;
+use charter_contract::mission::worker_result::CitationKind;
+use charter_domain::mission::admit::Inventory;
+use serde_json::{Map, Value, json};
+
+use super::{MAX_CALLS, MAX_PROPOSALS, MAX_TASKS};
+
+/// Most names that a schema spells out, since providers bound what it may list. Where there are
+/// more, any text is let through.
+const MOST_SPELT_OUT: usize = 200;
+
+/// A schema and what it is called.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::missions) struct DraftSchema {
+    pub(in crate::missions) name: &'static str,
+    pub(in crate::missions) schema: Value,
+}
+
+/// Sources that may be cited.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(in crate::missions) struct Sources {
+    pub(in crate::missions) internal: Vec<String>,
+    pub(in crate::missions) external: Vec<String>,
+}
+
+impl Sources {
+    /// What of a context names something that the mission has.
+    pub(in crate::missions) fn in_view(inventory: &Inventory, context: &Value) -> Self {
+        let mut sources = Self::default();
+        sources.look(inventory, context);
+        for names in [&mut sources.internal, &mut sources.external] {
+            names.sort();
+            names.dedup();
+        }
+        sources
+    }
+
+    fn look(&mut self, inventory: &Inventory, shown: &Value) {
+        match shown {
+            Value::String(text) => {
+                for kind in inventory.citable(text) {
+                    match kind {
+                        CitationKind::Internal => self.internal.push(text.clone()),
+                        CitationKind::External => self.external.push(text.clone()),
+                    }
+                }
+            }
+            Value::Array(values) => {
+                for value in values {
+                    self.look(inventory, value);
+                }
+            }
+            Value::Object(fields) => {
+                for value in fields.values() {
+                    self.look(inventory, value);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+}
+
+/// A planner's draft, from the names that it may use.
+pub(in crate::missions) fn plan<'a>(
+    tools: impl Iterator<Item = &'a str>,
+    scopes: impl Iterator<Item = &'a str>,
+    skills: impl Iterator<Item = &'a str>,
+) -> DraftSchema {
+    let some_of = |names: Vec<&str>, most| one_of(&names).map(|name| list(&name, 0, most));
+    let task = object(
+        [
+            (
+                "task_id",
+                Some(json!({"type": "string", "pattern": "^[a-z][a-z0-9_]{0,60}$"})),
+            ),
+            ("role_type", Some(json!({"enum": ["researcher", "worker"]}))),
+            ("objective", Some(text(1_000))),
+            ("depends_on", Some(list(&json!({"type": "string"}), 0, 50))),
+            ("required_capabilities", some_of(skills.collect(), 10)),
+            ("allowed_tools", some_of(tools.collect(), 20)),
+            ("required_data_scopes", some_of(scopes.collect(), 20)),
+            ("success_criteria", Some(list(&text(300), 0, 5))),
+        ],
+        &["task_id", "role_type", "objective"],
+    );
+    let tasks = list(&task, 1, MAX_TASKS);
+    DraftSchema {
+        name: "plan",
+        schema: object([("tasks", Some(tasks))], &["tasks"]),
+    }
+}
+
+/// A worker's last word.
+pub(in crate::missions) fn answer(
+    sources: &Sources,
+    must_cite: bool,
+    structured: Option<&Map<String, Value>>,
+) -> DraftSchema {
+    DraftSchema {
+        name: "answer",
+        schema: answer_object(sources, must_cite, structured),
+    }
+}
+
+/// A worker's turn while it may still call tools: the calls that it needs first, or its last word.
+pub(in crate::missions) fn turn<'t>(
+    tools: impl Iterator<Item = &'t Tool>,
+    sources: &Sources,
+    must_cite: bool,
+    structured: Option<&Map<String, Value>>,
+) -> DraftSchema {
+    let calls = tools.map(|tool| {
+        let mut parameters = definitions(&tool.parameters);
+        for parameter in parameters.values_mut() {
+            // Not every provider knows every form of them.
+            parameter.extra.remove("pattern");
+        }
+        let fields = [
+            ("tool", one_of(&[tool.tool_id.as_str()])),
+            ("parameters", Some(parameters_to_schema(&parameters))),
+        ];
+        object(fields, &["tool", "parameters"])
+    });
+    let calls = any_of(calls.collect()).map(|call| list(&call, 1, MAX_CALLS));
+    let last = answer_object(sources, must_cite, structured);
+    let ways = [("calls", calls), ("answer", Some(last))];
+    let ways = ways.map(|(name, way)| way.map(|way| object([(name, Some(way))], &[name])));
+    let mut schema = any_of(ways.into_iter().flatten().collect()).unwrap_or_default();
+    // Parameters of a call are an object at the top wherever a schema is given as those of a tool.
+    if let Some(schema) = schema.as_object_mut() {
+        schema.insert("type".to_owned(), "object".into());
+    }
+    DraftSchema {
+        name: "turn",
+        schema,
+    }
+}
+
+fn answer_object(
+    sources: &Sources,
+    must_cite: bool,
+    structured: Option<&Map<String, Value>>,
+) -> Value {
+    let citation = |kind: &str, names: &[String]| {
+        let fields = [("kind", one_of(&[kind])), ("ref", one_of(names))];
+        (!names.is_empty()).then(|| object(fields, &["kind", "ref"]))
+    };
+    let citations = [
+        citation("internal", &sources.internal),
+        citation("external", &sources.external),
+    ];
+    let citations = any_of(citations.into_iter().flatten().collect())
+        .map(|citation| list(&citation, usize::from(must_cite), 50));
+    let structured_output = match structured {
+        // A schema with references to its own parts means something else inside another.
+        Some(schema) if !refers(&Value::Object(schema.clone())) => Value::Object(schema.clone()),
+        Some(_) | None => json!({"type": "object"}),
+    };
+    let wanted: &[&str] = match structured {
+        Some(_) => &[
+            "output_text",
+            "structured_output",
+            "citations",
+            "confidence",
+        ],
+        None => &["output_text", "citations", "confidence"],
+    };
+    let confidence = json!({"type": "number", "minimum": 0, "maximum": 1});
+    object(
+        [
+            ("output_text", Some(text(8_000))),
+            ("structured_output", Some(structured_output)),
+            ("citations", citations),
+            ("confidence", Some(confidence)),
+        ],
+        wanted,
+    )
+}
+
+/// An aggregator's.
+pub(in crate::missions) fn packet(sources: &Sources) -> DraftSchema {
+    let mut names: Vec<&String> = sources.internal.iter().chain(&sources.external).collect();
+    names.sort();
+    names.dedup();
+    let claims = one_of(&names).map(|name| {
+        let fields = [
+            ("claim", Some(text(1_000))),
+            ("support_refs", Some(list(&name, 1, 20))),
+        ];
+        list(&object(fields, &["claim", "support_refs"]), 0, 200)
+    });
+    let schema = object(
+        [
+            ("summary", Some(text(8_000))),
+            ("evidence_matrix", claims),
+            ("contradictions", Some(list(&text(1_000), 0, 50))),
+            ("coverage_gaps", Some(list(&text(1_000), 0, 50))),
+            ("recommended_output", Some(json!({"type": "object"}))),
+        ],
+        &["summary", "evidence_matrix"],
+    );
+    DraftSchema {
+        name: "packet",
+        schema,
+    }
+}
+
+/// A reviewer's: what is approved has its output, and what was edited says how.
+pub(in crate::missions) fn review(write_backs: &[WriteBack]) -> DraftSchema {
+    let fields = [
+        (
+            "severity",
+            Some(json!({"enum": ["critical", "high", "medium", "low", "info"]})),
+        ),
+        ("message", Some(text(1_000))),
+    ];
+    let issues = list(&object(fields, &["severity", "message"]), 0, 50);
+    let edits = |least| list(&text(1_000), least, 50);
+    let output = json!({
+        "type": "object", "properties": {"summary": text(8_000)}, "required": ["summary"],
+    });
+    let proposals = any_of(write_backs.iter().map(proposal).collect())
+        .map(|proposal| list(&proposal, 0, MAX_PROPOSALS));
+    let way = |status: &str, edits: Value, approved: bool| {
+        let fields = [
+            ("review_status", one_of(&[status])),
+            ("issues", Some(issues.clone())),
+            ("required_edits", Some(edits)),
+            ("approved_output", approved.then(|| output.clone())),
+            ("proposals", proposals.clone().filter(|_| approved)),
+        ];
+        let wanted = match status {
+            "approved_with_edits" => &["review_status", "required_edits", "approved_output"][..],
+            _ => &["review_status", "approved_output"],
+        };
+        object(fields, wanted)
+    };
+    let schema = json!({"type": "object", "anyOf": [
+        way("approved", edits(0), true),
+        way("approved_with_edits", edits(1), true),
+        way("rejected", edits(0), false),
+    ]});
+    DraftSchema {
+        name: "review",
+        schema,
+    }
+}
+
+fn proposal(write_back: &WriteBack) -> Value {
+    let payload = write_back.payload_schema.clone().map(Value::Object);
+    let payload = payload.filter(|schema| !refers(schema));
+    object(
+        [
+            ("action_type", one_of(&[write_back.action_type.as_str()])),
+            (
+                "target_entity_type",
+                one_of(&[write_back.target_entity_type.as_str()]),
+            ),
+            ("target_entity_id", Some(text(200))),
+            (
+                "payload",
+                Some(payload.unwrap_or_else(|| json!({"type": "object"}))),
+            ),
+        ],
+        &[
+            "action_type",
+            "target_entity_type",
+            "target_entity_id",
+            "payload",
+        ],
+    )
+}
+
+/// An object of these fields and no others. A field without a schema is left out, wanted or not.
+fn object<const N: usize>(fields: [(&str, Option<Value>); N], wanted: &[&str]) -> Value {
+    let fields = fields.into_iter();
+    let fields = fields.filter_map(|(name, schema)| Some((name.to_owned(), schema?)));
+    let properties: Map<String, Value> = fields.collect();
+    let required: Vec<&str> = wanted
+        .iter()
+        .filter(|name| properties.contains_key(**name))
+        .copied()
+        .collect();
+    json!({
+        "type": "object", "properties": properties, "required": required,
+        "additionalProperties": false,
+    })
+}
+
+/// One of the names, or any text where they are too many; nothing where there are none.
+fn one_of(names: &[impl AsRef<str>]) -> Option<Value> {
+    match names.len() {
+        0 => None,
+        1..=MOST_SPELT_OUT => {
+            let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+            Some(json!({"type": "string", "enum": names}))
+        }
+        _ => Some(text(500)),
+    }
+}
+
+fn any_of(mut ways: Vec<Value>) -> Option<Value> {
+    match ways.len() {
+        0 | 1 => ways.pop(),
+        _ => Some(json!({"anyOf": ways})),
+    }
+}
+
+fn text(longest: usize) -> Value {
+    json!({"type": "string", "minLength": 1, "maxLength": longest})
+}
+
+fn list(items: &Value, least: usize, most: usize) -> Value {
+    let mut list = json!({"type": "array", "items": items, "maxItems": most});
+    if least > 0 {
+        list["minItems"] = least.into();
+    }
+    list
+}
+
+/// Whether a schema refers to parts of itself.
+fn refers(schema: &Value) -> bool {
+    match schema {
+        Value::Object(fields) => fields.contains_key("$ref") || fields.values().any(refers),
+        Value::Array(values) => values.iter().any(refers),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
