@@ -18,8 +18,8 @@ use charter_contract::error_code::ErrorCode;
 use charter_domain::clock::SystemClock;
 use charter_effects::{HostPattern, Imports, LandlockUse, Sandbox, SandboxOptions, ToolRunner};
 use charter_engine::{
-    Caller, ClientTools, Composer, Engine, IdSource, LensSettings, MemorySettings, Ports, Settings,
-    ToolGrants,
+    Caller, ClientTools, CodeAgent, Engine, IdSource, LensSettings, MemorySettings, Ports,
+    Settings, ToolGrants,
 };
 use charter_search::embed::fetch::{ModelSource, fetch_model};
 use charter_search::embed::{
@@ -90,6 +90,7 @@ async fn ports(config: &Config) -> anyhow::Result<(Ports, Arc<SqliteStore>)> {
         }
         None => (Arc::<Sandbox>::clone(&sandbox), Imports::none()),
     };
+    let generator = Arc::new(CodeAgent::new(Arc::clone(&models)));
     let ports = Ports {
         store: Arc::<SqliteStore>::clone(&store),
         embedder,
@@ -98,7 +99,7 @@ async fn ports(config: &Config) -> anyhow::Result<(Ports, Arc<SqliteStore>)> {
         sources: sandbox,
         models,
         webhooks: Arc::new(charter_effects::webhook::NoWebhooks),
-        generator: Arc::new(Composer),
+        generator,
         clock: Arc::new(SystemClock::start().context("reading the clock")?),
         ids: Arc::new(RandomIds),
         evidence_key: evidence_key::load(config)?,

@@ -3,11 +3,13 @@
 //!
 //! A generator gets a [`Brief`]: the request's words, what it wants, and the [`Boundary`] of the agent
 //! that grounds it. What it returns is measured against the same brief ([`breaches`]), whoever
-//! generated it. [`compose`] is the generator that needs no model. Nothing here stores, routes or
+//! generated it. [`compose`] is the generator that needs no model; what a code agent
+//! drafts becomes a document by [`drafted`]. Nothing here stores, routes or
 //! runs a candidate, and no word of a request reaches anything that is evaluated.
 
 mod boundary;
 mod compose;
+mod draft;
 mod inside;
 mod plan;
 
@@ -19,6 +21,7 @@ use sha2::{Digest, Sha256};
 
 pub use boundary::Boundary;
 pub use compose::compose;
+pub use draft::{CandidateDraft, DraftedParameter, DraftedStep, MAX_REQUESTS, drafted};
 pub use inside::breaches;
 
 /// Most tools that a composition looks at, nearest first; so many steps it has at most.
@@ -171,6 +174,9 @@ pub enum NoFit {
         /// The parameter.
         parameter: String,
     },
+    /// The code agent found nothing that it could make.
+    #[error("the code agent found no way: {0}")]
+    Declined(String),
     /// A name that follows from what is registered is none.
     #[error("a name for the candidate cannot be made")]
     Name(#[from] IdError),

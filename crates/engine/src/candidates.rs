@@ -5,6 +5,7 @@
 //! is shown, not routed to and not run: a person starts it, and an operator accepts it once a run of
 //! it has succeeded. What a candidate may hold is the domain's to say.
 
+mod code_agent;
 mod generator;
 mod ground;
 mod keep;
@@ -22,10 +23,11 @@ use serde_json::json;
 use std::sync::Arc;
 
 use crate::requests::{Asked, Classified};
-use crate::{Engine, EngineError};
+use crate::{Caller, Engine, EngineError};
 
+pub use code_agent::{CodeAgent, ROUTE as CODE_AGENT_ROUTE};
 pub use generator::{Composer, Generator, GeneratorError};
-pub(crate) use ground::Grounds;
+use ground::Grounds;
 
 /// Most registered skills and playbooks that are named where no candidate could be made.
 const MAX_APPROACHES: usize = 10;
@@ -65,10 +67,13 @@ impl Engine {
         classified: &Classified,
     ) -> Result<Proposal, EngineError> {
         let text = asked.request.input.as_str();
-        let wanted = if classified.flow == Flow::CodeGenWrite {
-            Wanted::Change
-        } else {
-            Wanted::Read
+        let wanted = match classified.flow {
+            Flow::CodeGenWrite => Wanted::Change,
+            Flow::CodeGenDirect => {
+                let agents = &classified.agents;
+                self.wanted_of(&asked.caller, agents, text).await?
+            }
+            _ => Wanted::Read,
         };
         let view = self.live().view(&asked.caller.tenant);
         let Some(words) = Words::of(text) else {
@@ -89,7 +94,7 @@ impl Engine {
                 boundary: grounds.boundary,
                 near: grounds.near,
             };
-            match self.generated(&brief).await? {
+            match self.generated(&asked.caller, &brief).await? {
                 Ok(document) => return self.keep_candidate(&asked.caller, &brief, document).await,
                 Err(reason) => refusals.push(Refusal {
                     agent: brief.boundary.agent().clone(),
@@ -100,9 +105,30 @@ impl Engine {
         Err(no_match(&view, classified, &refusals))
     }
 
+    /// What a request that nothing answers asks for: a change where the nearest tool of the nearest
+    /// agent makes one, as the nearest document being a playbook means it elsewhere.
+    pub(crate) async fn wanted_of(
+        &self,
+        caller: &Caller,
+        agents: &[AgentId],
+        text: &str,
+    ) -> Result<Wanted, EngineError> {
+        let grounds = self.grounds(caller, agents, text).await?;
+        let changes = grounds.iter().find_map(Grounds::changes);
+        Ok(match changes {
+            Some(true) => Wanted::Change,
+            Some(false) | None => Wanted::Read,
+        })
+    }
+
     /// What the generator makes of a brief, or in words why nothing that may be kept.
-    async fn generated(&self, brief: &Brief) -> Result<Result<Document, String>, EngineError> {
-        let document = match self.generator().generate(brief).await {
+    async fn generated(
+        &self,
+        caller: &Caller,
+        brief: &Brief,
+    ) -> Result<Result<Document, String>, EngineError> {
+        let generating = self.generator().generate(&caller.tenant, brief);
+        let document = match generating.await {
             Ok(document) => document,
             Err(GeneratorError::NoFit(reason)) => return Ok(Err(reason.to_string())),
             Err(GeneratorError::Failed { source }) => {

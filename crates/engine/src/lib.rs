@@ -49,7 +49,7 @@ pub use agent_skills::{
 };
 pub use approvals::{ApprovalListing, Say};
 pub use caller::{Caller, Role, SkillGrants, Tier};
-pub use candidates::{Composer, Generator, GeneratorError};
+pub use candidates::{CODE_AGENT_ROUTE, CodeAgent, Composer, Generator, GeneratorError};
 pub use catalogue::Live;
 pub use charter_domain::approval::{Answer, Approval, Digest, Happened};
 pub use charter_domain::guardrail::Subject;

@@ -1,6 +1,8 @@
 //! A miss: a candidate is put together, shown, started by a person, and accepted on a run that
 //! succeeded.
 
+mod code_agent;
+
 use serde_json::{Value, json};
 
 use crate::home::{Api, Home, Server, eventually, request, request_of};

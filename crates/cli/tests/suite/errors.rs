@@ -184,14 +184,13 @@ fn unsupported_flows_say_so() {
     let home = Home::new();
     let server = home.serve();
     server.api.register(&backups());
-    for flow in ["code_gen_read", "code_gen_direct"] {
-        let mut asked = request("which backups are stale");
-        asked["metadata"] = json!({"flow": flow});
-        server.api.ask(&asked).fails(422, "unsupported_flow");
-    }
+    let mut asked = request("which backups are stale");
+    asked["metadata"] = json!({"flow": "code_gen_read"});
+    server.api.ask(&asked).fails(422, "unsupported_flow");
     for flow in [
         "write",
         "code_gen_write",
+        "code_gen_direct",
         "skill",
         "read_broad",
         "rag_search",

@@ -92,7 +92,7 @@ string_enum! {
         CodeGenRead = "code_gen_read",
         /// A playbook is generated.
         CodeGenWrite = "code_gen_write",
-        /// Code is generated and returned.
+        /// A skill or playbook is generated, although something registered may fit.
         CodeGenDirect = "code_gen_direct",
     }
 }

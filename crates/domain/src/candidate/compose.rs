@@ -39,17 +39,36 @@ pub fn compose(brief: &Brief) -> Result<Document, NoFit> {
         (Wanted::Read, _) => {
             let goals = &readers[..readers.len().min(MAX_GOALS)];
             let plan = Plan::reaching(goals, &readers)?;
-            skill(brief, &plan).map(Document::Skill)
+            skill(brief, &plan, repeated(brief, &plan)?).map(Document::Skill)
         }
         (Wanted::Change, None) => Err(NoFit::OnlyReads(names(&readers))),
         (Wanted::Change, Some(writer)) => {
             let plan = Plan::reaching(&[*writer], &readers)?;
-            playbook(brief, &plan).map(Document::Playbook)
+            playbook(brief, &plan, repeated(brief, &plan)?).map(Document::Playbook)
         }
     }
 }
 
-fn skill(brief: &Brief, plan: &Plan<'_>) -> Result<Skill, NoFit> {
+/// What a candidate says of itself.
+pub(super) struct Told {
+    pub(super) name: Text,
+    pub(super) description: Text,
+    /// What it answers: the request that it was made for comes first.
+    pub(super) requests: Vec<Text>,
+}
+
+/// The request's words, and what the tools do.
+fn repeated(brief: &Brief, plan: &Plan<'_>) -> Result<Told, NoFit> {
+    let does: Vec<String> = plan.steps.iter().map(|step| about(step.tool)).collect();
+    let said = Text::parse(&brief.words.shown())?;
+    Ok(Told {
+        name: said.clone(),
+        description: Text::parse(&shortened(&does.join(" ")))?,
+        requests: vec![said],
+    })
+}
+
+pub(super) fn skill(brief: &Brief, plan: &Plan<'_>, told: Told) -> Result<Skill, NoFit> {
     let steps = plan.steps.iter().map(|step| SkillStep {
         step_id: step.id.clone(),
         step_type: StepType::Readonly,
@@ -61,7 +80,6 @@ fn skill(brief: &Brief, plan: &Plan<'_>) -> Result<Skill, NoFit> {
         timeout_ms: step.tool.timeout_ms,
         on_failure: None,
     });
-    let does: Vec<String> = plan.steps.iter().map(|step| about(step.tool)).collect();
     Ok(Skill {
         skill_id: SkillId::parse(&brief.document_id())?,
         name: Label::parse(&brief.name())?,
@@ -72,8 +90,8 @@ fn skill(brief: &Brief, plan: &Plan<'_>) -> Result<Skill, NoFit> {
         grounding_agent: Some(brief.boundary.agent().clone()),
         tenant_id: None,
         status: Status::Active,
-        display_name: said(brief)?,
-        description: Text::parse(&shortened(&does.join(" ")))?,
+        display_name: told.name,
+        description: told.description,
         purpose: said(brief)?,
         capabilities: Vec::new(),
         capability_id: None,
@@ -86,7 +104,7 @@ fn skill(brief: &Brief, plan: &Plan<'_>) -> Result<Skill, NoFit> {
             steps: steps.collect(),
         },
         approach_hints: Vec::new(),
-        examples: vec![said(brief)?],
+        examples: told.requests,
         parameters: plan.parameters.clone(),
         analysis: None,
         version: None,
@@ -96,7 +114,7 @@ fn skill(brief: &Brief, plan: &Plan<'_>) -> Result<Skill, NoFit> {
     })
 }
 
-fn playbook(brief: &Brief, plan: &Plan<'_>) -> Result<Playbook, NoFit> {
+pub(super) fn playbook(brief: &Brief, plan: &Plan<'_>, told: Told) -> Result<Playbook, NoFit> {
     let rollback_steps = rollbacks(brief, plan)?;
     let is_reversed = |step: &PlannedStep<'_>| {
         let mut rollbacks = rollback_steps.iter();
@@ -126,7 +144,7 @@ fn playbook(brief: &Brief, plan: &Plan<'_>) -> Result<Playbook, NoFit> {
     let review: Vec<StepId> = review.map(|step| step.id.clone()).collect();
     Ok(Playbook {
         playbook_id: PlaybookId::parse(&brief.document_id())?,
-        name: said(brief)?,
+        name: told.name,
         domain: brief.boundary.domain().clone(),
         tier: Tier::default(),
         is_candidate: true,
@@ -135,7 +153,7 @@ fn playbook(brief: &Brief, plan: &Plan<'_>) -> Result<Playbook, NoFit> {
         tenant_id: None,
         status: Status::Active,
         trigger_conditions: vec![said(brief)?],
-        examples: vec![said(brief)?],
+        examples: told.requests,
         context: PlaybookContext {
             supported_context_types: contexts(brief, plan),
             ..PlaybookContext::default()
@@ -185,7 +203,11 @@ fn rollbacks(brief: &Brief, plan: &Plan<'_>) -> Result<Vec<RollbackStep>, NoFit>
 }
 
 /// Whether arguments name every parameter that a tool needs, and none that it does not have.
-fn is_called_fully(brief: &Brief, tool: &ToolId, arguments: &Map<String, Value>) -> bool {
+pub(super) fn is_called_fully(
+    brief: &Brief,
+    tool: &ToolId,
+    arguments: &Map<String, Value>,
+) -> bool {
     let Some(tool) = brief.boundary.tool(tool) else {
         return false;
     };

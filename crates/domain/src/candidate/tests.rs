@@ -9,6 +9,8 @@ use charter_contract::catalogue::{Document, DocumentKind};
 use charter_contract::scope::Scope;
 use serde_json::{Value, json};
 
+mod drafts;
+
 use super::*;
 use crate::catalogue::{Layer, Origin, View};
 use crate::graph;

@@ -15,6 +15,8 @@ use charter_domain::candidate::{Brief, CandidateKey, is_generated};
 use charter_domain::catalogue::{Origin, View};
 use charter_domain::package::needs;
 
+use serde_json::json;
+
 use super::Proposal;
 use crate::{Caller, Engine, EngineError};
 
@@ -115,7 +117,8 @@ fn package_of(key: &CandidateKey) -> Result<PackageName, EngineError> {
         .map_err(|error| EngineError::internal("naming a candidate", error))
 }
 
-/// The files of a package that holds this document alone. JSON is YAML too.
+/// The files of a package that holds this document alone. JSON is YAML too. What is accepted has to be
+/// reached by the requests that it says it answers, like any package; a candidate is not routed to.
 fn bundle(
     package: &PackageName,
     version: Version,
@@ -138,10 +141,23 @@ fn bundle(
     };
     let manifest = serde_json::to_string_pretty(&manifest).map_err(internal)?;
     let body = serde_json::to_string_pretty(document).map_err(internal)?;
-    Ok(PackageBundle {
-        files: BTreeMap::from([
-            ("package.yaml".to_owned(), manifest),
-            (format!("{folder}/{}.json", document.id()), body),
-        ]),
-    })
+    let mut files = BTreeMap::from([
+        ("package.yaml".to_owned(), manifest),
+        (format!("{folder}/{}.json", document.id()), body),
+    ]);
+    if !document.is_candidate() {
+        let requests = match document {
+            Document::Skill(skill) => &skill.examples[..],
+            Document::Playbook(playbook) => &playbook.examples,
+            _ => &[],
+        };
+        let id = document.id();
+        let tests = requests.iter();
+        let tests: Vec<_> = tests
+            .map(|query| json!({"query": query, "expect": id}))
+            .collect();
+        let tests = serde_json::to_string_pretty(&tests).map_err(internal)?;
+        files.insert("tests/requests.yaml".to_owned(), tests);
+    }
+    Ok(PackageBundle { files })
 }

@@ -259,7 +259,7 @@ impl Engine {
             let found = self.consult(asked).await?;
             return Ok((classified, Work::Consult(found)));
         }
-        if classified.is_missed() {
+        if classified.wants_candidate() {
             let proposal = self.propose(asked, &classified).await?;
             return Ok((classified, Work::Propose(Box::new(proposal))));
         }

@@ -7,13 +7,13 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{
     AgentId, DomainId, Label, PlaybookId, SkillId, TagRequestId, TagSessionId,
 };
+use charter_domain::candidate::Wanted;
 use charter_domain::catalogue::View;
 use charter_search::VerdictKind;
 use serde::{Deserialize, Serialize};
 
 use super::Asked;
 use super::follow_up::FollowUp;
-use crate::candidates::Grounds;
 use crate::routing::{Purpose, RoutedVerdict};
 use crate::{Caller, Engine, EngineError};
 
@@ -36,9 +36,12 @@ pub(crate) struct Classified {
 }
 
 impl Classified {
-    /// Whether nothing registered fits, so that a candidate is looked for.
-    pub(super) fn is_missed(&self) -> bool {
-        matches!(self.flow, Flow::CodeGenRead | Flow::CodeGenWrite)
+    /// Whether a candidate is looked for: nothing registered fits, or one is asked for by itself.
+    pub(super) fn wants_candidate(&self) -> bool {
+        matches!(
+            self.flow,
+            Flow::CodeGenRead | Flow::CodeGenWrite | Flow::CodeGenDirect
+        )
     }
 
     /// Whether the reference library answers.
@@ -82,6 +85,7 @@ impl Engine {
             skills.truncate(1);
         }
         let agents = match flow {
+            Flow::CodeGenDirect => self.nearest_agents(&asked.caller, text).await?,
             Flow::CodeGenRead | Flow::CodeGenWrite if verdict.kind == VerdictKind::Miss => {
                 self.nearest_agents(&asked.caller, text).await?
             }
@@ -91,12 +95,14 @@ impl Engine {
             | Flow::Knowledge
             | Flow::Write
             | Flow::CodeGenRead
-            | Flow::CodeGenWrite
-            | Flow::CodeGenDirect => Vec::new(),
+            | Flow::CodeGenWrite => Vec::new(),
         };
         let flow = match flow {
             Flow::CodeGenRead if wished.is_none() => {
-                self.missed_flow(&asked.caller, &agents, text).await?
+                match self.wanted_of(&asked.caller, &agents, text).await? {
+                    Wanted::Change => Flow::CodeGenWrite,
+                    Wanted::Read => Flow::CodeGenRead,
+                }
             }
             other => other,
         };
@@ -176,22 +182,6 @@ impl Engine {
             }));
         }
         Ok(None)
-    }
-
-    /// What a request that nothing answers asks for: a change where the nearest tool of the nearest
-    /// agent makes one, as the nearest document being a playbook means it elsewhere.
-    async fn missed_flow(
-        &self,
-        caller: &Caller,
-        agents: &[AgentId],
-        text: &str,
-    ) -> Result<Flow, EngineError> {
-        let grounds = self.grounds(caller, agents, text).await?;
-        let changes = grounds.iter().find_map(Grounds::changes);
-        Ok(match changes {
-            Some(true) => Flow::CodeGenWrite,
-            Some(false) | None => Flow::CodeGenRead,
-        })
     }
 
     /// Active agents that come near a request which nothing answers (B000-5).
@@ -318,7 +308,11 @@ fn domain_of(view: &View, classified: &Classified) -> Result<DomainId, EngineErr
 pub(super) fn supported(classified: &Classified) -> Result<(), EngineError> {
     let refusal = |what: String| Err(EngineError::new(ErrorCode::UnsupportedFlow, what));
     match classified.flow {
-        Flow::Skill | Flow::ReadBroad | Flow::RagSearch | Flow::Knowledge => Ok(()),
+        Flow::Skill
+        | Flow::ReadBroad
+        | Flow::RagSearch
+        | Flow::Knowledge
+        | Flow::CodeGenDirect => Ok(()),
         Flow::Write if classified.playbook.is_some() => Ok(()),
         Flow::Write => refusal("this asks for a change that no playbook describes".to_owned()),
         Flow::CodeGenRead | Flow::CodeGenWrite if classified.verdict.kind == VerdictKind::Miss => {
@@ -327,8 +321,5 @@ pub(super) fn supported(classified: &Classified) -> Result<(), EngineError> {
         Flow::CodeGenRead | Flow::CodeGenWrite => refusal(
             "something registered fits this request; a candidate is made on a miss only".to_owned(),
         ),
-        Flow::CodeGenDirect => {
-            refusal("nothing is executed that was generated and not registered".to_owned())
-        }
     }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use charter_contract::agentic::response::AgentResponse;
 use charter_contract::catalogue::Document;
+use charter_contract::catalogue::tags::Flow;
 use charter_contract::catalogue::vocabulary::StepType;
 use charter_contract::ids::{AgentId, ResponseId, StepId, ToolId};
 use charter_contract::parameter::Parameter;
@@ -50,7 +51,7 @@ pub(super) fn response(
     elapsed: Duration,
 ) -> Result<AgentResponse, EngineError> {
     let shown = shown(proposal)?;
-    let content = content(&shown);
+    let content = content(&shown, classified.flow);
     let builder = AgentResponse::builder(
         ResponseId::from_uuid(engine.new_uuid()),
         asked.id().clone(),
@@ -117,7 +118,7 @@ fn shown(proposal: &Proposal) -> Result<Shown<'_>, EngineError> {
 }
 
 /// What a person is told: what it is, what it does, what it needs, and how it goes on.
-fn content(shown: &Shown<'_>) -> String {
+fn content(shown: &Shown<'_>, flow: Flow) -> String {
     let Shown { id, kind, .. } = shown;
     let agent = shown.grounding_agent.map_or("", AsRef::as_ref);
     let made = if shown.is_candidate {
@@ -129,9 +130,12 @@ fn content(shown: &Shown<'_>) -> String {
             "The {kind} `{id}`, which an operator accepted, was made for this request. It is not routed to by these words"
         )
     };
-    let mut lines = vec![format!(
-        "Nothing that was registered for it fits this request. {made}; nothing has been run."
-    )];
+    let missed = if flow == Flow::CodeGenDirect {
+        ""
+    } else {
+        "Nothing that was registered for it fits this request. "
+    };
+    let mut lines = vec![format!("{missed}{made}; nothing has been run.")];
     for step in &shown.steps {
         let does = if step.writes { "writes" } else { "reads" };
         let undone = match step.undone_by {

@@ -1,0 +1,199 @@
+//! The code agent: candidates that a model drafts within an agent's boundary (seed 000 §2.11). The draft
+//! says which tools are called with what; the document is made here, and what is wrong with a draft is
+//! told to the model, a bounded number of times. Nothing that it writes is evaluated or run.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use charter_contract::agentic::tool_definition::{definitions, parameters_to_schema};
+use charter_contract::catalogue::Document;
+use charter_contract::catalogue::tool::{Tool, ToolClass};
+use charter_contract::ids::{Label, TenantId};
+use charter_domain::candidate::{
+    self, Brief, CandidateDraft, MAX_REQUESTS, MAX_TOOLS, NoFit, Wanted, breaches,
+};
+use charter_effects::{ModelRequest, ModelStage, Models, NamedSchema, Turn};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::generator::{Composer, Generator, GeneratorError};
+
+/// The route that the code agent asks. A tenant without it gets what the composer makes.
+pub const ROUTE: &str = "code_agent";
+/// How often the model is told what is wrong with its draft.
+const MAX_REPAIRS: usize = 2;
+/// Most tools of a boundary that the model is shown: those near the request first.
+const SHOWN_TOOLS: usize = 40;
+const MAX_OUTPUT_TOKENS: u32 = 4_096;
+/// A request waits for the candidate.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+const SYSTEM: &str = "You put registered tools together into a plan that answers requests of a kind. Use \
+    only the tools of the context, as their parameters and outputs say. What a caller has to know becomes \
+    a parameter, taken from a tool's parameter; steps refer to it as ${user.name}, and to what an earlier \
+    step returned as ${step_id.field}. Give nothing a value that you do not know. If the tools cannot \
+    answer the request, say why instead.";
+
+/// Asks a model where the tenant has a route for it, and composes otherwise.
+#[derive(Clone)]
+pub struct CodeAgent {
+    models: Arc<dyn Models>,
+}
+
+impl CodeAgent {
+    /// A code agent that asks these models.
+    #[must_use]
+    pub fn new(models: Arc<dyn Models>) -> Self {
+        Self { models }
+    }
+}
+
+/// What a model answers: one of the two.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Said {
+    Candidate(CandidateDraft),
+    Declined(String),
+}
+
+#[async_trait]
+impl Generator for CodeAgent {
+    async fn generate(&self, tenant: &TenantId, brief: &Brief) -> Result<Document, GeneratorError> {
+        let route = Label::parse(ROUTE).map_err(NoFit::Name)?;
+        if !self.models.routes(tenant).contains_key(&route) {
+            return Composer.generate(tenant, brief).await;
+        }
+        let mut request = request(route, tenant, brief).map_err(NoFit::Name)?;
+        loop {
+            let nobody_cancels = CancellationToken::new();
+            let answer = self.models.complete(&request, &nobody_cancels);
+            let answer = answer.await.map_err(|failure| GeneratorError::Failed {
+                source: Box::new(failure),
+            })?;
+            let wrong = match serde_json::from_value(answer.draft.clone()) {
+                Ok(Said::Candidate(draft)) => match checked(brief, &draft) {
+                    Ok(document) => return Ok(document),
+                    Err(wrong) => wrong,
+                },
+                Ok(Said::Declined(why)) => return Err(NoFit::Declined(why).into()),
+                Err(error) => vec![error.to_string()],
+            };
+            if request.earlier.len() >= MAX_REPAIRS {
+                let why = format!("what it drafted does not do: {}", wrong.join("; "));
+                return Err(NoFit::Declined(why).into());
+            }
+            request.earlier.push(Turn {
+                answered: answer.draft.to_string(),
+                wrong,
+            });
+        }
+    }
+}
+
+/// The document of a draft, with everything that would be refused said of it.
+fn checked(brief: &Brief, draft: &CandidateDraft) -> Result<Document, Vec<String>> {
+    let document = candidate::drafted(brief, draft)?;
+    let mut wrong = breaches(brief, &document);
+    let report = document.inspect();
+    wrong.extend(report.violations.iter().map(ToString::to_string));
+    if wrong.is_empty() {
+        Ok(document)
+    } else {
+        Err(wrong)
+    }
+}
+
+fn request(
+    route: Label,
+    tenant: &TenantId,
+    brief: &Brief,
+) -> Result<ModelRequest, charter_contract::ids::IdError> {
+    let tools = shown(brief);
+    let wanted = match brief.wanted {
+        Wanted::Read => "an answer: every tool only reads",
+        Wanted::Change => "a change: at least one tool writes",
+    };
+    Ok(ModelRequest {
+        route,
+        stage: ModelStage::CodeAgent,
+        system: SYSTEM.to_owned(),
+        task: "Draft a plan for the request of the context.".to_owned(),
+        context: json!({
+            "request": brief.words.shown(),
+            "wanted": wanted,
+            "tools": tools.iter().map(|tool| shown_tool(tool)).collect::<Vec<_>>(),
+        }),
+        earlier: Vec::new(),
+        schema: NamedSchema {
+            name: Label::parse("candidate")?,
+            schema: schema(&tools),
+        },
+        max_output_tokens: MAX_OUTPUT_TOKENS,
+        temperature: 0.0,
+        tenant: tenant.clone(),
+        idempotency_key: format!("{}-{}", brief.key(), brief.boundary.agent()),
+        timeout: TIMEOUT,
+    })
+}
+
+/// The tools of the boundary that may be called, those near the request first.
+fn shown(brief: &Brief) -> Vec<&Tool> {
+    let near = brief.near.iter().filter_map(|id| brief.boundary.tool(id));
+    let others = brief.boundary.tools();
+    let others = others.filter(|tool| !brief.near.contains(&tool.tool_id));
+    near.chain(others)
+        .filter(|tool| brief.wanted == Wanted::Change || tool.tool_class == ToolClass::Readonly)
+        .take(SHOWN_TOOLS)
+        .collect()
+}
+
+fn shown_tool(tool: &Tool) -> Value {
+    json!({
+        "tool": tool.tool_id,
+        "description": tool.description,
+        "writes": tool.tool_class == ToolClass::Write,
+        "parameters": parameters_to_schema(&definitions(&tool.parameters)),
+        "output_schema": tool.output_schema,
+    })
+}
+
+fn schema(tools: &[&Tool]) -> Map<String, Value> {
+    let text = |longest: u32| json!({"type": "string", "minLength": 1, "maxLength": longest});
+    let tool = match tools {
+        // An empty list of names is no schema; nothing can be called then, and that is said.
+        [] => text(200),
+        tools => json!({"type": "string", "enum": tools.iter().map(|t| &t.tool_id).collect::<Vec<_>>()}),
+    };
+    let object = |properties: Value, required: &[&str]| {
+        json!({
+            "type": "object", "properties": properties, "required": required,
+            "additionalProperties": false,
+        })
+    };
+    let name = json!({"type": "string", "pattern": "^[a-z][a-z0-9_]{0,40}$"});
+    let parameter = object(
+        json!({"name": name, "tool": tool, "parameter": text(100)}),
+        &["name", "tool", "parameter"],
+    );
+    let step = object(
+        json!({"step_id": name, "tool": tool, "arguments": {"type": "object"}}),
+        &["step_id", "tool", "arguments"],
+    );
+    let candidate = object(
+        json!({
+            "name": text(100),
+            "description": text(200),
+            "requests": {"type": "array", "items": text(200), "maxItems": MAX_REQUESTS},
+            "parameters": {"type": "array", "items": parameter, "maxItems": 20},
+            "steps": {"type": "array", "items": step, "minItems": 1, "maxItems": MAX_TOOLS},
+        }),
+        &["name", "description", "requests", "parameters", "steps"],
+    );
+    let ways = json!([
+        object(json!({"candidate": candidate}), &["candidate"]),
+        object(json!({"declined": text(500)}), &["declined"]),
+    ]);
+    [("type".to_owned(), "object".into()), ("anyOf".to_owned(), ways)].into_iter().collect()
+}
