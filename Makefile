@@ -22,7 +22,7 @@ CHARTER := target/debug/charter
 help:
 	@echo "make quickstart  build, and answer a real question over a simulated cloud estate"
 	@echo "make test        run every test"
-	@echo "make test-model  ask a language model on this machine; MODEL=FILE.gguf for a trained one"
+	@echo "make test-model  ask a language model on this machine; MODEL=FILE.gguf for another than Gemma 3 270M"
 	@echo "make check       formatting, lints, repository rules, generated files"
 	@echo "make mutants     break the gate, approvals and the run machine on purpose: a test must notice (takes a while)"
 	@echo "make bench       measure against named peers (takes a while)"
@@ -40,10 +40,10 @@ test: model $(VENV_READY) $(MCP_READY)
 	$(VENV)/bin/python quickstart/run.py --charter $(CHARTER)
 	@echo "test: all passed"
 
-# A server of another make (llama.cpp), which holds any model to a schema: by default one that was never
-# trained and is written here, or the one in the file MODEL.
-test-model: build $(MODEL_READY)
-	$(MODEL_PEERS)/venv/bin/python crates/cli/tests/model/run.py --charter $(CHARTER) $(if $(MODEL),--model "$(MODEL)")
+# A server of another make (llama.cpp) and a small model with open weights (Gemma 3 270M), or the one in
+# the file MODEL.
+test-model: build model $(MODEL_READY)
+	CHARTER_MODEL__CACHE=target/models $(MODEL_PEERS)/venv/bin/python crates/cli/tests/model/run.py --charter $(CHARTER) $(if $(MODEL),--model "$(MODEL)")
 
 check:
 	$(CARGO) fmt --check
