@@ -1,5 +1,6 @@
 //! The one configuration: flags over environment over file over defaults.
 
+mod a2a;
 mod mcp;
 mod models;
 mod remote;
@@ -15,6 +16,7 @@ use charter_engine::{Role, SkillGrants, Tier};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use a2a::A2aConfig;
 pub(crate) use mcp::{McpConfig, McpServerConfig};
 pub(crate) use models::{
     ApiConfig, ModelsConfig, ProviderConfig, StructuredConfig, TemperatureConfig,
@@ -384,41 +386,6 @@ impl Default for EvidenceConfig {
         Self {
             retention_days: None,
             log_name: "charter".to_owned(),
-            key_file: None,
-        }
-    }
-}
-
-/// How this installation presents itself to other agents: its agent card.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub(crate) struct A2aConfig {
-    /// The URL at which others reach this server, e.g. `https://charter.example.com`; `http://` and the
-    /// address that it listens on when absent. Cards name no other, whatever a request says.
-    pub(crate) public_url: Option<String>,
-    /// The name on the card.
-    pub(crate) name: String,
-    /// What the card says that this installation is for.
-    pub(crate) description: String,
-    /// Who runs it; needs `organization_url`.
-    pub(crate) organization: Option<String>,
-    /// A link to whoever runs it.
-    pub(crate) organization_url: Option<String>,
-    /// The file with the secret seed that signs cards; `agent-card.key` in the data directory when
-    /// absent. It is made when it is missing.
-    pub(crate) key_file: Option<PathBuf>,
-}
-
-impl Default for A2aConfig {
-    fn default() -> Self {
-        Self {
-            public_url: None,
-            name: "Charter".to_owned(),
-            description: "Answers questions and carries out procedures by registered skills and \
-                          playbooks, with evidence for what it says."
-                .to_owned(),
-            organization: None,
-            organization_url: None,
             key_file: None,
         }
     }
