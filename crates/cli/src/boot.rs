@@ -6,6 +6,7 @@ mod mcp;
 mod models;
 mod remote;
 mod search;
+mod webhooks;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -39,6 +40,7 @@ pub(crate) use identity::identity;
 pub(crate) use mcp::connect as connect_mcp;
 pub(crate) use models::models;
 pub(crate) use search::search;
+pub(crate) use webhooks::webhooks;
 
 /// An engine with the store that it must give back in the end.
 pub(crate) struct Running {
@@ -80,6 +82,7 @@ pub(crate) async fn start_for_reindex(config: &Config) -> anyhow::Result<Running
 
 async fn ports(config: &Config) -> anyhow::Result<(Ports, Arc<SqliteStore>)> {
     let models = models(config)?;
+    let webhooks = Arc::new(webhooks(config)?);
     let store = Arc::new(open_store(config)?);
     let (embedder, sandbox) = tokio::try_join!(embedder(config), sandbox(config, "sandbox"))?;
     let sandbox = Arc::new(sandbox);
@@ -98,7 +101,7 @@ async fn ports(config: &Config) -> anyhow::Result<(Ports, Arc<SqliteStore>)> {
         imports,
         sources: sandbox,
         models,
-        webhooks: Arc::new(charter_effects::webhook::NoWebhooks),
+        webhooks,
         generator,
         clock: Arc::new(SystemClock::start().context("reading the clock")?),
         ids: Arc::new(RandomIds),

@@ -5,6 +5,7 @@ mod mcp;
 mod models;
 mod remote;
 mod search;
+mod webhooks;
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -24,6 +25,7 @@ pub(crate) use models::{
 };
 pub(crate) use remote::{PlainHttpConfig, SecretConfig};
 pub(crate) use search::{SearchConfig, SearchProviderConfig};
+pub(crate) use webhooks::{SystemConfig, WebhooksConfig};
 
 /// Names the configuration file; a flag does the same.
 pub(crate) const CONFIG_VARIABLE: &str = "CHARTER_CONFIG";
@@ -86,6 +88,8 @@ pub(crate) struct Config {
     pub(crate) models: ModelsConfig,
     /// Who searches the web for `charter.web.search`; nobody by default.
     pub(crate) search: SearchConfig,
+    /// The systems of record that proposals of missions may be sent to; none by default.
+    pub(crate) webhooks: WebhooksConfig,
     /// What is logged, e.g. `info` or `warn,charter_engine=debug`.
     pub(crate) log: String,
 }
@@ -412,6 +416,7 @@ impl Default for Config {
             mcp: McpConfig::default(),
             models: ModelsConfig::default(),
             search: SearchConfig::default(),
+            webhooks: WebhooksConfig::default(),
             log: "warn".to_owned(),
         }
     }

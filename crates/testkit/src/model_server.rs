@@ -26,6 +26,8 @@ pub struct SeenRequest {
     pub headers: BTreeMap<String, String>,
     /// Its body; null when that is no JSON.
     pub body: Value,
+    /// Its body, byte for byte.
+    pub bytes: Vec<u8>,
 }
 
 /// An answer to give.
@@ -244,6 +246,7 @@ fn read(from: &mut BufReader<TcpStream>) -> io::Result<Option<SeenRequest>> {
         path,
         headers,
         body: serde_json::from_slice(&body).unwrap_or_default(),
+        bytes: body,
     }))
 }
 

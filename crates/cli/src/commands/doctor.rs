@@ -25,6 +25,7 @@ pub(crate) async fn run(config: &Config, format: Format) -> anyhow::Result<u8> {
         model(config).await,
         models(config),
         search(config),
+        webhooks(config),
     ];
     checks.extend(tools(config).await);
     checks.extend(mcp_servers(config).await);
@@ -134,6 +135,22 @@ fn search(config: &Config) -> Check {
     Check {
         name: "web search",
         found,
+    }
+}
+
+/// Which systems of record proposals of missions may be sent to; nothing is sent to them.
+fn webhooks(config: &Config) -> Check {
+    let found = boot::webhooks(config).map(|webhooks| {
+        let systems: Vec<String> = webhooks.described().collect();
+        if systems.is_empty() {
+            "none configured".to_owned()
+        } else {
+            format!("{}; nothing sent", systems.join("; "))
+        }
+    });
+    Check {
+        name: "systems of record",
+        found: found.map_err(|error| format!("{error:#}")),
     }
 }
 

@@ -4,6 +4,7 @@
 mod budgets;
 mod decisions;
 mod exchange;
+mod webhooks;
 
 use serde_json::{Value, json};
 

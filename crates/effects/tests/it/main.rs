@@ -11,3 +11,4 @@ mod scripts;
 mod sources;
 mod support;
 mod web_search;
+mod webhooks;

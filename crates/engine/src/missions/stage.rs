@@ -13,6 +13,7 @@ use charter_contract::mission::aggregation_packet::AggregationPacket;
 use charter_contract::mission::librarian_pass::LibrarianPass;
 use charter_contract::mission::prompt_package::PromptPackage;
 use charter_contract::mission::task_graph::{Role, Task};
+use charter_contract::mission::writeback_proposal::WritebackProposal;
 use charter_domain::graph::Growth;
 use charter_domain::mission::{MAX_TURNS, StageOutput, ends_of, pass_step, prompt_step, turn_step};
 use charter_domain::run::{ErrorKind, Pin, Run, StepFailure, StepState, Tokens};
@@ -86,7 +87,10 @@ pub(super) enum Brief {
         results: Vec<Finished>,
     },
     Playbook(Map<String, Value>),
-    Webhook(Map<String, Value>),
+    Webhook {
+        proposal: Box<WritebackProposal>,
+        parameters: Map<String, Value>,
+    },
 }
 
 /// A turn of a worker or researcher.
@@ -214,7 +218,10 @@ impl Brief {
                 results: results(run, &plan)?,
             },
             Stage::Playbook => Self::Playbook(parameters.clone()),
-            Stage::Webhook => Self::Webhook(parameters.clone()),
+            Stage::Webhook => Self::Webhook {
+                proposal: Box::new(proposal(run, parameters)?),
+                parameters: parameters.clone(),
+            },
         })
     }
 }
@@ -373,6 +380,15 @@ fn packet(run: &Run) -> Result<AggregationPacket, StepFailure> {
     packet.ok_or_else(|| lost("aggregation packet"))
 }
 
+/// The proposal that is carried out.
+fn proposal(run: &Run, parameters: &Map<String, Value>) -> Result<WritebackProposal, StepFailure> {
+    let wanted = parameters.get("proposal").and_then(Value::as_str);
+    let outputs = run.outputs().values().filter_map(StageOutput::read);
+    let mut proposals = outputs.flat_map(|output| output.all::<WritebackProposal>());
+    let found = proposals.find(|proposal| Some(proposal.proposal_id.as_str()) == wanted);
+    found.ok_or_else(|| lost("such proposal"))
+}
+
 impl Engine {
     /// Carries a stage out.
     pub(crate) async fn carry_stage_out(
@@ -404,7 +420,13 @@ impl Engine {
             Brief::Playbook(parameters) => {
                 self.carry_out_by_playbook(&work, parameters, cancel).await
             }
-            Brief::Webhook(parameters) => self.send_to_webhook(&work, parameters, cancel).await,
+            Brief::Webhook {
+                proposal,
+                parameters,
+            } => {
+                self.send_to_webhook(&work, proposal, parameters, cancel)
+                    .await
+            }
         }
     }
 }

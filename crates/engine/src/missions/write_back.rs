@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{PlaybookId, RunId};
-use charter_domain::mission::StageOutput;
-use charter_domain::run::{ErrorKind, Outcome};
-use charter_effects::webhook::Delivery;
+use charter_contract::mission::writeback_proposal::WritebackProposal;
+use charter_domain::mission::{StageOutput, TARGET_CHANGED};
+use charter_domain::run::{ErrorKind, Outcome, StepFailure};
+use charter_effects::webhook::{Delivery, DeliveryFailed, DeliveryFault, MessageId};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -88,35 +89,76 @@ impl Engine {
         }
     }
 
-    /// Sends a proposal to the system of record, signed.
+    /// Sends a proposal to the system of record, signed. The message's id follows from the step, and its
+    /// body from the proposal: a step that was interrupted sends the same message again.
     pub(super) async fn send_to_webhook(
         &self,
         work: &StageWork,
+        proposal: &WritebackProposal,
         parameters: &Map<String, Value>,
         cancel: &CancellationToken,
     ) -> Result<StageDone, StageFailed> {
         let url = parameters.get("url").and_then(Value::as_str);
         let url = url.ok_or_else(|| unfit("the proposal names no address"))?;
         let delivery = Delivery {
+            tenant: work.caller.tenant.clone(),
             url: url.to_owned(),
-            id: work.key.clone(),
-            at: self.now(),
-            body: json!({
-                "mission_id": work.desk.envelope.mission_id,
-                "tenant_id": work.desk.envelope.tenant_id,
-                "proposal_id": parameters.get("proposal"),
-                "body": parameters.get("body"),
-            }),
+            id: MessageId::from_uuid(Uuid::new_v5(&Uuid::NAMESPACE_OID, work.key.as_bytes())),
+            now: self.now(),
+            body: message(work, proposal, parameters.get("body")),
             timeout: work.timeout,
         };
         match self.webhooks().deliver(&delivery, cancel).await {
-            Ok(answered) => Ok(done(json!({"status": answered.status}))),
-            Err(failed) => Err(charter_domain::run::StepFailure {
-                retryable: failed.retryable,
-                ..failure(failed.kind, ErrorCode::ToolFailed, failed.message)
-            }
-            .into()),
+            Ok(answered) => Ok(done(
+                json!({"status": answered.status, "message_id": delivery.id.as_str()}),
+            )),
+            Err(failed) => Err(undelivered(failed).into()),
         }
+    }
+}
+
+/// The type of messages that carry a proposal.
+const WRITE_BACK: &str = "mission.writeback";
+
+/// What is sent, in the structure that the specification recommends.
+fn message(work: &StageWork, proposal: &WritebackProposal, body: Option<&Value>) -> Value {
+    let envelope = &work.desk.envelope;
+    json!({
+        "type": WRITE_BACK,
+        "timestamp": proposal.created_at,
+        "data": {
+            "mission_id": envelope.mission_id,
+            "tenant_id": envelope.tenant_id,
+            "proposal_id": proposal.proposal_id,
+            "action_type": proposal.action_type,
+            "target_entity_type": proposal.target_entity_type,
+            "target_entity_id": proposal.target_entity_id,
+            "body": body,
+        },
+    })
+}
+
+/// What a message that was not taken is to the step. That the target changed is told as it is where a
+/// tool looked at it (B002-13).
+fn undelivered(failed: DeliveryFailed) -> StepFailure {
+    let of = |kind, code: &str, retryable| StepFailure {
+        kind,
+        code: code.to_owned(),
+        message: failed.message.clone(),
+        retryable,
+    };
+    let tool_failed = ErrorCode::ToolFailed.as_str();
+    match failed.fault {
+        DeliveryFault::Conflict => of(ErrorKind::ExecutionError, TARGET_CHANGED, false),
+        DeliveryFault::Forbidden | DeliveryFault::Refused => {
+            of(ErrorKind::ExecutionError, tool_failed, false)
+        }
+        DeliveryFault::Unavailable => of(ErrorKind::ResourceError, tool_failed, true),
+        DeliveryFault::Unknown => of(
+            ErrorKind::TimeoutError,
+            ErrorCode::ToolTimeout.as_str(),
+            false,
+        ),
     }
 }
 

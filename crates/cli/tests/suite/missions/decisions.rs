@@ -8,7 +8,7 @@ use crate::playbooks::{KEYS, decide};
 use crate::service::Service;
 
 /// The mission waiting for a person, and the approval that it waits for.
-fn waiting(api: &Api, id: &str) -> (Value, Value) {
+pub(super) fn waiting(api: &Api, id: &str) -> (Value, Value) {
     api.post("/v1/missions", &order(id)).expect(201);
     let mission = standing(api, id, "awaiting_approval");
     let waits = crate::home::eventually("an approval", || {
@@ -21,7 +21,7 @@ fn waiting(api: &Api, id: &str) -> (Value, Value) {
     (mission, approval)
 }
 
-fn proposal(api: &Api, id: &str) -> Value {
+pub(super) fn proposal(api: &Api, id: &str) -> Value {
     api.get(&path_of(id, "")).expect(200)["proposals"][0].clone()
 }
 

@@ -1,0 +1,275 @@
+//! Sending one message: signed, through the egress wall, without following anybody elsewhere, again
+//! under the same id after failures that may pass. What is answered is read for its status, and of a
+//! refusal a few words.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant, SystemTime};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use reqwest::header::{self, HeaderName, HeaderValue, InvalidHeaderValue};
+use reqwest::{Client, Method, Request, Response, StatusCode, Url};
+use tokio_util::sync::CancellationToken;
+
+use super::options::{HttpWebhooks, System};
+use super::sign::signatures;
+use super::{Delivered, Delivery, DeliveryFailed, DeliveryFault, Webhooks, unknown_system};
+use crate::cause::chain;
+use crate::egress::EgressRefusal;
+use crate::http::{MAX_BODY_BYTES, Redirects, USER_AGENT, read_within};
+use crate::patience::retry_after;
+use crate::text::clean;
+
+/// The headers of the specification.
+const ID: HeaderName = HeaderName::from_static("webhook-id");
+const TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
+const SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
+
+/// How much of an answer is read, in bytes.
+const ANSWER_BYTES: usize = 16 << 10;
+/// How much of a refusal is told, in characters.
+const TOLD_CHARACTERS: usize = 300;
+/// Microseconds of a second.
+const MICROS: i64 = 1_000_000;
+
+/// A failure, and when the same message may be sent again.
+struct Missed {
+    failed: DeliveryFailed,
+    again: Again,
+}
+
+enum Again {
+    Never,
+    /// After as long as the system asks for, if it does.
+    After(Option<Duration>),
+}
+
+#[async_trait]
+impl Webhooks for HttpWebhooks {
+    async fn deliver(
+        &self,
+        delivery: &Delivery,
+        cancel: &CancellationToken,
+    ) -> Result<Delivered, DeliveryFailed> {
+        let url = Url::parse(&delivery.url).map_err(|_| unknown_system(&delivery.url))?;
+        let system = self.system_of(&delivery.tenant, &url);
+        let system = system.ok_or_else(|| unknown_system(&delivery.url))?;
+        let body = Bytes::from(delivery.body.to_string());
+        let to = To {
+            webhooks: self,
+            system,
+            url,
+            delivery,
+            body,
+            began: Instant::now(),
+        };
+        to.deliver(cancel).await
+    }
+}
+
+/// A message on its way.
+struct To<'d> {
+    webhooks: &'d HttpWebhooks,
+    system: &'d System,
+    url: Url,
+    delivery: &'d Delivery,
+    /// The same bytes for every attempt.
+    body: Bytes,
+    began: Instant,
+}
+
+impl To<'_> {
+    async fn deliver(&self, cancel: &CancellationToken) -> Result<Delivered, DeliveryFailed> {
+        if self.body.len() > MAX_BODY_BYTES {
+            let said = format!("takes more than {MAX_BODY_BYTES} bytes, and was not sent");
+            return Err(self.failed(DeliveryFault::Forbidden, &said));
+        }
+        let patience = &self.webhooks.patience;
+        for retry in 0..patience.retries {
+            let missed = match self.attempt(cancel).await {
+                Ok(delivered) => return Ok(delivered),
+                Err(missed) => missed,
+            };
+            let Again::After(asked) = missed.again else {
+                return Err(missed.failed);
+            };
+            let pause = patience.pause(retry, asked);
+            let Some(pause) = pause.filter(|pause| *pause < self.left()) else {
+                return Err(missed.failed);
+            };
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => return Err(missed.failed),
+                () = tokio::time::sleep(pause) => {}
+            }
+        }
+        self.attempt(cancel).await.map_err(|missed| missed.failed)
+    }
+
+    /// What is left of the time.
+    fn left(&self) -> Duration {
+        self.delivery.timeout.saturating_sub(self.began.elapsed())
+    }
+
+    async fn attempt(&self, cancel: &CancellationToken) -> Result<Delivered, Missed> {
+        if cancel.is_cancelled() || self.left().is_zero() {
+            return Err(self.never(DeliveryFault::Unavailable, "was not sent: no time is left"));
+        }
+        let client = self.client().await?;
+        let request = self.request().map_err(|error| {
+            let said = format!("cannot be made a request: {}", chain(&error));
+            self.never(DeliveryFault::Forbidden, &said)
+        })?;
+        let limit = self.system.attempt_timeout.min(self.left());
+        let answered = async {
+            let response = client.execute(request).await;
+            let response = response.map_err(|error| self.unanswered(&error))?;
+            self.told(response).await
+        };
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => Err(self.unknown("was given up before an answer came")),
+            answered = tokio::time::timeout(limit, answered) => answered.unwrap_or_else(|_| {
+                let said = format!("was not answered within {} ms", limit.as_millis());
+                Err(self.unknown(&said))
+            }),
+        }
+    }
+
+    /// A client for this attempt alone, which connects to addresses that were looked at.
+    async fn client(&self) -> Result<Client, Missed> {
+        let addresses = self.addresses().await?;
+        let host = self.host();
+        let client = self
+            .webhooks
+            .http
+            .client_to(host, &addresses, Redirects::None);
+        client.map_err(|error| {
+            let said = format!("was not sent: preparing the HTTP client: {}", chain(&error));
+            self.never(DeliveryFault::Forbidden, &said)
+        })
+    }
+
+    async fn addresses(&self) -> Result<Vec<SocketAddr>, Missed> {
+        let port = self.url.port_or_known_default().unwrap_or_default();
+        let found = self.system.wall.addresses(self.host(), port);
+        let found = tokio::time::timeout(self.left(), found).await;
+        let found = found.map_err(|_| self.passing("was not sent: no time is left", None))?;
+        found.map_err(|refusal| {
+            let name = &self.system.name;
+            match refusal {
+                EgressRefusal::NotListed { host, port } => self.never(
+                    DeliveryFault::Forbidden,
+                    &format!(
+                        "was not sent: the port of {host}:{port} is not the web's, and the `egress` \
+                         of the system of record `{name}` does not name it"
+                    ),
+                ),
+                EgressRefusal::PrivateAddress { host, address } => self.never(
+                    DeliveryFault::Forbidden,
+                    &format!(
+                        "was not sent: {host} is {address}, a private or local address that the \
+                         `egress` of the system of record `{name}` does not name"
+                    ),
+                ),
+                EgressRefusal::Unresolved { host, source } => {
+                    let said = format!("was not sent: {host} cannot be resolved: {source}");
+                    self.passing(&said, None)
+                }
+            }
+        })
+    }
+
+    fn host(&self) -> &str {
+        let host = self.url.host_str().unwrap_or_default();
+        host.trim_matches(['[', ']'])
+    }
+
+    fn request(&self) -> Result<Request, InvalidHeaderValue> {
+        let elapsed = i64::try_from(self.began.elapsed().as_micros()).unwrap_or_default();
+        // The time of the attempt, by the clock of whoever sends.
+        let now = (self.delivery.now.as_micros() + elapsed).div_euclid(MICROS);
+        let id = &self.delivery.id;
+        let signed = signatures(&self.system.secrets, id, now, &self.body);
+        let mut request = Request::new(Method::POST, self.url.clone());
+        let headers = request.headers_mut();
+        headers.insert(header::USER_AGENT, HeaderValue::from_static(USER_AGENT));
+        headers.insert(
+            header::CONTENT_TYPE,
+            HeaderValue::from_static("application/json"),
+        );
+        headers.insert(ID, HeaderValue::from_str(id.as_str())?);
+        headers.insert(TIMESTAMP, HeaderValue::from(now));
+        headers.insert(SIGNATURE, HeaderValue::from_str(&signed)?);
+        *request.body_mut() = Some(self.body.clone().into());
+        Ok(request)
+    }
+
+    /// What an answer means.
+    async fn told(&self, response: Response) -> Result<Delivered, Missed> {
+        let status = response.status();
+        if status.is_success() {
+            return Ok(Delivered {
+                status: status.as_u16(),
+            });
+        }
+        let asked = retry_after(response.headers(), SystemTime::now());
+        if status.is_redirection() {
+            let said = format!("was answered {status}, and is sent nowhere else");
+            return Err(self.never(DeliveryFault::Refused, &said));
+        }
+        let (body, _) = read_within(response, ANSWER_BYTES).await;
+        let words = clean(&String::from_utf8_lossy(&body), TOLD_CHARACTERS);
+        let said = if words.is_empty() {
+            format!("was answered {status}")
+        } else {
+            format!("was answered {status}: {words:?}")
+        };
+        Err(match status {
+            StatusCode::CONFLICT => self.never(DeliveryFault::Conflict, &said),
+            StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS => {
+                self.passing(&said, asked)
+            }
+            status if status.is_server_error() => self.passing(&said, asked),
+            _ => self.never(DeliveryFault::Refused, &said),
+        })
+    }
+
+    /// A request without an answer. Before there is a connection nothing was sent.
+    fn unanswered(&self, error: &reqwest::Error) -> Missed {
+        if error.is_connect() {
+            self.passing(&format!("was not sent: {}", chain(error)), None)
+        } else {
+            self.unknown(&format!("was not answered: {}", chain(error)))
+        }
+    }
+
+    fn unknown(&self, said: &str) -> Missed {
+        let said = format!(
+            "{said}; whether it was carried out only the system of record knows, by this id"
+        );
+        self.never(DeliveryFault::Unknown, &said)
+    }
+
+    fn passing(&self, said: &str, asked: Option<Duration>) -> Missed {
+        Missed {
+            failed: self.failed(DeliveryFault::Unavailable, said),
+            again: Again::After(asked),
+        }
+    }
+
+    fn never(&self, fault: DeliveryFault, said: &str) -> Missed {
+        Missed {
+            failed: self.failed(fault, said),
+            again: Again::Never,
+        }
+    }
+
+    fn failed(&self, fault: DeliveryFault, said: &str) -> DeliveryFailed {
+        let (id, name) = (&self.delivery.id, &self.system.name);
+        DeliveryFailed {
+            fault,
+            message: format!("the message {id} to the system of record `{name}` {said}"),
+        }
+    }
+}
