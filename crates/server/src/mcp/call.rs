@@ -1,7 +1,6 @@
 //! One call: who makes it, what the client can do, and what is under way because of it.
 
-use std::ops::Deref;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use charter_contract::error_code::ErrorCode;
@@ -13,6 +12,7 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::Value;
+use tokio::sync::watch;
 
 use super::Shared;
 use super::failure::failed;
@@ -35,7 +35,7 @@ pub(super) struct Call {
     pub(super) answers: InputResponses,
     /// The question that the round before ended with.
     pub(super) pending: Option<Pending>,
-    under_way: Mutex<Option<Subject>>,
+    under_way: watch::Sender<Option<Subject>>,
 }
 
 /// How a question can be put to the person at the client.
@@ -61,7 +61,7 @@ impl Call {
             context,
             answers: InputResponses::new(),
             pending: None,
-            under_way: Mutex::default(),
+            under_way: watch::Sender::new(None),
         }
     }
 
@@ -135,29 +135,26 @@ impl Call {
 
     /// Notes what a cancellation of the call has to stop.
     pub(super) fn started(&self, subject: Subject) {
-        *self
-            .under_way
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = Some(subject);
+        self.under_way.send_replace(Some(subject));
+    }
+
+    /// Waits until there is something to stop.
+    async fn has_started(&self) {
+        let mut under_way = self.under_way.subscribe();
+        // The call holds the other end.
+        let seen = under_way.wait_for(Option::is_some).await;
+        debug_assert!(seen.is_ok());
     }
 
     fn to_stop(&self) -> Option<Subject> {
-        self.under_way
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take()
+        self.under_way.send_replace(None)
     }
 
     pub(super) fn failed(&self, error: &EngineError) -> CallToolResult {
-        let subject = self
-            .under_way
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let request = match subject.deref() {
+        let request = match &*self.under_way.borrow() {
             Some(Subject::Request(id)) => Some(id.clone()),
             Some(Subject::Run(_)) | None => None,
         };
-        drop(subject);
         failed(self.engine(), error, request.as_ref())
     }
 
@@ -169,19 +166,28 @@ impl Call {
     ) -> Result<CallToolResponse, ErrorData> {
         let call = Arc::new(self);
         let working = (entry.call)(Arc::clone(&call), Value::Object(arguments));
+        tokio::pin!(working);
+        let answered = |answer: Result<CallToolResponse, EngineError>| {
+            Ok(answer.unwrap_or_else(|error| call.failed(&error).into()))
+        };
         tokio::select! {
-            answer = working => Ok(answer.unwrap_or_else(|error| call.failed(&error).into())),
-            () = call.context.ct.cancelled() => {
-                let stopped = EngineError::new(ErrorCode::Cancelled, "the client cancelled the call");
-                // A server that stops leaves work open, to be taken up at its next start.
-                let stopping = call.engine().stopping().is_cancelled();
-                if let Some(subject) = call.to_stop().filter(|_| !stopping)
-                    && let Err(error) = subject.cancel(&call, "the client cancelled the call").await
-                {
-                    tracing::warn!(error = %error, "what a cancelled call started could not be stopped");
-                }
-                Ok(call.failed(&stopped).into())
-            }
+            answer = &mut working => return answered(answer),
+            () = call.context.ct.cancelled() => {}
         }
+        // What is on its way to being started is stopped once it is known, and not lost sight of.
+        tokio::select! {
+            biased;
+            () = call.has_started() => {}
+            answer = &mut working => return answered(answer),
+        }
+        let stopped = EngineError::new(ErrorCode::Cancelled, "the client cancelled the call");
+        // A server that stops leaves work open, to be taken up at its next start.
+        let stopping = call.engine().stopping().is_cancelled();
+        if let Some(subject) = call.to_stop().filter(|_| !stopping)
+            && let Err(error) = subject.cancel(&call, "the client cancelled the call").await
+        {
+            tracing::warn!(error = %error, "what a cancelled call started could not be stopped");
+        }
+        Ok(call.failed(&stopped).into())
     }
 }
