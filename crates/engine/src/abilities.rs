@@ -7,7 +7,7 @@ use charter_domain::catalogue::{Found, View};
 
 use crate::{Caller, Engine};
 
-/// Something that can be asked for: a skill or a playbook.
+/// Something that can be asked for: a skill, a playbook or a kind of missions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ability {
     /// The document's id, by which it can be named in a request.
@@ -23,8 +23,8 @@ pub struct Ability {
 }
 
 impl Engine {
-    /// The active skills and playbooks of the caller's view, by id; candidates that nobody has accepted
-    /// are left out.
+    /// The active skills, playbooks and kinds of missions of the caller's view, by id; candidates that
+    /// nobody has accepted are left out.
     #[must_use]
     pub fn abilities(&self, caller: &Caller) -> Vec<Ability> {
         let view = self.live().view(&caller.tenant);
@@ -63,7 +63,17 @@ impl Engine {
                 examples: texts(&playbook.examples),
             })
         });
-        let mut all: Vec<Ability> = skills.chain(playbooks).collect();
+        let missions = view.mission_types().filter_map(|found| {
+            let kind = found.document();
+            (kind.status == Status::Active).then(|| Ability {
+                id: kind.mission_type.to_string(),
+                name: kind.title.to_string(),
+                description: kind.description.to_string(),
+                tags: tags("mission_type", kind.domain.as_ref(), &view, ""),
+                examples: Vec::new(),
+            })
+        });
+        let mut all: Vec<Ability> = skills.chain(playbooks).chain(missions).collect();
         all.sort_unstable_by(|one, other| one.id.cmp(&other.id));
         all
     }

@@ -98,5 +98,5 @@ pub use runs::{
 };
 pub use sessions::{SessionShown, TurnShown};
 pub use settings::{ClientTools, LensSettings, MemorySettings, Settings};
-pub use tasks::{Said, Task, TaskFilter, TaskListing, TaskMessage, TaskState};
+pub use tasks::{Said, Task, TaskFilter, TaskKey, TaskListing, TaskMessage, TaskState};
 pub use tool_search::FoundTool;

@@ -54,6 +54,7 @@ pub use replay::MissionReplayed;
 pub use show::{MissionListing, MissionShown, MissionSummary, ProposalShown, TaskShown};
 pub(crate) use stage::{StageFailed, StageWork};
 pub use start::{Answerer, MissionOrder, MissionStarted};
+pub(crate) use start::{Begun, FirstMessage};
 
 /// Where the mission of a run stands; `None` for a run that is none.
 pub(crate) fn state_of(run: &Run) -> Option<MissionState> {

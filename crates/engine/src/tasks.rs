@@ -1,32 +1,70 @@
-//! Tasks: requests as another agent sees them, which follows them, replies to them and cancels them.
+//! Tasks: requests and missions as another agent sees them, which follows them, replies to them and
+//! cancels them.
 //!
-//! A task is nothing that is stored: it is a request with what became of it. Its id is the id of the
-//! request that began it, so it is found again after a restart, and nobody but the user who began it
-//! sees it. Where it stands is read from the request's answer and from the runs that it led to. A
-//! reply to a request that lacked parameters is a request of its own, whose id follows from the
-//! first one's. Must not know by which protocol it is asked.
+//! A task is nothing that is stored: it is a request with what became of it, or a mission. Its id is the
+//! id of the request that began it, or the mission's, so it is found again after a restart, and nobody
+//! but the user who began it sees it. Where it stands is read from the request's answer and from the
+//! runs that it led to. A reply to a request that lacked parameters is a request of its own, whose id
+//! follows from the first one's; a mission takes none. Must not know by which protocol it is asked.
 
 mod begin;
 mod cancel;
 mod detail;
 mod follow;
 mod list;
+mod mission;
 mod reply;
 mod standing;
 mod thread;
 
 use charter_contract::agentic::error::AgentError;
 use charter_contract::agentic::response::AgentResponse;
-use charter_contract::ids::{RequestId, RunId};
+use std::fmt;
+
+use charter_contract::ids::{MissionId, RequestId, RunId};
 use charter_contract::time::Timestamp;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use crate::{Caller, Confirmation, Engine, EngineError};
+use crate::{ArtifactShown, Caller, Confirmation, Engine, EngineError};
 
 pub use list::{TaskFilter, TaskListing};
 
 /// Longest id that a client may give to a message or a context, in bytes.
 const MAX_CLIENT_ID: usize = 256;
+
+/// What a task is, and so what it is called.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TaskKey {
+    /// The request that began it.
+    Request(RequestId),
+    /// A mission.
+    Mission(MissionId),
+}
+
+impl TaskKey {
+    /// Reads a task's id; nothing for a text that no task can be called.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let request = RequestId::parse(text).ok().map(Self::Request);
+        request.or_else(|| MissionId::parse(text).ok().map(Self::Mission))
+    }
+}
+
+impl fmt::Display for TaskKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Request(id) => id.fmt(f),
+            Self::Mission(id) => id.fmt(f),
+        }
+    }
+}
+
+impl Serialize for TaskKey {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
 
 /// A message that begins a task or replies to one.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -37,7 +75,8 @@ pub struct TaskMessage {
     pub context: Option<String>,
     /// What it says; may be empty.
     pub text: String,
-    /// What it gives for a program: the fields that a request may have in its `metadata`.
+    /// What it gives for a program: the fields that a request may have in its `metadata`; or `mission`,
+    /// an order of one.
     pub wishes: Map<String, Value>,
     /// An agreement to the plan that was shown.
     pub confirmation: Option<Confirmation>,
@@ -103,8 +142,8 @@ impl TaskState {
 /// A task.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Task {
-    /// The id of the request that began it.
-    pub id: RequestId,
+    /// What it is.
+    pub id: TaskKey,
     /// The conversation that it belongs to.
     pub context: String,
     /// Where it stands.
@@ -117,8 +156,10 @@ pub struct Task {
     pub asks: Option<Value>,
     /// What was said to it, oldest first.
     pub said: Vec<Said>,
-    /// What it came to, once it is done.
+    /// What a request came to, once it is done.
     pub answer: Option<AgentResponse>,
+    /// What a mission has brought so far, in the order of writing.
+    pub artifacts: Vec<ArtifactShown>,
     /// Why it is not done.
     pub failure: Option<AgentError>,
     /// The runs that it led to.
@@ -130,9 +171,17 @@ impl Engine {
     ///
     /// # Errors
     /// `not_found`, also for another user's.
-    pub async fn task(&self, caller: &Caller, id: &RequestId) -> Result<Task, EngineError> {
-        let thread = self.thread(caller, id).await?;
-        let outline = self.outline(&thread).await?;
-        self.detail(caller, thread, outline).await
+    pub async fn task(&self, caller: &Caller, id: &TaskKey) -> Result<Task, EngineError> {
+        match id {
+            TaskKey::Request(id) => {
+                let thread = self.thread(caller, id).await?;
+                let outline = self.outline(&thread).await?;
+                self.detail(caller, thread, outline).await
+            }
+            TaskKey::Mission(id) => {
+                let record = self.own_mission(caller, id).await?;
+                self.mission_task(caller, record).await
+            }
+        }
     }
 }

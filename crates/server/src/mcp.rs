@@ -2,13 +2,14 @@
 //! a handshake before it (2025-11-25, 2025-06-18), by the official SDK.
 //!
 //! Few tools, and each tells only as much as the next needs: `find` names things, `open` shows one,
-//! `run` and `call` use it, `status` and `cancel` look after what was started. There is no tool that
+//! `run`, `call` and `start_mission` use it, `status` and `cancel` look after what was started. There is no tool that
 //! confirms or approves: that is a person's word, so a person is asked (elicitation), or told where to
 //! say it. Must not know how anything is decided; whatever it does is a use case of the engine in the
 //! name of the caller that the credential stands for.
 
 mod call;
 mod failure;
+mod mission;
 mod mount;
 mod progress;
 mod prompts;
@@ -57,7 +58,8 @@ const VERSIONS: [ProtocolVersion; 3] = [
 const INSTRUCTIONS: &str = "Charter knows an organisation's skills (questions it can answer), playbooks \
 (procedures that change something) and tools. Say what you want to `run` and it is routed to the right \
 skill; or `find` what there is, `open` one thing, then `run` it by id, or `call` a single tool. Answers \
-carry findings with evidence; read evidence://ID for the proof. Agent skills are instructions for you: find \
+carry findings with evidence; read evidence://ID for the proof. A goal that takes planning and several \
+workers is a mission: `start_mission`, and read mission://ID. Agent skills are instructions for you: find \
 them, open one, follow it. Ask the reference library with `ask_lens`; what is worth keeping for later \
 `remember`, and `recall` it before you ask a person again. Changes wait for a person, who is asked \
 through you where your client can ask; `status` says where something stands.";

@@ -2,6 +2,7 @@
 
 mod client;
 mod hostile;
+mod missions;
 
 use serde_json::{Value, json};
 use uuid::Uuid;

@@ -3,6 +3,7 @@
 
 mod conformance;
 mod knowledge;
+mod missions;
 pub(crate) mod peers;
 mod tasks;
 
@@ -14,8 +15,17 @@ use crate::playbooks::{KEYS, PLAYBOOK, purge};
 use crate::service::{self, Service};
 use peers::{Peer, python, typescript};
 
-const TOOLS: [&str; 9] = [
-    "find", "open", "run", "call", "status", "cancel", "ask_lens", "recall", "remember",
+const TOOLS: [&str; 10] = [
+    "find",
+    "open",
+    "run",
+    "call",
+    "start_mission",
+    "status",
+    "cancel",
+    "ask_lens",
+    "recall",
+    "remember",
 ];
 
 /// The revisions that the Python client speaks, by what it calls them and what it then says.
@@ -83,7 +93,13 @@ fn check_tour(saw: &Value) {
     );
     assert_eq!(
         saw["templates"],
-        json!(["evidence://{evidence_id}", "skill://{+skill}/{+file}"])
+        json!([
+            "evidence://{evidence_id}",
+            "skill://{+skill}/{+file}",
+            "mission://{mission_id}",
+            "mission://{mission_id}/artifacts{?after}",
+            "mission://{mission_id}/artifacts/{kind}/{artifact_id}",
+        ])
     );
     assert_eq!(saw["prompts"][0]["name"], PLAYBOOK);
     assert_eq!(
@@ -122,7 +138,7 @@ fn check_hints(tools: &Value) {
     let reads = |name: &str| tools[name]["read_only_hint"] == json!(true);
     let reading: Vec<&str> = TOOLS.into_iter().filter(|name| reads(name)).collect();
     assert_eq!(reading, ["find", "open", "status", "ask_lens", "recall"]);
-    for name in ["run", "call", "cancel"] {
+    for name in ["run", "call", "start_mission", "cancel"] {
         assert_eq!(tools[name]["destructive_hint"], true, "{name}");
     }
     assert_eq!(tools["remember"]["destructive_hint"], false);

@@ -19,6 +19,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
+use super::start::{Begun, begun_of};
 use crate::{Caller, Engine, EngineError};
 
 /// A mission.
@@ -164,6 +165,14 @@ impl Engine {
         mission: &MissionId,
     ) -> Result<MissionShown, EngineError> {
         let record = self.mission_record(caller, mission).await?;
+        self.shown_mission(record).await.map(|(shown, _)| shown)
+    }
+
+    /// A mission, and how it began.
+    pub(crate) async fn shown_mission(
+        &self,
+        record: MissionRecord,
+    ) -> Result<(MissionShown, Begun), EngineError> {
         let folded = self.fold(&record.run_id).await?;
         let run = folded.run;
         let envelope: MissionEnvelope = validate::parse(record.envelope.as_bytes())
@@ -172,8 +181,8 @@ impl Engine {
         let plan: Option<MissionTaskGraph> = outputs().find_map(|output| output.first());
         let review: Option<ReviewPacket> = outputs().find_map(|output| output.first());
         let proposals = outputs().flat_map(|output| output.all::<WritebackProposal>());
-        let begun = run.parameters().get("begun");
-        Ok(MissionShown {
+        let begun = begun_of(&run)?;
+        let shown = MissionShown {
             mission_id: record.mission_id,
             run_id: record.run_id,
             mission_type: envelope.mission_type,
@@ -185,7 +194,7 @@ impl Engine {
             token_budget: envelope
                 .token_budget
                 .map(charter_contract::number::Positive::get),
-            offline: begun.and_then(|begun| begun.get("offline")) == Some(&Value::Bool(true)),
+            offline: begun.offline,
             tasks: plan.map_or_else(Vec::new, |plan| tasks(&run, &plan)),
             output: review.and_then(|review| review.approved_output),
             proposals: proposals
@@ -196,10 +205,11 @@ impl Engine {
             created_at: record.created_at,
             updated_at: record.updated_at,
             imported_at: record.imported_at,
-        })
+        };
+        Ok((shown, begun))
     }
 
-    pub(super) async fn mission_record(
+    pub(crate) async fn mission_record(
         &self,
         caller: &Caller,
         mission: &MissionId,

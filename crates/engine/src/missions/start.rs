@@ -95,12 +95,26 @@ impl MissionStarted {
 }
 
 /// What a mission's run keeps besides the envelope.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Begun {
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Begun {
     /// Whether the offline provider answers.
     pub(super) offline: bool,
     /// The tier of whoever began it.
     pub(super) tier: Tier,
+    /// The message that it was begun with, where another agent sent one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) message: Option<FirstMessage>,
+}
+
+/// The message of another agent that began a mission.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct FirstMessage {
+    /// The agent's id for it.
+    pub(crate) message_id: String,
+    /// The conversation that it belongs to.
+    pub(crate) context: String,
+    /// What it gave for a program.
+    pub(crate) wishes: Map<String, Value>,
 }
 
 impl Engine {
@@ -114,12 +128,25 @@ impl Engine {
         caller: &Caller,
         order: &MissionOrder,
     ) -> Result<MissionStarted, EngineError> {
-        let begun = self.begun(caller, order)?;
+        self.begin_mission(caller, order, None).await
+    }
+
+    /// The same for an order that came as another agent's message.
+    pub(crate) async fn begin_mission(
+        self: &Arc<Self>,
+        caller: &Caller,
+        order: &MissionOrder,
+        message: Option<FirstMessage>,
+    ) -> Result<MissionStarted, EngineError> {
+        let begun = Begun {
+            message,
+            ..self.begun(caller, order)?
+        };
         let (kind, mut pins) = self.kind_of(caller, order.mission_type.as_ref())?;
         let envelope = self.envelope(caller, order, &kind)?;
         let mission = envelope.mission_id.clone();
         if let Some(known) = self.store().mission(&caller.tenant, &mission).await? {
-            let mission = self.repeated(caller, &known, &envelope, begun).await?;
+            let mission = self.repeated(caller, &known, &envelope, &begun).await?;
             return Ok(MissionStarted::Repeat(Box::new(mission)));
         }
         let view = self.live().view(&caller.tenant);
@@ -141,7 +168,7 @@ impl Engine {
             role: caller.role,
             title: format!("mission {}", envelope.mission_type),
             graph,
-            parameters: parameters(&envelope, begun)?,
+            parameters: parameters(&envelope, &begun)?,
             pins,
             dry_run: false,
             opening: Opening::default(),
@@ -150,7 +177,7 @@ impl Engine {
         self.create_run(new).await?;
         // Of two orders at the same time storage takes one; the other one finds it.
         let known = self.mission_record(caller, &mission).await?;
-        let shown = Box::new(self.repeated(caller, &known, &envelope, begun).await?);
+        let shown = Box::new(self.repeated(caller, &known, &envelope, &begun).await?);
         self.take_up_run(caller.tenant.clone(), run_id);
         if known.envelope == admitted.payload() {
             Ok(MissionStarted::New(shown))
@@ -170,6 +197,7 @@ impl Engine {
         Ok(Begun {
             offline,
             tier: caller.tier,
+            message: None,
         })
     }
 
@@ -257,7 +285,7 @@ impl Engine {
         caller: &Caller,
         known: &MissionRecord,
         envelope: &MissionEnvelope,
-        begun: Begun,
+        begun: &Begun,
     ) -> Result<MissionShown, EngineError> {
         let stored: MissionEnvelope = validate::parse(known.envelope.as_bytes())
             .map_err(|found| EngineError::violations("stored mission_envelope", &found))?;
@@ -296,11 +324,14 @@ impl Engine {
                 inventory.know_call(step.id.as_str());
             }
         }
-        let kept = |name: &str| run.parameters().get(name).cloned().unwrap_or_default();
-        let envelope = serde_json::from_value(kept("envelope"))
+        let envelope = run
+            .parameters()
+            .get("envelope")
+            .cloned()
+            .unwrap_or_default();
+        let envelope = serde_json::from_value(envelope)
             .map_err(|error| EngineError::internal("reading a mission's envelope", error))?;
-        let begun = serde_json::from_value(kept("begun"))
-            .map_err(|error| EngineError::internal("reading how a mission began", error))?;
+        let begun = begun_of(run)?;
         let kind = match kind {
             Some(kind) => kind,
             None => general()?,
@@ -313,6 +344,13 @@ impl Engine {
     }
 }
 
+/// How a mission began.
+pub(super) fn begun_of(run: &Run) -> Result<Begun, EngineError> {
+    let begun = run.parameters().get("begun").cloned().unwrap_or_default();
+    serde_json::from_value(begun)
+        .map_err(|error| EngineError::internal("reading how a mission began", error))
+}
+
 /// The run of a mission.
 pub(super) fn run_of(tenant: &TenantId, mission: &MissionId) -> RunId {
     let tenant = Uuid::new_v5(&Uuid::NAMESPACE_OID, tenant.as_str().as_bytes());
@@ -322,7 +360,10 @@ pub(super) fn run_of(tenant: &TenantId, mission: &MissionId) -> RunId {
     ))
 }
 
-fn parameters(envelope: &MissionEnvelope, begun: Begun) -> Result<Map<String, Value>, EngineError> {
+fn parameters(
+    envelope: &MissionEnvelope,
+    begun: &Begun,
+) -> Result<Map<String, Value>, EngineError> {
     match json!({"envelope": envelope, "begun": begun}) {
         Value::Object(parameters) => Ok(parameters),
         _ => Err(EngineError::internal("beginning a mission", "no object")),

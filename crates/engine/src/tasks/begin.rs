@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use charter_contract::agentic::request::{AgentRequest, RequestMetadata};
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{RequestId, SessionId};
+use charter_contract::ids::{MissionId, RequestId, SessionId};
 use charter_contract::text::Text;
 use charter_domain::parameters;
 use charter_store::StoreError;
@@ -12,8 +12,9 @@ use charter_store::session::SessionRecord;
 use serde_json::Map;
 use uuid::{Uuid, uuid};
 
+use super::mission::MISSION;
 use super::thread::Origin;
-use super::{MAX_CLIENT_ID, TaskMessage};
+use super::{MAX_CLIENT_ID, TaskKey, TaskMessage};
 use crate::requests::Asked;
 use crate::{Caller, Engine, EngineError, Progress};
 
@@ -64,24 +65,38 @@ impl Engine {
         caller: &Caller,
         message: &TaskMessage,
         progress: Progress,
-    ) -> Result<RequestId, EngineError> {
+    ) -> Result<TaskKey, EngineError> {
         checked(message)?;
         if message.confirmation.is_some() {
             let message = "a plan is confirmed in a reply to the task that shows it";
             return Err(EngineError::new(ErrorCode::InvalidRequest, message));
         }
-        let id = RequestId::from_uuid(derived(caller, "message", &message.message_id));
-        if self.is_repeat(caller, &id, message).await? {
-            return Ok(id);
+        let uuid = derived(caller, "message", &message.message_id);
+        let id = RequestId::from_uuid(uuid);
+        let repeat = self.is_repeat(caller, &id, message).await?;
+        if !repeat && message.wishes.contains_key(MISSION) {
+            return self.begin_mission_task(caller, uuid, message).await;
+        }
+        let id_of_a_mission = MissionId::from_uuid(uuid);
+        let mission = self
+            .store()
+            .mission(&caller.tenant, &id_of_a_mission)
+            .await?;
+        if mission.is_some() {
+            return Err(used(message));
+        }
+        let key = TaskKey::Request(id.clone());
+        if repeat {
+            return Ok(key);
         }
         let asked = self.first_request(caller, &id, message).await?;
         match self.submit(asked, progress).await {
             // The same message, at the same time: the other one was faster.
             Err(error) if error.code == ErrorCode::AlreadyExists => {
                 self.is_repeat(caller, &id, message).await?;
-                Ok(id)
+                Ok(key)
             }
-            other => other.map(|()| id),
+            other => other.map(|()| key),
         }
     }
 
@@ -108,11 +123,7 @@ impl Engine {
         if same {
             return Ok(true);
         }
-        let message = format!(
-            "the message id `{}` was used for another message",
-            message.message_id
-        );
-        Err(EngineError::new(ErrorCode::AlreadyExists, message))
+        Err(used(message))
     }
 
     async fn first_request(
@@ -150,7 +161,7 @@ impl Engine {
 
     /// The session that carries a conversation. One that the client names in its own way has a session
     /// that follows from the name; one that it does not name gets a new one.
-    async fn conversation(
+    pub(super) async fn conversation(
         &self,
         caller: &Caller,
         id: &RequestId,
@@ -190,6 +201,15 @@ impl Engine {
         }
         Ok((context, session))
     }
+}
+
+/// The refusal of a message whose id another one had.
+pub(super) fn used(message: &TaskMessage) -> EngineError {
+    let message = format!(
+        "the message id `{}` was used for another message",
+        message.message_id
+    );
+    EngineError::new(ErrorCode::AlreadyExists, message)
 }
 
 /// What is asked: the text; where there is none, what is named to be run.

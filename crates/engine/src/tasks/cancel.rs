@@ -7,7 +7,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::RequestId;
 
 use super::thread::{Thread, wishes};
-use super::{Task, TaskMessage, TaskState};
+use super::{Task, TaskKey, TaskMessage, TaskState};
 use crate::{Caller, Engine, EngineError};
 
 /// How long a cancellation is waited for; a call that is under way ends first.
@@ -25,23 +25,38 @@ impl Engine {
     pub async fn cancel_task(
         self: &Arc<Self>,
         caller: &Caller,
-        id: &RequestId,
+        id: &TaskKey,
     ) -> Result<Task, EngineError> {
         let started = tokio::time::Instant::now();
+        match id {
+            TaskKey::Request(request) => self.cancel_asked(caller, id, request).await?,
+            TaskKey::Mission(mission) => {
+                self.own_mission(caller, mission).await?;
+                self.cancel_mission(caller, mission, REASON.to_owned())
+                    .await?;
+            }
+        }
+        let left = PATIENCE.saturating_sub(started.elapsed());
+        self.ended_task(caller, id, left).await
+    }
+
+    async fn cancel_asked(
+        self: &Arc<Self>,
+        caller: &Caller,
+        task: &TaskKey,
+        id: &RequestId,
+    ) -> Result<(), EngineError> {
         let thread = self.thread(caller, id).await?;
         let outline = self.outline(&thread).await?;
         if outline.state.is_final() {
-            let message = format!("the task `{id}` has ended and cannot be cancelled");
+            let message = format!("the task `{task}` has ended and cannot be cancelled");
             return Err(EngineError::new(ErrorCode::IllegalTransition, message));
         }
         if outline.state == TaskState::InputRequired && outline.change.is_none() {
-            self.give_up(caller, &thread).await?;
-            return self.task(caller, id).await;
+            return self.give_up(caller, &thread).await;
         }
         let last = &thread.last.asked.request.id;
-        self.cancel_request(caller, last, REASON).await?;
-        let left = PATIENCE.saturating_sub(started.elapsed());
-        self.ended_task(caller, id, left).await
+        self.cancel_request(caller, last, REASON).await
     }
 
     /// Records that what the task lacks is not going to be given.

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::standing::{Answered, Outline};
 use super::thread::{Attempt, Thread};
-use super::{Task, TaskState};
+use super::{Task, TaskKey, TaskState};
 use crate::requests::{Classified, change_response};
 use crate::runs::RunShown;
 use crate::{Caller, Engine, EngineError};
@@ -61,7 +61,7 @@ impl Engine {
             (None, _) => words_of_state(outline.state).to_owned(),
         };
         Ok(Task {
-            id: thread.id,
+            id: TaskKey::Request(thread.id),
             context: thread.context,
             state: outline.state,
             since: outline.since,
@@ -69,6 +69,7 @@ impl Engine {
             asks,
             said: thread.said,
             answer,
+            artifacts: Vec::new(),
             failure,
             runs: outline.runs,
         })

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use charter_contract::ids::RequestId;
+use charter_contract::ids::{MissionId, RequestId};
+use charter_contract::mission::MissionState;
 use charter_contract::time::Timestamp;
 use futures_util::{Stream, StreamExt};
 
-use super::{Task, TaskState};
+use super::mission::state_of;
+use super::{Task, TaskKey, TaskState};
 use crate::{Caller, Engine, EngineError};
 
 /// Time after which a task is looked at even if nobody in this process said that there is news.
@@ -17,8 +19,18 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 struct Follower {
     engine: Arc<Engine>,
     caller: Caller,
-    id: RequestId,
-    seen: Option<(TaskState, Option<Timestamp>)>,
+    id: TaskKey,
+    seen: Option<Stands>,
+}
+
+/// Where a task stood when it was told of last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stands {
+    state: TaskState,
+    /// Since when, for one that is settled: that work goes on is no news.
+    since: Option<Timestamp>,
+    /// Of a mission: its own state, and how many artifacts it had.
+    mission: Option<(MissionState, u64)>,
 }
 
 impl Engine {
@@ -27,7 +39,7 @@ impl Engine {
     pub fn follow_task(
         self: &Arc<Self>,
         caller: Caller,
-        id: RequestId,
+        id: TaskKey,
     ) -> impl Stream<Item = Task> + Send + 'static {
         let follower = Follower {
             engine: Arc::clone(self),
@@ -54,7 +66,7 @@ impl Engine {
     pub async fn settled_task(
         self: &Arc<Self>,
         caller: &Caller,
-        id: &RequestId,
+        id: &TaskKey,
         patience: Duration,
     ) -> Result<Task, EngineError> {
         self.until(caller, id, patience, TaskState::is_settled)
@@ -65,7 +77,7 @@ impl Engine {
     pub(super) async fn ended_task(
         self: &Arc<Self>,
         caller: &Caller,
-        id: &RequestId,
+        id: &TaskKey,
         patience: Duration,
     ) -> Result<Task, EngineError> {
         self.until(caller, id, patience, TaskState::is_final).await
@@ -74,7 +86,7 @@ impl Engine {
     async fn until(
         self: &Arc<Self>,
         caller: &Caller,
-        id: &RequestId,
+        id: &TaskKey,
         patience: Duration,
         is_enough: fn(TaskState) -> bool,
     ) -> Result<Task, EngineError> {
@@ -91,7 +103,7 @@ impl Engine {
 impl Follower {
     async fn next(&mut self) -> Result<Option<Task>, EngineError> {
         loop {
-            if self.seen.is_some_and(|(state, _)| state.is_final()) {
+            if self.seen.is_some_and(|seen| seen.state.is_final()) {
                 return Ok(None);
             }
             // Registered before looking, so that what comes meanwhile is not missed.
@@ -99,17 +111,12 @@ impl Follower {
             let news = engine.news().notified();
             let mut news = std::pin::pin!(news);
             news.as_mut().enable();
-            let thread = engine.thread(&self.caller, &self.id).await?;
-            let outline = engine.outline(&thread).await?;
-            if outline.is_stalled {
-                self.go_on(thread.last.asked.clone());
-            }
-            // That work goes on is no news.
-            let since = outline.state.is_settled().then_some(outline.since);
-            let stands = (outline.state, since);
-            if self.seen != Some(stands) {
-                self.seen = Some(stands);
-                return engine.detail(&self.caller, thread, outline).await.map(Some);
+            let changed = match self.id.clone() {
+                TaskKey::Request(id) => self.changed(&id).await?,
+                TaskKey::Mission(id) => self.changed_mission(&id).await?,
+            };
+            if changed.is_some() {
+                return Ok(changed);
             }
             tokio::select! {
                 () = engine.shutdown().cancelled() => return Ok(None),
@@ -117,6 +124,44 @@ impl Follower {
                 () = tokio::time::sleep(LOOK_EVERY) => {}
             }
         }
+    }
+
+    /// The task, if it stands elsewhere than when it was told of last.
+    async fn changed(&mut self, id: &RequestId) -> Result<Option<Task>, EngineError> {
+        let engine = Arc::clone(&self.engine);
+        let thread = engine.thread(&self.caller, id).await?;
+        let outline = engine.outline(&thread).await?;
+        if outline.is_stalled {
+            self.go_on(thread.last.asked.clone());
+        }
+        let stands = Stands {
+            state: outline.state,
+            since: outline.state.is_settled().then_some(outline.since),
+            mission: None,
+        };
+        if !self.is_news(stands) {
+            return Ok(None);
+        }
+        engine.detail(&self.caller, thread, outline).await.map(Some)
+    }
+
+    async fn changed_mission(&mut self, id: &MissionId) -> Result<Option<Task>, EngineError> {
+        let engine = Arc::clone(&self.engine);
+        let record = engine.own_mission(&self.caller, id).await?;
+        let state = state_of(record.state);
+        let stands = Stands {
+            state,
+            since: state.is_settled().then_some(record.updated_at),
+            mission: Some((record.state, record.artifacts)),
+        };
+        if !self.is_news(stands) {
+            return Ok(None);
+        }
+        engine.mission_task(&self.caller, record).await.map(Some)
+    }
+
+    fn is_news(&mut self, stands: Stands) -> bool {
+        self.seen.replace(stands) != Some(stands)
     }
 
     /// Answers a request whose runs are over: it was left when one of them waited for an approval. Does

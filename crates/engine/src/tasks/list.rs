@@ -1,14 +1,14 @@
 //! Listing a caller's tasks, the one that changed last first.
 
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::RequestId;
 use charter_contract::time::Timestamp;
 use charter_store::page::PageRequest;
 
-use super::{Task, TaskState};
+use super::mission::{is_own, state_of};
+use super::{Task, TaskKey, TaskState};
 use crate::{Caller, Engine, EngineError};
 
-/// Requests that are looked at for one listing, newest first: what a task changed last follows from
+/// Requests, and missions, that are looked at for one listing, newest first: what a task changed last follows from
 /// its runs, so all of these are read to bring them into order.
 const LOOKED_AT: usize = 1_000;
 
@@ -33,12 +33,13 @@ pub struct TaskListing {
     pub entries: Vec<Task>,
     /// Where the next page starts.
     pub next: Option<String>,
-    /// How many there are over all pages, among the newest 1,000 requests of the caller.
+    /// How many there are over all pages, among the newest 1,000 requests of the caller and the newest
+    /// 1,000 missions of the tenant.
     pub total: usize,
 }
 
 /// A task's place in the listing.
-type Place = (Timestamp, RequestId);
+type Place = (Timestamp, TaskKey);
 
 impl Engine {
     /// The caller's tasks.
@@ -53,6 +54,7 @@ impl Engine {
     ) -> Result<TaskListing, EngineError> {
         let after = page.after.as_deref().map(decode).transpose()?;
         let mut places = self.places(caller, filter).await?;
+        self.mission_places(caller, filter, &mut places).await?;
         places.sort_unstable_by(|one, other| other.cmp(one));
         let total = places.len();
         let rest = places
@@ -102,12 +104,46 @@ impl Engine {
                 if filter.state.is_none_or(|state| state == outline.state)
                     && filter.since.is_none_or(|since| since <= outline.since)
                 {
-                    places.push((outline.since, thread.id));
+                    places.push((outline.since, TaskKey::Request(thread.id)));
                 }
             }
             after = page.next;
             if after.is_none() || seen >= LOOKED_AT {
                 return Ok(places);
+            }
+        }
+    }
+
+    async fn mission_places(
+        &self,
+        caller: &Caller,
+        filter: &TaskFilter,
+        places: &mut Vec<Place>,
+    ) -> Result<(), EngineError> {
+        let (mut after, mut seen) = (None, 0);
+        loop {
+            let page = PageRequest::new(after, BATCH);
+            let page = self.store().missions(&caller.tenant, None, &page).await?;
+            seen += page.entries.len();
+            for record in page.entries {
+                let (state, since) = (state_of(record.state), record.updated_at);
+                let fits = filter.state.is_none_or(|wanted| wanted == state)
+                    && filter.since.is_none_or(|wanted| wanted <= since)
+                    && is_own(caller, &record);
+                if !fits {
+                    continue;
+                }
+                let id = record.mission_id.clone();
+                if let Some(wanted) = &filter.context
+                    && *wanted != self.mission_context(record).await?
+                {
+                    continue;
+                }
+                places.push((since, TaskKey::Mission(id)));
+            }
+            after = page.next;
+            if after.is_none() || seen >= LOOKED_AT {
+                return Ok(());
             }
         }
     }
@@ -120,7 +156,7 @@ fn encode((since, id): &Place) -> String {
 fn decode(text: &str) -> Result<Place, EngineError> {
     let parts = text.split_once('.').and_then(|(since, id)| {
         let since = Timestamp::from_micros(since.parse().ok()?).ok()?;
-        Some((since, RequestId::parse(id).ok()?))
+        Some((since, TaskKey::parse(id)?))
     });
     parts.ok_or_else(|| {
         EngineError::new(

@@ -10,9 +10,9 @@ use charter_domain::parameters;
 use serde_json::{Map, Value, json};
 
 use super::begin::checked;
-use super::standing::{Outline, Routed, routed};
+use super::standing::{Routed, routed};
 use super::thread::{Origin, Thread, wishes};
-use super::{TaskMessage, TaskState};
+use super::{TaskKey, TaskMessage, TaskState};
 use crate::requests::Asked;
 use crate::runs::RunShown;
 use crate::{Caller, Engine, EngineError, Progress};
@@ -30,11 +30,32 @@ impl Engine {
     pub async fn reply_to_task(
         self: &Arc<Self>,
         caller: &Caller,
-        id: &RequestId,
+        id: &TaskKey,
         message: &TaskMessage,
         progress: Progress,
     ) -> Result<(), EngineError> {
         checked(message)?;
+        match id {
+            TaskKey::Request(id) => self.reply_to_asked(caller, id, message, progress).await,
+            TaskKey::Mission(mission) => {
+                let record = self.own_mission(caller, mission).await?;
+                let task = self.mission_task(caller, record).await?;
+                let mut said = task.said.iter();
+                if said.any(|said| said.message_id == message.message_id) {
+                    return Ok(());
+                }
+                Err(takes_nothing(id, task.state))
+            }
+        }
+    }
+
+    async fn reply_to_asked(
+        self: &Arc<Self>,
+        caller: &Caller,
+        id: &RequestId,
+        message: &TaskMessage,
+        progress: Progress,
+    ) -> Result<(), EngineError> {
         let thread = self.thread(caller, id).await?;
         if message
             .context
@@ -64,7 +85,7 @@ impl Engine {
         } else if outline.state == TaskState::InputRequired {
             return self.ask_again(caller, &thread, message, progress).await;
         }
-        Err(takes_nothing(id, &outline))
+        Err(takes_nothing(&TaskKey::Request(id.clone()), outline.state))
     }
 
     async fn reply_to_run(
@@ -209,8 +230,8 @@ fn is_taken(run: &RunShown, message: &TaskMessage) -> bool {
             .all(|(name, value)| run.state.parameters.get(name) == Some(value))
 }
 
-fn takes_nothing(id: &RequestId, outline: &Outline) -> EngineError {
-    let why = match outline.state {
+fn takes_nothing(id: &TaskKey, state: TaskState) -> EngineError {
+    let why = match state {
         TaskState::Completed | TaskState::Failed | TaskState::Canceled | TaskState::Rejected => {
             "has ended; send a new message in the same context"
         }

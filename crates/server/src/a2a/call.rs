@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::RequestId;
-use charter_engine::{Caller, EngineError, Progress, TaskFilter, TaskMessage};
+use charter_engine::{Caller, EngineError, Progress, TaskFilter, TaskKey, TaskMessage};
 use charter_store::page::PageRequest;
 use serde_json::{Value, json};
 use tokio::sync::OwnedSemaphorePermit;
@@ -105,7 +104,7 @@ fn no_push() -> A2aError {
 struct Sending {
     message: TaskMessage,
     /// The task that it replies to.
-    task: Option<RequestId>,
+    task: Option<TaskKey>,
     view: View,
     waits: bool,
 }
@@ -137,7 +136,7 @@ impl Sending {
         state: &AppState,
         caller: &Caller,
         progress: Progress,
-    ) -> Result<RequestId, A2aError> {
+    ) -> Result<TaskKey, A2aError> {
         let engine = &state.engine;
         let taken = match &self.task {
             None => engine.begin_task(caller, &self.message, progress).await,
@@ -151,8 +150,8 @@ impl Sending {
 }
 
 /// An id that no task can have is one of no task.
-fn task_id(id: &str) -> Result<RequestId, A2aError> {
-    RequestId::parse(id).map_err(|_| {
+fn task_id(id: &str) -> Result<TaskKey, A2aError> {
+    TaskKey::parse(id).ok_or_else(|| {
         let shown: String = id.chars().take(80).collect();
         A2aError::new(Kind::TaskNotFound, format!("there is no task `{shown}`"))
     })

@@ -15,8 +15,9 @@ const MAX_PARTS: usize = 64;
 /// Longest text of a message, over all its parts, in bytes.
 const MAX_TEXT: usize = 256 << 10;
 
-/// What a data part may give: the fields of a request's `metadata` that choose and fill what is run.
-const WISHES: [&str; 7] = [
+/// What a data part may give: the fields of a request's `metadata` that choose and fill what is run, or an
+/// order of a mission.
+const WISHES: [&str; 8] = [
     "parameters",
     "skill_id",
     "playbook_id",
@@ -24,6 +25,7 @@ const WISHES: [&str; 7] = [
     "dry_run",
     "persona",
     "tier",
+    "mission",
 ];
 
 /// The field of a data part that agrees to a plan.

@@ -1,7 +1,7 @@
 //! Tasks as the protocol writes them (section 4.1), in ProtoJSON.
 
 use charter_contract::agentic::response::AgentResponse;
-use charter_engine::{ProgressEvent, Said, Task, TaskState};
+use charter_engine::{ArtifactShown, ProgressEvent, Said, Task, TaskState};
 use serde_json::{Map, Value, json};
 
 use super::error::{A2aError, Kind};
@@ -78,8 +78,7 @@ pub(super) fn task(task: &Task, view: View) -> Value {
         shown["history"] = Value::Array(history);
     }
     if view.artifacts {
-        let artifacts = artifact(task, view.accepts).into_iter().collect();
-        shown["artifacts"] = Value::Array(artifacts);
+        shown["artifacts"] = Value::Array(artifacts(task, 0, view.accepts));
     }
     if !task.runs.is_empty() {
         shown["metadata"] = json!({"run_ids": task.runs});
@@ -94,12 +93,17 @@ pub(super) fn status_update(task: &Task) -> Value {
     }})
 }
 
-/// What a task came to as a `TaskArtifactUpdateEvent`, in a `StreamResponse`.
-pub(super) fn artifact_update(task: &Task, accepts: Accepts) -> Option<Value> {
-    let artifact = artifact(task, accepts)?;
-    Some(json!({"artifactUpdate": {
-        "taskId": task.id, "contextId": task.context, "artifact": artifact, "lastChunk": true,
-    }}))
+/// What a task came to since it was told of last, each as a `TaskArtifactUpdateEvent` in a
+/// `StreamResponse`.
+pub(super) fn artifact_updates(told: Option<&Task>, task: &Task, accepts: Accepts) -> Vec<Value> {
+    let last = told.and_then(|told| told.artifacts.last());
+    let after = last.map_or(0, |shown| shown.place);
+    let updates = artifacts(task, after, accepts).into_iter().map(|artifact| {
+        json!({"artifactUpdate": {
+            "taskId": task.id, "contextId": task.context, "artifact": artifact, "lastChunk": true,
+        }})
+    });
+    updates.collect()
 }
 
 /// Progress on a task as a `TaskStatusUpdateEvent`, in a `StreamResponse`.
@@ -155,8 +159,40 @@ fn user(task: &Task, said: &Said) -> Value {
     })
 }
 
-/// What a task came to: the answer for people and for programs.
-fn artifact(task: &Task, accepts: Accepts) -> Option<Value> {
+/// What a task came to: a request's answer, or what a mission has written after a place.
+fn artifacts(task: &Task, after: u64, accepts: Accepts) -> Vec<Value> {
+    let written = task.artifacts.iter().filter(|shown| shown.place > after);
+    let written = written.map(|shown| of_mission(shown, accepts));
+    written.chain(answer(task, accepts)).collect()
+}
+
+/// An artifact of a mission. People get the summary of what was reviewed; of the others, what programs
+/// get, where they take nothing else.
+fn of_mission(shown: &ArtifactShown, accepts: Accepts) -> Value {
+    let (kind, id) = (shown.kind, &shown.artifact_id);
+    let mut parts = Vec::new();
+    let summary = shown.artifact.pointer("/approved_output/summary");
+    match (accepts.text, summary.and_then(Value::as_str), accepts.data) {
+        (true, Some(summary), _) => parts.push(json!({"text": summary, "mediaType": TEXT})),
+        (true, None, false) => {
+            parts.push(json!({"text": shown.artifact.to_string(), "mediaType": TEXT}));
+        }
+        (true, None, true) | (false, ..) => {}
+    }
+    if accepts.data {
+        parts.push(json!({"data": shown.artifact, "mediaType": DATA}));
+    }
+    let mut artifact = json!({
+        "artifactId": format!("{kind}/{id}"), "name": kind, "parts": parts,
+    });
+    if let Some(task) = &shown.task_id {
+        artifact["metadata"] = json!({"task_id": task});
+    }
+    artifact
+}
+
+/// The answer to a request, for people and for programs.
+fn answer(task: &Task, accepts: Accepts) -> Option<Value> {
     let answer: &AgentResponse = task.answer.as_ref()?;
     let mut parts = Vec::new();
     if accepts.text {

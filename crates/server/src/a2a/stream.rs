@@ -5,8 +5,7 @@ use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use charter_contract::ids::RequestId;
-use charter_engine::{Caller, Engine, ProgressEvent, Task, TaskState};
+use charter_engine::{Caller, Engine, ProgressEvent, Task, TaskKey, TaskState};
 use futures_util::{Stream, StreamExt};
 use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
@@ -53,7 +52,7 @@ struct Teller {
 pub(super) fn events(
     engine: &Arc<Engine>,
     caller: Caller,
-    id: RequestId,
+    id: TaskKey,
     progress: Option<mpsc::Receiver<ProgressEvent>>,
     (until, accepts): (Until, Accepts),
     place: OwnedSemaphorePermit,
@@ -144,8 +143,9 @@ impl Teller {
             self.is_over = true;
             return;
         };
+        let told = self.last.as_ref();
         self.waiting
-            .extend(show::artifact_update(&task, self.accepts));
+            .extend(show::artifact_updates(told, &task, self.accepts));
         self.waiting.push_back(show::status_update(&task));
         self.is_over = self.until.is_over(task.state);
         self.last = Some(task);

@@ -153,7 +153,7 @@ impl Call {
     pub(super) fn failed(&self, error: &EngineError) -> CallToolResult {
         let request = match &*self.under_way.borrow() {
             Some(Subject::Request(id)) => Some(id.clone()),
-            Some(Subject::Run(_)) | None => None,
+            Some(Subject::Run(_) | Subject::Mission(_)) | None => None,
         };
         failed(self.engine(), error, request.as_ref())
     }

@@ -1,4 +1,4 @@
-//! Resources: evidence records, read by exact id, and the files of agent skills.
+//! Resources: evidence records and missions, read by exact id, and the files of agent skills.
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{EvidenceId, SkillId};
@@ -12,7 +12,7 @@ use rmcp::model::{
 
 use super::call::Call;
 use super::failure::protocol_error;
-use super::skills;
+use super::{mission, skills};
 
 /// What the addresses of evidence begin with.
 pub(super) const EVIDENCE: &str = "evidence://";
@@ -107,16 +107,21 @@ pub(super) fn templates() -> ListResourceTemplatesResult {
         .with_title("Evidence")
         .with_description("The immutable record of one tool result, which findings rest on.")
         .with_mime_type(JSON);
-    ListResourceTemplatesResult::with_all_items(vec![evidence, skills::template()])
+    let mut templates = vec![evidence, skills::template()];
+    templates.extend(mission::templates());
+    ListResourceTemplatesResult::with_all_items(templates)
 }
 
 /// One resource, exactly.
 pub(super) async fn read(call: &Call, uri: &str) -> Result<ReadResourceResult, ErrorData> {
-    let contents = match uri.strip_prefix(EVIDENCE) {
-        Some(id) => evidence(call, uri, id)
-            .await
-            .map(|text| ResourceContents::text(text, uri).with_mime_type(JSON)),
-        None => skills::read(call, uri).await,
+    let json = |text: String| ResourceContents::text(text, uri).with_mime_type(JSON);
+    let contents = match (
+        uri.strip_prefix(EVIDENCE),
+        uri.strip_prefix(mission::MISSION),
+    ) {
+        (Some(id), _) => evidence(call, uri, id).await.map(json),
+        (None, Some(place)) => mission::read(call, uri, place).await.map(json),
+        (None, None) => skills::read(call, uri).await,
     };
     let contents = contents.map_err(|error| with_uri(protocol_error(&error), uri))?;
     Ok(ReadResourceResult::new(vec![contents]))

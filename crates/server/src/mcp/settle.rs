@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use charter_contract::agentic::request::AgentRequest;
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::RequestId;
+use charter_contract::ids::{MissionId, RequestId};
+use charter_contract::mission::MissionState;
 use charter_engine::{EngineError, Progress, RunShown};
 use rmcp::model::{CreateTaskResult, ElicitResult, InputRequests, InputRequiredResult};
 use serde_json::Value;
@@ -153,7 +154,31 @@ impl Subject {
                 let run = call.engine().await_run(&call.caller, id, patience).await?;
                 self.standing(call, &run, Work::of_run(self, &run)).await
             }
+            Self::Mission(id) => self.look_at_mission(call, id, patience).await,
         }
+    }
+
+    async fn look_at_mission(
+        &self,
+        call: &Call,
+        id: &MissionId,
+        patience: Duration,
+    ) -> Result<Standing, EngineError> {
+        let (engine, caller) = (call.engine(), &call.caller);
+        let mission = engine.await_mission(caller, id, patience).await?;
+        let work = Work::of_mission(self, &mission);
+        if mission.state == MissionState::AwaitingApproval {
+            let run = engine.show_run(caller, &mission.run_id).await?;
+            return self.standing(call, &run, work).await;
+        }
+        Ok(Standing {
+            work,
+            question: None,
+            since: Since {
+                created_at: mission.created_at.to_string(),
+                updated_at: mission.updated_at.to_string(),
+            },
+        })
     }
 
     async fn look_at_request(

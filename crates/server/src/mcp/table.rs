@@ -15,7 +15,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::call::Call;
-use super::tools::{ask_lens, call, cancel, find, open, recall, remember, run, status};
+use super::tools::{
+    ask_lens, call, cancel, find, open, recall, remember, run, start_mission, status,
+};
 
 /// What a tool answers.
 pub(super) enum Reply<T> {
@@ -61,11 +63,12 @@ pub(super) struct Entry {
 }
 
 /// Everything that is offered, in the order of use.
-pub(super) const TOOLS: [Entry; 9] = [
+pub(super) const TOOLS: [Entry; 10] = [
     entry::<find::Find>(),
     entry::<open::Open>(),
     entry::<run::Run>(),
     entry::<call::CallOne>(),
+    entry::<start_mission::StartMission>(),
     entry::<status::Status>(),
     entry::<cancel::Cancel>(),
     entry::<ask_lens::AskLens>(),

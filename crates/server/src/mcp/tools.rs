@@ -8,4 +8,5 @@ pub(super) mod open;
 pub(super) mod recall;
 pub(super) mod remember;
 pub(super) mod run;
+pub(super) mod start_mission;
 pub(super) mod status;

@@ -1,22 +1,25 @@
 //! What was started, and where it stands: the answer of the tools that act, and of tasks.
 
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{RequestId, RunId};
+use charter_contract::ids::{MissionId, RequestId, RunId};
 use charter_engine::{EngineError, Outcome, RunEvent, RunShown, StopCause};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::call::Call;
+use super::mission::MissionWork;
 use super::question::Waits;
 
-/// What a client may look after: a request, or a run of its own.
+/// What a client may look after: a request, a mission, or a run of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Subject {
     /// A question or task that was answered, or is being answered.
     Request(RequestId),
     /// A run that no request led to.
     Run(RunId),
+    /// A mission.
+    Mission(MissionId),
 }
 
 /// Where something stands.
@@ -38,6 +41,9 @@ pub(super) struct Work {
     /// What the tool of a single call gave.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) output: Option<Value>,
+    /// Of a mission: where it stands, and what it came to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) mission: Option<MissionWork>,
     /// Evidence, as resources that can be read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) evidence: Vec<String>,
@@ -55,15 +61,26 @@ pub(super) fn evidence_uri(id: &str) -> String {
 }
 
 impl Subject {
-    /// Reads what a client names.
+    /// Reads what a client names. A mission is called as whoever began it likes.
     pub(super) fn parse(text: &str) -> Result<Self, EngineError> {
+        let invalid = || {
+            let message = format!("`{text}` is the id of no request, mission or run");
+            EngineError::new(ErrorCode::InvalidRequest, message)
+        };
         if let Ok(request) = RequestId::parse(text) {
             return Ok(Self::Request(request));
         }
-        RunId::parse(text).map(Self::Run).map_err(|_| {
-            let message = format!("`{text}` is neither the id of a request nor of a run");
-            EngineError::new(ErrorCode::InvalidRequest, message)
-        })
+        if let Ok(run) = RunId::parse(text) {
+            return Ok(Self::Run(run));
+        }
+        if [RequestId::PREFIX, RunId::PREFIX]
+            .iter()
+            .any(|prefix| text.starts_with(prefix))
+        {
+            return Err(invalid());
+        }
+        let mission = MissionId::parse(text);
+        mission.map(Self::Mission).map_err(|_| invalid())
     }
 
     /// Its id.
@@ -71,24 +88,27 @@ impl Subject {
         match self {
             Self::Request(id) => id.as_ref(),
             Self::Run(id) => id.as_ref(),
+            Self::Mission(id) => id.as_ref(),
         }
     }
 
     /// Stops it; what has ended stays as it is.
     pub(super) async fn cancel(&self, call: &Call, reason: &str) -> Result<(), EngineError> {
-        let engine = call.engine();
-        match self {
-            Self::Request(id) => engine.cancel_request(&call.caller, id, reason).await,
+        let (engine, caller) = (call.engine(), &call.caller);
+        let stopped = match self {
+            Self::Request(id) => return engine.cancel_request(caller, id, reason).await,
             Self::Run(id) => {
-                let aborted = engine
-                    .abort_run(&call.caller, id, reason.to_owned(), false)
-                    .await;
-                match aborted {
-                    Ok(_) => Ok(()),
-                    Err(error) if error.code == ErrorCode::IllegalTransition => Ok(()),
-                    Err(error) => Err(error),
-                }
+                let aborted = engine.abort_run(caller, id, reason.to_owned(), false);
+                aborted.await.map(drop)
             }
+            Self::Mission(id) => {
+                let stopped = engine.cancel_mission(caller, id, reason.to_owned());
+                stopped.await.map(drop)
+            }
+        };
+        match stopped {
+            Err(error) if error.code == ErrorCode::IllegalTransition => Ok(()),
+            stopped => stopped,
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::playbooks::{KEYS, PLAYBOOK, purge};
 use crate::service::{self, Service};
 
 /// What a client declares that takes tasks.
-fn takes_tasks() -> Value {
+pub(super) fn takes_tasks() -> Value {
     json!({"extensions": {"io.modelcontextprotocol/tasks": {}}})
 }
 
@@ -19,23 +19,23 @@ fn asks_too() -> Value {
 }
 
 #[track_caller]
-fn result(answer: &Value) -> Value {
+pub(super) fn result(answer: &Value) -> Value {
     assert!(answer.get("error").is_none(), "{answer:#}");
     answer["result"].clone()
 }
 
 #[track_caller]
-fn tool(api: &Api, can: &Value, name: &str, arguments: &Value) -> Value {
+pub(super) fn tool(api: &Api, can: &Value, name: &str, arguments: &Value) -> Value {
     let params = json!({"name": name, "arguments": arguments});
     result(&api.mcp(can, "tools/call", Some(name), params))
 }
 
-fn task(api: &Api, can: &Value, id: &str) -> Value {
+pub(super) fn task(api: &Api, can: &Value, id: &str) -> Value {
     api.mcp(can, "tasks/get", Some(id), json!({"taskId": id}))
 }
 
 /// The task once it has a status.
-fn when(api: &Api, id: &str, status: &str) -> Value {
+pub(super) fn when(api: &Api, id: &str, status: &str) -> Value {
     eventually(status, || {
         let shown = result(&task(api, &asks_too(), id));
         (shown["status"] == status).then_some(shown)
@@ -43,7 +43,7 @@ fn when(api: &Api, id: &str, status: &str) -> Value {
 }
 
 #[track_caller]
-fn begun(api: &Api, name: &str, arguments: &Value) -> String {
+pub(super) fn begun(api: &Api, name: &str, arguments: &Value) -> String {
     let task = tool(api, &takes_tasks(), name, arguments);
     assert_eq!(
         (&task["resultType"], &task["status"]),

@@ -19,7 +19,7 @@ pub(in crate::mcp) struct Cancel;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::mcp) struct Input {
-    /// The `id` that `run` or `call` gave, or a run's id.
+    /// The `id` that `run`, `call` or `start_mission` gave, or a run's id.
     id: String,
     /// Why; kept in the run's journal.
     reason: Option<String>,
@@ -28,7 +28,7 @@ pub(in crate::mcp) struct Input {
 impl McpTool for Cancel {
     const NAME: &'static str = "cancel";
     const TITLE: &'static str = "Give up something";
-    const DESCRIPTION: &'static str = "Gives up something that `run` or `call` started and that has not \
+    const DESCRIPTION: &'static str = "Gives up something that was started and that has not \
         ended: nothing new starts. What was changed already stays changed.";
     type Input = Input;
     type Output = Work;

@@ -34,6 +34,8 @@ pub(in crate::mcp) enum Kind {
     Tool,
     /// A text that tells an agent how to do something; folders lead to others.
     AgentSkill,
+    /// A kind of missions; these are listed, and not searched.
+    MissionType,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -68,7 +70,7 @@ pub(in crate::mcp) struct Output {
 #[derive(Debug, Serialize, JsonSchema)]
 struct Found {
     kind: Kind,
-    /// What `open`, `run` and `call` take.
+    /// What `open`, `run`, `call` and `start_mission` take.
     id: String,
     description: String,
     /// Names of its parameters; those that it cannot do without end in `*`.
@@ -85,10 +87,10 @@ struct Found {
 
 impl McpTool for Find {
     const NAME: &'static str = "find";
-    const TITLE: &'static str = "Find skills, playbooks, tools and agent skills";
+    const TITLE: &'static str = "Find skills, playbooks, tools, agent skills and mission types";
     const DESCRIPTION: &'static str = "Finds what you may use here: skills that answer questions, playbooks \
-        that change something, single tools, and agent skills, which are instructions for you to follow \
-        (`under` lists those of a folder). Gives ids with one line each; `open` shows one in full. \
+        that change something, single tools, kinds of missions, and agent skills, which are instructions for \
+        you to follow (`under` lists those of a folder). Gives ids with one line each; `open` shows one in full. \
         You need not find before you `run`: a question that is run is routed by itself.";
     type Input = Input;
     type Output = Output;
@@ -100,7 +102,11 @@ impl McpTool for Find {
     async fn call(call: &Call, input: Input) -> Result<Reply<Output>, EngineError> {
         let limit = input.limit.unwrap_or(LIMIT).clamp(1, MAX_LIMIT);
         let found = match (&input.query, &input.under, input.kind) {
-            (_, Some(_), Some(Kind::Skill | Kind::Playbook | Kind::Tool))
+            (Some(_), _, Some(Kind::MissionType)) => {
+                let message = "mission types are listed: leave `query` out";
+                return Err(EngineError::new(ErrorCode::InvalidRequest, message));
+            }
+            (_, Some(_), Some(Kind::Skill | Kind::Playbook | Kind::Tool | Kind::MissionType))
             | (Some(_), Some(_), _) => {
                 let message = "`under` lists agent skills, without a `query`";
                 return Err(EngineError::new(ErrorCode::InvalidRequest, message));
@@ -130,7 +136,7 @@ async fn search(
         None => Some(Purpose::Actions),
         Some(Kind::Skill) => Some(Purpose::Skills),
         Some(Kind::Playbook) => Some(Purpose::Playbooks),
-        Some(Kind::Tool | Kind::AgentSkill) => None,
+        Some(Kind::Tool | Kind::AgentSkill | Kind::MissionType) => None,
     };
     if let Some(purpose) = purpose {
         let routed = engine.route(&call.caller, purpose, query, limit).await?;
@@ -168,7 +174,13 @@ fn routed_to(call: &Call, candidate: &RoutedCandidate) -> Option<Found> {
 }
 
 /// The order of a listing of everything.
-const KINDS: [Kind; 4] = [Kind::Skill, Kind::Playbook, Kind::Tool, Kind::AgentSkill];
+const KINDS: [Kind; 5] = [
+    Kind::Skill,
+    Kind::Playbook,
+    Kind::Tool,
+    Kind::AgentSkill,
+    Kind::MissionType,
+];
 
 /// Everything of some kinds by id; what a folder points at in its order.
 fn list(call: &Call, input: &Input, kinds: &[Kind], limit: usize) -> Result<Output, EngineError> {
@@ -201,6 +213,15 @@ fn list(call: &Call, input: &Input, kinds: &[Kind], limit: usize) -> Result<Outp
                 entries.extend(documents(call, DocumentKind::Playbook, *kind, after, left));
             }
             Kind::Tool => entries.extend(tools(call, after, left)),
+            Kind::MissionType => {
+                entries.extend(documents(
+                    call,
+                    DocumentKind::MissionType,
+                    *kind,
+                    after,
+                    left,
+                ));
+            }
         }
         if entries.len() > limit {
             break;
@@ -279,6 +300,19 @@ fn of_document(call: &Call, kind: Kind, id: &str) -> Option<Found> {
                 score: None,
             })
         }
+        Kind::MissionType => {
+            let found = engine.resolve_mission_type(caller, id).ok()?;
+            let mission = found.document();
+            Some(Found {
+                kind,
+                id: id.to_owned(),
+                description: short(mission.description.as_str()),
+                parameters: Vec::new(),
+                writes: !mission.write_backs.is_empty(),
+                is_folder: None,
+                score: None,
+            })
+        }
         Kind::Tool | Kind::AgentSkill => None,
     }
 }
@@ -325,6 +359,7 @@ impl Kind {
             Self::Playbook => "playbook",
             Self::Tool => "tool",
             Self::AgentSkill => "agent_skill",
+            Self::MissionType => "mission_type",
         }
     }
 }

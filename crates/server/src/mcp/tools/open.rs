@@ -46,7 +46,7 @@ pub(in crate::mcp) struct Output {
 
 impl McpTool for Open {
     const NAME: &'static str = "open";
-    const TITLE: &'static str = "Open one skill, playbook, tool or agent skill";
+    const TITLE: &'static str = "Open one skill, playbook, tool, agent skill or mission type";
     const DESCRIPTION: &'static str = "Shows one thing in full, by the exact id that `find` gives: what it \
         does, its steps, and its parameters with their types and allowed values; of an agent skill its \
         instruction, and its files by name, which `file` fetches.";
@@ -67,6 +67,7 @@ impl McpTool for Open {
             Kind::AgentSkill => return agent_skill(call, input).await.map(Reply::Done),
             Kind::Skill => shown(&engine.resolve_skill(caller, id)?),
             Kind::Playbook => shown(&engine.resolve_playbook(caller, id)?),
+            Kind::MissionType => shown(&engine.resolve_mission_type(caller, id)?),
             Kind::Tool => {
                 let tool = engine.resolve_tool(caller, id)?;
                 if !engine.may_call(caller, tool.document()) {

@@ -17,14 +17,14 @@ pub(in crate::mcp) struct Status;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::mcp) struct Input {
-    /// The `id` that `run` or `call` gave, or a run's id.
+    /// The `id` that `run`, `call` or `start_mission` gave, or a run's id.
     id: String,
 }
 
 impl McpTool for Status {
     const NAME: &'static str = "status";
     const TITLE: &'static str = "See where something stands";
-    const DESCRIPTION: &'static str = "Says where something stands that `run` or `call` started: whether it \
+    const DESCRIPTION: &'static str = "Says where something stands that was started: whether it \
         goes on, what it waits for, or its answer with evidence.";
     type Input = Input;
     type Output = Work;

@@ -1,0 +1,254 @@
+//! Missions through the Model Context Protocol (issue 5, item 9), by the official Python client.
+
+use serde_json::{Value, json};
+
+use super::peers::python;
+use super::tasks::{begun, result, takes_tasks, task, tool, when};
+use super::{MODES, over_http, over_stdio, with};
+use crate::home::{Api, Home, Server, eventually};
+use crate::missions::{GOAL, KIND, held, look_only, path_of, review, standing};
+use crate::packages::Package;
+use crate::playbooks::KEYS;
+use crate::service::Service;
+
+fn serving(package: impl FnOnce(&Service) -> Package) -> (Home, Server, Service) {
+    let home = Home::new();
+    let server = home.serve();
+    let service = Service::start();
+    server.api.register(&package(&service));
+    (home, server, service)
+}
+
+fn order(id: &str) -> Value {
+    json!({"goal": GOAL, "mission_type": KIND, "mission_id": id, "model": "offline"})
+}
+
+fn mission(api: &Api, id: &str) -> Value {
+    api.get(&path_of(id, "")).expect(200)
+}
+
+fn text(contents: &Value) -> Value {
+    serde_json::from_str(contents["text"].as_str().unwrap()).unwrap()
+}
+
+/// A client finds the kind, starts the mission, and reads what it came to, artifact by artifact; the same order
+/// again finds the same mission.
+#[test]
+fn a_client_starts_a_mission_and_reads_what_it_came_to() {
+    let (home, server, service) = serving(look_only);
+    for (at, way) in [over_http(&server), over_stdio(&home)].iter().enumerate() {
+        for (mode, _) in MODES {
+            let id = format!("{mode}-{at}");
+            let start = json!({"tool": "start_mission", "arguments": order(&id)});
+            let read = |what: &str| json!({"read": format!("mission://{id}{what}")});
+            let steps = json!([
+                {"tool": "find", "arguments": {"kind": "mission_type"}},
+                {"tool": "open", "arguments": {"kind": "mission_type", "id": KIND}},
+                start,
+                start,
+                {"tool": "status", "arguments": {"id": id}},
+                read(""),
+                read("/artifacts"),
+                read("/artifacts/review_packet/rev"),
+                read("/artifacts?after=3"),
+            ]);
+            let given = json!({"do": "steps", "mode": mode, "steps": steps});
+            let saw = python(&with(way, given)).end();
+            let saw = saw["steps"].as_array().unwrap();
+            let [
+                found,
+                opened,
+                started,
+                again,
+                status,
+                shown,
+                listed,
+                review,
+                rest,
+            ] = saw.as_slice()
+            else {
+                panic!("{saw:#?}");
+            };
+            assert_eq!(found["content"]["entries"][0]["id"], KIND, "{found:#}");
+            assert_eq!(opened["content"]["document"]["mission_type"], KIND);
+            let content = &started["content"];
+            assert_eq!(
+                (
+                    &content["status"],
+                    &content["mission"]["state"],
+                    &content["id"]
+                ),
+                (&json!("completed"), &json!("completed"), &json!(id)),
+                "{started:#}"
+            );
+            assert_eq!((again, status), (started, started), "{mode}");
+            let mission = mission(&server.api, &id);
+            assert_eq!(text(shown), mission);
+            let output = &content["mission"]["output"];
+            assert_eq!(output, &mission["output"]);
+            assert_eq!(content["content"], output["summary"]);
+            let listed = text(listed);
+            let entries = listed["entries"].as_array().unwrap();
+            assert_eq!(json!(entries.len()), mission["artifacts"]);
+            assert_eq!(text(rest)["entries"].as_array().unwrap(), &entries[3..]);
+            let uri = format!("mission://{id}/artifacts/review_packet/rev");
+            assert!(
+                entries.iter().any(|entry| entry["uri"] == uri),
+                "{listed:#}"
+            );
+            let path = path_of(&id, "/artifacts/review_packet/rev");
+            assert_eq!(text(review), server.api.get(&path).expect(200));
+        }
+    }
+    assert!(!service.was_called());
+}
+
+/// B002-13: what a mission proposes waits for a person, who is asked through the client; where nobody can be asked
+/// the answer says how a person decides, and nothing is changed.
+#[test]
+fn b002_13_a_person_is_asked_through_the_client_before_anything_is_written() {
+    let (_home, server, service) = serving(review);
+    for (mode, _) in MODES {
+        let call = |id: &str, answers: Option<Value>| {
+            let mut given = json!({"do": "call", "mode": mode, "tool": "start_mission", "arguments": order(id)});
+            if let Some(answers) = answers {
+                given["answers"] = answers;
+            }
+            python(&with(&over_http(&server), given))
+        };
+        let silent = call(&format!("{mode}-silent"), None).end();
+        let content = &silent["content"];
+        assert_eq!(
+            (&content["status"], &content["waits_for"]["kind"]),
+            (&json!("awaiting_approval"), &json!("approval")),
+            "{silent:#}"
+        );
+        assert_eq!(content["mission"]["proposals"][0]["state"], "proposed");
+        assert!(!service.was_called());
+        let id = format!("{mode}-asked");
+        let peer = call(&id, Some(json!([{"approve": true}])));
+        service.next().answer_with("{}");
+        let saw = peer.end();
+        let content = &saw["content"];
+        assert_eq!(content["status"], "completed", "{saw:#}");
+        assert_eq!(
+            content["mission"]["proposals"][0]["state"], "executed",
+            "{saw:#}"
+        );
+        assert!(
+            saw["asked"][0]["message"]
+                .as_str()
+                .unwrap()
+                .contains(r#"vault.expire with {"backup":"b-1"}"#),
+            "{saw:#}"
+        );
+    }
+    assert!(!service.was_called());
+}
+
+/// A mission that takes long is a task under the mission's id: it ends with what `status` says, and is found after
+/// a restart; a cancelled one ends as cancelled.
+#[test]
+fn a_long_mission_is_a_task() {
+    let (home, server, service) = serving(held);
+    let id = begun(&server.api, "start_mission", &order("m-1"));
+    assert_eq!(id, "m-1");
+    service.next().answer();
+    let done = when(&server.api, &id, "completed");
+    let status = tool(&server.api, &takes_tasks(), "status", &json!({"id": id}));
+    let content = &done["result"]["structuredContent"];
+    assert_eq!(content, &status["structuredContent"]);
+    assert_eq!(content["mission"]["state"], "completed", "{done:#}");
+    drop(server);
+    let server = home.serve();
+    assert_eq!(result(&task(&server.api, &takes_tasks(), &id)), done);
+
+    let id = begun(&server.api, "start_mission", &order("m-2"));
+    let held = service.next();
+    let cancel = || {
+        let params = json!({"taskId": id});
+        result(
+            &server
+                .api
+                .mcp(&takes_tasks(), "tasks/cancel", Some(&id), params),
+        )
+    };
+    cancel();
+    held.answer();
+    when(&server.api, &id, "cancelled");
+    // One that is over stays as it is.
+    cancel();
+    assert_eq!(mission(&server.api, "m-2")["state"], "cancelled");
+}
+
+/// A client that gives its call up gives up the mission that the call began.
+#[test]
+fn a_cancelled_call_ends_the_mission_it_started() {
+    let (_home, server, service) = serving(held);
+    for (mode, _) in MODES {
+        let given = json!({"do": "cancel", "mode": mode, "tool": "start_mission", "arguments": order(mode)});
+        let mut peer = python(&with(&over_http(&server), given));
+        let call = service.next();
+        peer.say("begun");
+        peer.end();
+        // What is under way ends by itself, and nothing new starts.
+        eventually("stopping", || {
+            (mission(&server.api, mode)["status"] == "stopping").then_some(())
+        });
+        call.answer();
+        standing(&server.api, mode, "cancelled");
+    }
+}
+
+/// Another tenant's mission looks absent, whatever it is asked by; malformed addresses are none.
+#[test]
+fn a_mission_is_its_tenants() {
+    let home = Home::with_keys(&KEYS);
+    let server = home.serve();
+    let service = Service::start();
+    server.key("ann").register(&look_only(&service));
+    let keyed = |key: &str, steps: Value| {
+        let given = json!({"key": key, "do": "steps", "mode": "auto", "steps": steps});
+        python(&with(&over_http(&server), given)).end()["steps"].clone()
+    };
+    let start = json!({"tool": "start_mission", "arguments": order("m-1")});
+    keyed("ann", json!([start]));
+    assert_eq!(mission(&server.key("ann"), "m-1")["state"], "completed");
+    let look = json!([
+        {"tool": "status", "arguments": {"id": "m-1"}},
+        {"tool": "cancel", "arguments": {"id": "m-1"}},
+        {"read": "mission://m-1"},
+        {"read": "mission://m-1/artifacts"},
+        {"read": "mission://m-1/artifacts/review_packet/rev"},
+        {"tool": "open", "arguments": {"kind": "mission_type", "id": KIND}},
+    ]);
+    let saw = keyed("eve", look);
+    for at in [0, 1, 5] {
+        assert_eq!(saw[at]["content"]["error_code"], "not_found", "{saw:#}");
+    }
+    for at in [2, 3, 4] {
+        assert_eq!(saw[at]["code"], -32602, "{saw:#}");
+    }
+    let wrong = json!([
+        {"read": "mission://"},
+        {"read": "mission://m-1/"},
+        {"read": "mission://m-1/artifacts?before=3"},
+        {"read": "mission://m-1/artifacts/no_such_kind/rev"},
+        {"read": "mission://m-1/artifacts/review_packet/rev/more"},
+        {"read": "mission://../m-1"},
+    ]);
+    let saw = keyed("ann", wrong);
+    for found in saw.as_array().unwrap() {
+        assert_eq!(found["code"], -32602, "{saw:#}");
+    }
+    let wrong = json!([
+        {"tool": "start_mission", "arguments": {"goal": ""}},
+        {"tool": "start_mission", "arguments": {"goal": GOAL, "token_budget": 0, "model": "offline"}},
+        {"tool": "start_mission", "arguments": {"goal": GOAL, "tenant_id": "umbra"}},
+        {"tool": "find", "arguments": {"kind": "mission_type", "query": "backups"}},
+    ]);
+    let saw = keyed("ann", wrong);
+    for found in saw.as_array().unwrap() {
+        assert_eq!(found["content"]["error_code"], "invalid_request", "{saw:#}");
+    }
+}

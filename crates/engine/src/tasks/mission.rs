@@ -1,0 +1,256 @@
+//! Missions as tasks: an agent's message begins one, whose id follows from the message's. Where it stands
+//! is what storage says of the mission; nothing else is kept.
+
+use std::sync::Arc;
+
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::{MissionId, RequestId};
+use charter_contract::mission::envelope::MissionEnvelope;
+use charter_contract::mission::{ArtifactKind, MissionState};
+use charter_contract::validate;
+use charter_store::mission::{ArtifactFilter, MissionRecord};
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use super::begin::used;
+use super::{Said, Task, TaskKey, TaskMessage, TaskState};
+use crate::missions::{Begun, FirstMessage};
+use crate::{
+    ArtifactShown, Caller, Engine, EngineError, MissionOrder, MissionShown, ProposalShown,
+};
+
+/// The field of a message that orders a mission.
+pub(super) const MISSION: &str = "mission";
+
+/// Where missions say that they come from.
+const SURFACE: &str = "a2a";
+
+/// The artifacts that are a mission's results; the others say how they came about.
+const RESULTS: [ArtifactKind; 5] = [
+    ArtifactKind::ResearchArtifact,
+    ArtifactKind::WorkerResult,
+    ArtifactKind::AggregationPacket,
+    ArtifactKind::ReviewPacket,
+    ArtifactKind::WritebackProposal,
+];
+
+/// Artifacts of one kind that a task shows.
+const MAX_OF_A_KIND: usize = 100;
+
+impl Engine {
+    /// Begins the mission that a message orders; the same message again finds it.
+    pub(super) async fn begin_mission_task(
+        self: &Arc<Self>,
+        caller: &Caller,
+        uuid: Uuid,
+        message: &TaskMessage,
+    ) -> Result<TaskKey, EngineError> {
+        let id = MissionId::from_uuid(uuid);
+        let order = order(&id, message)?;
+        let conversation = RequestId::from_uuid(uuid);
+        let context = message.context.as_deref();
+        let (context, _) = self.conversation(caller, &conversation, context).await?;
+        let first = FirstMessage {
+            message_id: message.message_id.clone(),
+            context,
+            wishes: message.wishes.clone(),
+        };
+        let begun = self.begin_mission(caller, &order, Some(first)).await;
+        match begun {
+            Ok(_) => Ok(TaskKey::Mission(id)),
+            Err(error) if error.code == ErrorCode::AlreadyExists => Err(used(message)),
+            // It is not the task that is not there.
+            Err(error) if error.code == ErrorCode::NotFound => Err(EngineError::new(
+                ErrorCode::InvalidRequest,
+                error.to_string(),
+            )),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A mission that the caller began; imported ones are nobody's task.
+    pub(super) async fn own_mission(
+        &self,
+        caller: &Caller,
+        id: &MissionId,
+    ) -> Result<MissionRecord, EngineError> {
+        let record = self.store().mission(&caller.tenant, id).await?;
+        let own = record.filter(|record| is_own(caller, record));
+        own.ok_or_else(|| EngineError::not_found("task", id))
+    }
+
+    /// Everything there is to say about a mission as a task.
+    pub(super) async fn mission_task(
+        &self,
+        caller: &Caller,
+        record: MissionRecord,
+    ) -> Result<Task, EngineError> {
+        let (mission, begun) = self.shown_mission(record).await?;
+        Ok(Task {
+            id: TaskKey::Mission(mission.mission_id.clone()),
+            context: context_of(&mission, &begun),
+            state: state_of(mission.state),
+            since: mission.updated_at,
+            words: words(&mission),
+            asks: asks(&mission),
+            said: vec![said(&mission, begun.message)],
+            answer: None,
+            artifacts: self.results_of(caller, &mission.mission_id).await?,
+            failure: None,
+            runs: vec![mission.run_id],
+        })
+    }
+
+    /// The conversation that a mission belongs to.
+    pub(super) async fn mission_context(
+        &self,
+        record: MissionRecord,
+    ) -> Result<String, EngineError> {
+        let (mission, begun) = self.shown_mission(record).await?;
+        Ok(context_of(&mission, &begun))
+    }
+
+    /// What a mission has brought so far.
+    async fn results_of(
+        &self,
+        caller: &Caller,
+        id: &MissionId,
+    ) -> Result<Vec<ArtifactShown>, EngineError> {
+        let mut results = Vec::new();
+        for kind in RESULTS {
+            let filter = ArtifactFilter {
+                kind: Some(kind),
+                task_id: None,
+            };
+            let found = self.mission_artifacts(caller, id, filter, 0, MAX_OF_A_KIND);
+            results.extend(found.await?.entries);
+        }
+        results.sort_unstable_by_key(|shown| shown.place);
+        Ok(results)
+    }
+}
+
+/// Whether somebody began a mission.
+pub(super) fn is_own(caller: &Caller, record: &MissionRecord) -> bool {
+    let envelope: Result<MissionEnvelope, _> = validate::parse(record.envelope.as_bytes());
+    let by = envelope.is_ok_and(|envelope| envelope.actor_id.as_str() == caller.user.as_str());
+    by && record.imported_at.is_none()
+}
+
+/// What a message orders: its goal is the text.
+fn order(id: &MissionId, message: &TaskMessage) -> Result<MissionOrder, EngineError> {
+    let invalid = |message: String| EngineError::new(ErrorCode::InvalidRequest, message);
+    if let Some(field) = message.wishes.keys().find(|field| *field != MISSION) {
+        return Err(invalid(format!("`{field}` does not go with a `mission`")));
+    }
+    let Some(Value::Object(wished)) = message.wishes.get(MISSION) else {
+        return Err(invalid("`mission` must be an object".to_owned()));
+    };
+    let mut order: Map<String, Value> = wished.clone();
+    for field in ["mission_id", "origin_surface"] {
+        if order.contains_key(field) {
+            return Err(invalid(format!(
+                "`mission.{field}` is not a message's to say"
+            )));
+        }
+    }
+    if order.contains_key("goal") && !message.text.is_empty() {
+        return Err(invalid(
+            "the text is the goal; `mission.goal` says another".to_owned(),
+        ));
+    }
+    if !message.text.is_empty() {
+        order.insert("goal".to_owned(), json!(message.text));
+    }
+    order.insert("mission_id".to_owned(), json!(id));
+    order.insert("origin_surface".to_owned(), json!(SURFACE));
+    serde_json::from_value(Value::Object(order))
+        .map_err(|error| invalid(format!("`mission` cannot be read: {error}")))
+}
+
+/// A mission's state, as a task's.
+pub(super) fn state_of(state: MissionState) -> TaskState {
+    match state {
+        MissionState::Created => TaskState::Submitted,
+        MissionState::Planned
+        | MissionState::Prompted
+        | MissionState::Running
+        | MissionState::Aggregating
+        | MissionState::Reviewing => TaskState::Working,
+        MissionState::AwaitingApproval => TaskState::ApprovalRequired,
+        MissionState::Completed => TaskState::Completed,
+        MissionState::Cancelled => TaskState::Canceled,
+        MissionState::Rejected | MissionState::Failed | MissionState::BudgetExceeded => {
+            TaskState::Failed
+        }
+    }
+}
+
+/// The conversation of a mission: the one that its message named or was given, else itself alone.
+fn context_of(mission: &MissionShown, begun: &Begun) -> String {
+    let message = begun.message.as_ref();
+    message.map_or_else(
+        || mission.mission_id.to_string(),
+        |message| message.context.clone(),
+    )
+}
+
+fn said(mission: &MissionShown, message: Option<FirstMessage>) -> Said {
+    let (message_id, wishes) = match message {
+        Some(first) => (first.message_id, first.wishes),
+        None => {
+            let ordered = json!({"mission_type": mission.mission_type});
+            let wishes = Map::from_iter([(MISSION.to_owned(), ordered)]);
+            (mission.mission_id.to_string(), wishes)
+        }
+    };
+    Said {
+        message_id,
+        text: mission.goal.clone(),
+        wishes,
+    }
+}
+
+/// Where a mission stands, for a person; nothing for one that is done.
+fn words(mission: &MissionShown) -> String {
+    let done = mission
+        .tasks
+        .iter()
+        .filter(|task| task.state == "succeeded");
+    let (done, all) = (done.count(), mission.tasks.len());
+    let state = mission.state.as_str().replace('_', " ");
+    match (mission.state, &mission.reason) {
+        (MissionState::Completed, _) => String::new(),
+        (MissionState::Rejected, _) => "The review rejected what the mission came to.".to_owned(),
+        (MissionState::AwaitingApproval, _) => {
+            let waiting = mission.proposals.iter().filter(|shown| is_open(shown));
+            format!(
+                "Somebody who may approve has to decide on {} proposal(s) of the mission.",
+                waiting.count()
+            )
+        }
+        (_, Some(reason)) => format!("The mission is {state}: {reason}"),
+        (_, None) if all == 0 => format!("The mission is {state}."),
+        (_, None) => format!("The mission is {state}: {done} of {all} tasks are done."),
+    }
+}
+
+fn is_open(shown: &ProposalShown) -> bool {
+    shown.approval_id.is_some()
+}
+
+/// What a mission waits for.
+fn asks(mission: &MissionShown) -> Option<Value> {
+    let open = mission.proposals.iter().filter(|shown| is_open(shown));
+    let approvals = open.map(|shown| {
+        let proposal = &shown.proposal;
+        json!({
+            "approval_id": shown.approval_id, "proposal_id": proposal.proposal_id,
+            "action_type": proposal.action_type, "target_entity_type": proposal.target_entity_type,
+            "target_entity_id": proposal.target_entity_id,
+        })
+    });
+    let approvals: Vec<Value> = approvals.collect();
+    let waits = mission.state == MissionState::AwaitingApproval;
+    waits.then(|| json!({"run_id": mission.run_id, "approvals": approvals}))
+}

@@ -1,0 +1,102 @@
+//! `start_mission`: a goal that takes planning, several workers and a review; the same as
+//! `POST /v1/missions`.
+
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::MissionId;
+use charter_engine::{EngineError, MissionOrder};
+use rmcp::model::ToolAnnotations;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use crate::mcp::call::Call;
+use crate::mcp::mission;
+use crate::mcp::table::{McpTool, Reply};
+use crate::mcp::work::{Subject, Work};
+
+pub(in crate::mcp) struct StartMission;
+
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::mcp) struct Input {
+    /// What is to be achieved, in plain words.
+    goal: String,
+    /// The kind of mission, by the exact id that `find` gives; a general one when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mission_type: Option<String>,
+    /// An id for it, so that starting it again finds it; a new one when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mission_id: Option<String>,
+    /// `offline` for an answer put together without a language model; the configured models when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<Model>,
+    /// Entities that it is about, by name.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    context_refs: Map<String, Value>,
+    /// How many tokens it may use; what its kind says when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token_budget: Option<u64>,
+    /// How long it may take, in milliseconds; what its kind says when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    time_budget_ms: Option<u64>,
+}
+
+/// Who answers.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Model {
+    /// The offline provider.
+    Offline,
+    /// The configured models.
+    Routes,
+}
+
+impl McpTool for StartMission {
+    const NAME: &'static str = "start_mission";
+    const TITLE: &'static str = "Start a mission";
+    const DESCRIPTION: &'static str = "Pursues a goal that takes more than one question: plans tasks, has \
+        them done, brings the results together and has them reviewed once. Mostly goes on for longer than \
+        a call: `status` says where it stands, and its results are resources. What it proposes to change \
+        waits for a person. Use `run` where one answer is enough.";
+    type Input = Input;
+    type Output = Work;
+
+    fn annotations() -> ToolAnnotations {
+        let hints = ToolAnnotations::new().read_only(false).destructive(true);
+        hints.idempotent(false).open_world(true)
+    }
+
+    async fn call(call: &Call, input: Input) -> Result<Reply<Work>, EngineError> {
+        if let Some((pending, applied)) = call.answered().await? {
+            let Some(run) = pending.run() else {
+                return Err(EngineError::new(
+                    ErrorCode::InvalidRequest,
+                    "the requestState belongs to another tool",
+                ));
+            };
+            return mission::of_run(call, run)
+                .await?
+                .go_on(call, &applied)
+                .await;
+        }
+        let order = input.order()?;
+        let started = call.engine().start_mission(&call.caller, &order).await?;
+        let subject = Subject::Mission(started.mission().mission_id);
+        call.started(subject.clone());
+        subject.settle(call).await
+    }
+}
+
+impl Input {
+    fn order(mut self) -> Result<MissionOrder, EngineError> {
+        let new = || MissionId::from_uuid(Uuid::now_v7()).to_string();
+        self.mission_id.get_or_insert_with(new);
+        let mut order = json!(self);
+        order["origin_surface"] = json!("mcp");
+        serde_json::from_value(order).map_err(|error| {
+            let message = format!("the arguments of `start_mission` cannot be read: {error}");
+            EngineError::new(ErrorCode::InvalidRequest, message)
+        })
+    }
+}
