@@ -174,6 +174,8 @@ impl Engine {
         record: MissionRecord,
     ) -> Result<(MissionShown, Begun), EngineError> {
         let folded = self.fold(&record.run_id).await?;
+        // The journal may have gone on since the record was read.
+        let updated_at = folded.last.max(Some(record.updated_at));
         let run = folded.run;
         let envelope: MissionEnvelope = validate::parse(record.envelope.as_bytes())
             .map_err(|found| EngineError::violations("stored mission_envelope", &found))?;
@@ -203,7 +205,7 @@ impl Engine {
             artifacts: record.artifacts,
             events: folded.version,
             created_at: record.created_at,
-            updated_at: record.updated_at,
+            updated_at: updated_at.unwrap_or(record.updated_at),
             imported_at: record.imported_at,
         };
         Ok((shown, begun))

@@ -17,6 +17,8 @@ pub(crate) struct Folded {
     pub(crate) run: Run,
     pub(crate) version: u64,
     pub(crate) head: EventHash,
+    /// When its last event happened; `None` before its first is written.
+    pub(crate) last: Option<Timestamp>,
     /// Whether people were ever asked for an approval.
     pub(crate) asked: bool,
 }
@@ -28,6 +30,7 @@ impl Folded {
             run,
             version: 0,
             head: GENESIS,
+            last: None,
             asked: false,
         }
     }
@@ -71,7 +74,7 @@ impl Engine {
     pub(crate) async fn fold(&self, run: &RunId) -> Result<Folded, EngineError> {
         let mut head = GENESIS;
         let mut version = 0;
-        let mut asked = false;
+        let (mut asked, mut last) = (false, None);
         let mut folded: Option<Run> = None;
         for stored in self.journal(run).await? {
             let expected = head.chain(version + 1, &stored.payload);
@@ -90,13 +93,14 @@ impl Engine {
                 Some(run) => run.apply(event, stored.at),
             };
             result.map_err(|error| damaged(run, stored.sequence, &error.to_string()))?;
-            (head, version) = (stored.hash, stored.sequence);
+            (head, version, last) = (stored.hash, stored.sequence, Some(stored.at));
         }
         let run = folded.ok_or_else(|| damaged(run, 1, "the journal is empty"))?;
         Ok(Folded {
             run,
             version,
             head,
+            last,
             asked,
         })
     }
