@@ -42,6 +42,9 @@
 //! [`Models`] asks language models for drafts, by the routes of [`ModelOptions`]; [`ModelProviders`]
 //! does so over HTTP.
 //!
+//! # Webhooks
+//! [`webhook`] sends changes to systems of record, signed, through the same wall.
+//!
 //! # What confines a script
 //! See [`Sandbox::capabilities`] for what the running kernel enforces. Landlock
 //! (files, TCP ports, signals), seccomp (sockets, escapes from the process

@@ -93,8 +93,14 @@ async def tour(client, given):
 
 
 async def call(client, given):
-    """One tool call."""
-    return structured(await client.call_tool(given["tool"], given["arguments"]))
+    """One tool call, with what it told on the way."""
+    told = []
+
+    async def progress(done, total, message):
+        told.append(message)
+
+    result = await client.call_tool(given["tool"], given["arguments"], progress_callback=progress)
+    return {**structured(result), "told": told}
 
 
 async def steps(client, given):

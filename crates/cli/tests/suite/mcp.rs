@@ -28,6 +28,14 @@ const TOOLS: [&str; 10] = [
     "remember",
 ];
 
+const TEMPLATES: [&str; 5] = [
+    "evidence://{evidence_id}",
+    "skill://{+skill}/{+file}",
+    "mission://{mission_id}",
+    "mission://{mission_id}/artifacts{?after}",
+    "mission://{mission_id}/artifacts/{kind}/{artifact_id}",
+];
+
 /// The revisions that the Python client speaks, by what it calls them and what it then says.
 const MODES: [(&str, &str); 2] = [("auto", "2026-07-28"), ("legacy", "2025-11-25")];
 
@@ -91,16 +99,7 @@ fn check_tour(saw: &Value) {
             .contains(&saw["evidence"]),
         "{saw:#}"
     );
-    assert_eq!(
-        saw["templates"],
-        json!([
-            "evidence://{evidence_id}",
-            "skill://{+skill}/{+file}",
-            "mission://{mission_id}",
-            "mission://{mission_id}/artifacts{?after}",
-            "mission://{mission_id}/artifacts/{kind}/{artifact_id}",
-        ])
-    );
+    assert_eq!(saw["templates"], json!(TEMPLATES));
     assert_eq!(saw["prompts"][0]["name"], PLAYBOOK);
     assert_eq!(
         saw["prompts"][0]["arguments"],

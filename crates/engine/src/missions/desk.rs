@@ -66,7 +66,7 @@ impl Desk {
         envelope: MissionEnvelope,
         kind: MissionType,
         prompts: BTreeMap<Role, PromptTemplate>,
-        begun: Begun,
+        begun: &Begun,
         inventory: Inventory,
     ) -> Self {
         Self {

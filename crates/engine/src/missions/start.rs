@@ -340,7 +340,7 @@ impl Engine {
             .into_iter()
             .map(|prompt| (prompt.role_type, prompt))
             .collect();
-        Ok(Some(Desk::new(envelope, kind, prompts, begun, inventory)))
+        Ok(Some(Desk::new(envelope, kind, prompts, &begun, inventory)))
     }
 }
 

@@ -112,7 +112,7 @@ impl Engine {
             Ok(answered) => Ok(done(
                 json!({"status": answered.status, "message_id": delivery.id.as_str()}),
             )),
-            Err(failed) => Err(undelivered(failed).into()),
+            Err(failed) => Err(undelivered(&failed).into()),
         }
     }
 }
@@ -140,7 +140,7 @@ fn message(work: &StageWork, proposal: &WritebackProposal, body: Option<&Value>)
 
 /// What a message that was not taken is to the step. That the target changed is told as it is where a
 /// tool looked at it (B002-13).
-fn undelivered(failed: DeliveryFailed) -> StepFailure {
+fn undelivered(failed: &DeliveryFailed) -> StepFailure {
     let of = |kind, code: &str, retryable| StepFailure {
         kind,
         code: code.to_owned(),

@@ -1,6 +1,8 @@
 //! Progress of a call, told to a client that asked for it.
 
-use charter_engine::{Progress, ProgressEvent};
+use charter_contract::ids::MissionId;
+use charter_engine::{EngineError, Progress, ProgressEvent};
+use futures_util::StreamExt;
 use rmcp::model::ProgressNotificationParam;
 
 use super::call::Call;
@@ -26,6 +28,40 @@ impl Call {
         // The channel closes with the work, so what was told goes out before the answer.
         let (done, ()) = futures_util::future::join(work(progress), telling).await;
         done
+    }
+}
+
+impl Call {
+    /// Does `work` on a mission while each state that the mission comes to goes to the client.
+    pub(super) async fn telling_of<T>(
+        &self,
+        mission: &MissionId,
+        work: impl Future<Output = T>,
+    ) -> Result<T, EngineError> {
+        let Some(token) = self.context.meta.get_progress_token() else {
+            return Ok(work.await);
+        };
+        let events = self
+            .engine()
+            .follow_mission(&self.caller, mission, 0)
+            .await?;
+        let states = events.filter(|event| std::future::ready(event.moved));
+        let (mut states, mut work) = (std::pin::pin!(states), std::pin::pin!(work));
+        let mut count = 0.0;
+        loop {
+            let state = tokio::select! {
+                // What was told goes out before the answer.
+                biased;
+                Some(event) = states.next() => event.mission_state,
+                done = &mut work => return Ok(done),
+            };
+            count += 1.0;
+            let told = ProgressNotificationParam::new(token.clone(), count);
+            let told = told.with_message(format!("the mission is {}", state.as_str()));
+            if let Err(error) = self.context.peer.notify_progress(told).await {
+                tracing::debug!(error = %error, "a client was not told of progress");
+            }
+        }
     }
 }
 

@@ -36,8 +36,17 @@ fn kinds(artifacts: &Value) -> Vec<&str> {
         .collect()
 }
 
+/// What a mission brought, in the order in which a stream told it.
+fn brought(events: &Value) -> Vec<Value> {
+    let first = events[0]["task"]["artifacts"].as_array();
+    let mut brought = first.cloned().unwrap_or_default();
+    let updates = events.as_array().unwrap().iter();
+    brought.extend(updates.filter_map(|event| event.pointer("/artifactUpdate/artifact").cloned()));
+    brought
+}
+
 /// The card names the kind; a message orders a mission of it, which is followed to its end with each result as it
-/// comes; the same message is the same mission.
+/// comes.
 #[test]
 fn the_official_client_follows_a_mission_to_its_end() {
     let (_home, server, _service) = keyed(look_only);
@@ -54,8 +63,7 @@ fn the_official_client_follows_a_mission_to_its_end() {
                 &json!(["mission_type", "reliability"])
             )
         );
-        let mut sent = ordering(json!({"token_budget": 100_000}));
-        sent["message"]["contextId"] = json!(format!("talk {binding}"));
+        let sent = ordering(json!({}));
         let events = client.ok("stream", &sent);
         let (states, sorts) = told(&events);
         assert_eq!(states.last(), Some(&"TASK_STATE_COMPLETED"), "{events:#}");
@@ -63,9 +71,7 @@ fn the_official_client_follows_a_mission_to_its_end() {
             (sorts.first(), sorts.last()),
             (Some(&"task"), Some(&"statusUpdate"))
         );
-        let id = events[0]["task"]["id"].clone();
-        let done = client.ok("get", &json!({"id": id}));
-        assert_eq!(done["contextId"], format!("talk {binding}"));
+        let done = client.ok("get", &json!({"id": events[0]["task"]["id"]}));
         assert_eq!(
             done["history"][0]["messageId"],
             sent["message"]["messageId"]
@@ -74,13 +80,7 @@ fn the_official_client_follows_a_mission_to_its_end() {
             assert!(kinds(&done["artifacts"]).contains(&kind), "{done:#}");
         }
         // Each was told once, and is what the mission has.
-        let mut brought = events[0]["task"]["artifacts"]
-            .as_array()
-            .cloned()
-            .unwrap_or_default();
-        let updates = events.as_array().unwrap().iter();
-        brought
-            .extend(updates.filter_map(|event| event.pointer("/artifactUpdate/artifact").cloned()));
+        let brought = brought(&events);
         assert_eq!(json!(brought), done["artifacts"]);
         for artifact in &brought {
             let place = format!("/artifacts/{}", artifact["artifactId"].as_str().unwrap());
@@ -88,14 +88,30 @@ fn the_official_client_follows_a_mission_to_its_end() {
             assert_eq!(*data(&artifact["parts"]), in_doubles(&stored));
         }
         let mission = ann.get(&path(&done, "")).expect(200);
-        let review = brought
-            .iter()
-            .find(|artifact| artifact["name"] == "review_packet");
-        assert_eq!(
-            review.unwrap()["parts"][0]["text"],
-            mission["output"]["summary"]
-        );
+        let mut reviews = brought.iter();
+        let review = reviews.find(|artifact| artifact["name"] == "review_packet");
+        let summary = &mission["output"]["summary"];
+        assert_eq!(review.unwrap()["parts"][0]["text"], *summary);
         assert_eq!(done["metadata"]["run_ids"], json!([mission["run_id"]]));
+    }
+}
+
+/// B002-15 over A2A: the same message is the same mission, another one under its id is refused; one that is over takes
+/// no word more; and nobody else has it, in the tenant or out of it.
+#[test]
+fn b002_15_a_message_begins_one_mission_which_is_its_senders() {
+    let (_home, server, _service) = keyed(look_only);
+    for binding in BINDINGS {
+        let mut client = Client::start(&server, binding, Some("ann"));
+        let context = format!("talk {binding}");
+        let mut sent = ordering(json!({"token_budget": 100_000}));
+        sent["message"]["contextId"] = json!(context);
+        let done = task(&client.ok("send", &sent));
+        let id = json!({"id": done["id"]});
+        assert_eq!(
+            (state(&done), &done["contextId"]),
+            ("TASK_STATE_COMPLETED", &json!(context))
+        );
         assert_eq!(task(&client.ok("send", &sent)), done);
         let mut other = sent.clone();
         other["message"]["parts"][1]["data"]["mission"]["token_budget"] = json!(1);
@@ -103,27 +119,17 @@ fn the_official_client_follows_a_mission_to_its_end() {
         let mut other = message(GOAL);
         other["message"]["messageId"] = sent["message"]["messageId"].clone();
         assert_eq!(client.fails("send", &other), "InvalidParamsError");
-        assert_eq!(
-            client.fails("send", &reply(&done, "and more")),
-            "UnsupportedOperationError"
-        );
-        assert_eq!(
-            client.fails("cancel", &json!({"id": id})),
-            "TaskNotCancelableError"
-        );
-        let asked =
-            json!({"contextId": format!("talk {binding}"), "status": "TASK_STATE_COMPLETED"});
+        let more = reply(&done, "and more");
+        assert_eq!(client.fails("send", &more), "UnsupportedOperationError");
+        assert_eq!(client.fails("cancel", &id), "TaskNotCancelableError");
+        let asked = json!({"contextId": context, "status": "TASK_STATE_COMPLETED"});
         let listed = client.ok("list", &asked);
-        assert_eq!(listed["tasks"].as_array().unwrap().len(), 1, "{listed:#}");
-        assert_eq!(listed["tasks"][0]["id"], id);
-        // Nobody else has it, in the tenant or out of it.
+        let tasks = listed["tasks"].as_array().unwrap();
+        assert_eq!((tasks.len(), &tasks[0]["id"]), (1, &done["id"]));
         for key in ["bob", "eve"] {
             let mut other = Client::start(&server, binding, Some(key));
-            assert_eq!(other.fails("get", &json!({"id": id})), "TaskNotFoundError");
-            assert_eq!(
-                other.fails("cancel", &json!({"id": id})),
-                "TaskNotFoundError"
-            );
+            assert_eq!(other.fails("get", &id), "TaskNotFoundError");
+            assert_eq!(other.fails("cancel", &id), "TaskNotFoundError");
             let listed = other.ok("list", &json!({}));
             assert_eq!(listed.get("tasks"), None, "{listed:#}");
         }
@@ -155,11 +161,10 @@ fn b002_13_a_mission_waits_for_its_approval_over_a2a() {
         decide(&server.key("bob"), &approval, "approve").expect(200);
         service.next().answer_with("{}");
         let events = client.answered();
-        assert_eq!(
-            told(&events).0.last(),
-            Some(&"TASK_STATE_COMPLETED"),
-            "{events:#}"
-        );
+        let (states, sorts) = told(&events);
+        assert_eq!(states.last(), Some(&"TASK_STATE_COMPLETED"), "{events:#}");
+        // What was there when the stream began is not told again.
+        assert!(!sorts.contains(&"artifactUpdate"), "{events:#}");
     }
 }
 

@@ -125,6 +125,13 @@ fn b002_13_a_person_is_asked_through_the_client_before_anything_is_written() {
         );
         assert_eq!(content["mission"]["proposals"][0]["state"], "proposed");
         assert!(!service.was_called());
+        let told = silent["told"].as_array().unwrap();
+        let ends = |state: &str| json!(format!("the mission is {state}"));
+        assert_eq!(
+            (told.first(), told.last()),
+            (Some(&ends("created")), Some(&ends("awaiting_approval"))),
+            "{silent:#}"
+        );
         let id = format!("{mode}-asked");
         let peer = call(&id, Some(json!([{"approve": true}])));
         service.next().answer_with("{}");

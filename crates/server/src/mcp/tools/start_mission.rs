@@ -82,9 +82,10 @@ impl McpTool for StartMission {
         }
         let order = input.order()?;
         let started = call.engine().start_mission(&call.caller, &order).await?;
-        let subject = Subject::Mission(started.mission().mission_id);
+        let mission = started.mission().mission_id;
+        let subject = Subject::Mission(mission.clone());
         call.started(subject.clone());
-        subject.settle(call).await
+        call.telling_of(&mission, subject.settle(call)).await?
     }
 }
 
