@@ -12,16 +12,10 @@ mod seed_file;
 mod terminal;
 
 use std::process::ExitCode;
-use std::time::Duration;
 
 use clap::Parser;
 
 use commands::{Cli, extract, filter};
-
-/// A thread of the runtime lives as long as the process. The kernel ends the children of a thread
-/// with it (`crates/effects/src/sandbox/child.rs`), and a thread that waited for the disk is no
-/// worker any more and would be given up when idle.
-const THREADS_STAY: Duration = Duration::from_secs(u32::MAX as u64);
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
@@ -43,7 +37,6 @@ fn main() -> ExitCode {
     }
     let runtime = match tokio::runtime::Builder::new_multi_thread()
         .enable_all()
-        .thread_keep_alive(THREADS_STAY)
         .build()
     {
         Ok(runtime) => runtime,

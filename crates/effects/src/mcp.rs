@@ -20,7 +20,8 @@ use charter_contract::catalogue::tool::Tool;
 use charter_contract::ids::Label;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::call::{Repeat, ToolCall, ToolImplementation, ToolRunner};
 use crate::outcome::{Failure, Success, ToolOutcome};
@@ -159,7 +160,7 @@ pub struct McpServers {
     sandbox: Arc<Sandbox>,
     servers: BTreeMap<Label, Arc<Server>>,
     imports: watch::Receiver<Arc<Imports>>,
-    _stop: DropGuard,
+    _keepers: AbortOnDropHandle<()>,
 }
 
 /// What calls and the keeper of a connection share.
@@ -175,12 +176,12 @@ struct Server {
 }
 
 impl McpServers {
-    /// Begins to connect to the servers, on a thread of its own: the kernel kills a server's process
-    /// when the thread that started it ends.
+    /// Begins to connect to the servers.
     ///
-    /// # Errors
-    /// When no thread can be started.
-    pub fn start(sandbox: Arc<Sandbox>, options: Vec<McpServerOptions>) -> std::io::Result<Self> {
+    /// # Panics
+    /// Outside a runtime.
+    #[must_use]
+    pub fn start(sandbox: Arc<Sandbox>, options: Vec<McpServerOptions>) -> Self {
         let servers: BTreeMap<Label, Arc<Server>> = options
             .into_iter()
             .map(|options| {
@@ -201,36 +202,24 @@ impl McpServers {
         };
         let (told, imports) = watch::channel(Arc::new(first));
         let told = Arc::new(told);
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
-        let stop = CancellationToken::new();
-        let keepers: Vec<Keeper> = servers
+        let mut kept: JoinSet<()> = servers
             .values()
             .map(|server| Keeper::new(Arc::clone(server), Arc::clone(&sandbox), Arc::clone(&told)))
+            .map(Keeper::keep)
             .collect();
-        let stopping = stop.clone();
-        std::thread::Builder::new()
-            .name("mcp-servers".to_owned())
-            .spawn(move || {
-                runtime.block_on(async {
-                    let mut kept: JoinSet<()> = keepers
-                        .into_iter()
-                        .map(|keeper| keeper.keep(stopping.clone()))
-                        .collect();
-                    while let Some(ended) = kept.join_next().await {
-                        if let Err(error) = ended {
-                            tracing::error!(%error, "the connection to an MCP server broke off");
-                        }
-                    }
-                });
-            })?;
-        Ok(Self {
+        let keepers = tokio::spawn(async move {
+            while let Some(ended) = kept.join_next().await {
+                if let Err(error) = ended {
+                    tracing::error!(%error, "the connection to an MCP server broke off");
+                }
+            }
+        });
+        Self {
             sandbox,
             servers,
             imports,
-            _stop: stop.drop_guard(),
-        })
+            _keepers: AbortOnDropHandle::new(keepers),
+        }
     }
 
     /// What is imported, as it changes.

@@ -17,6 +17,7 @@ mod protocol;
 mod receive;
 mod script;
 pub(crate) mod server;
+mod starter;
 mod supervise;
 mod watch;
 
@@ -38,6 +39,7 @@ use crate::outcome::{Failure, Success, ToolOutcome};
 use crate::package::PackageStore;
 use crate::redact::Redactor;
 use interpreter::{Interpreter, InterpreterError};
+use starter::Starter;
 use watch::ProcessWatch;
 
 pub use capability::{Capability, CapabilityState};
@@ -56,6 +58,7 @@ pub struct Sandbox {
     support: Support,
     /// The proxy for scripts that have no network namespace of their own.
     proxy: Option<SharedProxy>,
+    starter: Starter,
     watch: ProcessWatch,
     python: OnceCell<Result<Interpreter, InterpreterError>>,
     bash: OnceLock<Result<Interpreter, InterpreterError>>,
@@ -115,6 +118,7 @@ impl Sandbox {
             calls,
             support,
             proxy,
+            starter: Starter::new().map_err(SandboxError::Starter)?,
             watch: ProcessWatch::default(),
             python: OnceCell::new(),
             bash: OnceLock::new(),

@@ -35,8 +35,7 @@ pub(crate) async fn connect(
         ensure!(names.insert(&server.name), "{key} is named twice");
         options.push(server_options(config, server).with_context(|| key)?);
     }
-    let servers = McpServers::start(Arc::clone(sandbox), options)
-        .context("starting the connections to MCP servers")?;
+    let servers = McpServers::start(Arc::clone(sandbox), options);
     servers.settled(FIRST_ANSWERS).await;
     Ok(Some(servers))
 }

@@ -128,7 +128,7 @@ pub(super) async fn open(
     let traces = Traces::default();
     let (opened, process) = match &options.transport {
         McpTransport::Stdio { .. } => {
-            let (stdin, stdout, process) = start(options, sandbox, &traces)?;
+            let (stdin, stdout, process) = start(options, sandbox, &traces).await?;
             let transport =
                 AsyncRwTransport::new_client(stdout, stdin).with_max_line_length(MAX_MESSAGE_BYTES);
             let opened: Shaken = serve_client_with_lifecycle(listener, transport, lifecycle).await;
@@ -165,7 +165,7 @@ pub(super) async fn open(
 }
 
 /// Starts a server's process, with what leaves traces of its end.
-fn start(
+async fn start(
     options: &McpServerOptions,
     sandbox: &Sandbox,
     traces: &Traces,
@@ -190,7 +190,7 @@ fn start(
         writable,
         egress,
     };
-    let started = sandbox.start_server(&program);
+    let started = sandbox.start_server(&program).await;
     let started = started.map_err(|failure| failure.message)?;
     let tail = tokio::spawn(keep_tail(started.stderr, Arc::clone(&traces.stderr)));
     let stdout = Bounded {

@@ -12,7 +12,6 @@ use rmcp::model::{
 use rmcp::service::{Peer, PeerRequestOptions, RoleClient};
 use tokio::sync::watch;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
 use super::connect::{self, Connection, Handshake, Traces};
 use super::{ImportedTool, Imports, LeftOut, McpServerState, Server, import};
@@ -79,17 +78,14 @@ impl Keeper {
         }
     }
 
-    /// Until told to stop.
-    pub(super) async fn keep(self, stop: CancellationToken) {
+    /// Until it is dropped.
+    pub(super) async fn keep(self) {
         let mut pause = PAUSES.0;
         let mut handshake = Handshake::Newest;
         loop {
             let began = Instant::now();
             self.server.link.send_replace(Link::Connecting);
-            let (reason, reached) = tokio::select! {
-                () = stop.cancelled() => return,
-                ended = self.connect_and_serve(handshake) => ended,
-            };
+            let (reason, reached) = self.connect_and_serve(handshake).await;
             let reason = self.say(&reason);
             tracing::warn!(
                 mcp.server = %self.server.options.name, %reason,
@@ -108,10 +104,7 @@ impl Keeper {
             if began.elapsed() >= STEADY + pause {
                 pause = PAUSES.0;
             }
-            tokio::select! {
-                () = stop.cancelled() => return,
-                () = tokio::time::sleep(pause) => {}
-            }
+            tokio::time::sleep(pause).await;
             pause = (pause * 2).min(PAUSES.1);
         }
     }

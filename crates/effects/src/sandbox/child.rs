@@ -122,8 +122,8 @@ pub(super) fn exit_of(pid: Pid) -> io::Result<AsyncFd<OwnedFd>> {
     Ok(registered)
 }
 
-/// Has the kernel kill this process when the thread that started it ends, which for a thread of the
-/// runtime is when the server does, however it does. Comes last, because a change of credentials
+/// Has the kernel kill this process when the thread that started it ends: the sandbox's own
+/// (`starter.rs`), so when the server ends, however it does. Comes last, because a change of credentials
 /// undoes it; what the script itself starts is not bound by it.
 fn end_with(parent: Pid) -> io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;

@@ -12,7 +12,7 @@ use std::time::Instant;
 use charter_contract::agentic::error::ErrorType;
 use rustix::process::{Resource, Rlimit};
 use tempfile::TempDir;
-use tokio::process::{Child, Command};
+use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 
 use super::Sandbox;
@@ -21,6 +21,7 @@ use super::files::{self, Reach};
 use super::filter::{self, Sockets};
 use super::network::{Network, Serving};
 use super::protocol::Remains;
+use super::starter::Group;
 use super::supervise::{Allowance, Ending, supervise};
 use crate::HostPattern;
 use crate::call::Limits;
@@ -83,6 +84,12 @@ pub(super) struct Launch<'a> {
     pub(super) limits: &'a Limits,
 }
 
+/// A process under way. Dropping it kills its group and ends its network.
+pub(super) struct Started {
+    pub(super) group: Group,
+    _network: Serving,
+}
+
 impl Sandbox {
     pub(super) async fn start_and_supervise(
         &self,
@@ -91,7 +98,7 @@ impl Sandbox {
         redactor: &Redactor,
         cancel: &CancellationToken,
     ) -> Result<(Ending, Remains), Failure> {
-        let (child, _serving) = self.start(launch)?;
+        let Started { group, _network } = self.start(launch).await?;
         let allowance = Allowance {
             input,
             limits: launch.limits,
@@ -99,27 +106,25 @@ impl Sandbox {
             watch: &self.watch,
             cancel,
         };
-        supervise(child, &allowance)
+        supervise(group, &allowance)
             .await
             .map_err(|error| Failure::system(format!("supervising the process: {error}")))
     }
 
     /// Starts a confined process with piped streams, and its network.
-    pub(super) fn start(&self, launch: &Launch<'_>) -> Result<(Child, Serving), Failure> {
+    pub(super) async fn start(&self, launch: &Launch<'_>) -> Result<Started, Failure> {
         let (network, listener_to) = self.network(launch.egress)?;
         let mut command = launch.command(&network);
         let confinement = self.confinement(launch, &network, listener_to)?;
         child::confine(&mut command, confinement);
         let started = Instant::now();
-        let child = command.spawn().map_err(|error| {
+        let group = self.starter.start(command).await.map_err(|error| {
             let executable = launch.executable.display();
             Failure::system(format!("starting {executable} in the sandbox: {error}"))
         })?;
-        // Closes the child's ends of pipes and sockets in this process.
-        drop(command);
-        let serving = network.serve()?;
+        let _network = network.serve()?;
         tracing::debug!(elapsed = ?started.elapsed(), "process started");
-        Ok((child, serving))
+        Ok(Started { group, _network })
     }
 
     fn confinement(

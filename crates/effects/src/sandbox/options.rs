@@ -84,6 +84,9 @@ pub enum SandboxError {
     /// The egress proxy cannot listen on loopback.
     #[error("starting the egress proxy on loopback")]
     Proxy(#[source] io::Error),
+    /// No thread that starts processes.
+    #[error("starting the thread that starts scripts")]
+    Starter(#[source] io::Error),
     /// No TLS verifier for HTTP tools.
     #[error("reading the platform's TLS certificates for HTTP tools")]
     Tls(#[source] rustls::Error),

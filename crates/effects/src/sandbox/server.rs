@@ -7,13 +7,11 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 
 use super::Sandbox;
-use super::launch::Launch;
-use super::network::Serving;
+use super::launch::{Launch, Started};
 use super::script::check_variables;
-use super::supervise::GroupGuard;
 use crate::HostPattern;
 use crate::call::Limits;
 use crate::outcome::Failure;
@@ -41,19 +39,14 @@ pub(crate) struct ServerProcess {
     pub(crate) alive: Alive,
 }
 
-/// What keeps a process alive. The group is killed before its leader is reaped, so that its number
-/// is nobody else's.
+/// What keeps a process alive.
 pub(crate) struct Alive {
-    _group: GroupGuard,
-    _leader: Child,
-    _network: Serving,
+    _started: Started,
 }
 
 impl Sandbox {
     /// Starts a program in a folder of its own, which is its home and stays for the next start.
-    ///
-    /// The kernel kills the process when the thread that this is called on ends.
-    pub(crate) fn start_server(
+    pub(crate) async fn start_server(
         &self,
         program: &ServerProgram<'_>,
     ) -> Result<ServerProcess, Failure> {
@@ -84,26 +77,22 @@ impl Sandbox {
             egress: program.egress,
             limits: &limits,
         };
-        let (mut leader, network) = self.start(&launch)?;
-        let lost = |what: &str| Failure::system(format!("starting the server: {what}"));
-        let (_, group) = GroupGuard::of(&leader).map_err(|error| lost(&error.to_string()))?;
+        let mut started = self.start(&launch).await?;
+        let leader = &mut started.group.leader;
         let streams = (
             leader.stdin.take(),
             leader.stdout.take(),
             leader.stderr.take(),
         );
         let (Some(stdin), Some(stdout), Some(stderr)) = streams else {
-            return Err(lost("its streams are not piped"));
+            let message = "starting the server: its streams are not piped";
+            return Err(Failure::system(message.to_owned()));
         };
         Ok(ServerProcess {
             stdin,
             stdout,
             stderr,
-            alive: Alive {
-                _group: group,
-                _leader: leader,
-                _network: network,
-            },
+            alive: Alive { _started: started },
         })
     }
 }

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::child;
 use super::protocol::Remains;
+use super::starter::Group;
 use super::watch::ProcessWatch;
 use crate::call::Limits;
 use crate::redact::Cut;
@@ -34,14 +35,13 @@ pub(super) enum Ending {
 }
 
 /// Kills the process group of a call unless the call has ended.
+#[derive(Debug)]
 pub(super) struct GroupGuard(Option<Pid>);
 
 impl GroupGuard {
-    /// Of the group that a child leads; nothing when it was reaped.
-    pub(super) fn of(process: &Child) -> io::Result<(Pid, Self)> {
-        let pid = process.id().and_then(|id| Pid::from_raw(id.cast_signed()));
-        let pid = pid.ok_or_else(|| io::Error::other("the child has no process id"))?;
-        Ok((pid, Self(Some(pid))))
+    /// Of the group that a child leads.
+    pub(super) fn of(leader: &Child) -> io::Result<Self> {
+        Ok(Self(Some(pid_of(leader)?)))
     }
 
     fn kill(&mut self) {
@@ -70,19 +70,28 @@ pub(super) struct Allowance<'a> {
     pub(super) cancel: &'a CancellationToken,
 }
 
-/// Runs `process`, a group leader with piped streams, to its end.
+fn pid_of(process: &Child) -> io::Result<Pid> {
+    let pid = process.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+    pid.ok_or_else(|| io::Error::other("the child has no process id"))
+}
+
+/// Runs `group`, whose leader has piped streams, to its end.
 ///
 /// Whatever the ending, and if this future is dropped, no member of the group
 /// survives.
 pub(super) async fn supervise(
-    mut process: Child,
+    group: Group,
     allowance: &Allowance<'_>,
 ) -> io::Result<(Ending, Remains)> {
-    let (pid, mut guard) = GroupGuard::of(&process)?;
+    let Group {
+        mut guard,
+        mut leader,
+    } = group;
+    let pid = pid_of(&leader)?;
     let (Some(stdin), Some(stdout), Some(stderr)) = (
-        process.stdin.take(),
-        process.stdout.take(),
-        process.stderr.take(),
+        leader.stdin.take(),
+        leader.stdout.take(),
+        leader.stderr.take(),
     ) else {
         return Err(io::Error::other("the child's streams are not piped"));
     };
@@ -120,7 +129,7 @@ pub(super) async fn supervise(
         }
         ending
     };
-    let status = process.wait().await?;
+    let status = leader.wait().await?;
     let (stderr, stderr_cut) = log.into_parts();
     let remains = Remains {
         status,

@@ -1,6 +1,7 @@
 //! Limits, and that nothing a script starts outlives its call.
 
 use charter_contract::agentic::error::ErrorType;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use charter_effects::{Limits, ToolOutcome, ToolRunner};
@@ -113,7 +114,7 @@ async fn dropping_the_future_kills_the_group() {
     let running = fixture.sandbox.run(call, CancellationToken::new());
     tokio::select! {
         outcome = running => panic!("{outcome:?}"),
-        () = has_started(&fixture) => {}
+        _ = has_started(&fixture) => {}
     }
     let deadline = Instant::now() + Duration::from_secs(5);
     while named("charter-effects-dropped") {
@@ -122,19 +123,42 @@ async fn dropping_the_future_kills_the_group() {
     }
 }
 
+/// The kernel ends a confined process with the thread that started it, which is therefore not the caller's.
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_script_goes_on_when_the_thread_that_asked_for_it_is_gone() {
+    let fixture = sandbox().await;
+    let call = bash_call(&format!(
+        "{READY}; until [ -e \"$TMPDIR/go\" ]; do sleep 0.01; done; echo 1"
+    ));
+    let mut running = fixture.sandbox.run(call, CancellationToken::new());
+    let runtime = tokio::runtime::Handle::current();
+    let folder = std::thread::scope(|scope| {
+        let asking = scope.spawn(|| {
+            runtime.block_on(async {
+                tokio::select! {
+                    outcome = &mut running => panic!("{outcome:?}"),
+                    folder = has_started(&fixture) => folder,
+                }
+            })
+        });
+        asking.join().unwrap()
+    });
+    std::fs::write(folder.join("go"), "").unwrap();
+    assert_eq!(output(running.await), json!(1));
+}
+
 /// What a script runs to say that it has come this far.
 const READY: &str = "touch \"$TMPDIR/ready\"";
 
-/// Waits for `READY` in the private folder of the only running call.
-async fn has_started(fixture: &Fixture) {
+/// Waits for `READY` in the private folder of the only running call, and says which it is.
+async fn has_started(fixture: &Fixture) -> PathBuf {
     let calls = fixture.directory.path().join("sandbox/calls");
-    let is_ready = || {
+    loop {
         let folders = std::fs::read_dir(&calls).unwrap().flatten();
-        folders
-            .into_iter()
-            .any(|folder| folder.path().join("ready").exists())
-    };
-    while !is_ready() {
+        let mut folders = folders.map(|folder| folder.path());
+        if let Some(folder) = folders.find(|folder| folder.join("ready").exists()) {
+            return folder;
+        }
         tokio::task::yield_now().await;
     }
 }

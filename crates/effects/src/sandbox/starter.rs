@@ -1,0 +1,80 @@
+//! Starts processes on a thread of its own, which stays as long as the sandbox: the kernel ends a
+//! confined process with the thread that started it (`child.rs`), and threads of a runtime come and go.
+//! Must not know what is started, or how it is confined.
+
+use std::io;
+use std::sync::mpsc;
+use std::thread;
+
+use tokio::process::{Child, Command};
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+
+use super::supervise::GroupGuard;
+
+/// The thread that starts processes, until dropped.
+#[derive(Debug)]
+pub(super) struct Starter {
+    orders: mpsc::Sender<Order>,
+}
+
+/// A process to start.
+#[derive(Debug)]
+struct Order {
+    command: Command,
+    /// Where its streams and its end are waited for.
+    runtime: Handle,
+    answer: oneshot::Sender<io::Result<Group>>,
+}
+
+/// A process that leads its group. Dropping it kills the group, before the leader is reaped, so that
+/// its number is nobody else's.
+#[derive(Debug)]
+pub(super) struct Group {
+    pub(super) guard: GroupGuard,
+    pub(super) leader: Child,
+}
+
+impl Starter {
+    /// # Errors
+    /// When no thread can be started.
+    pub(super) fn new() -> io::Result<Self> {
+        let (orders, ordered) = mpsc::channel::<Order>();
+        let thread = thread::Builder::new().name("starter".to_owned());
+        thread.spawn(move || {
+            for order in ordered {
+                let group = Group::start(order.command, &order.runtime);
+                // Nobody waits for it any more: it ends here.
+                drop(order.answer.send(group));
+            }
+        })?;
+        Ok(Self { orders })
+    }
+
+    /// Starts a process that makes itself the leader of a group.
+    ///
+    /// # Errors
+    /// What the kernel says, or that the process ended before it executed anything.
+    pub(super) async fn start(&self, command: Command) -> io::Result<Group> {
+        let (answer, answered) = oneshot::channel();
+        let runtime = Handle::current();
+        let order = Order {
+            command,
+            runtime,
+            answer,
+        };
+        let ended = || io::Error::other("the thread that starts processes ended");
+        self.orders.send(order).map_err(|_| ended())?;
+        answered.await.map_err(|_| ended())?
+    }
+}
+
+impl Group {
+    fn start(mut command: Command, runtime: &Handle) -> io::Result<Self> {
+        let _entered = runtime.enter();
+        let leader = command.spawn()?;
+        // With the command the child's ends of pipes and sockets are closed in this process.
+        let guard = GroupGuard::of(&leader)?;
+        Ok(Self { guard, leader })
+    }
+}
