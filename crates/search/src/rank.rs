@@ -297,8 +297,13 @@ impl Range {
         let mut least = f32::INFINITY;
         let mut most = f32::NEG_INFINITY;
         for value in values {
-            least = least.min(value);
-            most = most.max(value);
+            // Not `f32::min`, which looks for what is no number at each one.
+            if value < least {
+                least = value;
+            }
+            if value > most {
+                most = value;
+            }
         }
         Range {
             least,
