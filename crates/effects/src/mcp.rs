@@ -7,8 +7,12 @@
 
 mod call;
 mod connect;
+#[cfg(test)]
+mod fake;
 mod import;
 mod keep;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

@@ -10,17 +10,21 @@ use std::time::Duration;
 
 use reqwest::Url;
 use reqwest::header::{HeaderName, HeaderValue};
+use rmcp::ErrorData;
 use rmcp::handler::client::ClientHandler;
-use rmcp::model::{ClientConfig, Implementation, ProtocolVersion};
+use rmcp::model::{
+    ClientConfig, ElicitRequestParams, ElicitResult, ElicitationCreateRequestMethod,
+    Implementation, ProtocolVersion,
+};
 use rmcp::service::{
-    ClientInitializeError, ClientLifecycleMode, NotificationContext, Peer, RoleClient,
-    RunningService, serve_client_with_lifecycle,
+    ClientInitializeError, ClientLifecycleMode, NotificationContext, Peer, RequestContext,
+    RoleClient, RunningService, serve_client_with_lifecycle,
 };
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
-use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
+use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
@@ -93,10 +97,18 @@ pub(super) enum Handshake {
 
 /// Hears what a server says unasked. It is asked for nothing else: no sampling, roots or questions.
 pub(super) struct Listener {
-    changed: Arc<Notify>,
+    pub(super) changed: Arc<Notify>,
 }
 
 impl ClientHandler for Listener {
+    async fn create_elicitation(
+        &self,
+        _request: ElicitRequestParams,
+        _context: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ElicitationCreateRequestMethod>())
+    }
+
     async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
         self.changed.notify_one();
     }
@@ -239,7 +251,7 @@ fn custom(headers: &[SecretHeader]) -> Result<HashMap<HeaderName, HeaderValue>, 
 }
 
 /// Keeps the end of what a server writes to its standard error.
-async fn keep_tail(mut stderr: ChildStderr, kept: Arc<Mutex<Vec<u8>>>) {
+async fn keep_tail(mut stderr: impl AsyncRead + Unpin, kept: Arc<Mutex<Vec<u8>>>) {
     let mut chunk = vec![0; KEPT_STDERR_BYTES];
     while let Ok(count @ 1..) = stderr.read(&mut chunk).await {
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -277,10 +289,48 @@ impl<R: AsyncRead + Unpin> AsyncRead for Bounded<R> {
                     let error = io::Error::new(io::ErrorKind::FileTooLarge, said.clone());
                     // The first fault is the reason.
                     drop(self.fault.set(said));
+                    // With an error nothing was read.
+                    buffer.set_filled(before);
                     return Poll::Ready(Err(error));
                 }
             }
         }
         polled
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn of_what_a_server_writes_to_its_standard_error_the_end_is_kept() {
+        let traces = Traces::default();
+        let said = format!("{}\nthe end\n\n", "x".repeat(100_000));
+        keep_tail(said.as_bytes(), Arc::clone(&traces.stderr)).await;
+        assert_eq!(traces.stderr.lock().unwrap().len(), KEPT_STDERR_BYTES);
+        let reason = traces.reason();
+        assert_eq!(reason.as_deref(), Some("its last words were: the end"));
+        // What is known of the end goes before what was said.
+        traces.fault.set("it sent too much".to_owned()).unwrap();
+        assert_eq!(traces.reason().as_deref(), Some("it sent too much"));
+    }
+
+    #[tokio::test]
+    async fn each_message_is_bounded_and_not_all_of_them_together() {
+        let line = [vec![b'x'; MAX_MESSAGE_BYTES], vec![b'\n']].concat();
+        for (sent, fits) in [
+            ([line.clone(), line.clone()].concat(), true),
+            ([vec![b'y'], line].concat(), false),
+        ] {
+            let fault = Arc::<OnceLock<String>>::default();
+            let mut bounded = Bounded {
+                inner: sent.as_slice(),
+                line_bytes: 0,
+                fault: Arc::clone(&fault),
+            };
+            let read = bounded.read_to_end(&mut Vec::new()).await;
+            assert_eq!((read.is_ok(), fault.get().is_none()), (fits, fits));
+        }
     }
 }

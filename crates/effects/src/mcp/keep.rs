@@ -10,6 +10,7 @@ use rmcp::model::{
     SubscriptionFilter, Tool,
 };
 use rmcp::service::{Peer, PeerRequestOptions, RoleClient};
+use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -28,6 +29,8 @@ pub(super) const LIST_TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_PAGES: usize = 64;
 /// Tools of one server.
 const MAX_TOOLS: usize = 1_000;
+/// All definitions of a server's tools, in bytes of JSON.
+const MAX_LISTED_BYTES: usize = 8 << 20;
 /// The shortest and the longest pause before a lost connection is made again.
 const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 /// A connection that lasted so long begins with the shortest pause again.
@@ -126,7 +129,7 @@ impl Keeper {
     }
 
     /// Lists the tools whenever they may have changed, until the connection ends; returns why.
-    async fn serve(&self, connection: Connection) -> String {
+    pub(super) async fn serve(&self, connection: Connection) -> String {
         let Connection {
             peer,
             service,
@@ -178,7 +181,7 @@ impl Keeper {
         Ok(())
     }
 
-    fn tell_tools(&self, tools: Vec<ImportedTool>, left_out: Vec<LeftOut>) {
+    pub(super) fn tell_tools(&self, tools: Vec<ImportedTool>, left_out: Vec<LeftOut>) {
         let server = &self.server.options.name;
         let before = self.imports.borrow().servers.get(server).cloned();
         if before.is_none_or(|before| before.left_out != left_out) {
@@ -231,6 +234,7 @@ async fn listen(peer: &Peer<RoleClient>, server: &Server) {
 pub(super) async fn list(peer: &Peer<RoleClient>) -> Result<Vec<Tool>, String> {
     let listing = async {
         let mut tools = Vec::new();
+        let mut bytes = 0;
         let mut cursor = None;
         for _ in 0..MAX_PAGES {
             let mut params = PaginatedRequestParams::default();
@@ -246,6 +250,7 @@ pub(super) async fn list(peer: &Peer<RoleClient>) -> Result<Vec<Tool>, String> {
             let answer = answer.await_response().await;
             match answer.map_err(|error| chain(&error))? {
                 ServerResult::ListToolsResult(page) => {
+                    bytes += json!(page.tools).to_string().len();
                     tools.extend(page.tools);
                     cursor = page.next_cursor;
                 }
@@ -253,6 +258,11 @@ pub(super) async fn list(peer: &Peer<RoleClient>) -> Result<Vec<Tool>, String> {
             }
             if tools.len() > MAX_TOOLS {
                 return Err(format!("it lists more than {MAX_TOOLS} tools"));
+            }
+            if bytes > MAX_LISTED_BYTES {
+                return Err(format!(
+                    "the definitions of its tools are larger than {MAX_LISTED_BYTES} bytes"
+                ));
             }
             if cursor.is_none() {
                 return Ok(tools);

@@ -5,6 +5,7 @@
 mod builtin;
 mod egress;
 mod http;
+mod mcp;
 mod models;
 mod processes;
 mod scripts;

@@ -92,6 +92,44 @@ fn a_name_that_is_no_id_becomes_one_that_no_other_name_becomes() {
     );
     assert_eq!(id_of("files", ""), "mcp.files.x-e3b0c442");
     assert!(id_of("files", "../x").starts_with("mcp.files.x.._x-"));
+    assert_eq!(id_of("files", &"a".repeat(190)).len(), MAX_ID);
+    assert!(id_of("files", &"a".repeat(191)).len() < MAX_ID);
+}
+
+/// A server that calls its tool what another one's id is made into gets neither in the other's place.
+#[test]
+fn of_two_tools_with_one_id_the_first_is_imported_and_the_other_named() {
+    let taken = "xa_b-c14cddc0";
+    let (made, left_out) = import(&options(&[]), &[tool("a/b", empty()), tool(taken, empty())]);
+    let told: Vec<_> = made.iter().map(|made| json!(made.document)).collect();
+    assert_eq!(told.len(), 1);
+    assert_eq!(told[0]["tool_id"], format!("mcp.files.{taken}"));
+    assert_eq!(told[0]["implementation"]["tool"], "a/b");
+    let left = LeftOut {
+        tool: taken.to_owned(),
+        reason: format!("another tool has the id `mcp.files.{taken}`"),
+    };
+    assert_eq!(left_out, [left]);
+}
+
+#[test]
+fn what_a_server_says_is_cut() {
+    let long = |letter: &str| letter.repeat(5_000);
+    let schema = json!({"type": "object", "properties": {
+        "path": {"type": "string", "description": long("p"), "pattern": long("r")}}});
+    let mut talks = tool("read", schema);
+    talks.description = Some(Cow::Owned(long("d")));
+    let (made, _) = import(&options(&[&long("n")]), &[talks]);
+    let document = &made[0].document;
+    let of = |text: &str, letter: char| text.chars().filter(|c| *c == letter).count();
+    let description = json!(document.description).to_string();
+    assert_eq!(of(&description, 'd'), MAX_DESCRIPTION);
+    let parameter = json!(document.parameters)[0]["description"].to_string();
+    // The one more of each is in `JSON Schema` and `pattern`.
+    assert_eq!(of(&parameter, 'p'), MAX_PARAMETER_DESCRIPTION + 1);
+    assert!(parameter.chars().count() < MAX_PARAMETER_DESCRIPTION + MAX_RULES + 50);
+    let (_, left_out) = import(&options(&[&long("n")]), &[]);
+    assert_eq!(left_out[0].tool.chars().count(), MAX_REASON + 1);
 }
 
 #[test]
@@ -159,9 +197,18 @@ fn any_change_of_what_a_tool_says_changes_its_digest_and_document() {
     let mut told = tool("a", empty());
     told.description = Some(Cow::Borrowed("Other."));
     let takes = json!({"type": "object", "properties": {"x": {"type": "string"}}});
+    let mut named = tool("a", empty());
+    named.title = Some("Another".to_owned());
+    let mut answers = tool("a", empty());
+    answers.output_schema = Some(Arc::new(Map::from_iter([(
+        "type".to_owned(),
+        json!("object"),
+    )])));
     let hint = rmcp::model::ToolAnnotations::new().read_only(true);
     for after in [
         told,
+        named,
+        answers,
         tool("a", takes),
         tool("a", empty()).with_annotations(hint),
     ] {

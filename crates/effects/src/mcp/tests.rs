@@ -1,0 +1,399 @@
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use charter_contract::agentic::error::ErrorType;
+use charter_contract::ids::ToolId;
+use serde_json::{Map, Value, json};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::connect::Connection;
+use super::fake::{Fake, SECRET, options, page, sandbox};
+use super::keep::{self, Keeper, Link};
+use super::*;
+use crate::call::{DryRun, Limits, Target};
+
+/// The one tool of a server that answers calls so.
+fn one_tool(answer: Value) -> impl FnMut(&Value) -> Option<Value> + Send + 'static {
+    move |asked| {
+        Some(match asked["method"].as_str() {
+            Some("tools/list") => page(["read".to_owned()], None),
+            _ => answer.clone(),
+        })
+    }
+}
+
+/// A server that lists its tool and leaves calls without an answer.
+fn silent() -> impl FnMut(&Value) -> Option<Value> + Send + 'static {
+    let mut offered = one_tool(Value::Null);
+    move |asked| offered(asked).filter(|answer| !answer.is_null())
+}
+
+fn text(said: &str) -> Value {
+    json!({"content": [{"type": "text", "text": said}]})
+}
+
+/// The tool as [`one_tool`] offers it.
+fn imported(repeat: Repeat) -> McpTool {
+    let listed: rmcp::model::Tool =
+        serde_json::from_value(json!({"name": "read", "inputSchema": {"type": "object"}})).unwrap();
+    McpTool {
+        server: Label::parse("files").unwrap(),
+        name: "read".to_owned(),
+        definition: import::digest(&listed),
+        repeat,
+    }
+}
+
+fn call_of(tool: McpTool, limits: Limits) -> ToolCall {
+    ToolCall {
+        tool_id: ToolId::parse("mcp.files.read").unwrap(),
+        implementation: ToolImplementation::Mcp(tool),
+        target: Target::Here,
+        parameters: Map::new(),
+        dry_run: DryRun::No,
+        limits,
+        environment: Vec::new(),
+        egress: Vec::new(),
+        readable: Vec::new(),
+        idempotency_key: "run-1/step-1".to_owned(),
+    }
+}
+
+/// What a call of a tool comes to.
+async fn called(fake: &Fake, tool: McpTool, limits: Limits) -> Result<Success, Failure> {
+    let call = call_of(tool.clone(), limits);
+    fake.server
+        .call(&call, &tool, &CancellationToken::new())
+        .await
+}
+
+/// Kind, message and whether it may be tried again.
+fn failed(result: Result<Success, Failure>) -> (ErrorType, String, bool) {
+    let failure = result.expect_err("the call must fail");
+    (failure.kind, failure.message, failure.retryable)
+}
+
+/// How a call fails that is answered so.
+async fn failing(answer: Value) -> (ErrorType, String, bool) {
+    let (fake, _connection) = Fake::new(one_tool(answer)).await;
+    failed(called(&fake, imported(Repeat::Safe), Limits::default()).await)
+}
+
+/// Whether a look at the tools was asked for.
+fn looks_again(fake: &Fake) -> bool {
+    use futures_util::FutureExt;
+    fake.server.look_again.notified().now_or_never().is_some()
+}
+
+#[tokio::test]
+async fn an_answer_as_large_as_the_bound_is_kept_and_a_larger_one_is_not() {
+    let output = json!({"text": "x".repeat(100)});
+    let bytes = output.to_string().len();
+    let (fake, _connection) = Fake::new(one_tool(text(&"x".repeat(100)))).await;
+    let within = |output_bytes| Limits {
+        output_bytes,
+        ..Limits::default()
+    };
+    let kept = called(&fake, imported(Repeat::Safe), within(bytes)).await;
+    assert_eq!(kept.unwrap().output, output);
+    let cut = called(&fake, imported(Repeat::Safe), within(bytes - 1)).await;
+    let said = format!(
+        "the MCP server `files` answers {bytes} bytes, more than {}",
+        bytes - 1
+    );
+    assert_eq!(failed(cut), (ErrorType::ResourceError, said, false));
+}
+
+#[tokio::test]
+async fn what_a_server_reports_as_a_failure_is_one_without_secrets_and_of_bounded_length() {
+    let bare = SECRET.strip_prefix("Bearer ").unwrap();
+    let said = format!("no {bare} \u{1b}[2J{}", "x".repeat(5_000));
+    let reported = failing(json!({"content": text(&said)["content"], "isError": true})).await;
+    let begins = "the MCP server `files` reports a failure: no [redacted:FILES_TOKEN] [2Jxxx";
+    assert_eq!((reported.0, reported.2), (ErrorType::ExecutionError, false));
+    assert!(reported.1.starts_with(begins), "{}", reported.1);
+    assert_eq!(reported.1.chars().count(), 2_001);
+
+    let answer = |code: i64| json!({"error": {"code": code, "message": "no"}});
+    let said = "the MCP server `files` answers: no".to_owned();
+    let wrong = (ErrorType::InputError, said.clone(), false);
+    assert_eq!(failing(answer(-32602)).await, wrong);
+    let broken = (ErrorType::ExecutionError, said, false);
+    assert_eq!(failing(answer(-32000)).await, broken);
+}
+
+#[tokio::test]
+async fn a_secret_that_a_server_answers_is_taken_out() {
+    let (fake, _connection) = Fake::new(one_tool(text(&format!("given: {SECRET}")))).await;
+    let said = called(&fake, imported(Repeat::Safe), Limits::default()).await;
+    let output = json!({"text": "given: [redacted:FILES_TOKEN]"});
+    assert_eq!(said.unwrap().output, output);
+}
+
+/// Nobody answers for a person, and no task is waited for: such an answer ends the call.
+#[tokio::test]
+async fn a_call_that_asks_for_more_is_a_failure() {
+    let questions = json!({"resultType": "input_required", "requestState": "s"});
+    let task = json!({"resultType": "task", "taskId": "t", "status": "working",
+        "createdAt": "2026-01-01T00:00:00Z", "lastUpdatedAt": "2026-01-01T00:00:00Z", "ttlMs": 1});
+    let said = "the MCP server `files` asks for more than its parameters".to_owned();
+    let expected = (ErrorType::ExecutionError, said, false);
+    assert_eq!(failing(questions).await, expected);
+    assert_eq!(failing(task).await, expected);
+}
+
+/// It offers nothing in its handshake, and refuses what is asked anyway.
+#[tokio::test]
+async fn a_server_that_asks_for_a_model_for_folders_or_a_person_gets_nothing() {
+    let (fake, _connection) = Fake::new(|_| None).await;
+    let hello = &fake.heard("initialize")[0]["params"];
+    assert_eq!(hello["capabilities"], json!({}));
+    let asked = [
+        (
+            "sampling/createMessage",
+            json!({"messages": [], "maxTokens": 1}),
+        ),
+        ("roots/list", json!({})),
+        (
+            "elicitation/create",
+            json!({"message": "Your password?", "requestedSchema": {"type": "object", "properties": {}}}),
+        ),
+    ];
+    let mut answers = Vec::new();
+    for (id, (method, params)) in (1..).zip(asked) {
+        fake.say(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        let answer = fake.answered(id).await;
+        answers.push((answer["error"]["code"].clone(), answer["result"].clone()));
+    }
+    let refused = (json!(-32601), Value::Null);
+    let nothing = (Value::Null, json!({"roots": []}));
+    assert_eq!(answers, [refused.clone(), nothing, refused]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_without_an_answer_ends_in_time_and_the_server_is_told() {
+    for repeat in [Repeat::Safe, Repeat::Unsafe] {
+        let (fake, _connection) = Fake::new(silent()).await;
+        let limits = Limits {
+            timeout: Duration::from_secs(3),
+            ..Limits::default()
+        };
+        let began = Instant::now();
+        let ended = failed(called(&fake, imported(repeat), limits).await);
+        assert_eq!(began.elapsed(), Duration::from_secs(3));
+        let said = "the MCP server `files` did not answer within 3000 ms".to_owned();
+        let again = repeat == Repeat::Safe;
+        assert_eq!(ended, (ErrorType::TimeoutError, said, again));
+        assert!(looks_again(&fake), "whether it still answers is looked at");
+        told_of_the_end(&fake).await;
+    }
+}
+
+/// Waits until the server heard that its one call is cancelled.
+async fn told_of_the_end(fake: &Fake) {
+    let told = loop {
+        match fake.heard("notifications/cancelled").pop() {
+            Some(told) => break told,
+            None => tokio::task::yield_now().await,
+        }
+    };
+    let call = &fake.heard("tools/call")[0];
+    assert_eq!(told["params"]["requestId"], call["id"]);
+}
+
+#[tokio::test]
+async fn a_call_that_is_cancelled_ends_and_the_server_is_told() {
+    let (fake, _connection) = Fake::new(silent()).await;
+    let tool = imported(Repeat::Unsafe);
+    let call = call_of(tool.clone(), Limits::default());
+    let cancel = CancellationToken::new();
+    let cancelling = async {
+        while fake.heard("tools/call").is_empty() {
+            tokio::task::yield_now().await;
+        }
+        cancel.cancel();
+    };
+    let (ended, ()) = tokio::join!(fake.server.call(&call, &tool, &cancel), cancelling);
+    assert_eq!(failed(ended).1, "the call was cancelled");
+    told_of_the_end(&fake).await;
+}
+
+#[tokio::test]
+async fn a_tool_that_is_gone_or_another_than_was_imported_is_not_called() {
+    let (fake, _connection) = Fake::new(one_tool(text("done"))).await;
+    let gone = McpTool {
+        name: "gone".to_owned(),
+        ..imported(Repeat::Safe)
+    };
+    let another = McpTool {
+        definition: "sha256:0".to_owned(),
+        ..imported(Repeat::Safe)
+    };
+    for (tool, what) in [
+        (gone, "no longer offers the tool `gone`"),
+        (another, "changed the definition of the tool `read`"),
+    ] {
+        let said = format!(
+            "the MCP server `files` {what} since it was imported; it is not called until the catalogue \
+             has what is offered now"
+        );
+        let ended = failed(called(&fake, tool, Limits::default()).await);
+        assert_eq!(ended, (ErrorType::PermissionError, said, false));
+        assert!(looks_again(&fake), "the catalogue gets what is offered now");
+    }
+    assert_eq!(fake.heard("tools/call").len(), 0);
+    let done = called(&fake, imported(Repeat::Safe), Limits::default()).await;
+    assert_eq!(done.unwrap().output, json!({"text": "done"}));
+}
+
+/// A call that may have been carried out says that it can be repeated only where that does no harm.
+#[tokio::test]
+async fn a_connection_that_ends_under_a_call_lets_only_safe_ones_be_repeated() {
+    for repeat in [Repeat::Safe, Repeat::Unsafe] {
+        let (fake, Connection { mut service, .. }) = Fake::new(|asked| {
+            let list = asked["method"] == "tools/list";
+            list.then(|| page(["read".to_owned()], None))
+        })
+        .await;
+        let ending = async {
+            while fake.heard("tools/call").is_empty() {
+                tokio::task::yield_now().await;
+            }
+            service.close().await.unwrap();
+        };
+        let calling = called(&fake, imported(repeat), Limits::default());
+        let (ended, ()) = tokio::join!(calling, ending);
+        let (kind, message, again) = failed(ended);
+        assert_eq!(
+            (kind, again),
+            (ErrorType::ExecutionError, repeat == Repeat::Safe)
+        );
+        let begins = "the MCP server `files` gave no answer that can be used: ";
+        assert!(message.starts_with(begins), "{message}");
+        assert!(looks_again(&fake));
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_away_or_unknown_fails_the_call_at_once() {
+    let (fake, _connection) = Fake::new(|_| None).await;
+    let reason = "it burnt down".to_owned();
+    fake.server.link.send_replace(Link::Down { reason });
+    let ended = failed(called(&fake, imported(Repeat::Unsafe), Limits::default()).await);
+    let said = "the MCP server `files` cannot be reached: it burnt down".to_owned();
+    // Nothing was begun, so that it may always be tried again.
+    assert_eq!(ended, (ErrorType::ExecutionError, said, true));
+
+    let (sandbox, _folder) = sandbox().await;
+    let none = McpServers::start(sandbox, Vec::new());
+    let tool = imported(Repeat::Safe);
+    let call = call_of(tool.clone(), Limits::default());
+    let ended = failed(none.call(&call, &tool, &CancellationToken::new()).await);
+    let said = "no MCP server `files` is configured".to_owned();
+    assert_eq!(ended, (ErrorType::SystemError, said, false));
+}
+
+/// A list of so many pages with so many tools of so many bytes each.
+async fn listed(pages: usize, tools: usize, bytes: usize) -> Result<usize, String> {
+    let mut left = pages;
+    let (_fake, connection) = Fake::new(move |_| {
+        left -= 1;
+        let name = |at| format!("{left}-{at}-{}", "x".repeat(bytes));
+        Some(page((0..tools).map(name), (left > 0).then_some("more")))
+    })
+    .await;
+    let listed = keep::list(&connection.peer).await;
+    listed.map(|tools| tools.len())
+}
+
+#[tokio::test]
+async fn a_list_of_tools_is_bounded_in_pages_tools_and_bytes() {
+    assert_eq!(listed(64, 1, 0).await, Ok(64));
+    let pages = "it lists its tools on more than 64 pages";
+    assert_eq!(listed(65, 1, 0).await, Err(pages.to_owned()));
+    assert_eq!(listed(2, 500, 0).await, Ok(1_000));
+    let tools = "it lists more than 1000 tools";
+    assert_eq!(listed(3, 500, 0).await, Err(tools.to_owned()));
+    assert_eq!(listed(7, 1, 1 << 20).await, Ok(7));
+    let bytes = "the definitions of its tools are larger than 8388608 bytes";
+    assert_eq!(listed(8, 1, 1 << 20).await, Err(bytes.to_owned()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_of_tools_that_does_not_come_is_given_up() {
+    let (_fake, connection) = Fake::new(|_| None).await;
+    let began = Instant::now();
+    let listed = keep::list(&connection.peer).await;
+    let said = "it did not list its tools within 10 s".to_owned();
+    assert_eq!(listed.unwrap_err(), said);
+    assert_eq!(began.elapsed(), Duration::from_secs(10));
+}
+
+/// A keeper of a server, and what it tells.
+async fn keeper(server: &Arc<Server>) -> (Keeper, watch::Receiver<Arc<Imports>>) {
+    let unknown = ServerImports {
+        state: McpServerState::Connecting,
+        tools: Vec::new(),
+        left_out: Vec::new(),
+    };
+    let first = Imports {
+        servers: [(server.options.name.clone(), unknown)].into(),
+    };
+    let (told, imports) = watch::channel(Arc::new(first));
+    let (sandbox, _folder) = sandbox().await;
+    let keeper = Keeper::new(Arc::clone(server), sandbox, Arc::new(told));
+    (keeper, imports)
+}
+
+#[tokio::test(start_paused = true)]
+async fn tools_are_listed_again_in_their_time_and_no_faster_than_the_gap_when_told() {
+    let (fake, connection) = Fake::new(one_tool(Value::Null)).await;
+    let (keeper, _imports) = keeper(&fake.server).await;
+    let serving = tokio::spawn(async move { keeper.serve(connection).await });
+    let lists = || fake.heard("tools/list").len();
+    // Nobody tells of a change: every five minutes, as the options say.
+    tokio::time::sleep(Duration::from_secs(3 * 301)).await;
+    assert_eq!(lists(), 4);
+    // A server that tells of one without pause is asked twice a second.
+    let before = (lists(), Instant::now());
+    while before.1.elapsed() < Duration::from_secs(10) {
+        fake.say(json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}));
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let asked = lists() - before.0;
+    assert!((18..=21).contains(&asked), "{asked}");
+    serving.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_server_is_tried_again_with_growing_pauses_and_its_tools_stay() {
+    let (sandbox, _folder) = sandbox().await;
+    // A wall, so that each attempt fails at once.
+    let server = Arc::new(Server::new(options("http://127.0.0.1:1/"), &sandbox));
+    let (keeper, mut imports) = keeper(&server).await;
+    let (tools, _) = {
+        let page = page(["read".to_owned()], None);
+        let listed: Vec<_> = serde_json::from_value(page["tools"].clone()).unwrap();
+        import::import(&server.options, &listed)
+    };
+    keeper.tell_tools(tools.clone(), Vec::new());
+    imports.mark_unchanged();
+    let keeping = tokio::spawn(keeper.keep());
+    let mut failures: VecDeque<Instant> = VecDeque::new();
+    while failures.len() < 9 {
+        imports.changed().await.unwrap();
+        failures.push_back(Instant::now());
+        let told = imports.borrow_and_update();
+        let told = told.servers.values().next().unwrap();
+        assert_eq!(told.tools, tools);
+        let wall = "127.0.0.1 resolves to 127.0.0.1, a private or local address that the tool's egress \
+                    list does not name";
+        let reason = wall.to_owned();
+        assert_eq!(told.state, McpServerState::Failed { reason });
+    }
+    let pairs = failures.iter().zip(failures.iter().skip(1));
+    let pauses: Vec<u64> = pairs.map(|(a, b)| (*b - *a).as_secs()).collect();
+    assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 60, 60]);
+    keeping.abort();
+}
