@@ -274,6 +274,9 @@ pub(crate) fn fuse(
         .collect()
 }
 
+/// Values that are compared side by side.
+const LANES: usize = 16;
+
 /// Least and greatest value of what is visible.
 pub(crate) struct Range {
     least: f32,
@@ -310,6 +313,22 @@ impl Range {
             most,
             width: most - least,
         }
+    }
+
+    /// Of these values, several at a time.
+    pub(crate) fn of_all(values: &[f32]) -> Self {
+        let (blocks, rest) = values.as_chunks::<LANES>();
+        let mut least = [f32::INFINITY; LANES];
+        let mut most = [f32::NEG_INFINITY; LANES];
+        for block in blocks {
+            for ((value, least), most) in block.iter().zip(&mut least).zip(&mut most) {
+                *least = if *value < *least { *value } else { *least };
+                *most = if *value > *most { *value } else { *most };
+            }
+        }
+        let ends = least.into_iter().chain(most);
+        let seen = ends.filter(|end| end.is_finite());
+        Self::of(seen.chain(rest.iter().copied()))
     }
 
     /// The greatest value.

@@ -177,7 +177,7 @@ fn fuse(
     query: &EmbeddedQuery,
     settings: &RouteSettings,
 ) -> Vec<f32> {
-    let by_words = Range::of(words.scores.iter().copied());
+    let by_words = Range::of_all(&words.scores);
     let Some(cosines) = cosines else {
         return words
             .scores
@@ -185,7 +185,7 @@ fn fuse(
             .map(|score| by_words.place(*score))
             .collect();
     };
-    let by_meaning = Range::of(cosines.iter().copied());
+    let by_meaning = Range::of_all(cosines);
     let share = match query.terms.terms() {
         [] => 0.0,
         [_, ..] => settings.fusion.lexical_share(by_words.most(), 0.0),

@@ -248,3 +248,15 @@ fn b000_1_a_withdrawn_entry_hides_the_same_id_below() {
     assert_eq!(ids(&layers), ["a", "b", "own"]);
     assert_eq!(ids(&layers.hiding(["a", "nowhere"])), ["b", "own"]);
 }
+
+proptest! {
+    /// However many there are.
+    #[test]
+    fn a_range_of_all_at_once_is_that_of_one_after_the_other(
+        values in prop::collection::vec(-9_i8..9, 0..70),
+    ) {
+        let values: Vec<f32> = values.into_iter().map(f32::from).collect();
+        let (all, each) = (Range::of_all(&values), Range::of(values.iter().copied()));
+        prop_assert_eq!((all.least, all.most, all.width), (each.least, each.most, each.width));
+    }
+}
