@@ -9,6 +9,8 @@ BENCH_VENV := target/bench-venv
 BENCH_READY := $(BENCH_VENV)/.ready
 STEP_PEERS := target/bench-peers
 STEP_PEERS_READY := $(STEP_PEERS)/.ready
+SKILL_PEERS := target/skill-peers
+SKILL_PEERS_READY := $(SKILL_PEERS)/.ready
 MCP_PEERS := target/mcp-peers
 MCP_READY := $(MCP_PEERS)/.ready
 MODEL_PEERS := target/model-peers
@@ -57,9 +59,10 @@ mutants: $(MUTANTS)
 	CARGO_PROFILE_DEV_DEBUG=0 PROPTEST_RNG_SEED=1 PROPTEST_DISABLE_FAILURE_PERSISTENCE=true \
 		PROPTEST_MAX_SHRINK_ITERS=0 $(MUTANTS) mutants --output target $(MUTANTS_ARGS)
 
-bench: model $(BENCH_READY) $(STEP_PEERS_READY)
+bench: model $(BENCH_READY) $(STEP_PEERS_READY) $(SKILL_PEERS_READY)
 	$(CARGO) build --locked --release -p charter-cli
 	$(BENCH_VENV)/bin/python bench/run.py
+	$(SKILL_PEERS)/bin/python bench/skills.py
 
 bench-peers: $(STEP_PEERS_READY)
 	$(PYTHON) bench/steps.py
@@ -97,6 +100,11 @@ $(MODEL_READY): crates/cli/tests/model/requirements.txt
 $(BENCH_READY): bench/peers/requirements.txt
 	$(PYTHON) -m venv $(BENCH_VENV)
 	$(BENCH_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	touch $@
+
+$(SKILL_PEERS_READY): bench/peers/requirements-skills.txt
+	$(PYTHON) -m venv $(SKILL_PEERS)
+	$(SKILL_PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	touch $@
 
 $(STEP_PEERS_READY): bench/peers/requirements-steps.txt $(wildcard bench/peers/restate/*.* bench/peers/restate/src/*)

