@@ -141,6 +141,10 @@ pub enum ExecutorResult {
         message: Text,
         /// Whether the same call may succeed later.
         retryable: bool,
+        /// Whether what was to be changed is not as the call expected it: an HTTP tool was answered 409 or
+        /// 412. False when absent.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        stale: bool,
     },
 }
 

@@ -25,6 +25,9 @@ pub enum ToolOutcome {
         message: String,
         /// Whether the same call may succeed later.
         retryable: bool,
+        /// Whether what was to be changed is not as the call expected it: an HTTP tool was answered 409 or
+        /// 412.
+        stale: bool,
         /// The end of the tool's log, secrets redacted.
         log: String,
         /// Wall-clock time.
@@ -38,6 +41,7 @@ pub(crate) struct Failure {
     pub(crate) kind: ErrorType,
     pub(crate) message: String,
     pub(crate) retryable: bool,
+    pub(crate) stale: bool,
     pub(crate) log: String,
 }
 
@@ -47,6 +51,7 @@ impl Failure {
             kind,
             message: message.into(),
             retryable: false,
+            stale: false,
             log: String::new(),
         }
     }
@@ -92,6 +97,7 @@ impl ToolOutcome {
                 kind: failure.kind,
                 message: failure.message,
                 retryable: failure.retryable,
+                stale: failure.stale,
                 log: failure.log,
                 duration_ms,
             },

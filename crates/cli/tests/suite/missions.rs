@@ -175,10 +175,15 @@ fn b002_12_a_mission_goes_its_way_without_a_model() {
         (&json!(GOAL), &json!(KIND), &json!(true))
     );
     let output = &mission["output"];
-    assert_eq!(output["summary"], "b-1 (high): stale_backup", "{mission:#}");
+    let claim = "b-1, high: The backup b-1 is 40 days old.";
+    assert_eq!(
+        output["summary"],
+        format!("1 finding on 1 backup: 1 high.\nMost serious first:\n1. {claim}"),
+        "{mission:#}"
+    );
     assert_eq!(
         output["claims"],
-        json!([{"claim": "b-1 (high): stale_backup", "support_refs": ["wrk.look_1"]}])
+        json!([{"claim": claim, "support_refs": ["wrk.look_1", "call.look_1.1.1"]}])
     );
     let tasks: Vec<String> = ids(&mission["tasks"], "state");
     assert!(
@@ -525,7 +530,7 @@ fn the_commands_work_on_a_data_directory() {
     let kinds = ["prompt_package", "librarian_pass", "worker_result"];
     assert_eq!(ids(&artifacts["entries"], "kind"), kinds);
     let result = json(&["artifacts", "m-1", "wrk.look_1", "--kind", "worker_result"]);
-    let finding = &result["artifact"]["structured_output"]["findings"][0];
+    let finding = &result["artifact"]["structured_output"]["findings"][0]["finding"];
     assert_eq!(finding["resource_id"], "b-1");
     assert_eq!(json(&["replay", "m-1"])["identical"], true);
     let watched = home.run(&["mission", "watch", "m-1", "--output", "json"]);
@@ -536,7 +541,10 @@ fn the_commands_work_on_a_data_directory() {
         .collect();
     assert_eq!(states(&Value::from(events)), WAY);
     let shown = home.run(&["mission", "show", "m-1"]);
-    for part in ["b-1 (high): stale_backup", "the offline provider"] {
+    for part in [
+        "b-1, high: The backup b-1 is 40 days old.",
+        "the offline provider",
+    ] {
         assert!(shown.out.contains(part), "{}", shown.out);
     }
 }

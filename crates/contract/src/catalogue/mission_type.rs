@@ -12,7 +12,7 @@ use super::placeholders::Known;
 use super::vocabulary::{MAX_LIST, Status};
 use crate::dependency::{Node, Wording, check_graph};
 use crate::ids::{
-    DomainId, Label, LensId, MissionTypeId, PlaybookId, PromptId, TaskId, TenantId, ToolId,
+    DomainId, Label, LensId, MissionTypeId, PlaybookId, PromptId, SkillId, TaskId, TenantId, ToolId,
 };
 use crate::mission::envelope::RiskLevel;
 use crate::mission::task_graph::Role;
@@ -134,6 +134,9 @@ pub struct OutlinedTask {
     /// Tasks of the outline that must succeed first.
     #[serde(default)]
     pub depends_on: Vec<TaskId>,
+    /// Registered skills whose plans say what to call first, and whose rules judge what the tools answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub required_capabilities: Vec<SkillId>,
     /// Tools that it may use, each of one of the families.
     #[serde(default)]
     pub allowed_tools: Vec<ToolId>,

@@ -88,7 +88,7 @@ pub fn needs(document: &Document) -> Vec<Need> {
     found
 }
 
-/// Its outline adds nothing: the tools of a task are of its families.
+/// Of its outline only the skills: the tools of a task are of its families.
 fn mission_type_needs(kind: &MissionType) -> Vec<Need> {
     let mut found = Vec::new();
     for (name, family) in &kind.resource_families {
@@ -104,6 +104,12 @@ fn mission_type_needs(kind: &MissionType) -> Vec<Need> {
     for (role, prompt) in &kind.prompts {
         let pointer = format!("/prompts/{role}");
         found.push(need(DocumentKind::PromptTemplate, prompt, pointer));
+    }
+    for (at, task) in kind.outline.iter().enumerate() {
+        for (number, skill) in task.required_capabilities.iter().enumerate() {
+            let pointer = format!("/outline/{at}/required_capabilities/{number}");
+            found.push(need(DocumentKind::Skill, skill, pointer));
+        }
     }
     for (at, write_back) in kind.write_backs.iter().enumerate() {
         let here = format!("/write_backs/{at}");

@@ -124,6 +124,7 @@ fn failed(status: StatusCode, text: &str) -> Failure {
     let (kind, retryable) = kind_of(status);
     Failure {
         retryable,
+        stale: status == StatusCode::CONFLICT || status == StatusCode::PRECONDITION_FAILED,
         ..Failure::new(kind, message)
     }
 }

@@ -84,6 +84,7 @@ pub(super) fn read(
             kind: report.error_type,
             message: shorten(&redactor.apply(&report.message), MESSAGE_BYTES),
             retryable: report.retryable,
+            stale: false,
             log: String::new(),
         },
         None => unreported(remains.status, last, limits, redactor),

@@ -358,6 +358,7 @@ fn failed(started: Instant, kind: ErrorType, message: String, retryable: bool) -
         kind,
         message,
         retryable,
+        stale: false,
         log: String::new(),
         duration_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
     }

@@ -93,10 +93,12 @@ pub(super) fn outcome(reported: ExecutorOutcome) -> ToolOutcome {
             error_type,
             message,
             retryable,
+            stale,
         } => ToolOutcome::Failed {
             kind: error_type,
             message: message.to_string(),
             retryable,
+            stale,
             log,
             duration_ms,
         },

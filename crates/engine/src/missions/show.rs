@@ -1,5 +1,6 @@
 //! Missions as people see them: where each stands, its tasks, what it came to, what it proposes.
 
+use charter_contract::catalogue::stage::Stage;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{ApprovalId, Label, MissionId, RunId, TaskId};
 use charter_contract::mission::MissionState;
@@ -9,6 +10,7 @@ use charter_contract::mission::task_graph::{MissionTaskGraph, Role, Task};
 use charter_contract::mission::writeback_proposal::WritebackProposal;
 use charter_contract::time::Timestamp;
 use charter_contract::validate;
+use charter_domain::graph::Step;
 use charter_domain::mission::{
     ProposalState, StageOutput, change_step, ends_of, own_steps, pass_step, turn_step,
 };
@@ -20,6 +22,7 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 
 use super::start::{Begun, begun_of};
+use super::write_back::playbook_run;
 use crate::{Caller, Engine, EngineError};
 
 /// A mission.
@@ -92,7 +95,10 @@ pub struct ProposalShown {
     pub proposal: WritebackProposal,
     /// Where it stands (B002-13).
     pub state: ProposalState,
-    /// The approval that it waits for.
+    /// The playbook's run that carries it out, once there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+    /// The approval that it waits for: its own, or one of the playbook's run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approval_id: Option<ApprovalId>,
     /// Why it was not carried out.
@@ -183,6 +189,8 @@ impl Engine {
         let plan: Option<MissionTaskGraph> = outputs().find_map(|output| output.first());
         let review: Option<ReviewPacket> = outputs().find_map(|output| output.first());
         let proposals = outputs().flat_map(|output| output.all::<WritebackProposal>());
+        let proposals = proposals.filter_map(|proposal| proposed(&run, proposal));
+        let proposals = self.with_runs(caller, &run, proposals.collect()).await?;
         let begun = begun_of(&run)?;
         let shown = MissionShown {
             mission_id: record.mission_id,
@@ -199,9 +207,7 @@ impl Engine {
             offline: begun.offline,
             tasks: plan.map_or_else(Vec::new, |plan| tasks(&run, &plan)),
             output: review.and_then(|review| review.approved_output),
-            proposals: proposals
-                .filter_map(|proposal| proposed(&run, proposal))
-                .collect(),
+            proposals,
             artifacts: record.artifacts,
             events: folded.version,
             created_at: record.created_at,
@@ -209,6 +215,36 @@ impl Engine {
             imported_at: record.imported_at,
         };
         Ok((shown, begun))
+    }
+
+    /// Proposals with the playbooks' runs that carry them out, and whom those wait for.
+    async fn with_runs(
+        &self,
+        caller: &Caller,
+        run: &Run,
+        mut proposals: Vec<ProposalShown>,
+    ) -> Result<Vec<ProposalShown>, EngineError> {
+        for shown in &mut proposals {
+            let Ok(step) = change_step(shown.proposal.proposal_id.as_str()) else {
+                continue;
+            };
+            let tool = run.graph().step(&step).and_then(Step::tool);
+            if tool != Some(&Stage::Playbook.tool_id()) {
+                continue;
+            }
+            let id = playbook_run(&run.idempotency_key(&step));
+            if self.store().run(&caller.tenant, &id).await?.is_none() {
+                continue;
+            }
+            let playbook = self.fold(&id).await?.run;
+            let waits = playbook.steps().find_map(|(_, state)| match state {
+                StepState::AwaitingApproval { approval, .. } => Some(approval.clone()),
+                _ => None,
+            });
+            shown.approval_id = shown.approval_id.take().or(waits);
+            shown.run_id = Some(id);
+        }
+        Ok(proposals)
     }
 
     pub(crate) async fn mission_record(
@@ -343,6 +379,7 @@ fn proposed(run: &Run, proposal: WritebackProposal) -> Option<ProposalShown> {
     Some(ProposalShown {
         proposal,
         state,
+        run_id: None,
         approval_id,
         reason,
     })

@@ -1,6 +1,8 @@
 //! The worker's stage: one turn. It answers from what is on the table, or asks for the calls that it
 //! needs first; those are steps of their own, with the gate before each.
 
+use std::collections::BTreeMap;
+
 use charter_contract::catalogue::skill::Skill;
 use charter_contract::catalogue::tool::Tool;
 use charter_contract::ids::{Label, ToolId, WorkerResultId};
@@ -9,7 +11,8 @@ use charter_contract::mission::worker_result::WorkerResult;
 use charter_domain::mission::admit::Admission;
 use charter_domain::mission::{StageOutput, Wanted, after_turn};
 use charter_domain::parameters;
-use serde_json::{Value, json};
+use charter_domain::reference::{Bindings, resolve};
+use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::ask::{Asking, Drafted};
@@ -218,9 +221,12 @@ impl Engine {
             .collect();
         let mut findings = Vec::new();
         for skill in &skills {
-            findings.extend(self.worked_out(skill, &turn.made).await?);
+            findings.extend(self.worked_out(work, skill, &turn.made).await?);
         }
-        let calls: Vec<Value> = skills.iter().flat_map(recommended).collect();
+        let recommended_calls = skills.iter().flat_map(|skill| recommended(work, skill));
+        let skills = skills.iter().map(
+            |skill| json!({"skill_id": skill.skill_id, "name": skill.display_name, "purpose": skill.purpose}),
+        );
         let recommended = turn.pass.iter().flat_map(|pass| &pass.recommended_queries);
         Ok(json!({
             "objective": turn.task.objective,
@@ -228,7 +234,8 @@ impl Engine {
             "goal": work.desk.envelope.normalized_goal,
             "context_refs": work.desk.envelope.context_refs,
             "tools": tools,
-            "recommended_calls": calls,
+            "skills": skills.collect::<Vec<_>>(),
+            "recommended_calls": recommended_calls.collect::<Vec<_>>(),
             "recommended_queries": recommended.collect::<Vec<_>>(),
             "previews": previews,
             "earlier": earlier.map(shown_artifact).collect::<Vec<_>>(),
@@ -237,10 +244,15 @@ impl Engine {
         }))
     }
 
-    /// What a skill's own rules find in what was called (DESIGN, mechanism 7): exact, and cited like
-    /// the call that it was found in.
-    async fn worked_out(&self, skill: &Skill, made: &[Made]) -> Result<Vec<Value>, EngineError> {
-        let mut findings = Vec::new();
+    /// What a skill's own rules find in what was called (DESIGN, mechanism 7): exact, put into words by
+    /// the skill's template, and cited like the call that it was found in.
+    async fn worked_out(
+        &self,
+        work: &StageWork,
+        skill: &Skill,
+        made: &[Made],
+    ) -> Result<Vec<Value>, EngineError> {
+        let mut all = Vec::new();
         for call in made {
             let Ok(output) = &call.came_to else {
                 continue;
@@ -248,15 +260,18 @@ impl Engine {
             let plan = skill.execution_plan.steps.iter();
             let steps = plan.filter(|step| step.tool_id == call.tool);
             for step in steps {
-                let found = self.findings_in(skill, &step.step_id, output).await?;
-                findings.extend(
-                    found
-                        .into_iter()
-                        .map(|finding| json!({"ref": call.reference, "finding": finding})),
-                );
+                let mut found = self.findings_in(skill, &step.step_id, output).await?;
+                let tenant = &work.caller.tenant;
+                for warning in self.render(tenant, skill, &mut found, Some(&call.reference)) {
+                    tracing::warn!(skill.id = %skill.skill_id, "{warning}");
+                }
+                let cited = found
+                    .into_iter()
+                    .map(|finding| json!({"ref": call.reference, "finding": finding}));
+                all.extend(cited);
             }
         }
-        Ok(findings)
+        Ok(all)
     }
 }
 
@@ -273,13 +288,34 @@ pub(super) fn admissible(
     }
 }
 
-/// The calls of a skill's plan that need nothing of earlier steps.
-fn recommended(skill: &Skill) -> Vec<Value> {
+/// The calls of a skill's plan that need nothing of earlier steps, with the values of the skill's
+/// parameters that the mission refers to by their names, that its goal mentions, or that are defaults.
+fn recommended(work: &StageWork, skill: &Skill) -> Vec<Value> {
+    let envelope = &work.desk.envelope;
+    let named = |name: &&str| envelope.context_refs.contains_key(*name);
+    let declared = skill.parameters.iter();
+    let given: Map<String, Value> = declared
+        .map(|parameter| parameter.name.as_str())
+        .filter(named)
+        .map(|name| (name.to_owned(), envelope.context_refs[name].clone()))
+        .collect();
+    let goal = envelope.normalized_goal.as_str();
+    let given = parameters::from_request(&skill.parameters, &given, goal);
+    // What the mission refers to by the name may be something else than the skill takes.
+    let Ok(values) = parameters::bind(&skill.parameters, &given) else {
+        return Vec::new();
+    };
+    let bindings = Bindings {
+        parameters: &values,
+        outputs: &BTreeMap::new(),
+    };
     let plan = skill.execution_plan.steps.iter();
-    let calls = plan.map(|step| json!({"tool": step.tool_id, "parameters": step.parameters}));
-    calls
-        .filter(|call| !call.to_string().contains("${"))
-        .collect()
+    let calls = plan.filter_map(|step| {
+        let written = Value::Object(step.parameters.clone());
+        let parameters = resolve(&written, bindings).ok()?;
+        Some(json!({"tool": step.tool_id, "parameters": parameters}))
+    });
+    calls.collect()
 }
 
 fn shown_tool(tool: &Tool) -> Value {

@@ -36,7 +36,7 @@ impl Engine {
         let playbook = playbook.ok_or_else(|| unfit("the proposal names no playbook"))?;
         let given = parameters.get("parameters").and_then(Value::as_object);
         let given = given.cloned().unwrap_or_default();
-        let run_id = RunId::from_uuid(Uuid::new_v5(&Uuid::NAMESPACE_OID, work.key.as_bytes()));
+        let run_id = playbook_run(&work.key);
         let ended = tokio::select! {
             biased;
             () = cancel.cancelled() => return Err(stopped()),
@@ -160,6 +160,11 @@ fn undelivered(failed: &DeliveryFailed) -> StepFailure {
             false,
         ),
     }
+}
+
+/// The run of a playbook that carries a proposal out; it follows from the proposal's step.
+pub(super) fn playbook_run(key: &str) -> RunId {
+    RunId::from_uuid(Uuid::new_v5(&Uuid::NAMESPACE_OID, key.as_bytes()))
 }
 
 fn done(result: Value) -> StageDone {

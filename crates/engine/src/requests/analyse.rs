@@ -8,7 +8,7 @@ use charter_contract::catalogue::evidence::EvidenceRecord;
 use charter_contract::catalogue::skill::Skill;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::finding::Finding;
-use charter_contract::ids::{EvidenceId, StepId, ToolId};
+use charter_contract::ids::{EvidenceId, StepId, TenantId, ToolId};
 use charter_domain::analysis::{self, MAX_FINDINGS};
 use charter_domain::gate::{Decision, Rule};
 use charter_domain::run::{ResultSource, Run, RunEvent};
@@ -74,7 +74,7 @@ impl Engine {
         }
         let mut findings: Vec<Finding> = findings.into_iter().map(|(finding, _)| finding).collect();
         self.relate(asked, &skill.domain, &mut findings);
-        warnings.extend(self.render(asked, skill, &mut findings));
+        warnings.extend(self.render(&asked.caller.tenant, skill, &mut findings, None));
         let summary = summarise(skill, run, &findings, &mut warnings);
         Ok(Analysed {
             skill: skill.clone(),
@@ -183,12 +183,19 @@ impl Engine {
         Ok(records)
     }
 
-    /// Renders every finding; returns what could not be, in words.
-    fn render(&self, asked: &Asked, skill: &Skill, findings: &mut [Finding]) -> Vec<String> {
+    /// Renders every finding; returns what could not be, in words. `proof` stands for the evidence of
+    /// findings that have none yet.
+    pub(crate) fn render(
+        &self,
+        tenant: &TenantId,
+        skill: &Skill,
+        findings: &mut [Finding],
+        proof: Option<&str>,
+    ) -> Vec<String> {
         if findings.is_empty() {
             return Vec::new();
         }
-        let view = self.live().view(&asked.caller.tenant);
+        let view = self.live().view(tenant);
         let agent = view.owner_of(skill.skill_id.as_ref());
         let wanted = Wanted {
             output_type: skill.output_type.as_ref(),
@@ -208,7 +215,7 @@ impl Engine {
         let structure = Value::Object(template.structure.clone());
         let mut warnings: Vec<String> = Vec::new();
         for finding in findings {
-            match template::render(&structure, &values(finding)) {
+            match template::render(&structure, &values(finding, proof)) {
                 Ok(rendered) => finding.rendered = Some(rendered),
                 Err(error) => {
                     let warning = format!("the template `{}`: {error}", template.template_id);
@@ -223,12 +230,13 @@ impl Engine {
 }
 
 /// What a template's placeholders may name: the rule's own fields, and what every finding has.
-fn values(finding: &Finding) -> Map<String, Value> {
+fn values(finding: &Finding, proof: Option<&str>) -> Map<String, Value> {
     let mut values = finding.fields.clone();
+    let evidence = finding.evidence_ids.first().map(EvidenceId::as_str);
     let own = json!({
         "finding_id": finding.finding_id, "rule_id": finding.rule_id, "skill_id": finding.skill_id,
         "severity": finding.severity.as_str(), "resource_type": finding.resource_type,
-        "resource_id": finding.resource_id, "evidence_id": finding.evidence_ids.first(),
+        "resource_id": finding.resource_id, "evidence_id": evidence.or(proof),
     });
     if let Value::Object(own) = own {
         values.extend(own);

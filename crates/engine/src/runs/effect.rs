@@ -76,6 +76,8 @@ pub(crate) struct Prepared {
     cache_ttl: Duration,
     /// What is carried out in place of a tool.
     stage: Option<Box<StageWork>>,
+    /// Whether it carries a mission's proposal out.
+    of_proposal: bool,
     /// A look at what this changes, with what was seen when somebody decided on it.
     seen: Option<Box<(Prepared, Value)>>,
 }
@@ -166,6 +168,8 @@ impl Workspace {
             decision,
             stage: self.stage_work(run, step, document, &call)?,
             seen: self.seen(run, step, now)?,
+            // Whatever else a mission calls only reads (B002-6).
+            of_proposal: self.desk.is_some() && called.writes,
             call,
             tool: called.tool.clone(),
             script: called.script.cloned(),
@@ -487,12 +491,7 @@ impl Prepared {
         }
         let message =
             format!("what is to be changed is not what `{tool}` saw when it was proposed");
-        Err(StepFailure {
-            kind: ErrorKind::ExecutionError,
-            code: TARGET_CHANGED.to_owned(),
-            message,
-            retryable: false,
-        })
+        Err(target_changed(message))
     }
 
     async fn run(
@@ -504,6 +503,7 @@ impl Prepared {
         self.has_changed(engine, &cancel).await?;
         let entry = Arc::clone(&self.tool.entry);
         let checked = self.script.is_none();
+        let of_proposal = self.of_proposal;
         let call = self.tool_call(engine, key)?;
         let _slot = engine.tool_slot(&call).await;
         match engine.tools().run(call, cancel).await {
@@ -517,6 +517,15 @@ impl Prepared {
                 }
                 Ok((output, duration_ms))
             }
+            // B002-13: who keeps the target says that it is another than the proposal was made for.
+            ToolOutcome::Failed {
+                message,
+                stale: true,
+                ..
+            } if of_proposal => Err(target_changed(format!(
+                "the tool `{}` says that what is to be changed is another by now: {message}",
+                entry.document.tool_id
+            ))),
             ToolOutcome::Failed {
                 kind,
                 message,
@@ -529,6 +538,15 @@ impl Prepared {
                 retryable,
             }),
         }
+    }
+}
+
+fn target_changed(message: String) -> StepFailure {
+    StepFailure {
+        kind: ErrorKind::ExecutionError,
+        code: TARGET_CHANGED.to_owned(),
+        message,
+        retryable: false,
     }
 }
 

@@ -178,10 +178,11 @@ fn written(outcome: ToolOutcome, limit: usize) -> Result<ExecutorOutcome, IdErro
             kind,
             message,
             retryable,
+            stale,
             log,
             duration_ms,
         } => ExecutorOutcome {
-            result: failed(kind, message, retryable)?,
+            result: failed(kind, message, retryable, stale)?,
             log: ending(&log, MAX_LOG_BYTES),
             duration_ms: Count::new(duration_ms).unwrap_or_default(),
         },
@@ -191,7 +192,7 @@ fn written(outcome: ToolOutcome, limit: usize) -> Result<ExecutorOutcome, IdErro
 /// A failure of this process, not of the tool.
 fn refused(kind: ErrorType, message: String) -> Result<ExecutorOutcome, IdError> {
     Ok(ExecutorOutcome {
-        result: failed(kind, message, false)?,
+        result: failed(kind, message, false, false)?,
         log: String::new(),
         duration_ms: Count::default(),
     })
@@ -201,6 +202,7 @@ fn failed(
     error_type: ErrorType,
     mut message: String,
     retryable: bool,
+    stale: bool,
 ) -> Result<ExecutorResult, IdError> {
     message.truncate(message.floor_char_boundary(MAX_MESSAGE_BYTES));
     if message.is_empty() {
@@ -210,6 +212,7 @@ fn failed(
         error_type,
         message: Text::parse(&message)?,
         retryable,
+        stale,
     })
 }
 

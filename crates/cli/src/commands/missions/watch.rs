@@ -1,6 +1,7 @@
 //! `charter mission watch`
 
 use std::io::Write as _;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
@@ -12,6 +13,9 @@ use crate::output::{self, Format};
 
 /// Where a run stands while nobody has to do anything.
 const BUSY: [&str; 3] = ["working", "stopping", "rolling_back"];
+
+/// Time between two looks at a mission whose proposals a playbook carries out.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 /// Follow a mission until it is over or waits for a person.
 ///
@@ -50,19 +54,47 @@ pub(super) async fn until_still(
     loop {
         let shown = client.get(&path(mission, "")).await?;
         let written = shown["events"].as_u64().unwrap_or_default();
-        let is_still = !BUSY.contains(&shown["status"].as_str().unwrap_or_default());
-        if is_still && seen >= written {
+        if is_still(&shown) && seen >= written {
             return Ok(shown);
         }
         let stream = path(mission, &format!("/events?after={seen}"));
-        client
-            .watch_while(&stream, |event| {
-                each(event)?;
-                seen = event.data["sequence"].as_u64().unwrap_or(seen);
-                let busy = BUSY.contains(&event.data["status"].as_str().unwrap_or_default());
-                Ok(busy || seen < written)
-            })
-            .await?;
+        let told = client.watch_while(&stream, |event| {
+            each(event)?;
+            seen = event.data["sequence"].as_u64().unwrap_or(seen);
+            let busy = BUSY.contains(&event.data["status"].as_str().unwrap_or_default());
+            Ok(busy || seen < written)
+        });
+        tokio::select! {
+            told = told => told?,
+            waits = waits_in_a_playbook(client, mission, written) => waits?,
+        }
+    }
+}
+
+/// Whether nothing more happens to a mission by itself: it is over, held, or every proposal that is open
+/// waits for a person, be it in the playbook that carries it out.
+fn is_still(mission: &Value) -> bool {
+    let status = mission["status"].as_str().unwrap_or_default();
+    let proposals = mission["proposals"].as_array().into_iter().flatten();
+    let mut open = proposals.filter(|of| of["state"] == "proposed" || of["state"] == "approved");
+    let some = open.clone().next().is_some();
+    let all_ask = open.all(|proposal| proposal["approval_id"].is_string());
+    match status {
+        "awaiting_approval" => all_ask,
+        "working" => some && all_ask,
+        other => !BUSY.contains(&other),
+    }
+}
+
+/// Waits until a mission whose journal says nothing new stands still: a playbook's run has a journal of
+/// its own.
+async fn waits_in_a_playbook(client: &Client, mission: &str, written: u64) -> anyhow::Result<()> {
+    loop {
+        tokio::time::sleep(LOOK_EVERY).await;
+        let shown = client.get(&path(mission, "")).await?;
+        if is_still(&shown) && shown["events"].as_u64() == Some(written) {
+            return Ok(());
+        }
     }
 }
 

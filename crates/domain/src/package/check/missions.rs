@@ -1,7 +1,9 @@
 //! Mission types against the catalogue: whether tools and prompts are of the kind that a mission needs,
 //! and whether mission types in force still fit what a package brings anew.
 
-use charter_contract::catalogue::mission_type::{CarriedOut, MissionType, Reading, WriteBack};
+use charter_contract::catalogue::mission_type::{
+    CarriedOut, MissionType, OutlinedTask, Reading, WriteBack,
+};
 use charter_contract::catalogue::tool::ToolClass;
 use charter_contract::ids::{PlaybookId, ToolId};
 
@@ -29,6 +31,9 @@ pub(super) fn misfits(kind: &MissionType, after: &View) -> Vec<Misfit> {
             misfits.push((format!("/prompts/{role}"), "role_type", message));
         }
     }
+    for (at, task) in kind.outline.iter().enumerate() {
+        misfits.extend(out_of_scope(task, &format!("/outline/{at}"), after));
+    }
     for (at, write_back) in kind.write_backs.iter().enumerate() {
         let here = format!("/write_backs/{at}");
         misfits.extend(carried_out(write_back, &here, after));
@@ -44,6 +49,25 @@ fn not_readonly(tool: &ToolId, why: &str, pointer: String, after: &View) -> Opti
     let class = after.tool(tool.as_ref())?.document().tool_class;
     let message = format!("{why}; `{tool}` is {class}");
     (class != ToolClass::Readonly).then_some((pointer, "readonly", message))
+}
+
+/// A skill judges what its tools answer, so a task that has it must be allowed to call them.
+fn out_of_scope(task: &OutlinedTask, here: &str, after: &View) -> Vec<Misfit> {
+    let mut misfits = Vec::new();
+    for (at, id) in task.required_capabilities.iter().enumerate() {
+        let Some(skill) = after.skill(id.as_ref()) else {
+            continue;
+        };
+        let plan = skill.document().execution_plan.steps.iter();
+        let missing = plan.filter(|step| !task.allowed_tools.contains(&step.tool_id));
+        misfits.extend(missing.map(|step| {
+            let tool = &step.tool_id;
+            let message = format!("the skill `{id}` calls `{tool}`, which the task is not allowed");
+            let pointer = format!("{here}/required_capabilities/{at}");
+            (pointer, "tool_scope", message)
+        }));
+    }
+    misfits
 }
 
 fn carried_out(write_back: &WriteBack, here: &str, after: &View) -> Vec<Misfit> {

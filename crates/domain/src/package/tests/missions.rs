@@ -136,7 +136,11 @@ fn said(file: &str, from: &str, to: &str) -> Vec<String> {
 
 #[test]
 fn a_sound_mission_type_has_no_problem() {
-    assert_eq!(said(FILE, "", ""), Vec::<String>::new());
+    let judged = "required_capabilities: [demo.find]\n    required_data_scopes: [things]";
+    for scopes in ["required_data_scopes: [things]", judged] {
+        let from = "required_data_scopes: [things]";
+        assert_eq!(said(FILE, from, scopes), Vec::<String>::new());
+    }
 }
 
 /// B000-7: what a mission type refers to is there, and what is wrong with it is said at its line.
@@ -162,6 +166,11 @@ fn b000_7_what_a_mission_type_refers_to_has_to_be_there() {
             "worker: demo.worker",
             "worker: demo.wrker",
             "13:3 there is no prompt_template `demo.wrker`",
+        ),
+        (
+            "required_data_scopes: [things]",
+            "required_capabilities: [demo.fnd]",
+            "19:29 there is no skill `demo.fnd`",
         ),
         (
             "by: {tool: demo.change}",
@@ -199,6 +208,11 @@ fn b002_6_tools_and_prompts_of_a_mission_type_have_to_fit() {
             "tools: [demo.list, demo.get]",
             "tools: [demo.list, demo.get, demo.change]",
             "10:34 a worker only reads; `demo.change` is write",
+        ),
+        (
+            "allowed_tools: [demo.list]",
+            "required_capabilities: [demo.find]",
+            "18:29 the skill `demo.find` calls `demo.list`, which the task is not allowed",
         ),
         (
             "worker: demo.worker",

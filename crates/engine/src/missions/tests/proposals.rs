@@ -127,6 +127,27 @@ async fn b002_13_a_target_that_changed_since_is_a_conflict() {
     assert_eq!(rig.crm.leads.lock().unwrap()["lead_123"]["stage"], "Lost");
 }
 
+/// A target that is another when it is written, and not yet when it is looked at: who keeps it says so.
+#[tokio::test(flavor = "multi_thread")]
+async fn b002_13_a_change_that_comes_too_late_is_a_conflict() {
+    let (rig, waiting) = proposing(&["lead_123"], Settings::default()).await;
+    rig.crm
+        .moved
+        .store(true, std::sync::atomic::Ordering::SeqCst);
+    decide(&rig, &waiting, 0, Answer::Approve).await.unwrap();
+    let done = over(&rig, &waiting).await;
+    assert_eq!(
+        (states(&done), done.proposals[0].reason.as_deref()),
+        (
+            vec![ProposalState::Conflict],
+            Some(
+                "the tool `crm.move_lead` says that what is to be changed is another by now: the lead \
+                 has changed"
+            )
+        )
+    );
+}
+
 /// What nobody decides on in time lapses.
 #[tokio::test(flavor = "multi_thread")]
 async fn b002_13_a_proposal_expires() {

@@ -25,6 +25,9 @@ use crate::{
 /// How long a test waits for a mission.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// How the CRM refuses a change of what has changed.
+const STALE: &str = "the lead has changed";
+
 pub(super) struct RandomIds;
 
 impl IdSource for RandomIds {
@@ -50,6 +53,8 @@ pub(super) struct Crm {
     pub(super) calls: Mutex<Vec<String>>,
     /// Whether changes fail.
     pub(super) broken: AtomicBool,
+    /// Whether changes are refused, because somebody else was quicker.
+    pub(super) moved: AtomicBool,
 }
 
 impl Crm {
@@ -66,6 +71,7 @@ impl Crm {
             leads: Mutex::new(leads.into()),
             calls: Mutex::default(),
             broken: AtomicBool::new(false),
+            moved: AtomicBool::new(false),
         })
     }
 
@@ -80,6 +86,9 @@ impl Crm {
                 .ok_or_else(|| "no such lead".to_owned()),
             ("crm.move_lead", _) if self.broken.load(Ordering::SeqCst) => {
                 Err("it is broken".to_owned())
+            }
+            ("crm.move_lead", Some(_)) if self.moved.load(Ordering::SeqCst) => {
+                Err(STALE.to_owned())
             }
             ("crm.move_lead", Some(id)) => {
                 let lead = leads.get_mut(id).ok_or("no such lead")?;
@@ -103,6 +112,7 @@ impl ToolRunner for Crm {
             },
             Err(message) => ToolOutcome::Failed {
                 kind: charter_domain::run::ErrorKind::ExecutionError,
+                stale: message == STALE,
                 message,
                 retryable: false,
                 duration_ms: 1,

@@ -1,0 +1,46 @@
+//! The offline planner.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::text::{list, text};
+
+/// The outline of the mission's kind; else one task for each skill that comes near the goal; else one
+/// task without tools.
+pub(super) fn draft(context: &Value) -> Value {
+    let goal = text(context, "goal");
+    let outline = list(context, "outline");
+    if !outline.is_empty() {
+        let tasks = outline.iter().map(|task| {
+            let mut task = task.clone();
+            let objective = text(&task, "objective").replace("${goal}", &goal);
+            task["objective"] = json!(objective);
+            task
+        });
+        return json!({"tasks": tasks.collect::<Vec<_>>()});
+    }
+    let mut tasks: Vec<Value> = Vec::new();
+    for (at, skill) in (1..).zip(list(context, "skills")) {
+        let calls = list(skill, "calls");
+        let tools: BTreeSet<String> = calls.iter().map(|call| text(call, "tool")).collect();
+        let offered: BTreeSet<String> = list(context, "tools")
+            .iter()
+            .map(|tool| text(tool, "tool_id"))
+            .collect();
+        let tools: Vec<&String> = tools.intersection(&offered).collect();
+        if tools.is_empty() {
+            continue;
+        }
+        tasks.push(json!({
+            "task_id": format!("look_{at}"), "role_type": "worker",
+            "objective": format!("{}: {}", text(skill, "name"), text(skill, "description")),
+            "required_capabilities": [skill["skill_id"]],
+            "allowed_tools": tools,
+        }));
+    }
+    if tasks.is_empty() {
+        tasks.push(json!({"task_id": "answer", "role_type": "worker", "objective": goal}));
+    }
+    json!({"tasks": tasks})
+}
