@@ -1,6 +1,7 @@
 //! Missions as their users meet them: begun, watched, looked through, replayed, stopped. The offline
 //! provider answers, so what comes out is known.
 
+mod briefs;
 mod budgets;
 mod decisions;
 mod exchange;

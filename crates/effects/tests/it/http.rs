@@ -10,7 +10,7 @@ use axum::http::{StatusCode, header};
 use axum::response::Redirect;
 use axum::routing::{any, get};
 use charter_contract::catalogue::tool::HttpMethod;
-use charter_effects::{DryRun, HttpTool, ToolCall, ToolImplementation, ToolRunner};
+use charter_effects::{DryRun, HttpTool, ToolCall, ToolImplementation, ToolOutcome, ToolRunner};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -161,6 +161,25 @@ async fn a_header_value_cannot_add_headers() {
         failure(sandbox().await.run(call).await).0,
         ErrorType::InputError
     );
+}
+
+/// B002-13: who keeps what is to be changed says that it is another by now; no other failure says so.
+#[tokio::test]
+async fn b002_13_a_conflict_is_told_from_other_failures() {
+    let (server, fixture) = (serve().await, sandbox().await);
+    for (code, wanted) in [
+        (400, false),
+        (409, true),
+        (412, true),
+        (422, false),
+        (500, false),
+    ] {
+        let call = get_call(server, &format!("/status/{code}"));
+        match fixture.run(call).await {
+            ToolOutcome::Failed { stale, .. } => assert_eq!(stale, wanted, "{code}"),
+            succeeded @ ToolOutcome::Succeeded { .. } => panic!("{succeeded:?}"),
+        }
+    }
 }
 
 #[tokio::test]

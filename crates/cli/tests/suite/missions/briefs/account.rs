@@ -1,0 +1,111 @@
+//! The brief on a simulated AWS account, judged by an independent script.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::{
+    KEYS, Person, claim, difference, goes_elsewhere, is_whole, proposal, search, searching, summary,
+};
+use crate::home::{Home, ids, project};
+use crate::quickstart::Simulator;
+
+/// B002-6, B002-10, B002-12, B002-13, B002-14: an account's brief names what an independent script finds,
+/// locks a group by the playbook once somebody else agreed to the proposal and to the exact rules, and
+/// the next brief does not name that group any more.
+#[test]
+fn b002_13_an_account_is_briefed_on_and_an_exposure_closed() {
+    const KIND: &str = "security.account_brief";
+    const GOAL: &str = "What does the internet reach in our account in us-east-1?";
+    let (simulator, search) = (Simulator::start(), search());
+    let home = simulator.granted_to(searching(Home::with_keys(&KEYS), &search));
+    let server = home.serve();
+    let [root, ann, bob] = ["root", "ann", "bob"].map(|key| Person::of(&server, key));
+    let folder = project().join("packages/aws-security");
+    let registered = root
+        .0
+        .run(&["package", "register", folder.to_str().unwrap()]);
+    assert_eq!(registered.code, Some(0), "{registered:?}");
+
+    let before = simulator.expected("us-east-1");
+    let brief = ann.brief(KIND, GOAL, "brief-1");
+    assert_eq!(brief["state"], "awaiting_approval", "{brief:#}");
+    is_whole(&ann, &brief);
+    for [_, _, resource, ..] in &before {
+        assert!(claim(&brief, resource).is_some(), "{resource}");
+    }
+    let lines: Vec<&str> = summary(&brief).lines().collect();
+    assert!(lines[2].starts_with("1. demo-bastion ("), "{lines:#?}");
+    assert!(
+        lines[2].contains("critical, score 100: Anyone can try to log in"),
+        "{lines:#?}"
+    );
+    assert!(
+        summary(&brief).contains("https://docs.aws.amazon.com/"),
+        "{lines:#?}"
+    );
+    assert_eq!(
+        json!([brief["output"]["gaps"], brief["output"]["contradictions"]]),
+        json!([[], []])
+    );
+    let watched = ann
+        .0
+        .run(&["mission", "watch", "brief-1", "--output", "json"]);
+    assert_eq!(watched.code, Some(0), "{watched:?}");
+    let last: Value = serde_json::from_str(watched.out.lines().last().unwrap()).unwrap();
+    assert_eq!(last["mission_state"], "awaiting_approval");
+
+    // Who proposed does not approve; who approves is shown the playbook, and then its exact rules.
+    let own = ann.0.run(&["mission", "approve", "brief-1", "wb.1"]);
+    assert!(own.err.contains("error[permission_denied]"), "{own:?}");
+    let group = proposal(&brief, "wb.1")["proposal"]["target_entity_id"]
+        .as_str()
+        .unwrap();
+    let (shown, seen) = bob.approve("brief-1", "wb.1");
+    assert!(
+        seen.contains("security.remediate_public_exposure") && seen.contains(group),
+        "{seen}"
+    );
+    assert_eq!(proposal(&shown, "wb.1")["state"], "approved", "{shown:#}");
+    assert!(proposal(&shown, "wb.1")["run_id"].is_string(), "{shown:#}");
+    assert_eq!(simulator.expected("us-east-1"), before);
+    let (shown, seen) = bob.approve("brief-1", "wb.1");
+    assert!(
+        seen.contains("aws.lock_security_group") && seen.contains("0.0.0.0/0"),
+        "{seen}"
+    );
+    assert_eq!(proposal(&shown, "wb.1")["state"], "executed", "{shown:#}");
+    let done = bob.says(&["reject", "brief-1", "--all"]);
+    let states = ids(&done["proposals"], "state");
+    assert_eq!(
+        (&done["state"], states),
+        (
+            &json!("completed"),
+            vec![
+                "executed".to_owned(),
+                "rejected".to_owned(),
+                "rejected".to_owned()
+            ]
+        )
+    );
+    let after = simulator.expected("us-east-1");
+    let gone: BTreeSet<&str> = before
+        .difference(&after)
+        .map(|found| found[2].as_str())
+        .collect();
+    assert_eq!(gone, BTreeSet::from([group]));
+    goes_elsewhere(&ann, "brief-1");
+
+    let next = ann.brief(KIND, GOAL, "brief-2");
+    assert!(
+        claim(&brief, group).is_some() && claim(&next, group).is_none(),
+        "{next:#}"
+    );
+    assert!(
+        !summary(&next).contains("demo-bastion"),
+        "{}",
+        summary(&next)
+    );
+    let differs = difference(&ann, "brief-1", "brief-2");
+    assert!(differs.contains("aggregation_packet"), "{differs}");
+}
