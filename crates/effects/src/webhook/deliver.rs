@@ -226,7 +226,9 @@ impl To<'_> {
             format!("was answered {status}: {words:?}")
         };
         Err(match status {
-            StatusCode::CONFLICT => self.never(DeliveryFault::Conflict, &said),
+            StatusCode::CONFLICT | StatusCode::PRECONDITION_FAILED => {
+                self.never(DeliveryFault::Conflict, &said)
+            }
             StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS => {
                 self.passing(&said, asked)
             }

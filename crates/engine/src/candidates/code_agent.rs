@@ -164,7 +164,9 @@ fn schema(tools: &[&Tool]) -> Map<String, Value> {
     let tool = match tools {
         // An empty list of names is no schema; nothing can be called then, and that is said.
         [] => text(200),
-        tools => json!({"type": "string", "enum": tools.iter().map(|t| &t.tool_id).collect::<Vec<_>>()}),
+        tools => {
+            json!({"type": "string", "enum": tools.iter().map(|t| &t.tool_id).collect::<Vec<_>>()})
+        }
     };
     let object = |properties: Value, required: &[&str]| {
         json!({
@@ -195,5 +197,10 @@ fn schema(tools: &[&Tool]) -> Map<String, Value> {
         object(json!({"candidate": candidate}), &["candidate"]),
         object(json!({"declined": text(500)}), &["declined"]),
     ]);
-    [("type".to_owned(), "object".into()), ("anyOf".to_owned(), ways)].into_iter().collect()
+    [
+        ("type".to_owned(), "object".into()),
+        ("anyOf".to_owned(), ways),
+    ]
+    .into_iter()
+    .collect()
 }

@@ -2,7 +2,7 @@
 
 use charter_contract::catalogue::stage::Stage;
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{ApprovalId, Label, MissionId, RunId, TaskId};
+use charter_contract::ids::{ApprovalId, Label, MissionId, RunId, TaskId, TenantId};
 use charter_contract::mission::MissionState;
 use charter_contract::mission::envelope::MissionEnvelope;
 use charter_contract::mission::review_packet::ReviewPacket;
@@ -190,7 +190,9 @@ impl Engine {
         let review: Option<ReviewPacket> = outputs().find_map(|output| output.first());
         let proposals = outputs().flat_map(|output| output.all::<WritebackProposal>());
         let proposals = proposals.filter_map(|proposal| proposed(&run, proposal));
-        let proposals = self.with_runs(caller, &run, proposals.collect()).await?;
+        let proposals = self
+            .with_runs(&record.tenant_id, &run, proposals.collect())
+            .await?;
         let begun = begun_of(&run)?;
         let shown = MissionShown {
             mission_id: record.mission_id,
@@ -220,7 +222,7 @@ impl Engine {
     /// Proposals with the playbooks' runs that carry them out, and whom those wait for.
     async fn with_runs(
         &self,
-        caller: &Caller,
+        tenant: &TenantId,
         run: &Run,
         mut proposals: Vec<ProposalShown>,
     ) -> Result<Vec<ProposalShown>, EngineError> {
@@ -233,7 +235,7 @@ impl Engine {
                 continue;
             }
             let id = playbook_run(&run.idempotency_key(&step));
-            if self.store().run(&caller.tenant, &id).await?.is_none() {
+            if self.store().run(tenant, &id).await?.is_none() {
                 continue;
             }
             let playbook = self.fold(&id).await?.run;

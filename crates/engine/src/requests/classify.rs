@@ -308,11 +308,9 @@ fn domain_of(view: &View, classified: &Classified) -> Result<DomainId, EngineErr
 pub(super) fn supported(classified: &Classified) -> Result<(), EngineError> {
     let refusal = |what: String| Err(EngineError::new(ErrorCode::UnsupportedFlow, what));
     match classified.flow {
-        Flow::Skill
-        | Flow::ReadBroad
-        | Flow::RagSearch
-        | Flow::Knowledge
-        | Flow::CodeGenDirect => Ok(()),
+        Flow::Skill | Flow::ReadBroad | Flow::RagSearch | Flow::Knowledge | Flow::CodeGenDirect => {
+            Ok(())
+        }
         Flow::Write if classified.playbook.is_some() => Ok(()),
         Flow::Write => refusal("this asks for a change that no playbook describes".to_owned()),
         Flow::CodeGenRead | Flow::CodeGenWrite if classified.verdict.kind == VerdictKind::Miss => {
