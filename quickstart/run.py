@@ -1,12 +1,14 @@
-"""The quickstart: a server, two real packages, one question, an answer with proof.
+"""The quickstart: a server, two real packages, a question and a brief, with proof.
 
     run.py --charter BINARY [--state DIR] [--question TEXT]
 
 Starts the AWS simulator with a small estate, serves Charter on the embedded
 store, registers packages/aws-security and packages/cost-hygiene, asks, and
-prints the answer, the evidence and one summary line. With AWS_PROFILE set it
-asks the real account instead, read-only, and starts no simulator. Whatever it
-started it stops again. Any failure ends it with a non-zero exit.
+prints the answer and the evidence; then a mission briefs on the account, with a
+stand-in for a search engine and without a model. One summary line ends it. With
+AWS_PROFILE set it asks the real account instead, read-only, and starts no
+simulator. Whatever it started it stops again. Any failure ends it with a
+non-zero exit.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ import simulator
 
 ROOT = Path(__file__).resolve().parent.parent
 QUESTION = "Which of my security groups are open to the internet?"
+GOAL = "What does the internet reach in our account, and what is to be fixed first?"
+BRIEF = "security.account_brief"
 PACKAGES = ("aws-security", "cost-hygiene")
 SHOWN_EVIDENCE = 5
 START_TIMEOUT_S = 60.0
@@ -113,8 +117,20 @@ def estate(state: Path) -> Iterator[str | None]:
         simulator.stop(state)
 
 
-def write_config(path: Path, endpoint: str | None) -> None:
-    """What tools are granted: this interpreter, AWS variables, the simulator's address."""
+@contextmanager
+def search() -> Iterator[str]:
+    """The address of the stand-in for a search engine, while the block runs."""
+    command = [sys.executable, str(ROOT / "quickstart" / "web.py"), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as engine:
+        try:
+            assert engine.stdout is not None
+            yield engine.stdout.readline().split()[-1]
+        finally:
+            engine.terminate()
+
+
+def write_config(path: Path, endpoint: str | None, engine: str) -> None:
+    """What tools are granted: this interpreter, AWS variables, the simulator's address, a search."""
     egress = [endpoint.removeprefix("http://")] if endpoint else []
     lines = [
         "# Written by quickstart/run.py.",
@@ -122,6 +138,10 @@ def write_config(path: Path, endpoint: str | None) -> None:
         f"python = {json.dumps(sys.executable)}",
         f"environment = {json.dumps(list(GRANTED))}",
         f"egress = {json.dumps(egress)}",
+        "[search]",
+        'provider = "searxng"',
+        f"url = {json.dumps(engine + '/')}",
+        'plain_http = "loopback"',
         "[model]",
         f"cache = {json.dumps(str(ROOT / 'target' / 'models'))}",
     ]
@@ -144,6 +164,21 @@ def show(charter: Charter, answer: dict[str, Any]) -> str:
     return f"quickstart: ok · findings={findings} · evidence={evidence} · verdict={verdict}"
 
 
+def brief(charter: Charter) -> str:
+    """Has a mission brief on the account and prints what it came to; returns its part of the summary line."""
+    mission = charter.json("mission", "start", GOAL, "--type", BRIEF, "--model", "offline", "--wait")
+    identifier, output = mission["mission_id"], mission.get("output")
+    if output is None:
+        raise SystemExit(f"quickstart: the mission came to nothing: {mission['state']} {mission.get('reason', '')}")
+    print(f"\n{output['summary']}\n")
+    for shown in mission["proposals"]:
+        proposal = shown["proposal"]
+        print(f"proposed: {proposal['action_type']} {proposal['target_entity_id']}: {proposal['payload']['reason']}")
+    if not charter.json("mission", "replay", identifier)["identical"]:
+        raise SystemExit(f"quickstart: the mission {identifier} does not replay")
+    return f"claims={len(output['claims'])} · proposals={len(mission['proposals'])}"
+
+
 def main() -> None:
     """Run the whole story once."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -155,14 +190,16 @@ def main() -> None:
     state.mkdir(parents=True, exist_ok=True)
     config = state / "config.toml"
     charter = Charter(arguments.charter, config, state / "data")
-    with estate(state) as endpoint:
-        write_config(config, endpoint)
+    with estate(state) as endpoint, search() as engine:
+        write_config(config, endpoint, engine)
         with charter.serving(state / "server.log"):
             for package in PACKAGES:
                 registered = charter.json("package", "register", str(ROOT / "packages" / package))
                 print(f"quickstart: {package} {registered['version']} is in force")
             print(f"quickstart: {arguments.question}")
             summary = show(charter, charter.json("ask", arguments.question))
+            print(f"\nquickstart: {GOAL}")
+            summary = f"{summary} · {brief(charter)}"
     print(f"\n{summary}")
 
 

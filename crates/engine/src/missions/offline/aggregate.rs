@@ -81,7 +81,7 @@ impl Packet {
         let hits = list(result, "results");
         if hits.is_empty() {
             let query = in_one_line(&text(result, "query"));
-            self.gap(format!("Nothing was found outside on: {query}"), result);
+            self.gap(&format!("Nothing was found outside on: {query}"), result);
         }
         for hit in hits.iter().take(HITS) {
             let (title, url) = (text(hit, "title"), text(hit, "url"));
@@ -110,19 +110,19 @@ impl Packet {
 
     fn take_gaps(&mut self, result: &Value, found: &[Cited]) {
         for gap in texts(&result["structured"], "gaps") {
-            self.gap(gap, result);
+            self.gap(&gap, result);
         }
         if found.is_empty() && list(result, "citations").is_empty() {
             let task = text(result, "task");
             self.gap(
-                format!("The task `{task}` found nothing that it could cite."),
+                &format!("The task `{task}` found nothing that it could cite."),
                 result,
             );
         }
     }
 
-    fn gap(&mut self, description: String, result: &Value) {
-        let description = cut(&description, CLAIM);
+    fn gap(&mut self, description: &str, result: &Value) {
+        let description = cut(description, CLAIM);
         self.gaps
             .push(json!({"description": description, "refs": [result["ref"]]}));
     }

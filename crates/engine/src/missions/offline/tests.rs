@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{aggregate, review, work};
 
 /// A finding as a worker's context has it.
-fn cited(reference: &str, skill: &str, id: &str, severity: &str, fields: Value) -> Value {
+fn cited(reference: &str, skill: &str, id: &str, severity: &str, fields: &Value) -> Value {
     let finding = format!("{skill}-{id}-{severity}-{reference}");
     let uuid = uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_OID, finding.as_bytes());
     json!({"ref": reference, "finding": {
@@ -35,9 +35,9 @@ fn findings_are_told_by_their_subject() {
     let named = json!({"resource_name": "back door"});
     let first = "call.doors.1.1";
     let said = answer(&worker(&[
-        cited(first, "house.doors", "d-1", "low", json!({})),
-        cited(first, "house.doors", "d-2", "critical", named.clone()),
-        cited("call.doors.1.2", "house.doors", "d-2", "high", named),
+        cited(first, "house.doors", "d-1", "low", &json!({})),
+        cited(first, "house.doors", "d-2", "critical", &named),
+        cited("call.doors.1.2", "house.doors", "d-2", "high", &named),
     ]));
     assert_eq!(
         said["output_text"],
@@ -56,11 +56,13 @@ fn findings_are_told_by_their_subject() {
 /// That rules looked and found nothing is an answer too, and says what was looked at.
 #[test]
 fn nothing_found_is_said() {
-    let said = answer(&worker(&[]));
+    let mut context = worker(&[]);
+    context["calls"][0]["parameters"] = json!({"floor": 1, "wing": "east", "key": ""});
+    let said = answer(&context);
     assert_eq!(
         json!([said["output_text"], said["confidence"], said["citations"]]),
         json!([
-            "Open doors found nothing in what house.list_doors answered.",
+            "Open doors found nothing in what house.list_doors (floor 1, wing east) answered.",
             0.9,
             [{"kind": "internal", "ref": "call.doors.1.1"}],
         ])
@@ -91,7 +93,7 @@ fn a_call_that_failed_is_a_gap() {
 /// The reference knowledge is quoted where it speaks of what was found, with its passage.
 #[test]
 fn the_reference_is_quoted_with_its_passage() {
-    let mut context = worker(&[cited("c", "house.doors", "d-1", "high", json!({}))]);
+    let mut context = worker(&[cited("c", "house.doors", "d-1", "high", &json!({}))]);
     context["previews"] = json!([{"ref": "house.rules#3", "label": "Rules", "text":
         "# The door that stands open\nNo door stands open at night. Cats are welcome everywhere here."}]);
     let said = answer(&context);
@@ -132,7 +134,7 @@ fn recommended_calls_come_first() {
 }
 
 /// Results of two workers about the same door, and of a search.
-fn results(second: Value) -> Value {
+fn results(second: &Value) -> Value {
     let of = |task: &str, found: &[Value]| {
         json!({"task": task, "ref": format!("wrk.{task}"), "text": "", "citations": [{}],
                "structured": {"findings": found}})
@@ -140,7 +142,7 @@ fn results(second: Value) -> Value {
     json!({"goal": "Doors", "results": [
         {"task": "advice", "ref": "res.advice", "query": "doors", "results": [
             {"title": "On doors", "url": "https://example.com/doors", "snippet": "Shut them."}]},
-        of("doors", &[cited("call.doors.1.1", "house.doors", "d-1", "high", json!({"width": 80, "note": "so it is"}))]),
+        of("doors", &[cited("call.doors.1.1", "house.doors", "d-1", "high", &json!({"width": 80, "note": "so it is"}))]),
         of("keys", &[cited("call.keys.1.1", "house.keys", "d-1", "medium", second)]),
     ]})
 }
@@ -149,7 +151,7 @@ fn results(second: Value) -> Value {
 /// one with its link.
 #[test]
 fn b002_10_a_claim_rests_on_every_result_that_supports_it() {
-    let packet = aggregate::draft(&results(json!({"width": 80, "note": "it is not so"})));
+    let packet = aggregate::draft(&results(&json!({"width": 80, "note": "it is not so"})));
     assert_eq!(
         packet["evidence_matrix"],
         json!([
@@ -174,7 +176,7 @@ fn b002_10_a_claim_rests_on_every_result_that_supports_it() {
 /// writes it into the output.
 #[test]
 fn b002_10_contradictions_and_gaps_are_said_in_the_output() {
-    let mut context = results(json!({"width": 90, "note": "it is not so"}));
+    let mut context = results(&json!({"width": 90, "note": "it is not so"}));
     context["results"][0]["results"] = json!([]);
     let mut packet = aggregate::draft(&context);
     let disputed = "d-1: the width is 80 by house.doors, and 90 by house.keys.";
@@ -228,15 +230,19 @@ fn results_in_words_are_claims() {
 #[test]
 fn proposals_are_made_for_what_fills_the_payload() {
     let door =
-        |id: &str, severity: &str, fields: Value| cited("c", "house.doors", id, severity, fields);
+        |id: &str, severity: &str, fields: Value| cited("c", "house.doors", id, severity, &fields);
+    let mut ninth = door("d-8", "low", json!({"floor": 9}));
+    ninth["finding"]["rendered"] = json!({"summary": "It is on the ninth floor"});
     let findings = [
         door("d-1", "high", json!({"floor": 1, "score": 5})),
         door("d-2", "high", json!({"floor": 1, "score": 9})),
         door("d-3", "critical", json!({"floor": 7})),
         door("d-4", "critical", json!({})),
-        door("d-5", "info", json!({"floor": 1})),
+        door("d-5", "info", json!({"floor": 5})),
         door("d-6", "medium", json!({"floor": 2})),
         door("d-7", "low", json!({"floor": 2})),
+        door("d-8", "high", json!({})),
+        ninth,
     ];
     let proposed = |kind: &str, schema: Value| {
         let context = json!({
@@ -253,15 +259,18 @@ fn proposals_are_made_for_what_fills_the_payload() {
         "floor": {"enum": [1, 2]}, "keeper": {"type": "string"}, "to": {"const": "shut"},
         "severity": {"enum": ["critical", "high", "medium", "low"]}}});
     let payload = |floor: u8, severity: &str| json!({"floor": floor, "keeper": "ann", "to": "shut", "severity": severity});
-    // The reason is the finding's that knows the rest.
+    // The reason is the finding that knows the rest, even where another is worse.
     let reason = json!({"type": "object", "required": ["floor", "reason"], "properties": {
-        "floor": {"const": 2}, "keeper": {"type": "string"}, "reason": {"type": "string"}}});
+        "floor": {"enum": [9]}, "reason": {"type": "string"}}});
     assert_eq!(
-        proposed("front_door", reason)[0],
-        json!(["d-3", {"floor": 2, "keeper": "ann", "reason": "The door d-3 stands open."}])
+        proposed("front_door", reason),
+        json!([["d-8", {"floor": 9, "reason": "It is on the ninth floor."}]])
     );
+    let harmless =
+        json!({"type": "object", "properties": {"floor": {"enum": [5]}}, "required": ["floor"]});
+    assert_eq!(proposed("front_door", harmless), json!([]));
     assert_eq!(
-        proposed("front_door", schema.clone()),
+        proposed("front_door", schema),
         json!([
             ["d-2", payload(1, "high")],
             ["d-1", payload(1, "high")],

@@ -149,6 +149,25 @@ fn failed(call: &Value) -> Option<String> {
     Some(format!("Not looked at: {}", in_one_line(why)))
 }
 
+/// A call as what was looked at: the tool, and what it was asked about.
+fn looked_at(call: &Value) -> String {
+    let tool = text(call, "tool");
+    let given = call["parameters"].as_object().into_iter().flatten();
+    let given = given.filter_map(|(name, value)| match value {
+        Value::String(text) if !text.is_empty() => Some(format!("{name} {text}")),
+        Value::Number(number) => Some(format!("{name} {number}")),
+        Value::String(_) | Value::Bool(_) | Value::Null | Value::Array(_) | Value::Object(_) => {
+            None
+        }
+    });
+    let given: Vec<String> = given.collect();
+    if given.is_empty() {
+        tool
+    } else {
+        format!("{tool} ({})", given.join(", "))
+    }
+}
+
 impl Answer {
     /// What the skills' rules found: exact, a line for each thing, most serious first.
     fn tell_of_findings(&mut self, context: &Value, judges: &[String]) {
@@ -189,7 +208,7 @@ impl Answer {
         if judges.is_empty() || answered.is_empty() {
             return false;
         }
-        let mut tools: Vec<String> = answered.iter().map(|call| text(call, "tool")).collect();
+        let mut tools: Vec<String> = answered.iter().map(|call| looked_at(call)).collect();
         tools.dedup();
         self.lines.push(format!(
             "{} found nothing in what {} answered.",

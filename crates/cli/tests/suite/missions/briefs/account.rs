@@ -8,40 +8,29 @@ use super::{
     KEYS, Person, claim, difference, goes_elsewhere, is_whole, proposal, search, searching, summary,
 };
 use crate::home::{Home, ids, project};
-use crate::quickstart::Simulator;
+use crate::quickstart::{Compared, Simulator};
 
-/// B002-6, B002-10, B002-12, B002-13, B002-14: an account's brief names what an independent script finds,
-/// locks a group by the playbook once somebody else agreed to the proposal and to the exact rules, and
-/// the next brief does not name that group any more.
-#[test]
-fn b002_13_an_account_is_briefed_on_and_an_exposure_closed() {
-    const KIND: &str = "security.account_brief";
-    const GOAL: &str = "What does the internet reach in our account in us-east-1?";
-    let (simulator, search) = (Simulator::start(), search());
-    let home = simulator.granted_to(searching(Home::with_keys(&KEYS), &search));
-    let server = home.serve();
-    let [root, ann, bob] = ["root", "ann", "bob"].map(|key| Person::of(&server, key));
-    let folder = project().join("packages/aws-security");
-    let registered = root
-        .0
-        .run(&["package", "register", folder.to_str().unwrap()]);
-    assert_eq!(registered.code, Some(0), "{registered:?}");
+const KIND: &str = "security.account_brief";
+const GOAL: &str = "What does the internet reach in our account in us-east-1?";
+const REGION: &str = "us-east-1";
 
-    let before = simulator.expected("us-east-1");
-    let brief = ann.brief(KIND, GOAL, "brief-1");
+/// B002-10, B002-12: the brief names everything that the independent script finds, the worst first, with
+/// what was found outside; and it can be watched until it waits.
+#[track_caller]
+fn says_what_is_open(ann: &Person, brief: &Value, before: &Compared) {
     assert_eq!(brief["state"], "awaiting_approval", "{brief:#}");
-    is_whole(&ann, &brief);
-    for [_, _, resource, ..] in &before {
-        assert!(claim(&brief, resource).is_some(), "{resource}");
+    is_whole(ann, brief);
+    for [_, _, resource, ..] in before {
+        assert!(claim(brief, resource).is_some(), "{resource}");
     }
-    let lines: Vec<&str> = summary(&brief).lines().collect();
+    let lines: Vec<&str> = summary(brief).lines().collect();
     assert!(lines[2].starts_with("1. demo-bastion ("), "{lines:#?}");
     assert!(
         lines[2].contains("critical, score 100: Anyone can try to log in"),
         "{lines:#?}"
     );
     assert!(
-        summary(&brief).contains("https://docs.aws.amazon.com/"),
+        summary(brief).contains("https://docs.aws.amazon.com/"),
         "{lines:#?}"
     );
     assert_eq!(
@@ -54,13 +43,14 @@ fn b002_13_an_account_is_briefed_on_and_an_exposure_closed() {
     assert_eq!(watched.code, Some(0), "{watched:?}");
     let last: Value = serde_json::from_str(watched.out.lines().last().unwrap()).unwrap();
     assert_eq!(last["mission_state"], "awaiting_approval");
+}
 
-    // Who proposed does not approve; who approves is shown the playbook, and then its exact rules.
+/// B002-13: who proposed does not approve; who approves is shown the playbook, and then its exact rules.
+#[track_caller]
+fn is_locked_by_two_words(simulator: &Simulator, ann: &Person, bob: &Person, group: &str) {
+    let before = simulator.expected(REGION);
     let own = ann.0.run(&["mission", "approve", "brief-1", "wb.1"]);
     assert!(own.err.contains("error[permission_denied]"), "{own:?}");
-    let group = proposal(&brief, "wb.1")["proposal"]["target_entity_id"]
-        .as_str()
-        .unwrap();
     let (shown, seen) = bob.approve("brief-1", "wb.1");
     assert!(
         seen.contains("security.remediate_public_exposure") && seen.contains(group),
@@ -68,13 +58,36 @@ fn b002_13_an_account_is_briefed_on_and_an_exposure_closed() {
     );
     assert_eq!(proposal(&shown, "wb.1")["state"], "approved", "{shown:#}");
     assert!(proposal(&shown, "wb.1")["run_id"].is_string(), "{shown:#}");
-    assert_eq!(simulator.expected("us-east-1"), before);
+    assert_eq!(simulator.expected(REGION), before);
     let (shown, seen) = bob.approve("brief-1", "wb.1");
     assert!(
         seen.contains("aws.lock_security_group") && seen.contains("0.0.0.0/0"),
         "{seen}"
     );
     assert_eq!(proposal(&shown, "wb.1")["state"], "executed", "{shown:#}");
+}
+
+/// B002-6, B002-10, B002-12, B002-13, B002-14: an account's brief names what an independent script finds,
+/// locks a group by the playbook once somebody else agreed to the proposal and to the exact rules, and
+/// the next brief does not name that group any more.
+#[test]
+fn b002_13_an_account_is_briefed_on_and_an_exposure_closed() {
+    let (simulator, search) = (Simulator::start(), search());
+    let home = simulator.granted_to(searching(Home::with_keys(&KEYS), &search));
+    let server = home.serve();
+    let [root, ann, bob] = ["root", "ann", "bob"].map(|key| Person::of(&server, key));
+    let folder = project().join("packages/aws-security");
+    let registered = root
+        .0
+        .run(&["package", "register", folder.to_str().unwrap()]);
+    assert_eq!(registered.code, Some(0), "{registered:?}");
+
+    let before = simulator.expected(REGION);
+    let brief = ann.brief(KIND, GOAL, "brief-1");
+    says_what_is_open(&ann, &brief, &before);
+    let group = &proposal(&brief, "wb.1")["proposal"]["target_entity_id"];
+    let group = group.as_str().unwrap();
+    is_locked_by_two_words(&simulator, &ann, &bob, group);
     let done = bob.says(&["reject", "brief-1", "--all"]);
     let states = ids(&done["proposals"], "state");
     assert_eq!(
@@ -88,7 +101,7 @@ fn b002_13_an_account_is_briefed_on_and_an_exposure_closed() {
             ]
         )
     );
-    let after = simulator.expected("us-east-1");
+    let after = simulator.expected(REGION);
     let gone: BTreeSet<&str> = before
         .difference(&after)
         .map(|found| found[2].as_str())

@@ -82,22 +82,12 @@ impl Desk {
 const LEADS: &str = "sales.lead_intelligence_brief";
 const LEADS_GOAL: &str = "Which waterfront leads deserve attention, and what is to be done next?";
 
-/// B002-6, B002-10, B002-12, B002-13, B002-14: a brief on leads names them in order with the reason,
-/// says where the CRM and a lead's own words differ, moves a lead once somebody else agreed, and leaves
-/// alone one that changed meanwhile.
-#[test]
-fn b002_13_leads_are_briefed_on_and_moved() {
-    let desk = Desk::open();
-    let [root, ann, bob] = ["root", "ann", "bob"].map(|key| Person::of(&desk.server, key));
-    let folder = project().join("packages/crm-leads");
-    let registered = root
-        .0
-        .run(&["package", "register", folder.to_str().unwrap()]);
-    assert_eq!(registered.code, Some(0), "{registered:?}");
-
-    let brief = ann.brief(LEADS, LEADS_GOAL, "brief-1");
-    is_whole(&ann, &brief);
-    let lines: Vec<&str> = summary(&brief).lines().collect();
+/// B002-6, B002-10: the leads in order, each with what supports it; where sources differ; and what the
+/// leads' own words propose.
+#[track_caller]
+fn says_who_deserves_attention(ann: &Person, brief: &Value) {
+    is_whole(ann, brief);
+    let lines: Vec<&str> = summary(brief).lines().collect();
     let named: Vec<&str> = lines[2..8]
         .iter()
         .map(|line| line.split(',').next().unwrap())
@@ -123,7 +113,7 @@ fn b002_13_leads_are_briefed_on_and_moved() {
         ])
     );
     assert_eq!(
-        claim(&brief, "lead_101").unwrap()["support_refs"],
+        claim(brief, "lead_101").unwrap()["support_refs"],
         json!([
             "wrk.leads",
             "call.leads.1.1",
@@ -151,8 +141,11 @@ fn b002_13_leads_are_briefed_on_and_moved() {
             json!(["lead_106", "Lost", 1])
         ]
     );
+}
 
-    // B002-13: nothing is written before somebody else agreed.
+/// B002-13: nothing is written before somebody else agreed; then exactly that is.
+#[track_caller]
+fn is_moved_once_somebody_agrees(desk: &Desk, ann: &Person, bob: &Person, brief: &Value) {
     let own = ann.0.run(&["mission", "approve", "brief-1", "wb.1"]);
     assert!(own.err.contains("error[permission_denied]"), "{own:?}");
     assert_eq!(desk.lead("lead_101")["stage"], "Qualified");
@@ -163,11 +156,29 @@ fn b002_13_leads_are_briefed_on_and_moved() {
     );
     assert_eq!(proposal(&shown, "wb.1")["state"], "executed", "{shown:#}");
     let lead = desk.lead("lead_101");
-    let reason = &proposal(&brief, "wb.1")["proposal"]["payload"]["reason"];
+    let reason = &proposal(brief, "wb.1")["proposal"]["payload"]["reason"];
     assert_eq!(
         json!([lead["stage"], lead["version"], &lead["note"]]),
         json!(["Negotiation", 2, reason])
     );
+}
+
+/// B002-6, B002-10, B002-12, B002-13, B002-14: a brief on leads names them in order with the reason,
+/// says where the CRM and a lead's own words differ, moves a lead once somebody else agreed, and leaves
+/// alone one that changed meanwhile.
+#[test]
+fn b002_13_leads_are_briefed_on_and_moved() {
+    let desk = Desk::open();
+    let [root, ann, bob] = ["root", "ann", "bob"].map(|key| Person::of(&desk.server, key));
+    let folder = project().join("packages/crm-leads");
+    let registered = root
+        .0
+        .run(&["package", "register", folder.to_str().unwrap()]);
+    assert_eq!(registered.code, Some(0), "{registered:?}");
+
+    let brief = ann.brief(LEADS, LEADS_GOAL, "brief-1");
+    says_who_deserves_attention(&ann, &brief);
+    is_moved_once_somebody_agrees(&desk, &ann, &bob, &brief);
 
     // Somebody spoke to the other lead meanwhile.
     desk.moved("lead_106", "Qualified");
