@@ -1,7 +1,7 @@
 //! An index whose entries are changed one by one in place: words and vectors of short texts by slot.
 //!
 //! For collections that grow to a hundred thousand entries and are searched through a narrow filter
-//! (the skills of the link graph): a write touches one slot, and a search reads the visible slots and
+//! (the skills of the link graph, a tenant's memories): a write touches one slot, and a search reads the visible slots and
 //! no others, exactly, so what a caller may not see is neither scored nor counted. Ranks as
 //! [`search`](crate::search) does. Must not know ids, grants or who owns a layer.
 
@@ -90,6 +90,8 @@ pub struct SlotHit {
     pub score: f32,
     /// What it is ranked by, 0 to 1 within this query.
     pub fused: f32,
+    /// Words in common, weighted.
+    pub lexical: f32,
     /// Cosine with the query; `None` where only words were compared.
     pub cosine: Option<f32>,
 }
@@ -232,6 +234,7 @@ impl Scored<'_> {
                 slot,
                 score: model.score(&features, self.fused[first] - self.fused[at]),
                 fused: self.fused[at],
+                lexical: self.words.scores[at],
                 cosine: self.cosines.map(|cosines| cosines[at]),
             }
         };

@@ -2,24 +2,22 @@
 //! about, in this process.
 //!
 //! Storage tells what changed since a revision, so an index follows writes of any process and a write
-//! waits for no index. What was there at the first question is one large index; what came since is a
-//! small one over it, made anew with each change; when the small one has grown, everything is read
-//! again. An exact scan of 100,000 vectors takes milliseconds in memory, and a filter costs a look at
-//! each entry; full-text search in the database would do the words alone, and give scores that depend
-//! on memories which the caller may not see.
+//! waits for no index. A version takes the next slot, so that slots stand in the order of revisions
+//! and an index that followed finds what a fresh one would; when many slots are empty, or much came at
+//! once, everything is read again. A search looks at the slots that a filter lets through; full-text
+//! search in the database would do the words alone, and give scores that depend on memories which the
+//! caller may not see.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use charter_contract::agentic::memory::{Importance, MemoryEntry, MemoryState, Visibility};
 use charter_contract::ids::{MemoryId, TenantId, UserId};
 use charter_contract::time::Timestamp;
 use charter_search::embed::{EmbeddingModel, Vector};
-use charter_search::{
-    Allowed, EmbeddedQuery, IndexSettings, Layer, Layers, RouteEntry, RouteIndex, RouteSettings,
-    RouteText, Scope, VectorRole, search,
-};
+use charter_search::{EmbeddedQuery, RouteSettings, SlotIndex, SlotLayer, discover};
 use charter_store::memory::{MemoryChange, MemoryVector, MemoryVersion};
+use fixedbitset::FixedBitSet;
 use quick_cache::sync::Cache;
 use tokio::sync::RwLock;
 
@@ -29,7 +27,7 @@ use crate::{Engine, EngineError};
 const KEPT_TENANTS: usize = 32;
 /// Memories that are read from storage at once.
 const PORTION: usize = 2_000;
-/// Changes after which everything is read again.
+/// Changes at once from which on everything is read again, and empty slots that do no harm.
 const MAX_RECENT: usize = 1_000;
 
 /// The indexes of this process.
@@ -70,22 +68,16 @@ pub(super) struct Hit {
 #[derive(Debug)]
 pub(crate) struct MemoryIndex {
     revision: u64,
-    indexed: HashMap<String, Indexed>,
-    base: Arc<RouteIndex>,
-    recent: BTreeMap<String, RouteEntry>,
-    /// Changes taken in since the base was built.
-    taken_in: usize,
-    layers: Layers,
+    slots: SlotIndex,
+    /// What stands in each slot.
+    indexed: Vec<Option<Indexed>>,
+    /// The slots of each memory: of its version in force, and of its proposed one.
+    places: HashMap<MemoryId, Vec<usize>>,
 }
 
 /// The text that stands for a memory in the embedding model.
 pub(super) fn embedded_text(entry: &MemoryEntry) -> String {
     format!("{}\n{}", entry.title, entry.content)
-}
-
-/// The names of a memory's entries: of its version in force, and of its proposed one.
-fn names(memory: &MemoryId) -> [String; 2] {
-    [memory.to_string(), format!("{memory} proposed")]
 }
 
 impl Engine {
@@ -95,8 +87,8 @@ impl Engine {
         tenant: &TenantId,
     ) -> Result<Arc<RwLock<MemoryIndex>>, EngineError> {
         let indexes = &self.memory_indexes().0;
-        let made: Result<_, EngineError> =
-            indexes.get_or_insert_with(tenant, || Ok(Arc::new(RwLock::new(MemoryIndex::empty()?))));
+        let empty = || Ok(Arc::new(RwLock::new(MemoryIndex::new(None))));
+        let made: Result<_, EngineError> = indexes.get_or_insert_with(tenant, empty);
         let index = made?;
         let known = index.read().await.revision;
         if !self
@@ -114,14 +106,17 @@ impl Engine {
     /// Takes in what changed since the index was last asked.
     async fn follow(&self, tenant: &TenantId, index: &mut MemoryIndex) -> Result<(), EngineError> {
         let model = self.embedder().map(|embedder| embedder.model().clone());
-        if index.revision > 0 {
+        if index.revision > 0 && !index.is_sparse() {
             let changes = self.changes(tenant, index.revision, MAX_RECENT).await?;
-            if index.taken_in + changes.len() < MAX_RECENT {
+            if changes.len() < MAX_RECENT {
                 return index.take_in(changes, model.as_ref());
             }
         }
         let everything = self.changes(tenant, 0, usize::MAX).await?;
-        let build = move || MemoryIndex::of(everything, model.as_ref());
+        let build = move || {
+            let mut index = MemoryIndex::new(model.clone());
+            index.take_in(everything, model.as_ref()).map(|()| index)
+        };
         *index = tokio::task::spawn_blocking(build)
             .await
             .map_err(|error| EngineError::internal("indexing memories", error))??;
@@ -149,29 +144,18 @@ impl Engine {
 }
 
 impl MemoryIndex {
-    fn empty() -> Result<Self, EngineError> {
-        Self::of(Vec::new(), None)
+    fn new(model: Option<EmbeddingModel>) -> Self {
+        Self {
+            revision: 0,
+            slots: SlotIndex::new(model),
+            indexed: Vec::new(),
+            places: HashMap::new(),
+        }
     }
 
-    fn of(changes: Vec<MemoryChange>, model: Option<&EmbeddingModel>) -> Result<Self, EngineError> {
-        let mut entries = Vec::with_capacity(changes.len());
-        let mut indexed = HashMap::with_capacity(changes.len());
-        let revision = changes.last().map_or(0, |change| change.revision);
-        for change in changes {
-            for (entry, version) in searchable(change, model)? {
-                indexed.insert(entry.id.clone(), version);
-                entries.push(entry);
-            }
-        }
-        let base = Arc::new(built(entries, model)?);
-        Ok(Self {
-            revision,
-            indexed,
-            layers: stacked(None, &base),
-            base,
-            recent: BTreeMap::new(),
-            taken_in: 0,
-        })
+    /// Whether more slots are empty than memories would need.
+    fn is_sparse(&self) -> bool {
+        self.indexed.len() > 3 * self.places.len() + MAX_RECENT
     }
 
     fn take_in(
@@ -179,21 +163,24 @@ impl MemoryIndex {
         changes: Vec<MemoryChange>,
         model: Option<&EmbeddingModel>,
     ) -> Result<(), EngineError> {
-        self.taken_in += changes.len();
         for change in changes {
             self.revision = change.revision;
-            for name in names(&change.record.memory_id) {
-                self.indexed.remove(&name);
-                self.recent.remove(&name);
+            let memory = change.record.memory_id.clone();
+            for slot in self.places.remove(&memory).unwrap_or_default() {
+                self.indexed[slot] = None;
+                self.slots.clear(slot);
             }
-            for (entry, version) in searchable(change, model)? {
-                self.indexed.insert(entry.id.clone(), version);
-                self.recent.insert(entry.id.clone(), entry);
+            for found in searchable(change, model)? {
+                let slot = self.indexed.len();
+                let put = self
+                    .slots
+                    .put(slot, &found.text, found.vector.as_ref())
+                    .map_err(|error| EngineError::internal("indexing memories", error));
+                put?;
+                self.indexed.push(Some(found.indexed));
+                self.places.entry(memory.clone()).or_default().push(slot);
             }
         }
-        // What is in the base and no more indexed is let through by no search.
-        let recent = built(self.recent.values().cloned().collect(), model)?;
-        self.layers = stacked(Some(recent), &self.base);
         Ok(())
     }
 
@@ -204,19 +191,20 @@ impl MemoryIndex {
         lets: &dyn Fn(&Indexed) -> bool,
         limit: usize,
     ) -> Result<Vec<Hit>, EngineError> {
-        let allowed = |_: Scope, id: &str| self.indexed.get(id).is_some_and(lets);
-        let settings = RouteSettings::default();
-        let found = search(
-            &self.layers,
-            query,
-            Allowed::Where(&allowed),
-            &settings,
-            limit,
-        );
+        let slots = self.indexed.iter().enumerate();
+        let visible: FixedBitSet = slots
+            .filter(|(_, indexed)| indexed.as_ref().is_some_and(lets))
+            .map(|(slot, _)| slot)
+            .collect();
+        let layer = SlotLayer {
+            index: &self.slots,
+            visible: &visible,
+        };
+        let found = discover(&[layer], query, &RouteSettings::default(), limit);
         let found = found.map_err(crate::routing::refused)?.into_iter();
         let hits = found.filter_map(|hit| {
             Some(Hit {
-                indexed: self.indexed.get(&hit.id)?.clone(),
+                indexed: self.indexed.get(hit.slot)?.clone()?,
                 fused: hit.fused,
                 lexical: hit.lexical,
                 cosine: hit.cosine,
@@ -227,7 +215,7 @@ impl MemoryIndex {
 
     /// What a filter lets through, changed last first.
     pub(super) fn newest(&self, lets: &dyn Fn(&Indexed) -> bool, limit: usize) -> Vec<Hit> {
-        let mut found: Vec<&Indexed> = self.indexed.values().filter(|one| lets(one)).collect();
+        let mut found: Vec<&Indexed> = self.indexed.iter().flatten().filter(|one| lets(one)).collect();
         let key = |one: &Indexed| (std::cmp::Reverse(one.changed_at), one.memory.clone());
         found.sort_by_cached_key(|one| key(one));
         let hits = found.into_iter().take(limit).map(|indexed| Hit {
@@ -240,34 +228,19 @@ impl MemoryIndex {
     }
 }
 
-/// What came since over what was there. The two scopes only say which goes before which.
-fn stacked(recent: Option<RouteIndex>, base: &Arc<RouteIndex>) -> Layers {
-    let recent = recent.map(|index| Layer {
-        scope: Scope::Tenant,
-        index: Arc::new(index),
-    });
-    let base = Layer {
-        scope: Scope::Global,
-        index: Arc::clone(base),
-    };
-    Layers::new(recent.into_iter().chain([base]).collect())
+/// A version to be searched for.
+struct Searchable {
+    text: String,
+    vector: Option<Vector>,
+    indexed: Indexed,
 }
 
-fn built(
-    entries: Vec<RouteEntry>,
-    model: Option<&EmbeddingModel>,
-) -> Result<RouteIndex, EngineError> {
-    RouteIndex::build(entries, model.cloned(), &IndexSettings::default())
-        .map_err(|error| EngineError::internal("indexing memories", error))
-}
-
-/// The entries of a memory as it now is.
+/// The versions of a memory that can be found, as it now is.
 fn searchable(
     change: MemoryChange,
     model: Option<&EmbeddingModel>,
-) -> Result<Vec<(RouteEntry, Indexed)>, EngineError> {
+) -> Result<Vec<Searchable>, EngineError> {
     let record = change.record;
-    let [in_force, proposed] = names(&record.memory_id);
     let mut found = Vec::with_capacity(change.versions.len());
     for (version, vector) in change.versions {
         let MemoryVersion {
@@ -279,6 +252,8 @@ fn searchable(
         else {
             continue;
         };
+        let tags = entry.tags.as_slice();
+        let text = format!("{}\n{}\n{}", entry.title, tags.join(" "), entry.content);
         let indexed = Indexed {
             memory: record.memory_id.clone(),
             version: version.version,
@@ -286,31 +261,18 @@ fn searchable(
             owner: record.user_id.clone(),
             author,
             visibility: record.visibility,
-            tags: entry.tags.as_slice().to_vec(),
+            tags: tags.to_vec(),
             changed_at: version.at,
             importance: entry.metadata.as_ref().and_then(|of| of.importance),
             expires_at: record.expires_at,
         };
-        let id = match state {
-            MemoryState::Accepted => in_force.clone(),
-            MemoryState::Proposed | MemoryState::Superseded | MemoryState::Rejected => {
-                proposed.clone()
-            }
-        };
-        let text = RouteText {
-            name: entry.title,
-            group: entry.tags.as_slice().join(" "),
-            description: entry.content,
-            ..RouteText::default()
-        };
-        let vectors = vector
-            .as_ref()
-            .map(|vector| usable(vector, model))
-            .transpose()?;
-        let vectors = vectors.flatten().into_iter();
-        let vectors = vectors.map(|vector| (VectorRole::Description, vector));
-        let vectors = vectors.collect();
-        found.push((RouteEntry { id, text, vectors }, indexed));
+        let vector = vector.as_ref().map(|vector| usable(vector, model));
+        let vector = vector.transpose()?.flatten();
+        found.push(Searchable {
+            text,
+            vector,
+            indexed,
+        });
     }
     Ok(found)
 }

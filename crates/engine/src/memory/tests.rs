@@ -112,7 +112,7 @@ fn words(seed: usize) -> String {
     format!("{} {} {} number{seed}", word(1), word(8), word(64))
 }
 
-/// More changes than the small index takes, so that everything is read again on the way.
+/// Few changes, which are taken in, and then so many at once that everything is read again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn b003_10_an_index_finds_what_a_fresh_one_would() {
     let place = Place::new();
@@ -125,8 +125,8 @@ async fn b003_10_an_index_finds_what_a_fresh_one_would() {
             0 => Visibility::Shared,
             _ => Visibility::Private,
         };
-        let adding = (0..230).map(|n| {
-            let new = note(&words(round * 230 + n), visibility(n));
+        let adding = (0..260).map(|n| {
+            let new = note(&words(round * 260 + n), visibility(n));
             let who = if n % 2 == 0 { &ann } else { &bob };
             engine.remember(who, new)
         });
@@ -149,6 +149,9 @@ async fn b003_10_an_index_finds_what_a_fresh_one_would() {
             } else {
                 drop(engine.remove_memory(&ann, &ids[at]).await);
             }
+        }
+        if (2..5).contains(&round) {
+            continue;
         }
         let fresh = place.engine().await;
         for who in [&ann, &bob] {
