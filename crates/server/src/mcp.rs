@@ -203,9 +203,10 @@ impl ServerHandler for Mcp {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        self.caller(&context)?;
-        let tools = table::TOOLS.iter().map(|entry| (entry.tool)());
-        Ok(ListToolsResult::with_all_items(tools.collect()))
+        let caller = self.caller(&context)?;
+        let serving = table::TOOLS.iter().filter(|entry| (entry.serves)(&caller));
+        let tools = serving.map(|entry| (entry.tool)()).collect();
+        Ok(ListToolsResult::with_all_items(tools))
     }
 
     async fn call_tool(

@@ -309,6 +309,53 @@ fn a_tool_that_changed_since_it_was_imported_is_refused() {
     });
 }
 
+/// What a run pinned is what it goes on with, also when Charter was killed in between; without it the run
+/// stands still, and goes on once the server offers it again.
+#[test]
+fn a_run_that_pinned_an_imported_tool_goes_on_after_a_restart_with_that_tool_only() {
+    let estate = Estate::new().sdk("local", "refresh_s = 1");
+    estate.write();
+    let server = estate.home.serve();
+    let ann = server.key("ann");
+    let [first, second, third] = ["a", "b", "c"].map(|text| {
+        let run = waiting(&ann, "mcp.local.write", json!({"text": text}));
+        (path_of(&run, ""), run)
+    });
+    server.kill();
+
+    let server = estate.home.serve();
+    let [ann, bob] = ["ann", "bob"].map(|key| server.key(key));
+    decide(&bob, &first.1["approvals"][0], "approve").expect(200);
+    settled(&ann, &first.1, "completed");
+    assert_eq!(estate.changes(), 1);
+    server.kill();
+
+    // Another definition than the two runs pinned, and nobody remembers theirs.
+    estate.offer(&json!({"description": "Does something else."}));
+    let server = estate.home.serve();
+    let [ann, bob] = ["ann", "bob"].map(|key| server.key(key));
+    for (_, run) in [&second, &third] {
+        decide(&bob, &run["approvals"][0], "approve").expect(200);
+    }
+    ann.post(
+        &path_of(&third.1, "/abort"),
+        &json!({"reason": "its tool is gone"}),
+    )
+    .expect(200);
+    settled(&ann, &third.1, "aborted");
+    assert_eq!(estate.changes(), 1);
+    let stands = ann.get(&second.0).expect(200);
+    assert_eq!(stands["outcome"], Value::Null, "{stands:#}");
+    server.kill();
+
+    estate.offer(&json!({}));
+    let server = estate.home.serve();
+    let ann = server.key("ann");
+    settled(&ann, &second.1, "completed");
+    let log = std::fs::read_to_string(estate.folder.join("log")).unwrap();
+    assert_eq!(log, "{'text': 'a'}\n{'text': 'b'}\n");
+}
+
 #[test]
 fn a_server_that_hangs_dies_or_floods_fails_the_call_and_comes_back() {
     let more = "environment = [\"TESTS_SECRET\"]\ntimeout_ms = 4000";

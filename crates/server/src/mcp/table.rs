@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use charter_contract::error_code::ErrorCode;
-use charter_engine::EngineError;
+use charter_engine::{Caller, EngineError};
 use futures_util::future::BoxFuture;
 use rmcp::handler::server::tool::{schema_for_input, schema_for_output};
 use rmcp::model::{
@@ -47,6 +47,11 @@ pub(super) trait McpTool: 'static {
     /// What it may do to the world.
     fn annotations() -> ToolAnnotations;
 
+    /// Whether it is of any use to a caller; it is not listed for others.
+    fn serves(_caller: &Caller) -> bool {
+        true
+    }
+
     /// Carries it out.
     fn call(
         call: &Call,
@@ -58,6 +63,7 @@ pub(super) trait McpTool: 'static {
 pub(super) struct Entry {
     name: &'static str,
     pub(super) tool: fn() -> Tool,
+    pub(super) serves: fn(&Caller) -> bool,
     pub(super) call:
         fn(Arc<Call>, Value) -> BoxFuture<'static, Result<CallToolResponse, EngineError>>,
 }
@@ -87,6 +93,7 @@ const fn entry<T: McpTool>() -> Entry {
     Entry {
         name: T::NAME,
         tool: tool::<T>,
+        serves: T::serves,
         call: |call, arguments| Box::pin(async move { carry_out::<T>(&call, arguments).await }),
     }
 }

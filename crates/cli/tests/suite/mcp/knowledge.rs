@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 
 use super::peers::python;
 use super::{MODES, over_http, with};
-use crate::home::{Home, Server, ids};
+use crate::home::{Api, Home, Server, ids};
 use crate::lenses::{LENS, handbook, library, words_only};
 use crate::site::Site;
 use crate::skills::{home_with, put};
@@ -407,15 +407,15 @@ fn b000_16_a_client_asks_the_reference_library() {
     let site = Site::at("127.0.0.1");
     site.put("/handbook", handbook(&["keys", "locks"]));
     let home = words_only(&site);
-    let server = home.serve();
-    server.api.register(&library(&site.url("/handbook")));
+    let words = home.serve();
+    words.api.register(&library(&site.url("/handbook")));
     let ask = json!([
         {"tool": "ask_lens", "arguments": {"question": "which rules apply to locks?", "domain": "security", "limit": 1}},
         {"tool": "ask_lens", "arguments": {"question": "locks", "lens_ids": ["no.such"]}},
         {"tool": "ask_lens", "arguments": {"question": "locks", "lens_ids": ["../x"]}},
     ]);
     let given = json!({"do": "steps", "mode": "auto", "steps": ask});
-    let saw = python(&with(&over_http(&server), given)).end()["steps"].clone();
+    let saw = python(&with(&over_http(&words), given)).end()["steps"].clone();
     let passages = saw[0]["content"]["passages"].as_array().unwrap();
     let [passage] = passages.as_slice() else {
         panic!("{saw:#}")
@@ -437,4 +437,13 @@ fn b000_16_a_client_asks_the_reference_library() {
         "{:#}",
         saw[0]
     );
+    // It is not offered there either.
+    let listed = |api: &Api| {
+        let listed = api.mcp(&json!({}), "tools/list", None, json!({}));
+        ids(&listed["result"]["tools"], "name")
+    };
+    let (all, basic) = (listed(&words.api), listed(&server.key("ned")));
+    let without = all.iter().filter(|name| *name != "ask_lens");
+    assert_eq!(basic, without.cloned().collect::<Vec<_>>());
+    assert_eq!(basic.len() + 1, all.len());
 }

@@ -2,7 +2,7 @@
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{DomainId, IdError, Label, LensId};
-use charter_engine::{EngineError, LensFilter, PassageShown};
+use charter_engine::{Caller, EngineError, LensFilter, PassageShown, Tier};
 use rmcp::model::ToolAnnotations;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -68,6 +68,10 @@ impl McpTool for AskLens {
 
     fn annotations() -> ToolAnnotations {
         ToolAnnotations::new().read_only(true).open_world(false)
+    }
+
+    fn serves(caller: &Caller) -> bool {
+        caller.tier >= Tier::Advanced
     }
 
     async fn call(call: &Call, input: Input) -> Result<Reply<Output>, EngineError> {
