@@ -215,7 +215,12 @@ impl MemoryIndex {
 
     /// What a filter lets through, changed last first.
     pub(super) fn newest(&self, lets: &dyn Fn(&Indexed) -> bool, limit: usize) -> Vec<Hit> {
-        let mut found: Vec<&Indexed> = self.indexed.iter().flatten().filter(|one| lets(one)).collect();
+        let mut found: Vec<&Indexed> = self
+            .indexed
+            .iter()
+            .flatten()
+            .filter(|one| lets(one))
+            .collect();
         let key = |one: &Indexed| (std::cmp::Reverse(one.changed_at), one.memory.clone());
         found.sort_by_cached_key(|one| key(one));
         let hits = found.into_iter().take(limit).map(|indexed| Hit {
