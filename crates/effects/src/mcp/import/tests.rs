@@ -180,6 +180,7 @@ fn what_cannot_be_mapped_is_left_out_by_name() {
     assert_eq!(ids, ["mcp.files.twice"]);
     let names: Vec<_> = left_out.iter().map(|left| left.tool.as_str()).collect();
     assert_eq!(names, ["nested", "odd", "defs", "twice", "large"]);
+    assert_eq!(left_out[3].reason, "the server lists it twice");
     assert_eq!(
         left_out[0].reason,
         "the parameter `at` has required fields of its own, which a parameter cannot say"
