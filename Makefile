@@ -11,6 +11,8 @@ STEP_PEERS := target/bench-peers
 STEP_PEERS_READY := $(STEP_PEERS)/.ready
 SKILL_PEERS := target/skill-peers
 SKILL_PEERS_READY := $(SKILL_PEERS)/.ready
+MISSION_PEERS := target/mission-peers
+MISSION_PEERS_READY := $(MISSION_PEERS)/.ready
 MCP_PEERS := target/mcp-peers
 MCP_READY := $(MCP_PEERS)/.ready
 MODEL_PEERS := target/model-peers
@@ -59,10 +61,11 @@ mutants: $(MUTANTS)
 	CARGO_PROFILE_DEV_DEBUG=0 PROPTEST_RNG_SEED=1 PROPTEST_DISABLE_FAILURE_PERSISTENCE=true \
 		PROPTEST_MAX_SHRINK_ITERS=0 $(MUTANTS) mutants --output target $(MUTANTS_ARGS)
 
-bench: model $(BENCH_READY) $(STEP_PEERS_READY) $(SKILL_PEERS_READY)
+bench: model $(BENCH_READY) $(STEP_PEERS_READY) $(SKILL_PEERS_READY) $(MISSION_PEERS_READY)
 	$(CARGO) build --locked --release -p charter-cli
 	$(BENCH_VENV)/bin/python bench/run.py
 	$(SKILL_PEERS)/bin/python bench/skills.py
+	$(MISSION_PEERS)/bin/python bench/missions.py
 
 bench-peers: $(STEP_PEERS_READY)
 	$(PYTHON) bench/steps.py
@@ -105,6 +108,11 @@ $(BENCH_READY): bench/peers/requirements.txt
 $(SKILL_PEERS_READY): bench/peers/requirements-skills.txt
 	$(PYTHON) -m venv $(SKILL_PEERS)
 	$(SKILL_PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	touch $@
+
+$(MISSION_PEERS_READY): bench/peers/requirements-missions.txt
+	$(PYTHON) -m venv $(MISSION_PEERS)
+	$(MISSION_PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	touch $@
 
 $(STEP_PEERS_READY): bench/peers/requirements-steps.txt $(wildcard bench/peers/restate/*.* bench/peers/restate/src/*)
