@@ -10,7 +10,6 @@ long all runs took, and each. A step's own work is nothing everywhere. What each
 line measures: bench/README.md.
 """
 
-import argparse
 import json
 import os
 import pathlib
@@ -23,7 +22,7 @@ import time
 import urllib.request
 
 from charter_server import free_port
-from table import Line, machine, show
+from table import Line, by_itself
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PEERS = ROOT / "bench" / "peers"
@@ -233,17 +232,5 @@ def measure(rounds, release=RELEASE):
             engine.stop()
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--no-build", action="store_true", help="measure what is built")
-    parser.add_argument("--release", type=pathlib.Path, default=RELEASE, help="where it is built")
-    options = parser.parse_args()
-    if not options.no_build:
-        build()
-    lines = measure(options.rounds, options.release)
-    print(show(lines, f"{machine()}; median of {options.rounds} rounds, ours and theirs in turn"))
-
-
 if __name__ == "__main__":
-    main()
+    by_itself(__doc__, build, measure, ROUNDS, RELEASE)

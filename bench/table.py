@@ -1,6 +1,8 @@
 """The lines that `make bench` prints."""
 
+import argparse
 import os
+import pathlib
 import platform
 from dataclasses import dataclass
 from typing import Optional
@@ -80,3 +82,16 @@ def show(lines, title):
 def machine():
     """What the figures were measured on."""
     return f"{os.cpu_count()} cores, {platform.machine()}, {platform.system()} {platform.release()}"
+
+
+def by_itself(doc, build, measure, rounds, release):
+    """What a part of the benchmarks does when it is run alone."""
+    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=rounds)
+    parser.add_argument("--no-build", action="store_true", help="measure what is built")
+    parser.add_argument("--release", type=pathlib.Path, default=release, help="where it is built")
+    options = parser.parse_args()
+    if not options.no_build:
+        build()
+    lines = measure(options.rounds, options.release)
+    print(show(lines, f"{machine()}; median of {options.rounds} rounds, ours and theirs in turn"))

@@ -20,7 +20,10 @@ fn b000_13_only_the_step_that_needs_an_approval_waits() {
         }
     );
     assert!(run.succeed("w").is_err(), "it has not begun");
+    let granted = |run: &Driven| ["w", "r"].map(|step| run.run.is_granted(&id(step)));
+    assert_eq!(granted(&run), [false, false]);
     run.grant("w").unwrap();
+    assert_eq!(granted(&run), [true, false]);
     assert_eq!(run.next(), start(&["w"]));
     let begun = run.begin_with("w", ask()).unwrap();
     let RunEvent::StepBegun(begun) = &begun[0] else {
