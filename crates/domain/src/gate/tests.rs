@@ -113,6 +113,8 @@ fn b000_10_an_internal_tool_is_never_called_for_an_agent() {
     let internal = tool("internal", &json!({}));
     let found = asked_of(&internal, &[], |_| {});
     assert_eq!(kinds(&found), ("deny", vec![RuleKind::Permission]));
+    let stage = asked_of(&internal, &[], |question| question.stage = true);
+    assert_eq!(kinds(&stage), ("allow", vec![]), "a mission's own stages are");
 }
 
 #[test]
