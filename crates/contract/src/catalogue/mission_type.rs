@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::placeholders::Known;
-use super::vocabulary::{MAX_LIST, Status};
+use super::vocabulary::Status;
 use crate::dependency::{Node, Wording, check_graph};
 use crate::ids::{
     DomainId, Label, LensId, MissionTypeId, PlaybookId, PromptId, SkillId, TaskId, TenantId, ToolId,
 };
 use crate::mission::envelope::RiskLevel;
-use crate::mission::task_graph::Role;
+use crate::mission::task_graph::{MAX_PLANNED, Role};
 use crate::number::Positive;
 use crate::schema::SchemaName;
 use crate::text::{HttpUrl, Text, Version};
@@ -76,11 +76,11 @@ pub struct MissionType {
     #[serde(default)]
     pub prompts: BTreeMap<Role, PromptId>,
     /// Tasks that such a mission usually has: shown to the planner, and its plan where no model plans.
-    #[schemars(length(max = MAX_LIST))]
+    #[schemars(length(max = MAX_PLANNED))]
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",
-        deserialize_with = "super::vocabulary::between::<0, MAX_LIST, _, _>"
+        deserialize_with = "super::vocabulary::between::<0, MAX_PLANNED, _, _>"
     )]
     pub outline: Vec<OutlinedTask>,
     /// What may be proposed, and how it is carried out.

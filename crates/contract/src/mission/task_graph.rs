@@ -18,6 +18,10 @@ object_only!(MissionTaskGraph, Task);
 
 schema_tag!(MissionTaskGraphTag = "mission_task_graph");
 
+/// Most tasks that can be planned: every mission has four of its own besides, for prompts, passes,
+/// the aggregation and the review.
+pub const MAX_PLANNED: usize = MAX_LIST - 4;
+
 /// The tasks of a mission and how they wait for each other.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]

@@ -114,7 +114,11 @@ fn b000_10_an_internal_tool_is_never_called_for_an_agent() {
     let found = asked_of(&internal, &[], |_| {});
     assert_eq!(kinds(&found), ("deny", vec![RuleKind::Permission]));
     let stage = asked_of(&internal, &[], |question| question.stage = true);
-    assert_eq!(kinds(&stage), ("allow", vec![]), "a mission's own stages are");
+    assert_eq!(
+        kinds(&stage),
+        ("allow", vec![]),
+        "a mission's own stages are"
+    );
 }
 
 #[test]

@@ -15,8 +15,6 @@ use charter_domain::mission::Wanted;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Most tasks that a planner may ask for.
-pub(super) const MAX_TASKS: usize = 996;
 /// Most calls that one turn may ask for.
 pub(super) const MAX_CALLS: usize = 8;
 /// Most proposals of one review.

@@ -1,7 +1,6 @@
 //! Missions as a client sees them: where one stands, in its task and in `status`, and what it produced, as
 //! resources.
 
-use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{MissionId, RunId};
 use charter_contract::mission::{ArtifactKind, MissionState};
 use charter_engine::{ArtifactFilter, EngineError, MissionShown, ProposalShown, TaskShown};
@@ -11,6 +10,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::call::Call;
+use super::question;
 use super::work::{Subject, Work};
 
 /// What the addresses of missions begin with.
@@ -225,10 +225,5 @@ pub(super) async fn of_run(call: &Call, run: &RunId) -> Result<Subject, EngineEr
     let envelope = shown.state.parameters.get("envelope");
     let id = envelope.and_then(|envelope| envelope.get("mission_id")?.as_str());
     let id = id.and_then(|id| MissionId::parse(id).ok());
-    id.map(Subject::Mission).ok_or_else(|| {
-        EngineError::new(
-            ErrorCode::InvalidRequest,
-            "the requestState belongs to another tool",
-        )
-    })
+    id.map(Subject::Mission).ok_or_else(question::foreign)
 }

@@ -20,6 +20,14 @@ pub(super) use waits::{Waits, waits_of};
 use super::call::Call;
 use forms::{APPROVE, CONFIRM, REASON, TYPED, approval, confirmation, fields, plan_of};
 
+/// What is said to the answer of a question that was another tool's.
+pub(super) fn foreign() -> EngineError {
+    EngineError::new(
+        ErrorCode::InvalidRequest,
+        "the requestState belongs to another tool",
+    )
+}
+
 /// A question that somebody may answer.
 #[derive(Debug, Clone)]
 pub(super) enum Question {
@@ -172,11 +180,11 @@ impl Pending {
         }
     }
 
-    /// The run that it is about.
-    pub(super) fn run(&self) -> Option<&RunId> {
+    /// The run that it is about; a question before there was one is another tool's.
+    pub(super) fn run(&self) -> Result<&RunId, EngineError> {
         match self {
-            Self::Skill { .. } => None,
-            Self::Give { run } | Self::Confirm { run, .. } | Self::Approve { run, .. } => Some(run),
+            Self::Skill { .. } => Err(foreign()),
+            Self::Give { run } | Self::Confirm { run, .. } | Self::Approve { run, .. } => Ok(run),
         }
     }
 

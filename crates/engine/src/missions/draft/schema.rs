@@ -6,11 +6,12 @@
 use charter_contract::agentic::tool_definition::{definitions, parameters_to_schema};
 use charter_contract::catalogue::mission_type::WriteBack;
 use charter_contract::catalogue::tool::Tool;
+use charter_contract::mission::task_graph::MAX_PLANNED;
 use charter_contract::mission::worker_result::CitationKind;
 use charter_domain::mission::admit::Inventory;
 use serde_json::{Map, Value, json};
 
-use super::{MAX_CALLS, MAX_PROPOSALS, MAX_TASKS};
+use super::{MAX_CALLS, MAX_PROPOSALS};
 
 /// Most names that a schema spells out, since providers bound what it may list. Where there are
 /// more, any text is let through.
@@ -90,7 +91,7 @@ pub(in crate::missions) fn plan<'a>(
         ],
         &["task_id", "role_type", "objective"],
     );
-    let tasks = list(&task, 1, MAX_TASKS);
+    let tasks = list(&task, 1, MAX_PLANNED);
     DraftSchema {
         name: "plan",
         schema: object([("tasks", Some(tasks))], &["tasks"]),

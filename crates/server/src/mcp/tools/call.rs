@@ -2,7 +2,6 @@
 //! evidence is kept as for everything else.
 
 use charter_contract::agentic::plan::ExecutionPlan;
-use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::RequestId;
 use charter_contract::validate::{Contract, read_value};
 use charter_engine::{EngineError, SentPlan};
@@ -48,13 +47,8 @@ impl McpTool for CallOne {
 
     async fn call(call: &Call, input: Input) -> Result<Reply<Work>, EngineError> {
         if let Some((pending, applied)) = call.answered().await? {
-            return match pending.run() {
-                Some(run) => Subject::Run(run.clone()).go_on(call, &applied).await,
-                None => Err(EngineError::new(
-                    ErrorCode::InvalidRequest,
-                    "the requestState belongs to another tool",
-                )),
-            };
+            let subject = Subject::Run(pending.run()?.clone());
+            return subject.go_on(call, &applied).await;
         }
         let tool = call.engine().resolve_tool(&call.caller, &input.tool_id)?;
         if !call.engine().may_call(&call.caller, tool.document()) {

@@ -69,16 +69,8 @@ impl McpTool for StartMission {
 
     async fn call(call: &Call, input: Input) -> Result<Reply<Work>, EngineError> {
         if let Some((pending, applied)) = call.answered().await? {
-            let Some(run) = pending.run() else {
-                return Err(EngineError::new(
-                    ErrorCode::InvalidRequest,
-                    "the requestState belongs to another tool",
-                ));
-            };
-            return mission::of_run(call, run)
-                .await?
-                .go_on(call, &applied)
-                .await;
+            let subject = mission::of_run(call, pending.run()?).await?;
+            return subject.go_on(call, &applied).await;
         }
         let order = input.order()?;
         let started = call.engine().start_mission(&call.caller, &order).await?;
