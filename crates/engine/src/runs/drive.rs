@@ -19,9 +19,9 @@ use charter_store::approval::ApprovalChange;
 use charter_store::journal::After;
 use charter_store::lease::Lease;
 use charter_store::mission::ArtifactRecord;
-use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -292,8 +292,14 @@ impl Drive<'_> {
             () = self.cancel.cancelled() => Ok(()),
             Some(order) = self.orders.recv() => self.obey(order).await,
             Some(end) = in_flight.next(), if !in_flight.is_empty() => {
-                in_hand.remove(end.step());
-                self.end(end)
+                // Whatever ended meanwhile shares the commit.
+                let mut ended = Some(end);
+                while let Some(end) = ended {
+                    in_hand.remove(end.step());
+                    self.end(end)?;
+                    ended = in_flight.next().now_or_never().flatten();
+                }
+                Ok(())
             }
             () = tokio::time::sleep(patience) => {
                 self.on_time(in_flight, in_hand).await?;

@@ -6,23 +6,18 @@
 -- root metadata but what its columns say.
 
 CREATE TABLE colony_missions (
-    tenant_id             TEXT NOT NULL,
-    mission_id            TEXT NOT NULL,
-    actor_id              TEXT NOT NULL GENERATED ALWAYS AS (payload ->> '$.actor_id') STORED,
-    run_key               INTEGER NOT NULL REFERENCES run (run_key) ON DELETE CASCADE,
-    state                 TEXT NOT NULL,
-    artifacts             INTEGER NOT NULL, -- how many, and so the place of the last one
-    imported_at           INTEGER,
-    event                 INTEGER NOT NULL,
-    schema_version        TEXT NOT NULL,
-    created_at            INTEGER NOT NULL,
-    producer              TEXT NOT NULL,
-    payload               TEXT NOT NULL, -- the envelope
-    -- The task graph, byte for byte; colony_tasks is made of it.
-    task_graph            TEXT,
-    task_graph_place      INTEGER,
-    task_graph_event      INTEGER,
-    task_graph_created_at INTEGER,
+    tenant_id      TEXT NOT NULL,
+    mission_id     TEXT NOT NULL,
+    actor_id       TEXT NOT NULL GENERATED ALWAYS AS (payload ->> '$.actor_id') STORED,
+    run_key        INTEGER NOT NULL REFERENCES run (run_key) ON DELETE CASCADE,
+    state          TEXT NOT NULL,
+    artifacts      INTEGER NOT NULL, -- how many, and so the place of the last one
+    imported_at    INTEGER,
+    event          INTEGER NOT NULL,
+    schema_version TEXT NOT NULL,
+    created_at     INTEGER NOT NULL,
+    producer       TEXT NOT NULL,
+    payload        TEXT NOT NULL, -- the envelope
     PRIMARY KEY (tenant_id, mission_id),
     UNIQUE (tenant_id, mission_id, actor_id),
     CONSTRAINT payload_is_json CHECK (json_valid(payload)),
@@ -38,17 +33,7 @@ CREATE TABLE colony_missions (
          'completed', 'rejected', 'failed', 'cancelled', 'budget_exceeded')),
     CONSTRAINT risk_is_known CHECK (payload ->> '$.risk_level' IS NOT NULL
         AND payload ->> '$.risk_level' IN ('low', 'medium', 'high', 'critical')),
-    CONSTRAINT places_are_counted CHECK (artifacts >= 1 AND event >= 1),
-    CONSTRAINT graph_is_whole CHECK (
-        (task_graph IS NULL AND task_graph_place IS NULL AND task_graph_event IS NULL
-            AND task_graph_created_at IS NULL)
-        OR (json_valid(task_graph) AND task_graph_place IS NOT NULL AND task_graph_place > 1
-            AND task_graph_event IS NOT NULL AND task_graph_event >= 1
-            AND task_graph_created_at IS NOT NULL
-            AND task_graph ->> '$.schema_name' IS 'mission_task_graph'
-            AND task_graph ->> '$.tenant_id' IS tenant_id
-            AND task_graph ->> '$.mission_id' IS mission_id
-            AND task_graph ->> '$.actor_id' IS actor_id))
+    CONSTRAINT places_are_counted CHECK (artifacts >= 1 AND event >= 1)
 ) STRICT;
 CREATE INDEX colony_missions_by_time ON colony_missions (tenant_id, created_at, mission_id);
 CREATE INDEX colony_missions_by_state ON colony_missions (tenant_id, state, created_at, mission_id);
@@ -61,10 +46,6 @@ WHEN NEW.tenant_id IS NOT OLD.tenant_id OR NEW.mission_id IS NOT OLD.mission_id
   OR NEW.event IS NOT OLD.event OR NEW.schema_version IS NOT OLD.schema_version
   OR NEW.created_at IS NOT OLD.created_at OR NEW.producer IS NOT OLD.producer
   OR NEW.payload IS NOT OLD.payload OR NEW.artifacts < OLD.artifacts
-  OR (OLD.task_graph IS NOT NULL AND (NEW.task_graph IS NOT OLD.task_graph
-      OR NEW.task_graph_place IS NOT OLD.task_graph_place
-      OR NEW.task_graph_event IS NOT OLD.task_graph_event
-      OR NEW.task_graph_created_at IS NOT OLD.task_graph_created_at))
 BEGIN SELECT RAISE(ABORT, 'an artifact is never changed'); END;
 CREATE TRIGGER colony_missions_end_once BEFORE UPDATE ON colony_missions
 WHEN OLD.state IN ('completed', 'rejected', 'failed', 'cancelled', 'budget_exceeded')
@@ -74,6 +55,34 @@ BEGIN SELECT RAISE(ABORT, 'a mission that has ended stays as it ended'); END;
 CREATE TRIGGER colony_missions_go_with_their_run BEFORE DELETE ON colony_missions
 WHEN EXISTS (SELECT 1 FROM run WHERE run_key = OLD.run_key)
 BEGIN SELECT RAISE(ABORT, 'a mission is deleted only together with its run'); END;
+
+-- The graph, byte for byte, of which colony_tasks is made. It stands apart from the mission: a mission's
+-- row is written with every append, and a graph may have a thousand tasks.
+CREATE TABLE colony_task_graphs (
+    tenant_id      TEXT NOT NULL,
+    mission_id     TEXT NOT NULL,
+    actor_id       TEXT GENERATED ALWAYS AS (payload ->> '$.actor_id') STORED,
+    place          INTEGER NOT NULL,
+    event          INTEGER NOT NULL,
+    schema_version TEXT NOT NULL,
+    created_at     INTEGER NOT NULL,
+    producer       TEXT NOT NULL,
+    payload        TEXT NOT NULL,
+    CONSTRAINT one_graph PRIMARY KEY (tenant_id, mission_id),
+    FOREIGN KEY (tenant_id, mission_id) REFERENCES colony_missions ON DELETE CASCADE,
+    FOREIGN KEY (tenant_id, mission_id, actor_id)
+        REFERENCES colony_missions (tenant_id, mission_id, actor_id),
+    CONSTRAINT payload_is_json CHECK (json_valid(payload)),
+    CONSTRAINT version_is_one CHECK (schema_version GLOB 'v[0-9]' OR schema_version GLOB 'v[1-9][0-9]'),
+    CONSTRAINT columns_are_the_payloads CHECK (
+        payload ->> '$.schema_name' IS 'mission_task_graph'
+        AND payload ->> '$.schema_version' IS schema_version
+        AND payload ->> '$.mission_id' IS mission_id
+        AND payload ->> '$.producer' IS producer),
+    CONSTRAINT root_metadata_is_stamped CHECK (schema_version = 'v0'
+        OR (payload ->> '$.tenant_id' IS tenant_id AND actor_id IS NOT NULL)),
+    CONSTRAINT places_are_counted CHECK (place > 1 AND event >= 1)
+) STRICT;
 
 CREATE TABLE colony_tasks (
     tenant_id  TEXT NOT NULL,
@@ -354,6 +363,12 @@ CREATE TABLE colony_writeback_proposals (
 ) STRICT;
 
 -- Nothing is changed, and nothing goes but with its mission.
+CREATE TRIGGER colony_task_graphs_are_never_changed BEFORE UPDATE ON colony_task_graphs
+BEGIN SELECT RAISE(ABORT, 'an artifact is never changed'); END;
+CREATE TRIGGER colony_task_graphs_go_with_their_mission BEFORE DELETE ON colony_task_graphs
+WHEN EXISTS (SELECT 1 FROM colony_missions
+             WHERE tenant_id = OLD.tenant_id AND mission_id = OLD.mission_id)
+BEGIN SELECT RAISE(ABORT, 'an artifact is deleted only together with its mission'); END;
 CREATE TRIGGER colony_tasks_are_never_changed BEFORE UPDATE ON colony_tasks
 BEGIN SELECT RAISE(ABORT, 'an artifact is never changed'); END;
 CREATE TRIGGER colony_tasks_go_with_their_mission BEFORE DELETE ON colony_tasks
@@ -417,9 +432,9 @@ SELECT tenant_id, mission_id, 'mission_envelope', mission_id, NULL, 1, event,
        schema_version, created_at, producer, payload
 FROM colony_missions
 UNION ALL
-SELECT tenant_id, mission_id, 'mission_task_graph', mission_id, NULL, task_graph_place, task_graph_event,
-       task_graph ->> '$.schema_version', task_graph_created_at, task_graph ->> '$.producer', task_graph
-FROM colony_missions WHERE task_graph IS NOT NULL
+SELECT tenant_id, mission_id, 'mission_task_graph', mission_id, NULL, place, event,
+       schema_version, created_at, producer, payload
+FROM colony_task_graphs
 UNION ALL
 SELECT tenant_id, mission_id, 'prompt_package', package_id, task_id, place, event,
        schema_version, created_at, producer, payload

@@ -295,7 +295,7 @@ pub(super) fn insert(connection: &Connection, placed: &Placed<'_>) -> Result<boo
     Ok(added > 0)
 }
 
-/// A graph stands with its mission; its tasks are taken out of it.
+/// A mission has one graph; its tasks are taken out of it.
 fn insert_graph(connection: &Connection, placed: &Placed<'_>) -> Result<bool, StoreError> {
     let Placed {
         record,
@@ -306,16 +306,18 @@ fn insert_graph(connection: &Connection, placed: &Placed<'_>) -> Result<bool, St
     let added = constrained(
         record,
         connection,
-        "UPDATE colony_missions SET task_graph = ?3, task_graph_place = ?4, task_graph_event = ?5,
-                task_graph_created_at = ?6
-         WHERE tenant_id = ?1 AND mission_id = ?2 AND task_graph IS NULL",
+        "INSERT INTO colony_task_graphs
+         (tenant_id, mission_id, place, event, schema_version, created_at, producer, payload)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING",
         params![
             tenant,
             mission,
-            record.payload,
             column::integer("place of an artifact", place)?,
             column::integer("event of an artifact", event)?,
-            column::micros(record.created_at)
+            record.schema_version,
+            column::micros(record.created_at),
+            record.producer.as_str(),
+            record.payload
         ],
     )?;
     if added > 0 {
