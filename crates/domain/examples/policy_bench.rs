@@ -48,6 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let run = RunFacts {
         kind: RunKind::Playbook,
         subject: "security.remediate".to_owned(),
+        mission: None,
         approvers: vec![UserId::parse("bob")?],
         approvals: 1,
         calls: BTreeMap::new(),

@@ -153,7 +153,7 @@ fn of_rule(rule: &Value) -> String {
 /// Whether a rule looks at more of a run than what it executes.
 fn looks_at_history(rule: &Value) -> bool {
     let mut facts = rule["looks_at"].as_array().into_iter().flatten();
-    facts.any(|fact| fact != "kind" && fact != "subject")
+    facts.any(|fact| !matches!(fact.as_str(), Some("kind" | "subject" | "mission")))
 }
 
 /// Each step with its decisions, their rules, and what it waits for.

@@ -9,7 +9,8 @@ use serde_json::{Map, Value};
 
 use super::guardrail::Glob;
 use super::vocabulary::{Role, Status};
-use crate::ids::{DocumentId, DomainId, PolicyId, TenantId, ToolId, UserId};
+use crate::ids::{DocumentId, DomainId, Label, PolicyId, TenantId, ToolId, UserId};
+use crate::mission::envelope::RiskLevel;
 use crate::number::Count;
 use crate::schema::SchemaName;
 use crate::text::{ShortText, Text, Version};
@@ -17,7 +18,14 @@ use crate::time::Timestamp;
 use crate::validate::Contract;
 use crate::violation::Report;
 
-object_only!(Policy, PolicyTest, TestPrincipal, TestContext, TestRun);
+object_only!(
+    Policy,
+    PolicyTest,
+    TestPrincipal,
+    TestContext,
+    TestRun,
+    MissionFacts
+);
 
 /// A policy: Cedar over the calls of the tools that it governs. A governed tool is called only
 /// where a policy permits it.
@@ -122,6 +130,9 @@ pub struct TestRun {
     /// The id of the skill, playbook or other document; `test` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<DocumentId>,
+    /// What the mission says of itself; absent for whatever else is executed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mission: Option<MissionFacts>,
     /// Who approved exactly this call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approvers: Vec<UserId>,
@@ -131,6 +142,16 @@ pub struct TestRun {
     /// Calls that the run began so far, by tool id.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub calls: BTreeMap<String, Count>,
+}
+
+/// What a mission's envelope says of it to policies.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, remote = "Self")]
+pub struct MissionFacts {
+    /// How risky it is.
+    pub risk_level: RiskLevel,
+    /// How sensitive its data are.
+    pub sensitivity_class: Label,
 }
 
 string_enum! {

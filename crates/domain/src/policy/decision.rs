@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use charter_contract::catalogue::policy::RunKind;
+use charter_contract::catalogue::policy::{MissionFacts, RunKind};
 use charter_contract::catalogue::tool::Tool;
 use charter_contract::catalogue::vocabulary::Role;
 use charter_contract::ids::{PolicyId, TenantId, ToolId, UserId};
@@ -44,6 +44,8 @@ pub struct RunFacts {
     pub kind: RunKind,
     /// The id of the skill, playbook or other document; of the tool for a call on its own.
     pub subject: String,
+    /// What a mission says of itself.
+    pub mission: Option<MissionFacts>,
     /// Who approved exactly this call.
     pub approvers: Vec<UserId>,
     /// Approvals that the run was given so far, for any call.

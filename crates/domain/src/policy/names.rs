@@ -22,6 +22,7 @@ pub(super) struct Names {
     pub(super) permission_level: EntityTypeName,
     pub(super) run: EntityTypeName,
     pub(super) run_kind: EntityTypeName,
+    pub(super) risk_level: EntityTypeName,
     pub(super) action: EntityTypeName,
 }
 
@@ -38,6 +39,7 @@ impl Names {
             permission_level: name("PermissionLevel")?,
             run: name(RUN)?,
             run_kind: name("RunKind")?,
+            risk_level: name("RiskLevel")?,
             action: name("Action")?,
         })
     }

@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use charter_contract::catalogue::Document;
-use charter_contract::catalogue::policy::{Policy, RunKind};
+use charter_contract::catalogue::policy::{MissionFacts, Policy, RunKind};
 use charter_contract::catalogue::vocabulary::Role;
-use charter_contract::ids::{PackageName, TenantId, ToolId, UserId};
+use charter_contract::ids::{Label, PackageName, TenantId, ToolId, UserId};
+use charter_contract::mission::envelope::RiskLevel;
 use charter_contract::scope::Scope;
 use serde_json::{Map, Value, json};
 
@@ -84,6 +85,7 @@ fn call() -> Call {
         run: RunFacts {
             kind: RunKind::Playbook,
             subject: "security.remediate".to_owned(),
+            mission: None,
             approvers: Vec::new(),
             approvals: 0,
             calls: BTreeMap::new(),
@@ -248,6 +250,31 @@ fn policy_looks_at_the_runs_history() {
         .run
         .calls
         .insert(ToolId::parse("aws.scan").unwrap(), 3);
+    assert_eq!(asked.by(&rule), UNPERMITTED);
+}
+
+/// B002-5: a rule may depend on how risky a mission is and how sensitive its data are, and has to ask
+/// whether it is about a mission at all.
+#[test]
+fn policy_looks_at_what_a_mission_says_of_itself() {
+    let rule = permit(
+        "context.run has mission && context.run.mission.risk_level == RiskLevel::\"low\" \
+         && context.run.mission.sensitivity_class == \"public\"",
+    );
+    let mut asked = call();
+    assert_eq!(asked.by(&rule), UNPERMITTED);
+    let mission = |risk_level, class: &str| {
+        let sensitivity_class = Label::parse(class).unwrap();
+        Some(MissionFacts {
+            risk_level,
+            sensitivity_class,
+        })
+    };
+    asked.run.mission = mission(RiskLevel::Low, "public");
+    assert_eq!(asked.by(&rule), ALLOWED);
+    asked.run.mission = mission(RiskLevel::High, "public");
+    assert_eq!(asked.by(&rule), UNPERMITTED);
+    asked.run.mission = mission(RiskLevel::Low, "personal");
     assert_eq!(asked.by(&rule), UNPERMITTED);
 }
 
@@ -520,6 +547,10 @@ fn the_shipped_schema_names_what_the_contracts_name() {
     assert_eq!(
         words("RunKind"),
         texts(RunKind::ALL.iter().map(|v| v.as_str()).collect())
+    );
+    assert_eq!(
+        words("RiskLevel"),
+        texts(RiskLevel::ALL.iter().map(|v| v.as_str()).collect())
     );
     assert_eq!(
         words("ToolClass"),

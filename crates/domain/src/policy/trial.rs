@@ -116,6 +116,7 @@ fn facts(test: &PolicyTest) -> Result<RunFacts, String> {
             .subject
             .as_ref()
             .map_or_else(|| "test".to_owned(), ToString::to_string),
+        mission: run.mission.clone(),
         approvers: run.approvers.clone(),
         approvals: run.approvals.get(),
         calls: calls.collect::<Result<BTreeMap<_, _>, String>>()?,

@@ -12,7 +12,7 @@ use cedar_policy::{
     Policy as CedarPolicy, PolicyId as CedarId, PolicySet, Request, Response, RestrictedExpression,
     ValidationMode, Validator,
 };
-use charter_contract::catalogue::policy::Policy;
+use charter_contract::catalogue::policy::{MissionFacts, Policy};
 use charter_contract::catalogue::tool::{Tool, ToolClass};
 use charter_contract::catalogue::vocabulary::Role;
 use charter_contract::ids::PolicyId;
@@ -365,7 +365,27 @@ fn run(names: &Names, question: &PolicyQuestion<'_>) -> Result<Entity, String> {
     ];
     let calls = run.calls.iter();
     let tags = calls.map(|(tool, count)| (tool.to_string(), values::count(*count)));
-    made(entity(&names.run, "this"), attributes, HashSet::new(), tags)
+    let mission = run.mission.as_ref();
+    let mission = mission
+        .map(|facts| Ok::<_, String>(("mission", mission_of(names, facts)?)))
+        .transpose()?;
+    made(
+        entity(&names.run, "this"),
+        attributes.into_iter().chain(mission),
+        HashSet::new(),
+        tags,
+    )
+}
+
+fn mission_of(names: &Names, facts: &MissionFacts) -> Result<RestrictedExpression, String> {
+    let risk = entity(&names.risk_level, facts.risk_level.as_str());
+    values::record([
+        ("risk_level".to_owned(), reference(risk)),
+        (
+            "sensitivity_class".to_owned(),
+            values::text(facts.sensitivity_class.as_ref()),
+        ),
+    ])
 }
 
 fn reference(uid: EntityUid) -> RestrictedExpression {

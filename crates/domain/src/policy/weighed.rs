@@ -23,6 +23,8 @@ pub enum RunFact {
     Kind,
     /// Its id.
     Subject,
+    /// What a mission says of itself.
+    Mission,
     /// Whether a person approved exactly this call.
     Approved,
     /// Who did.
@@ -34,9 +36,10 @@ pub enum RunFact {
 }
 
 /// The attributes of `context.run`, as the schema has them.
-const FACTS: [(&str, RunFact); 6] = [
+const FACTS: [(&str, RunFact); 7] = [
     ("kind", RunFact::Kind),
     ("subject", RunFact::Subject),
+    ("mission", RunFact::Mission),
     ("approved", RunFact::Approved),
     ("approvers", RunFact::Approvers),
     ("approvals", RunFact::Approvals),

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use charter_contract::catalogue::mission_type::MissionType;
+use charter_contract::catalogue::policy::MissionFacts;
 use charter_contract::catalogue::prompt::PromptTemplate;
 use charter_contract::catalogue::stage::Stage;
 use charter_contract::catalogue::tool::Tool;
@@ -141,6 +142,14 @@ impl Desk {
     /// The id of the mission's kind.
     pub(crate) fn kind_id(&self) -> &str {
         self.kind.mission_type.as_str()
+    }
+
+    /// What policies may look at.
+    pub(crate) fn facts(&self) -> MissionFacts {
+        MissionFacts {
+            risk_level: self.envelope.risk_level,
+            sensitivity_class: self.envelope.sensitivity_class.clone(),
+        }
     }
 
     /// Why a call for a task is refused, with whose word that is: its package does not name the tool

@@ -40,6 +40,7 @@ pub(super) fn facts(work: &StageWork) -> RunFacts {
     RunFacts {
         kind: RunKind::Mission,
         subject: work.desk.kind.mission_type.to_string(),
+        mission: Some(work.desk.facts()),
         approvers: Vec::new(),
         approvals: 0,
         calls: BTreeMap::new(),

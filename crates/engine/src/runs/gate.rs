@@ -147,6 +147,7 @@ impl Workspace {
         RunFacts {
             kind: self.kind,
             subject: self.subject.clone(),
+            mission: self.desk.as_deref().map(Desk::facts),
             approvers: run.approver(call, decided).cloned().into_iter().collect(),
             approvals: run.approvals() as u64,
             calls: run.calls(),

@@ -126,7 +126,7 @@ fn layers_are_told_apart_and_so_are_ungoverned_tools_and_broken_documents() {
 
 #[test]
 fn a_rule_says_what_of_the_run_it_looks_at() {
-    use RunFact::{Approvals, Approved, Approvers, Calls, Kind, Subject};
+    use RunFact::{Approvals, Approved, Approvers, Calls, Kind, Mission, Subject};
     let cases = [
         ("true", vec![]),
         (
@@ -152,7 +152,13 @@ fn a_rule_says_what_of_the_run_it_looks_at() {
         ),
         (
             "[context.run].contains(context.run)",
-            vec![Kind, Subject, Approved, Approvers, Approvals, Calls],
+            vec![
+                Kind, Subject, Mission, Approved, Approvers, Approvals, Calls,
+            ],
+        ),
+        (
+            "context.run has mission && context.run.mission.risk_level == RiskLevel::\"low\"",
+            vec![Mission],
         ),
     ];
     for (condition, facts) in cases {

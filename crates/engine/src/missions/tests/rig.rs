@@ -122,6 +122,9 @@ impl ToolRunner for Crm {
     }
 }
 
+/// A kind of missions that differs from the other in its risk.
+pub(super) const RISKY: &str = "crm.risky_brief";
+
 /// The package: two tools that read, one that writes, a policy, and the kind of missions.
 pub(super) fn package() -> PackageBundle {
     let tool = |id: &str, class: &str, parameters: &str| {
@@ -137,7 +140,9 @@ pub(super) fn package() -> PackageBundle {
     let stage = "[{name: lead, type: string, required: true, description: which}, \
                  {name: stage, type: string, required: true, description: where}]";
     let policy = "policy_id: crm.missions\ntitle: Missions read the CRM\ngoverns: [crm.list_leads, crm.get_lead]\n\
-                  cedar: |\n  @id(\"reads\")\n  permit (principal, action in Action::\"read\", resource);\n";
+                  cedar: |\n  @id(\"reads\")\n  permit (principal, action in Action::\"read\", resource);\n  \
+                  @id(\"critical\")\n  forbid (principal, action, resource)\n  \
+                  when { context.run has mission && context.run.mission.risk_level == RiskLevel::\"critical\" };\n";
     let kind = "mission_type: crm.lead_brief\ndomain: reliability\ntitle: Lead brief\n\
                 description: Which leads to look after.\nsensitivity_class: internal_business\n\
                 requested_outputs: [reviewed_summary, writeback_proposal]\n\
@@ -162,6 +167,7 @@ pub(super) fn package() -> PackageBundle {
         "tools/move_lead.yaml": tool("move_lead", "write", stage),
         "policies/missions.yaml": policy,
         "missions/lead_brief.yaml": kind,
+        "missions/risky_brief.yaml": kind.replace("crm.lead_brief", RISKY) + "risk_level: critical\n",
     }});
     serde_json::from_value(files).unwrap()
 }

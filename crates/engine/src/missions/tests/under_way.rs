@@ -13,7 +13,7 @@ use charter_testkit::scripted_models::ScriptedModels;
 use serde_json::{Value, json};
 
 use super::payloads;
-use super::rig::{Rig, asked, person};
+use super::rig::{RISKY, Rig, asked, order, person};
 use super::scripts::{Script, approved, plan, works};
 use crate::{MissionOrder, MissionShown, Settings};
 
@@ -176,6 +176,22 @@ async fn b002_5_a_tool_that_no_policy_permits_is_not_called() {
         ["crm.list_leads"],
         "the call was not made"
     );
+}
+
+/// B002-5: a policy may look at what a mission says of itself, when tools are scoped as well as when one
+/// is called.
+#[tokio::test(flavor = "multi_thread")]
+async fn b002_5_a_policy_forbids_what_a_mission_is_too_risky_for() {
+    let rig = Rig::new().await;
+    let mut risky = order();
+    risky["mission_type"] = json!(RISKY);
+    let begun = rig.start(risky).await;
+    let done = rig.settled(&begun.mission_id).await;
+    assert!(done.state.is_final(), "{done:#?}");
+    assert!(rig.crm.calls.lock().unwrap().is_empty());
+    let begun = rig.start(order()).await;
+    rig.settled(&begun.mission_id).await;
+    assert!(!rig.crm.calls.lock().unwrap().is_empty());
 }
 
 /// B002-8: at or after its end a pass opens nothing.
