@@ -40,8 +40,7 @@ impl Engine {
             );
             return Err(illegal(message));
         }
-        let record = self.store().run(&caller.tenant, run).await?;
-        record.ok_or_else(|| EngineError::not_found("run", run))?;
+        self.record_of(caller, run).await?;
         let run = self.fold(run).await?.run;
         let hash = view.tenant.content_hash(kind, id.as_ref());
         let executed = run.pins().iter().any(|pin| {

@@ -174,8 +174,7 @@ impl Engine {
     ) -> Result<Bundle, EngineError> {
         let mut record = self.mission_record(caller, mission).await?;
         let run_id = &record.run_id;
-        let run = self.store().run(&caller.tenant, run_id).await?;
-        let mut run = run.ok_or_else(|| EngineError::not_found("run", run_id))?;
+        let mut run = self.record_of(caller, run_id).await?;
         // A mission that goes on is taken as its journal stood at one moment.
         let events = self.journal(run_id).await?;
         let written = events.len() as u64;
@@ -248,8 +247,8 @@ impl Engine {
             let kind = stored.record.kind.as_str();
             read.map_err(|found| EngineError::violations(kind, &found))
         });
-        let history = self.history(&record.run_id).await?;
-        let run = self.fold(&record.run_id).await?.run;
+        let (folded, history) = self.told(&record.run_id).await?;
+        let run = folded.run;
         let times: Vec<Timestamp> = history.iter().map(|entry| entry.at).collect();
         let time_ms = match (times.first(), times.last()) {
             (Some(first), Some(last)) => last.as_micros().abs_diff(first.as_micros()) / 1_000,

@@ -54,10 +54,9 @@ impl Engine {
         run_id: &RunId,
         step: Option<&StepId>,
     ) -> Result<RunExplained, EngineError> {
-        let record = self.store().run(&caller.tenant, run_id).await?;
-        record.ok_or_else(|| EngineError::not_found("run", run_id))?;
-        let run = self.fold(run_id).await?.run;
-        let history = self.history(run_id).await?;
+        self.record_of(caller, run_id).await?;
+        let (folded, history) = self.told(run_id).await?;
+        let run = folded.run;
         let approvals = self.all_approvals(caller, run_id).await?;
         let mut steps: Vec<StepExplained> = Vec::new();
         for declared in declared(&run, &history) {

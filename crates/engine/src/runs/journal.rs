@@ -72,53 +72,22 @@ pub(crate) fn chain(
 impl Engine {
     /// Folds a run's whole journal, checking the chain.
     pub(crate) async fn fold(&self, run: &RunId) -> Result<Folded, EngineError> {
-        let mut head = GENESIS;
-        let mut version = 0;
-        let (mut asked, mut last) = (false, None);
-        let mut folded: Option<Run> = None;
-        for stored in self.journal(run).await? {
-            let expected = head.chain(version + 1, &stored.payload);
-            if stored.hash != expected || stored.sequence != version + 1 {
-                return Err(damaged(
-                    run,
-                    version + 1,
-                    "it does not chain from the event before it",
-                ));
-            }
-            let event: RunEvent = serde_json::from_str(&stored.payload)
-                .map_err(|error| damaged(run, stored.sequence, &error.to_string()))?;
-            asked |= matches!(event, RunEvent::ApprovalRequested(_));
-            let result = match &mut folded {
-                None => Run::start(event, stored.at).map(|run| folded = Some(run)),
-                Some(run) => run.apply(event, stored.at),
-            };
-            result.map_err(|error| damaged(run, stored.sequence, &error.to_string()))?;
-            (head, version, last) = (stored.hash, stored.sequence, Some(stored.at));
-        }
-        let run = folded.ok_or_else(|| damaged(run, 1, "the journal is empty"))?;
-        Ok(Folded {
-            run,
-            version,
-            head,
-            last,
-            asked,
-        })
+        folded(run, read(run, self.journal(run).await?)?)
     }
 
+    /// A run's history, checking the chain.
     pub(crate) async fn history(&self, run: &RunId) -> Result<Vec<HistoryEvent>, EngineError> {
-        let stored = self.journal(run).await?;
-        stored
-            .into_iter()
-            .map(|stored| {
-                let event = serde_json::from_str(&stored.payload)
-                    .map_err(|error| damaged(run, stored.sequence, &error.to_string()))?;
-                Ok(HistoryEvent {
-                    sequence: stored.sequence,
-                    at: stored.at,
-                    event,
-                })
-            })
-            .collect()
+        Ok(read(run, self.journal(run).await?)?.events)
+    }
+
+    /// A run's history and what it comes to.
+    pub(crate) async fn told(
+        &self,
+        run: &RunId,
+    ) -> Result<(Folded, Vec<HistoryEvent>), EngineError> {
+        let read = read(run, self.journal(run).await?)?;
+        let events = read.events.clone();
+        Ok((folded(run, read)?, events))
     }
 
     pub(crate) async fn journal(&self, run: &RunId) -> Result<Vec<JournalEvent>, EngineError> {
@@ -133,6 +102,60 @@ impl Engine {
             }
         }
     }
+}
+
+/// A journal that chains, with its last hash.
+struct Read {
+    events: Vec<HistoryEvent>,
+    head: EventHash,
+}
+
+fn read(run: &RunId, journal: Vec<JournalEvent>) -> Result<Read, EngineError> {
+    let mut head = GENESIS;
+    let mut events = Vec::with_capacity(journal.len());
+    for (expected, stored) in (1..).zip(journal) {
+        if stored.hash != head.chain(expected, &stored.payload) || stored.sequence != expected {
+            let detail = "it does not chain from the event before it";
+            return Err(damaged(run, expected, detail));
+        }
+        let event = serde_json::from_str(&stored.payload)
+            .map_err(|error| damaged(run, stored.sequence, &error.to_string()))?;
+        head = stored.hash;
+        events.push(HistoryEvent {
+            sequence: stored.sequence,
+            at: stored.at,
+            event,
+        });
+    }
+    Ok(Read { events, head })
+}
+
+fn folded(run: &RunId, Read { events, head }: Read) -> Result<Folded, EngineError> {
+    let version = events.len() as u64;
+    let last = events.last().map(|event| event.at);
+    let mut asked = false;
+    let mut folded: Option<Run> = None;
+    for HistoryEvent {
+        sequence,
+        at,
+        event,
+    } in events
+    {
+        asked |= matches!(event, RunEvent::ApprovalRequested(_));
+        let result = match &mut folded {
+            None => Run::start(event, at).map(|run| folded = Some(run)),
+            Some(run) => run.apply(event, at),
+        };
+        result.map_err(|error| damaged(run, sequence, &error.to_string()))?;
+    }
+    let run = folded.ok_or_else(|| damaged(run, 1, "the journal is empty"))?;
+    Ok(Folded {
+        run,
+        version,
+        head,
+        last,
+        asked,
+    })
 }
 
 fn damaged(run: &RunId, sequence: u64, detail: &str) -> EngineError {

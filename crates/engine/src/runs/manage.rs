@@ -215,8 +215,7 @@ impl Engine {
 
     /// A run that the caller started, or may manage as an operator.
     async fn manageable(&self, caller: &Caller, run_id: &RunId) -> Result<Run, EngineError> {
-        let record = self.store().run(&caller.tenant, run_id).await?;
-        record.ok_or_else(|| EngineError::not_found("run", run_id))?;
+        self.record_of(caller, run_id).await?;
         let run = self.fold(run_id).await?.run;
         if *run.by() != caller.user {
             let rule = "a run is managed by whoever started it, and by operators";

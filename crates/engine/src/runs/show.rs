@@ -3,7 +3,7 @@
 use charter_contract::ids::{Label, RunId, StepId, ToolId};
 use charter_domain::approval::{Approval, Digest};
 use charter_domain::run::{Outcome, Run, StepState};
-use charter_store::journal::{GENESIS, verify_chain};
+use charter_store::journal::{GENESIS, RunRecord, verify_chain};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -124,16 +124,28 @@ impl Engine {
     /// # Errors
     /// `not_found`, also for another tenant's run.
     pub async fn show_run(&self, caller: &Caller, run: &RunId) -> Result<RunShown, EngineError> {
-        let record = self.store().run(&caller.tenant, run).await?;
-        let record = record.ok_or_else(|| EngineError::not_found("run", run))?;
-        let folded = self.fold(run).await?;
+        let record = self.record_of(caller, run).await?;
+        let (folded, events) = self.told(run).await?;
         Ok(RunShown {
             summary: record.into(),
             state: RunState::of(&folded.run),
             approvals: self.open_approvals(&caller.tenant, run).await?,
             evidence: self.evidence_of_run(&caller.tenant, run).await?,
-            events: self.history(run).await?,
+            events,
         })
+    }
+
+    /// What storage says of a run of the caller's tenant, without its journal.
+    ///
+    /// # Errors
+    /// `not_found`, also for another tenant's run.
+    pub(crate) async fn record_of(
+        &self,
+        caller: &Caller,
+        run: &RunId,
+    ) -> Result<RunRecord, EngineError> {
+        let record = self.store().run(&caller.tenant, run).await?;
+        record.ok_or_else(|| EngineError::not_found("run", run))
     }
 
     /// Folds a run's journal again, without any effect: checks the hash chain, that every event is one
@@ -143,8 +155,7 @@ impl Engine {
     /// # Errors
     /// `not_found`, also for another tenant's run; `internal` when there is not even a beginning.
     pub async fn replay_run(&self, caller: &Caller, run: &RunId) -> Result<Replayed, EngineError> {
-        let record = self.store().run(&caller.tenant, run).await?;
-        record.ok_or_else(|| EngineError::not_found("run", run))?;
+        self.record_of(caller, run).await?;
         let journal = self.journal(run).await?;
         let mut broken = verify_chain(GENESIS, 1, &journal).err().map(|at| Diverges {
             at,

@@ -27,13 +27,14 @@ impl Engine {
             let news = self.news().notified();
             let mut news = std::pin::pin!(news);
             news.as_mut().enable();
-            let shown = self.show_run(caller, run).await?;
-            if !shown.goes_on() || tokio::time::Instant::now() >= until {
-                return Ok(shown);
+            // Its journal is read once, however often somebody has news of whatever run.
+            let status = self.record_of(caller, run).await?.status;
+            if !goes_on(&status) || tokio::time::Instant::now() >= until {
+                return self.show_run(caller, run).await;
             }
             let look = until.min(tokio::time::Instant::now() + LOOK_EVERY);
             tokio::select! {
-                () = self.shutdown().cancelled() => return Ok(shown),
+                () = self.shutdown().cancelled() => return self.show_run(caller, run).await,
                 () = news => {}
                 () = tokio::time::sleep_until(look) => {}
             }
@@ -45,9 +46,10 @@ impl RunShown {
     /// Whether it goes on by itself.
     #[must_use]
     pub fn goes_on(&self) -> bool {
-        matches!(
-            self.summary.status.as_str(),
-            "working" | "stopping" | "rolling_back"
-        )
+        goes_on(&self.summary.status)
     }
+}
+
+fn goes_on(status: &str) -> bool {
+    matches!(status, "working" | "stopping" | "rolling_back")
 }
