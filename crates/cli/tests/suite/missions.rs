@@ -5,6 +5,7 @@ mod briefs;
 mod budgets;
 mod decisions;
 mod exchange;
+mod stored;
 mod webhooks;
 
 use serde_json::{Value, json};

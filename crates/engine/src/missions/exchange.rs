@@ -140,8 +140,7 @@ fn at_odds(bundle: &Bundle, run: &Run, state: MissionState) -> Vec<BundleFault> 
         let artifacts = bundle.artifacts.iter();
         artifacts.map(|artifact| artifact.payload.as_str())
     };
-    let envelope = texts().next().unwrap_or_default();
-    let remade = history(bundle).and_then(|history| Remade::of(envelope, &history));
+    let remade = history(bundle).and_then(|history| Remade::of(&history));
     let other = match remade {
         Ok(remade) => remade.other_than(texts()),
         Err(divergence) => Some(divergence),

@@ -9,7 +9,7 @@ use charter_contract::ids::{MissionId, RunId, StepId};
 use charter_contract::mission::envelope::MissionEnvelope;
 use charter_contract::mission::task_graph::MissionTaskGraph;
 use charter_contract::mission::upcast::{read_stored, upcast};
-use charter_contract::mission::{Artifact, ArtifactKind, MissionRoot};
+use charter_contract::mission::{Artifact, ArtifactKind, MissionRoot, Stored};
 use charter_contract::validate;
 use charter_domain::graph::Growth;
 use charter_domain::mission::admit::{Admission, Inventory};
@@ -65,7 +65,7 @@ impl Engine {
             return Ok(found);
         }
         let history = self.history(&record.run_id).await?;
-        let made = match Remade::of(&record.envelope, &history) {
+        let made = match Remade::of(&history) {
             Ok(made) => made,
             Err(divergence) => {
                 found.divergence = Some(divergence);
@@ -89,18 +89,22 @@ pub(super) struct Remade {
 }
 
 impl Remade {
-    /// Works them out anew, with the growth of the graph checked on the way.
+    /// Works them out anew, with the growth of the graph checked on the way. The envelope is the one
+    /// that the run began with.
     ///
     /// # Errors
     /// The first event that comes out otherwise.
-    pub(super) fn of(envelope: &str, history: &[HistoryEvent]) -> Result<Self, String> {
-        let mut inventory = Inventory::restore([envelope]).map_err(|error| error.to_string())?;
-        let opening: MissionEnvelope = validate::parse(envelope.as_bytes())
-            .map_err(|_| "the envelope cannot be read".to_owned())?;
+    pub(super) fn of(history: &[HistoryEvent]) -> Result<Self, String> {
+        let opening = opening(history)?;
         let root = opening.mission_root();
+        let opening = Stored::stamp(Artifact::from(opening), &root)
+            .map_err(|_| "event 1: the envelope contradicts itself".to_owned())?;
+        let envelope = opening.canonical().map_err(|error| error.to_string())?;
+        let mut inventory =
+            Inventory::restore([envelope.as_str()]).map_err(|error| error.to_string())?;
         let mut remade = Self {
             root,
-            made: BTreeMap::from([(key(&opening.into()), envelope.to_owned())]),
+            made: BTreeMap::from([(key(opening.as_ref()), envelope)]),
         };
         let mut run: Option<Run> = None;
         for entry in history {
@@ -195,6 +199,17 @@ impl Remade {
         let lost = made.into_keys().next();
         lost.map(|(kind, id)| format!("the {kind} `{id}` is not stored"))
     }
+}
+
+/// The envelope that the run was started with.
+fn opening(history: &[HistoryEvent]) -> Result<MissionEnvelope, String> {
+    let started = history.first().and_then(|first| match &first.event {
+        RunEvent::Started(started) => started.parameters.get("envelope"),
+        _ => None,
+    });
+    let envelope = started.ok_or("event 1: it starts no mission")?;
+    validate::parse(envelope.to_string().as_bytes())
+        .map_err(|_| "event 1: the mission's envelope cannot be read".to_owned())
 }
 
 fn key(artifact: &Artifact) -> (ArtifactKind, String) {

@@ -101,10 +101,13 @@ pub struct Replayed {
     pub events: u64,
     /// Hash of the last event, which all others are chained to.
     pub head: String,
-    /// Where the run stands after them, or before the first that does not fit.
-    pub status: &'static str,
+    /// Where the run stands after them, or before the first that does not fit; absent when that is the
+    /// first of all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<&'static str>,
     /// Digest of the whole state: equal for equal journals.
-    pub state_digest: Digest,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state_digest: Option<Digest>,
     /// The first event that does not follow from those before it; absent when all do.
     pub diverges: Option<Diverges>,
 }
@@ -153,7 +156,7 @@ impl Engine {
     /// one that the run's evidence was made from.
     ///
     /// # Errors
-    /// `not_found`, also for another tenant's run; `internal` when there is not even a beginning.
+    /// `not_found`, also for another tenant's run.
     pub async fn replay_run(&self, caller: &Caller, run: &RunId) -> Result<Replayed, EngineError> {
         self.record_of(caller, run).await?;
         let journal = self.journal(run).await?;
@@ -180,8 +183,17 @@ impl Engine {
                 }
             }
         }
-        let (folded, diverges) = Run::replay_strictly(events)
-            .map_err(|error| EngineError::internal("replaying a run", error))?;
+        let (folded, diverges) = match Run::replay_strictly(events) {
+            Ok((folded, diverges)) => (Some(folded), diverges),
+            Err(_) if broken.is_some() => (None, None),
+            Err(error) => {
+                broken = Some(Diverges {
+                    at: 1,
+                    detail: error.to_string(),
+                });
+                (None, None)
+            }
+        };
         let diverges = diverges.map(|found| Diverges {
             at: found.sequence,
             detail: found.detail,
@@ -196,8 +208,8 @@ impl Engine {
             head: journal
                 .last()
                 .map_or_else(String::new, |event| hex(&event.hash.0)),
-            status: folded.status(),
-            state_digest: folded.state_digest(),
+            status: folded.as_ref().map(Run::status),
+            state_digest: folded.as_ref().map(Run::state_digest),
             diverges,
         })
     }

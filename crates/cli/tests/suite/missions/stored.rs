@@ -1,0 +1,94 @@
+//! A stored mission against what it is replayed to: one byte that somebody changed in the database is
+//! found, and where it is (B002-14).
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::on_disk;
+
+/// Turns the case of one letter in the middle of a text of the database, past triggers and constraints.
+const TURN: &str = r#"
+import re, sqlite3, sys
+data, table, row = sys.argv[1:]
+database = sqlite3.connect(data + "/charter.db", isolation_level=None)
+database.execute("PRAGMA ignore_check_constraints = ON")
+for (trigger,) in database.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ?", [table]).fetchall():
+    database.execute(f"DROP TRIGGER {trigger}")
+(text,) = database.execute(f"SELECT payload FROM {table} WHERE rowid = ?", [row]).fetchone()
+words = [word for word in re.finditer("[a-z]{4,}", text) if word.group() not in ("true", "false", "null")]
+at = min(words, key=lambda word: abs(word.start() - len(text) // 2)).start() + 1
+turned = text[:at] + text[at].upper() + text[at + 1:]
+database.execute(f"UPDATE {table} SET payload = ? WHERE rowid = ?", [turned, row])
+"#;
+
+/// Each text of a mission as it is stored: the table, the row, and how a replay names it.
+const ROWS: &str = r#"
+import json, sqlite3, sys
+database = sqlite3.connect(sys.argv[1] + "/charter.db")
+found = []
+for kind, id, place in database.execute("SELECT kind, artifact_id, place FROM colony_artifacts ORDER BY place").fetchall():
+    tables = {"mission_envelope": "colony_missions", "mission_task_graph": "colony_task_graphs"}
+    table = tables.get(kind) or ("colony_librarian_passes" if kind == "librarian_pass" else f"colony_{kind}s")
+    query = f"SELECT rowid FROM {table} WHERE " + ("1" if table == "colony_missions" else "place = ?")
+    (row,) = database.execute(query, [] if table == "colony_missions" else [place]).fetchone()
+    found.append([table, row, f"artifact {place} "])
+for row, sequence in database.execute("SELECT rowid, sequence FROM journal_event ORDER BY sequence").fetchall():
+    found.append(["journal_event", row, f"event {sequence}: "])
+print(json.dumps(found))
+"#;
+
+fn python(script: &str, arguments: &[&str]) -> String {
+    let mut command = Command::new("python3");
+    let ran = command
+        .args(["-c", script])
+        .args(arguments)
+        .output()
+        .unwrap();
+    assert!(ran.status.success(), "{ran:?}");
+    String::from_utf8(ran.stdout).unwrap()
+}
+
+fn copied(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        if entry.file_type().unwrap().is_file() {
+            std::fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+        }
+    }
+}
+
+/// B002-14: replay needs no network, and each artifact, like each event of the journal, is compared: a
+/// letter that was changed in any of them is found and located.
+#[test]
+fn b002_14_a_letter_that_was_changed_in_storage_is_found_and_located() {
+    let (home, _) = on_disk();
+    let replayed = |data: &str| {
+        let line = format!(
+            "unshare --map-root-user --net charter --data-dir {data} mission replay m-1 --output json"
+        );
+        home.shell(&line)
+    };
+    let whole = replayed("data").json(0);
+    assert_eq!(whole["identical"], true, "{whole:#}");
+    let rows: Value =
+        serde_json::from_str(&python(ROWS, &[home.data().to_str().unwrap()])).unwrap();
+    let rows = rows.as_array().unwrap();
+    let events = whole["events"].as_u64().unwrap();
+    let artifacts = whole["artifacts"].as_u64().unwrap();
+    assert_eq!(rows.len() as u64, events + artifacts);
+    for row in rows {
+        let (table, place) = (row[0].as_str().unwrap(), row[2].as_str().unwrap());
+        let data = home.path("changed");
+        copied(&home.data(), &data);
+        let data = data.to_str().unwrap();
+        python(TURN, &[data, table, &row[1].to_string()]);
+        let found = replayed("changed").json(1);
+        assert_eq!(found["identical"], false, "{row}");
+        let divergence = found["divergence"].as_str().unwrap();
+        assert!(divergence.starts_with(place), "{row}: {divergence}");
+        std::fs::remove_dir_all(data).unwrap();
+    }
+}
