@@ -174,6 +174,12 @@ impl Cursor {
     }
 }
 
+/// Where a page of a listing with the newest first begins: before this time and id.
+pub(crate) fn after(request: &PageRequest) -> Result<(i64, String), StoreError> {
+    let after = request.after.as_deref().map(Cursor::decode).transpose()?;
+    Ok(after.map_or((i64::MAX, String::new()), |cursor| (cursor.at, cursor.id)))
+}
+
 fn damaged(what: &'static str, id: &str, detail: &dyn Display) -> StoreError {
     StoreError::Corrupt {
         what,

@@ -6,5 +6,7 @@
 //! This crate knows no use cases: what a record means and when to write it is its caller's affair.
 
 mod column;
+mod record;
+mod row;
 
 pub mod sqlite;

@@ -150,7 +150,7 @@ impl SqliteStore {
                 connection,
                 "PRAGMA integrity_check",
                 [],
-                |row| statement::field::<String>(row, 0),
+                |row| crate::row::field::<String>(row, 0),
             )?;
             Ok(findings.into_iter().filter(|line| line != "ok").collect())
         })
@@ -253,7 +253,7 @@ mod tests {
         assert!(matches!(broken, Err(StoreError::Engine { .. })));
         let sql = "SELECT model FROM embedding_model ORDER BY model";
         let models: Vec<String> = store
-            .read(|c| statement::rows("testing", c, sql, [], |row| statement::field(row, 0)))
+            .read(|c| statement::rows("testing", c, sql, [], |row| crate::row::field(row, 0)))
             .await
             .unwrap();
         assert_eq!(models, ["after", "before"]);

@@ -8,62 +8,29 @@ use charter_contract::scope::Scope;
 use charter_domain::skill_folder::SkillFile;
 use charter_store::StoreError;
 use charter_store::agent_skills::{
-    AgentSkills, SkillFileEntry, SkillRecord, SkillVector, SkillsLoaded, SkillsModel,
-    SkillsRevision, SkillsWrite, VectorOrigin,
+    AgentSkills, SkillFileEntry, SkillVector, SkillsLoaded, SkillsModel, SkillsRevision,
+    SkillsWrite,
 };
-use charter_store::catalogue::ContentHash;
-use charter_store::vector::TextHash;
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, params};
 
 use super::SqliteStore;
-use super::statement::{field, row, rows};
+use super::statement::{row, rows};
 use crate::column;
+use crate::record::skill::{self as record, by_skill, entry};
+use crate::row::field;
 
 const READING: &str = "reading skills";
 
-/// The word of an origin.
-fn origin(origin: VectorOrigin) -> &'static str {
-    match origin {
-        VectorOrigin::Embedded => "embedded",
-        VectorOrigin::Supplied => "supplied",
-    }
-}
-
 /// Revision and model of the index.
 fn index(connection: &Connection) -> Result<(SkillsRevision, Option<SkillsModel>), StoreError> {
-    let found = row(
+    row(
         READING,
         connection,
         "SELECT revision, model, dims FROM agent_skill_index",
         [],
-        |row| {
-            let revision = column::parse_integer("skills revision", field(row, 0)?)?;
-            let name: Option<String> = field(row, 1)?;
-            let dims: Option<i64> = field(row, 2)?;
-            let model = match (name, dims) {
-                (Some(name), Some(dims)) => Some(SkillsModel {
-                    name,
-                    dims: dimensions(dims)?,
-                }),
-                _ => None,
-            };
-            Ok((SkillsRevision(revision), model))
-        },
-    )?;
-    found.ok_or_else(|| StoreError::Corrupt {
-        what: "index of skills",
-        id: "agent_skill_index".to_owned(),
-        detail: "its row is missing".to_owned(),
-    })
-}
-
-fn dimensions(dims: i64) -> Result<usize, StoreError> {
-    let dims = column::parse_integer("dimensions", dims)?;
-    usize::try_from(dims).map_err(|error| StoreError::Corrupt {
-        what: "index of skills",
-        id: "dims".to_owned(),
-        detail: error.to_string(),
-    })
+        record::index,
+    )?
+    .ok_or_else(record::without_index)
 }
 
 fn load(connection: &Connection) -> Result<SkillsLoaded, StoreError> {
@@ -77,56 +44,12 @@ fn load(connection: &Connection) -> Result<SkillsLoaded, StoreError> {
          FROM agent_skill LEFT JOIN agent_skill_vector USING (skill_key)
          ORDER BY scope, skill_id",
         [],
-        record,
+        record::record,
     )?;
     Ok(SkillsLoaded {
         revision,
         model,
         skills,
-    })
-}
-
-fn record(row: &Row<'_>) -> Result<SkillRecord, StoreError> {
-    let (scope, id): (String, String) = (field(row, 0)?, field(row, 1)?);
-    let sub_skills: String = field(row, 4)?;
-    let vector = match field::<Option<String>>(row, 6)? {
-        Some(word) => Some(vector(row, &word, &id)?),
-        None => None,
-    };
-    Ok(SkillRecord {
-        scope: column::parse_scope(&scope)?,
-        sub_skills: column::parse_json("skill", &id, &sub_skills)?,
-        id: column::parse("skill id", &id)?,
-        summary: field(row, 2)?,
-        is_folder: field(row, 3)?,
-        has_files: field(row, 5)?,
-        vector,
-    })
-}
-
-fn vector(row: &Row<'_>, word: &str, id: &str) -> Result<SkillVector, StoreError> {
-    let known = [VectorOrigin::Embedded, VectorOrigin::Supplied];
-    let origin = known.into_iter().find(|known| origin(*known) == word);
-    let hash: Vec<u8> = field(row, 7)?;
-    Ok(SkillVector {
-        origin: origin.ok_or_else(|| StoreError::Corrupt {
-            what: "skill",
-            id: id.to_owned(),
-            detail: format!("its vector is from `{word}`"),
-        })?,
-        summary: TextHash(column::parse_hash("hash of a summary", &hash)?),
-        bytes: field(row, 8)?,
-    })
-}
-
-/// A file's columns from the first on: path, hash, size, whether executable.
-fn entry(row: &Row<'_>, first: usize) -> Result<SkillFileEntry, StoreError> {
-    let hash: Vec<u8> = field(row, first + 1)?;
-    Ok(SkillFileEntry {
-        path: field(row, first)?,
-        content: ContentHash(column::parse_hash("hash of a file", &hash)?),
-        bytes: column::parse_integer("size of a file", field(row, first + 2)?)?,
-        executable: field(row, first + 3)?,
     })
 }
 
@@ -143,14 +66,7 @@ fn all_files(
         [column::scope(scope)],
         |row| Ok((field::<String>(row, 0)?, entry(row, 1)?)),
     )?;
-    let mut skills: Vec<(SkillId, Vec<SkillFileEntry>)> = Vec::new();
-    for (id, file) in found {
-        match skills.last_mut() {
-            Some((known, files)) if known.as_str() == id => files.push(file),
-            Some(_) | None => skills.push((column::parse("skill id", &id)?, vec![file])),
-        }
-    }
-    Ok(skills)
+    by_skill(found)
 }
 
 #[async_trait]

@@ -9,31 +9,16 @@ use charter_store::approval::{
 };
 use charter_store::outbox::NewMessage;
 use charter_store::page::{Page, PageRequest};
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, params};
 
-use super::statement::{execute, field, row, rows};
+use super::statement::{execute, row, rows};
 use super::{SqliteStore, outbox};
 use crate::column::{self, Cursor};
+use crate::record::approval::{elsewhere, record};
+use crate::row::field;
 
 const READING: &str = "reading an approval";
 const WRITING: &str = "writing an approval";
-
-/// Reads `approval_id, tenant_id, run_id, state, requested_at, expires_at, body`.
-fn record(row: &Row<'_>) -> Result<ApprovalRecord, StoreError> {
-    let approval: String = field(row, 0)?;
-    let tenant: String = field(row, 1)?;
-    let run: String = field(row, 2)?;
-    let state: String = field(row, 3)?;
-    Ok(ApprovalRecord {
-        approval_id: column::parse("approval id", &approval)?,
-        tenant_id: column::parse("tenant id", &tenant)?,
-        run_id: column::parse("run id", &run)?,
-        state: column::parse_approval_state(&state)?,
-        requested_at: column::parse_micros(field(row, 4)?)?,
-        expires_at: column::parse_micros(field(row, 5)?)?,
-        body: field(row, 6)?,
-    })
-}
 
 /// Makes the changes that an append carries; `run` is the run's key.
 pub(super) fn change(
@@ -91,14 +76,6 @@ fn ask(connection: &Connection, run: i64, record: &ApprovalRecord) -> Result<(),
         });
     }
     Ok(())
-}
-
-fn elsewhere(approval: &ApprovalId, believed: ApprovalState) -> StoreError {
-    StoreError::Refused {
-        what: "approval",
-        id: approval.to_string(),
-        detail: format!("it is not {} any more", believed.as_str()),
-    }
 }
 
 fn decide(
@@ -163,8 +140,7 @@ fn list(
     run: Option<&RunId>,
     page: &PageRequest,
 ) -> Result<Page<ApprovalRecord>, StoreError> {
-    let after = page.after.as_deref().map(Cursor::decode).transpose()?;
-    let (at, id) = after.map_or((i64::MAX, String::new()), |cursor| (cursor.at, cursor.id));
+    let (at, id) = column::after(page)?;
     let entries = rows(
         "listing approvals",
         connection,

@@ -6,8 +6,9 @@ use charter_store::calibration::{CalibrationRecord, Calibrations};
 use rusqlite::params;
 
 use super::SqliteStore;
-use super::statement::{execute, field, row};
+use super::statement::{execute, row};
 use crate::column;
+use crate::row::field;
 
 #[async_trait]
 impl Calibrations for SqliteStore {

@@ -3,7 +3,6 @@
 mod change;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use async_trait::async_trait;
 use charter_contract::ids::{PackageName, UserId};
@@ -11,15 +10,19 @@ use charter_contract::scope::Scope;
 use charter_contract::time::Timestamp;
 use charter_store::StoreError;
 use charter_store::catalogue::{
-    Catalogue, CatalogueRevision, ContentHash, DocumentKey, DocumentVersion, PackageVersion,
-    Registration, StoredDocument,
+    Catalogue, CatalogueRevision, DocumentKey, DocumentVersion, PackageVersion, Registration,
+    StoredDocument,
 };
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, params};
 
 use super::SqliteStore;
-use super::failure::during;
-use super::statement::{field, row, rows};
+use super::statement::{row, rows};
 use crate::column;
+use crate::record::catalogue::{
+    self as record, DOCUMENT, DOCUMENT_VERSION, PACKAGE_VERSION, Removal, document,
+    document_version, package_version,
+};
+use crate::row::field;
 
 const READING: &str = "reading the catalogue";
 
@@ -29,25 +32,9 @@ fn revision(connection: &Connection) -> Result<CatalogueRevision, StoreError> {
         connection,
         "SELECT revision FROM catalogue",
         [],
-        |row| column::parse_integer("catalogue revision", field(row, 0)?),
+        record::revision,
     )?
-    .map(CatalogueRevision)
-    .ok_or_else(|| StoreError::Corrupt {
-        what: "catalogue",
-        id: "revision".to_owned(),
-        detail: "the row is missing".to_owned(),
-    })
-}
-
-fn text<'r>(row: &'r Row<'_>, index: usize) -> Result<&'r str, StoreError> {
-    let value = row.get_ref(index).map_err(during(READING))?;
-    value.as_str().map_err(|e| during(READING)(e.into()))
-}
-
-fn hash(row: &Row<'_>, index: usize) -> Result<ContentHash, StoreError> {
-    let value = row.get_ref(index).map_err(during(READING))?;
-    let bytes = value.as_blob().map_err(|e| during(READING)(e.into()))?;
-    column::parse_hash("content hash", bytes).map(ContentHash)
+    .ok_or_else(record::without_revision)
 }
 
 /// The table in its own order, which is the order of the disk; sorting afterwards is cheaper than
@@ -57,45 +44,12 @@ fn load(connection: &Connection) -> Result<(CatalogueRevision, Vec<StoredDocumen
     let mut documents = rows(
         "loading the catalogue",
         connection,
-        "SELECT scope, kind, id, package, package_version, content_hash, created_at, updated_at,
-         body FROM document NOT INDEXED",
+        &format!("SELECT {DOCUMENT} FROM document NOT INDEXED"),
         [],
         document,
     )?;
     documents.sort_unstable_by(|a, b| a.key.cmp(&b.key));
     Ok((revision, documents))
-}
-
-fn document(row: &Row<'_>) -> Result<StoredDocument, StoreError> {
-    Ok(StoredDocument {
-        key: DocumentKey {
-            scope: column::parse_scope(text(row, 0)?)?,
-            kind: column::parse("document kind", text(row, 1)?)?,
-            id: field(row, 2)?,
-        },
-        package: column::parse("package name", text(row, 3)?)?,
-        package_version: field(row, 4)?,
-        content_hash: hash(row, 5)?,
-        created_at: column::parse_micros(field(row, 6)?)?,
-        updated_at: column::parse_micros(field(row, 7)?)?,
-        body: Arc::from(text(row, 8)?),
-    })
-}
-
-/// Reads `scope, package, version, content_hash, change, revision, documents, actor, at`.
-fn package_version(row: &Row<'_>) -> Result<PackageVersion, StoreError> {
-    let documents = column::parse_integer("number of documents", field(row, 6)?)?;
-    Ok(PackageVersion {
-        scope: column::parse_scope(text(row, 0)?)?,
-        package: column::parse("package name", text(row, 1)?)?,
-        version: field(row, 2)?,
-        content_hash: hash(row, 3)?,
-        change: column::parse_change(text(row, 4)?)?,
-        revision: CatalogueRevision(column::parse_integer("catalogue revision", field(row, 5)?)?),
-        documents: usize::try_from(documents).unwrap_or(usize::MAX),
-        actor: column::parse("user id", text(row, 7)?)?,
-        at: column::parse_micros(field(row, 8)?)?,
-    })
 }
 
 fn files(
@@ -123,17 +77,6 @@ fn files(
     Ok(Some(files.into_iter().collect()))
 }
 
-fn document_version(row: &Row<'_>) -> Result<DocumentVersion, StoreError> {
-    Ok(DocumentVersion {
-        package_version: field(row, 0)?,
-        change: column::parse_change(text(row, 1)?)?,
-        content_hash: hash(row, 2)?,
-        body: Arc::from(text(row, 3)?),
-        revision: CatalogueRevision(column::parse_integer("catalogue revision", field(row, 4)?)?),
-        at: column::parse_micros(field(row, 5)?)?,
-    })
-}
-
 #[async_trait]
 impl Catalogue for SqliteStore {
     async fn register(&self, registration: Registration) -> Result<CatalogueRevision, StoreError> {
@@ -149,7 +92,7 @@ impl Catalogue for SqliteStore {
         actor: &UserId,
         at: Timestamp,
     ) -> Result<CatalogueRevision, StoreError> {
-        let removal = change::Removal {
+        let removal = Removal {
             scope: scope.clone(),
             package: package.clone(),
             expected,
@@ -174,9 +117,8 @@ impl Catalogue for SqliteStore {
             rows(
                 "listing packages",
                 connection,
-                "SELECT scope, package, version, content_hash, change, revision, documents, actor,
-                 at FROM package JOIN package_change USING (scope, package, revision)
-                 WHERE scope = ?1 ORDER BY package",
+                &format!("SELECT {PACKAGE_VERSION} FROM package JOIN package_change USING (scope, package, revision)
+                 WHERE scope = ?1 ORDER BY package"),
                 [column::scope(&scope)],
                 package_version,
             )
@@ -194,8 +136,7 @@ impl Catalogue for SqliteStore {
             rows(
                 "reading the history of a package",
                 connection,
-                "SELECT scope, package, version, content_hash, change, revision, documents, actor,
-                 at FROM package_change WHERE scope = ?1 AND package = ?2 ORDER BY revision",
+                &format!("SELECT {PACKAGE_VERSION} FROM package_change WHERE scope = ?1 AND package = ?2 ORDER BY revision"),
                 [column::scope(&scope), package.as_str()],
                 package_version,
             )
@@ -224,9 +165,11 @@ impl Catalogue for SqliteStore {
             rows(
                 "reading the history of a document",
                 connection,
-                "SELECT package_version, change, content_hash, body, revision, at
+                &format!(
+                    "SELECT {DOCUMENT_VERSION}
                  FROM document_change WHERE scope = ?1 AND kind = ?2 AND id = ?3
-                 ORDER BY revision",
+                 ORDER BY revision"
+                ),
                 params![column::scope(&key.scope), key.kind.as_str(), key.id],
                 document_version,
             )

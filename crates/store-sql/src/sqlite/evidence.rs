@@ -5,31 +5,35 @@
 //! ones, are rows of their own, by which it is found; a record is read back with all of them.
 
 use async_trait::async_trait;
-use charter_contract::catalogue::evidence::{
-    AbsenceReason, Attachment, EvidenceRecord, PayloadAbsence,
-};
+use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
 use charter_contract::ids::{EvidenceId, TenantId};
-use charter_contract::text::Text;
 use charter_contract::time::Timestamp;
-use charter_domain::evidence_log::entry::SALT_BYTES;
-use charter_domain::evidence_log::{Entry, Sealed};
+use charter_domain::evidence_log::Entry;
 use charter_store::StoreError;
 use charter_store::evidence::{Evidence, EvidenceFilter};
 use charter_store::page::{Page, PageRequest};
 use rusqlite::types::Value;
-use rusqlite::{Connection, Row, params, params_from_iter};
+use rusqlite::{Connection, params, params_from_iter};
 
 use super::SqliteStore;
 use super::evidence_log;
-use super::statement::{field, insert, row, rows};
+use super::statement::{insert, row, rows};
 use crate::column::{self, Cursor};
+use crate::record::evidence::{self as record, Dialect, WHAT};
+use crate::row::field;
 
 const READING: &str = "reading evidence";
 const WRITING: &str = "writing evidence";
-const WHAT: &str = "evidence record";
-
-/// What [`record`] reads.
-const COLUMNS: &str = "evidence_key, evidence_id, body, payload, payload_removed_at";
+/// How a look-up is asked here.
+const DIALECT: Dialect = Dialect {
+    columns: "evidence_id, body, payload, payload_removed_at,
+        (SELECT json_group_array(json(target)) FROM
+            (SELECT json_object(target_kind, target_id) AS target FROM evidence_attachment
+             WHERE evidence_attachment.evidence_key = evidence.evidence_key
+             ORDER BY attachment_key))",
+    key: "evidence_key",
+    mark: '?',
+};
 
 fn put(
     connection: &Connection,
@@ -37,18 +41,7 @@ fn put(
     record: &EvidenceRecord,
 ) -> Result<(), StoreError> {
     let id = record.id.as_str();
-    let refused = |detail: &str| StoreError::Refused {
-        what: WHAT,
-        id: id.to_owned(),
-        detail: detail.to_owned(),
-    };
-    if record.tenant_id != *tenant {
-        return Err(refused("it names another tenant"));
-    }
-    if record.payload_absent.is_some() {
-        return Err(refused("a new record has its payload"));
-    }
-    let sealed = Sealed::seal(record, salt()?).map_err(|error| refused(&error.to_string()))?;
+    let sealed = record::seal(tenant, record)?;
     let captured_at = column::micros(record.captured_at);
     let key = insert(
         WRITING,
@@ -79,15 +72,6 @@ fn put(
     evidence_log::append(connection, tenant, key, &sealed.entry(record.id.clone()))
 }
 
-fn salt() -> Result<[u8; SALT_BYTES], StoreError> {
-    let mut salt = [0; SALT_BYTES];
-    getrandom::fill(&mut salt).map_err(|source| StoreError::Engine {
-        doing: "drawing the salt of a payload",
-        source: Box::new(source),
-    })?;
-    Ok(salt)
-}
-
 /// Whether the attachment is new.
 fn attach(
     connection: &Connection,
@@ -96,7 +80,7 @@ fn attach(
     attachment: &Attachment,
     at: i64,
 ) -> Result<bool, StoreError> {
-    let (target_kind, target_id) = target(id, attachment)?;
+    let (target_kind, target_id) = record::target(id, attachment)?;
     insert(
         "attaching evidence",
         connection,
@@ -107,117 +91,28 @@ fn attach(
     .map(|new| new.is_some())
 }
 
-fn target<'a>(id: &str, attachment: &'a Attachment) -> Result<(&'static str, &'a str), StoreError> {
-    attachment.target().ok_or_else(|| StoreError::Refused {
-        what: WHAT,
-        id: id.to_owned(),
-        detail: "an attachment names exactly one thing".to_owned(),
-    })
-}
-
-/// Reads [`COLUMNS`].
-fn record(connection: &Connection, row: &Row<'_>) -> Result<EvidenceRecord, StoreError> {
-    let key: i64 = field(row, 0)?;
-    let id: String = field(row, 1)?;
-    let body: String = field(row, 2)?;
-    let mut record: EvidenceRecord = column::parse_json(WHAT, &id, &body)?;
-    match field::<Option<String>>(row, 3)? {
-        Some(payload) => record.payload = column::parse_json(WHAT, &id, &payload)?,
-        None => record.payload_absent = Some(removed(&id, field(row, 4)?)?),
-    }
-    record.attached_to = rows(
-        READING,
-        connection,
-        "SELECT json_object(target_kind, target_id) FROM evidence_attachment
-         WHERE evidence_key = ?1 ORDER BY attachment_key",
-        [key],
-        |row| {
-            let attachment: String = field(row, 0)?;
-            column::parse_json("attachment of evidence", &id, &attachment)
-        },
-    )?;
-    Ok(record)
-}
-
-/// What a record says whose payload was removed.
-fn removed(id: &str, at: i64) -> Result<PayloadAbsence, StoreError> {
-    let note = format!("payload removed on {}", column::parse_micros(at)?);
-    let note = Text::parse(&note).map_err(|error| StoreError::Corrupt {
-        what: WHAT,
-        id: id.to_owned(),
-        detail: error.to_string(),
-    })?;
-    Ok(PayloadAbsence {
-        reason: AbsenceReason::Removed,
-        note,
-    })
-}
-
 fn find(
     connection: &Connection,
     tenant: &TenantId,
     filter: &EvidenceFilter,
     page: &PageRequest,
 ) -> Result<Page<EvidenceRecord>, StoreError> {
-    let (sql, values) = query(tenant, filter, page)?;
+    let (sql, values) = record::query(DIALECT, tenant, filter, page)?;
+    let values = values.into_iter().map(|value| match value {
+        record::Value::Text(text) => Value::from(text),
+        record::Value::Integer(number) => Value::from(number),
+    });
     let entries = rows(
         "looking up evidence",
         connection,
         &sql,
         params_from_iter(values),
-        |row| record(connection, row),
+        record::record,
     )?;
     Ok(column::page(entries, page, |record| Cursor {
         at: column::micros(record.captured_at),
         id: record.id.to_string(),
     }))
-}
-
-/// Only the conditions that are asked for, so that each combination uses its own index.
-fn query(
-    tenant: &TenantId,
-    filter: &EvidenceFilter,
-    page: &PageRequest,
-) -> Result<(String, Vec<Value>), StoreError> {
-    let mut sql = format!("SELECT {COLUMNS} FROM evidence WHERE tenant_id = ?");
-    let mut values = vec![Value::from(tenant.to_string())];
-    let mut restrict = |condition: &str, of: Vec<Value>| {
-        sql.push_str(" AND ");
-        sql.push_str(condition);
-        values.extend(of);
-    };
-    if let Some(attachment) = &filter.attached_to {
-        let (kind, id) = target("filter", attachment)?;
-        restrict(
-            "evidence_key IN (SELECT evidence_key FROM evidence_attachment
-             WHERE tenant_id = ? AND target_kind = ? AND target_id = ?)",
-            [tenant.as_str(), kind, id]
-                .map(|t| t.to_owned().into())
-                .to_vec(),
-        );
-    }
-    if let Some(evidence_type) = filter.evidence_type {
-        restrict("evidence_type = ?", vec![evidence_type.to_string().into()]);
-    }
-    if let Some(system) = &filter.system {
-        restrict("system = ?", vec![system.clone().into()]);
-    }
-    if let Some(from) = filter.captured_from {
-        restrict("captured_at >= ?", vec![column::micros(from).into()]);
-    }
-    if let Some(until) = filter.captured_until {
-        restrict("captured_at < ?", vec![column::micros(until).into()]);
-    }
-    if let Some(after) = &page.after {
-        let Cursor { at, id } = Cursor::decode(after)?;
-        restrict(
-            "(captured_at, evidence_id) > (?, ?)",
-            vec![at.into(), id.into()],
-        );
-    }
-    sql.push_str(" ORDER BY captured_at, evidence_id LIMIT ?");
-    values.push(column::limit(page.limit() + 1).into());
-    Ok((sql, values))
 }
 
 #[async_trait]
@@ -283,10 +178,11 @@ impl Evidence for SqliteStore {
                 READING,
                 connection,
                 &format!(
-                    "SELECT {COLUMNS} FROM evidence WHERE tenant_id = ?1 AND evidence_id = ?2"
+                    "SELECT {} FROM evidence WHERE tenant_id = ?1 AND evidence_id = ?2",
+                    DIALECT.columns
                 ),
                 [tenant.as_str(), evidence.as_str()],
-                |row| record(connection, row),
+                record::record,
             )
         })
         .await

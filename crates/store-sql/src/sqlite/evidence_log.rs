@@ -10,15 +10,15 @@ use charter_contract::ids::{EvidenceId, TenantId};
 use charter_contract::time::Timestamp;
 use charter_domain::evidence_log::{Entry, Hash, NodeId, tree};
 use charter_store::StoreError;
-use charter_store::evidence_log::{
-    EvidenceLog, PublishedCheckpoint, StoredLeaf, StoredPayload, StoredRecord,
-};
-use rusqlite::{Connection, Row, params};
+use charter_store::evidence_log::{EvidenceLog, PublishedCheckpoint, StoredLeaf};
+use rusqlite::{Connection, params};
 
 use super::SqliteStore;
 use super::failure::during;
-use super::statement::{execute, field, insert, row, rows};
+use super::statement::{execute, insert, row, rows};
 use crate::column;
+use crate::record::evidence_log::{WHAT, stored_leaf};
+use crate::row::field;
 
 mod backlog;
 
@@ -26,7 +26,6 @@ pub(super) use backlog::log_what_is_unlogged;
 
 const READING: &str = "reading the evidence log";
 const APPENDING: &str = "appending to the evidence log";
-const WHAT: &str = "evidence log";
 
 /// Appends the leaf of an entry about the record `evidence_key`.
 pub(super) fn append(
@@ -109,42 +108,6 @@ fn node(connection: &Connection, log: i64, id: NodeId) -> Result<Hash, StoreErro
         id: place(),
     })?;
     column::parse_hash(WHAT, &found).map(Hash)
-}
-
-/// Reads `leaf_index, leaf, body, payload, payload_salt`.
-fn stored_leaf(row: &Row<'_>) -> Result<StoredLeaf, StoreError> {
-    let index = column::parse_integer(WHAT, field(row, 0)?)?;
-    let leaf: String = field(row, 1)?;
-    let entry = Entry::from_leaf(&leaf).map_err(|error| StoreError::Corrupt {
-        what: WHAT,
-        id: format!("leaf {index}"),
-        detail: error.to_string(),
-    })?;
-    let record = match entry {
-        Entry::Record { .. } => Some(stored_record(row)?),
-        Entry::Attachment { .. } | Entry::PayloadRemoved { .. } => None,
-    };
-    Ok(StoredLeaf {
-        index,
-        leaf,
-        record,
-    })
-}
-
-fn stored_record(row: &Row<'_>) -> Result<StoredRecord, StoreError> {
-    let payload: Option<String> = field(row, 3)?;
-    let salt: Option<Vec<u8>> = field(row, 4)?;
-    let payload = payload
-        .zip(salt)
-        .map(|(text, salt)| {
-            let salt = column::parse_hash("salt of a payload", &salt)?;
-            Ok::<_, StoreError>(StoredPayload { salt, text })
-        })
-        .transpose()?;
-    Ok(StoredRecord {
-        record: field(row, 2)?,
-        payload,
-    })
 }
 
 fn remove(

@@ -6,8 +6,7 @@ use charter_contract::ids::{RunId, TenantId};
 use charter_contract::time::Timestamp;
 use charter_store::StoreError;
 use charter_store::journal::{
-    After, Append, EventHash, GENESIS, HeldRun, Journal, JournalEvent, NewEvent, RunPhase,
-    RunRecord, Wait,
+    After, Append, GENESIS, HeldRun, Journal, JournalEvent, NewEvent, RunPhase, RunRecord, Wait,
 };
 use charter_store::lease::{Fence, Lease};
 use charter_store::mission::ArtifactRecord;
@@ -16,9 +15,11 @@ use charter_store::page::{Page, PageRequest};
 use rusqlite::{Connection, params};
 
 use super::mission::{self, Addition};
-use super::statement::{execute, field, insert, row, rows};
+use super::statement::{execute, insert, row, rows};
 use super::{SqliteStore, approval, lease, outbox};
 use crate::column;
+use crate::record::run::{self as record, Head};
+use crate::row::field;
 
 mod read;
 
@@ -27,52 +28,16 @@ pub(super) use read::{events, one};
 const READING: &str = "reading a run";
 const WRITING: &str = "writing a run";
 
-/// What an append has to fit to.
-struct Head {
-    key: i64,
-    version: u64,
-    phase: RunPhase,
-    last_hash: EventHash,
-}
-
-fn head(connection: &Connection, run: &RunId) -> Result<Option<Head>, StoreError> {
+/// A run's key, and what an append has to fit to.
+fn head(connection: &Connection, run: &RunId) -> Result<(i64, Head), StoreError> {
     row(
         READING,
         connection,
-        "SELECT run_key, version, phase, last_hash FROM run WHERE run_id = ?1",
+        "SELECT version, phase, last_hash, run_key FROM run WHERE run_id = ?1",
         [run.as_str()],
-        |row| {
-            let phase: String = field(row, 2)?;
-            let last_hash: Vec<u8> = field(row, 3)?;
-            Ok(Head {
-                key: field(row, 0)?,
-                version: column::parse_integer("run version", field(row, 1)?)?,
-                phase: column::parse_phase(&phase)?,
-                last_hash: EventHash(column::parse_hash("event hash", &last_hash)?),
-            })
-        },
-    )
-}
-
-/// Checks that events chain from `previous`; returns the last hash.
-fn check_chain(
-    run: &RunId,
-    version: u64,
-    previous: EventHash,
-    events: &[NewEvent],
-) -> Result<EventHash, StoreError> {
-    let mut last = previous;
-    for (sequence, event) in (version + 1..).zip(events) {
-        if event.hash != last.chain(sequence, &event.payload) {
-            return Err(StoreError::Corrupt {
-                what: "journal of run",
-                id: run.to_string(),
-                detail: format!("event {sequence} does not chain from the one before it"),
-            });
-        }
-        last = event.hash;
-    }
-    Ok(last)
+        |row| Ok((field(row, 3)?, record::head(row)?)),
+    )?
+    .ok_or_else(|| record::missing(run))
 }
 
 fn insert_events(
@@ -106,11 +71,8 @@ pub(super) fn create(
     events: &[NewEvent],
     messages: &[NewMessage],
 ) -> Result<i64, StoreError> {
-    if run.version != events.len() as u64 {
-        let detail = format!("version {} with {} events", run.version, events.len());
-        return Err(refused(&run.run_id, detail));
-    }
-    let last_hash = check_chain(&run.run_id, 0, GENESIS, events)?;
+    record::check_version(run, events)?;
+    let last_hash = record::check_chain(&run.run_id, 0, GENESIS, events)?;
     let key = insert(
         WRITING,
         connection,
@@ -130,10 +92,7 @@ pub(super) fn create(
             run.wake_at.map(column::micros)
         ],
     )?
-    .ok_or_else(|| StoreError::AlreadyExists {
-        what: "run",
-        id: run.run_id.to_string(),
-    })?;
+    .ok_or_else(|| record::exists(&run.run_id))?;
     insert_events(connection, key, 0, events)?;
     outbox::insert(connection, messages)?;
     Ok(key)
@@ -157,7 +116,7 @@ fn create_held(connection: &Connection, new: HeldRun) -> Result<Lease, StoreErro
         expires_at: new.expires_at,
     };
     let lease = lease::acquire(connection, wanted, column::micros(new.run.created_at))?
-        .ok_or_else(|| refused(run, "somebody holds a lease on its id".to_owned()))?;
+        .ok_or_else(|| record::refused(run, "somebody holds a lease on its id".to_owned()))?;
     if new.release {
         lease::release_fence(connection, run.as_str(), lease.fence)?;
     }
@@ -166,27 +125,10 @@ fn create_held(connection: &Connection, new: HeldRun) -> Result<Lease, StoreErro
 
 fn append(connection: &Connection, append: &Append) -> Result<u64, StoreError> {
     let run = &append.run_id;
-    let head = head(connection, run)?.ok_or_else(|| StoreError::NotFound {
-        what: "run",
-        id: run.to_string(),
-    })?;
+    let (key, head) = head(connection, run)?;
     lease::check_fence(connection, run.as_str(), append.fence)?;
-    if head.version != append.expected {
-        return Err(StoreError::VersionConflict {
-            what: "run",
-            id: run.to_string(),
-            expected: append.expected,
-            found: head.version,
-        });
-    }
-    if head.phase == RunPhase::Finished {
-        return Err(refused(run, "it is finished".to_owned()));
-    }
-    let Some(newest) = append.events.last() else {
-        return Err(refused(run, "an append without events".to_owned()));
-    };
-    let last_hash = check_chain(run, head.version, head.last_hash, &append.events)?;
-    insert_events(connection, head.key, head.version, &append.events)?;
+    let (last_hash, newest) = record::check_append(&head, append)?;
+    insert_events(connection, key, head.version, &append.events)?;
     let version = head.version + append.events.len() as u64;
     execute(
         WRITING,
@@ -194,7 +136,7 @@ fn append(connection: &Connection, append: &Append) -> Result<u64, StoreError> {
         "UPDATE run SET phase = ?2, version = ?3, last_hash = ?4, updated_at = ?5, status = ?6,
          wake_at = NULL WHERE run_key = ?1",
         params![
-            head.key,
+            key,
             column::phase(append.then.phase()),
             column::integer("run version", version)?,
             last_hash.0,
@@ -202,16 +144,16 @@ fn append(connection: &Connection, append: &Append) -> Result<u64, StoreError> {
             append.status
         ],
     )?;
-    approval::change(connection, head.key, &append.approvals)?;
+    approval::change(connection, key, &append.approvals)?;
     let addition = Addition {
-        run: head.key,
+        run: key,
         event: version,
         artifacts: &append.artifacts,
         state: append.mission_state,
     };
     mission::add(connection, addition)?;
     if let After::Waits(wait) = &append.then {
-        begin_wait(connection, head.key, wait)?;
+        begin_wait(connection, key, wait)?;
     }
     if append.release {
         lease::release_fence(connection, run.as_str(), append.fence)?;
@@ -221,13 +163,10 @@ fn append(connection: &Connection, append: &Append) -> Result<u64, StoreError> {
 }
 
 fn park(connection: &Connection, run: &RunId, fence: Fence, wait: &Wait) -> Result<(), StoreError> {
-    let head = head(connection, run)?.ok_or_else(|| StoreError::NotFound {
-        what: "run",
-        id: run.to_string(),
-    })?;
+    let (key, head) = head(connection, run)?;
     lease::check_fence(connection, run.as_str(), fence)?;
     if head.phase != RunPhase::Finished {
-        begin_wait(connection, head.key, wait)?;
+        begin_wait(connection, key, wait)?;
     }
     lease::release_fence(connection, run.as_str(), fence)
 }
@@ -244,14 +183,6 @@ fn begin_wait(connection: &Connection, key: i64, wait: &Wait) -> Result<(), Stor
         approval::wake(connection, key)?;
     }
     Ok(())
-}
-
-fn refused(run: &RunId, detail: String) -> StoreError {
-    StoreError::Refused {
-        what: "run",
-        id: run.to_string(),
-        detail,
-    }
 }
 
 fn sweep(connection: &Connection, before: i64, limit: usize) -> Result<u64, StoreError> {

@@ -7,8 +7,9 @@ use charter_store::lease::{Fence, Lease, Leases};
 use rusqlite::{Connection, params};
 
 use super::SqliteStore;
-use super::statement::{execute, field, row};
+use super::statement::{execute, row};
 use crate::column;
+use crate::row::field;
 
 const READING: &str = "reading a lease";
 const WRITING: &str = "writing a lease";

@@ -1,46 +1,19 @@
 //! Indexes of lenses in SQLite.
 
 use async_trait::async_trait;
-use charter_contract::ids::LensId;
 use charter_contract::scope::Scope;
 use charter_store::StoreError;
 use charter_store::lens::{LensChunk, LensGeneration, LensRecord, Lenses, NewLensIndex};
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, params};
 
 use super::SqliteStore;
-use super::statement::{execute, field, row, rows};
+use super::statement::{execute, row, rows};
 use crate::column;
+use crate::record::lens::{KIND, check_generation, chunk, generation, gone, key, record};
+use crate::row::field;
 
 const READING: &str = "reading the index of a lens";
 const WRITING: &str = "writing the index of a lens";
-
-/// The kind of lenses among documents.
-const KIND: &str = charter_contract::catalogue::DocumentKind::DomainLens.as_str();
-
-fn record(row: &Row<'_>) -> Result<LensRecord, StoreError> {
-    let (scope, lens): (String, String) = (field(row, 1)?, field(row, 2)?);
-    Ok(LensRecord {
-        generation: generation(field(row, 0)?)?,
-        scope: column::parse_scope(&scope)?,
-        lens_id: column::parse::<LensId>("lens id", &lens)?,
-        body: field(row, 3)?,
-    })
-}
-
-fn generation(number: i64) -> Result<LensGeneration, StoreError> {
-    column::parse_integer("lens index", number).map(LensGeneration)
-}
-
-fn key(generation: LensGeneration) -> Result<i64, StoreError> {
-    column::integer("lens index", generation.0)
-}
-
-fn gone(generation: LensGeneration) -> StoreError {
-    StoreError::NotFound {
-        what: "lens index",
-        id: generation.0.to_string(),
-    }
-}
 
 /// Stores an index in the place of whatever its lens had.
 pub(super) fn put(
@@ -118,14 +91,7 @@ fn replace(
         [column::scope(scope), lens],
         |row| generation(field(row, 0)?),
     )?;
-    if found != expected {
-        return Err(StoreError::VersionConflict {
-            what: "lens index",
-            id: lens.to_owned(),
-            expected: expected.map_or(0, |generation| generation.0),
-            found: found.map_or(0, |generation| generation.0),
-        });
-    }
+    check_generation(&index.lens_id, found, expected)?;
     put(connection, scope, index)
 }
 
@@ -147,13 +113,7 @@ fn chunks(
         connection,
         "SELECT text, place, vectors FROM lens_chunk WHERE generation = ?1 ORDER BY ordinal",
         [key],
-        |row| {
-            Ok(LensChunk {
-                text: field(row, 0)?,
-                place: field(row, 1)?,
-                vectors: field(row, 2)?,
-            })
-        },
+        chunk,
     )
 }
 

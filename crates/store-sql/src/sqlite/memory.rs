@@ -21,7 +21,6 @@ use crate::column;
 
 const READING: &str = "reading a memory";
 const WRITING: &str = "writing a memory";
-const WHAT: &str = "memory";
 
 #[async_trait]
 impl Memories for SqliteStore {

@@ -9,69 +9,19 @@ use charter_contract::ids::{MissionId, TaskId, TenantId};
 use charter_contract::mission::{ArtifactKind, MissionState};
 use charter_store::StoreError;
 use charter_store::mission::{
-    ArtifactFilter, ArtifactRecord, Imported, MissionImport, MissionRecord, Missions,
-    StoredArtifact,
+    ArtifactFilter, Imported, MissionImport, MissionRecord, Missions, StoredArtifact,
 };
 use charter_store::page::{Page, PageRequest};
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, params};
 
 use super::SqliteStore;
-use super::statement::{field, row, rows};
+use super::statement::{row, rows};
 use crate::column::{self, Cursor};
+use crate::record::mission::{artifact, record};
 
 pub(super) use write::{Addition, add, begin};
 
 const READING: &str = "reading a mission";
-
-/// Reads `tenant_id, mission_id, run_id, title, state, artifacts, payload, created_at, updated_at,
-/// imported_at`.
-fn record(row: &Row<'_>) -> Result<MissionRecord, StoreError> {
-    let tenant: String = field(row, 0)?;
-    let mission: String = field(row, 1)?;
-    let run: String = field(row, 2)?;
-    let state: String = field(row, 4)?;
-    Ok(MissionRecord {
-        tenant_id: column::parse("tenant id", &tenant)?,
-        mission_id: column::parse("mission id", &mission)?,
-        run_id: column::parse("run id", &run)?,
-        title: field(row, 3)?,
-        state: column::parse("mission state", &state)?,
-        artifacts: column::parse_integer("number of artifacts", field(row, 5)?)?,
-        envelope: field(row, 6)?,
-        created_at: column::parse_micros(field(row, 7)?)?,
-        updated_at: column::parse_micros(field(row, 8)?)?,
-        imported_at: field::<Option<i64>>(row, 9)?
-            .map(column::parse_micros)
-            .transpose()?,
-    })
-}
-
-/// Reads `tenant_id, mission_id, kind, artifact_id, task_id, place, event, schema_version, created_at,
-/// producer, payload`, the columns of the view.
-fn artifact(row: &Row<'_>) -> Result<StoredArtifact, StoreError> {
-    let tenant: String = field(row, 0)?;
-    let mission: String = field(row, 1)?;
-    let kind: String = field(row, 2)?;
-    let task: Option<String> = field(row, 4)?;
-    let producer: String = field(row, 9)?;
-    Ok(StoredArtifact {
-        place: column::parse_integer("place of an artifact", field(row, 5)?)?,
-        event: column::parse_integer("event of an artifact", field(row, 6)?)?,
-        record: ArtifactRecord {
-            tenant_id: column::parse("tenant id", &tenant)?,
-            mission_id: column::parse("mission id", &mission)?,
-            kind: column::parse("kind of artifact", &kind)?,
-            artifact_id: field(row, 3)?,
-            task_id: task
-                .map(|task| column::parse("task id", &task))
-                .transpose()?,
-            schema_version: field(row, 7)?,
-            created_at: column::parse_micros(field(row, 8)?)?,
-            producer: column::parse("producer", &producer)?,
-            payload: field(row, 10)?,
-        },
-    })
-}
 
 fn one(
     connection: &Connection,
@@ -112,8 +62,7 @@ fn list(
     state: Option<MissionState>,
     page: &PageRequest,
 ) -> Result<Page<MissionRecord>, StoreError> {
-    let after = page.after.as_deref().map(Cursor::decode).transpose()?;
-    let (at, id) = after.map_or((i64::MAX, String::new()), |cursor| (cursor.at, cursor.id));
+    let (at, id) = column::after(page)?;
     let sql = match state {
         Some(_) => LISTED_BY_STATE,
         None => LISTED,

@@ -5,11 +5,13 @@ use charter_contract::ids::TenantId;
 use charter_contract::time::Timestamp;
 use charter_store::StoreError;
 use charter_store::outbox::{Message, NewMessage, Outbox};
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, params};
 
 use super::SqliteStore;
-use super::statement::{execute, field, row, rows};
+use super::statement::{execute, row, rows};
 use crate::column;
+use crate::record::outbox::message;
+use crate::row::field;
 
 const READING: &str = "reading outbox messages";
 
@@ -96,16 +98,4 @@ impl Outbox for SqliteStore {
         )
         .await
     }
-}
-
-fn message(row: &Row<'_>) -> Result<Message, StoreError> {
-    Ok(Message {
-        id: column::parse_integer("message id", field(row, 0)?)?,
-        message: NewMessage {
-            topic: field(row, 1)?,
-            tenant: field(row, 2)?,
-            at: column::parse_micros(field(row, 3)?)?,
-            payload: field(row, 4)?,
-        },
-    })
 }

@@ -6,14 +6,12 @@ use charter_contract::time::Timestamp;
 use charter_store::StoreError;
 use charter_store::page::{Page, PageRequest};
 use charter_store::request::{RequestRecord, Requests};
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, params};
 
 use super::SqliteStore;
-use super::statement::{execute, field, insert, row, rows};
+use super::statement::{execute, insert, row, rows};
 use crate::column::{self, Cursor};
-
-const COLUMNS: &str =
-    "tenant_id, request_id, asked, verdict, answer, created_at, updated_at, user_id";
+use crate::record::request::{COLUMNS, record, taken};
 
 #[async_trait]
 impl Requests for SqliteStore {
@@ -153,8 +151,7 @@ fn list(
     user: &UserId,
     page: &PageRequest,
 ) -> Result<Page<RequestRecord>, StoreError> {
-    let after = page.after.as_deref().map(Cursor::decode).transpose()?;
-    let (at, id) = after.map_or((i64::MAX, String::new()), |cursor| (cursor.at, cursor.id));
+    let (at, id) = column::after(page)?;
     let entries = rows(
         "listing requests",
         connection,
@@ -202,25 +199,5 @@ fn once(
             what: "request",
             id: request.to_string(),
         },
-    })
-}
-
-fn taken(what: &'static str, request: &RequestId) -> StoreError {
-    StoreError::AlreadyExists {
-        what,
-        id: request.to_string(),
-    }
-}
-
-fn record(row: &Row<'_>) -> Result<RequestRecord, StoreError> {
-    Ok(RequestRecord {
-        tenant_id: column::parse("request", &field::<String>(row, 0)?)?,
-        request_id: column::parse("request", &field::<String>(row, 1)?)?,
-        asked: field(row, 2)?,
-        verdict: field(row, 3)?,
-        answer: field(row, 4)?,
-        created_at: column::parse_micros(field(row, 5)?)?,
-        updated_at: column::parse_micros(field(row, 6)?)?,
-        user_id: column::parse("request", &field::<String>(row, 7)?)?,
     })
 }

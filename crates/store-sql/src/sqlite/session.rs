@@ -1,15 +1,17 @@
 //! Sessions and their turns in SQLite.
 
 use async_trait::async_trait;
-use charter_contract::ids::{RequestId, SessionId, TenantId};
+use charter_contract::ids::{SessionId, TenantId};
 use charter_contract::time::Timestamp;
 use charter_store::StoreError;
 use charter_store::session::{SessionRecord, Sessions, Turn};
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, params};
 
 use super::SqliteStore;
-use super::statement::{execute, field, insert, row, rows};
+use super::statement::{execute, insert, row, rows};
 use crate::column;
+use crate::record::session::{record, turn};
+use crate::row::field;
 
 const READING: &str = "reading a session";
 const WRITING: &str = "writing a session";
@@ -68,16 +70,6 @@ fn append(
     .map(|_| ())
 }
 
-fn turn(row: &Row<'_>) -> Result<Turn, StoreError> {
-    let request: String = field(row, 0)?;
-    Ok(Turn {
-        request_id: column::parse::<RequestId>("request id", &request)?,
-        at: column::parse_micros(field(row, 1)?)?,
-        input: field(row, 2)?,
-        output: field(row, 3)?,
-    })
-}
-
 #[async_trait]
 impl Sessions for SqliteStore {
     async fn open_session(&self, session: &SessionRecord) -> Result<(), StoreError> {
@@ -119,16 +111,7 @@ impl Sessions for SqliteStore {
                 "SELECT user_id, created_at, expires_at FROM session
                  WHERE tenant_id = ?1 AND session_id = ?2 AND expires_at > ?3",
                 params![tenant.as_str(), session.as_str(), column::micros(now)],
-                |row| {
-                    let user: String = field(row, 0)?;
-                    Ok(SessionRecord {
-                        session_id: session.clone(),
-                        tenant_id: tenant.clone(),
-                        user_id: column::parse("user id", &user)?,
-                        created_at: column::parse_micros(field(row, 1)?)?,
-                        expires_at: column::parse_micros(field(row, 2)?)?,
-                    })
-                },
+                |row| record(row, &tenant, &session),
             )
         })
         .await

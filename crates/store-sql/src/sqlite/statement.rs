@@ -1,10 +1,12 @@
 //! The three ways in which this crate runs a statement, each compiled once per connection.
 
 use charter_store::StoreError;
-use rusqlite::types::FromSql;
 use rusqlite::{Connection, Params, Row};
 
 use super::failure::during;
+use crate::row::Columns;
+
+const COLUMN: &str = "reading a column";
 
 /// Every row, in the statement's order.
 pub(super) fn rows<T>(
@@ -12,7 +14,7 @@ pub(super) fn rows<T>(
     connection: &Connection,
     sql: &str,
     params: impl Params,
-    mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
+    mut read: impl FnMut(&dyn Columns) -> Result<T, StoreError>,
 ) -> Result<Vec<T>, StoreError> {
     let mut statement = connection.prepare_cached(sql).map_err(during(doing))?;
     let mut rows = statement.query(params).map_err(during(doing))?;
@@ -29,11 +31,12 @@ pub(super) fn row<T>(
     connection: &Connection,
     sql: &str,
     params: impl Params,
-    read: impl FnOnce(&Row<'_>) -> Result<T, StoreError>,
+    read: impl FnOnce(&dyn Columns) -> Result<T, StoreError>,
 ) -> Result<Option<T>, StoreError> {
     let mut statement = connection.prepare_cached(sql).map_err(during(doing))?;
     let mut rows = statement.query(params).map_err(during(doing))?;
-    rows.next().map_err(during(doing))?.map(read).transpose()
+    let row = rows.next().map_err(during(doing))?;
+    row.map(|row| read(row)).transpose()
 }
 
 /// Changes rows and says how many.
@@ -62,7 +65,23 @@ pub(super) fn insert(
     Ok((changed > 0).then(|| connection.last_insert_rowid()))
 }
 
-/// One column of a row.
-pub(super) fn field<T: FromSql>(row: &Row<'_>, index: usize) -> Result<T, StoreError> {
-    row.get(index).map_err(during("reading a column"))
+impl Columns for Row<'_> {
+    fn text(&self, index: usize) -> Result<Option<&str>, StoreError> {
+        let value = self.get_ref(index).map_err(during(COLUMN))?;
+        value.as_str_or_null().map_err(|e| during(COLUMN)(e.into()))
+    }
+
+    fn integer(&self, index: usize) -> Result<Option<i64>, StoreError> {
+        self.get(index).map_err(during(COLUMN))
+    }
+
+    fn bytes(&self, index: usize) -> Result<Option<&[u8]>, StoreError> {
+        let value = self.get_ref(index).map_err(during(COLUMN))?;
+        let bytes = value.as_blob_or_null();
+        bytes.map_err(|e| during(COLUMN)(e.into()))
+    }
+
+    fn flag(&self, index: usize) -> Result<Option<bool>, StoreError> {
+        self.get(index).map_err(during(COLUMN))
+    }
 }

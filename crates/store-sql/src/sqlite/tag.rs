@@ -9,8 +9,9 @@ use charter_store::tag::Tags;
 use rusqlite::params;
 
 use super::SqliteStore;
-use super::statement::{field, insert, row};
+use super::statement::{insert, row};
 use crate::column;
+use crate::row::field;
 
 #[async_trait]
 impl Tags for SqliteStore {

@@ -8,9 +8,9 @@ use charter_store::vector::{StoredVector, TextHash, Vectors};
 use rusqlite::{Connection, params};
 
 use super::SqliteStore;
-use super::failure::during;
-use super::statement::{execute, field, insert, row, rows};
+use super::statement::{execute, insert, row, rows};
 use crate::column;
+use crate::row::field;
 
 const READING: &str = "reading vectors";
 const WRITING: &str = "writing vectors";
@@ -81,10 +81,8 @@ fn read_all(connection: &Connection, model: &str) -> Result<Vec<StoredVector>, S
         "SELECT text_hash, bytes FROM vector NOT INDEXED WHERE model_key = ?1",
         [key],
         |row| {
-            let text = row.get_ref(0).map_err(during(READING))?;
-            let text = text.as_blob().map_err(|e| during(READING)(e.into()))?;
             Ok(StoredVector {
-                text: TextHash(column::parse_hash("text hash", text)?),
+                text: TextHash(column::parse_hash("text hash", field(row, 0)?)?),
                 bytes: field(row, 1)?,
             })
         },

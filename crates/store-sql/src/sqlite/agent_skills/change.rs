@@ -10,8 +10,10 @@ use charter_store::agent_skills::{
 use rusqlite::{Connection, params};
 use sha2::{Digest, Sha256};
 
-use super::super::statement::{execute, field, row, rows};
+use super::super::statement::{execute, row, rows};
 use crate::column;
+use crate::record::skill as record;
+use crate::row::field;
 
 const WRITING: &str = "writing skills";
 
@@ -66,15 +68,7 @@ pub(super) fn index(
 /// The next revision, if the one in force is the expected one.
 fn raise(connection: &Connection, expected: SkillsRevision) -> Result<SkillsRevision, StoreError> {
     let (found, _) = super::index(connection)?;
-    if found != expected {
-        return Err(StoreError::VersionConflict {
-            what: "index of skills",
-            id: "agent_skills".to_owned(),
-            expected: expected.0,
-            found: found.0,
-        });
-    }
-    let next = SkillsRevision(found.0 + 1);
+    let next = record::next_revision(found, expected)?;
     let raised = column::integer("skills revision", next.0)?;
     execute(
         WRITING,
@@ -145,7 +139,7 @@ fn put_vector(
          summary_hash = excluded.summary_hash, bytes = excluded.bytes",
         params![
             key,
-            super::origin(vector.origin),
+            record::origin(vector.origin),
             vector.summary.0,
             vector.bytes
         ],

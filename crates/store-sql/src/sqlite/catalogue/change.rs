@@ -2,51 +2,20 @@
 //!
 //! Every function here runs inside one transaction of the write thread; nobody sees a part of it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use charter_contract::ids::{PackageName, UserId};
-use charter_contract::scope::Scope;
-use charter_contract::time::Timestamp;
 use charter_store::StoreError;
-use charter_store::catalogue::{
-    CATALOGUE_CHANGED, CatalogueRevision, Change, ContentHash, NewDocument, Registration,
-};
-use charter_store::outbox::NewMessage;
+use charter_store::catalogue::{CatalogueRevision, Change, ContentHash, NewDocument, Registration};
 use rusqlite::{Connection, params};
-use serde_json::json;
 
-use super::{hash, revision};
+use super::revision;
 use crate::column;
-use crate::sqlite::statement::{execute, field, insert, row, rows};
+use crate::record::catalogue::{self as record, Place, Removal, Step, check_registration, hash};
+use crate::row::field;
+use crate::sqlite::statement::{execute, insert, row, rows};
 use crate::sqlite::{lens, outbox};
 
 const WRITING: &str = "changing the catalogue";
-
-/// A package to take out of force.
-pub(super) struct Removal {
-    pub(super) scope: Scope,
-    pub(super) package: PackageName,
-    pub(super) expected: CatalogueRevision,
-    pub(super) actor: UserId,
-    pub(super) at: Timestamp,
-}
-
-/// What every row of one change says.
-struct Step<'a> {
-    scope: &'a Scope,
-    package: &'a PackageName,
-    version: &'a str,
-    content_hash: ContentHash,
-    change: Change,
-    documents: usize,
-    actor: &'a UserId,
-    at: Timestamp,
-    /// As a column value.
-    revision: i64,
-}
-
-/// A document's place within a scope.
-type Place = (String, String);
 
 /// See `Catalogue::register`.
 pub(super) fn register(
@@ -149,43 +118,11 @@ pub(super) fn unregister(
     Ok(next)
 }
 
-fn check_registration(registration: &Registration) -> Result<(), StoreError> {
-    let refused = |detail: String| StoreError::Refused {
-        what: "package",
-        id: registration.package.to_string(),
-        detail,
-    };
-    match registration.change {
-        Change::Registered | Change::RolledBack => {}
-        Change::Unregistered => {
-            return Err(refused("a registration cannot take it out of force".into()));
-        }
-    }
-    let mut places = HashSet::with_capacity(registration.documents.len());
-    let twice = registration
-        .documents
-        .iter()
-        .find(|document| !places.insert((document.kind, document.id.as_str())));
-    twice.map_or(Ok(()), |document| {
-        let (kind, id) = (document.kind.as_str(), &document.id);
-        Err(refused(format!("it has the document `{kind}/{id}` twice")))
-    })
-}
-
 fn next_revision(
     connection: &Connection,
     expected: CatalogueRevision,
 ) -> Result<CatalogueRevision, StoreError> {
-    let found = revision(connection)?;
-    if found != expected {
-        return Err(StoreError::VersionConflict {
-            what: "catalogue",
-            id: "revision".to_owned(),
-            expected: expected.0,
-            found: found.0,
-        });
-    }
-    Ok(CatalogueRevision(found.0 + 1))
+    record::next_revision(revision(connection)?, expected)
 }
 
 /// The package's history, the catalogue's revision, and the message that tells others.
@@ -214,19 +151,7 @@ fn record_change(connection: &Connection, step: &Step<'_>) -> Result<(), StoreEr
         "UPDATE catalogue SET revision = ?1",
         [step.revision],
     )?;
-    let payload = json!({
-        "revision": step.revision,
-        "package": step.package.as_str(),
-        "version": step.version,
-        "change": column::change(step.change),
-    });
-    let message = NewMessage {
-        topic: CATALOGUE_CHANGED.to_owned(),
-        tenant: step.scope.tenant().map(ToString::to_string),
-        payload: payload.to_string(),
-        at: step.at,
-    };
-    outbox::insert(connection, &[message])
+    outbox::insert(connection, &[step.message()])
 }
 
 fn documents_in_force(
@@ -238,7 +163,7 @@ fn documents_in_force(
         connection,
         "SELECT kind, id, content_hash FROM document WHERE scope = ?1 AND package = ?2",
         [column::scope(step.scope), step.package.as_str()],
-        |row| Ok(((field(row, 0)?, field(row, 1)?), hash(row, 2)?)),
+        record::in_force,
     )?;
     Ok(documents.into_iter().collect())
 }

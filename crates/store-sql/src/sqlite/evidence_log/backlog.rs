@@ -9,9 +9,10 @@ use charter_store::StoreError;
 use rusqlite::{Connection, params};
 
 use super::super::failure::during;
-use super::super::statement::{execute, field, row, rows};
+use super::super::statement::{execute, row, rows};
 use super::append;
 use crate::column;
+use crate::row::field;
 
 const DOING: &str = "logging evidence of an earlier version";
 

@@ -2,12 +2,12 @@
 
 use charter_contract::ids::TenantId;
 use charter_store::StoreError;
-use charter_store::memory::{MemoryChange, MemoryVector};
+use charter_store::memory::MemoryChange;
 use rusqlite::{Connection, params};
 
-use super::super::statement::{field, rows};
-use super::read::{RECORD, RECORD_COLUMNS, VERSION, VERSION_COLUMNS, record, version_at};
+use super::super::statement::rows;
 use crate::column;
+use crate::record::memory::{RECORD, VERSION, by_revision, change};
 
 pub(super) fn after(
     connection: &Connection,
@@ -15,7 +15,6 @@ pub(super) fn after(
     after: u64,
     limit: usize,
 ) -> Result<Vec<MemoryChange>, StoreError> {
-    const VECTOR: usize = RECORD_COLUMNS + VERSION_COLUMNS;
     let found = rows(
         "reading what changed among memories",
         connection,
@@ -34,29 +33,7 @@ pub(super) fn after(
             column::integer("revision", after)?,
             column::limit(limit)
         ],
-        |row| {
-            let version: Option<i64> = field(row, RECORD_COLUMNS)?;
-            let model: Option<String> = field(row, VECTOR)?;
-            let bytes: Option<Vec<u8>> = field(row, VECTOR + 1)?;
-            let vector = model.zip(bytes);
-            let vector = vector.map(|(model, bytes)| MemoryVector { model, bytes });
-            let version = match version {
-                Some(_) => Some((version_at(row, RECORD_COLUMNS)?, vector)),
-                None => None,
-            };
-            Ok(MemoryChange {
-                revision: column::parse_integer("revision", field(row, VECTOR + 2)?)?,
-                record: record(row, None)?,
-                versions: version.into_iter().collect(),
-            })
-        },
+        change,
     )?;
-    let mut changes: Vec<MemoryChange> = Vec::with_capacity(found.len());
-    for change in found {
-        match changes.last_mut() {
-            Some(last) if last.revision == change.revision => last.versions.extend(change.versions),
-            _ => changes.push(change),
-        }
-    }
-    Ok(changes)
+    Ok(by_revision(found))
 }

@@ -5,11 +5,12 @@ use charter_store::StoreError;
 use charter_store::memory::{MemoryVector, MemoryVersion};
 use rusqlite::{Connection, params};
 
-use super::super::statement::{execute, field, row, rows};
-use super::read::{VERSION, VERSION_COLUMNS, version_at};
+use super::super::statement::{execute, row, rows};
 use super::write::NEXT_REVISION;
 use super::{READING, WRITING};
 use crate::column;
+use crate::record::memory::{VERSION, VERSION_COLUMNS, version_at};
+use crate::row::field;
 
 pub(super) fn missing(
     connection: &Connection,

@@ -9,56 +9,33 @@ use rusqlite::{Connection, params};
 
 use super::super::SWEEP_BATCH;
 use super::super::failure::during;
-use super::super::statement::{execute, field, insert, row, rows};
-use super::{READING, WHAT, WRITING, read};
+use super::super::statement::{execute, insert, row, rows};
+use super::{READING, WRITING};
 use crate::column;
+use crate::record::memory::{self as record, Standing, WHAT, places};
+use crate::row::field;
 
 /// A tenant's next revision.
 pub(super) const NEXT_REVISION: &str =
     "(SELECT coalesce(max(revision), 0) + 1 FROM memory WHERE tenant_id = ?1)";
 
-fn refused(memory: &MemoryId, detail: String) -> StoreError {
-    StoreError::Refused {
-        what: WHAT,
-        id: memory.to_string(),
-        detail,
-    }
-}
-
-/// Where a living memory stands.
-struct Standing {
-    key: i64,
-    latest: u64,
-    current: Option<u64>,
-    proposed: Option<u64>,
-}
-
+/// A living memory's key, and where it stands.
 fn standing(
     connection: &Connection,
     tenant: &TenantId,
     memory: &MemoryId,
     now: i64,
-) -> Result<Standing, StoreError> {
+) -> Result<(i64, Standing), StoreError> {
     row(
         READING,
         connection,
-        "SELECT memory_key, latest, current, proposed FROM memory
+        "SELECT latest, current, proposed, memory_key FROM memory
          WHERE tenant_id = ?1 AND memory_id = ?2 AND removed_at IS NULL
            AND (expires_at IS NULL OR expires_at > ?3)",
         params![tenant.as_str(), memory.as_str(), now],
-        |row| {
-            Ok(Standing {
-                key: field(row, 0)?,
-                latest: column::parse_integer("version", field(row, 1)?)?,
-                current: read::version_number(field(row, 2)?)?,
-                proposed: read::version_number(field(row, 3)?)?,
-            })
-        },
+        |row| Ok((field(row, 3)?, record::standing(row)?)),
     )?
-    .ok_or_else(|| StoreError::NotFound {
-        what: WHAT,
-        id: memory.to_string(),
-    })
+    .ok_or_else(|| record::missing(memory))
 }
 
 pub(super) fn add(connection: &Connection, new: &NewMemory, most: u64) -> Result<(), StoreError> {
@@ -71,9 +48,7 @@ pub(super) fn add(connection: &Connection, new: &NewMemory, most: u64) -> Result
         [new.tenant_id.as_str()],
         |row| field(row, 0),
     )?;
-    if column::parse_integer("number of memories", held.unwrap_or(0))? >= most {
-        return Err(refused(memory, format!("the tenant has {most} already")));
-    }
+    record::check_room(memory, held.unwrap_or(0), most)?;
     let (current, proposed) = places(first.state, 1);
     let key = insert(
         WRITING,
@@ -94,21 +69,8 @@ pub(super) fn add(connection: &Connection, new: &NewMemory, most: u64) -> Result
             proposed
         ],
     )?
-    .ok_or_else(|| StoreError::AlreadyExists {
-        what: WHAT,
-        id: memory.to_string(),
-    })?;
+    .ok_or_else(|| record::exists(memory))?;
     add_version(connection, key, 1, None, first)
-}
-
-/// What `current` and `proposed` become with a new version.
-fn places(state: MemoryState, version: i64) -> (Option<i64>, Option<i64>) {
-    match state {
-        MemoryState::Accepted => (Some(version), None),
-        MemoryState::Proposed | MemoryState::Superseded | MemoryState::Rejected => {
-            (None, Some(version))
-        }
-    }
 }
 
 fn add_version(
@@ -119,10 +81,7 @@ fn add_version(
     new: &NewVersion,
 ) -> Result<(), StoreError> {
     let memory = &new.entry.id;
-    if !matches!(new.state, MemoryState::Accepted | MemoryState::Proposed) {
-        let detail = format!("a new version is accepted or proposed, not {}", new.state);
-        return Err(refused(memory, detail));
-    }
+    record::check_new(new)?;
     execute(
         WRITING,
         connection,
@@ -182,25 +141,14 @@ pub(super) fn add_next(
     expected: Option<u64>,
     new: &NewVersion,
 ) -> Result<u64, StoreError> {
-    let found = standing(connection, tenant, memory, column::micros(new.at))?;
-    if found.current != expected {
-        return Err(StoreError::VersionConflict {
-            what: WHAT,
-            id: memory.to_string(),
-            expected: expected.unwrap_or(0),
-            found: found.current.unwrap_or(0),
-        });
-    }
-    if let Some(open) = found.proposed {
-        let detail = format!("its version {open} waits for a decision");
-        return Err(refused(memory, detail));
-    }
+    let (key, found) = standing(connection, tenant, memory, column::micros(new.at))?;
+    found.check_next(memory, expected)?;
     let version = found.latest + 1;
     let number = column::integer("version", version)?;
     let based_on = found.current.map(|n| column::integer("version", n));
-    add_version(connection, found.key, number, based_on.transpose()?, new)?;
+    add_version(connection, key, number, based_on.transpose()?, new)?;
     if new.state == MemoryState::Accepted {
-        supersede(connection, found.key, found.current)?;
+        supersede(connection, key, found.current)?;
     }
     let (current, proposed) = places(new.state, number);
     execute(
@@ -213,7 +161,7 @@ pub(super) fn add_next(
         ),
         params![
             tenant.as_str(),
-            found.key,
+            key,
             number,
             current,
             proposed,
@@ -230,19 +178,16 @@ pub(super) fn decide(
     decision: &MemoryDecision,
 ) -> Result<(), StoreError> {
     let at = column::micros(decision.at);
-    let found = standing(connection, tenant, memory, at)?;
-    if found.proposed != Some(decision.version) {
-        let detail = format!("its version {} is not proposed", decision.version);
-        return Err(refused(memory, detail));
-    }
+    let (key, found) = standing(connection, tenant, memory, at)?;
+    found.check_proposed(memory, decision.version)?;
     let version = column::integer("version", decision.version)?;
     let (state, current, expires_at) = match &decision.verdict {
         MemoryVerdict::Accept { expires_at } => {
-            supersede(connection, found.key, found.current)?;
+            supersede(connection, key, found.current)?;
             (MemoryState::Accepted, Some(version), *expires_at)
         }
         MemoryVerdict::Reject => {
-            forget_vector(connection, found.key, version)?;
+            forget_vector(connection, key, version)?;
             (MemoryState::Rejected, None, None)
         }
     };
@@ -251,7 +196,7 @@ pub(super) fn decide(
         connection,
         "UPDATE memory_version SET state = ?3, decided_by = ?4, decided_at = ?5
          WHERE memory_key = ?1 AND version = ?2",
-        params![found.key, version, state.as_str(), decision.by.as_str(), at],
+        params![key, version, state.as_str(), decision.by.as_str(), at],
     )?;
     execute(
         WRITING,
@@ -263,7 +208,7 @@ pub(super) fn decide(
         ),
         params![
             tenant.as_str(),
-            found.key,
+            key,
             current,
             expires_at.map(column::micros)
         ],
@@ -351,10 +296,7 @@ pub(super) fn remove_one(
         |row| Ok((field(row, 0)?, field(row, 1)?)),
     )?;
     match known {
-        None => Err(StoreError::NotFound {
-            what: WHAT,
-            id: memory.to_string(),
-        }),
+        None => Err(record::missing(memory)),
         Some((_, Some(_))) => Ok(()),
         Some((key, None)) => {
             let at = column::micros(at);

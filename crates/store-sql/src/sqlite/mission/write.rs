@@ -1,15 +1,19 @@
 //! Writing artifacts, in the transaction of the journal's append that tells of them.
 
 use charter_contract::ids::TenantId;
-use charter_contract::mission::{ArtifactKind, MissionSchemaVersion, MissionState};
+use charter_contract::mission::{ArtifactKind, MissionState};
 use charter_store::StoreError;
 use charter_store::mission::ArtifactRecord;
 use rusqlite::{Connection, Error, ErrorCode, Params, params};
 
 use super::super::failure::during;
-use super::super::statement::{execute, field, row};
+use super::super::statement::{execute, row};
 use super::named;
 use crate::column;
+use crate::record::mission::{
+    self as record, Head, Placed, check_mission, check_repeat, check_version, exists, refused,
+};
+use crate::row::field;
 
 const WRITING: &str = "writing an artifact";
 
@@ -26,34 +30,15 @@ pub(in crate::sqlite) struct Addition<'a> {
     pub(in crate::sqlite) state: Option<MissionState>,
 }
 
-/// The mission of a run, and how many artifacts it has.
-pub(super) struct Head {
-    pub(super) tenant: String,
-    pub(super) mission: String,
-    pub(super) artifacts: u64,
-}
-
-/// An artifact with where it is put.
-pub(super) struct Placed<'a> {
-    pub(super) record: &'a ArtifactRecord,
-    pub(super) place: u64,
-    pub(super) event: u64,
-}
-
 /// Begins the mission of a run that is created, if the run is one's, and adds what comes with it.
 pub(in crate::sqlite) fn begin(
     connection: &Connection,
     tenant: &TenantId,
     addition: Addition<'_>,
 ) -> Result<(), StoreError> {
-    let Some((envelope, rest)) = addition.artifacts.split_first() else {
-        return no_mission(addition);
+    let Some((envelope, rest)) = record::begins(tenant, addition.artifacts)? else {
+        return record::no_mission(&[], addition.state);
     };
-    if envelope.kind != ArtifactKind::MissionEnvelope || envelope.tenant_id != *tenant {
-        let detail = "the first artifact is the mission's envelope, of the run's tenant";
-        return Err(refused(envelope, detail.to_owned()));
-    }
-    check_version(envelope)?;
     let state = addition.state.unwrap_or(MissionState::Created);
     insert_mission(
         connection,
@@ -88,21 +73,7 @@ pub(in crate::sqlite) fn add(
     }
     match head(connection, addition.run)? {
         Some(head) => add_to(connection, &head, addition),
-        None => no_mission(addition),
-    }
-}
-
-/// Nothing may be said of a mission that is not there.
-fn no_mission(addition: Addition<'_>) -> Result<(), StoreError> {
-    let detail = "its run has no mission".to_owned();
-    match (addition.artifacts.first(), addition.state) {
-        (None, None) => Ok(()),
-        (Some(artifact), _) => Err(refused(artifact, detail)),
-        (None, Some(state)) => Err(StoreError::Refused {
-            what: "mission state",
-            id: state.to_string(),
-            detail,
-        }),
+        None => record::no_mission(addition.artifacts, addition.state),
     }
 }
 
@@ -135,7 +106,15 @@ fn add_to(connection: &Connection, head: &Head, addition: Addition<'_>) -> Resul
         if insert(connection, &placed)? {
             artifacts += 1;
         } else {
-            check_repeat(connection, record)?;
+            let (tenant, mission) = (record.tenant_id.as_str(), record.mission_id.as_str());
+            let held = named(
+                connection,
+                tenant,
+                mission,
+                record.kind,
+                &record.artifact_id,
+            )?;
+            check_repeat(record, held.as_ref())?;
         }
     }
     if artifacts == head.artifacts && addition.state.is_none() {
@@ -154,45 +133,6 @@ fn add_to(connection: &Connection, head: &Head, addition: Addition<'_>) -> Resul
         ],
     )?;
     Ok(())
-}
-
-/// An artifact is of its run's mission (B002-3).
-pub(super) fn check_mission(head: &Head, record: &ArtifactRecord) -> Result<(), StoreError> {
-    let of = (record.tenant_id.as_str(), record.mission_id.as_str());
-    if of == (head.tenant.as_str(), head.mission.as_str()) {
-        return Ok(());
-    }
-    Err(refused(
-        record,
-        format!("it is not of mission `{}`", head.mission),
-    ))
-}
-
-/// One version is written, whatever can be read (B002-1).
-fn check_version(record: &ArtifactRecord) -> Result<(), StoreError> {
-    let written = MissionSchemaVersion::default();
-    if record.schema_version == written.as_str() {
-        return Ok(());
-    }
-    let detail = format!("it is {}, and {written} is written", record.schema_version);
-    Err(refused(record, detail))
-}
-
-/// What is there already under the id of an artifact that was not put in is the same (B002-15), and
-/// if nothing is, there was room for one only (B002-11).
-fn check_repeat(connection: &Connection, record: &ArtifactRecord) -> Result<(), StoreError> {
-    let (tenant, mission) = (record.tenant_id.as_str(), record.mission_id.as_str());
-    match named(
-        connection,
-        tenant,
-        mission,
-        record.kind,
-        &record.artifact_id,
-    )? {
-        Some(held) if held.record.payload == record.payload => Ok(()),
-        Some(_) => Err(exists(record)),
-        None => Err(refused(record, "the mission has its only one".to_owned())),
-    }
 }
 
 /// Puts in a mission with its envelope; `imported_at` when it is an imported one.
@@ -356,20 +296,5 @@ fn violated(error: &Error) -> Option<String> {
             Some(said.clone().unwrap_or_else(|| failure.to_string()))
         }
         _ => None,
-    }
-}
-
-fn refused(record: &ArtifactRecord, detail: String) -> StoreError {
-    StoreError::Refused {
-        what: record.kind.as_str(),
-        id: record.artifact_id.clone(),
-        detail,
-    }
-}
-
-fn exists(record: &ArtifactRecord) -> StoreError {
-    StoreError::AlreadyExists {
-        what: record.kind.as_str(),
-        id: record.artifact_id.clone(),
     }
 }

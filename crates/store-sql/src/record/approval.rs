@@ -1,0 +1,33 @@
+//! Approvals.
+
+use charter_contract::ids::ApprovalId;
+use charter_store::StoreError;
+use charter_store::approval::{ApprovalRecord, ApprovalState};
+
+use crate::column;
+use crate::row::{Columns, field};
+
+/// Reads `approval_id, tenant_id, run_id, state, requested_at, expires_at, body`.
+pub(crate) fn record(row: &dyn Columns) -> Result<ApprovalRecord, StoreError> {
+    let approval: String = field(row, 0)?;
+    let tenant: String = field(row, 1)?;
+    let run: String = field(row, 2)?;
+    let state: String = field(row, 3)?;
+    Ok(ApprovalRecord {
+        approval_id: column::parse("approval id", &approval)?,
+        tenant_id: column::parse("tenant id", &tenant)?,
+        run_id: column::parse("run id", &run)?,
+        state: column::parse_approval_state(&state)?,
+        requested_at: column::parse_micros(field(row, 4)?)?,
+        expires_at: column::parse_micros(field(row, 5)?)?,
+        body: field(row, 6)?,
+    })
+}
+
+pub(crate) fn elsewhere(approval: &ApprovalId, believed: ApprovalState) -> StoreError {
+    StoreError::Refused {
+        what: "approval",
+        id: approval.to_string(),
+        detail: format!("it is not {} any more", believed.as_str()),
+    }
+}

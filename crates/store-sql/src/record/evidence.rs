@@ -1,0 +1,170 @@
+//! Evidence: rows, and what is asked of them.
+
+use charter_contract::catalogue::evidence::{
+    AbsenceReason, Attachment, EvidenceRecord, PayloadAbsence,
+};
+use charter_contract::ids::TenantId;
+use charter_contract::text::Text;
+use charter_domain::evidence_log::Sealed;
+use charter_domain::evidence_log::entry::SALT_BYTES;
+use charter_store::StoreError;
+use charter_store::evidence::EvidenceFilter;
+use charter_store::page::PageRequest;
+
+use crate::column::{self, Cursor};
+use crate::row::{Columns, field};
+
+pub(crate) const WHAT: &str = "evidence record";
+
+pub(crate) fn salt() -> Result<[u8; SALT_BYTES], StoreError> {
+    let mut salt = [0; SALT_BYTES];
+    getrandom::fill(&mut salt).map_err(|source| StoreError::Engine {
+        doing: "drawing the salt of a payload",
+        source: Box::new(source),
+    })?;
+    Ok(salt)
+}
+
+pub(crate) fn target<'a>(
+    id: &str,
+    attachment: &'a Attachment,
+) -> Result<(&'static str, &'a str), StoreError> {
+    attachment.target().ok_or_else(|| StoreError::Refused {
+        what: WHAT,
+        id: id.to_owned(),
+        detail: "an attachment names exactly one thing".to_owned(),
+    })
+}
+
+/// Reads `evidence_id, body, payload, payload_removed_at`, and its attachments as a JSON array.
+pub(crate) fn record(row: &dyn Columns) -> Result<EvidenceRecord, StoreError> {
+    let id: &str = field(row, 0)?;
+    let mut record: EvidenceRecord = column::parse_json(WHAT, id, field(row, 1)?)?;
+    match field::<Option<&str>>(row, 2)? {
+        Some(payload) => record.payload = column::parse_json(WHAT, id, payload)?,
+        None => record.payload_absent = Some(removed(id, field(row, 3)?)?),
+    }
+    record.attached_to = column::parse_json("attachments of evidence", id, field(row, 4)?)?;
+    Ok(record)
+}
+
+/// What a record says whose payload was removed.
+pub(crate) fn removed(id: &str, at: i64) -> Result<PayloadAbsence, StoreError> {
+    let note = format!("payload removed on {}", column::parse_micros(at)?);
+    let note = Text::parse(&note).map_err(|error| StoreError::Corrupt {
+        what: WHAT,
+        id: id.to_owned(),
+        detail: error.to_string(),
+    })?;
+    Ok(PayloadAbsence {
+        reason: AbsenceReason::Removed,
+        note,
+    })
+}
+
+/// A new record with its payload behind a salt.
+pub(crate) fn seal(tenant: &TenantId, record: &EvidenceRecord) -> Result<Sealed, StoreError> {
+    let refused = |detail: &str| StoreError::Refused {
+        what: WHAT,
+        id: record.id.to_string(),
+        detail: detail.to_owned(),
+    };
+    if record.tenant_id != *tenant {
+        return Err(refused("it names another tenant"));
+    }
+    if record.payload_absent.is_some() {
+        return Err(refused("a new record has its payload"));
+    }
+    Sealed::seal(record, salt()?).map_err(|error| refused(&error.to_string()))
+}
+
+/// A value to compare with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Value {
+    /// Of a text column.
+    Text(String),
+    /// Of an integer column.
+    Integer(i64),
+}
+
+/// How an engine's statements look.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Dialect {
+    /// What [`record`] reads.
+    pub(crate) columns: &'static str,
+    /// The key by which an attachment knows its record.
+    pub(crate) key: &'static str,
+    /// What stands before the number of a value.
+    pub(crate) mark: char,
+}
+
+/// The statement of a look-up with its values. It has only the conditions that are asked for, so that
+/// each combination uses its own index.
+pub(crate) fn query(
+    dialect: Dialect,
+    tenant: &TenantId,
+    filter: &EvidenceFilter,
+    page: &PageRequest,
+) -> Result<(String, Vec<Value>), StoreError> {
+    let Dialect { columns, key, .. } = dialect;
+    let mut asked = Asked {
+        sql: format!("SELECT {columns} FROM evidence WHERE true"),
+        values: Vec::new(),
+        mark: dialect.mark,
+    };
+    let text = |text: &str| Value::Text(text.to_owned());
+    asked.and("tenant_id = ?", [text(tenant.as_str())]);
+    if let Some(attachment) = &filter.attached_to {
+        let (kind, id) = target("filter", attachment)?;
+        let condition = format!(
+            "{key} IN (SELECT {key} FROM evidence_attachment
+             WHERE tenant_id = ? AND target_kind = ? AND target_id = ?)"
+        );
+        asked.and(&condition, [tenant.as_str(), kind, id].map(text));
+    }
+    if let Some(evidence_type) = filter.evidence_type {
+        asked.and("evidence_type = ?", [text(evidence_type.as_str())]);
+    }
+    if let Some(system) = &filter.system {
+        asked.and("system = ?", [text(system)]);
+    }
+    if let Some(from) = filter.captured_from {
+        asked.and("captured_at >= ?", [Value::Integer(column::micros(from))]);
+    }
+    if let Some(until) = filter.captured_until {
+        asked.and("captured_at < ?", [Value::Integer(column::micros(until))]);
+    }
+    if let Some(after) = &page.after {
+        let Cursor { at, id } = Cursor::decode(after)?;
+        let after = [Value::Integer(at), Value::Text(id)];
+        asked.and("(captured_at, evidence_id) > (?, ?)", after);
+    }
+    let limit = Value::Integer(column::limit(page.limit() + 1));
+    asked.push(" ORDER BY captured_at, evidence_id LIMIT ?", [limit]);
+    Ok((asked.sql, asked.values))
+}
+
+/// A statement as it grows.
+struct Asked {
+    sql: String,
+    values: Vec<Value>,
+    mark: char,
+}
+
+impl Asked {
+    fn and<const N: usize>(&mut self, condition: &str, values: [Value; N]) {
+        self.sql.push_str(" AND ");
+        self.push(condition, values);
+    }
+
+    /// Each `?` of `sql` becomes one of the values.
+    fn push<const N: usize>(&mut self, sql: &str, values: [Value; N]) {
+        let mut parts = sql.split('?');
+        self.sql.extend(parts.next());
+        for (value, part) in values.into_iter().zip(parts) {
+            self.values.push(value);
+            self.sql
+                .push_str(&format!("{}{}{part}", self.mark, self.values.len()));
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! The leaves of the evidence log.
+
+use charter_domain::evidence_log::Entry;
+use charter_store::StoreError;
+use charter_store::evidence_log::{StoredLeaf, StoredPayload, StoredRecord};
+
+use crate::column;
+use crate::row::{Columns, field};
+
+/// What errors call it.
+pub(crate) const WHAT: &str = "evidence log";
+
+/// Reads `leaf_index, leaf, body, payload, payload_salt`.
+pub(crate) fn stored_leaf(row: &dyn Columns) -> Result<StoredLeaf, StoreError> {
+    let index = column::parse_integer(WHAT, field(row, 0)?)?;
+    let leaf: String = field(row, 1)?;
+    let entry = Entry::from_leaf(&leaf).map_err(|error| StoreError::Corrupt {
+        what: WHAT,
+        id: format!("leaf {index}"),
+        detail: error.to_string(),
+    })?;
+    let record = match entry {
+        Entry::Record { .. } => Some(stored_record(row)?),
+        Entry::Attachment { .. } | Entry::PayloadRemoved { .. } => None,
+    };
+    Ok(StoredLeaf {
+        index,
+        leaf,
+        record,
+    })
+}
+
+pub(crate) fn stored_record(row: &dyn Columns) -> Result<StoredRecord, StoreError> {
+    let payload: Option<String> = field(row, 3)?;
+    let salt: Option<Vec<u8>> = field(row, 4)?;
+    let payload = payload
+        .zip(salt)
+        .map(|(text, salt)| {
+            let salt = column::parse_hash("salt of a payload", &salt)?;
+            Ok::<_, StoreError>(StoredPayload { salt, text })
+        })
+        .transpose()?;
+    Ok(StoredRecord {
+        record: field(row, 2)?,
+        payload,
+    })
+}

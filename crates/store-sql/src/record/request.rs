@@ -1,0 +1,31 @@
+//! Requests.
+
+use charter_contract::ids::RequestId;
+use charter_store::StoreError;
+use charter_store::request::RequestRecord;
+
+use crate::column;
+use crate::row::{Columns, field};
+
+pub(crate) const COLUMNS: &str =
+    "tenant_id, request_id, asked, verdict, answer, created_at, updated_at, user_id";
+
+pub(crate) fn record(row: &dyn Columns) -> Result<RequestRecord, StoreError> {
+    Ok(RequestRecord {
+        tenant_id: column::parse("request", &field::<String>(row, 0)?)?,
+        request_id: column::parse("request", &field::<String>(row, 1)?)?,
+        asked: field(row, 2)?,
+        verdict: field(row, 3)?,
+        answer: field(row, 4)?,
+        created_at: column::parse_micros(field(row, 5)?)?,
+        updated_at: column::parse_micros(field(row, 6)?)?,
+        user_id: column::parse("request", &field::<String>(row, 7)?)?,
+    })
+}
+
+pub(crate) fn taken(what: &'static str, request: &RequestId) -> StoreError {
+    StoreError::AlreadyExists {
+        what,
+        id: request.to_string(),
+    }
+}
