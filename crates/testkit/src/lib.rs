@@ -5,6 +5,7 @@
 pub mod clock;
 pub mod ids;
 pub mod model_server;
+pub mod postgres_server;
 #[cfg(feature = "models")]
 pub mod scripted_models;
 pub mod store_suite;

@@ -1,0 +1,120 @@
+//! The engine for several replicas: PostgreSQL, from version 15 on.
+//!
+//! Every method is one statement, or one transaction at READ COMMITTED that first locks the row by
+//! which its writers are told apart: the run, the lease, the tenant's log, the catalogue. What several
+//! statements read they read from one snapshot. Deadlocks and failed serialisations are tried again here
+//! (`connection`). What each trait method writes is in the file named for its noun.
+
+mod agent_skills;
+mod approval;
+mod calibration;
+mod catalogue;
+mod connection;
+mod evidence;
+mod evidence_log;
+mod failure;
+mod journal;
+mod lease;
+mod lens;
+mod memory;
+mod mission;
+mod options;
+mod outbox;
+mod request;
+mod schema;
+mod session;
+mod statement;
+mod tag;
+mod tls;
+mod vector;
+
+use charter_store::StoreError;
+use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
+
+pub use options::{PostgresOptions, TrustedRoots};
+
+use connection::{Place, in_transaction};
+use statement::{execute, params};
+
+/// Rows that one transaction of a sweep deletes, so that a long sweep holds nobody up.
+const SWEEP_BATCH: usize = 1_000;
+
+/// A pool of connections to one database. Implements every trait of `charter-store`.
+pub struct PostgresStore {
+    pool: Pool,
+    place: Place,
+}
+
+impl std::fmt::Debug for PostgresStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PostgresStore")
+            .field("place", &self.place.to_string())
+            .finish_non_exhaustive()
+    }
+}
+
+impl PostgresStore {
+    /// Connects and brings the schema up to date. Several may do so at once: one migrates, the others
+    /// wait for it.
+    ///
+    /// # Errors
+    /// [`StoreError::Refused`] for options that cannot be meant; [`StoreError::Engine`] with host and
+    /// database when nobody answers there, or lets this user in; [`StoreError::NewerSchema`] when a
+    /// newer Charter wrote it.
+    pub async fn connect(options: &PostgresOptions) -> Result<Self, StoreError> {
+        let config = options.parse()?;
+        let place = Place::of(&config);
+        let tls = tls::connector(options)?;
+        schema::migrate(&options.unbounded(&config), &tls, &place).await?;
+        let manager = ManagerConfig {
+            recycling_method: RecyclingMethod::Fast,
+        };
+        let manager = Manager::from_config(options.bounded(&config), tls, manager);
+        let pool = Pool::builder(manager)
+            .max_size(options.connections.max(1))
+            .wait_timeout(Some(options.connect_timeout))
+            .create_timeout(Some(options.connect_timeout))
+            .runtime(Runtime::Tokio1)
+            .build()
+            .map_err(|source| place.failed("making the pool of connections", source))?;
+        Ok(Self { pool, place })
+    }
+
+    /// Where the store is: `host:port/database`, without user and password.
+    #[must_use]
+    pub fn place(&self) -> String {
+        self.place.to_string()
+    }
+
+    /// Ends the connections that are not in use; calls from now on get [`StoreError::Closed`].
+    pub fn close(&self) {
+        self.pool.close();
+    }
+
+    /// A connection for one statement, or for a transaction.
+    async fn client(&self) -> Result<Object, StoreError> {
+        let client = self.pool.get().await;
+        client.map_err(|error| failure::of_pool(&self.place, error))
+    }
+
+    /// Runs a DELETE of at most `$2` rows, those before the time `$1`, until none are left.
+    async fn sweep(&self, sql: &'static str, before: i64) -> Result<u64, StoreError> {
+        const DOING: &str = "sweeping what has expired";
+        let most = crate::column::limit(SWEEP_BATCH);
+        let mut swept = 0;
+        loop {
+            let deleted =
+                in_transaction!(self, tx => execute(DOING, &tx, sql, params![before, most]))?;
+            swept += deleted;
+            if deleted < SWEEP_BATCH as u64 {
+                return Ok(swept);
+            }
+        }
+    }
+}
+
+/// The newest schema version that this build can read.
+#[must_use]
+pub fn newest_schema_version() -> u32 {
+    schema::newest()
+}

@@ -1,0 +1,153 @@
+//! Connections and transactions: where the database is, and what is tried again.
+
+use std::error::Error as StdError;
+
+use charter_store::StoreError;
+use deadpool_postgres::{Object, Transaction};
+use tokio_postgres::config::Host;
+use tokio_postgres::{Config, IsolationLevel};
+
+use super::failure::{self, during};
+
+/// How often a transaction is run that loses to another one for no fault of its caller's.
+const MAX_TRIES: u32 = 5;
+
+/// Where a database is, as far as errors may say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place(String);
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Place {
+    pub(super) fn of(config: &Config) -> Self {
+        let ports = config.get_ports();
+        let hosts = config.get_hosts().iter().enumerate().map(|(at, host)| {
+            let port = ports.get(at).or(ports.first()).copied().unwrap_or(5432);
+            match host {
+                Host::Tcp(name) => format!("{name}:{port}"),
+                Host::Unix(path) => format!("{}:{port}", path.display()),
+            }
+        });
+        let hosts = hosts.collect::<Vec<_>>().join(",");
+        Self(format!("{hosts}/{}", config.get_dbname().unwrap_or("")))
+    }
+
+    /// A failure of getting there.
+    pub(super) fn failed(
+        &self,
+        doing: &'static str,
+        source: impl Into<Box<dyn StdError + Send + Sync>>,
+    ) -> StoreError {
+        StoreError::Engine {
+            doing,
+            source: Box::new(AtPlace {
+                place: self.clone(),
+                source: source.into(),
+            }),
+        }
+    }
+}
+
+/// A cause with the database that it is about.
+#[derive(Debug)]
+struct AtPlace {
+    place: Place,
+    source: Box<dyn StdError + Send + Sync>,
+}
+
+impl std::fmt::Display for AtPlace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "PostgreSQL at {}", self.place)
+    }
+}
+
+impl StdError for AtPlace {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        Some(&*self.source)
+    }
+}
+
+/// Begins a transaction that writes.
+pub(super) async fn begin(client: &mut Object) -> Result<Transaction<'_>, StoreError> {
+    let transaction = client.build_transaction();
+    let level = IsolationLevel::ReadCommitted;
+    let begun = transaction.isolation_level(level).start().await;
+    begun.map_err(during("beginning a transaction"))
+}
+
+/// Begins a transaction whose statements all read the same state.
+pub(super) async fn snapshot(client: &mut Object) -> Result<Transaction<'_>, StoreError> {
+    let transaction = client.build_transaction();
+    let level = IsolationLevel::RepeatableRead;
+    let begun = transaction.isolation_level(level).read_only(true);
+    begun.start().await.map_err(during("beginning to read"))
+}
+
+/// What is to happen after a transaction.
+pub(super) enum Ended<T> {
+    /// It has ended like this.
+    So(Result<T, StoreError>),
+    /// It lost to another one and is run again.
+    Again,
+}
+
+/// Commits what went well, and takes back what did not.
+pub(super) async fn end<T>(
+    transaction: Transaction<'_>,
+    outcome: Result<T, StoreError>,
+    tries: u32,
+) -> Ended<T> {
+    let outcome = match outcome {
+        Ok(value) => {
+            let committed = transaction.commit().await;
+            committed.map(|()| value).map_err(during("committing"))
+        }
+        Err(error) => {
+            // If this fails the connection is lost, and the server takes everything back.
+            drop(transaction.rollback().await);
+            Err(error)
+        }
+    };
+    match outcome {
+        Err(error) if tries < MAX_TRIES && failure::lost_to_another(&error) => Ended::Again,
+        ended => Ended::So(ended),
+    }
+}
+
+/// Runs `$work`, a future over the transaction `$tx`, and commits; again if it loses to another one.
+/// When this is `Ok`, the changes are durable and visible; when it is an error, there are none, unless the
+/// connection was lost in the commit. A caller that goes away before the commit undoes its write.
+macro_rules! in_transaction {
+    ($store:expr, $tx:ident => $work:expr) => {{
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let mut client = $store.client().await?;
+            let $tx = $crate::postgres::connection::begin(&mut client).await?;
+            let outcome = $work.await;
+            match $crate::postgres::connection::end($tx, outcome, tries).await {
+                $crate::postgres::connection::Ended::So(outcome) => break outcome,
+                $crate::postgres::connection::Ended::Again => {}
+            }
+        }
+    }};
+}
+
+/// Runs `$work`, a future over the transaction `$tx`, on one snapshot.
+macro_rules! in_snapshot {
+    ($store:expr, $tx:ident => $work:expr) => {{
+        let mut client = $store.client().await?;
+        let $tx = $crate::postgres::connection::snapshot(&mut client).await?;
+        let outcome = $work.await;
+        match $crate::postgres::connection::end($tx, outcome, u32::MAX).await {
+            $crate::postgres::connection::Ended::So(outcome) => outcome,
+            $crate::postgres::connection::Ended::Again => Err(charter_store::StoreError::Closed),
+        }
+    }};
+}
+
+pub(super) use {in_snapshot, in_transaction};

@@ -1,0 +1,206 @@
+//! Evidence in PostgreSQL. Triggers refuse every change and deletion but one: a payload may be removed.
+//!
+//! A record's body is kept as it was captured, its payload beside it. Its attachments, those of the
+//! capture and later ones, are rows of their own, by which it is found; a record is read back with all
+//! of them. Whoever writes evidence of a tenant holds its log.
+
+use async_trait::async_trait;
+use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
+use charter_contract::ids::{EvidenceId, TenantId};
+use charter_contract::time::Timestamp;
+use charter_domain::evidence_log::Entry;
+use charter_store::StoreError;
+use charter_store::evidence::{Evidence, EvidenceFilter};
+use charter_store::page::{Page, PageRequest};
+use deadpool_postgres::Transaction;
+use tokio_postgres::types::ToSql;
+
+use super::PostgresStore;
+use super::connection::in_transaction;
+use super::evidence_log::Log;
+use super::statement::{execute, params, row, rows};
+use crate::column::{self, Cursor};
+use crate::record::evidence::{self as record, Dialect, Value, WHAT};
+
+const READING: &str = "reading evidence";
+const WRITING: &str = "writing evidence";
+
+/// How a look-up is asked here.
+const DIALECT: Dialect = Dialect {
+    columns: "evidence_id, body, payload, payload_removed_at,
+        (SELECT coalesce(json_agg(json_build_object(target_kind, target_id) ORDER BY position), '[]')
+         FROM evidence_attachment AS attached
+         WHERE attached.tenant_id = evidence.tenant_id
+           AND attached.evidence_id = evidence.evidence_id)::text",
+    key: "evidence_id",
+    mark: '$',
+};
+
+async fn put_all(
+    connection: &Transaction<'_>,
+    tenant: &TenantId,
+    records: &[EvidenceRecord],
+) -> Result<(), StoreError> {
+    let mut log = Log::hold(connection, tenant).await?;
+    for record in records {
+        put(connection, tenant, record, &mut log).await?;
+    }
+    Ok(())
+}
+
+async fn put(
+    connection: &Transaction<'_>,
+    tenant: &TenantId,
+    record: &EvidenceRecord,
+    log: &mut Log,
+) -> Result<(), StoreError> {
+    let id = record.id.as_str();
+    let sealed = record::seal(tenant, record)?;
+    let captured_at = column::micros(record.captured_at);
+    let added = execute(
+        WRITING,
+        connection,
+        "INSERT INTO evidence
+         (tenant_id, evidence_id, evidence_type, captured_at, system, native_id, body, payload,
+          payload_salt)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING",
+        params![
+            tenant.as_str(),
+            id,
+            record.evidence_type.as_str(),
+            captured_at,
+            record.source.system.as_str(),
+            record.source.native_id.as_str(),
+            sealed.record,
+            sealed.payload,
+            sealed.salt.as_slice()
+        ],
+    )
+    .await?;
+    if added == 0 {
+        return Err(StoreError::AlreadyExists {
+            what: WHAT,
+            id: id.to_owned(),
+        });
+    }
+    for attachment in &record.attached_to {
+        attach(connection, (tenant.as_str(), id), attachment, captured_at).await?;
+    }
+    log.append(connection, &sealed.entry(record.id.clone()))
+        .await
+}
+
+/// Whether the attachment is new.
+async fn attach(
+    connection: &Transaction<'_>,
+    (tenant, id): (&str, &str),
+    attachment: &Attachment,
+    at: i64,
+) -> Result<bool, StoreError> {
+    let (target_kind, target_id) = record::target(id, attachment)?;
+    let added = execute(
+        "attaching evidence",
+        connection,
+        "INSERT INTO evidence_attachment (tenant_id, evidence_id, target_kind, target_id, at)
+         VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING",
+        params![tenant, id, target_kind, target_id, at],
+    )
+    .await?;
+    Ok(added > 0)
+}
+
+async fn attach_later(
+    connection: &Transaction<'_>,
+    tenant: &TenantId,
+    evidence: &EvidenceId,
+    attachment: &Attachment,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    let key = (tenant.as_str(), evidence.as_str());
+    let sql = "SELECT FROM evidence WHERE tenant_id = $1 AND evidence_id = $2";
+    let known = row(READING, connection, sql, params![key.0, key.1], |_| Ok(())).await?;
+    known.ok_or_else(|| StoreError::NotFound {
+        what: WHAT,
+        id: evidence.to_string(),
+    })?;
+    if !attach(connection, key, attachment, column::micros(at)).await? {
+        return Ok(());
+    }
+    let entry = Entry::Attachment {
+        evidence_id: evidence.clone(),
+        attached_to: attachment.clone(),
+        at,
+    };
+    let mut log = Log::hold(connection, tenant).await?;
+    log.append(connection, &entry).await
+}
+
+#[async_trait]
+impl Evidence for PostgresStore {
+    async fn put_evidence(
+        &self,
+        tenant: &TenantId,
+        records: &[EvidenceRecord],
+    ) -> Result<(), StoreError> {
+        if records.is_empty() {
+            return Ok(());
+        }
+        in_transaction!(self, tx => put_all(&tx, tenant, records))
+    }
+
+    async fn attach_evidence(
+        &self,
+        tenant: &TenantId,
+        evidence: &EvidenceId,
+        attachment: &Attachment,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        in_transaction!(self, tx => attach_later(&tx, tenant, evidence, attachment, at))
+    }
+
+    async fn evidence(
+        &self,
+        tenant: &TenantId,
+        evidence: &EvidenceId,
+    ) -> Result<Option<EvidenceRecord>, StoreError> {
+        let client = self.client().await?;
+        row(
+            READING,
+            &client,
+            &format!(
+                "SELECT {} FROM evidence WHERE tenant_id = $1 AND evidence_id = $2",
+                DIALECT.columns
+            ),
+            params![tenant.as_str(), evidence.as_str()],
+            record::record,
+        )
+        .await
+    }
+
+    async fn find_evidence(
+        &self,
+        tenant: &TenantId,
+        filter: &EvidenceFilter,
+        page: &PageRequest,
+    ) -> Result<Page<EvidenceRecord>, StoreError> {
+        let (sql, values) = record::query(DIALECT, tenant, filter, page)?;
+        let values = values.iter().map(|value| match value {
+            Value::Text(text) => text as &(dyn ToSql + Sync),
+            Value::Integer(number) => number as &(dyn ToSql + Sync),
+        });
+        let values: Vec<_> = values.collect();
+        let client = self.client().await?;
+        let entries = rows(
+            "looking up evidence",
+            &client,
+            &sql,
+            &values,
+            record::record,
+        )
+        .await?;
+        Ok(column::page(entries, page, |record| Cursor {
+            at: column::micros(record.captured_at),
+            id: record.id.to_string(),
+        }))
+    }
+}

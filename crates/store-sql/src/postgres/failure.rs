@@ -1,0 +1,92 @@
+//! PostgreSQL's errors in the terms of [`StoreError`].
+
+use std::error::Error as StdError;
+
+use charter_store::StoreError;
+use deadpool_postgres::PoolError;
+use tokio_postgres::Error;
+use tokio_postgres::error::{DbError, SqlState};
+
+use super::connection::Place;
+
+/// What was being done, to be put before an engine error: `.map_err(during("reading tags"))`.
+pub(super) fn during(doing: &'static str) -> impl Fn(Error) -> StoreError {
+    move |error| classify(doing, error)
+}
+
+fn classify(doing: &'static str, error: Error) -> StoreError {
+    let state = error.code();
+    if state == Some(&SqlState::DISK_FULL) {
+        return StoreError::Full {
+            doing,
+            source: Box::new(error),
+        };
+    }
+    if state.is_some_and(|state| {
+        *state == SqlState::DATA_CORRUPTED || *state == SqlState::INDEX_CORRUPTED
+    }) {
+        return StoreError::Corrupt {
+            what: "database",
+            id: "PostgreSQL".to_owned(),
+            detail: error.to_string(),
+        };
+    }
+    match refusal(&error) {
+        Some(detail) => StoreError::Refused {
+            what: "record",
+            id: of_table(&error),
+            detail,
+        },
+        None => StoreError::Engine {
+            doing,
+            source: Box::new(error),
+        },
+    }
+}
+
+/// Why the database does not take a value or a change, in its own words: the same call is refused again.
+pub(super) fn refusal(error: &Error) -> Option<String> {
+    let said = error.as_db_error()?;
+    let code = said.code();
+    if *code == SqlState::CHARACTER_NOT_IN_REPERTOIRE || *code == SqlState::UNTRANSLATABLE_CHARACTER
+    {
+        // U+0000 is the one character that UTF-8 has and PostgreSQL does not hold.
+        return Some("it has the character U+0000, which PostgreSQL cannot hold".to_owned());
+    }
+    let refused = code.code().starts_with("23") || *code == SqlState::INVALID_TEXT_REPRESENTATION;
+    refused.then(|| words(said))
+}
+
+fn words(said: &DbError) -> String {
+    said.message().to_owned()
+}
+
+fn of_table(error: &Error) -> String {
+    let table = error.as_db_error().and_then(DbError::table);
+    table.unwrap_or("PostgreSQL").to_owned()
+}
+
+/// Whether a transaction failed only because another one ran at the same time.
+pub(super) fn lost_to_another(error: &StoreError) -> bool {
+    let StoreError::Engine { source, .. } = error else {
+        return false;
+    };
+    let state = source.downcast_ref::<Error>().and_then(Error::code);
+    state.is_some_and(|state| {
+        *state == SqlState::T_R_SERIALIZATION_FAILURE || *state == SqlState::T_R_DEADLOCK_DETECTED
+    })
+}
+
+/// What kept a call from getting a connection.
+pub(super) fn of_pool(place: &Place, error: PoolError) -> StoreError {
+    match error {
+        PoolError::Closed => StoreError::Closed,
+        PoolError::Timeout(_)
+        | PoolError::Backend(_)
+        | PoolError::NoRuntimeSpecified
+        | PoolError::PostCreateHook(_) => place.failed(
+            "connecting to the database",
+            Box::<dyn StdError + Send + Sync>::from(error),
+        ),
+    }
+}

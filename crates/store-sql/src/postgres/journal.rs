@@ -1,0 +1,382 @@
+//! Runs and journals in PostgreSQL. Triggers keep events from being changed, or deleted apart from
+//! their run. An append locks the run's row and then the lease's, and is decided on what they say then.
+
+use async_trait::async_trait;
+use charter_contract::ids::{RunId, TenantId};
+use charter_contract::time::Timestamp;
+use charter_store::StoreError;
+use charter_store::journal::{
+    After, Append, GENESIS, HeldRun, Journal, JournalEvent, NewEvent, RunPhase, RunRecord, Wait,
+};
+use charter_store::lease::{Fence, Lease};
+use charter_store::mission::ArtifactRecord;
+use charter_store::outbox::NewMessage;
+use charter_store::page::{Page, PageRequest};
+use deadpool_postgres::{GenericClient, Transaction};
+
+use super::connection::in_transaction;
+use super::mission::{self, Addition};
+use super::statement::{execute, params, row, rows};
+use super::{PostgresStore, approval, lease, outbox};
+use crate::column::{self, Cursor};
+use crate::record::run::{self as record, Head, RECORD};
+use crate::row::field;
+
+const READING: &str = "reading a run";
+const WRITING: &str = "writing a run";
+
+/// A run's tenant, and what an append has to fit to; the run stays as it is until the transaction ends.
+async fn head(connection: &Transaction<'_>, run: &RunId) -> Result<(String, Head), StoreError> {
+    row(
+        READING,
+        connection,
+        "SELECT version, phase, last_hash, tenant_id FROM run JOIN run_tenant USING (tenant_id, run_id)
+         WHERE run_id = $1 FOR UPDATE OF run",
+        params![run.as_str()],
+        |row| Ok((field(row, 3)?, record::head(row)?)),
+    )
+    .await?
+    .ok_or_else(|| record::missing(run))
+}
+
+async fn insert_events(
+    connection: &Transaction<'_>,
+    (tenant, run): (&str, &str),
+    version: u64,
+    events: &[NewEvent],
+) -> Result<(), StoreError> {
+    let sequences = (version + 1..).zip(events);
+    let sequences = sequences.map(|(sequence, _)| column::integer("event sequence", sequence));
+    execute(
+        "appending to a journal",
+        connection,
+        "INSERT INTO journal_event (tenant_id, run_id, sequence, at, hash, payload)
+         SELECT $1, $2, sequence, at, hash, payload
+         FROM unnest($3::bigint[], $4::bigint[], $5::bytea[], $6::text[])
+              AS new (sequence, at, hash, payload)",
+        params![
+            tenant,
+            run,
+            sequences.collect::<Result<Vec<_>, _>>()?,
+            events
+                .iter()
+                .map(|e| column::micros(e.at))
+                .collect::<Vec<_>>(),
+            events
+                .iter()
+                .map(|e| e.hash.0.as_slice())
+                .collect::<Vec<_>>(),
+            events.iter().map(|e| &*e.payload).collect::<Vec<_>>(),
+        ],
+    )
+    .await
+    .map(|_| ())
+}
+
+/// Creates a run with its first events.
+pub(super) async fn create(
+    connection: &Transaction<'_>,
+    run: &RunRecord,
+    events: &[NewEvent],
+    messages: &[NewMessage],
+) -> Result<(), StoreError> {
+    record::check_version(run, events)?;
+    let last_hash = record::check_chain(&run.run_id, 0, GENESIS, events)?;
+    let of = (run.tenant_id.as_str(), run.run_id.as_str());
+    let (tenant, id) = of;
+    let sql = "INSERT INTO run_tenant (run_id, tenant_id) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+    if execute(WRITING, connection, sql, params![id, tenant]).await? == 0 {
+        return Err(record::exists(&run.run_id));
+    }
+    execute(
+        WRITING,
+        connection,
+        "INSERT INTO run
+         (tenant_id, run_id, title, phase, version, last_hash, created_at, updated_at, status, wake_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+        params![
+            tenant,
+            id,
+            run.title,
+            column::phase(run.phase),
+            column::integer("run version", run.version)?,
+            last_hash.0.as_slice(),
+            column::micros(run.created_at),
+            column::micros(run.updated_at),
+            run.status,
+            run.wake_at.map(column::micros)
+        ],
+    )
+    .await?;
+    insert_events(connection, of, 0, events).await?;
+    outbox::insert(connection, messages).await
+}
+
+async fn create_with_mission(
+    connection: &Transaction<'_>,
+    run: &RunRecord,
+    events: &[NewEvent],
+    artifacts: &[ArtifactRecord],
+    messages: &[NewMessage],
+) -> Result<(), StoreError> {
+    create(connection, run, events, messages).await?;
+    let addition = Addition {
+        tenant: run.tenant_id.as_str(),
+        run: run.run_id.as_str(),
+        event: run.version,
+        artifacts,
+        state: None,
+    };
+    mission::begin(connection, &run.tenant_id, addition).await
+}
+
+async fn create_held(connection: &Transaction<'_>, new: &HeldRun) -> Result<Lease, StoreError> {
+    let (tenant, run) = (new.run.tenant_id.as_str(), &new.run.run_id);
+    create(connection, &new.run, &new.events, &new.messages).await?;
+    approval::change(connection, tenant, run.as_str(), &new.approvals).await?;
+    let addition = Addition {
+        tenant,
+        run: run.as_str(),
+        event: new.run.version,
+        artifacts: &new.artifacts,
+        state: new.mission_state,
+    };
+    mission::begin(connection, &new.run.tenant_id, addition).await?;
+    let (holder, now) = (&new.holder, new.run.created_at);
+    let lease = lease::acquire(connection, run.as_str(), holder, now, new.expires_at).await?;
+    let lease =
+        lease.ok_or_else(|| record::refused(run, "somebody holds a lease on its id".to_owned()))?;
+    if new.release {
+        lease::release_fence(connection, run.as_str(), lease.fence).await?;
+    }
+    Ok(lease)
+}
+
+async fn append(connection: &Transaction<'_>, append: &Append) -> Result<u64, StoreError> {
+    let run = &append.run_id;
+    let (tenant, head) = head(connection, run).await?;
+    let of = (tenant.as_str(), run.as_str());
+    lease::check_fence(connection, run.as_str(), append.fence).await?;
+    let (last_hash, newest) = record::check_append(&head, append)?;
+    insert_events(connection, of, head.version, &append.events).await?;
+    let version = head.version + append.events.len() as u64;
+    execute(
+        WRITING,
+        connection,
+        "UPDATE run SET phase = $3, version = $4, last_hash = $5, updated_at = $6, status = $7,
+         wake_at = NULL WHERE tenant_id = $1 AND run_id = $2",
+        params![
+            of.0,
+            of.1,
+            column::phase(append.then.phase()),
+            column::integer("run version", version)?,
+            last_hash.0.as_slice(),
+            column::micros(newest.at),
+            append.status
+        ],
+    )
+    .await?;
+    approval::change(connection, of.0, of.1, &append.approvals).await?;
+    let addition = Addition {
+        tenant: of.0,
+        run: of.1,
+        event: version,
+        artifacts: &append.artifacts,
+        state: append.mission_state,
+    };
+    mission::add(connection, addition).await?;
+    if let After::Waits(wait) = &append.then {
+        begin_wait(connection, of, wait).await?;
+    }
+    if append.release {
+        lease::release_fence(connection, run.as_str(), append.fence).await?;
+    }
+    outbox::insert(connection, &append.messages).await?;
+    Ok(version)
+}
+
+async fn park(
+    connection: &Transaction<'_>,
+    run: &RunId,
+    fence: Fence,
+    wait: &Wait,
+) -> Result<(), StoreError> {
+    let (tenant, head) = head(connection, run).await?;
+    lease::check_fence(connection, run.as_str(), fence).await?;
+    if head.phase != RunPhase::Finished {
+        begin_wait(connection, (&tenant, run.as_str()), wait).await?;
+    }
+    lease::release_fence(connection, run.as_str(), fence).await
+}
+
+/// Lets a run wait, unless what it waits for has happened already.
+async fn begin_wait(
+    connection: &Transaction<'_>,
+    (tenant, run): (&str, &str),
+    wait: &Wait,
+) -> Result<(), StoreError> {
+    execute(
+        WRITING,
+        connection,
+        "UPDATE run SET phase = 'waiting', wake_at = $3 WHERE tenant_id = $1 AND run_id = $2",
+        params![tenant, run, wait.until.map(column::micros)],
+    )
+    .await?;
+    if approval::any_decided(connection, tenant, run, &wait.approvals).await? {
+        approval::wake(connection, tenant, run).await?;
+    }
+    Ok(())
+}
+
+/// What another replica sweeps at the same time is left to it.
+async fn sweep(connection: &Transaction<'_>, before: i64, limit: usize) -> Result<u64, StoreError> {
+    const DOING: &str = "sweeping runs";
+    let finished: Vec<(String, String)> = rows(
+        DOING,
+        connection,
+        "SELECT tenant_id, run_id FROM run WHERE phase = 'finished' AND updated_at < $1
+         ORDER BY updated_at LIMIT $2 FOR UPDATE SKIP LOCKED",
+        params![before, column::limit(limit)],
+        |row| Ok((field(row, 0)?, field(row, 1)?)),
+    )
+    .await?;
+    let (tenants, runs): (Vec<String>, Vec<String>) = finished.into_iter().unzip();
+    let sql = "DELETE FROM run WHERE (tenant_id, run_id) IN (SELECT * FROM unnest($1::text[], $2::text[]))";
+    let swept = execute(DOING, connection, sql, params![tenants, runs]).await?;
+    let sql = "DELETE FROM run_tenant WHERE run_id = ANY ($1)";
+    execute(DOING, connection, sql, params![runs]).await?;
+    let sql = "DELETE FROM lease WHERE resource = ANY ($1)";
+    execute(DOING, connection, sql, params![runs]).await?;
+    Ok(swept)
+}
+
+/// A tenant's run.
+pub(super) async fn one(
+    connection: &impl GenericClient,
+    tenant: &TenantId,
+    run: &RunId,
+) -> Result<Option<RunRecord>, StoreError> {
+    row(
+        READING,
+        connection,
+        &format!("SELECT {RECORD} FROM run WHERE tenant_id = $1 AND run_id = $2"),
+        params![tenant.as_str(), run.as_str()],
+        record::record,
+    )
+    .await
+}
+
+/// The events after `after`, at most `limit`.
+pub(super) async fn events(
+    connection: &impl GenericClient,
+    run: &RunId,
+    after: u64,
+    limit: usize,
+) -> Result<Vec<JournalEvent>, StoreError> {
+    rows(
+        "reading a journal",
+        connection,
+        "SELECT sequence, hash, at, payload FROM journal_event
+         JOIN run_tenant USING (tenant_id, run_id)
+         WHERE run_id = $1 AND sequence > $2 ORDER BY sequence LIMIT $3",
+        params![
+            run.as_str(),
+            column::integer("event sequence", after)?,
+            column::limit(limit)
+        ],
+        record::event,
+    )
+    .await
+}
+
+#[async_trait]
+impl Journal for PostgresStore {
+    async fn create_run(
+        &self,
+        run: &RunRecord,
+        events: Vec<NewEvent>,
+        artifacts: Vec<ArtifactRecord>,
+        messages: Vec<NewMessage>,
+    ) -> Result<(), StoreError> {
+        in_transaction!(self, tx => create_with_mission(&tx, run, &events, &artifacts, &messages))
+    }
+
+    async fn create_held_run(&self, new: HeldRun) -> Result<Lease, StoreError> {
+        in_transaction!(self, tx => create_held(&tx, &new))
+    }
+
+    async fn append(&self, request: Append) -> Result<u64, StoreError> {
+        in_transaction!(self, tx => append(&tx, &request))
+    }
+
+    async fn park(&self, run: &RunId, fence: Fence, wait: Wait) -> Result<(), StoreError> {
+        in_transaction!(self, tx => park(&tx, run, fence, &wait))
+    }
+
+    async fn run(&self, tenant: &TenantId, run: &RunId) -> Result<Option<RunRecord>, StoreError> {
+        let client = self.client().await?;
+        one(&client, tenant, run).await
+    }
+
+    async fn events(
+        &self,
+        run: &RunId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<JournalEvent>, StoreError> {
+        let client = self.client().await?;
+        events(&client, run, after, limit).await
+    }
+
+    async fn runs(
+        &self,
+        tenant: &TenantId,
+        page: &PageRequest,
+    ) -> Result<Page<RunRecord>, StoreError> {
+        let (at, id) = column::after(page)?;
+        let client = self.client().await?;
+        let entries = rows(
+            "listing runs",
+            &client,
+            &format!(
+                "SELECT {RECORD} FROM run
+                 WHERE tenant_id = $1 AND (created_at, run_id) < ($2, $3)
+                 ORDER BY created_at DESC, run_id DESC LIMIT $4"
+            ),
+            params![tenant.as_str(), at, id, column::limit(page.limit() + 1)],
+            record::record,
+        )
+        .await?;
+        Ok(column::page(entries, page, |run| Cursor {
+            at: column::micros(run.created_at),
+            id: run.run_id.to_string(),
+        }))
+    }
+
+    async fn claimable_runs(
+        &self,
+        now: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<RunRecord>, StoreError> {
+        let client = self.client().await?;
+        rows(
+            "looking for claimable runs",
+            &client,
+            &format!(
+                "SELECT {RECORD} FROM run
+                 WHERE (phase = 'runnable' OR (phase = 'waiting' AND wake_at <= $1))
+                   AND NOT EXISTS (SELECT FROM lease WHERE resource = run_id
+                                   AND holder IS NOT NULL AND expires_at > $1)
+                 ORDER BY created_at, run_id LIMIT $2"
+            ),
+            params![column::micros(now), column::limit(limit)],
+            record::record,
+        )
+        .await
+    }
+
+    async fn sweep_runs(&self, before: Timestamp, limit: usize) -> Result<u64, StoreError> {
+        let before = column::micros(before);
+        in_transaction!(self, tx => sweep(&tx, before, limit))
+    }
+}

@@ -1,0 +1,164 @@
+//! Leases in PostgreSQL. Whoever takes or checks a lease locks its row, so that a write under a fence
+//! and a takeover come one after the other.
+
+use async_trait::async_trait;
+use charter_contract::time::Timestamp;
+use charter_store::StoreError;
+use charter_store::lease::{Fence, Lease, Leases};
+use deadpool_postgres::{GenericClient, Transaction};
+
+use super::PostgresStore;
+use super::statement::{execute, params, row};
+use crate::column;
+use crate::row::{Columns, field};
+
+const READING: &str = "reading a lease";
+const WRITING: &str = "writing a lease";
+
+/// Refuses a write under any fence but the one in force (0 when the resource was never leased), and
+/// keeps it in force until the transaction ends.
+pub(super) async fn check_fence(
+    connection: &Transaction<'_>,
+    resource: &str,
+    fence: Fence,
+) -> Result<(), StoreError> {
+    if fence == Fence(0) {
+        // Nobody can lock a row that is not there: one of the fence 0 and nobody's says the same.
+        execute(
+            WRITING,
+            connection,
+            "INSERT INTO lease (resource, holder, fence, expires_at) VALUES ($1, NULL, 0, 0)
+             ON CONFLICT DO NOTHING",
+            params![resource],
+        )
+        .await?;
+    }
+    let current = row(
+        READING,
+        connection,
+        "SELECT fence FROM lease WHERE resource = $1 FOR UPDATE",
+        params![resource],
+        first_fence,
+    )
+    .await?
+    .unwrap_or(Fence(0));
+    if current == fence {
+        Ok(())
+    } else {
+        Err(fenced_off(resource, fence, current))
+    }
+}
+
+fn first_fence(row: &dyn Columns) -> Result<Fence, StoreError> {
+    column::parse_integer("fence", field(row, 0)?).map(Fence)
+}
+
+fn fenced_off(resource: &str, held: Fence, current: Fence) -> StoreError {
+    StoreError::FencedOff {
+        resource: resource.to_owned(),
+        held: held.0,
+        current: current.0,
+    }
+}
+
+/// Gives back the lease that a write was made under, in the same transaction.
+pub(super) async fn release_fence(
+    connection: &Transaction<'_>,
+    resource: &str,
+    fence: Fence,
+) -> Result<(), StoreError> {
+    execute(
+        WRITING,
+        connection,
+        "UPDATE lease SET holder = NULL WHERE resource = $1 AND fence = $2",
+        params![resource, column::integer("fence", fence.0)?],
+    )
+    .await
+    .map(|_| ())
+}
+
+/// Takes a resource unless another holder's lease on it is live: one statement, which decides on the
+/// row as it is when it is its turn.
+pub(super) async fn acquire(
+    connection: &impl GenericClient,
+    resource: &str,
+    holder: &str,
+    now: Timestamp,
+    expires_at: Timestamp,
+) -> Result<Option<Lease>, StoreError> {
+    let fence = row(
+        WRITING,
+        connection,
+        "INSERT INTO lease AS held (resource, holder, fence, expires_at) VALUES ($1, $2, 1, $4)
+         ON CONFLICT (resource) DO UPDATE SET
+             fence = held.fence + CASE WHEN held.holder = $2 AND held.expires_at > $3 THEN 0 ELSE 1 END,
+             holder = excluded.holder, expires_at = excluded.expires_at
+         WHERE held.holder IS NULL OR held.expires_at <= $3 OR held.holder = $2
+         RETURNING fence",
+        params![resource, holder, column::micros(now), column::micros(expires_at)],
+        first_fence,
+    )
+    .await?;
+    Ok(fence.map(|fence| Lease {
+        resource: resource.to_owned(),
+        holder: holder.to_owned(),
+        fence,
+        expires_at,
+    }))
+}
+
+#[async_trait]
+impl Leases for PostgresStore {
+    async fn acquire(
+        &self,
+        resource: &str,
+        holder: &str,
+        now: Timestamp,
+        expires_at: Timestamp,
+    ) -> Result<Option<Lease>, StoreError> {
+        let client = self.client().await?;
+        acquire(&client, resource, holder, now, expires_at).await
+    }
+
+    async fn renew(&self, lease: &Lease, expires_at: Timestamp) -> Result<Lease, StoreError> {
+        let client = self.client().await?;
+        let renewed = execute(
+            WRITING,
+            &client,
+            "UPDATE lease SET expires_at = $4 WHERE resource = $1 AND holder = $2 AND fence = $3",
+            params![
+                lease.resource,
+                lease.holder,
+                column::integer("fence", lease.fence.0)?,
+                column::micros(expires_at)
+            ],
+        )
+        .await?;
+        if renewed > 0 {
+            return Ok(Lease {
+                expires_at,
+                ..lease.clone()
+            });
+        }
+        let sql = "SELECT fence FROM lease WHERE resource = $1";
+        let current = row(READING, &client, sql, params![lease.resource], first_fence).await?;
+        let current = current.unwrap_or(Fence(0));
+        Err(fenced_off(&lease.resource, lease.fence, current))
+    }
+
+    async fn release(&self, lease: &Lease) -> Result<(), StoreError> {
+        let client = self.client().await?;
+        execute(
+            WRITING,
+            &client,
+            "UPDATE lease SET holder = NULL WHERE resource = $1 AND fence = $2 AND holder = $3",
+            params![
+                lease.resource,
+                column::integer("fence", lease.fence.0)?,
+                lease.holder
+            ],
+        )
+        .await
+        .map(|_| ())
+    }
+}

@@ -1,0 +1,42 @@
+//! What changed among a tenant's memories, with what a search needs of it.
+
+use charter_contract::ids::TenantId;
+use charter_store::StoreError;
+use charter_store::memory::MemoryChange;
+use deadpool_postgres::GenericClient;
+
+use super::super::statement::{params, rows};
+use crate::column;
+use crate::record::memory::{RECORD, VERSION, by_revision, change};
+
+pub(super) async fn after(
+    connection: &impl GenericClient,
+    tenant: &TenantId,
+    after: u64,
+    limit: usize,
+) -> Result<Vec<MemoryChange>, StoreError> {
+    let found = rows(
+        "reading what changed among memories",
+        connection,
+        &format!(
+            "SELECT {RECORD}, {VERSION}, model, bytes, revision
+             FROM (SELECT * FROM memory WHERE tenant_id = $1 AND revision > $2
+                   ORDER BY revision LIMIT $3) AS memory
+             LEFT JOIN memory_version ON memory_version.tenant_id = memory.tenant_id
+                   AND memory_version.memory_id = memory.memory_id
+                   AND memory_version.version IN (current, proposed)
+             LEFT JOIN memory_vector ON memory_vector.tenant_id = memory_version.tenant_id
+                   AND memory_vector.memory_id = memory_version.memory_id
+                   AND memory_vector.version = memory_version.version
+             ORDER BY revision, memory_version.version"
+        ),
+        params![
+            tenant.as_str(),
+            column::integer("revision", after)?,
+            column::limit(limit)
+        ],
+        change,
+    )
+    .await?;
+    Ok(by_revision(found))
+}

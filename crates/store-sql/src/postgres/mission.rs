@@ -1,0 +1,166 @@
+//! Missions in PostgreSQL: reading. Every artifact is read through the view `colony_artifacts`; triggers
+//! and constraints keep what was written (`migrations/V2__missions.sql`).
+
+mod import;
+mod write;
+
+use async_trait::async_trait;
+use charter_contract::ids::{MissionId, TaskId, TenantId};
+use charter_contract::mission::{ArtifactKind, MissionState};
+use charter_store::StoreError;
+use charter_store::mission::{
+    ArtifactFilter, Imported, MissionImport, MissionRecord, Missions, StoredArtifact,
+};
+use charter_store::page::{Page, PageRequest};
+use deadpool_postgres::GenericClient;
+
+use super::PostgresStore;
+use super::connection::in_transaction;
+use super::statement::{params, row, rows};
+use crate::column::{self, Cursor};
+use crate::record::mission::{artifact, record};
+
+pub(super) use write::{Addition, add, begin};
+
+const READING: &str = "reading a mission";
+
+const LISTED: &str = "SELECT tenant_id, mission_id, run_id, title, state, artifacts, payload,
+        colony_missions.created_at, updated_at, imported_at
+ FROM colony_missions JOIN run USING (tenant_id, run_id)";
+
+async fn one(
+    connection: &impl GenericClient,
+    tenant: &TenantId,
+    mission: &MissionId,
+) -> Result<Option<MissionRecord>, StoreError> {
+    row(
+        READING,
+        connection,
+        &format!("{LISTED} WHERE tenant_id = $1 AND mission_id = $2"),
+        params![tenant.as_str(), mission.as_str()],
+        record,
+    )
+    .await
+}
+
+async fn artifacts(
+    connection: &impl GenericClient,
+    tenant: &TenantId,
+    mission: &MissionId,
+    filter: ArtifactFilter<'_>,
+    after: u64,
+    limit: usize,
+) -> Result<Vec<StoredArtifact>, StoreError> {
+    rows(
+        "reading artifacts",
+        connection,
+        "SELECT * FROM colony_artifacts
+         WHERE tenant_id = $1 AND mission_id = $2 AND place > $3
+           AND ($4::text IS NULL OR kind = $4) AND ($5::text IS NULL OR task_id = $5)
+         ORDER BY place LIMIT $6",
+        params![
+            tenant.as_str(),
+            mission.as_str(),
+            column::integer("place of an artifact", after)?,
+            filter.kind.map(ArtifactKind::as_str),
+            filter.task_id.map(TaskId::as_str),
+            column::limit(limit)
+        ],
+        artifact,
+    )
+    .await
+}
+
+async fn named(
+    connection: &impl GenericClient,
+    tenant: &str,
+    mission: &str,
+    kind: ArtifactKind,
+    id: &str,
+) -> Result<Option<StoredArtifact>, StoreError> {
+    row(
+        "reading an artifact",
+        connection,
+        "SELECT * FROM colony_artifacts
+         WHERE tenant_id = $1 AND mission_id = $2 AND kind = $3 AND artifact_id = $4",
+        params![tenant, mission, kind.as_str(), id],
+        artifact,
+    )
+    .await
+}
+
+#[async_trait]
+impl Missions for PostgresStore {
+    async fn mission(
+        &self,
+        tenant: &TenantId,
+        mission: &MissionId,
+    ) -> Result<Option<MissionRecord>, StoreError> {
+        let client = self.client().await?;
+        one(&client, tenant, mission).await
+    }
+
+    async fn missions(
+        &self,
+        tenant: &TenantId,
+        state: Option<MissionState>,
+        page: &PageRequest,
+    ) -> Result<Page<MissionRecord>, StoreError> {
+        let (at, id) = column::after(page)?;
+        // All of them, and those in one state: apart, so that either has its index.
+        let which = match state {
+            Some(_) => "state = $4",
+            None => "$4::text IS NULL",
+        };
+        let client = self.client().await?;
+        let entries = rows(
+            "listing missions",
+            &client,
+            &format!(
+                "{LISTED} WHERE tenant_id = $1 AND (colony_missions.created_at, mission_id) < ($2, $3)
+                   AND {which}
+                 ORDER BY colony_missions.created_at DESC, mission_id DESC LIMIT $5"
+            ),
+            params![
+                tenant.as_str(),
+                at,
+                id,
+                state.map(MissionState::as_str),
+                column::limit(page.limit() + 1)
+            ],
+            record,
+        )
+        .await?;
+        Ok(column::page(entries, page, |mission| Cursor {
+            at: column::micros(mission.created_at),
+            id: mission.mission_id.to_string(),
+        }))
+    }
+
+    async fn artifacts(
+        &self,
+        tenant: &TenantId,
+        mission: &MissionId,
+        filter: ArtifactFilter<'_>,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<StoredArtifact>, StoreError> {
+        let client = self.client().await?;
+        artifacts(&client, tenant, mission, filter, after, limit).await
+    }
+
+    async fn artifact(
+        &self,
+        tenant: &TenantId,
+        mission: &MissionId,
+        kind: ArtifactKind,
+        artifact: &str,
+    ) -> Result<Option<StoredArtifact>, StoreError> {
+        let client = self.client().await?;
+        named(&client, tenant.as_str(), mission.as_str(), kind, artifact).await
+    }
+
+    async fn import_mission(&self, import: MissionImport) -> Result<Imported, StoreError> {
+        in_transaction!(self, tx => import::import(&tx, &import))
+    }
+}

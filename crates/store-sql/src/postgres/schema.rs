@@ -1,0 +1,100 @@
+//! The schema's versions, and the step between, under a lock of the database's own.
+
+use std::error::Error as StdError;
+
+use charter_store::StoreError;
+use refinery::Runner;
+use tokio_postgres::{Client, Config};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::connection::Place;
+use super::failure::during;
+
+refinery::embed_migrations!("src/postgres/migrations");
+
+/// The advisory lock under which migrations run: `charter` in ASCII.
+const LOCK: i64 = 0x0063_6861_7274_6572;
+
+const DOING: &str = "migrating the database";
+
+fn runner() -> Runner {
+    migrations::runner()
+        .set_abort_divergent(true)
+        .set_abort_missing(true)
+}
+
+/// The newest schema version that this build knows.
+pub(super) fn newest() -> u32 {
+    let versions = runner();
+    let versions = versions.get_migrations().iter().map(|m| m.version());
+    versions
+        .max()
+        .and_then(|v| u32::try_from(v).ok())
+        .unwrap_or(0)
+}
+
+/// Brings a database to [`newest`], each migration in its own transaction. Replicas that start at the
+/// same time wait for each other.
+///
+/// # Errors
+/// [`StoreError::NewerSchema`] when the database is ahead; [`StoreError::Engine`] when nobody answers, or
+/// an applied migration is not the one that this build knows under its number.
+pub(super) async fn migrate(
+    config: &Config,
+    tls: &MakeRustlsConnect,
+    place: &Place,
+) -> Result<(), StoreError> {
+    let connected = config.connect(tls.clone()).await;
+    let (mut client, connection) =
+        connected.map_err(|source| place.failed("connecting to the database", source))?;
+    let driven = tokio::spawn(connection);
+    let migrated = migrate_locked(&mut client, place).await;
+    // The lock goes with the connection, whatever became of the migrations.
+    drop(client);
+    match driven.await {
+        Ok(Ok(())) => migrated,
+        Ok(Err(source)) => migrated.and(Err(place.failed(DOING, source))),
+        Err(source) => migrated.and(Err(place.failed(DOING, source))),
+    }
+}
+
+async fn migrate_locked(client: &mut Client, place: &Place) -> Result<(), StoreError> {
+    let locked = client
+        .execute("SELECT pg_advisory_lock($1)", &[&LOCK])
+        .await;
+    locked.map_err(during("waiting for the migrations of another process"))?;
+    let found = version(client).await?;
+    let supported = newest();
+    if found > supported {
+        return Err(StoreError::NewerSchema {
+            path: place.to_string(),
+            found,
+            supported,
+        });
+    }
+    if found == supported {
+        return Ok(());
+    }
+    let migrated = runner().run_async(client).await;
+    migrated
+        .map(|_report| ())
+        .map_err(|source| place.failed(DOING, Box::<dyn StdError + Send + Sync>::from(source)))
+}
+
+/// The version of a database, 0 for an empty one.
+async fn version(client: &Client) -> Result<u32, StoreError> {
+    let doing = "reading the schema version";
+    let sql = "SELECT to_regclass('refinery_schema_history') IS NOT NULL";
+    let known = client.query_one(sql, &[]).await.map_err(during(doing))?;
+    if !known.get::<_, bool>(0) {
+        return Ok(0);
+    }
+    let sql = "SELECT coalesce(max(version), 0)::bigint FROM refinery_schema_history";
+    let found = client.query_one(sql, &[]).await.map_err(during(doing))?;
+    let found: i64 = found.get(0);
+    u32::try_from(found).map_err(|error| StoreError::Corrupt {
+        what: "database",
+        id: "refinery_schema_history".to_owned(),
+        detail: error.to_string(),
+    })
+}

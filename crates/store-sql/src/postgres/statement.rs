@@ -1,0 +1,91 @@
+//! The ways in which this engine runs a statement, each prepared once per connection.
+
+use charter_store::StoreError;
+use deadpool_postgres::GenericClient;
+use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
+
+use super::failure::during;
+use crate::row::Columns;
+
+const COLUMN: &str = "reading a column";
+
+/// The values of a statement, in the order of their numbers.
+pub(super) type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
+
+/// The values of a statement.
+macro_rules! params {
+    ($($value:expr),* $(,)?) => {
+        &[$(&$value as &(dyn tokio_postgres::types::ToSql + Sync)),*]
+    };
+}
+
+pub(super) use params;
+
+/// Every row, in the statement's order.
+pub(super) async fn rows<T>(
+    doing: &'static str,
+    connection: &impl GenericClient,
+    sql: &str,
+    values: Values<'_>,
+    read: impl FnMut(&dyn Columns) -> Result<T, StoreError>,
+) -> Result<Vec<T>, StoreError> {
+    let found = query(doing, connection, sql, values).await?;
+    let mut read = read;
+    found.iter().map(|row| read(row)).collect()
+}
+
+/// The first row, if there is one.
+pub(super) async fn row<T>(
+    doing: &'static str,
+    connection: &impl GenericClient,
+    sql: &str,
+    values: Values<'_>,
+    read: impl FnOnce(&dyn Columns) -> Result<T, StoreError>,
+) -> Result<Option<T>, StoreError> {
+    let found = query(doing, connection, sql, values).await?;
+    found.first().map(|row| read(row)).transpose()
+}
+
+/// Changes rows and says how many.
+pub(super) async fn execute(
+    doing: &'static str,
+    connection: &impl GenericClient,
+    sql: &str,
+    values: Values<'_>,
+) -> Result<u64, StoreError> {
+    let statement = connection.prepare_cached(sql).await;
+    let statement = statement.map_err(during(doing))?;
+    let changed = connection.execute(&statement, values).await;
+    changed.map_err(during(doing))
+}
+
+async fn query(
+    doing: &'static str,
+    connection: &impl GenericClient,
+    sql: &str,
+    values: Values<'_>,
+) -> Result<Vec<Row>, StoreError> {
+    let statement = connection.prepare_cached(sql).await;
+    let statement = statement.map_err(during(doing))?;
+    let found = connection.query(&statement, values).await;
+    found.map_err(during(doing))
+}
+
+impl Columns for Row {
+    fn text(&self, index: usize) -> Result<Option<&str>, StoreError> {
+        self.try_get(index).map_err(during(COLUMN))
+    }
+
+    fn integer(&self, index: usize) -> Result<Option<i64>, StoreError> {
+        self.try_get(index).map_err(during(COLUMN))
+    }
+
+    fn bytes(&self, index: usize) -> Result<Option<&[u8]>, StoreError> {
+        self.try_get(index).map_err(during(COLUMN))
+    }
+
+    fn flag(&self, index: usize) -> Result<Option<bool>, StoreError> {
+        self.try_get(index).map_err(during(COLUMN))
+    }
+}

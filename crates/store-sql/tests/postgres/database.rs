@@ -1,0 +1,27 @@
+//! Databases of their own for the cases of a test binary.
+
+use charter_store_sql::postgres::{PostgresOptions, PostgresStore};
+use charter_testkit::postgres_server::{Database, PostgresServer};
+use tokio::sync::OnceCell;
+
+/// The options for a database.
+pub(crate) fn options(database: &Database) -> PostgresOptions {
+    PostgresOptions::new(database.url())
+}
+
+/// A database with the newest schema and nothing else: a copy of one that was migrated once.
+pub(crate) async fn migrated() -> Database {
+    static TEMPLATE: OnceCell<Database> = OnceCell::const_new();
+    let server = PostgresServer::shared();
+    let template = TEMPLATE.get_or_init(|| async {
+        let template = server.database();
+        store(&template).await.close();
+        template
+    });
+    server.copy_of(template.await.name())
+}
+
+/// A store on a database.
+pub(crate) async fn store(database: &Database) -> PostgresStore {
+    PostgresStore::connect(&options(database)).await.unwrap()
+}

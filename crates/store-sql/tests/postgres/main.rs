@@ -1,0 +1,23 @@
+//! Storage on a real PostgreSQL server: the contract that every engine keeps, and what several
+//! processes on one database do to each other.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "a failing preparation is a failing test"
+)]
+
+mod database;
+
+use std::sync::Arc;
+
+use charter_testkit::store_suite::Fixture;
+
+async fn fresh_store() -> Fixture {
+    let database = database::migrated().await;
+    Fixture {
+        store: Arc::new(database::store(&database).await),
+        keep: Box::new(database),
+    }
+}
+
+charter_testkit::store_suite!(crate::fresh_store);
