@@ -79,7 +79,8 @@ impl PostgresServer {
             .args(["-c", SCRIPT, "sh"])
             .arg(&programs)
             .arg(&folder);
-        command.current_dir("/");
+        // What ends the tests by their process group must not end the shell before the server.
+        command.current_dir("/").process_group(0);
         if let Some((user, group)) = owner() {
             chown(&folder, Some(user), Some(group)).expect("a directory of the server's user");
             command.uid(user).gid(group);

@@ -3,10 +3,15 @@
 
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
     reason = "a failing preparation is a failing test"
 )]
 
 mod database;
+mod histories;
+mod opening;
+mod several;
 
 use std::sync::Arc;
 
