@@ -2,7 +2,8 @@
 
 use charter_testkit::store_suite::Outcome;
 
-use crate::{TABLES, must_refuse, raw, said, two_missions};
+use crate::TABLES;
+use crate::engines::{Engine, engines};
 
 /// A way to break a row: columns set to other expressions, changes of the payload by pointers, and what
 /// the database says.
@@ -172,9 +173,9 @@ const BROKEN_MISSIONS: &[Broken] = &[
     (&[("state", "'dreaming'")], "", "state_is_known"),
     (&[("artifacts", "0")], "", "places_are_counted"),
     (&[("event", "0")], "", "places_are_counted"),
-    (&[("run_key", "999")], "", "FOREIGN KEY constraint failed"),
+    (&[("RUN", "'999'")], "", "FOREIGN KEY constraint failed"),
     (
-        &[("run_key", "run_key")],
+        &[("RUN", "RUN")],
         "",
         "UNIQUE constraint failed: colony_missions.run_key",
     ),
@@ -187,7 +188,13 @@ const BROKEN_MISSIONS: &[Broken] = &[
 
 /// Expressions for a row of `columns` of mission `m1` that is put into another one. What a payload has
 /// set to NULL it does not have.
-fn expressions(columns: &[&str], mission: &str, changes: &[(&str, &str)], set: &str) -> String {
+fn expressions(
+    engine: &Engine,
+    columns: &[&str],
+    mission: &str,
+    changes: &[(&str, &str)],
+    set: &str,
+) -> String {
     let fields = set.split(", ").collect::<Vec<_>>();
     let removed = fields
         .chunks(2)
@@ -204,10 +211,10 @@ fn expressions(columns: &[&str], mission: &str, changes: &[(&str, &str)], set: &
                 } else {
                     format!(", {set}")
                 };
-                let value = format!("json_set(payload, '$.mission_id', '{mission}'{set})");
-                removed.iter().fold(value, |value, field| {
-                    format!("json_remove({value}, {field})")
-                })
+                let value = engine.payload_with(&format!("'$.mission_id', '{mission}'{set}"));
+                removed
+                    .iter()
+                    .fold(value, |value, field| engine.without(&value, field))
             }
             (None, name) => name.to_owned(),
         }
@@ -221,6 +228,7 @@ fn expressions(columns: &[&str], mission: &str, changes: &[(&str, &str)], set: &
 
 /// A row of `m1` put into another mission.
 pub(crate) fn copied(
+    engine: &Engine,
     (table, id, task): (&str, Option<&str>, bool),
     mission: &str,
     changes: &[(&str, &str)],
@@ -230,7 +238,7 @@ pub(crate) fn copied(
     columns.extend(id);
     columns.extend(task.then_some("task_id"));
     columns.extend(STAMPED);
-    let expressions = expressions(&columns, mission, changes, set);
+    let expressions = expressions(engine, &columns, mission, changes, set);
     let columns = columns.join(", ");
     format!(
         "INSERT INTO {table} ({columns}) SELECT {expressions} FROM {table} WHERE mission_id = 'm1' LIMIT 1"
@@ -238,11 +246,12 @@ pub(crate) fn copied(
 }
 
 /// Mission `m1` as `m3`, with a run of its own.
-fn third_mission(changes: &[(&str, &str)], set: &str) -> String {
+fn third_mission(engine: &Engine, changes: &[(&str, &str)], set: &str) -> String {
+    let (key, run) = engine.run();
     let columns = [
         "tenant_id",
         "mission_id",
-        "run_key",
+        key,
         "state",
         "artifacts",
         "event",
@@ -251,15 +260,24 @@ fn third_mission(changes: &[(&str, &str)], set: &str) -> String {
         "producer",
         "payload",
     ];
-    let mut changes = changes.to_vec();
-    if !changes.iter().any(|(column, _)| *column == "run_key") {
-        changes.push(("run_key", "last_insert_rowid()"));
+    // `RUN` is the column of the run.
+    let named = changes
+        .iter()
+        .map(|(column, expression)| match (*column, *expression) {
+            ("RUN", "RUN") => (key, key),
+            ("RUN", expression) => (key, expression),
+            other => other,
+        });
+    let mut changes: Vec<_> = named.collect();
+    if !changes.iter().any(|(column, _)| *column == key) {
+        changes.push((key, run));
     }
-    let expressions = expressions(&columns, "m3", &changes, set);
+    let expressions = expressions(engine, &columns, "m3", &changes, set);
     let columns = columns.join(", ");
     format!(
-        "INSERT INTO run (run_id, tenant_id, title, phase, version, last_hash, created_at, updated_at)
-         SELECT 'run-3', tenant_id, title, phase, version, last_hash, created_at, updated_at
+        "INSERT INTO run (run_id, tenant_id, title, phase, version, last_hash, created_at, updated_at,
+                          status)
+         SELECT 'run-3', tenant_id, title, phase, version, last_hash, created_at, updated_at, status
          FROM run LIMIT 1;
          INSERT INTO colony_missions ({columns})
          SELECT {expressions} FROM colony_missions WHERE mission_id = 'm1'"
@@ -268,49 +286,61 @@ fn third_mission(changes: &[(&str, &str)], set: &str) -> String {
 
 #[tokio::test]
 async fn b002_16_every_artifact_is_held_to_its_columns_and_references() -> Outcome {
-    let dir = tempfile::tempdir()?;
-    two_missions(dir.path()).await?;
-    let connection = raw(dir.path())?;
+    for engine in &engines().await? {
+        hold_to_columns_and_references(engine).await?;
+    }
+    Ok(())
+}
+
+async fn hold_to_columns_and_references(engine: &Engine) -> Outcome {
     for table in TABLES {
         let (name, id, task) = table;
         // The second mission has a graph, and there is room for one only.
         let (mission, before) = match id {
             Some(_) => ("m2", String::new()),
-            None => ("m3", third_mission(&[], "") + "; "),
+            None => ("m3", third_mission(engine, &[], "") + "; "),
         };
         let into = |changes: &[(&str, &str)], set: &str| {
-            before.clone() + &copied(table, mission, changes, set)
+            before.clone() + &copied(engine, table, mission, changes, set)
         };
         // What is refused below is refused for the one thing that is wrong with it.
         let copy = into(&[], "");
-        assert_eq!(said(&connection, &copy)?, None, "{copy}");
+        assert_eq!(engine.said(&copy).await?, None, "{copy}");
         for (changes, set, reason) in BROKEN {
-            must_refuse(&connection, &into(changes, set), reason)?;
+            engine.must_refuse(&into(changes, set), reason).await?;
         }
         let named = ["tenant_id", "mission_id"].into_iter().chain(id);
         for column in named.chain(STAMPED).chain(task.then_some("task_id")) {
             let empty = into(&[(column, "NULL")], "");
-            must_refuse(&connection, &empty, "NOT NULL constraint failed")?;
+            engine
+                .must_refuse(&empty, "NOT NULL constraint failed")
+                .await?;
         }
         if task {
             let gone = into(&[("task_id", "'gone'")], "'$.task_id', 'gone'");
-            must_refuse(&connection, &gone, "FOREIGN KEY constraint failed")?;
+            engine
+                .must_refuse(&gone, "FOREIGN KEY constraint failed")
+                .await?;
             let other = into(&[], "'$.task_id', 'task_plan_01'");
-            must_refuse(&connection, &other, "columns_are_the_payloads")?;
+            engine
+                .must_refuse(&other, "columns_are_the_payloads")
+                .await?;
         }
-        let again = copied(table, mission, &[("place", "99")], "");
+        let again = copied(engine, table, mission, &[("place", "99")], "");
         let twice = format!("{copy}; {again}");
-        must_refuse(&connection, &twice, "UNIQUE constraint failed")?;
+        engine
+            .must_refuse(&twice, "UNIQUE constraint failed")
+            .await?;
         if let Some(id) = id {
             let another = format!("'$.{id}', 'another'");
-            must_refuse(
-                &connection,
-                &into(&[], &another),
-                "columns_are_the_payloads",
-            )?;
+            engine
+                .must_refuse(&into(&[], &another), "columns_are_the_payloads")
+                .await?;
             let other = into(&[(id, "'another'")], &another);
             let place = format!("UNIQUE constraint failed: {name}.tenant_id, {name}.mission_id");
-            must_refuse(&connection, &format!("{copy}; {other}"), &place)?;
+            engine
+                .must_refuse(&format!("{copy}; {other}"), &place)
+                .await?;
         }
     }
     Ok(())
@@ -318,44 +348,56 @@ async fn b002_16_every_artifact_is_held_to_its_columns_and_references() -> Outco
 
 #[tokio::test]
 async fn b002_16_words_and_ranges_are_the_databases_too() -> Outcome {
-    let dir = tempfile::tempdir()?;
-    two_missions(dir.path()).await?;
-    let connection = raw(dir.path())?;
+    for engine in &engines().await? {
+        hold_to_words_and_ranges(engine).await?;
+    }
+    Ok(())
+}
+
+async fn hold_to_words_and_ranges(engine: &Engine) -> Outcome {
     let table = |name: &str| TABLES.into_iter().find(|(table, ..)| *table == name);
     for (name, set, reason) in BROKEN_WORDS {
         let table = table(name).ok_or(*name)?;
-        must_refuse(&connection, &copied(table, "m2", &[], set), reason)?;
+        engine
+            .must_refuse(&copied(engine, table, "m2", &[], set), reason)
+            .await?;
     }
     // B002-11: a review that rejects is whole without output; and there is one.
     let reviews = table("colony_review_packets").ok_or("no reviews")?;
     let rejected = "'$.review_status', 'rejected', '$.approved_output', NULL";
     assert_eq!(
-        said(&connection, &copied(reviews, "m2", &[], rejected))?,
+        engine
+            .said(&copied(engine, reviews, "m2", &[], rejected))
+            .await?,
         None
     );
     let changes = [("packet_id", "'rev_002'"), ("place", "99")];
-    let second = copied(reviews, "m2", &changes, "'$.packet_id', 'rev_002'");
-    let both = format!("{}; {second}", copied(reviews, "m2", &[], ""));
-    must_refuse(
-        &connection,
-        &both,
-        "UNIQUE constraint failed: colony_review_packets",
-    )
+    let second = copied(engine, reviews, "m2", &changes, "'$.packet_id', 'rev_002'");
+    let both = format!("{}; {second}", copied(engine, reviews, "m2", &[], ""));
+    engine
+        .must_refuse(&both, "UNIQUE constraint failed: colony_review_packets")
+        .await
 }
 
 #[tokio::test]
 async fn b002_16_a_mission_is_held_to_its_form() -> Outcome {
-    let dir = tempfile::tempdir()?;
-    two_missions(dir.path()).await?;
-    let connection = raw(dir.path())?;
-    assert_eq!(said(&connection, &third_mission(&[], ""))?, None);
+    for engine in &engines().await? {
+        hold_a_mission_to_its_form(engine).await?;
+    }
+    Ok(())
+}
+
+async fn hold_a_mission_to_its_form(engine: &Engine) -> Outcome {
+    assert_eq!(engine.said(&third_mission(engine, &[], "")).await?, None);
     for (changes, set, reason) in BROKEN_MISSIONS {
-        must_refuse(&connection, &third_mission(changes, set), reason)?;
+        engine
+            .must_refuse(&third_mission(engine, changes, set), reason)
+            .await?;
     }
     let columns = [
         "tenant_id",
         "mission_id",
-        "run_key",
+        engine.run().0,
         "state",
         "artifacts",
         "event",
@@ -364,8 +406,10 @@ async fn b002_16_a_mission_is_held_to_its_form() -> Outcome {
         .into_iter()
         .chain(["schema_version", "created_at", "producer", "payload"])
     {
-        let empty = third_mission(&[(column, "NULL")], "");
-        must_refuse(&connection, &empty, "NOT NULL constraint failed")?;
+        let empty = third_mission(engine, &[(column, "NULL")], "");
+        engine
+            .must_refuse(&empty, "NOT NULL constraint failed")
+            .await?;
     }
     Ok(())
 }

@@ -1,7 +1,16 @@
 //! The third layer of validation, alone (B002-16): what the database's own constraints refuse of
-//! missions and artifacts, written past every check of ours. And rows of an older version, as an older
+//! missions and artifacts, written past every check of ours, on every engine. And rows of an older version, as an older
 //! Charter would have left them.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a failing preparation is a failing test"
+)]
+
+#[path = "../postgres/database.rs"]
+mod database;
+mod engines;
 mod forms;
 mod kept;
 mod old_versions;
@@ -12,7 +21,7 @@ use std::path::Path;
 use charter_contract::mission::MissionRoot;
 use charter_contract::mission::envelope::MissionEnvelope;
 use charter_contract::validate::parse;
-use charter_store::journal::Journal;
+use charter_store::Store;
 use charter_store::mission::ArtifactRecord;
 use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
 use charter_testkit::store_suite::{Outcome, sample};
@@ -63,12 +72,18 @@ fn records(mission: &str, count: usize) -> Done<Vec<ArtifactRecord>> {
 /// Mission `m1` with all its artifacts, and `m2` with envelope and plan only.
 pub(crate) async fn two_missions(dir: &Path) -> Outcome {
     let store = SqliteStore::open(dir, &SqliteOptions::default())?;
+    fill(&store).await?;
+    Ok(store.close().await?)
+}
+
+/// See [`two_missions`].
+async fn fill(store: &dyn Store) -> Outcome {
     for (n, mission, count) in [(1, "m1", 13), (2, "m2", 2)] {
         let (run, events) = sample::new_run("tenant_velocity", n, 0)?;
         let artifacts = records(mission, count)?;
         store.create_run(&run, events, artifacts, vec![]).await?;
     }
-    Ok(store.close().await?)
+    Ok(())
 }
 
 /// The database past the store, set up as the store sets it up.
@@ -77,18 +92,4 @@ pub(crate) fn raw(dir: &Path) -> Done<Connection> {
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "recursive_triggers", true)?;
     Ok(connection)
-}
-
-/// What the database says to a statement; nothing when it carries it out. Nothing stays.
-pub(crate) fn said(connection: &Connection, sql: &str) -> Done<Option<String>> {
-    connection.execute_batch("SAVEPOINT trial")?;
-    let refused = connection.execute_batch(sql).err().map(|e| e.to_string());
-    connection.execute_batch("ROLLBACK TO trial; RELEASE trial")?;
-    Ok(refused)
-}
-
-pub(crate) fn must_refuse(connection: &Connection, sql: &str, reason: &str) -> Outcome {
-    let refused = said(connection, sql)?.ok_or(format!("done: {sql}"))?;
-    assert!(refused.contains(reason), "{sql}: {refused}, not {reason}");
-    Ok(())
 }

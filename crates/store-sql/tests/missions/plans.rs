@@ -2,17 +2,12 @@
 
 use charter_testkit::store_suite::Outcome;
 
-use crate::{must_refuse, raw, said, two_missions};
+use crate::engines::{Engine, engines};
 
 #[tokio::test]
 async fn b002_18_a_plan_is_its_tasks() -> Outcome {
-    let dir = tempfile::tempdir()?;
-    two_missions(dir.path()).await?;
-    let connection = raw(dir.path())?;
     let sql = "SELECT place || ' ' || task_id || ' ' || role_type FROM colony_tasks
                WHERE mission_id = 'm2' ORDER BY place";
-    let mut statement = connection.prepare(sql)?;
-    let rows: Result<Vec<String>, _> = statement.query_map([], |row| row.get(0))?.collect();
     let expected = [
         "1 task_plan_01 prompt_master",
         "2 task_research_01 researcher",
@@ -20,23 +15,30 @@ async fn b002_18_a_plan_is_its_tasks() -> Outcome {
         "4 task_aggregate_01 aggregator",
         "5 task_review_01 reviewer",
     ];
-    assert_eq!(rows?, expected);
+    for engine in &engines().await? {
+        assert_eq!(engine.texts(sql).await?, expected);
+    }
     Ok(())
 }
 
 #[tokio::test]
 async fn b002_16_a_plan_is_held_to_its_form() -> Outcome {
-    let dir = tempfile::tempdir()?;
-    two_missions(dir.path()).await?;
-    let connection = raw(dir.path())?;
+    for engine in &engines().await? {
+        hold_a_plan_to_its_form(engine).await?;
+    }
+    Ok(())
+}
+
+async fn hold_a_plan_to_its_form(engine: &Engine) -> Outcome {
     let task = |set: &str| {
+        let payload = engine.payload_with(&format!("'$.task_id', 'new'{set}"));
         format!(
             "INSERT INTO colony_tasks (tenant_id, mission_id, task_id, place, payload)
-             SELECT tenant_id, mission_id, 'new', 9, json_set(payload, '$.task_id', 'new'{set})
+             SELECT tenant_id, mission_id, 'new', 9, {payload}
              FROM colony_tasks WHERE mission_id = 'm2' LIMIT 1"
         )
     };
-    assert_eq!(said(&connection, &task(""))?, None);
+    assert_eq!(engine.said(&task("")).await?, None);
     for (broken, reason) in [
         (task(", '$.task_id', 'other'"), "columns_are_the_payloads"),
         (task(", '$.role_type', 'boss'"), "role_is_known"),
@@ -51,7 +53,7 @@ async fn b002_16_a_plan_is_held_to_its_form() -> Outcome {
         ),
         (format!("{0}; {0}", task("")), "UNIQUE constraint failed"),
     ] {
-        must_refuse(&connection, &broken, reason)?;
+        engine.must_refuse(&broken, reason).await?;
     }
     Ok(())
 }

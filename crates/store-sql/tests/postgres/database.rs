@@ -1,7 +1,5 @@
 //! Databases of their own for the cases of a test binary.
 
-use std::time::Duration;
-
 use charter_store_sql::postgres::{PostgresOptions, PostgresStore};
 use charter_testkit::postgres_server::{Database, PostgresServer};
 use tokio::sync::OnceCell;
@@ -36,17 +34,4 @@ pub(crate) async fn raw(database: &Database) -> Client {
         .unwrap();
     tokio::spawn(connection);
     client
-}
-
-/// Returns when as many statements as that wait for somebody else's transaction.
-pub(crate) async fn until_waiting(watcher: &Client, how_many: i64) {
-    let sql = "SELECT count(*) FROM pg_stat_activity
-               WHERE datname = current_database() AND wait_event_type = 'Lock'";
-    let waiting = async {
-        while watcher.query_one(sql, &[]).await.unwrap().get::<_, i64>(0) < how_many {
-            tokio::task::yield_now().await;
-        }
-    };
-    let waited = tokio::time::timeout(Duration::from_secs(20), waiting).await;
-    waited.expect("nobody waits");
 }

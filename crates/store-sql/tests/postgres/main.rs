@@ -11,6 +11,7 @@
 mod database;
 mod histories;
 mod opening;
+mod refusals;
 mod several;
 
 use std::sync::Arc;

@@ -11,8 +11,22 @@ use charter_store::lease::{Fence, Leases};
 use charter_store::outbox::Outbox;
 use charter_store_sql::postgres::PostgresStore;
 use charter_testkit::store_suite::{Outcome, sample};
+use tokio_postgres::Client;
 
-use crate::database::{migrated, options, raw, store, until_waiting};
+use crate::database::{migrated, options, raw, store};
+
+/// Returns when as many statements as that wait for somebody else's transaction.
+async fn until_waiting(watcher: &Client, how_many: i64) {
+    let sql = "SELECT count(*) FROM pg_stat_activity
+               WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    let waiting = async {
+        while watcher.query_one(sql, &[]).await.unwrap().get::<_, i64>(0) < how_many {
+            tokio::task::yield_now().await;
+        }
+    };
+    let waited = tokio::time::timeout(Duration::from_secs(20), waiting).await;
+    waited.expect("nobody waits");
+}
 
 /// Transactions end in another order than they began; a reader that stands at a message has missed
 /// none that came before it.
