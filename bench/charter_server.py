@@ -62,12 +62,13 @@ class Connection:
 class Server:
     """`charter serve` over a data directory."""
 
-    def __init__(self, binary, model, data_dir):
+    def __init__(self, binary, model, data_dir, settings=None):
         self.port = free_port()
         environment = {
             "PATH": os.environ["PATH"],
             "HOME": str(data_dir),
             "CHARTER_MODEL__DIRECTORY": str(model),
+            **(settings or {}),
         }
         command = [binary, "serve", "--data-dir", data_dir, "--listen", f"127.0.0.1:{self.port}"]
         self.log = pathlib.Path(f"{data_dir}.log").open("wb")

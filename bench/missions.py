@@ -13,9 +13,8 @@ import pathlib
 import shutil
 import statistics
 import subprocess
-import sys
 
-from table import Line, by_itself
+from table import Line, by_itself, say
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PEERS = ROOT / "bench" / "peers"
@@ -30,10 +29,6 @@ WIDTHS = (20, 1)
 # Prefect takes a minute for a chain of a thousand.
 PREFECT_TASKS = 200
 LIMIT_S = 600
-
-
-def say(text):
-    print(f"bench: {text}", file=sys.stderr, flush=True)
 
 
 def pinned(package):

@@ -23,7 +23,7 @@ from urllib.parse import quote
 import catalogue
 import steps
 from charter_server import Connection, Server
-from table import Line, machine, show
+from table import Line, machine, say, show
 from tokenizers import Tokenizer
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -44,10 +44,6 @@ WRK_CONNECTIONS = 16
 WRK_THREADS = 1
 WRK_SECONDS = 4
 SUBJECTS = 200
-
-
-def say(text):
-    print(f"bench: {text}", file=sys.stderr, flush=True)
 
 
 def last_json(command, **options):

@@ -17,43 +17,19 @@ import pwd
 import signal
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 
 import numpy
 
-from table import Line, machine, show
+from table import Line, machine, say, show
+from vectors import DIMS, made_up
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-DIMS = 384
 TOP_K = 10
-SEED = 7
-CENTRES = 256
-SPREAD = 0.6
 ADD_BATCH = 5_000
 SKILLS_BENCH = "skills_bench"
 POSTGRES_START_S = 30
-
-
-def say(text):
-    print(f"bench: {text}", file=sys.stderr, flush=True)
-
-
-def unit(rows):
-    return rows / numpy.linalg.norm(rows, axis=1, keepdims=True)
-
-
-def made_up(count, queries):
-    """Rows and queries around the same centres, as summaries of related skills lie."""
-    numbers = numpy.random.default_rng(SEED)
-    centres = unit(numbers.standard_normal((CENTRES, DIMS)))
-
-    def around(many):
-        noise = unit(numbers.standard_normal((many, DIMS)))
-        return unit(centres[numbers.integers(CENTRES, size=many)] + SPREAD * noise)
-
-    return around(count).astype("float32"), around(queries).astype("float32")
 
 
 class Numpy:

@@ -17,12 +17,11 @@ import shutil
 import signal
 import statistics
 import subprocess
-import sys
 import time
 import urllib.request
 
 from charter_server import free_port
-from table import Line, by_itself
+from table import Line, by_itself, say
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PEERS = ROOT / "bench" / "peers"
@@ -43,10 +42,6 @@ MOST_DBOS_RUNS = 128
 START_LIMIT_S = 60
 STOP_LIMIT_S = 30
 POLL_S = 0.1
-
-
-def say(text):
-    print(f"bench: {text}", file=sys.stderr, flush=True)
 
 
 class Engine:

@@ -4,8 +4,14 @@ import argparse
 import os
 import pathlib
 import platform
+import sys
 from dataclasses import dataclass
 from typing import Optional
+
+
+def say(text):
+    """Tells whoever waits what is going on."""
+    print(f"bench: {text}", file=sys.stderr, flush=True)
 
 
 @dataclass

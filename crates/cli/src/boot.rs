@@ -6,6 +6,8 @@ mod mcp;
 mod models;
 mod remote;
 mod search;
+mod skill_index;
+mod store;
 mod webhooks;
 
 use std::collections::BTreeMap;
@@ -19,16 +21,14 @@ use charter_contract::error_code::ErrorCode;
 use charter_domain::clock::SystemClock;
 use charter_effects::{HostPattern, Imports, LandlockUse, Sandbox, SandboxOptions, ToolRunner};
 use charter_engine::{
-    Caller, ClientTools, CodeAgent, Engine, IdSource, LensSettings, MemorySettings, Ports,
-    Settings, ToolGrants,
+    Caller, ClientTools, CodeAgent, Engine, EngineError, IdSource, KeysKept, LensSettings,
+    MemorySettings, Ports, Settings, SkillVectors, ToolGrants,
 };
 use charter_search::embed::fetch::{ModelSource, fetch_model};
 use charter_search::embed::{
     ApiKey as RemoteKey, Embedder, MiniLm, MiniLmOptions, RemoteEmbedder, RemoteOptions,
 };
 use charter_server::{Access, ApiKey, AppState, Limits};
-use charter_store::StoreError;
-use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
 use uuid::Uuid;
 
 use crate::config::{ClientToolsConfig, Config, ModelKind};
@@ -40,19 +40,21 @@ pub(crate) use identity::identity;
 pub(crate) use mcp::connect as connect_mcp;
 pub(crate) use models::models;
 pub(crate) use search::search;
+pub(crate) use skill_index::skill_index;
+pub(crate) use store::{MAX_SKEW_MS, OpenStore, postgres, skew_ms};
 pub(crate) use webhooks::webhooks;
 
 /// An engine with the store that it must give back in the end.
 pub(crate) struct Running {
     pub(crate) engine: Arc<Engine>,
-    pub(crate) store: Arc<SqliteStore>,
+    pub(crate) store: OpenStore,
 }
 
 impl Running {
     /// Stops the engine, then closes the store.
     pub(crate) async fn stop(self) -> anyhow::Result<()> {
         self.engine.stop().await;
-        self.store.close().await.context("closing the store")
+        self.store.close().await
     }
 }
 
@@ -67,23 +69,32 @@ impl IdSource for RandomIds {
 /// Opens the data directory and starts an engine over it.
 pub(crate) async fn start(config: &Config) -> anyhow::Result<Running> {
     let (ports, store) = ports(config).await?;
-    let engine = Engine::start(ports, settings(config)?)
+    let settings = settings(config, kept(&ports).await?)?;
+    let engine = Engine::start(ports, settings)
         .await
         .map_err(Reported::from)?;
     Ok(Running { engine, store })
 }
 
-/// The same without loading the catalogue, whose vectors may be another model's.
-pub(crate) async fn start_for_reindex(config: &Config) -> anyhow::Result<Running> {
+/// The same without loading the catalogue, whose vectors may be another model's: nothing is routed or driven.
+pub(crate) async fn start_unloaded(config: &Config) -> anyhow::Result<Running> {
     let (ports, store) = ports(config).await?;
-    let engine = Engine::unloaded(ports, settings(config)?);
+    let settings = settings(config, kept(&ports).await?)?;
+    let engine = Engine::unloaded(ports, settings);
     Ok(Running { engine, store })
 }
 
-async fn ports(config: &Config) -> anyhow::Result<(Ports, Arc<SqliteStore>)> {
+/// Which API keys the store has.
+async fn kept(ports: &Ports) -> anyhow::Result<KeysKept> {
+    let kept = ports.store.keys_kept(ports.clock.now()).await;
+    Ok(kept.map_err(|error| Reported::from(EngineError::from(error)))?)
+}
+
+async fn ports(config: &Config) -> anyhow::Result<(Ports, OpenStore)> {
     let models = models(config)?;
     let webhooks = Arc::new(webhooks(config)?);
-    let store = Arc::new(open_store(config)?);
+    let skill_index = skill_index(config)?;
+    let store = OpenStore::open(config).await?;
     let (embedder, sandbox) = tokio::try_join!(embedder(config), sandbox(config, "sandbox"))?;
     let sandbox = Arc::new(sandbox);
     let (tools, imports): (Arc<dyn ToolRunner>, _) = match mcp::connect(config, &sandbox).await? {
@@ -95,8 +106,9 @@ async fn ports(config: &Config) -> anyhow::Result<(Ports, Arc<SqliteStore>)> {
     };
     let generator = Arc::new(CodeAgent::new(Arc::clone(&models)));
     let ports = Ports {
-        store: Arc::<SqliteStore>::clone(&store),
+        store: store.shared(),
         embedder,
+        skill_index,
         tools,
         imports,
         sources: sandbox,
@@ -108,24 +120,6 @@ async fn ports(config: &Config) -> anyhow::Result<(Ports, Arc<SqliteStore>)> {
         evidence_key: evidence_key::load(config)?,
     };
     Ok((ports, store))
-}
-
-/// Opens the store; a directory that another process holds has a code of its own.
-pub(crate) fn open_store(config: &Config) -> anyhow::Result<SqliteStore> {
-    std::fs::create_dir_all(&config.data_dir)
-        .with_context(|| format!("creating the data directory {}", config.data_dir.display()))?;
-    let options = SqliteOptions {
-        holder: format!("pid {}", std::process::id()),
-        max_bytes: config.limits.storage_bytes,
-        ..SqliteOptions::default()
-    };
-    SqliteStore::open(&config.data_dir, &options).map_err(|error| match error {
-        StoreError::Locked { .. } => {
-            Reported::new(ErrorCode::DataDirectoryLocked, error.to_string()).into()
-        }
-        StoreError::Full { .. } => Reported::new(ErrorCode::StorageFull, error.to_string()).into(),
-        other => anyhow::Error::new(other).context("opening the data directory"),
-    })
 }
 
 /// The configured embedder; `None` where words alone are compared.
@@ -211,7 +205,7 @@ fn days(days: u64) -> Duration {
     Duration::from_secs(days.saturating_mul(24 * 3_600))
 }
 
-fn settings(config: &Config) -> anyhow::Result<Settings> {
+fn settings(config: &Config, kept: KeysKept) -> anyhow::Result<Settings> {
     let requests = &config.requests;
     Ok(Settings {
         tags_ttl: Duration::from_secs(requests.tags_ttl_s),
@@ -225,11 +219,14 @@ fn settings(config: &Config) -> anyhow::Result<Settings> {
             most: config.memory.most,
         },
         approval_ttl: Duration::from_secs(config.approvals.ttl_s),
+        duty: config.replica.role.into(),
+        lease: Duration::from_millis(config.replica.lease_ms),
+        driven_runs: config.replica.runs,
         pass_ttl: Duration::from_secs(config.missions.pass_ttl_s),
         four_eyes: config
             .approvals
             .four_eyes
-            .unwrap_or(!config.auth.keys.is_empty()),
+            .unwrap_or(!config.auth.keys.is_empty() || kept != KeysKept::None),
         evidence_retention: config
             .evidence
             .retention_days
@@ -243,6 +240,10 @@ fn settings(config: &Config) -> anyhow::Result<Settings> {
             },
         },
         lenses: lenses(config)?,
+        skill_vectors: match config.skill_index.vectors_in_memory {
+            true => SkillVectors::AlsoHere,
+            false => SkillVectors::Elsewhere,
+        },
         ..Settings::default()
     })
 }
@@ -283,7 +284,7 @@ pub(crate) fn grants(config: &Config) -> anyhow::Result<ToolGrants> {
 
 /// The server's state over an engine, for callers of the configured address; `address` is the one that
 /// it listens on in the end.
-pub(crate) fn app(
+pub(crate) async fn app(
     config: &Config,
     engine: &Arc<Engine>,
     address: SocketAddr,
@@ -296,12 +297,15 @@ pub(crate) fn app(
                 user: key.user.clone(),
                 role: key.role,
                 tier: key.tier,
+                catalogue: key.catalogue(),
                 agent_skills: key.agent_skills(),
+                scopes: key.scopes.clone(),
             },
         })
     });
     let keys = keys.collect::<anyhow::Result<Vec<_>>>()?;
-    let access = Access::new(config.listen, keys)?;
+    let kept = engine.keys_kept().await.map_err(Reported::from)?;
+    let access = Access::new(config.listen, keys, kept)?;
     let limits = Limits {
         body_bytes: config.limits.body_bytes,
         timeout: Duration::from_millis(config.limits.timeout_ms),

@@ -10,6 +10,7 @@ use anyhow::{Context, bail};
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Method, Request};
+use charter_contract::ids::TenantId;
 use charter_engine::Caller;
 use charter_server::{Access, AppState, Limits, router};
 use futures_util::StreamExt;
@@ -42,16 +43,28 @@ pub(crate) enum Client {
 impl Client {
     /// The configured server; else the one that holds the data directory; else this process.
     pub(crate) async fn connect(config: &Config) -> anyhow::Result<Self> {
-        if let Some(server) = &config.server {
-            return Self::remote(server, config);
-        }
-        match boot::start(config).await {
-            Ok(running) => Self::local(running, config),
-            Err(error) => match holder_address(&error) {
-                Some(address) => Self::remote(&address, config),
-                None => Err(error),
+        Self::connect_as(config, None).await
+    }
+
+    /// The same; in this process as the local user in the place of an admin of a tenant, if one is named.
+    pub(crate) async fn connect_as(
+        config: &Config,
+        tenant: Option<&TenantId>,
+    ) -> anyhow::Result<Self> {
+        let server = match &config.server {
+            Some(server) => server.clone(),
+            None => match boot::start(config).await {
+                Ok(running) => return Self::local(running, config, tenant),
+                Err(error) => holder_address(&error).ok_or(error)?,
             },
+        };
+        if let Some(tenant) = tenant {
+            bail!(
+                "the server at {server} keeps the tenant of the key that is sent to it apart from all \
+                 others: send a key of `{tenant}` and leave out --tenant, or stop it to work on its data"
+            );
         }
+        Self::remote(&server, config)
     }
 
     /// The configured server, and nothing else.
@@ -78,8 +91,11 @@ impl Client {
         })
     }
 
-    fn local(running: Running, config: &Config) -> anyhow::Result<Self> {
-        let caller = Caller::local()?;
+    fn local(running: Running, config: &Config, tenant: Option<&TenantId>) -> anyhow::Result<Self> {
+        let mut caller = Caller::local()?;
+        if let Some(tenant) = tenant {
+            caller.tenant = tenant.clone();
+        }
         let limits = Limits {
             body_bytes: MAX_RESPONSE,
             // Nobody else waits, and the work would end with this process.

@@ -2,6 +2,7 @@
 
 mod approvals;
 mod ask;
+mod backup;
 mod candidate;
 mod catalogue;
 mod completions;
@@ -14,6 +15,7 @@ pub(crate) mod extract;
 pub(crate) mod filter;
 mod gate;
 mod graph;
+mod key;
 mod lens;
 mod mcp;
 mod memory;
@@ -33,7 +35,6 @@ mod serve;
 mod skills;
 mod validate;
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
@@ -54,6 +55,10 @@ pub(crate) struct Cli {
     /// Where everything is kept.
     #[arg(long, global = true, value_name = "DIR")]
     data_dir: Option<PathBuf>,
+    /// A PostgreSQL database that everything is stored in, e.g. postgres://charter@db.example.com/charter;
+    /// a password is better given in CHARTER_STORE__URL, where other users of the machine do not see it.
+    #[arg(long, global = true, value_name = "URL")]
+    store: Option<String>,
     /// A running server to talk to, e.g. http://127.0.0.1:7407.
     #[arg(long, global = true, value_name = "URL")]
     server: Option<String>,
@@ -116,6 +121,8 @@ enum Command {
     /// Remember, look up, decide on what agents propose, forget.
     #[command(subcommand)]
     Memory(memory::Memory),
+    /// Make, list, replace and end API keys.
+    Key(key::Keys),
     /// Find, show, export and verify evidence.
     #[command(subcommand)]
     Evidence(evidence::Evidence),
@@ -137,8 +144,12 @@ enum Command {
     Reindex,
     /// Look for what is wrong with this installation.
     Doctor,
-    /// Bring the data directory to this version's layout.
+    /// Bring the data directory, or the database, to this version's layout.
     Migrate(migrate::Migrate),
+    /// Copy everything that is stored to a directory, while servers go on.
+    Backup(backup::Backup),
+    /// Put a backup into an empty data directory, or an empty database.
+    Restore(backup::Restore),
     /// Show the configuration in force.
     #[command(subcommand)]
     Config(config::ConfigCommand),
@@ -148,13 +159,15 @@ enum Command {
 
 /// Runs a command; the number is the exit code.
 pub(crate) async fn run(cli: Cli) -> anyhow::Result<u8> {
-    let listen: Option<SocketAddr> = match &cli.command {
-        Command::Serve(serve) => serve.listen,
-        _ => None,
+    let (listen, role) = match &cli.command {
+        Command::Serve(serve) => (serve.listen, serve.role),
+        _ => (None, None),
     };
     let flags = Flags {
         file: cli.config,
         data_dir: cli.data_dir,
+        store: cli.store,
+        role,
         listen,
         server: cli.server,
     };
@@ -193,6 +206,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Candidate(command) => candidate::run(&command, &config, format).await,
         Command::Approvals(command) => approvals::run(&command, &config, format).await,
         Command::Events(command) => events::run(&command, &config, format).await,
+        Command::Key(command) => key::run(&command, &config, format).await,
         Command::Memory(command) => memory::run(&command, &config, format).await,
         Command::Evidence(command) => evidence::run(&command, &config, format).await,
         Command::Skills(command) => skills::run(&command, &config, format).await,
@@ -200,7 +214,9 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Models(command) => models::run(&command, &config, format).await,
         Command::Reindex => reindex::run(&config, format).await,
         Command::Doctor => doctor::run(&config, format).await,
-        Command::Migrate(command) => migrate::run(&command, &config, format),
+        Command::Migrate(command) => migrate::run(&command, &config, format).await,
+        Command::Backup(command) => backup::back_up(command, &config, format).await,
+        Command::Restore(command) => backup::restore(command, &config, format).await,
         Command::Config(command) => config::run(&command, &config, format),
         Command::Schema(_)
         | Command::Validate(_)

@@ -4,7 +4,10 @@ mod a2a;
 mod mcp;
 mod models;
 mod remote;
+mod replica;
 mod search;
+mod skill_index;
+mod store;
 mod webhooks;
 
 use std::collections::BTreeMap;
@@ -13,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use charter_contract::ids::{TenantId, UserId};
-use charter_engine::{Role, SkillGrants, Tier};
+use charter_engine::{AccessScopes, CatalogueRole, Role, SkillGrants, Tier};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +27,10 @@ pub(crate) use models::{
     TenantModelsConfig, TokenLimitConfig,
 };
 pub(crate) use remote::{PlainHttpConfig, SecretConfig};
+pub(crate) use replica::{ReplicaConfig, ReplicaRole};
 pub(crate) use search::{SearchConfig, SearchProviderConfig};
+pub(crate) use skill_index::SkillIndexConfig;
+pub(crate) use store::StoreConfig;
 pub(crate) use webhooks::{SystemConfig, WebhooksConfig};
 
 /// Names the configuration file; a flag does the same.
@@ -51,8 +57,12 @@ const DEFAULT_PORT: u16 = 7407;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Config {
-    /// Where everything is kept.
+    /// Where everything is kept, or with `store.url` what is this machine's own: keys, the model, the sandbox.
     pub(crate) data_dir: PathBuf,
+    /// Where everything is stored.
+    pub(crate) store: StoreConfig,
+    /// What this process does among those over the same store.
+    pub(crate) replica: ReplicaConfig,
     /// Where the server listens.
     #[schemars(with = "String")]
     pub(crate) listen: SocketAddr,
@@ -88,6 +98,8 @@ pub(crate) struct Config {
     pub(crate) models: ModelsConfig,
     /// Who searches the web for `charter.web.search`; nobody by default.
     pub(crate) search: SearchConfig,
+    /// The index of agent skills on a search node; none by default.
+    pub(crate) skill_index: SkillIndexConfig,
     /// The systems of record that proposals of missions may be sent to; none by default.
     pub(crate) webhooks: WebhooksConfig,
     /// What is logged, e.g. `info` or `warn,charter_engine=debug`.
@@ -156,16 +168,27 @@ pub(crate) struct KeyConfig {
     #[serde(default)]
     #[schemars(with = "Option<Vec<String>>")]
     pub(crate) agent_skills: Option<SkillGrants>,
+    /// `viewer`, `editor` or `admin` of the catalogue; what goes with the role where it is not said.
+    #[serde(default)]
+    #[schemars(with = "Option<String>")]
+    pub(crate) catalogue: Option<CatalogueRole>,
+    /// The parts of the interface that it opens, e.g. `["runs:read"]`; `["*"]`, the default, for all.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub(crate) scopes: AccessScopes,
 }
 
 impl KeyConfig {
     /// What was granted, or what follows from the role.
     pub(crate) fn agent_skills(&self) -> SkillGrants {
-        match (&self.agent_skills, self.role) {
-            (Some(granted), Role::User | Role::Operator | Role::Admin) => granted.clone(),
-            (None, Role::Operator | Role::Admin) => SkillGrants::All,
-            (None, Role::User) => SkillGrants::default(),
-        }
+        let granted = self.agent_skills.clone();
+        granted.unwrap_or_else(|| SkillGrants::of(self.role))
+    }
+
+    /// What was said, or what follows from the role.
+    pub(crate) fn catalogue(&self) -> CatalogueRole {
+        self.catalogue
+            .unwrap_or_else(|| CatalogueRole::of(self.role))
     }
 }
 
@@ -187,8 +210,8 @@ pub(crate) struct LimitsConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ApprovalsConfig {
-    /// Whether somebody else than the requester has to approve. Where it is not said: yes if API keys
-    /// are configured, for without them everybody is the same person. A destructive playbook always
+    /// Whether somebody else than the requester has to approve. Where it is not said: yes if there are API
+    /// keys at the start, for without them everybody is the same person. A destructive playbook always
     /// asks for it.
     pub(crate) four_eyes: Option<bool>,
     /// How long an approval waits, in seconds.
@@ -399,6 +422,8 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             data_dir: default_data_dir(),
+            store: StoreConfig::default(),
+            replica: ReplicaConfig::default(),
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), DEFAULT_PORT),
             server: None,
             api_key: None,
@@ -416,6 +441,7 @@ impl Default for Config {
             mcp: McpConfig::default(),
             models: ModelsConfig::default(),
             search: SearchConfig::default(),
+            skill_index: SkillIndexConfig::default(),
             webhooks: WebhooksConfig::default(),
             log: "warn".to_owned(),
         }
@@ -480,6 +506,8 @@ impl Default for RequestsConfig {
 pub(crate) struct Flags {
     pub(crate) file: Option<PathBuf>,
     pub(crate) data_dir: Option<PathBuf>,
+    pub(crate) store: Option<String>,
+    pub(crate) role: Option<ReplicaRole>,
     pub(crate) listen: Option<SocketAddr>,
     pub(crate) server: Option<String>,
 }
@@ -516,6 +544,8 @@ impl Config {
         if let Some(data_dir) = &flags.data_dir {
             config.data_dir = data_dir.clone();
         }
+        config.store.url = flags.store.clone().or(config.store.url);
+        config.replica.role = flags.role.unwrap_or(config.replica.role);
         config.listen = flags.listen.unwrap_or(config.listen);
         config.server = flags.server.clone().or(config.server);
         config.check()?;
@@ -532,6 +562,17 @@ impl Config {
         if !LEASE_MS.contains(&lease) {
             let (least, most) = LEASE_MS.into_inner();
             bail!("tools.executor_lease_ms = {lease} is not between {least} and {most}");
+        }
+        let lease = self.replica.lease_ms;
+        if !replica::LEASE_MS.contains(&lease) {
+            let (least, most) = replica::LEASE_MS.into_inner();
+            bail!("replica.lease_ms = {lease} is not between {least} and {most}");
+        }
+        if self.replica.runs == 0 {
+            bail!("replica.runs = 0: nothing would be driven");
+        }
+        if self.replica.role != ReplicaRole::All && self.store.url.is_none() {
+            bail!("replica.role: without store.url there is one process, which does everything");
         }
         Ok(())
     }

@@ -6,7 +6,7 @@
 //! - [`catalogue`]: what packages register, tags and evidence (seed 000);
 //!   [`link_graph`]: nodes of the skill link graph (seed 001); [`mission`]: the ten
 //!   artifacts (seed 002); [`agentic`]: the contracts at the edge (seed 003);
-//!   [`package`], [`finding`] and [`executor`] are this project's own.
+//!   [`package`], [`finding`], [`executor`] and [`identity`] are this project's own.
 //! - [`validate`]: reading documents, by the typed path straight from their bytes, or
 //!   with every violation said; [`schema`]: all contracts by name.
 //! - [`ids`], [`text`], [`number`], [`time`], [`scope`], [`parameter`],
@@ -29,6 +29,7 @@ pub mod dependency;
 pub mod error_code;
 pub mod executor;
 pub mod finding;
+pub mod identity;
 pub mod ids;
 pub mod link_graph;
 pub mod mission;

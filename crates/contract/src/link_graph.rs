@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::catalogue::vocabulary::Role;
 use crate::ids::{IdError, SkillId};
 use crate::number::Vector;
 use crate::schema::SchemaName;
@@ -50,6 +51,17 @@ pub enum SkillGrants {
 impl Default for SkillGrants {
     fn default() -> Self {
         Self::Only(BTreeSet::new())
+    }
+}
+
+impl SkillGrants {
+    /// The grants that go with a level where no others are said.
+    #[must_use]
+    pub fn of(level: Role) -> Self {
+        match level {
+            Role::Operator | Role::Admin => Self::All,
+            Role::User => Self::default(),
+        }
     }
 }
 

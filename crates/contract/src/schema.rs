@@ -301,7 +301,8 @@ fn inspect<T: Contract>(value: &Value) -> Report {
 }
 
 /// The schema of a type, without `$ref`: every rule stands where it applies.
-fn of_type<T: JsonSchema>(draft: Draft) -> Value {
+#[must_use]
+pub fn of_type<T: JsonSchema>(draft: Draft) -> Value {
     let settings = match draft {
         Draft::Draft07 => SchemaSettings::draft07(),
         Draft::Draft202012 => SchemaSettings::draft2020_12(),

@@ -16,6 +16,7 @@ use std::collections::{BTreeSet, VecDeque};
 use charter_contract::catalogue::graph::{EdgeType, GraphNode, NodeType};
 use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::ids::GraphNodeId;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use crate::catalogue::Direction;
@@ -31,9 +32,10 @@ pub const MAX_DEPTH: u8 = 10;
 pub const MAX_FOUND: usize = 1_000;
 
 /// How many edges a walk may follow one after another: 1 to [`MAX_DEPTH`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "u8", into = "u8")]
-pub struct Depth(u8);
+#[schemars(!try_from, !into)]
+pub struct Depth(#[schemars(range(min = 1, max = MAX_DEPTH))] u8);
 
 /// A depth outside 1 to [`MAX_DEPTH`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -73,6 +73,7 @@ mod sandbox;
 mod secret;
 mod sources;
 mod text;
+mod tokens;
 pub mod webhook;
 
 pub use builtin::{
@@ -107,3 +108,4 @@ pub use sources::{
     Fetched, Media, NoSources, RawSource, SourceError, SourceFault, SourceRequest, Sources,
     Validators,
 };
+pub use tokens::{Believed, IssuerError, IssuerOptions, Issuers, TokenAlgorithm, TokenRefused};

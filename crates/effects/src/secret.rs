@@ -31,6 +31,12 @@ impl Secret {
         &self.source
     }
 
+    /// The secret itself, for whoever sends it.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.value
+    }
+
     pub(crate) fn value(&self) -> &str {
         &self.value
     }

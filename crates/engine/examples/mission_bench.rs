@@ -40,6 +40,7 @@ async fn main() -> Result<(), Failure> {
     let ports = Ports {
         store: Arc::<SqliteStore>::clone(&store),
         embedder: None,
+        skill_index: None,
         // No task calls a tool.
         tools: Arc::new(Sandbox::new(SandboxOptions::new(directory.join("sandbox"))).await?),
         imports: charter_effects::Imports::none(),

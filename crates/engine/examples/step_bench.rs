@@ -109,6 +109,7 @@ impl Bench {
         let ports = Ports {
             store: Arc::<SqliteStore>::clone(store),
             embedder: None,
+            skill_index: None,
             tools: Arc::new(Nothing),
             imports: charter_effects::Imports::none(),
             sources: Arc::new(charter_effects::NoSources),

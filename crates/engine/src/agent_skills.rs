@@ -8,6 +8,8 @@ mod import;
 mod index;
 mod load;
 mod manifest;
+mod mirror;
+mod nearby;
 mod published;
 mod write;
 
@@ -20,6 +22,7 @@ use charter_domain::link_graph::{LayerOf, LinkFinding, Place, SkillNode};
 use charter_search::embed::Vector;
 use charter_search::{EmbeddedQuery, SlotLayer, discover};
 use charter_store::agent_skills::SkillFileEntry;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -29,6 +32,8 @@ use crate::{Caller, Engine, EngineError, Role};
 pub use import::{SentFile, SkillsImported, SkillsSent};
 pub(crate) use index::SkillIndexes;
 pub use manifest::{SkillManifest, SkillManifests};
+pub(crate) use mirror::Mirror;
+pub use mirror::SkillIndexState;
 pub use published::{Artifact, PublishedIndex, PublishedSkill};
 pub use write::{BulkItem, BulkWritten, Force, MAX_BULK_ITEMS, SkillWritten};
 
@@ -127,7 +132,7 @@ impl From<SkillFileEntry> for SkillFileShown {
 }
 
 /// Which skills a search finds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SkillKind {
     /// Those that point at others.
@@ -137,7 +142,7 @@ pub enum SkillKind {
 }
 
 /// A search: by words or by a vector of the index's model.
-#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SkillSearch {
     /// What is looked for, in words.
@@ -159,7 +164,8 @@ impl Engine {
     ///
     /// # Errors
     /// `invalid_request` for an empty search, one by both words and vector, a vector that is not the
-    /// index's, or a number of hits outside 1 to 100.
+    /// index's, or a number of hits outside 1 to 100; where vectors are on a search node only, what
+    /// becomes of a node that does not answer.
     pub async fn discover_skills(
         &self,
         caller: &Caller,
@@ -176,6 +182,9 @@ impl Engine {
                 return Err(invalid("search by `query` or by `vector`".to_owned()));
             }
         };
+        if let Some(found) = self.found_by_node(caller, search, &query, top_k).await? {
+            return Ok(found);
+        }
         let settings = self.live().settings;
         self.skills().read(caller, |indexes, access| {
             let mut visible = [access.reach.own.clone(), access.reach.global.clone()];

@@ -16,7 +16,7 @@ use charter_store::page::PageRequest;
 use serde::Serialize;
 
 use crate::runs::Workspace;
-use crate::{Caller, Engine, EngineError, Role, events};
+use crate::{AccessScope, Caller, Engine, EngineError, Role, events};
 
 /// Approvals read at once.
 const PAGE: usize = 1_000;
@@ -101,6 +101,7 @@ impl Engine {
         approval: &ApprovalId,
         say: Say,
     ) -> Result<Approval, EngineError> {
+        caller.must_open(AccessScope::ApprovalsWrite)?;
         caller.must_be(Role::Operator, "approvals are decided by operators")?;
         let asked = self.approval_of(&caller.tenant, approval).await?;
         let word = match &say.answer {

@@ -2,8 +2,12 @@
 
 pub use charter_contract::catalogue::vocabulary::{Role, Tier};
 use charter_contract::error_code::ErrorCode;
+use charter_contract::identity::Rights;
+pub use charter_contract::identity::{AccessScope, AccessScopes, CatalogueRole};
 use charter_contract::ids::{TenantId, UserId};
 pub use charter_contract::link_graph::SkillGrants;
+use charter_contract::scope::Scope;
+use serde_json::json;
 
 use crate::error::EngineError;
 
@@ -18,8 +22,12 @@ pub struct Caller {
     pub role: Role,
     /// The tier up to which it is served: lenses and the expert graph need the advanced one.
     pub tier: Tier,
+    /// What it may do to the catalogue.
+    pub catalogue: CatalogueRole,
     /// Which skills of the link graph it may reach.
     pub agent_skills: SkillGrants,
+    /// Which parts of the interface its credential opens.
+    pub scopes: AccessScopes,
 }
 
 impl Caller {
@@ -34,8 +42,22 @@ impl Caller {
             user: UserId::parse("local")?,
             role: Role::Admin,
             tier: Tier::Advanced,
+            catalogue: CatalogueRole::Admin,
             agent_skills: SkillGrants::All,
+            scopes: AccessScopes::All,
         })
+    }
+
+    /// What it may do.
+    #[must_use]
+    pub fn rights(&self) -> Rights {
+        Rights {
+            role: self.role,
+            tier: self.tier,
+            catalogue: self.catalogue,
+            agent_skills: self.agent_skills.clone(),
+            scopes: self.scopes.clone(),
+        }
     }
 
     /// Refuses a caller below `role`; `rule` says who may, for whom it concerns.
@@ -44,6 +66,30 @@ impl Caller {
             return Ok(());
         }
         Err(EngineError::new(ErrorCode::PermissionDenied, rule))
+    }
+
+    /// Refuses a caller who may not change `what` of a scope of the catalogue.
+    pub(crate) fn must_edit(&self, scope: &Scope, what: &str) -> Result<(), EngineError> {
+        let (needed, whose) = match scope {
+            Scope::Global => (CatalogueRole::Admin, "global "),
+            Scope::Tenant(_) => (CatalogueRole::Editor, ""),
+        };
+        if self.catalogue >= needed {
+            return Ok(());
+        }
+        let message = format!("changing {whose}{what} needs the catalogue role `{needed}`");
+        let error = EngineError::new(ErrorCode::PermissionDenied, message);
+        Err(error.with_details(json!({"catalogue": needed})))
+    }
+
+    /// Refuses a caller whose credential does not open `scope`.
+    pub(crate) fn must_open(&self, scope: AccessScope) -> Result<(), EngineError> {
+        if self.scopes.opens(scope) {
+            return Ok(());
+        }
+        let message = format!("this needs the scope `{scope}`, which the credential does not have");
+        let error = EngineError::new(ErrorCode::PermissionDenied, message);
+        Err(error.with_details(json!({"scope": scope})))
     }
 
     /// Refuses a caller below `tier`; `rule` says what needs it.

@@ -12,6 +12,7 @@ use charter_effects::{Imports, Models, PackageFiles, Sources, ToolCall, ToolRunn
 use charter_search::embed::Embedder;
 use charter_store::SharedStore;
 use charter_store::catalogue::ContentHash;
+use charter_store::skill_index::SkillIndex;
 use quick_cache::sync::Cache;
 use tokio::sync::{Mutex, Notify, Semaphore, SemaphorePermit, watch};
 use tokio_util::sync::CancellationToken;
@@ -20,7 +21,7 @@ use uuid::Uuid;
 
 use crate::EngineError;
 use crate::EvidenceKey;
-use crate::agent_skills::SkillIndexes;
+use crate::agent_skills::{Mirror, SkillIndexes};
 use crate::candidates::Generator;
 use crate::catalogue::Live;
 use crate::executors::{self, ByTarget, ClientCalls};
@@ -28,8 +29,10 @@ use crate::imports::PastImports;
 use crate::lenses::LensWork;
 use crate::memory::MemoryIndexes;
 use crate::rate_limits::RateLimits;
+use crate::replicas::Others;
 use crate::requests::InHand;
 use crate::runs::Drivers;
+use crate::runs::orders::Orders;
 use crate::settings::{ClientTools, Settings};
 use crate::tool_results::ToolResults;
 
@@ -45,6 +48,9 @@ pub trait IdSource: Send + Sync {
     fn uuid(&self) -> Uuid;
 }
 
+/// An index of skills, and what makes the vectors that it is asked by.
+type IndexAndModel<'e> = (&'e Arc<dyn SkillIndex>, &'e Arc<dyn Embedder>);
+
 /// What the engine works with.
 #[derive(Clone)]
 pub struct Ports {
@@ -52,6 +58,8 @@ pub struct Ports {
     pub store: SharedStore,
     /// Embeddings; absent means lexical routing only, which every verdict then says.
     pub embedder: Option<Arc<dyn Embedder>>,
+    /// The index of agent skills on a search node, where there is one.
+    pub skill_index: Option<Arc<dyn SkillIndex>>,
     /// Tools.
     pub tools: Arc<dyn ToolRunner>,
     /// The tools that are imported from MCP servers, as they change.
@@ -81,6 +89,7 @@ pub struct Engine {
     settings: Settings,
     live: ArcSwap<Live>,
     skills: SkillIndexes,
+    mirror: Mirror,
     archive_digests: Cache<[u8; 32], ContentHash>,
     registration: Mutex<()>,
     results: ToolResults,
@@ -93,6 +102,9 @@ pub struct Engine {
     lens_work: Arc<LensWork>,
     memories: MemoryIndexes,
     news: Notify,
+    others: Others,
+    orders: Orders,
+    draining: CancellationToken,
     holder: String,
     shutdown: CancellationToken,
     tasks: TaskTracker,
@@ -113,8 +125,10 @@ impl Engine {
     /// When the catalogue cannot be read or a stored vector is missing and cannot be made.
     pub async fn start(ports: Ports, settings: Settings) -> Result<Arc<Self>, EngineError> {
         let engine = Self::unloaded(ports, settings);
+        engine.begin_following().await?;
         engine.reload_catalogue().await?;
         engine.load_skills().await?;
+        engine.tasks().spawn(Arc::clone(&engine).hold_forever());
         Ok(engine)
     }
 
@@ -122,6 +136,7 @@ impl Engine {
     #[must_use]
     pub fn unloaded(ports: Ports, settings: Settings) -> Arc<Self> {
         let holder = format!("worker-{}", ports.ids.uuid().simple());
+        let shutdown = CancellationToken::new();
         let executors = match settings.client_tools {
             ClientTools::Here => None,
             ClientTools::Executors { lease } => Some(Arc::new(ClientCalls::new(lease))),
@@ -141,11 +156,15 @@ impl Engine {
             lens_work: Arc::default(),
             memories: MemoryIndexes::default(),
             news: Notify::new(),
+            others: Others::default(),
+            orders: Orders::default(),
             live: ArcSwap::default(),
             skills: SkillIndexes::default(),
+            mirror: Mirror::default(),
             archive_digests: Cache::new(KEPT_ARCHIVE_DIGESTS),
             registration: Mutex::new(()),
-            shutdown: CancellationToken::new(),
+            draining: shutdown.child_token(),
+            shutdown,
             tasks: TaskTracker::new(),
             holder,
             tools,
@@ -186,6 +205,16 @@ impl Engine {
     /// The skills of the link graph that are served now.
     pub(crate) fn skills(&self) -> &SkillIndexes {
         &self.skills
+    }
+
+    /// The index of skills on a search node, where there is one and a model to search it by.
+    pub(crate) fn skill_index(&self) -> Option<IndexAndModel<'_>> {
+        Some((self.ports.skill_index.as_ref()?, self.embedder()?))
+    }
+
+    /// What is known of it.
+    pub(crate) fn mirror(&self) -> &Mirror {
+        &self.mirror
     }
 
     /// Digests of skills' archives, by what is in them.
@@ -278,6 +307,27 @@ impl Engine {
     /// Wakes whoever watches events.
     pub(crate) fn news(&self) -> &Notify {
         &self.news
+    }
+
+    /// What this process knows of the others over the same store.
+    pub(crate) fn others(&self) -> &Others {
+        &self.others
+    }
+
+    /// Orders that other processes carry out for this one.
+    pub(crate) fn orders(&self) -> &Orders {
+        &self.orders
+    }
+
+    /// Cancelled when nothing new is to begin any more.
+    pub(crate) fn draining(&self) -> &CancellationToken {
+        &self.draining
+    }
+
+    /// Whether this process is on its way out.
+    #[must_use]
+    pub fn is_draining(&self) -> bool {
+        self.draining.is_cancelled()
     }
 
     pub(crate) fn holder(&self) -> &str {

@@ -27,6 +27,12 @@ pub struct EngineError {
 }
 
 impl EngineError {
+    /// The engine stops before something is done.
+    pub(crate) fn interrupted() -> Self {
+        let message = "the server is stopping; this goes on when it is back";
+        Self::new(ErrorCode::Unavailable, message)
+    }
+
     /// A failure with its message.
     #[must_use]
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {

@@ -48,6 +48,9 @@ pub struct EventListing {
     pub next: u64,
 }
 
+/// What the topics of messages among processes begin with.
+const AMONG_PROCESSES: &str = "replicas.";
+
 impl Engine {
     /// The caller's tenant's events after an id, oldest first; of a topic, or of the topics below it,
     /// if asked. Events are kept as long as runs are.
@@ -67,10 +70,12 @@ impl Engine {
         let next = messages.last().map_or(after, |message| message.id);
         let wanted = messages.into_iter().filter(|message| {
             let found = &message.message.topic;
-            topic.is_none_or(|topic| {
-                let rest = found.strip_prefix(topic);
-                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-            })
+            // What processes tell each other names skills that the reader may not reach.
+            !found.starts_with(AMONG_PROCESSES)
+                && topic.is_none_or(|topic| {
+                    let rest = found.strip_prefix(topic);
+                    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+                })
         });
         Ok(EventListing {
             entries: wanted.map(read).collect::<Result<_, _>>()?,

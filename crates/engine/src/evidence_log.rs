@@ -205,7 +205,7 @@ impl Engine {
 
     /// Removes payloads that are past their retention, at the start and then hourly, until the
     /// engine shuts down; ends at once when payloads are kept for ever.
-    pub async fn retain_evidence_forever(self: Arc<Self>) {
+    pub(crate) async fn retain_evidence_forever(self: Arc<Self>) {
         let Some(retention) = self.settings().evidence_retention else {
             return;
         };

@@ -22,6 +22,7 @@ use charter_contract::executor::{ExecutorCall, ExecutorOutcome};
 use charter_contract::ids::{Label, LeaseId};
 use charter_contract::package::PackageBundle;
 use charter_effects::{Target, ToolCall, ToolImplementation, ToolOutcome, ToolRunner};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::time::Instant;
@@ -71,7 +72,7 @@ impl ToolRunner for ByTarget {
 }
 
 /// What an executor says when it asks for a call.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LeaseRequest {
     /// Its name, for messages.

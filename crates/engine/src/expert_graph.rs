@@ -8,6 +8,7 @@ use charter_domain::catalogue::{Direction, Won};
 use charter_domain::expert_graph::{
     Bounded, Coverage, Depth, ExpertGraph, Neighbour, OpenRisk, Path, Target, Wanted,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::requests::Asked;
@@ -17,7 +18,7 @@ use crate::{Caller, Engine, EngineError, Tier};
 const PATHS: usize = 100;
 
 /// A question to the graph.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(tag = "query", rename_all = "snake_case", deny_unknown_fields)]
 pub enum GraphQuery {
     /// What is near a node.

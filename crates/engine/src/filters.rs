@@ -29,7 +29,8 @@ impl Engine {
     /// in messages.
     ///
     /// # Errors
-    /// `tool_failed` or `tool_timeout`: the package's fault, said as such.
+    /// `tool_failed` or `tool_timeout`: the package's fault, said as such; `unavailable` when the engine
+    /// stops first.
     pub(crate) async fn filter(
         &self,
         what: &str,
@@ -75,6 +76,10 @@ impl Engine {
             } => Ok(emitted),
             ToolOutcome::Succeeded { .. } => {
                 Err(EngineError::internal("running a filter", "it gave no list"))
+            }
+            // Cut off by this process's end, which says nothing of the package.
+            ToolOutcome::Failed { .. } if self.shutdown().is_cancelled() => {
+                Err(EngineError::interrupted())
             }
             ToolOutcome::Failed { kind, message, .. } => {
                 Err(EngineError::new(failed(kind), format!("{what}: {message}")))

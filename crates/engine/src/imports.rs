@@ -45,7 +45,7 @@ impl PastImports {
 impl Engine {
     /// Serves what MCP servers offer whenever that changes, until the engine shuts down. Returns at
     /// once where no server is registered.
-    pub async fn follow_imports_forever(self: Arc<Self>) {
+    pub(crate) async fn follow_imports_forever(self: Arc<Self>) {
         let mut imports = self.imports();
         let mut served: Vec<String> = Vec::new();
         loop {

@@ -20,6 +20,7 @@ mod expert_graph;
 mod filters;
 mod grants;
 mod imports;
+mod keys;
 mod lenses;
 mod memory;
 mod missions;
@@ -29,6 +30,7 @@ mod playbooks;
 mod rate_limits;
 mod recovery;
 mod reindex;
+mod replicas;
 mod requests;
 mod resolve;
 mod routing;
@@ -43,12 +45,12 @@ mod tool_search;
 pub use abilities::Ability;
 pub use agent_skills::{
     Artifact, BulkItem, BulkWritten, Force, MAX_BULK_ITEMS, PublishedIndex, PublishedSkill,
-    SentFile, SkillFileShown, SkillFound, SkillInScope, SkillInstruction, SkillKind, SkillListing,
-    SkillManifest, SkillManifests, SkillSearch, SkillShown, SkillWritten, SkillsImported,
-    SkillsSent,
+    SentFile, SkillFileShown, SkillFound, SkillInScope, SkillIndexState, SkillInstruction,
+    SkillKind, SkillListing, SkillManifest, SkillManifests, SkillSearch, SkillShown, SkillWritten,
+    SkillsImported, SkillsSent,
 };
 pub use approvals::{ApprovalListing, Say};
-pub use caller::{Caller, Role, SkillGrants, Tier};
+pub use caller::{AccessScope, AccessScopes, Caller, CatalogueRole, Role, SkillGrants, Tier};
 pub use candidates::{CODE_AGENT_ROUTE, CodeAgent, Composer, Generator, GeneratorError};
 pub use catalogue::Live;
 pub use charter_domain::approval::{Answer, Approval, Digest, Happened};
@@ -68,6 +70,7 @@ pub use evidence_log::{
 pub use executors::{LeaseRequest, Renewed};
 pub use expert_graph::{GraphAnswer, GraphQuery};
 pub use grants::{HostFault, ToolGrants};
+pub use keys::{KeyListing, KeyMade, KeyOrder, KeyRotation, KeyShown, KeyState, KeyText, KeysKept};
 pub use lenses::{
     IndexShown, LastWork, LensAnswer, LensFilter, LensIndexed, LensOutcome, LensShown,
     PassageShown, Position, Stage, WorkResult,
@@ -97,6 +100,6 @@ pub use runs::{
     Within,
 };
 pub use sessions::{SessionShown, TurnShown};
-pub use settings::{ClientTools, LensSettings, MemorySettings, Settings};
+pub use settings::{ClientTools, Duty, LensSettings, MemorySettings, Settings, SkillVectors};
 pub use tasks::{Said, Task, TaskFilter, TaskKey, TaskListing, TaskMessage, TaskState};
 pub use tool_search::FoundTool;

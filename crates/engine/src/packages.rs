@@ -21,7 +21,7 @@ use charter_store::catalogue::{Change, PackageVersion, Registration};
 use serde::Serialize;
 
 use crate::lenses::LensJob;
-use crate::{Caller, Engine, EngineError, Role};
+use crate::{Caller, Engine, EngineError};
 
 pub use compare::{Difference, DocumentChange, PackageDiff};
 pub use shown::{PackageShown, Registered};
@@ -118,7 +118,7 @@ impl Engine {
         bundle: PackageBundle,
         mode: Mode,
     ) -> Result<Registered, EngineError> {
-        let _one_at_a_time = self.registration().lock().await;
+        let _one_at_a_time = self.registration_turn().await?;
         let admitted = self
             .admit(caller, bundle)
             .await?
@@ -270,7 +270,7 @@ impl Engine {
         package: &PackageName,
         version: &str,
     ) -> Result<Registered, EngineError> {
-        let _one_at_a_time = self.registration().lock().await;
+        let _one_at_a_time = self.registration_turn().await?;
         let scope = scope_of(caller, scope);
         may_change(caller, &scope)?;
         let files = self
@@ -313,7 +313,7 @@ impl Engine {
         scope: PackageScope,
         package: &PackageName,
     ) -> Result<(), EngineError> {
-        let _one_at_a_time = self.registration().lock().await;
+        let _one_at_a_time = self.registration_turn().await?;
         let scope = scope_of(caller, scope);
         may_change(caller, &scope)?;
         let live = self.live();
@@ -374,10 +374,7 @@ pub(crate) fn scope_of(caller: &Caller, scope: PackageScope) -> Scope {
 }
 
 pub(crate) fn may_change(caller: &Caller, scope: &Scope) -> Result<(), EngineError> {
-    match scope {
-        Scope::Global => caller.must_be(Role::Admin, "only an admin may change global packages"),
-        Scope::Tenant(_) => caller.must_be(Role::Operator, "only an operator may change packages"),
-    }
+    caller.must_edit(scope, "packages")
 }
 
 /// The report of failed routing tests as the error that a client sees.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use charter_contract::agentic::request::AgentRequest;
 
 use crate::requests::Asked;
+use crate::settings::Duty;
 use crate::{Engine, EngineError};
 
 /// Open requests that are taken up at once.
@@ -25,8 +26,16 @@ impl Engine {
     /// # Errors
     /// When storage fails; a request that fails again is recorded as failed.
     pub async fn recover(self: &Arc<Self>) -> Result<usize, EngineError> {
-        let open = self.store().open_requests(BATCH).await?;
+        if self.settings().duty == Duty::Api || self.is_draining() {
+            return Ok(0);
+        }
+        let hold = self.hold();
+        let open = self.store().take_requests(self.now(), &hold, BATCH).await?;
         let count = open.len();
+        if count == 0 {
+            self.claim().await?;
+            return Ok(0);
+        }
         let mut answering = Vec::with_capacity(count);
         for record in open {
             let asked = Asked::from_json(&record.asked, record.tenant_id)?;
@@ -48,23 +57,30 @@ impl Engine {
         self.tasks().spawn(async move {
             // A request drives its own runs; what is left then belongs to none.
             futures_util::future::join_all(answering).await;
-            if let Err(error) = engine.recover_runs().await {
+            if let Err(error) = engine.claim().await {
                 tracing::warn!(error = %error, "open runs could not be read; it is tried again");
             }
         });
         Ok(count)
     }
 
-    /// Takes up runs that have something to do and that nobody drives.
-    async fn recover_runs(self: &Arc<Self>) -> Result<(), EngineError> {
-        for run in self.store().claimable_runs(self.now(), BATCH).await? {
-            self.take_up_run(run.tenant_id, run.run_id);
+    /// Starts what runs beside the requests, until the engine shuts down: following the other processes
+    /// over the store, and, in a worker, driving what nobody drives and the chores.
+    pub fn keep_house(self: &Arc<Self>) {
+        let tasks = self.tasks();
+        tasks.spawn(Arc::clone(self).follow_others_forever());
+        tasks.spawn(Arc::clone(self).follow_imports_forever());
+        tasks.spawn(Arc::clone(self).mirror_skills_forever());
+        if self.settings().duty != Duty::Api {
+            tasks.spawn(Arc::clone(self).work_forever());
+            tasks.spawn(Arc::clone(self).sweep_forever());
+            tasks.spawn(Arc::clone(self).retain_evidence_forever());
+            tasks.spawn(Arc::clone(self).refresh_lenses_forever());
         }
-        Ok(())
     }
 
     /// Sweeps, and takes up what was left open, until the engine shuts down.
-    pub async fn sweep_forever(self: Arc<Self>) {
+    pub(crate) async fn sweep_forever(self: Arc<Self>) {
         let first = tokio::time::Instant::now() + SWEEP_EVERY;
         let mut ticks = tokio::time::interval_at(first, SWEEP_EVERY);
         loop {
@@ -74,9 +90,6 @@ impl Engine {
             }
             if let Err(error) = self.sweep().await {
                 tracing::warn!(error = %error, "sweeping failed; it is tried again");
-            }
-            if let Err(error) = self.recover().await {
-                tracing::warn!(error = %error, "open requests could not be read; it is tried again");
             }
         }
     }
@@ -126,6 +139,8 @@ impl Asked {
             tier: recorded.tier,
             // Answering a request reads no skill of the link graph.
             agent_skills: crate::SkillGrants::default(),
+            catalogue: crate::CatalogueRole::of(recorded.role),
+            scopes: crate::AccessScopes::All,
         };
         Self::new(&caller, recorded.request)
     }

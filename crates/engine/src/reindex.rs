@@ -10,11 +10,12 @@ use crate::{Caller, Engine, EngineError};
 
 impl Engine {
     /// Embeds every text, of the catalogue, of memories, of agent skills' summaries and of passages of lenses, that has
-    /// no vector of the model in use, serves the result, and forgets vectors that nothing needs any more.
+    /// no vector of the model in use, serves the result, and forgets vectors that nothing needs any more. The index
+    /// of skills on a search node is made anew.
     /// Returns how many texts were embedded.
     ///
     /// # Errors
-    /// `unavailable` when the embedder fails; what storage says.
+    /// `unavailable` when the embedder or the search node fails; what storage says.
     pub async fn reindex(&self) -> Result<usize, EngineError> {
         let texts = self.stored_texts().await?;
         let mut keep: Vec<_> = texts
@@ -30,7 +31,9 @@ impl Engine {
             .await?;
         self.reload_catalogue().await?;
         let memories = self.reindex_memories().await?;
-        Ok(embedded + memories + self.reindex_skills().await?)
+        let skills = self.reindex_skills().await?;
+        self.remake_skill_index().await?;
+        Ok(embedded + memories + skills)
     }
 
     async fn stored_texts(&self) -> Result<Vec<String>, EngineError> {
@@ -79,6 +82,8 @@ impl Engine {
             at: self.now(),
         };
         self.store().put_calibration(&record).await?;
-        self.reload_catalogue().await
+        self.reload_catalogue().await?;
+        self.tell_of_routing().await;
+        Ok(())
     }
 }

@@ -13,6 +13,7 @@ mod explain;
 mod gate;
 mod journal;
 mod manage;
+pub(crate) mod orders;
 mod pinned;
 mod show;
 mod wait;
@@ -42,6 +43,7 @@ pub use evidence::RunEvidence;
 pub use explain::{Assumed, CallExplained, ThoughtOf, Within};
 pub use journal::HistoryEvent;
 pub use manage::Confirmation;
+pub(crate) use show::hex;
 pub use show::{Diverges, Replayed, RunShown, RunState, StepShown};
 
 /// What a run is made from.
@@ -73,26 +75,27 @@ struct Unstored {
 impl Engine {
     /// Creates a run, or finds that an earlier attempt at the same request created it.
     pub(crate) async fn create_run(&self, new: NewRun) -> Result<(), EngineError> {
+        match self.store_new(self.unstored(new)?).await {
+            Err(error) if error.code == ErrorCode::AlreadyExists => Ok(()),
+            stored => stored,
+        }
+    }
+
+    /// Stores a new run, for whoever claims it.
+    async fn store_new(&self, new: Unstored) -> Result<(), EngineError> {
         let Unstored {
             run,
             record,
             started,
             artifacts,
-        } = self.unstored(new)?;
+        } = new;
         let told = events::about_run(&record.tenant_id, &run, "", &[], record.created_at);
         let events = journal::chain(GENESIS, 0, &[started])?;
-        match self
-            .store()
+        self.store()
             .create_run(&record, events, artifacts, told)
-            .await
-        {
-            Ok(()) => {
-                self.tell_watchers();
-                Ok(())
-            }
-            Err(charter_store::StoreError::AlreadyExists { .. }) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+            .await?;
+        self.tell_watchers();
+        Ok(())
     }
 
     /// A run that storage does not know yet, with its first event.

@@ -27,8 +27,12 @@ pub struct Settings {
     pub retention: Duration,
     /// How long payloads of evidence are kept; for ever when absent. Records and their leaves stay.
     pub evidence_retention: Option<Duration>,
-    /// A worker's hold on a run; it is renewed at a third of this.
+    /// What this process does.
+    pub duty: Duty,
+    /// A process's hold on a run or request; it is renewed at a third of this.
     pub lease: Duration,
+    /// Runs that this process drives at once, as far as it may choose.
+    pub driven_runs: usize,
     /// How long an approval waits for a person.
     pub approval_ttl: Duration,
     /// How long a worker's pass opens the way to data (B002-8).
@@ -48,6 +52,18 @@ pub struct Settings {
     pub client_tools: ClientTools,
     /// How lenses are fetched and cut.
     pub lenses: LensSettings,
+    /// Where vectors of agent skills are searched.
+    pub skill_vectors: SkillVectors,
+}
+
+/// Where vectors of agent skills are searched, where there is an index on a search node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SkillVectors {
+    /// On the node, and in this process while the node does not answer.
+    #[default]
+    AlsoHere,
+    /// On the node only: they take no memory here.
+    Elsewhere,
 }
 
 /// How lenses are fetched and cut.
@@ -98,6 +114,18 @@ impl Default for MemorySettings {
     }
 }
 
+/// What a process does among those over the same store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Duty {
+    /// Everything.
+    #[default]
+    All,
+    /// It answers callers and leaves runs to the workers.
+    Api,
+    /// It drives runs and does the chores.
+    Worker,
+}
+
 /// Who runs tools whose `execution_target` is `client`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClientTools {
@@ -121,7 +149,9 @@ impl Default for Settings {
             persona: "operator".to_owned(),
             retention: Duration::from_secs(30 * 24 * 3_600),
             evidence_retention: None,
+            duty: Duty::All,
             lease: Duration::from_secs(30),
+            driven_runs: 1_000,
             approval_ttl: Duration::from_secs(24 * 3_600),
             pass_ttl: Duration::from_secs(3_600),
             four_eyes: false,
@@ -131,6 +161,7 @@ impl Default for Settings {
             grants: ToolGrants::default(),
             client_tools: ClientTools::Here,
             lenses: LensSettings::default(),
+            skill_vectors: SkillVectors::default(),
         }
     }
 }

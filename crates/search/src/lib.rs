@@ -35,7 +35,7 @@ pub use query::{
 };
 pub use rank::{Candidate, MAX_TOP_K, search};
 pub use settings::{Fusion, RouteSettings, ScoreFeatures, ScoreModel, Thresholds};
-pub use slots::{SlotHit, SlotIndex, SlotLayer, discover};
+pub use slots::{SlotHit, SlotIndex, SlotLayer, discover, rank_nearest};
 pub use text::{RouteText, VectorRole, embedding_texts};
 pub use verdict::{Verdict, VerdictKind, decide};
 pub use windows::{Window, WindowSettings, token_spans, windows};

@@ -120,6 +120,7 @@ impl RouteQuery {
                 terms: self.terms,
                 dense: Some(EmbeddedTexts {
                     model: model.clone(),
+                    vector: whole.clone(),
                     whole: DenseQuery::new(whole),
                     sentences: sentences.iter().map(DenseQuery::new).collect(),
                 }),
@@ -163,6 +164,7 @@ impl EmbeddedQuery {
             terms: AnalysedQuery::default(),
             dense: Some(EmbeddedTexts {
                 model: model.clone(),
+                vector: vector.clone(),
                 whole: DenseQuery::new(vector),
                 sentences: Vec::new(),
             }),
@@ -173,12 +175,18 @@ impl EmbeddedQuery {
     pub fn model(&self) -> Option<&EmbeddingModel> {
         self.dense.as_ref().map(|texts| &texts.model)
     }
+
+    /// The vector of the whole; `None` for lexical routing.
+    pub fn vector(&self) -> Option<&Vector> {
+        self.dense.as_ref().map(|texts| &texts.vector)
+    }
 }
 
 /// The vectors of a query's texts.
 #[derive(Debug, Clone)]
 pub(crate) struct EmbeddedTexts {
     pub(crate) model: EmbeddingModel,
+    pub(crate) vector: Vector,
     pub(crate) whole: DenseQuery,
     pub(crate) sentences: Vec<DenseQuery>,
 }

@@ -139,6 +139,42 @@ pub fn discover(
     Ok(scored.best(settings, top_k.min(MAX_TOP_K)))
 }
 
+/// Ranks as [`discover`] does, among the slots that an index elsewhere found nearest, with the cosines that
+/// it worked out: words count over these slots alone.
+#[must_use]
+pub fn rank_nearest(
+    layers: &[(&SlotIndex, Vec<(usize, f32)>)],
+    query: &EmbeddedQuery,
+    settings: &RouteSettings,
+    top_k: usize,
+) -> Vec<SlotHit> {
+    let mut visible: Vec<Vec<u32>> = Vec::with_capacity(layers.len());
+    let mut cosines = Vec::new();
+    for (_, near) in layers {
+        let slots = near.iter();
+        let mut near: Vec<(u32, f32)> = slots
+            .filter_map(|(slot, cosine)| Some((u32::try_from(*slot).ok()?, *cosine)))
+            .collect();
+        near.sort_unstable_by_key(|(slot, _)| *slot);
+        visible.push(near.iter().map(|(slot, _)| *slot).collect());
+        cosines.extend(near.into_iter().map(|(_, cosine)| cosine));
+    }
+    let words: Vec<(&ForwardIndex, &[u32])> = layers
+        .iter()
+        .zip(&visible)
+        .map(|((index, _), visible)| (&index.words, visible.as_slice()))
+        .collect();
+    let words = ForwardScores::compute(&words, &ForwardQuery::new(&query.terms));
+    let fused = fuse(&words, Some(&cosines), query, settings);
+    let scored = Scored {
+        visible: &visible,
+        words: &words,
+        cosines: Some(&cosines),
+        fused: &fused,
+    };
+    scored.best(settings, top_k.min(MAX_TOP_K))
+}
+
 fn check_models(layers: &[SlotLayer<'_>], query: &EmbeddedQuery) -> Result<(), QueryError> {
     let Some(asked) = query.model() else {
         return Ok(());
@@ -343,6 +379,43 @@ mod tests {
                 found: 1
             })
         );
+    }
+
+    /// What an index elsewhere found is ranked as what was found here.
+    #[test]
+    fn slots_found_elsewhere_rank_as_those_found_here() {
+        let settings = RouteSettings::default();
+        let (mut here, mut elsewhere) = (SlotIndex::new(Some(model())), SlotIndex::new(None));
+        let texts = ["rotate keys of buckets", "list buckets", "delete old keys"];
+        let vectors = [
+            [1.0, 0.1, 0.0, 0.0],
+            [0.6, 0.8, 0.0, 0.0],
+            [0.0, 0.0, 1.0, 0.0],
+        ];
+        for (slot, (text, components)) in texts.into_iter().zip(vectors).enumerate() {
+            here.put(slot, text, Some(&vector(components))).unwrap();
+            elsewhere.put(slot, text, None).unwrap();
+        }
+        let visible = bits(&[0, 1, 2]);
+        let layer = SlotLayer {
+            index: &here,
+            visible: &visible,
+        };
+        let asked = vector([0.7, 0.7, 0.0, 0.0]);
+        let query = RouteQuery::parse("list the keys").unwrap();
+        let query = query
+            .embedded(&model(), std::slice::from_ref(&asked))
+            .unwrap();
+        let exact = discover(&[layer], &query, &settings, 9).unwrap();
+        let near: Vec<(usize, f32)> = exact
+            .iter()
+            .rev()
+            .map(|hit| (hit.slot, hit.cosine.unwrap()))
+            .collect();
+        let ranked = rank_nearest(&[(&elsewhere, near)], &query, &settings, 9);
+        assert_eq!(ranked, exact);
+        assert_eq!(query.vector(), Some(&asked));
+        assert_eq!(rank_nearest(&[], &query, &settings, 9), []);
     }
 
     #[test]

@@ -23,8 +23,12 @@ use utoipa_axum::routes;
 
 use crate::state::AppState;
 
+#[cfg(test)]
+pub(crate) use call::METHODS;
 pub use card::A2aIdentity;
 pub(crate) use card::Publisher;
+pub(crate) use params::SendMessage as SentMessage;
+pub(crate) use rpc::JsonRpcCall;
 
 /// The version that is spoken, as the protocol's header and the card write it.
 pub(crate) const PROTOCOL: &str = "1.0";

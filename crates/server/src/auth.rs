@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, HOST};
 use charter_contract::error_code::ErrorCode;
-use charter_engine::{Caller, EngineError};
+use charter_engine::{Caller, Engine, EngineError, KeyText, KeysKept};
 use sha2::{Digest, Sha256};
 
 /// One API key, known by its digest only. A key is 256 random bits, so a plain SHA-256 of it
@@ -28,27 +28,38 @@ pub struct Access {
 
 /// A server that would let anybody in.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0} can be reached from other machines and no API key is configured")]
+#[error(
+    "{0} can be reached from other machines and there is no API key that lets anybody in; \
+     `charter key create` makes one"
+)]
 pub struct AccessError(SocketAddr);
 
 impl Access {
-    /// Access for a server that listens on `address`: the given keys; or, on a loopback address
-    /// without any key, the local user as admin of the tenant `local`.
+    /// Access for a server that listens on `address`: by the given keys and those that the store keeps;
+    /// or, on a loopback address where no key was ever made, the local user as admin of the tenant `local`.
     ///
     /// # Errors
-    /// [`AccessError`] for any other address without a key.
-    pub fn new(address: SocketAddr, keys: Vec<ApiKey>) -> Result<Self, AccessError> {
-        if !keys.is_empty() {
-            let keys = keys
-                .into_iter()
-                .map(|key| (key.sha256, key.caller))
-                .collect();
-            return Ok(Self { keys, local: None });
+    /// [`AccessError`] for any other address where no key would let anybody in.
+    pub fn new(
+        address: SocketAddr,
+        keys: Vec<ApiKey>,
+        kept: KeysKept,
+    ) -> Result<Self, AccessError> {
+        let open = !address.ip().is_loopback();
+        match kept {
+            KeysKept::None | KeysKept::Ended if open && keys.is_empty() => {
+                return Err(AccessError(address));
+            }
+            KeysKept::None if keys.is_empty() => {
+                return Self::local_only().ok_or(AccessError(address));
+            }
+            KeysKept::None | KeysKept::Ended | KeysKept::Live => {}
         }
-        match Self::local_only() {
-            Some(access) if address.ip().is_loopback() => Ok(access),
-            Some(_) | None => Err(AccessError(address)),
-        }
+        let keys = keys.into_iter().map(|key| (key.sha256, key.caller));
+        Ok(Self {
+            keys: keys.collect(),
+            local: None,
+        })
     }
 
     /// Access for callers inside this process.
@@ -74,38 +85,50 @@ impl Access {
     /// # Errors
     /// `permission_denied` when a page of another site reaches for the local user.
     pub(crate) fn anonymous(&self, headers: &HeaderMap) -> Result<Option<Caller>, EngineError> {
-        if self.is_keyed() {
-            return Ok(None);
-        }
-        self.caller(headers).map(Some)
-    }
-
-    /// The caller of a request.
-    ///
-    /// # Errors
-    /// `unauthenticated` without a known key; `permission_denied` when a page of another site
-    /// reaches for the local user through a name that points here.
-    pub(crate) fn caller(&self, headers: &HeaderMap) -> Result<Caller, EngineError> {
-        if let Some(local) = &self.local {
-            return if names_this_machine(headers) {
-                Ok(local.clone())
-            } else {
+        match &self.local {
+            None => Ok(None),
+            Some(local) if names_this_machine(headers) => Ok(Some(local.clone())),
+            Some(_) => {
                 let message = "without API keys the server answers to the name localhost only";
                 Err(EngineError::new(ErrorCode::PermissionDenied, message))
-            };
+            }
         }
-        let given = headers
-            .get(AUTHORIZATION)
-            .and_then(|value| value.to_str().ok());
-        let key = given
-            .and_then(|value| value.strip_prefix("Bearer "))
-            .map(str::trim);
-        let known = key.and_then(|key| self.keys.get(&<[u8; 32]>::from(Sha256::digest(key))));
-        known.cloned().ok_or_else(|| {
-            let message = "a known API key is needed: `Authorization: Bearer …`";
-            EngineError::new(ErrorCode::Unauthenticated, message)
-        })
     }
+
+    /// The caller of a request. A key of the store counts also where the local user needs none.
+    ///
+    /// # Errors
+    /// `unauthenticated` without a key that lets in; `permission_denied` when a page of another site
+    /// reaches for the local user through a name that points here; when storage fails.
+    pub(crate) async fn caller(
+        &self,
+        engine: &Engine,
+        headers: &HeaderMap,
+    ) -> Result<Caller, EngineError> {
+        let given = credential(headers);
+        let kept = given.filter(|given| KeyText::is_meant(given));
+        if kept.is_none()
+            && let Some(local) = self.anonymous(headers)?
+        {
+            return Ok(local);
+        }
+        let configured =
+            given.and_then(|key| self.keys.get(&<[u8; 32]>::from(Sha256::digest(key))));
+        match (configured, kept) {
+            (Some(caller), _) => Ok(caller.clone()),
+            (None, Some(key)) => engine.caller_of_key(key).await,
+            (None, None) => {
+                let message = "a known API key is needed: `Authorization: Bearer …`";
+                Err(EngineError::new(ErrorCode::Unauthenticated, message))
+            }
+        }
+    }
+}
+
+/// What a request presents.
+fn credential(headers: &HeaderMap) -> Option<&str> {
+    let given = headers.get(AUTHORIZATION)?.to_str().ok()?;
+    given.strip_prefix("Bearer ").map(str::trim)
 }
 
 /// The `Host` that a browser sends for a page of this machine. A foreign name that resolves to
@@ -132,65 +155,50 @@ pub(crate) fn is_this_machine(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use charter_contract::ids::{TenantId, UserId};
-    use charter_engine::{Role, SkillGrants, Tier};
-
     use super::*;
 
-    fn key(secret: &str, tenant: &str) -> ApiKey {
+    fn key() -> ApiKey {
         ApiKey {
-            sha256: Sha256::digest(secret).into(),
-            caller: Caller {
-                tenant: TenantId::parse(tenant).unwrap(),
-                user: UserId::parse("u").unwrap(),
-                role: Role::User,
-                tier: Tier::Basic,
-                agent_skills: SkillGrants::default(),
-            },
+            sha256: Sha256::digest("s").into(),
+            caller: Caller::local().unwrap(),
         }
     }
 
-    fn headers(name: &'static str, value: &str) -> HeaderMap {
-        HeaderMap::from_iter([(name.parse().unwrap(), value.parse().unwrap())])
-    }
-
+    /// Where nobody else can reach the server, and no key was ever made, the local user needs none.
     #[test]
-    fn an_open_address_needs_a_key() {
+    fn an_open_address_needs_a_key_that_lets_in() {
         let open: SocketAddr = "0.0.0.0:1".parse().unwrap();
         let local: SocketAddr = "127.0.0.1:1".parse().unwrap();
-        assert_eq!(Access::new(open, vec![]).unwrap_err(), AccessError(open));
-        assert!(Access::new(open, vec![key("s", "acme")]).is_ok());
-        assert!(Access::new(local, vec![]).is_ok());
-    }
-
-    /// The tenant comes from the credential.
-    #[test]
-    fn a_key_says_whose_data_is_seen() {
-        let keys = vec![key("one", "acme"), key("two", "umbrella")];
-        let access = Access::new("127.0.0.1:1".parse().unwrap(), keys).unwrap();
-        let caller = access
-            .caller(&headers("authorization", "Bearer two"))
-            .unwrap();
-        assert_eq!(caller.tenant.as_ref(), "umbrella");
-        for (name, value) in [
-            ("authorization", "Bearer three"),
-            ("authorization", "two"),
-            ("x-tenant", "acme"),
+        for (address, keys, kept, keyed) in [
+            (open, vec![], KeysKept::None, None),
+            (open, vec![], KeysKept::Ended, None),
+            (open, vec![], KeysKept::Live, Some(true)),
+            (open, vec![key()], KeysKept::None, Some(true)),
+            (open, vec![key()], KeysKept::Ended, Some(true)),
+            (local, vec![], KeysKept::None, Some(false)),
+            (local, vec![], KeysKept::Ended, Some(true)),
+            (local, vec![], KeysKept::Live, Some(true)),
+            (local, vec![key()], KeysKept::None, Some(true)),
         ] {
-            let refused = access.caller(&headers(name, value)).unwrap_err();
-            assert_eq!(refused.code, ErrorCode::Unauthenticated);
+            let access = Access::new(address, keys, kept);
+            let keyed = keyed.ok_or(AccessError(address));
+            assert_eq!(
+                access.map(|access| access.is_keyed()),
+                keyed,
+                "{address} {kept:?}"
+            );
         }
     }
 
     #[test]
     fn a_foreign_name_does_not_reach_the_local_user() {
-        let access = Access::new("127.0.0.1:1".parse().unwrap(), vec![]).unwrap();
-        for host in ["localhost:7407", "127.0.0.1", "[::1]:7407"] {
-            assert!(access.caller(&headers("host", host)).is_ok(), "{host}");
+        let address = "127.0.0.1:1".parse().unwrap();
+        let access = Access::new(address, vec![], KeysKept::None).unwrap();
+        let host = |host: &str| HeaderMap::from_iter([(HOST, host.parse().unwrap())]);
+        for name in ["localhost:7407", "127.0.0.1", "[::1]:7407"] {
+            assert!(access.anonymous(&host(name)).unwrap().is_some(), "{name}");
         }
-        let refused = access
-            .caller(&headers("host", "rebind.example:7407"))
-            .unwrap_err();
+        let refused = access.anonymous(&host("rebind.example:7407")).unwrap_err();
         assert_eq!(refused.code, ErrorCode::PermissionDenied);
     }
 }

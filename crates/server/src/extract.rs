@@ -1,7 +1,7 @@
 //! Reading requests: the caller from the credential, bodies through the contract.
 
 use axum::body::Body;
-use axum::extract::{FromRequest, FromRequestParts, Query, Request};
+use axum::extract::{FromRequest, FromRequestParts, MatchedPath, Query, Request};
 use axum::http::request::Parts;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::package::PackageScope;
@@ -19,15 +19,21 @@ use crate::state::AppState;
 /// How much of a body over the limit is read before the connection is given up, in bytes.
 const MAX_THROWN_AWAY: usize = 64 << 20;
 
-/// The authenticated caller.
+/// The authenticated caller, who may do what the route does.
 pub(crate) struct By(pub(crate) Caller);
 
 impl FromRequestParts<AppState> for By {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
-        let caller = state.access.caller(&parts.headers);
-        caller.map(By).map_err(|error| ApiError::new(state, error))
+        let caller = state.access.caller(&state.engine, &parts.headers).await;
+        let admitted = caller.and_then(|caller| {
+            let path = parts.extensions.get::<MatchedPath>();
+            let path = path.map_or("", MatchedPath::as_str);
+            let admitted = state.operations.admit(&parts.method, path, &caller);
+            admitted.map(|()| By(caller))
+        });
+        admitted.map_err(|error| ApiError::new(state, error))
     }
 }
 
@@ -137,6 +143,22 @@ impl<T: DeserializeOwned> FromRequestParts<AppState> for Asked<T> {
                     "the query parameters cannot be read: {}",
                     rejection.body_text()
                 );
+                ApiError::new(state, EngineError::new(ErrorCode::InvalidRequest, message))
+            })
+    }
+}
+
+/// The parameters of a path, decoded.
+pub(crate) struct Path<T>(pub(crate) T);
+
+impl<T: DeserializeOwned + Send> FromRequestParts<AppState> for Path<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
+        let read = axum::extract::Path::<T>::from_request_parts(parts, state).await;
+        read.map(|axum::extract::Path(of)| Self(of))
+            .map_err(|rejection| {
+                let message = format!("the path cannot be read: {}", rejection.body_text());
                 ApiError::new(state, EngineError::new(ErrorCode::InvalidRequest, message))
             })
     }

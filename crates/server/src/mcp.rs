@@ -42,7 +42,11 @@ use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 use tokio::sync::Semaphore;
 use uuid::Uuid;
 
+use crate::operations;
+
 pub(crate) use mount::mounted;
+#[cfg(test)]
+pub(crate) use table::TOOLS;
 
 use call::Call;
 use failure::protocol_error;
@@ -166,6 +170,19 @@ impl Mcp {
         }
     }
 
+    /// The call of a method that the caller may use.
+    fn admitted(
+        &self,
+        method: &str,
+        context: RequestContext<RoleServer>,
+    ) -> Result<Call, ErrorData> {
+        let call = self.call(context)?;
+        let admitted = operations::admit(&format!("mcp:{method}"), &call.caller);
+        admitted
+            .map(|()| call)
+            .map_err(|error| protocol_error(&error))
+    }
+
     fn call(&self, context: RequestContext<RoleServer>) -> Result<Call, ErrorData> {
         let caller = self.caller(&context)?;
         Ok(Call::new(Arc::clone(&self.shared), caller, context))
@@ -204,7 +221,9 @@ impl ServerHandler for Mcp {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let caller = self.caller(&context)?;
-        let serving = table::TOOLS.iter().filter(|entry| (entry.serves)(&caller));
+        let serving = table::TOOLS
+            .iter()
+            .filter(|entry| (entry.serves)(&caller) && entry.admit(&caller).is_ok());
         let tools = serving.map(|entry| (entry.tool)()).collect();
         Ok(ListToolsResult::with_all_items(tools))
     }
@@ -219,6 +238,9 @@ impl ServerHandler for Mcp {
             return Err(ErrorData::invalid_params(message, None));
         };
         let call = self.call(context)?.given(&request)?;
+        if let Err(error) = entry.admit(&call.caller) {
+            return Ok(call.failed(&error).into());
+        }
         let Ok(_place) = self.shared.places.try_acquire() else {
             let error = EngineError::new(ErrorCode::Overloaded, "too many calls are under way");
             return Ok(call.failed(&error).into());
@@ -232,7 +254,7 @@ impl ServerHandler for Mcp {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        resources::list(&self.call(context)?, cursor(request)).await
+        resources::list(&self.admitted("resources/list", context)?, cursor(request)).await
     }
 
     async fn list_resource_templates(
@@ -258,7 +280,10 @@ impl ServerHandler for Mcp {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        Ok(prompts::list(&self.call(context)?, cursor(request)))
+        Ok(prompts::list(
+            &self.admitted("prompts/list", context)?,
+            cursor(request),
+        ))
     }
 
     async fn get_prompt(
@@ -267,7 +292,11 @@ impl ServerHandler for Mcp {
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let arguments = request.arguments.unwrap_or_default();
-        let prompt = prompts::get(&self.call(context)?, &request.name, &arguments);
+        let prompt = prompts::get(
+            &self.admitted("prompts/get", context)?,
+            &request.name,
+            &arguments,
+        );
         prompt.map(GetPromptResponse::from)
     }
 
@@ -276,7 +305,7 @@ impl ServerHandler for Mcp {
         request: CompleteRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        prompts::complete(&self.call(context)?, &request)
+        prompts::complete(&self.admitted("completion/complete", context)?, &request)
     }
 
     async fn get_task(
@@ -284,7 +313,7 @@ impl ServerHandler for Mcp {
         request: GetTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        tasks::get(&self.call(context)?, &request.task_id).await
+        tasks::get(&self.admitted("tasks/get", context)?, &request.task_id).await
     }
 
     async fn update_task(
@@ -292,7 +321,7 @@ impl ServerHandler for Mcp {
         request: UpdateTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let call = self.call(context)?;
+        let call = self.admitted("tasks/update", context)?;
         tasks::update(&call, &request.task_id, &request.input_responses).await
     }
 
@@ -301,7 +330,7 @@ impl ServerHandler for Mcp {
         request: CancelTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        tasks::cancel(&self.call(context)?, &request.task_id).await
+        tasks::cancel(&self.admitted("tasks/cancel", context)?, &request.task_id).await
     }
 
     async fn list_skills(
@@ -309,7 +338,7 @@ impl ServerHandler for Mcp {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListSkillsResult, ErrorData> {
-        skills::list(&self.call(context)?, cursor(request)).await
+        skills::list(&self.admitted("skills/list", context)?, cursor(request)).await
     }
 
     async fn get_skill(
@@ -317,7 +346,7 @@ impl ServerHandler for Mcp {
         request: GetSkillRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetSkillResult, ErrorData> {
-        skills::get(&self.call(context)?, &request.uri).await
+        skills::get(&self.admitted("skills/get", context)?, &request.uri).await
     }
 }
 

@@ -1,10 +1,13 @@
-//! The OpenAPI 3.1 document: operations from the handlers' annotations, schemas from the contract.
+//! The OpenAPI 3.1 document: operations from the handlers' annotations, schemas from the contract and
+//! from the types of bodies, and the failures that an operation has by what it is.
 
 use charter_contract::{canonical, schema};
 use serde_json::Value;
 use utoipa::OpenApi;
 
 use crate::routes;
+
+mod failures;
 
 #[derive(OpenApi)]
 #[openapi(
@@ -21,9 +24,12 @@ pub fn document() -> Value {
     api.merge(operations);
     let mut document = serde_json::to_value(&api).unwrap_or_default();
     name_rests(&mut document);
-    let schemas =
+    let contracts =
         schema::all().map(|entry| (entry.name.as_str().to_owned(), embedded(entry.json())));
-    document["components"]["schemas"] = Value::Object(schemas.collect());
+    let bodies = routes::body_schemas();
+    let bodies = bodies.map(|(name, schema)| (name.to_owned(), schema));
+    document["components"]["schemas"] = Value::Object(contracts.chain(bodies).collect());
+    failures::describe(&mut document);
     document["components"]["securitySchemes"]["api_key"] =
         serde_json::json!({"type": "http", "scheme": "bearer", "description": "An API key"});
     canonical::sorted(document)
@@ -51,4 +57,46 @@ fn embedded(schema: &Value) -> Value {
         fields.insert("$id".to_owned(), Value::String(id));
     }
     schema
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn references<'d>(part: &'d Value, found: &mut Vec<&'d str>) {
+        match part {
+            Value::Object(fields) => {
+                found.extend(fields.get("$ref").and_then(Value::as_str));
+                fields.values().for_each(|field| references(field, found));
+            }
+            Value::Array(items) => items.iter().for_each(|item| references(item, found)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+
+    /// Annotations and types name schemas by text.
+    #[test]
+    fn every_reference_leads_to_a_schema() {
+        let document = document();
+        let mut found = Vec::new();
+        references(&document, &mut found);
+        assert!(found.len() > 100, "{}", found.len());
+        for reference in found {
+            let pointer = reference.strip_prefix('#');
+            let target = pointer.and_then(|pointer| document.pointer(pointer));
+            assert!(target.is_some(), "{reference}");
+        }
+    }
+
+    /// A body that says nothing about itself cannot be checked, neither by clients nor by tests.
+    #[test]
+    fn every_body_is_described() {
+        let document = document();
+        let operations = document["paths"].as_object().unwrap().values();
+        for operation in operations.flat_map(|path| path.as_object().unwrap().values()) {
+            let body = &operation["requestBody"]["content"]["application/json"];
+            let described = body.is_null() || body["schema"]["$ref"].is_string();
+            assert!(described, "{}", operation["operationId"]);
+        }
+    }
 }

@@ -3,6 +3,7 @@
 mod agent_skill_files;
 mod agent_skills;
 mod approvals;
+mod bodies;
 mod candidates;
 mod catalogue;
 mod events;
@@ -12,6 +13,7 @@ mod executor;
 mod gate;
 mod graph;
 mod health;
+mod keys;
 mod lenses;
 mod memories;
 mod missions;
@@ -27,6 +29,8 @@ mod schemas;
 mod sessions;
 mod tags;
 
+pub(crate) use bodies::schemas as body_schemas;
+
 use axum::Router;
 use axum::extract::State;
 use axum::http::{Method, Uri};
@@ -39,6 +43,8 @@ use utoipa_axum::routes;
 use crate::error::ApiError;
 use crate::state::AppState;
 
+pub(crate) use agent_skills::taken_paths;
+
 /// The API under `/v1` and the A2A protocol, with their description.
 pub(crate) fn api() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
@@ -48,6 +54,7 @@ pub(crate) fn api() -> OpenApiRouter<AppState> {
         .merge(knowledge())
         .merge(skills())
         .merge(proof())
+        .merge(administration())
         .routes(routes!(schemas::list))
         .routes(routes!(schemas::show))
         .routes(routes!(schemas::openapi))
@@ -159,6 +166,15 @@ fn proof() -> OpenApiRouter<AppState> {
         .routes(routes!(evidence_log::export))
 }
 
+/// Who may call.
+fn administration() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(routes!(keys::create, keys::list))
+        .routes(routes!(keys::show))
+        .routes(routes!(keys::rotate))
+        .routes(routes!(keys::revoke))
+}
+
 /// The skill link graph.
 fn skills() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
@@ -181,12 +197,17 @@ fn skills() -> OpenApiRouter<AppState> {
         .routes(routes!(agent_skill_files::artifact))
 }
 
-/// What is not part of the API: probes, metrics, the reference page.
-pub(crate) fn pages() -> Router<AppState> {
+/// Whether the process lives and works, and its metrics.
+pub(crate) fn probes() -> Router<AppState> {
     Router::new()
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .route("/metrics", get(health::metrics))
+}
+
+/// What is not part of the API: probes, metrics, the reference page.
+pub(crate) fn pages() -> Router<AppState> {
+    probes()
         .route("/", get(pages::reference))
         .route("/reference", get(pages::reference))
         .merge(agent_skills::taken_words())

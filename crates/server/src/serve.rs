@@ -2,9 +2,8 @@
 
 use std::future::Future;
 
+use axum::Router;
 use tokio::net::TcpListener;
-
-use crate::state::{AppState, router};
 
 /// A server that stopped by itself.
 #[derive(Debug, thiserror::Error)]
@@ -17,10 +16,10 @@ pub struct ServeError(#[from] std::io::Error);
 /// [`ServeError`] when the listener fails.
 pub async fn serve(
     listener: TcpListener,
-    state: AppState,
+    routes: Router,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(), ServeError> {
-    axum::serve(listener, router(state))
+    axum::serve(listener, routes)
         .with_graceful_shutdown(stop)
         .await?;
     Ok(())

@@ -12,6 +12,7 @@ use crate::a2a::{A2aIdentity, Publisher};
 use crate::auth::Access;
 use crate::limits::{self, Limits};
 use crate::metrics::Metrics;
+use crate::operations::Operations;
 use crate::routes;
 
 /// Shared by all handlers; cheap to clone.
@@ -26,6 +27,7 @@ pub struct Shared {
     pub access: Access,
     /// How much.
     pub limits: Limits,
+    pub(crate) operations: Operations,
     pub(crate) publisher: Publisher,
     pub(crate) places: Semaphore,
     /// Streams of events that are open.
@@ -49,12 +51,24 @@ impl AppState {
             engine,
             access,
             limits,
+            operations: Operations::new(),
             publisher: Publisher::new(identity),
             places: Semaphore::new(limits.concurrency),
             streams: Arc::new(Semaphore::new(limits.concurrency)),
             metrics: Metrics::new(),
         }))
     }
+}
+
+/// What a process answers that serves no callers: whether it lives and works, and its metrics.
+pub fn probes(state: AppState) -> Router {
+    routes::probes()
+        .fallback(routes::unknown)
+        .layer(middleware::from_fn_with_state(
+            state.clone(),
+            limits::enforce,
+        ))
+        .with_state(state)
 }
 
 /// Everything the server answers.

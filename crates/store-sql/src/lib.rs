@@ -6,9 +6,13 @@
 //!
 //! This crate knows no use cases: what a record means and when to write it is its caller's affair.
 
+pub mod backup;
 mod column;
+mod lock;
 mod record;
 mod row;
 
 pub mod postgres;
 pub mod sqlite;
+
+pub use lock::DirectoryLock;

@@ -7,17 +7,21 @@
 
 mod agent_skills;
 mod approval;
+mod backup;
 mod calibration;
 mod catalogue;
 mod connection;
 mod evidence;
 mod evidence_log;
+mod examine;
 mod failure;
 mod journal;
+mod key;
 mod lease;
 mod lens;
 mod memory;
 mod mission;
+mod notices;
 mod options;
 mod outbox;
 mod request;
@@ -31,18 +35,32 @@ mod vector;
 use charter_store::StoreError;
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
 
+pub use backup::{back_up, restore};
+pub use examine::{Examination, VectorExtension, examine};
 pub use options::{PostgresOptions, TrustedRoots};
 
-use connection::{Place, in_transaction};
+use connection::{Place, Reach, in_transaction};
+use evidence::Gathering;
+use notices::Announcer;
+use schema::Pgvector;
 use statement::{execute, params};
 
 /// Rows that one transaction of a sweep deletes, so that a long sweep holds nobody up.
 const SWEEP_BATCH: usize = 1_000;
 
+/// Connections beside those of the options.
+const FOR_LEASES: usize = 2;
+
 /// A pool of connections to one database. Implements every trait of `charter-store`.
 pub struct PostgresStore {
     pool: Pool,
+    /// For what has to be in time, whatever else waits: leases, holds, claims.
+    leases: Pool,
+    gathering: Gathering,
     place: Place,
+    announcer: Announcer,
+    /// Whether the server searches vectors.
+    pgvector: bool,
 }
 
 impl std::fmt::Debug for PostgresStore {
@@ -65,19 +83,34 @@ impl PostgresStore {
         let config = options.parse()?;
         let place = Place::of(&config);
         let tls = tls::connector(options)?;
-        schema::migrate(&options.unbounded(&config), &tls, &place).await?;
-        let manager = ManagerConfig {
-            recycling_method: RecyclingMethod::Fast,
+        let pgvector = schema::migrate(&options.unbounded(&config), &tls, &place).await?;
+        let announcer = Announcer::start(options.bounded(&config), tls.clone());
+        let pool = |connections: usize| {
+            let manager = ManagerConfig {
+                recycling_method: RecyclingMethod::Fast,
+            };
+            let manager = Manager::from_config(options.bounded(&config), tls.clone(), manager);
+            Pool::builder(manager)
+                .max_size(connections)
+                .wait_timeout(Some(options.connect_timeout))
+                .create_timeout(Some(options.connect_timeout))
+                .runtime(Runtime::Tokio1)
+                .build()
+                .map_err(|source| place.failed("making the pool of connections", source))
         };
-        let manager = Manager::from_config(options.bounded(&config), tls, manager);
-        let pool = Pool::builder(manager)
-            .max_size(options.connections.max(1))
-            .wait_timeout(Some(options.connect_timeout))
-            .create_timeout(Some(options.connect_timeout))
-            .runtime(Runtime::Tokio1)
-            .build()
-            .map_err(|source| place.failed("making the pool of connections", source))?;
-        Ok(Self { pool, place })
+        let (leases, pool) = (pool(FOR_LEASES)?, pool(options.connections.max(1))?);
+        let store = Self {
+            pool,
+            leases,
+            gathering: Gathering::default(),
+            place,
+            announcer,
+            pgvector: pgvector == Pgvector::Used,
+        };
+        if store.pgvector {
+            store.bring_over_memories().await?;
+        }
+        Ok(store)
     }
 
     /// Where the store is: `host:port/database`, without user and password.
@@ -89,12 +122,25 @@ impl PostgresStore {
     /// Ends the connections that are not in use; calls from now on get [`StoreError::Closed`].
     pub fn close(&self) {
         self.pool.close();
+        self.leases.close();
+        self.announcer.stop();
     }
 
-    /// A connection for one statement, or for a transaction.
-    async fn client(&self) -> Result<Object, StoreError> {
-        let client = self.pool.get().await;
-        client.map_err(|error| failure::of_pool(&self.place, error))
+    /// A connection for one statement, or for a transaction, which sees and writes the rows within reach.
+    async fn client(&self, reach: Reach<'_>) -> Result<Object, StoreError> {
+        self.client_of(&self.pool, reach).await
+    }
+
+    /// A connection that nothing waits for but leases, holds and claims.
+    async fn client_for_leases(&self) -> Result<Object, StoreError> {
+        self.client_of(&self.leases, Reach::Everyone).await
+    }
+
+    async fn client_of(&self, pool: &Pool, reach: Reach<'_>) -> Result<Object, StoreError> {
+        let client = pool.get().await;
+        let client = client.map_err(|error| failure::of_pool(&self.place, error))?;
+        reach.bound(&client);
+        Ok(client)
     }
 
     /// Runs a DELETE of at most `$2` rows, those before the time `$1`, until none are left.
@@ -103,8 +149,7 @@ impl PostgresStore {
         let most = crate::column::limit(SWEEP_BATCH);
         let mut swept = 0;
         loop {
-            let deleted =
-                in_transaction!(self, tx => execute(DOING, &tx, sql, params![before, most]))?;
+            let deleted = in_transaction!(self, Reach::Everyone, tx => execute(DOING, &tx, sql, params![before, most]))?;
             swept += deleted;
             if deleted < SWEEP_BATCH as u64 {
                 return Ok(swept);

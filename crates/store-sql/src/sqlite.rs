@@ -6,6 +6,7 @@
 
 mod agent_skills;
 mod approval;
+mod backup;
 mod calibration;
 mod catalogue;
 mod connection;
@@ -13,11 +14,12 @@ mod evidence;
 mod evidence_log;
 mod failure;
 mod journal;
+mod key;
 mod lease;
 mod lens;
-mod lock;
 mod memory;
 mod mission;
+mod notices;
 mod outbox;
 mod readers;
 mod request;
@@ -34,10 +36,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use charter_store::StoreError;
 use rusqlite::{Connection, OpenFlags, params};
 
+pub use backup::{back_up, restore};
 pub use schema::PendingMigration;
 
+use crate::lock::DirectoryLock;
 use failure::during;
-use lock::DirectoryLock;
 use readers::Readers;
 use writer::Writer;
 

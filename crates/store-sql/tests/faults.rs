@@ -371,6 +371,15 @@ async fn b000_19_the_engine_refuses_to_change_evidence_and_journals() -> Outcome
 /// Each lookup by which something is found, and the index that it must use.
 const LOOKUPS: &[(&str, &str)] = &[
     (
+        "SELECT * FROM api_key WHERE hash = x'00'",
+        "sqlite_autoindex_api_key",
+    ),
+    (
+        "SELECT * FROM api_key WHERE tenant_id = 'a' AND (created_at, key_id) < (1, 'k')
+         ORDER BY created_at DESC, key_id DESC",
+        "api_key_by_time",
+    ),
+    (
         "SELECT text FROM lens_chunk WHERE generation = 1 ORDER BY ordinal",
         "PRIMARY KEY",
     ),

@@ -14,6 +14,14 @@ use crate::StoreError;
 use crate::catalogue::ContentHash;
 use crate::vector::TextHash;
 
+/// The topic of the outbox's messages about changed skills. Each change of the revision has one, in its
+/// transaction, with the payload `{"revision": 7, "scope": "acme" or "" for everybody's, "skills": ["a"]}`,
+/// or `{"revision": 8, "everything": true}`.
+pub const CHANGED_TOPIC: &str = "replicas.skills";
+
+/// Ids that a message names; a change of more says `everything`.
+pub const MAX_CHANGED_NAMED: usize = 10_000;
+
 /// A state of the index of skills, over all scopes; each write raises it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct SkillsRevision(pub u64);
@@ -146,8 +154,15 @@ pub trait AgentSkills {
     /// Every skill of every scope with its vector: one consistent read, by scope and id.
     async fn load_skills(&self) -> Result<SkillsLoaded, StoreError>;
 
-    /// Carries changes out in one transaction and raises the revision, which it returns. Content of
-    /// files that no skill has any more goes with them.
+    /// These skills with their vectors, those that there are, by scope and id, and the revision and model
+    /// of that state: one consistent read.
+    async fn skills_of(&self, skills: &[(Scope, SkillId)]) -> Result<SkillsLoaded, StoreError>;
+
+    /// The index's revision.
+    async fn skills_revision(&self) -> Result<SkillsRevision, StoreError>;
+
+    /// Carries changes out in one transaction and raises the revision, which it returns, and publishes
+    /// what changed under [`CHANGED_TOPIC`]. Content of files that no skill has any more goes with them.
     ///
     /// # Errors
     /// [`StoreError::VersionConflict`] when the index is no longer at `expected`; nothing is written.
@@ -155,7 +170,7 @@ pub trait AgentSkills {
 
     /// Makes `model` the index's and gives skills vectors of it, in one transaction; all other
     /// vectors go unless the model is the same. Skills that are not there are passed over. Raises
-    /// the revision.
+    /// the revision and publishes that everything changed.
     ///
     /// # Errors
     /// [`StoreError::VersionConflict`] as for [`AgentSkills::change_skills`].
@@ -164,6 +179,7 @@ pub trait AgentSkills {
         model: &SkillsModel,
         expected: SkillsRevision,
         vectors: Vec<(Scope, SkillId, SkillVector)>,
+        at: Timestamp,
     ) -> Result<SkillsRevision, StoreError>;
 
     /// The instruction of exactly this skill of this scope; absent when there is no such skill.

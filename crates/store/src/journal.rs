@@ -178,6 +178,19 @@ pub struct HeldRun {
     pub messages: Vec<NewMessage>,
 }
 
+/// A worker that looks for runs to drive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    /// Who: one process, one incarnation.
+    pub holder: String,
+    /// The moment.
+    pub now: Timestamp,
+    /// When others may take what this worker got.
+    pub until: Timestamp,
+    /// How many runs it can take at most.
+    pub limit: usize,
+}
+
 /// Runs and journals.
 #[async_trait]
 pub trait Journal {
@@ -248,13 +261,18 @@ pub trait Journal {
         page: &PageRequest,
     ) -> Result<Page<RunRecord>, StoreError>;
 
-    /// Runs of every tenant that are runnable, or waiting with their moment come, and not leased at
-    /// `now`: what a worker picks up. Oldest first, at most `limit`.
-    async fn claimable_runs(
+    /// Runs of every tenant that have not finished, in the order of their ids, those after `after`.
+    async fn unfinished_runs(
         &self,
-        now: Timestamp,
+        after: Option<&RunId>,
         limit: usize,
     ) -> Result<Vec<RunRecord>, StoreError>;
+
+    /// Takes up runs of every tenant that are runnable, or waiting with their moment come, and not leased
+    /// at `claim.now`, and leases them to the claim's holder, in one transaction. A run is claimed by one
+    /// of those who claim at the same time, and nobody waits for another. Each tenant's oldest first, then
+    /// each one's second, and so on: a tenant with many runs does not hold up one with few.
+    async fn claim_runs(&self, claim: &Claim) -> Result<Vec<RunRecord>, StoreError>;
 
     /// Deletes runs that finished before `before`, with their journals, leases and missions, at most
     /// `limit`, the oldest first; returns how many. Nothing else ever deletes an event: the engine itself

@@ -37,11 +37,14 @@ pub trait Leases {
         expires_at: Timestamp,
     ) -> Result<Option<Lease>, StoreError>;
 
-    /// Extends a lease that nobody has taken over, also when it has expired meanwhile.
-    ///
-    /// # Errors
-    /// [`StoreError::FencedOff`] when it was taken over or given back.
-    async fn renew(&self, lease: &Lease, expires_at: Timestamp) -> Result<Lease, StoreError>;
+    /// Extends the leases that `holder` has on these resources, also those that have expired meanwhile and
+    /// that nobody has taken over. Returns the resources that are not its own: taken over, or given back.
+    async fn renew(
+        &self,
+        holder: &str,
+        resources: &[String],
+        expires_at: Timestamp,
+    ) -> Result<Vec<String>, StoreError>;
 
     /// Gives a lease back; giving back one that was taken over does nothing.
     async fn release(&self, lease: &Lease) -> Result<(), StoreError>;

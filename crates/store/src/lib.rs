@@ -15,14 +15,17 @@ pub mod catalogue;
 pub mod evidence;
 pub mod evidence_log;
 pub mod journal;
+pub mod key;
 pub mod lease;
 pub mod lens;
 pub mod memory;
 pub mod mission;
+pub mod notices;
 pub mod outbox;
 pub mod page;
 pub mod request;
 pub mod session;
+pub mod skill_index;
 pub mod tag;
 pub mod vector;
 
@@ -39,10 +42,12 @@ pub trait Store:
     + evidence::Evidence
     + evidence_log::EvidenceLog
     + journal::Journal
+    + key::Keys
     + lease::Leases
     + lens::Lenses
     + memory::Memories
     + mission::Missions
+    + notices::Notices
     + outbox::Outbox
     + request::Requests
     + session::Sessions
@@ -61,11 +66,12 @@ impl<T> Store for T where
         + evidence::Evidence
         + evidence_log::EvidenceLog
         + journal::Journal
+        + key::Keys
         + lease::Leases
         + lens::Lenses
         + memory::Memories
         + mission::Missions
-        + mission::Missions
+        + notices::Notices
         + outbox::Outbox
         + request::Requests
         + session::Sessions

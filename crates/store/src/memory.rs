@@ -155,6 +155,43 @@ pub enum Proposals {
     Shared,
 }
 
+/// What is looked for among a tenant's memories, in force at `now`, and among which of them. The filters are
+/// part of the search, so that what they exclude takes no place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NearestMemories<'a> {
+    /// Of the shared ones, and those that this person owns.
+    pub reader: &'a UserId,
+    /// When.
+    pub now: Timestamp,
+    /// With every one of these tags.
+    pub tags_all: &'a [String],
+    /// With at least one of these, if there are any.
+    pub tags_any: &'a [String],
+    /// Whose version in force is from this moment or later.
+    pub from: Option<Timestamp>,
+    /// Whose version in force is from before this moment.
+    pub until: Option<Timestamp>,
+    /// At least this important.
+    pub min_importance: u8,
+    /// How important one is that does not say it.
+    pub unsaid_importance: u8,
+    /// The model of the vector: only memories embedded by it are compared.
+    pub model: &'a str,
+    /// What is looked for.
+    pub vector: &'a [f32],
+    /// How many.
+    pub most: usize,
+}
+
+/// A memory that was found by its vector.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NearMemory {
+    /// The memory with the version in force, without its embedding.
+    pub change: MemoryChange,
+    /// The cosine with what was looked for, -1 to 1.
+    pub cosine: f32,
+}
+
 /// Memories.
 #[async_trait]
 pub trait Memories {
@@ -251,6 +288,14 @@ pub trait Memories {
         after: u64,
         limit: usize,
     ) -> Result<Vec<MemoryChange>, StoreError>;
+
+    /// The nearest memories that the filters let through, nearest first; approximate, as far as the
+    /// engine's index is. `None` of an engine that searches no vectors: whoever asks has to.
+    async fn nearest_memories(
+        &self,
+        tenant: &TenantId,
+        asked: &NearestMemories<'_>,
+    ) -> Result<Option<Vec<NearMemory>>, StoreError>;
 
     /// Versions in force or proposed, of any tenant, that have no embedding of this model.
     async fn memories_without_vector(

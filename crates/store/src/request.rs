@@ -31,14 +31,45 @@ pub struct RequestRecord {
     pub updated_at: Timestamp,
 }
 
+/// A process that answers requests, and until when others leave them to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hold {
+    /// Who: one process, one incarnation.
+    pub holder: String,
+    /// When others may take what it holds. A hold is live until then, exclusive.
+    pub until: Timestamp,
+}
+
 /// Requests.
 #[async_trait]
 pub trait Requests {
-    /// Opens a request; verdict and answer must be absent.
+    /// Opens a request, held from the start; verdict and answer must be absent.
     ///
     /// # Errors
     /// [`StoreError::AlreadyExists`], whatever the stored one says.
-    async fn open_request(&self, request: &RequestRecord) -> Result<(), StoreError>;
+    async fn open_request(&self, request: &RequestRecord, hold: &Hold) -> Result<(), StoreError>;
+
+    /// Takes an open request that nobody else holds at `now`, or extends the own hold; whether that went.
+    async fn hold_request(
+        &self,
+        tenant: &TenantId,
+        request: &RequestId,
+        now: Timestamp,
+        hold: &Hold,
+    ) -> Result<bool, StoreError>;
+
+    /// Extends the holds on all open requests of a holder; returns how many.
+    async fn renew_requests(&self, hold: &Hold) -> Result<u64, StoreError>;
+
+    /// Gives an open request back; one that somebody else holds stays theirs. Nobody takes it up before
+    /// `again_at`, other than by its id.
+    async fn release_request(
+        &self,
+        tenant: &TenantId,
+        request: &RequestId,
+        holder: &str,
+        again_at: Timestamp,
+    ) -> Result<(), StoreError>;
 
     /// The request, unless it is absent or another tenant's.
     async fn request(
@@ -82,8 +113,14 @@ pub trait Requests {
         at: Timestamp,
     ) -> Result<(), StoreError>;
 
-    /// Requests of every tenant without an answer, oldest first, at most `limit`.
-    async fn open_requests(&self, limit: usize) -> Result<Vec<RequestRecord>, StoreError>;
+    /// Takes requests of every tenant without an answer that nobody holds at `now`, in one transaction:
+    /// the oldest, at most `limit`, oldest first. Each is taken by one of those who do so at the same time.
+    async fn take_requests(
+        &self,
+        now: Timestamp,
+        hold: &Hold,
+        limit: usize,
+    ) -> Result<Vec<RequestRecord>, StoreError>;
 
     /// Deletes answered requests that last changed before `before`; returns how many.
     async fn sweep_requests(&self, before: Timestamp) -> Result<u64, StoreError>;

@@ -1,12 +1,17 @@
-//! Test support: a simulated clock, seeded ids, the contract suite that every storage engine passes,
-//! a store that is watched, scripted language models, and a server that answers as their providers
-//! do. A dev-dependency only.
+//! Test support: a simulated clock, seeded ids, the contract suites that every engine for storage and for
+//! search passes, servers to run them on, a store that is watched, scripted language models, a server that
+//! answers as their providers do, and an identity provider. A dev-dependency only.
 
 pub mod clock;
 pub mod ids;
+#[cfg(feature = "issuer")]
+pub mod issuer;
 pub mod model_server;
 pub mod postgres_server;
 #[cfg(feature = "models")]
 pub mod scripted_models;
+pub mod search_server;
+pub mod search_suite;
+mod server_process;
 pub mod store_suite;
 pub mod watched_store;

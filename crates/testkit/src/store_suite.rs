@@ -16,6 +16,7 @@ pub mod catalogue;
 pub mod evidence;
 pub mod evidence_log;
 pub mod journal;
+pub mod key;
 pub mod lease;
 pub mod lens;
 pub mod memory;
@@ -78,7 +79,8 @@ macro_rules! store_suite {
                 b001_7_a_write_on_a_stale_revision_writes_nothing,
                 scopes_are_apart,
                 b001_9_files_read_back_byte_for_byte,
-                b001_2_an_index_has_one_model;
+                b001_2_an_index_has_one_model,
+                every_change_of_skills_is_published_with_it;
             approval:
                 ruling_28_an_approval_is_made_with_its_event,
                 ruling_28_one_decision_is_recorded,
@@ -146,7 +148,19 @@ macro_rules! store_suite {
                 runs_are_listed_newest_first,
                 a_made_up_cursor_is_refused,
                 claimable_runs_are_runnable_and_free,
+                claims_take_turns_among_tenants,
                 sweep_takes_whole_finished_runs_only;
+            key:
+                a_key_reads_back_whole,
+                a_duplicate_key_is_refused,
+                tenants_are_apart,
+                keys_are_listed_newest_first,
+                a_key_is_revoked_once,
+                a_key_expires,
+                a_rotated_key_ends,
+                a_key_that_ended_is_not_rotated,
+                rotations_at_the_same_time_have_one_winner,
+                the_last_use_is_noted;
             lease:
                 a_free_resource_is_taken,
                 a_live_lease_keeps_others_out,
@@ -210,6 +224,7 @@ macro_rules! store_suite {
                 recording_for_an_unknown_request_is_refused,
                 tenants_are_apart,
                 open_requests_are_those_without_an_answer,
+                a_held_request_is_left_to_its_holder,
                 requests_of_a_user_are_listed_newest_first,
                 sweep_takes_older_answered_requests;
             session:

@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
 use charter_contract::catalogue::tags::TagRecord;
 use charter_contract::ids::{
-    ApprovalId, EvidenceId, MemoryId, MissionId, PackageName, RequestId, RunId, SessionId, SkillId,
-    TagRequestId, TenantId, UserId,
+    ApprovalId, EvidenceId, KeyId, MemoryId, MissionId, PackageName, RequestId, RunId, SessionId,
+    SkillId, TagRequestId, TenantId, UserId,
 };
 use charter_contract::mission::{ArtifactKind, MissionState};
 use charter_contract::scope::Scope;
@@ -28,20 +28,24 @@ use charter_store::catalogue::{
 };
 use charter_store::evidence::{Evidence, EvidenceFilter};
 use charter_store::evidence_log::{EvidenceLog, PublishedCheckpoint, StoredLeaf};
-use charter_store::journal::{Append, HeldRun, Journal, JournalEvent, NewEvent, RunRecord, Wait};
+use charter_store::journal::{
+    Append, Claim, HeldRun, Journal, JournalEvent, NewEvent, RunRecord, Wait,
+};
+use charter_store::key::{KeyHash, KeyRecord, Keys, KeysKept, Revocation};
 use charter_store::lease::{Fence, Lease, Leases};
 use charter_store::lens::{LensChunk, LensGeneration, LensRecord, Lenses, NewLensIndex};
 use charter_store::memory::{
-    Memories, MemoryChange, MemoryDecision, MemoryRecord, MemoryVector, MemoryVersion, NewMemory,
-    NewVersion, Proposals,
+    Memories, MemoryChange, MemoryDecision, MemoryRecord, MemoryVector, MemoryVersion, NearMemory,
+    NearestMemories, NewMemory, NewVersion, Proposals,
 };
 use charter_store::mission::{
     ArtifactFilter, ArtifactRecord, Imported, MissionImport, MissionRecord, Missions,
     StoredArtifact,
 };
+use charter_store::notices::Notices;
 use charter_store::outbox::{Message, NewMessage, Outbox};
 use charter_store::page::{Page, PageRequest};
-use charter_store::request::{RequestRecord, Requests};
+use charter_store::request::{Hold, RequestRecord, Requests};
 use charter_store::session::{SessionRecord, Sessions, Turn};
 use charter_store::tag::Tags;
 use charter_store::vector::{StoredVector, TextHash, Vectors};
@@ -108,6 +112,17 @@ macro_rules! watched {
             })*
         }
     };
+}
+
+#[async_trait]
+impl Notices for WatchedStore {
+    fn is_shared(&self) -> bool {
+        self.inner.is_shared()
+    }
+
+    async fn notice(&self) {
+        self.inner.notice().await;
+    }
 }
 
 #[async_trait]
@@ -184,12 +199,17 @@ impl Journal for WatchedStore {
         self.inner.runs(tenant, page).await
     }
 
-    async fn claimable_runs(
+    async fn unfinished_runs(
         &self,
-        now: Timestamp,
+        after: Option<&RunId>,
         limit: usize,
     ) -> Result<Vec<RunRecord>, StoreError> {
-        self.inner.claimable_runs(now, limit).await
+        self.inner.unfinished_runs(after, limit).await
+    }
+
+    async fn claim_runs(&self, claim: &Claim) -> Result<Vec<RunRecord>, StoreError> {
+        // Beside everything else, like the holds on requests: what is not finished runs out.
+        self.inner.claim_runs(claim).await
     }
 
     async fn sweep_runs(&self, before: Timestamp, limit: usize) -> Result<u64, StoreError> {
@@ -201,17 +221,36 @@ impl Journal for WatchedStore {
     }
 }
 
+watched! { Keys
+reads {
+    fn key(tenant: &TenantId, key: &KeyId) -> Option<KeyRecord>;
+    fn key_of_hash(hash: &KeyHash) -> Option<KeyRecord>;
+    fn keys(tenant: &TenantId, page: &PageRequest) -> Page<KeyRecord>;
+    fn keys_kept(now: Timestamp) -> KeysKept;
+}
+writes {
+    fn create_key(key: &KeyRecord, messages: Vec<NewMessage>) -> ();
+    fn rotate_key(new: &KeyRecord, end: Timestamp, messages: Vec<NewMessage>) -> ();
+    fn revoke_key(tenant: &TenantId, key: &KeyId, revocation: &Revocation, messages: Vec<NewMessage>)
+        -> bool;
+    fn note_key_use(tenant: &TenantId, key: &KeyId, at: Timestamp, unless_after: Timestamp) -> ();
+} }
+
+// Renewals run beside everything else; what is not renewed runs out.
 watched! { Leases
-reads {}
+reads {
+    fn renew(holder: &str, resources: &[String], expires_at: Timestamp) -> Vec<String>;
+}
 writes {
     fn acquire(resource: &str, holder: &str, now: Timestamp, until: Timestamp) -> Option<Lease>;
-    fn renew(lease: &Lease, expires_at: Timestamp) -> Lease;
     fn release(lease: &Lease) -> ();
 } }
 
 watched! { AgentSkills
 reads {
     fn load_skills() -> SkillsLoaded;
+    fn skills_of(skills: &[(Scope, SkillId)]) -> SkillsLoaded;
+    fn skills_revision() -> SkillsRevision;
     fn skill_instruction(scope: &Scope, skill: &SkillId) -> Option<String>;
     fn skill_files(scope: &Scope, skill: &SkillId) -> Vec<SkillFileEntry>;
     fn all_skill_files(scope: &Scope) -> Vec<(SkillId, Vec<SkillFileEntry>)>;
@@ -220,7 +259,7 @@ reads {
 writes {
     fn change_skills(write: SkillsWrite) -> SkillsRevision;
     fn index_skills(model: &SkillsModel, expected: SkillsRevision,
-        vectors: Vec<(Scope, SkillId, SkillVector)>) -> SkillsRevision;
+        vectors: Vec<(Scope, SkillId, SkillVector)>, at: Timestamp) -> SkillsRevision;
 } }
 
 watched! { Approvals
@@ -297,6 +336,7 @@ reads {
     fn memories(tenant: &TenantId, reader: &UserId, proposals: Proposals, now: Timestamp,
         page: &PageRequest) -> Page<MemoryRecord>;
     fn memory_changes(tenant: &TenantId, after: u64, limit: usize) -> Vec<MemoryChange>;
+    fn nearest_memories(tenant: &TenantId, asked: &NearestMemories<'_>) -> Option<Vec<NearMemory>>;
     fn memories_without_vector(model: &str, limit: usize) -> Vec<(TenantId, MemoryVersion)>;
 }
 writes {
@@ -335,12 +375,15 @@ writes {
 
 watched! { Requests
 reads {
+    fn take_requests(now: Timestamp, hold: &Hold, limit: usize) -> Vec<RequestRecord>;
+    fn renew_requests(hold: &Hold) -> u64;
     fn request(tenant: &TenantId, request: &RequestId) -> Option<RequestRecord>;
     fn requests_of(tenant: &TenantId, user: &UserId, page: &PageRequest) -> Page<RequestRecord>;
-    fn open_requests(limit: usize) -> Vec<RequestRecord>;
 }
 writes {
-    fn open_request(request: &RequestRecord) -> ();
+    fn open_request(request: &RequestRecord, hold: &Hold) -> ();
+    fn hold_request(tenant: &TenantId, request: &RequestId, now: Timestamp, hold: &Hold) -> bool;
+    fn release_request(tenant: &TenantId, request: &RequestId, holder: &str, again_at: Timestamp) -> ();
     fn record_verdict(tenant: &TenantId, request: &RequestId, verdict: &str, at: Timestamp) -> ();
     fn close_request(tenant: &TenantId, request: &RequestId, answer: &str, at: Timestamp) -> ();
     fn sweep_requests(before: Timestamp) -> u64;

@@ -12,7 +12,7 @@ struct Rule {
 }
 
 /// The layers, lowest first.
-const RULES: [Rule; 11] = [
+const RULES: [Rule; 12] = [
     Rule {
         name: "charter-contract",
         may_import: &[],
@@ -28,6 +28,10 @@ const RULES: [Rule; 11] = [
     Rule {
         name: "charter-store-sql",
         may_import: &["charter-contract", "charter-domain", "charter-store"],
+    },
+    Rule {
+        name: "charter-store-es",
+        may_import: &["charter-contract", "charter-store"],
     },
     Rule {
         name: "charter-search",
@@ -58,6 +62,7 @@ const RULES: [Rule; 11] = [
             "charter-domain",
             "charter-store",
             "charter-store-sql",
+            "charter-store-es",
             "charter-search",
             "charter-effects",
             "charter-engine",

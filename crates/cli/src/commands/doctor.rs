@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use charter_effects::{CapabilityState, McpServerState};
+use charter_store::agent_skills::SkillsModel;
+use charter_store::skill_index::SkillIndex;
+use charter_store_sql::postgres::{self, Examination, VectorExtension, examine};
 use charter_store_sql::sqlite::{migrations_pending, newest_schema_version, schema_version};
 use serde_json::{Value, json};
 
-use crate::boot;
+use crate::boot::{self, MAX_SKEW_MS, OpenStore};
 use crate::config::Config;
 use crate::failure::{EXIT_NEGATIVE, EXIT_OK};
 use crate::output::{self, Format};
@@ -19,14 +22,14 @@ struct Check {
 }
 
 pub(crate) async fn run(config: &Config, format: Format) -> anyhow::Result<u8> {
-    let mut checks = vec![
-        layout(config),
-        store(config).await,
+    let mut checks = stored(config).await;
+    checks.extend([
         model(config).await,
+        skill_index(config).await,
         models(config),
         search(config),
         webhooks(config),
-    ];
+    ]);
     checks.extend(tools(config).await);
     checks.extend(mcp_servers(config).await);
     let shown: Vec<Value> = checks.iter().map(shown).collect();
@@ -43,6 +46,86 @@ fn shown(check: &Check) -> Value {
         Err(wrong) => ("wrong", wrong),
     };
     json!({"state": state, "check": check.name, "found": found})
+}
+
+/// Checks of where everything is stored: a database on a server, or the data directory.
+async fn stored(config: &Config) -> Vec<Check> {
+    let Some(options) = boot::postgres(config) else {
+        return vec![layout(config), store(config).await];
+    };
+    let examined = match examine(&options).await {
+        Ok(examined) => examined,
+        Err(error) => {
+            let found = Err(format!("{:#}", anyhow::Error::new(error)));
+            return vec![Check {
+                name: "database",
+                found,
+            }];
+        }
+    };
+    vec![
+        database(&examined),
+        Check {
+            name: "row-level security",
+            found: row_security(&examined),
+        },
+        Check {
+            name: "clock",
+            found: clock(&examined),
+        },
+    ]
+}
+
+fn database(examined: &Examination) -> Check {
+    let (found, newest) = (examined.schema_version, postgres::newest_schema_version());
+    let said = format!(
+        "PostgreSQL {} at {}: layout {found} of {newest}, {}",
+        examined.server,
+        examined.place,
+        match &examined.vector {
+            VectorExtension::Installed(version) => {
+                format!("extension vector {version} finds memories (0.8 or newer)")
+            }
+            VectorExtension::Available(version) => format!(
+                "memories are searched in the process: the extension vector {version} is there and not \
+                 installed (`CREATE EXTENSION vector` as a superuser, then start again)"
+            ),
+            VectorExtension::Absent => {
+                "memories are searched in the process: no extension vector".to_owned()
+            }
+        }
+    );
+    Check {
+        name: "database",
+        found: if found > newest {
+            Err(said + "; a newer charter wrote it")
+        } else {
+            Ok(said)
+        },
+    }
+}
+
+fn row_security(examined: &Examination) -> Result<String, String> {
+    let user = &examined.user;
+    if examined.bypasses_row_security {
+        return Err(format!(
+            "the user `{user}` is a superuser or has BYPASSRLS: tenants are kept apart by Charter's \
+             queries alone; connect as a user that owns the database and is neither"
+        ));
+    }
+    Ok(format!("binds the user `{user}`"))
+}
+
+/// Leases end by the clocks of the replicas, so these must agree.
+fn clock(examined: &Examination) -> Result<String, String> {
+    let apart = boot::skew_ms(examined).map_err(|error| format!("{error:#}"))?;
+    let said = format!("{apart} ms from the database's");
+    if apart > MAX_SKEW_MS {
+        return Err(format!(
+            "{said}; leases need less than {MAX_SKEW_MS} ms: synchronise the clocks"
+        ));
+    }
+    Ok(said)
 }
 
 fn layout(config: &Config) -> Check {
@@ -62,7 +145,7 @@ fn layout(config: &Config) -> Check {
 }
 
 async fn store(config: &Config) -> Check {
-    let found = match boot::open_store(config) {
+    let found = match OpenStore::open(config).await {
         Err(error) => match crate::client::Client::holder(&error) {
             Some(address) => Ok(format!("served by {address}")),
             None => Err(format!("{error:#}")),
@@ -93,6 +176,41 @@ async fn model(config: &Config) -> Check {
         name: "embedding model",
         found,
     }
+}
+
+/// Who answers where skills are found, and whether the index there fits; without a word on how far it is,
+/// which `/readyz` of a server says.
+async fn skill_index(config: &Config) -> Check {
+    let found = match boot::skill_index(config) {
+        Err(error) => Err(format!("{error:#}")),
+        Ok(None) => Ok("in memory".to_owned()),
+        Ok(Some(index)) => asked(config, index.as_ref())
+            .await
+            .map_err(|error| format!("{error:#}")),
+    };
+    Check {
+        name: "skill index",
+        found,
+    }
+}
+
+async fn asked(config: &Config, index: &dyn SkillIndex) -> anyhow::Result<String> {
+    let server = index.server().await?;
+    let place = index.place();
+    let Some(embedder) = boot::embedder(config).await? else {
+        return Ok(format!("{server} at {place}"));
+    };
+    let model = SkillsModel {
+        name: embedder.model().to_string(),
+        dims: embedder.model().dims,
+    };
+    Ok(match index.current(&model).await? {
+        None => format!("{server} at {place}: no index yet; the server makes it"),
+        Some(current) => {
+            let revision = current.position.revision.0;
+            format!("{server} at {place}: skills up to revision {revision}")
+        }
+    })
 }
 
 /// Whether the language models are set up so that they can be asked; `charter models test` asks them.

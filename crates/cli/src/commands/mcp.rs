@@ -40,9 +40,7 @@ pub(crate) async fn run(config: &Config) -> anyhow::Result<u8> {
 async fn serve(running: Running) -> anyhow::Result<()> {
     let engine = Arc::clone(&running.engine);
     engine.recover().await?;
-    tokio::spawn(Arc::clone(&engine).sweep_forever());
-    tokio::spawn(Arc::clone(&engine).retain_evidence_forever());
-    tokio::spawn(Arc::clone(&engine).follow_imports_forever());
+    engine.keep_house();
     let stopping = Arc::clone(&engine);
     let stop = async move {
         stop_signal().await;

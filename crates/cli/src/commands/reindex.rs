@@ -10,7 +10,7 @@ use crate::terminal;
 
 pub(crate) async fn run(config: &Config, format: Format) -> anyhow::Result<u8> {
     let bar = terminal::spinner("embedding the catalogue");
-    let running = boot::start_for_reindex(config).await?;
+    let running = boot::start_unloaded(config).await?;
     let embedded = running.engine.reindex().await.map_err(Reported::from);
     bar.finish_and_clear();
     running.stop().await?;

@@ -2,13 +2,14 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
 use tokio::net::TcpListener;
 
 use crate::boot;
-use crate::config::Config;
+use crate::config::{Config, ReplicaRole};
 use crate::failure::EXIT_OK;
 
 /// Serve the API.
@@ -17,6 +18,9 @@ pub(crate) struct Serve {
     /// Address to listen on; anything but loopback needs API keys.
     #[arg(long, value_name = "ADDR")]
     pub(crate) listen: Option<SocketAddr>,
+    /// What this process does among those over the same database.
+    #[arg(long, value_enum)]
+    pub(crate) role: Option<ReplicaRole>,
 }
 
 pub(crate) async fn run(config: &Config) -> anyhow::Result<u8> {
@@ -27,29 +31,34 @@ pub(crate) async fn run(config: &Config) -> anyhow::Result<u8> {
     let address = listener
         .local_addr()
         .context("reading the listener's address")?;
-    let state = boot::app(config, &running.engine, address)?;
+    let state = boot::app(config, &running.engine, address).await?;
     running
         .store
-        .describe_holder(&format!("pid {}, http://{address}", std::process::id()))
-        .context("writing the lock file")?;
+        .describe_holder(&format!("pid {}, http://{address}", std::process::id()))?;
     let recovered = running.engine.recover().await?;
     if recovered > 0 {
         tracing::info!(requests = recovered, "taking up interrupted requests");
     }
-    tokio::spawn(Arc::clone(&running.engine).sweep_forever());
-    tokio::spawn(Arc::clone(&running.engine).retain_evidence_forever());
-    tokio::spawn(Arc::clone(&running.engine).refresh_lenses_forever());
-    tokio::spawn(Arc::clone(&running.engine).follow_imports_forever());
+    running.engine.keep_house();
     eprintln!(
-        "charter is listening on http://{address} (data in {})",
-        config.data_dir.display()
+        "charter is listening on http://{address} ({})",
+        running.store.place(config)
     );
+    let routes = match config.replica.role {
+        ReplicaRole::Worker => charter_server::probes(state),
+        ReplicaRole::All | ReplicaRole::Api => charter_server::router(state),
+    };
     let engine = Arc::clone(&running.engine);
+    let patience = Duration::from_secs(config.replica.drain_s);
     let stop = async move {
         stop_signal().await;
-        engine.interrupt();
+        // Requests under way and streams end when the runs that they wait for have been given back.
+        tokio::spawn(async move {
+            engine.drain(patience).await;
+            engine.interrupt();
+        });
     };
-    charter_server::serve(listener, state, stop).await?;
+    charter_server::serve(listener, routes, stop).await?;
     running.stop().await?;
     Ok(EXIT_OK)
 }

@@ -1,6 +1,6 @@
 //! A2A 1.0 by the client of its official Python SDK, over both bindings, and by hostile hands.
 
-mod client;
+pub(crate) mod client;
 mod hostile;
 mod missions;
 
@@ -13,7 +13,7 @@ use crate::packages::{QUESTION, SKILL, SKILL_FILE, backups, global_backups};
 use crate::playbooks::{KEYS, decide, keyed};
 use crate::service::{Service, served};
 
-const BINDINGS: [&str; 2] = ["JSONRPC", "HTTP+JSON"];
+pub(crate) const BINDINGS: [&str; 2] = ["JSONRPC", "HTTP+JSON"];
 
 fn state(task: &Value) -> &str {
     task["status"]["state"].as_str().unwrap()

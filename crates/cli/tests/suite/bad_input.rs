@@ -262,7 +262,7 @@ fn an_open_address_without_keys_is_refused() {
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(
         ran.err
-            .contains("0.0.0.0:0 can be reached from other machines and no API key is configured"),
+            .contains("0.0.0.0:0 can be reached from other machines and there is no API key"),
         "{ran:?}"
     );
 }

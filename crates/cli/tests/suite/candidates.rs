@@ -9,7 +9,7 @@ use crate::home::{Api, Home, Server, eventually, request, request_of};
 use crate::packages::{Package, backups, global_backups};
 use crate::service::Service;
 
-const READ: &str = "Measure the boiler pressure of the coffee machine";
+pub(crate) const READ: &str = "Measure the boiler pressure of the coffee machine";
 const CHANGE: &str = "Flush the boiler of the coffee machine";
 
 const KEYS: [(&str, &str, &str, &str); 5] = [
@@ -22,7 +22,7 @@ const KEYS: [(&str, &str, &str, &str); 5] = [
 
 /// With an agent for coffee machines and its tools, which no skill uses; and tools with the same
 /// words that are not the agent's: another domain's, and an internal one.
-fn with_kitchen(package: Package, service: &Service) -> Package {
+pub(crate) fn with_kitchen(package: Package, service: &Service) -> Package {
     let address = service.address();
     let tool = |id: &str, class: &str, domain: &str, does: &str, how: &str| {
         let name = id.split_once('.').unwrap().1;

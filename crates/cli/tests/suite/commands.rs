@@ -191,6 +191,12 @@ fn config_show_hides_secrets_and_says_what_is_in_force() {
     let shown = home.run(&["config", "show", "--output", "json"]).json(0);
     assert_eq!(shown["api_key"], "(hidden)");
     assert_eq!(shown["limits"]["timeout_ms"], 1234);
+    let url = "postgres://charter:hush-hush@db.example.com/charter";
+    home.set("CHARTER_STORE__URL", url);
+    let shown_store = home.run(&["config", "show", "--output", "json"]).json(0);
+    assert_eq!(shown_store["store"]["url"], "(hidden)");
+    let flag = home.run(&["config", "show", "--store", url, "--output", "json"]);
+    assert!(!flag.out.contains("hush-hush"), "{flag:?}");
     assert_eq!(
         shown["tools"]["environment"],
         json!(["AWS_PROFILE", "AWS_REGION"])

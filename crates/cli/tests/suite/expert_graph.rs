@@ -25,7 +25,7 @@ const GRAPH: &str = r#"- {id: iso.a8.13, type: Control, domain: reliability, fra
 - {from: stale_backup, type: remediated_by, to: schedule_backups}
 "#;
 
-fn graph(package: Package) -> Package {
+pub(crate) fn graph(package: Package) -> Package {
     package.with(GRAPH_FILE, GRAPH)
 }
 

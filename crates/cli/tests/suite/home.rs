@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use charter_contract::schema::SchemaName;
 use charter_contract::validate::validate;
+use charter_testkit::postgres_server::{Database, PostgresServer};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
@@ -21,6 +22,9 @@ use uuid::Uuid;
 
 /// How long anything may take before a test gives up.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
+
+/// With the value `postgres`, every home stores everything in a database of its own on a real server.
+const STORE: &str = "CHARTER_TEST_STORE";
 
 /// What every request of the Model Context Protocol carries.
 pub(crate) const MCP_HEADERS: [(&str, &str); 2] = [
@@ -57,6 +61,8 @@ pub(crate) fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T
 pub(crate) struct Home {
     dir: TempDir,
     environment: Vec<(String, String)>,
+    /// What it stores everything in, where that is not the data directory; gone with the last home.
+    database: Option<Arc<Database>>,
 }
 
 impl Home {
@@ -70,8 +76,22 @@ impl Home {
         let home = Self {
             dir: TempDir::new().unwrap(),
             environment: Vec::new(),
+            database: None,
         };
-        home.with("CHARTER_MODEL__CACHE", models.to_str().unwrap())
+        let home = home.with("CHARTER_MODEL__CACHE", models.to_str().unwrap());
+        // A test that stops a server does not wait for steps that nobody ends.
+        let home = home.with("CHARTER_REPLICA__DRAIN_S", "0");
+        match std::env::var(STORE).as_deref() {
+            Ok("postgres") => home.on(&Arc::new(PostgresServer::shared().database())),
+            _ => home,
+        }
+    }
+
+    /// The same over a database that others may share.
+    pub(crate) fn on(mut self, database: &Arc<Database>) -> Self {
+        self.set("CHARTER_STORE__URL", &database.url());
+        self.database = Some(Arc::clone(database));
+        self
     }
 
     /// A home whose server knows one key for each `(key, tenant, user, role)`.
@@ -97,8 +117,12 @@ impl Home {
     }
 
     pub(crate) fn set(&mut self, name: &str, value: &str) {
-        self.environment.retain(|(known, _)| known != name);
+        self.unset(name);
         self.environment.push((name.to_owned(), value.to_owned()));
+    }
+
+    pub(crate) fn unset(&mut self, name: &str) {
+        self.environment.retain(|(known, _)| known != name);
     }
 
     /// A path beside the data directory.
@@ -404,6 +428,33 @@ impl Api {
         if status >= 400 {
             self.check_failure(&body);
         }
+        Answer { status, body }
+    }
+
+    /// The status and text of an answer of another protocol.
+    pub(crate) fn raw(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Vec<u8>,
+    ) -> (u16, String) {
+        let (status, mut reader) = self.send(method, path, headers, body);
+        let mut bytes = Vec::new();
+        reader.read_to_end(&mut bytes).unwrap();
+        (status, String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// The same of an interface whose failures have a form of their own.
+    pub(crate) fn call_plainly(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Vec<u8>,
+    ) -> Answer {
+        let (status, text) = self.raw(method, path, headers, body);
+        let body = serde_json::from_str(&text).unwrap_or_else(|_| json!(text));
         Answer { status, body }
     }
 

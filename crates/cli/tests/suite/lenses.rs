@@ -7,10 +7,10 @@ use crate::packages::Package;
 use crate::site::{DIMS, Embeddings, Page, Site};
 
 pub(crate) const LENS: &str = "security.handbook";
-const LENS_FILE: &str = "lenses/handbook.yaml";
+pub(crate) const LENS_FILE: &str = "lenses/handbook.yaml";
 
 /// A lens document that refers to `source`.
-fn lens(id: &str, kind: &str, source: &str) -> String {
+pub(crate) fn lens(id: &str, kind: &str, source: &str) -> String {
     format!(
         "lens_id: {id}\ndomain: security\ncontent_type: policy\ntitle: Handbook\n\
          description: What to do.\nsource:\n  type: {kind}\n  ref: {source}\ntags: [handbook]\n"

@@ -2,7 +2,7 @@
 //! and the official conformance suite, against `charter serve` and `charter mcp`.
 
 mod conformance;
-mod knowledge;
+pub(crate) mod knowledge;
 mod missions;
 pub(crate) mod peers;
 mod tasks;
@@ -40,7 +40,7 @@ const TEMPLATES: [&str; 5] = [
 const MODES: [(&str, &str); 2] = [("auto", "2026-07-28"), ("legacy", "2025-11-25")];
 
 /// How a client reaches a server.
-fn over_http(server: &Server) -> Value {
+pub(crate) fn over_http(server: &Server) -> Value {
     json!({"url": format!("{}/mcp", server.api.base)})
 }
 
@@ -49,7 +49,7 @@ fn over_stdio(home: &Home) -> Value {
     json!({"command": command, "environment": environment})
 }
 
-fn with(way: &Value, more: Value) -> Value {
+pub(crate) fn with(way: &Value, more: Value) -> Value {
     let mut given = way.clone();
     given
         .as_object_mut()

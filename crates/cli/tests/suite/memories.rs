@@ -1,5 +1,8 @@
 //! B003-10: memories, as their owners, other users and operators meet them.
 
+use std::sync::Arc;
+
+use charter_testkit::postgres_server::PostgresServer;
 use serde_json::{Value, json};
 
 use crate::home::{Api, Home, ids};
@@ -78,6 +81,58 @@ fn b003_10_a_private_memory_is_its_owners_alone() {
         found(&ann, json!({"text": "where do we deploy"})),
         ["Region"]
     );
+}
+
+/// On PostgreSQL with pgvector the database finds memories: the same ones, of the same people, through the same
+/// filters.
+#[test]
+fn b003_10_memories_are_found_by_pgvector() {
+    let database = Arc::new(PostgresServer::shared().database());
+    database.install_pgvector();
+    let home = people().on(&database);
+    let server = home.serve();
+    let (ann, bob) = (server.key("ann"), server.key("bob"));
+    let (olga, uma) = (server.key("olga"), server.key("uma"));
+    add(
+        &ann,
+        draft("Region", "We deploy to eu-west-1.", &["aws"], 5),
+        "private",
+    );
+    add(
+        &olga,
+        draft("Oncall", "Bob answers pages at night.", &["people"], 8),
+        "shared",
+    );
+    let next = add(
+        &olga,
+        draft("Food", "Lunch is at noon.", &["people"], 2),
+        "shared",
+    );
+    let path = format!("/v1/memories/{}/versions", id(&next));
+    let version = json!({"memory": draft("Food", "The kitchen bakes bread.", &["people"], 2), "expected_version": 1});
+    olga.post(&path, &version).expect(201);
+    add(
+        &uma,
+        draft("Theirs", "We deploy to us-east-1.", &["aws"], 5),
+        "shared",
+    );
+    let deploy = || json!({"text": "in which region do we deploy"});
+    assert_eq!(found(&ann, deploy())[0], "Region");
+    assert_eq!(found(&ann, deploy()).len(), 3);
+    assert!(!found(&bob, deploy()).contains(&"Region".to_owned()));
+    assert_eq!(found(&uma, deploy()), ["Theirs"]);
+    let filtered = json!({"text": "in which region do we deploy", "tags_any": ["people"], "min_importance": 5});
+    assert_eq!(found(&ann, filtered), ["Oncall"]);
+    assert_eq!(
+        found(&bob, json!({"text": "bread from the kitchen"}))[0],
+        "Food"
+    );
+    drop(server);
+    let doctor = home.run(&["doctor", "--output", "json"]).json(0);
+    let mut checks = doctor.as_array().unwrap().iter();
+    let check = checks.find(|check| check["check"] == "database").unwrap();
+    let said = check["found"].as_str().unwrap();
+    assert!(said.contains("finds memories"), "{said}");
 }
 
 #[test]

@@ -38,6 +38,28 @@ impl Package {
         self.edit("package.yaml", &from, &to)
     }
 
+    /// What a file holds.
+    pub(crate) fn text(&self, path: &str) -> &str {
+        &self.0[path]
+    }
+
+    /// With a mark in every description, title, display name and message.
+    pub(crate) fn marked(mut self, mark: &str) -> Self {
+        let documents = self
+            .0
+            .iter_mut()
+            .filter(|(path, _)| path.as_str() != "package.yaml");
+        for (path, content) in documents {
+            if !path.ends_with(".yaml") {
+                continue;
+            }
+            for field in ["description", "title", "display_name", "message"] {
+                *content = content.replace(&format!("{field}: "), &format!("{field}: {mark} "));
+            }
+        }
+        self
+    }
+
     pub(crate) fn bundle(&self) -> Value {
         json!({"files": self.0})
     }

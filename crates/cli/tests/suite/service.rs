@@ -59,17 +59,21 @@ impl Service {
 
     /// The backups package with its tool calling this service.
     pub(crate) fn package(&self) -> Package {
-        let address = &self.address;
-        backups()
-            .edit(TOOL_FILE, "language: python", "language: http")
-            .edit(
-                TOOL_FILE,
-                "implementation: {type: script, path: scripts/list_backups.py}",
-                &format!(
-                    "implementation: {{type: http, method: POST, url: \"http://{address}/backups\"}}\negress: [\"{address}\"]"
-                ),
-            )
+        package_calling(&self.address)
     }
+}
+
+/// The backups package with its tool calling whatever listens at an address.
+pub(crate) fn package_calling(address: &str) -> Package {
+    backups()
+        .edit(TOOL_FILE, "language: python", "language: http")
+        .edit(
+            TOOL_FILE,
+            "implementation: {type: script, path: scripts/list_backups.py}",
+            &format!(
+                "implementation: {{type: http, method: POST, url: \"http://{address}/backups\"}}\negress: [\"{address}\"]"
+            ),
+        )
 }
 
 impl Call {

@@ -1,6 +1,7 @@
 //! Entries of the long-term memory (003 Memory Entry Schema). Searching and
 //! superseding are the engine's business.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -52,9 +53,10 @@ pub struct MemoryEntry {
 }
 
 /// At least one tag.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Vec<String>", into = "Vec<String>")]
-pub struct Tags(Vec<String>);
+#[schemars(!try_from, !into)]
+pub struct Tags(#[schemars(length(min = 1))] Vec<String>);
 
 /// A memory without a tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -88,7 +90,7 @@ impl Tags {
 }
 
 /// Where a memory comes from and how much it matters.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default, JsonSchema)]
 pub struct MemoryMetadata {
     /// Its source: `user_statement`, `system_observation`.
     #[serde(
@@ -117,9 +119,12 @@ pub struct MemoryMetadata {
 }
 
 /// Importance from 1 (low) to 10 (high).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(try_from = "Integer", into = "i64")]
-pub struct Importance(u8);
+#[schemars(!try_from, !into)]
+pub struct Importance(#[schemars(range(min = 1, max = 10))] u8);
 
 /// An importance outside 1 to 10.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -66,6 +66,8 @@ prefixed_uuid! {
     RunId = "run-",
     /// An approval: a person's decision on one exact effect or plan (this project).
     ApprovalId = "apr-",
+    /// An API key (this project).
+    KeyId = "key-",
     /// An executor's hold on one call (this project).
     LeaseId = "lease-",
     /// A call of a tool (this project, 003 "Tool Invocation Schema").

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use charter_contract::catalogue::graph::{EdgeType, NodeType};
 use charter_contract::ids::GraphNodeId;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Bounded, Depth, Direction, ExpertGraph, Link, MAX_FOUND};
@@ -12,7 +13,7 @@ use super::{Bounded, Depth, Direction, ExpertGraph, Link, MAX_FOUND};
 const MAX_TRIED: usize = 50_000;
 
 /// Where paths are to end.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Target {
     /// At any node of a type.

@@ -11,5 +11,6 @@ mod processes;
 mod scripts;
 mod sources;
 mod support;
+mod tokens;
 mod web_search;
 mod webhooks;

@@ -12,6 +12,7 @@ use charter_domain::package::{Gravity, Problem};
 use charter_domain::skill_folder::{self, FolderSkill, SkillFile};
 use charter_store::agent_skills::SkillFileEntry;
 use charter_store::catalogue::ContentHash;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -21,7 +22,7 @@ use crate::packages::Mode;
 use crate::{Caller, Engine, EngineError};
 
 /// A file as it is sent: text where it is text, else base64.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SentFile {
     /// Its path with `/`, relative to the directory that holds the skills.
@@ -38,7 +39,7 @@ pub struct SentFile {
 }
 
 /// Directories of Agent Skills.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SkillsSent {
     /// Every file.

@@ -47,8 +47,19 @@ pub(crate) struct Indexes {
     /// Whether storage knows the model of the vectors.
     pub(super) model_is_stored: bool,
     pub(super) model: Option<EmbeddingModel>,
+    kept: KeptVectors,
     global: ScopeIndex,
     tenants: BTreeMap<TenantId, ScopeIndex>,
+}
+
+/// Where vectors are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum KeptVectors {
+    /// In this process.
+    #[default]
+    Here,
+    /// In storage and on a search node.
+    Elsewhere,
 }
 
 /// The skills of one scope.
@@ -56,6 +67,7 @@ pub(crate) struct Indexes {
 pub(crate) struct ScopeIndex {
     pub(super) graph: LinkGraph,
     pub(super) slots: SlotIndex,
+    kept: KeptVectors,
     facts: Vec<Facts>,
 }
 
@@ -68,15 +80,20 @@ pub(super) struct Facts {
 
 impl Default for ScopeIndex {
     fn default() -> Self {
-        Self::new(None)
+        Self::new(None, KeptVectors::Here)
     }
 }
 
 impl ScopeIndex {
-    pub(super) fn new(model: Option<EmbeddingModel>) -> Self {
+    pub(super) fn new(model: Option<EmbeddingModel>, kept: KeptVectors) -> Self {
+        let model = match kept {
+            KeptVectors::Here => model,
+            KeptVectors::Elsewhere => None,
+        };
         Self {
             graph: LinkGraph::default(),
             slots: SlotIndex::new(model),
+            kept,
             facts: Vec::new(),
         }
     }
@@ -108,7 +125,11 @@ impl ScopeIndex {
             }
             NewVector::This(vector, origin) => {
                 self.facts[slot].vector = Some(origin);
-                self.slots.put(slot, &text, Some(&vector))
+                let vector = match self.kept {
+                    KeptVectors::Here => Some(&vector),
+                    KeptVectors::Elsewhere => None,
+                };
+                self.slots.put(slot, &text, vector)
             }
         }
     }
@@ -133,10 +154,11 @@ pub(super) enum NewVector {
 }
 
 impl Indexes {
-    pub(super) fn new(model: Option<EmbeddingModel>) -> Self {
+    pub(super) fn new(model: Option<EmbeddingModel>, kept: KeptVectors) -> Self {
         Self {
-            global: ScopeIndex::new(model.clone()),
+            global: ScopeIndex::new(model.clone(), kept),
             model,
+            kept,
             ..Self::default()
         }
     }
@@ -160,9 +182,9 @@ impl Indexes {
         match scope {
             Scope::Global => &mut self.global,
             Scope::Tenant(tenant) => {
-                let model = &self.model;
+                let (model, kept) = (&self.model, self.kept);
                 let own = self.tenants.entry(tenant.clone());
-                own.or_insert_with(|| ScopeIndex::new(model.clone()))
+                own.or_insert_with(|| ScopeIndex::new(model.clone(), kept))
             }
         }
     }
@@ -240,6 +262,11 @@ impl SkillIndexes {
     /// Looks at the present state for a write.
     pub(super) fn look<T>(&self, look: impl FnOnce(&Indexes) -> T) -> T {
         look(&self.state.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The revision that is served.
+    pub(crate) fn revision(&self) -> SkillsRevision {
+        self.look(|indexes| indexes.revision)
     }
 
     /// Changes the present state.

@@ -12,8 +12,9 @@ use charter_store::agent_skills::{
     SkillRecord, SkillVector, SkillsLoaded, SkillsModel, VectorOrigin,
 };
 
-use super::index::{Indexes, NewVector};
+use super::index::{Indexes, KeptVectors, NewVector};
 use crate::catalogue::text_hash;
+use crate::settings::SkillVectors;
 use crate::{Engine, EngineError};
 
 /// Vectors of summaries, by their text.
@@ -39,6 +40,19 @@ impl Engine {
         self.serve_skills(loaded).await.map(|_| ())
     }
 
+    /// Serves the skills that another process wrote.
+    ///
+    /// # Errors
+    /// As for [`Engine::load_skills`].
+    pub(crate) async fn follow_skills(&self) -> Result<(), EngineError> {
+        let _one_at_a_time = self.skills().writing.lock().await;
+        if self.store().skills_revision().await? > self.skills().revision() {
+            self.load_skills().await?;
+            self.mirror().wake();
+        }
+        Ok(())
+    }
+
     /// Embeds what has no vector of the model in use, and serves the result; returns how many.
     /// Vectors that were supplied for another model make way for the summary's.
     pub(crate) async fn reindex_skills(&self) -> Result<usize, EngineError> {
@@ -54,6 +68,14 @@ impl Engine {
         self.serve_skills(loaded).await
     }
 
+    /// Whether this process keeps vectors of skills: it need not where a search node has them.
+    pub(super) fn kept_vectors(&self) -> KeptVectors {
+        match (self.skill_index(), self.settings().skill_vectors) {
+            (Some(_), SkillVectors::Elsewhere) => KeptVectors::Elsewhere,
+            (Some(_), SkillVectors::AlsoHere) | (None, _) => KeptVectors::Here,
+        }
+    }
+
     async fn serve_skills(&self, mut loaded: SkillsLoaded) -> Result<usize, EngineError> {
         let mut embedded = 0;
         if let Some(embedder) = self.embedder() {
@@ -66,13 +88,14 @@ impl Engine {
                 tracing::info!(skills = embedded, "embedded the summaries of skills");
                 loaded.revision = self
                     .store()
-                    .index_skills(&model, loaded.revision, vectors)
+                    .index_skills(&model, loaded.revision, vectors, self.now())
                     .await?;
                 loaded.model = Some(model);
             }
         }
         let model = self.embedder().map(|embedder| embedder.model().clone());
-        let building = tokio::task::spawn_blocking(move || indexes(loaded, model));
+        let kept = self.kept_vectors();
+        let building = tokio::task::spawn_blocking(move || indexes(loaded, model, kept));
         let indexes = building
             .await
             .map_err(|error| EngineError::internal("indexing skills", error))??;
@@ -140,10 +163,14 @@ fn fill(skills: &mut [SkillRecord], fresh: &BySummary) -> Vec<(Scope, SkillId, S
     filled.collect()
 }
 
-fn indexes(loaded: SkillsLoaded, model: Option<EmbeddingModel>) -> Result<Indexes, EngineError> {
+fn indexes(
+    loaded: SkillsLoaded,
+    model: Option<EmbeddingModel>,
+    kept: KeptVectors,
+) -> Result<Indexes, EngineError> {
     let damaged = |error| EngineError::internal("reading a stored skill", error);
     let with_vectors = model.is_some();
-    let mut indexes = Indexes::new(model);
+    let mut indexes = Indexes::new(model, kept);
     indexes.revision = loaded.revision;
     indexes.model_is_stored = loaded.model.is_some();
     for skill in loaded.skills {

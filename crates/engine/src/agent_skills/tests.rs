@@ -119,6 +119,7 @@ async fn ports(dir: &Path, embedder: Option<Arc<Letters>>) -> (Ports, Arc<Sqlite
     let ports = Ports {
         store: Arc::<SqliteStore>::clone(&store),
         embedder: embedder.map(|embedder| embedder as Arc<dyn Embedder>),
+        skill_index: None,
         tools: Arc::new(tools.unwrap()),
         imports: charter_effects::Imports::none(),
         sources: Arc::new(charter_effects::NoSources),

@@ -23,7 +23,7 @@ use serde::Serialize;
 
 use super::load::{BySummary, stored_form};
 use crate::packages::scope_of;
-use crate::{Caller, Engine, EngineError, Role};
+use crate::{Caller, Engine, EngineError};
 
 pub use bulk::{BulkItem, BulkWritten, MAX_BULK_ITEMS};
 
@@ -141,14 +141,7 @@ impl Engine {
         scope: PackageScope,
     ) -> Result<Scope, EngineError> {
         let scope = scope_of(caller, scope);
-        match scope {
-            Scope::Global => {
-                caller.must_be(Role::Admin, "only an admin may change global skills")?;
-            }
-            Scope::Tenant(_) => {
-                caller.must_be(Role::Operator, "only an operator may change skills")?;
-            }
-        }
+        caller.must_edit(&scope, "skills")?;
         match &caller.agent_skills {
             SkillGrants::All => Ok(scope),
             SkillGrants::Only(_) => Err(EngineError::new(
@@ -254,12 +247,20 @@ impl Engine {
                 let mut answers = decided.answers;
                 return answers.swap_remove(at).map(|written| vec![Ok(written)]);
             }
+            let changes = !decided.steps.is_empty();
             match self.carry_out(scope, decided, model.as_ref()).await {
+                Ok(answers) => {
+                    drop(one_at_a_time);
+                    if changes {
+                        self.mirror().wake();
+                    }
+                    return Ok(answers);
+                }
                 Err(error) if is_stale(&error) && attempts < ATTEMPTS => {
                     attempts += 1;
                     self.load_skills().await?;
                 }
-                done => return done,
+                Err(error) => return Err(error),
             }
         }
     }
@@ -279,7 +280,7 @@ impl Engine {
             let stored = stored_form(model);
             expected = self
                 .store()
-                .index_skills(&stored, expected, Vec::new())
+                .index_skills(&stored, expected, Vec::new(), self.now())
                 .await?;
             self.skills().change(|indexes| {
                 indexes.revision = expected;

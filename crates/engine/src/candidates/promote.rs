@@ -25,7 +25,7 @@ impl Engine {
         run: &RunId,
     ) -> Result<Registered, EngineError> {
         may_change(caller, &Scope::Tenant(caller.tenant.clone()))?;
-        let _one_at_a_time = self.registration().lock().await;
+        let _one_at_a_time = self.registration_turn().await?;
         let view = self.live().view(&caller.tenant);
         let mut named = keep::all(&view).filter(|kept| kept.document.id() == id.as_ref());
         let found = named.next();

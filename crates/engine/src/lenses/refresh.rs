@@ -139,6 +139,7 @@ impl Engine {
         }
         self.note_sources(job.same).await?;
         self.reload_catalogue().await?;
+        self.tell_of_routing().await;
         Ok((job.done, job.problems))
     }
 
@@ -197,7 +198,7 @@ impl Engine {
             .await?;
         let outcome = prepared.outcome();
         // The catalogue must not change between the store's swap and this process's.
-        let _one_at_a_time = self.registration().lock().await;
+        let _one_at_a_time = self.registration_turn().await?;
         match prepared {
             Prepared::Same(indexed) => {
                 self.note_sources(vec![(key.clone(), indexed)]).await?;
@@ -209,6 +210,7 @@ impl Engine {
             }
         }
         self.reload_catalogue().await?;
+        self.tell_of_routing().await;
         Ok(outcome)
     }
 
@@ -228,7 +230,7 @@ impl Engine {
 
     /// Looks at the sources of linked lenses again, each once in the configured time, until the
     /// engine shuts down. Returns at once when no time is configured.
-    pub async fn refresh_lenses_forever(self: Arc<Self>) {
+    pub(crate) async fn refresh_lenses_forever(self: Arc<Self>) {
         let Some(every) = self.settings().lenses.refresh else {
             return;
         };
@@ -240,7 +242,10 @@ impl Engine {
             }
             for entry in self.due(every) {
                 let key = key_of(&entry);
-                if let Some(turn) = self.lens_work().take(&key) {
+                let chore = format!("lens {} {}", key.scope, key.lens);
+                if self.does_chore(&chore, every / 2).await
+                    && let Some(turn) = self.lens_work().take(&key)
+                {
                     self.reindex_entry(&entry, key, turn).await;
                 }
             }

@@ -6,13 +6,14 @@ use charter_contract::time::Timestamp;
 use charter_contract::validate::Contract;
 use charter_contract::violation::Report;
 use charter_domain::memory;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Map;
 
 use crate::EngineError;
 
 /// What somebody wants remembered.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryDraft {
     /// Its title.
@@ -29,7 +30,7 @@ pub struct MemoryDraft {
 }
 
 /// A new memory.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Remember {
     /// What.
@@ -43,7 +44,7 @@ pub struct Remember {
 }
 
 /// A new version of a memory.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Supersede {
     /// What.

@@ -4,19 +4,24 @@ use charter_contract::agentic::memory::{Importance, MemoryState};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::time::Timestamp;
 use charter_domain::memory::Holding;
+use charter_search::EmbeddedQuery;
+use charter_store::memory::{NearMemory, NearestMemories};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::index::{Hit, Indexed};
+use super::index::{Hit, Indexed, rank};
 use super::{MemoryShown, person};
 use crate::{Caller, Engine, EngineError};
 
 /// Memories that are returned when the question names no number.
 const FOUND: usize = 10;
+/// How many of the nearest that storage finds are ranked by words as well.
+const RANKED: usize = 200;
 /// Most memories that one question returns.
 const MAX_FOUND: usize = 50;
 
 /// What to look for. Absent fields do not restrict.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MemoryQuery {
     /// In words; without it the memories changed last come first.
@@ -77,14 +82,21 @@ impl Engine {
             Some(text) => Some(self.embedded(text).await?),
             None => None,
         };
-        let index = self.memory_index(&caller.tenant).await?;
         let now = self.now();
         let lets = |indexed: &Indexed| fits(indexed, caller, query, now);
-        let hits = {
-            let index = index.read().await;
-            match &embedded {
-                Some(embedded) => index.search(embedded, &lets, limit)?,
-                None => index.newest(&lets, limit),
+        let near = match &embedded {
+            Some(embedded) => self.near(caller, query, embedded, now).await?,
+            None => None,
+        };
+        let hits = match (near, &embedded) {
+            (Some(near), Some(embedded)) => rank(near, embedded, &lets, limit)?,
+            (None, Some(embedded)) => {
+                let index = self.memory_index(&caller.tenant).await?;
+                index.read().await.search(embedded, &lets, limit)?
+            }
+            (_, None) => {
+                let index = self.memory_index(&caller.tenant).await?;
+                index.read().await.newest(&lets, limit)
             }
         };
         let mut found = Vec::with_capacity(hits.len());
@@ -92,6 +104,39 @@ impl Engine {
             found.extend(self.found(caller, hit).await?);
         }
         Ok(found)
+    }
+
+    /// What storage finds by vectors; `None` where it searches none, there is none to search by, or
+    /// proposals are asked for as well, which are few.
+    async fn near(
+        &self,
+        caller: &Caller,
+        query: &MemoryQuery,
+        embedded: &EmbeddedQuery,
+        now: Timestamp,
+    ) -> Result<Option<Vec<NearMemory>>, EngineError> {
+        let (Some(model), Some(vector), false) =
+            (embedded.model(), embedded.vector(), query.proposed)
+        else {
+            return Ok(None);
+        };
+        let asked = NearestMemories {
+            reader: &caller.user,
+            now,
+            tags_all: &query.tags_all,
+            tags_any: &query.tags_any,
+            from: query.from,
+            until: query.until,
+            min_importance: query.min_importance.map_or(0, Importance::get),
+            unsaid_importance: charter_domain::memory::weight(None),
+            model: &model.to_string(),
+            vector: vector.as_slice(),
+            most: RANKED,
+        };
+        Ok(self
+            .store()
+            .nearest_memories(&caller.tenant, &asked)
+            .await?)
     }
 
     /// A hit as it is shown, unless it was removed since.

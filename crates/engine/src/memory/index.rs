@@ -1,5 +1,5 @@
-//! What memories are searched in: one index of words and vectors for each tenant that was asked
-//! about, in this process.
+//! What memories are searched in where storage searches no vectors: one index of words and vectors for each
+//! tenant that was asked about, in this process.
 //!
 //! Storage tells what changed since a revision, so an index follows writes of any process and a write
 //! waits for no index. A version takes the next slot, so that slots stand in the order of revisions
@@ -15,8 +15,8 @@ use charter_contract::agentic::memory::{Importance, MemoryEntry, MemoryState, Vi
 use charter_contract::ids::{MemoryId, TenantId, UserId};
 use charter_contract::time::Timestamp;
 use charter_search::embed::{EmbeddingModel, Vector};
-use charter_search::{EmbeddedQuery, RouteSettings, SlotIndex, SlotLayer, discover};
-use charter_store::memory::{MemoryChange, MemoryVector, MemoryVersion};
+use charter_search::{EmbeddedQuery, RouteSettings, SlotIndex, SlotLayer, discover, rank_nearest};
+use charter_store::memory::{MemoryChange, MemoryVector, MemoryVersion, NearMemory};
 use fixedbitset::FixedBitSet;
 use quick_cache::sync::Cache;
 use tokio::sync::RwLock;
@@ -231,6 +231,43 @@ impl MemoryIndex {
         });
         hits.collect()
     }
+}
+
+/// Ranks memories that storage found by their vectors: by words as well, as a search here does.
+pub(super) fn rank(
+    near: Vec<NearMemory>,
+    query: &EmbeddedQuery,
+    lets: &dyn Fn(&Indexed) -> bool,
+    limit: usize,
+) -> Result<Vec<Hit>, EngineError> {
+    let mut slots = SlotIndex::new(None);
+    let mut indexed: Vec<Indexed> = Vec::with_capacity(near.len());
+    let mut cosines = Vec::with_capacity(near.len());
+    for memory in near {
+        for found in searchable(memory.change, None)? {
+            // Storage is believed in how near a memory is, and in nothing else.
+            if !lets(&found.indexed) {
+                continue;
+            }
+            let slot = indexed.len();
+            slots
+                .put(slot, &found.text, None)
+                .map_err(|error| EngineError::internal("indexing memories", error))?;
+            indexed.push(found.indexed);
+            cosines.push((slot, memory.cosine));
+        }
+    }
+    let settings = RouteSettings::default();
+    let found = rank_nearest(&[(&slots, cosines)], query, &settings, limit).into_iter();
+    let hits = found.filter_map(|hit| {
+        Some(Hit {
+            indexed: indexed.get(hit.slot)?.clone(),
+            fused: hit.fused,
+            lexical: hit.lexical,
+            cosine: hit.cosine,
+        })
+    });
+    Ok(hits.collect())
 }
 
 /// A version to be searched for.

@@ -15,7 +15,9 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::*;
-use crate::{EvidenceKey, IdSource, Ports, Role, Settings, SkillGrants, Tier};
+use crate::{
+    AccessScopes, CatalogueRole, EvidenceKey, IdSource, Ports, Role, Settings, SkillGrants, Tier,
+};
 
 struct RandomIds;
 
@@ -51,6 +53,7 @@ impl Place {
         let ports = Ports {
             store: Arc::clone(&self.store),
             embedder: None,
+            skill_index: None,
             tools: Arc::new(Sandbox::new(options).await.unwrap()),
             imports: charter_effects::Imports::none(),
             sources: Arc::new(charter_effects::NoSources),
@@ -71,7 +74,9 @@ fn caller(user: &str, role: Role) -> Caller {
         user: UserId::parse(user).unwrap(),
         role,
         tier: Tier::Basic,
+        catalogue: CatalogueRole::of(role),
         agent_skills: SkillGrants::All,
+        scopes: AccessScopes::All,
     }
 }
 

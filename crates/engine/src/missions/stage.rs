@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::desk::{Desk, Plan};
 use crate::runs::{PinnedTool, failure};
-use crate::{Caller, Engine, SkillGrants};
+use crate::{AccessScopes, Caller, CatalogueRole, Engine, SkillGrants};
 
 /// Longest time of one stage, with everything that a model is asked in it.
 const STAGE_TIMEOUT: Duration = Duration::from_secs(300);
@@ -59,7 +59,9 @@ impl StageWork {
                 user: run.by().clone(),
                 role: run.role(),
                 tier: desk.tier,
+                catalogue: CatalogueRole::of(run.role()),
                 agent_skills: SkillGrants::default(),
+                scopes: AccessScopes::All,
             },
             tokens_left: (budget > 0).then_some(left),
             timeout: STAGE_TIMEOUT,

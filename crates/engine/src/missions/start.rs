@@ -19,6 +19,7 @@ use charter_domain::mission::admit::Inventory;
 use charter_domain::mission::opening;
 use charter_domain::run::{Opening, Pin, Run};
 use charter_store::mission::{ArtifactRecord, MissionRecord};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -33,7 +34,7 @@ use crate::{Caller, Engine, EngineError, Tier};
 const GENERAL: &str = "general";
 
 /// An order to begin a mission.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MissionOrder {
     /// What is to be achieved, in the user's words.
@@ -66,7 +67,7 @@ pub struct MissionOrder {
 }
 
 /// Who answers a mission's roles.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Answerer {
     /// The offline provider: deterministic and extractive; asks no model.

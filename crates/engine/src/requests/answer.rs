@@ -1,7 +1,7 @@
 //! The road from a request to its recorded answer.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use charter_contract::agentic::request::AgentRequest;
 use charter_contract::agentic::response::AgentResponse;
@@ -38,6 +38,20 @@ enum Work {
     Propose(Box<Proposal>),
     /// Passages of the reference library.
     Consult(LensAnswer),
+}
+
+/// Time after which a request that waits for a person, or failed for a reason that passes, is taken up
+/// again.
+const AGAIN_AFTER: Duration = Duration::from_secs(60);
+
+/// How a recorded request stands.
+enum Opened {
+    /// It has no answer, and this process is to find one.
+    Ours,
+    /// It was answered.
+    Answered(Box<Result<AgentResponse, EngineError>>),
+    /// Another process is finding the answer, or has found it just now.
+    Elsewhere,
 }
 
 impl Engine {
@@ -93,8 +107,9 @@ impl Engine {
         asked: Asked,
         progress: Progress,
     ) -> Result<(), EngineError> {
-        if self.open(&asked).await?.is_some() {
-            return Ok(());
+        match self.open(&asked).await? {
+            Opened::Ours => {}
+            Opened::Answered(_) | Opened::Elsewhere => return Ok(()),
         }
         let engine = Arc::clone(self);
         self.tasks().spawn(async move {
@@ -115,10 +130,10 @@ impl Engine {
         asked: &Asked,
         refusal: EngineError,
     ) -> Result<(), EngineError> {
-        if self.open(asked).await?.is_none() {
-            self.close(asked, &Err(refusal)).await?;
+        match self.open(asked).await? {
+            Opened::Ours => self.close(asked, &Err(refusal)).await,
+            Opened::Answered(_) | Opened::Elsewhere => Ok(()),
         }
-        Ok(())
     }
 
     async fn answer_once(
@@ -130,14 +145,14 @@ impl Engine {
             self.session(&asked.caller, session).await?;
         }
         let hold = self.in_hand().take(&asked);
-        if let Some(recorded) = self.open(&asked).await? {
-            return recorded;
+        match (self.open(&asked).await?, hold) {
+            (Opened::Answered(recorded), _) => *recorded,
+            (Opened::Ours, Some(_hold)) => self.answer_open(&asked, progress).await,
+            (Opened::Ours, None) | (Opened::Elsewhere, _) => {
+                let message = "this request is being answered";
+                Err(EngineError::new(ErrorCode::Overloaded, message))
+            }
         }
-        if hold.is_none() {
-            let message = "this request is being answered";
-            return Err(EngineError::new(ErrorCode::Overloaded, message));
-        }
-        self.answer_open(&asked, progress).await
     }
 
     /// Answers a request that an earlier attempt left open. `None` while it is being answered, or
@@ -148,8 +163,8 @@ impl Engine {
     ) -> Option<Result<AgentResponse, EngineError>> {
         let _hold = self.in_hand().take(asked)?;
         match self.open(asked).await {
-            Ok(None) => Some(self.answer_open(asked, Progress::silent()).await),
-            Ok(Some(_)) => None,
+            Ok(Opened::Ours) => Some(self.answer_open(asked, Progress::silent()).await),
+            Ok(Opened::Answered(_) | Opened::Elsewhere) => None,
             Err(error) => Some(Err(error)),
         }
     }
@@ -180,12 +195,8 @@ impl Engine {
         answer
     }
 
-    /// Records the request; an earlier one with the same id and content gives its answer back, or
-    /// nothing while it has none.
-    async fn open(
-        &self,
-        asked: &Asked,
-    ) -> Result<Option<Result<AgentResponse, EngineError>>, EngineError> {
+    /// Records the request, or finds an earlier one with the same id and content.
+    async fn open(&self, asked: &Asked) -> Result<Opened, EngineError> {
         let at = self.now();
         let record = RequestRecord {
             request_id: asked.id().clone(),
@@ -197,8 +208,8 @@ impl Engine {
             created_at: at,
             updated_at: at,
         };
-        match self.store().open_request(&record).await {
-            Ok(()) => return Ok(None),
+        match self.store().open_request(&record, &self.hold()).await {
+            Ok(()) => return Ok(Opened::Ours),
             Err(StoreError::AlreadyExists { .. }) => {}
             Err(error) => return Err(error.into()),
         }
@@ -208,7 +219,15 @@ impl Engine {
             .await?;
         match earlier {
             Some(earlier) if earlier.asked == record.asked => {
-                Ok(earlier.answer.as_deref().map(respond::recorded))
+                if let Some(answer) = &earlier.answer {
+                    return Ok(Opened::Answered(Box::new(respond::recorded(answer))));
+                }
+                let (tenant, hold) = (&asked.caller.tenant, self.hold());
+                let held = self.store().hold_request(tenant, asked.id(), at, &hold);
+                Ok(match held.await? {
+                    true => Opened::Ours,
+                    false => Opened::Elsewhere,
+                })
             }
             Some(_) | None => {
                 let message = format!(
@@ -228,7 +247,17 @@ impl Engine {
     ) -> Result<(), EngineError> {
         let text = match answer {
             Ok(response) => respond::write(response)?,
-            Err(error) if leaves_open(error.code) => return Ok(()),
+            Err(error) if leaves_open(error.code) => {
+                let tenant = &asked.caller.tenant;
+                let now = self.now();
+                let again_at = match self.is_draining() {
+                    true => now,
+                    false => self.after(now, AGAIN_AFTER),
+                };
+                let (store, id) = (self.store(), asked.id());
+                let released = store.release_request(tenant, id, self.holder(), again_at);
+                return Ok(released.await?);
+            }
             Err(error) => respond::write_error(asked, error, self)?,
         };
         let at = self.now();

@@ -89,7 +89,13 @@ impl Engine {
             Some(new) => self.drive_new(new, progress.clone()).await,
             None => {
                 let pinned = self.pinned(tenant, run_id).await?;
-                self.drive(run_id, pinned.workspace, progress.clone()).await
+                match self.drive(run_id, pinned.workspace, progress.clone()).await {
+                    // Another process claimed it.
+                    Err(error) if error.code == ErrorCode::Overloaded => {
+                        self.driven_elsewhere(tenant, run_id).await
+                    }
+                    driven => driven,
+                }
             }
         }
     }

@@ -31,6 +31,11 @@ impl InHand {
         free.then(|| Hold { all: self, key })
     }
 
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.with(|requests| requests.is_empty())
+    }
+
     /// A panic of a holder leaves the set whole: every change is one step.
     fn with<T>(&self, change: impl FnOnce(&mut BTreeSet<Key>) -> T) -> T {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))

@@ -15,7 +15,9 @@ use charter_store::lease::Lease;
 use tokio::sync::{mpsc, oneshot};
 
 use super::journal::{Folded, chain};
+use super::orders::RunOrder;
 use crate::requests::Progress;
+use crate::settings::Duty;
 use crate::{Engine, EngineError, events, missions};
 
 /// Orders that wait for a driver.
@@ -32,11 +34,21 @@ pub(crate) enum Order {
     Look,
     /// Somebody wants something to happen; the answer goes back when it is durable.
     Command(Command, oneshot::Sender<Result<(), EngineError>>),
+    /// The lease is somebody else's by now.
+    Lost,
+}
+
+/// Who drives a run.
+#[derive(Debug)]
+struct Driver {
+    orders: mpsc::Sender<Order>,
+    /// Whether it has the run's lease, so that it is to be renewed.
+    holds: bool,
 }
 
 /// The drivers of this process, by run.
 #[derive(Debug, Default, Clone)]
-pub(crate) struct Drivers(Arc<Mutex<HashMap<RunId, mpsc::Sender<Order>>>>);
+pub(crate) struct Drivers(Arc<Mutex<HashMap<RunId, Driver>>>);
 
 /// A driver's place; given up when dropped.
 #[derive(Debug)]
@@ -52,7 +64,7 @@ impl Drop for Seat {
 }
 
 impl Drivers {
-    fn seats(&self) -> std::sync::MutexGuard<'_, HashMap<RunId, mpsc::Sender<Order>>> {
+    fn seats(&self) -> std::sync::MutexGuard<'_, HashMap<RunId, Driver>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -66,10 +78,14 @@ impl Drivers {
     ) -> Result<(Seat, mpsc::Receiver<Order>), mpsc::Sender<Order>> {
         let mut seats = self.seats();
         if let Some(driver) = seats.get(run) {
-            return Err(driver.clone());
+            return Err(driver.orders.clone());
         }
         let (sender, orders) = mpsc::channel(QUEUE);
-        seats.insert(run.clone(), sender);
+        let driver = Driver {
+            orders: sender,
+            holds: false,
+        };
+        seats.insert(run.clone(), driver);
         let seat = Seat {
             drivers: self.clone(),
             run: run.clone(),
@@ -77,8 +93,43 @@ impl Drivers {
         Ok((seat, orders))
     }
 
-    fn driver(&self, run: &RunId) -> Option<mpsc::Sender<Order>> {
-        self.seats().get(run).cloned()
+    /// How many runs are driven.
+    pub(crate) fn count(&self) -> usize {
+        self.seats().len()
+    }
+
+    /// Has a run's driver look at what happened to it, if there is one here.
+    pub(crate) fn look(&self, run: &RunId) {
+        if let Some(driver) = self.driver(run) {
+            // A full queue has something that makes it look.
+            drop(driver.try_send(Order::Look));
+        }
+    }
+
+    pub(crate) fn driver(&self, run: &RunId) -> Option<mpsc::Sender<Order>> {
+        self.seats().get(run).map(|driver| driver.orders.clone())
+    }
+
+    /// From now on a run's driver has its lease.
+    pub(super) fn holds(&self, run: &RunId) {
+        if let Some(driver) = self.seats().get_mut(run) {
+            driver.holds = true;
+        }
+    }
+
+    /// The runs whose leases drivers have.
+    pub(crate) fn held(&self) -> Vec<String> {
+        let seats = self.seats();
+        let held = seats.iter().filter(|(_, driver)| driver.holds);
+        held.map(|(run, _)| run.to_string()).collect()
+    }
+
+    /// Tells a driver that its run was taken over.
+    pub(crate) fn lost(&self, run: &RunId) {
+        if let Some(driver) = self.driver(run) {
+            // A driver that does not come to it is fenced off at its next write.
+            drop(driver.try_send(Order::Lost));
+        }
     }
 }
 
@@ -93,13 +144,19 @@ impl Engine {
         self: &Arc<Self>,
         tenant: &TenantId,
         run: &RunId,
-        command: Command,
+        order: RunOrder,
     ) -> Result<(), EngineError> {
         let mut patience = PATIENCE;
-        while let Err(error) = self.order_once(tenant, run, &command).await {
-            // A driver on its way in or out holds the run for a moment.
-            if error.code != ErrorCode::Overloaded || patience.is_zero() {
+        while let Err(error) = self.order_once(tenant, run, &order).await {
+            if error.code != ErrorCode::Overloaded {
                 return Err(error);
+            }
+            // A driver on its way in or out holds the run for a moment; another process for longer.
+            if patience.is_zero() {
+                return match self.store().is_shared() {
+                    true => self.order_elsewhere(tenant, run, &order).await,
+                    false => Err(error),
+                };
             }
             tokio::time::sleep(PAUSE).await;
             patience = patience.saturating_sub(PAUSE);
@@ -107,28 +164,38 @@ impl Engine {
         Ok(())
     }
 
+    /// Gives a command to the run's driver, if this process has it and it does not leave meanwhile.
+    pub(super) async fn tell_driver(
+        &self,
+        run: &RunId,
+        command: Command,
+    ) -> Option<Result<(), EngineError>> {
+        let driver = self.drivers().driver(run)?;
+        let (answer, answered) = oneshot::channel();
+        driver.send(Order::Command(command, answer)).await.ok()?;
+        answered.await.ok()
+    }
+
     async fn order_once(
         self: &Arc<Self>,
         tenant: &TenantId,
         run: &RunId,
-        command: &Command,
+        order: &RunOrder,
     ) -> Result<(), EngineError> {
-        if let Some(driver) = self.drivers().driver(run) {
-            let (answer, answered) = oneshot::channel();
-            let order = Order::Command(command.clone(), answer);
-            if driver.send(order).await.is_ok()
-                && let Ok(answered) = answered.await
-            {
-                return answered;
-            }
+        if let Some(obeyed) = self.tell_driver(run, order.clone().into()).await {
+            return obeyed;
         }
-        self.decide_on(tenant, run, command.clone()).await?;
+        self.decide_on(tenant, run, order.clone().into()).await?;
         self.take_up_run(tenant.clone(), run.clone());
         Ok(())
     }
 
     /// Drives a run in the background, as far as it goes; whoever drives it already looks again.
     pub(crate) fn take_up_run(self: &Arc<Self>, tenant: TenantId, run: RunId) {
+        // What this process does not drive, workers claim.
+        if self.settings().duty == Duty::Api || self.is_draining() {
+            return;
+        }
         let engine = Arc::clone(self);
         self.tasks().spawn(async move {
             if let Some(driver) = engine.drivers().driver(&run)
@@ -171,7 +238,7 @@ impl Engine {
         });
     }
 
-    async fn decide_on(
+    pub(crate) async fn decide_on(
         &self,
         tenant: &TenantId,
         run_id: &RunId,

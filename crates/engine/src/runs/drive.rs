@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{ApprovalId, RunId, StepId};
+use charter_contract::ids::{ApprovalId, RunId, StepId, TenantId};
 use charter_contract::mission::MissionState;
 use charter_contract::time::Timestamp;
 use charter_domain::gate;
@@ -31,6 +31,7 @@ use super::effect::{Preparation, Prepared, StepEnd, Workspace, failure};
 use super::journal::Folded;
 use super::{NewRun, Unstored};
 use crate::requests::Progress;
+use crate::settings::Duty;
 use crate::{Engine, EngineError};
 use crate::{approvals, missions};
 
@@ -113,6 +114,9 @@ impl Engine {
         workspace: Workspace,
         progress: Progress,
     ) -> Result<Run, EngineError> {
+        if self.settings().duty == Duty::Api {
+            return self.leave_to_workers(whence, &workspace.tenant).await;
+        }
         let run_id = whence.run_id().clone();
         let (seat, mut orders) = loop {
             match self.drivers().sit(&run_id) {
@@ -133,6 +137,29 @@ impl Engine {
         Ok(run)
     }
 
+    /// Waits while a worker drives the run, to its end or until it waits for a person.
+    async fn leave_to_workers(
+        self: &Arc<Self>,
+        whence: Whence,
+        tenant: &TenantId,
+    ) -> Result<Run, EngineError> {
+        let run_id = whence.run_id().clone();
+        if let Whence::New(new) = whence {
+            self.store_new(*new).await?;
+        }
+        self.driven_elsewhere(tenant, &run_id).await
+    }
+
+    /// A run that another process drives, when it has ended or waits for a person.
+    pub(crate) async fn driven_elsewhere(
+        &self,
+        tenant: &TenantId,
+        run_id: &RunId,
+    ) -> Result<Run, EngineError> {
+        self.await_rest(tenant, run_id).await?;
+        Ok(self.fold(run_id).await?.run)
+    }
+
     async fn drive_seated(
         self: &Arc<Self>,
         whence: Whence,
@@ -143,6 +170,7 @@ impl Engine {
         let (folded, hold, unwritten, artifacts) = match whence {
             Whence::Stored(run_id) => {
                 let lease = self.lease_of(&run_id).await?;
+                self.drivers().holds(&run_id);
                 match self.fold(&run_id).await {
                     Ok(folded) => (folded, Hold::Held(lease), Vec::new(), Vec::new()),
                     Err(error) => {
@@ -208,11 +236,6 @@ fn busy() -> EngineError {
     EngineError::new(ErrorCode::Overloaded, "another worker holds the run")
 }
 
-pub(super) fn interrupted() -> EngineError {
-    let message = "the server is stopping; this goes on when it is back";
-    EngineError::new(ErrorCode::Unavailable, message)
-}
-
 impl Drive<'_> {
     async fn go_on(&mut self) -> Result<(), EngineError> {
         let mut in_flight = InFlight::new();
@@ -234,7 +257,18 @@ impl Drive<'_> {
                 // and whoever takes the run up begins them again under the same key.
                 Next::Start(_) | Next::Wait { .. } if self.cancel.is_cancelled() => {
                     self.write(After::Runs).await?;
-                    return Err(interrupted());
+                    return Err(EngineError::interrupted());
+                }
+                // On its way out, this process lets what is under way end and begins nothing more.
+                Next::Start(_) | Next::Wait { .. }
+                    if self.engine.is_draining() && in_flight.is_empty() =>
+                {
+                    self.write(After::Runs).await?;
+                    return Err(EngineError::interrupted());
+                }
+                Next::Start(_) if self.engine.is_draining() => {
+                    self.write(After::Runs).await?;
+                    self.wait(&mut in_flight, &mut in_hand, None).await?;
                 }
                 Next::Start(steps) => {
                     let mut effects = Vec::with_capacity(steps.len());
@@ -276,7 +310,7 @@ impl Drive<'_> {
         }
     }
 
-    /// Waits for the first of: the end of an effect, an order, the moment, the lease's renewal.
+    /// Waits for the first of: the end of an effect, an order, the moment.
     async fn wait(
         &mut self,
         in_flight: &mut InFlight,
@@ -290,6 +324,7 @@ impl Drive<'_> {
         tokio::select! {
             biased;
             () = self.cancel.cancelled() => Ok(()),
+            () = self.engine.draining().cancelled(), if in_flight.is_empty() => Ok(()),
             Some(order) = self.orders.recv() => self.obey(order).await,
             Some(end) = in_flight.next(), if !in_flight.is_empty() => {
                 // Whatever ended meanwhile shares the commit.
@@ -301,10 +336,7 @@ impl Drive<'_> {
                 }
                 Ok(())
             }
-            () = tokio::time::sleep(patience) => {
-                self.on_time(in_flight, in_hand).await?;
-                self.renew(self.engine.settings().lease).await
-            }
+            () = tokio::time::sleep(patience) => self.on_time(in_flight, in_hand).await,
         }
     }
 
@@ -356,6 +388,11 @@ impl Drive<'_> {
     async fn obey(&mut self, order: Order) -> Result<(), EngineError> {
         match order {
             Order::Look => self.look_at_approvals().await,
+            // One that was given back meanwhile is not lost.
+            Order::Lost => match self.hold {
+                Hold::Held(_) => Err(busy()),
+                Hold::Unstored(_) | Hold::Returned => Ok(()),
+            },
             Order::Command(command, answer) => {
                 let decided = self.folded.run.decide(command);
                 let accepted = match decided {
@@ -372,7 +409,7 @@ impl Drive<'_> {
                 // A caller that has gone away is not told; the order stands.
                 drop(answer.send(accepted));
                 if failed {
-                    return Err(interrupted());
+                    return Err(EngineError::interrupted());
                 }
                 Ok(())
             }
@@ -444,7 +481,7 @@ impl Drive<'_> {
     fn end(&mut self, end: StepEnd) -> Result<(), EngineError> {
         // A step that was cut off because the server stops has not failed: it is taken up again.
         if matches!(end, StepEnd::Failed { .. }) && self.engine.shutdown().is_cancelled() {
-            return Err(interrupted());
+            return Err(EngineError::interrupted());
         }
         self.progress.step_ended(&end);
         let end = self.taken(end);

@@ -303,7 +303,7 @@ impl Engine {
         };
         // A filter that was cut off because the server stops has not failed.
         if self.shutdown().is_cancelled() {
-            return Err(super::drive::interrupted());
+            return Err(EngineError::interrupted());
         }
         tracing::warn!(run.id = %run, step.id = %made.begun.step, error = %fault,
             "what a tool declares about its evidence failed; the record is made without it");

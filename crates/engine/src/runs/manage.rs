@@ -6,12 +6,12 @@ use charter_contract::catalogue::Document;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RunId, UserId};
 use charter_contract::parameter::Parameter;
-use charter_domain::approval::Digest;
-use charter_domain::run::{Command, Opening, Outcome, Run};
+use charter_domain::run::{Opening, Outcome, Run};
 use charter_domain::{graph, parameters};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use super::orders::RunOrder;
 use super::{NewRun, RunShown};
 use crate::{Caller, Engine, EngineError, Role};
 
@@ -42,7 +42,7 @@ impl Engine {
         values.extend(given.clone());
         let bound = parameters::bind_so_far(&declared, &values)
             .map_err(|faults| EngineError::parameters("the run's parameters", &faults))?;
-        let command = Command::Give {
+        let command = RunOrder::Give {
             to: run.parameters().clone(),
             parameters: bound.values,
             missing: bound.missing,
@@ -97,9 +97,9 @@ impl Engine {
         run_id: &RunId,
         confirmation: Confirmation,
     ) -> Result<RunShown, EngineError> {
-        let command = |by| Command::Confirm {
+        let command = |by| RunOrder::Confirm {
             by,
-            digest: Digest::claimed(&confirmation.digest),
+            digest: confirmation.digest,
             typed: confirmation.typed,
         };
         self.steer(caller, run_id, command).await
@@ -114,7 +114,7 @@ impl Engine {
         caller: &Caller,
         run_id: &RunId,
     ) -> Result<RunShown, EngineError> {
-        let pause = |by| Command::Pause { by };
+        let pause = |by| RunOrder::Pause { by };
         self.steer(caller, run_id, pause).await
     }
 
@@ -127,7 +127,7 @@ impl Engine {
         caller: &Caller,
         run_id: &RunId,
     ) -> Result<RunShown, EngineError> {
-        let resume = |by| Command::Resume { by };
+        let resume = |by| RunOrder::Resume { by };
         self.steer(caller, run_id, resume).await
     }
 
@@ -142,7 +142,7 @@ impl Engine {
         reason: String,
         roll_back: bool,
     ) -> Result<RunShown, EngineError> {
-        let abort = |by| Command::Abort {
+        let abort = |by| RunOrder::Abort {
             by,
             reason,
             roll_back,
@@ -205,11 +205,11 @@ impl Engine {
         self: &Arc<Self>,
         caller: &Caller,
         run_id: &RunId,
-        command: impl FnOnce(UserId) -> Command,
+        order: impl FnOnce(UserId) -> RunOrder,
     ) -> Result<RunShown, EngineError> {
         self.manageable(caller, run_id).await?;
-        let command = command(caller.user.clone());
-        self.order(&caller.tenant, run_id, command).await?;
+        let order = order(caller.user.clone());
+        self.order(&caller.tenant, run_id, order).await?;
         self.show_run(caller, run_id).await
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use charter_contract::ids::RunId;
+use charter_contract::ids::{RunId, TenantId};
 
 use super::RunShown;
 use crate::{Caller, Engine, EngineError};
@@ -37,6 +37,31 @@ impl Engine {
                 () = self.shutdown().cancelled() => return self.show_run(caller, run).await,
                 () = news => {}
                 () = tokio::time::sleep_until(look) => {}
+            }
+        }
+    }
+}
+
+impl Engine {
+    /// Waits until a run that somebody else drives has ended or waits for a person.
+    pub(super) async fn await_rest(
+        &self,
+        tenant: &TenantId,
+        run: &RunId,
+    ) -> Result<(), EngineError> {
+        loop {
+            let news = self.news().notified();
+            let mut news = std::pin::pin!(news);
+            news.as_mut().enable();
+            let record = self.store().run(tenant, run).await?;
+            let record = record.ok_or_else(|| EngineError::not_found("run", run))?;
+            if !goes_on(&record.status) {
+                return Ok(());
+            }
+            tokio::select! {
+                () = self.draining().cancelled() => return Err(EngineError::interrupted()),
+                () = news => {}
+                () = tokio::time::sleep(LOOK_EVERY) => {}
             }
         }
     }

@@ -15,11 +15,12 @@ use super::params::{self, GetCard, ListTasks, OfTask, SendMessage};
 use super::show::{self, Accepts, View};
 use super::stream::{self, Events, Until};
 use super::{card, message};
+use crate::operations;
 use crate::state::AppState;
 
-/// A method (section 5.3).
+/// A method (section 5.3). Its rule in the table of operations has its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Method {
+pub(crate) enum Method {
     SendMessage,
     SendStreamingMessage,
     GetTask,
@@ -52,6 +53,19 @@ impl FromStr for Method {
     }
 }
 
+/// The methods, for whoever has a rule for each.
+#[cfg(test)]
+pub(crate) const METHODS: [Method; 8] = [
+    Method::SendMessage,
+    Method::SendStreamingMessage,
+    Method::GetTask,
+    Method::ListTasks,
+    Method::CancelTask,
+    Method::SubscribeToTask,
+    Method::GetExtendedAgentCard,
+    Method::PushNotifications,
+];
+
 /// What a method answers.
 pub(super) enum Reply {
     /// One value.
@@ -67,6 +81,8 @@ pub(super) async fn call(
     method: Method,
     params: Value,
 ) -> Result<Reply, A2aError> {
+    operations::admit(&format!("a2a:{method:?}"), caller)
+        .map_err(|error| A2aError::of_engine(&error))?;
     match method {
         Method::SendMessage => send(state, caller, params::read(params)?)
             .await

@@ -5,6 +5,7 @@
 
 use charter_contract::time::Timestamp;
 use charter_engine::TaskState;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -19,8 +20,9 @@ const MAX_PAGE: usize = 100;
 const SHOWN: usize = 200;
 
 /// `SendMessageRequest`.
-#[derive(Debug, Deserialize)]
-pub(super) struct SendMessage {
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub(crate) struct SendMessage {
     #[serde(default)]
     pub(super) tenant: Option<String>,
     pub(super) message: Message,
@@ -29,7 +31,8 @@ pub(super) struct SendMessage {
 }
 
 /// `Message`, as far as one from a client is read.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename_all = "camelCase")]
 pub(super) struct Message {
     #[serde(alias = "messageId")]
     pub(super) message_id: String,
@@ -44,7 +47,8 @@ pub(super) struct Message {
 }
 
 /// `SendMessageConfiguration`.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[schemars(rename_all = "camelCase")]
 pub(super) struct Configuration {
     #[serde(default, alias = "acceptedOutputModes")]
     pub(super) accepted_output_modes: Option<Vec<String>>,

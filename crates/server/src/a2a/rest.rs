@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 
 use axum::Json;
-use axum::extract::{FromRequestParts, Path};
+use axum::extract::FromRequestParts;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Uri};
@@ -14,6 +14,7 @@ use axum::routing::get;
 use charter_engine::Caller;
 use futures_util::StreamExt;
 use serde_json::{Map, Value, json};
+use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -21,7 +22,7 @@ use super::call::{self, Method, Reply};
 use super::error::{A2aError, Kind};
 use super::version;
 use crate::error::ApiError;
-use crate::extract::{Asked, By, Bytes};
+use crate::extract::{Asked, By, Bytes, Path};
 use crate::state::AppState;
 
 /// The media type of the binding (section 11.1).
@@ -42,6 +43,19 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
         .routes(routes!(card))
         .route(configs, get(push).post(push))
         .route(&format!("{configs}/{{config}}"), get(push).delete(push))
+}
+
+/// The version that a client speaks (section 3.6).
+#[derive(IntoParams)]
+#[into_params(parameter_in = Header)]
+#[expect(
+    dead_code,
+    reason = "for the document: `version` reads the header, or the query"
+)]
+struct VersionHeader {
+    /// `1.0`; without it the version is 0.3, which is not spoken.
+    #[param(rename = "A2A-Version", pattern = r"^1\.0$")]
+    version: String,
 }
 
 /// Everything about a request but its body.
@@ -129,21 +143,21 @@ fn query(asked: HashMap<String, String>) -> Result<Map<String, Value>, A2aError>
 
 /// Send a message: begin a task, or reply to one (A2A 1.0 SendMessage).
 #[utoipa::path(post, path = "/a2a/v1/message:send", tag = "a2a", operation_id = "a2a_send",
-    request_body = Object, responses((status = 200, description = "The task", body = Object)))]
+    params(VersionHeader), request_body = ref("#/components/schemas/a2a_message"), responses((status = 200, description = "The task", body = Object, content_type = "application/a2a+json")))]
 async fn send(asker: Asker, Bytes(bytes): Bytes) -> Response {
     asker.call(Method::SendMessage, body(&bytes)).await
 }
 
 /// Send a message and follow the task (A2A 1.0 SendStreamingMessage).
 #[utoipa::path(post, path = "/a2a/v1/message:stream", tag = "a2a", operation_id = "a2a_stream",
-    request_body = Object, responses((status = 200, description = "StreamResponses as events", body = Object)))]
+    params(VersionHeader), request_body = ref("#/components/schemas/a2a_message"), responses((status = 200, description = "StreamResponses as events", body = String, content_type = "text/event-stream")))]
 async fn send_streaming(asker: Asker, Bytes(bytes): Bytes) -> Response {
     asker.call(Method::SendStreamingMessage, body(&bytes)).await
 }
 
 /// List the caller's tasks, the one that changed last first (A2A 1.0 ListTasks).
 #[utoipa::path(get, path = "/a2a/v1/tasks", tag = "a2a", operation_id = "a2a_list",
-    responses((status = 200, description = "A page of tasks", body = Object)))]
+    params(VersionHeader), responses((status = 200, description = "A page of tasks", body = Object, content_type = "application/a2a+json")))]
 async fn list(asker: Asker, Asked(asked): Asked<HashMap<String, String>>) -> Response {
     asker
         .call(Method::ListTasks, query(asked).map(Value::Object))
@@ -152,8 +166,8 @@ async fn list(asker: Asker, Asked(asked): Asked<HashMap<String, String>>) -> Res
 
 /// Show a task, or follow it with `:subscribe` behind its id (A2A 1.0 GetTask, SubscribeToTask).
 #[utoipa::path(get, path = "/a2a/v1/tasks/{id}", tag = "a2a", operation_id = "a2a_task",
-    params(("id" = String, Path, description = "`req-…`")),
-    responses((status = 200, description = "The task, or events", body = Object)))]
+    params(("id" = String, Path, description = "`req-…`"), VersionHeader),
+    responses((status = 200, description = "The task, or events", content((Object = "application/a2a+json"), (String = "text/event-stream")))))]
 async fn read_task(
     asker: Asker,
     Path(id): Path<String>,
@@ -173,8 +187,8 @@ async fn read_task(
 
 /// Cancel or follow a task: `:cancel` or `:subscribe` behind its id (A2A 1.0 CancelTask).
 #[utoipa::path(post, path = "/a2a/v1/tasks/{id}", tag = "a2a", operation_id = "a2a_act",
-    params(("id" = String, Path, description = "`req-…:cancel` or `req-…:subscribe`")),
-    responses((status = 200, description = "The task, or events", body = Object)))]
+    params(("id" = String, Path, description = "`req-…:cancel` or `req-…:subscribe`"), VersionHeader),
+    responses((status = 200, description = "The task, or events", content((Object = "application/a2a+json"), (String = "text/event-stream")))))]
 async fn act_on_task(asker: Asker, Path(id): Path<String>) -> Response {
     let (id, method) = match id.split_once(':') {
         Some((id, "cancel")) => (id, Method::CancelTask),
@@ -196,7 +210,7 @@ async fn push(asker: Asker) -> Response {
 
 /// The agent card with what the caller may see (A2A 1.0 GetExtendedAgentCard).
 #[utoipa::path(get, path = "/a2a/v1/extendedAgentCard", tag = "a2a", operation_id = "extended_card",
-    responses((status = 200, description = "An AgentCard, signed", body = Object)))]
+    params(VersionHeader), responses((status = 200, description = "An AgentCard, signed", body = Object, content_type = "application/a2a+json")))]
 async fn card(asker: Asker) -> Response {
     asker
         .call(Method::GetExtendedAgentCard, Ok(json!({})))

@@ -9,6 +9,7 @@ use axum::http::{HeaderMap, Uri};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt;
+use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
 
 use super::call::{self, Method, Reply};
@@ -16,6 +17,24 @@ use super::error::{A2aError, Kind};
 use super::version;
 use crate::extract::{By, Bytes};
 use crate::state::AppState;
+
+/// A call as it is sent, for the document.
+#[derive(JsonSchema)]
+#[expect(
+    dead_code,
+    reason = "a call that breaks it gets an answer with its id: `read` looks"
+)]
+pub(crate) struct JsonRpcCall {
+    /// `2.0`.
+    #[schemars(regex(pattern = r"^2\.0$"))]
+    jsonrpc: String,
+    /// Comes back with the answer: a text or a whole number.
+    id: Option<String>,
+    /// `SendMessage`, `GetTask`, …
+    method: String,
+    /// Its parameters.
+    params: Option<Map<String, Value>>,
+}
 
 /// A call.
 struct Call {
@@ -28,8 +47,8 @@ struct Call {
 ///
 /// Needs `A2A-Version: 1.0`. `SendStreamingMessage` and `SubscribeToTask` answer with
 /// `text/event-stream`.
-#[utoipa::path(post, path = "/a2a", tag = "a2a", operation_id = "a2a_call", request_body = Object,
-    responses((status = 200, description = "A JSON-RPC response, or a stream of them", body = Object)))]
+#[utoipa::path(post, path = "/a2a", tag = "a2a", operation_id = "a2a_call", params(("A2A-Version" = String, Header, description = "`1.0`")), request_body = ref("#/components/schemas/a2a_call"),
+    responses((status = 200, description = "A JSON-RPC response, or a stream of them", content((Object = "application/json"), (String = "text/event-stream")))))]
 pub(super) async fn call(
     State(state): State<AppState>,
     By(caller): By,

@@ -85,7 +85,8 @@ async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Re
 
 impl Gate {
     async fn check(&self, headers: &HeaderMap) -> Result<Caller, EngineError> {
-        let caller = self.state.access.caller(headers)?;
+        let (access, engine) = (&self.state.access, &self.state.engine);
+        let caller = access.caller(engine, headers).await?;
         if !is_of_this_server(headers) {
             let message = "pages of other sites may not call this server";
             return Err(EngineError::new(ErrorCode::PermissionDenied, message));

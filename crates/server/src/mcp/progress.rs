@@ -1,11 +1,14 @@
 //! Progress of a call, told to a client that asked for it.
 
 use charter_contract::ids::MissionId;
-use charter_engine::{EngineError, Progress, ProgressEvent};
+use charter_engine::{EngineError, MissionEvent, Progress, ProgressEvent};
 use futures_util::StreamExt;
-use rmcp::model::ProgressNotificationParam;
+use rmcp::model::{ProgressNotificationParam, ProgressToken};
 
 use super::call::Call;
+
+/// Events of a mission that are read at once.
+const PAGE: usize = 500;
 
 impl Call {
     /// Runs `work` with progress that goes to the client as notifications, in order, before the answer.
@@ -15,14 +18,9 @@ impl Call {
         };
         let (progress, mut events) = Progress::channel();
         let telling = async {
-            let mut count = 0.0;
+            let mut told = Told { token, count: 0.0 };
             while let Some(event) = events.recv().await {
-                count += 1.0;
-                let told =
-                    ProgressNotificationParam::new(token.clone(), count).with_message(said(&event));
-                if let Err(error) = self.context.peer.notify_progress(told).await {
-                    tracing::debug!(error = %error, "a client was not told of progress");
-                }
+                told.say(self, said(&event)).await;
             }
         };
         // The channel closes with the work, so what was told goes out before the answer.
@@ -45,22 +43,69 @@ impl Call {
             .engine()
             .follow_mission(&self.caller, mission, 0)
             .await?;
-        let states = events.filter(|event| std::future::ready(event.moved));
-        let (mut states, mut work) = (std::pin::pin!(states), std::pin::pin!(work));
-        let mut count = 0.0;
-        loop {
-            let state = tokio::select! {
-                // What was told goes out before the answer.
+        let (mut events, mut work) = (std::pin::pin!(events), std::pin::pin!(work));
+        let mut told = Told { token, count: 0.0 };
+        let mut seen = 0;
+        let done = loop {
+            tokio::select! {
                 biased;
-                Some(event) = states.next() => event.mission_state,
-                done = &mut work => return Ok(done),
-            };
-            count += 1.0;
-            let told = ProgressNotificationParam::new(token.clone(), count);
-            let told = told.with_message(format!("the mission is {}", state.as_str()));
-            if let Err(error) = self.context.peer.notify_progress(told).await {
-                tracing::debug!(error = %error, "a client was not told of progress");
+                Some(event) = events.next() => {
+                    seen = event.entry.sequence;
+                    told.state(self, &event).await;
+                }
+                done = &mut work => break done,
             }
+        };
+        if let Err(error) = told.rest(self, mission, seen).await {
+            tracing::debug!(error = %error, "a client was not told of all progress");
+        }
+        Ok(done)
+    }
+}
+
+/// Progress of one call, so far.
+struct Told {
+    token: ProgressToken,
+    count: f64,
+}
+
+impl Told {
+    /// Tells where a mission has come to, if it has moved.
+    async fn state(&mut self, call: &Call, event: &MissionEvent) {
+        if event.moved {
+            let state = event.mission_state.as_str();
+            self.say(call, format!("the mission is {state}")).await;
+        }
+    }
+
+    /// Tells what happened after the event `seen`, so that nothing of it comes after the answer.
+    async fn rest(
+        &mut self,
+        call: &Call,
+        mission: &MissionId,
+        mut seen: u64,
+    ) -> Result<(), EngineError> {
+        loop {
+            let page = call
+                .engine()
+                .mission_events(&call.caller, mission, seen, PAGE)
+                .await?;
+            for event in &page.entries {
+                self.state(call, event).await;
+            }
+            match page.next {
+                Some(next) => seen = next,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    async fn say(&mut self, call: &Call, message: String) {
+        self.count += 1.0;
+        let progress = ProgressNotificationParam::new(self.token.clone(), self.count);
+        let progress = progress.with_message(message);
+        if let Err(error) = call.context.peer.notify_progress(progress).await {
+            tracing::debug!(error = %error, "a client was not told of progress");
         }
     }
 }

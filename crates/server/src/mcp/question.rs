@@ -18,6 +18,7 @@ pub(super) use forms::typed_values;
 pub(super) use waits::{Waits, waits_of};
 
 use super::call::Call;
+use crate::operations;
 use forms::{APPROVE, CONFIRM, REASON, TYPED, approval, confirmation, fields, plan_of};
 
 /// What is said to the answer of a question that was another tool's.
@@ -99,7 +100,9 @@ impl Question {
             "awaiting_approval" => {
                 let may = |approval: &&Approval| {
                     let own = approval.requested_by == call.caller.user;
-                    call.caller.role >= Role::Operator && !(approval.four_eyes && own)
+                    let decides = call.caller.role >= Role::Operator
+                        && operations::admit("approve", &call.caller).is_ok();
+                    decides && !(approval.four_eyes && own)
                 };
                 let first = run.approvals.iter().find(may);
                 first.map(|approval| Self::Approve {

@@ -13,6 +13,7 @@ use rmcp::model::{
 use super::call::Call;
 use super::failure::protocol_error;
 use super::{mission, skills};
+use crate::operations;
 
 /// What the addresses of evidence begin with.
 pub(super) const EVIDENCE: &str = "evidence://";
@@ -115,14 +116,27 @@ pub(super) fn templates() -> ListResourceTemplatesResult {
 /// One resource, exactly.
 pub(super) async fn read(call: &Call, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let json = |text: String| ResourceContents::text(text, uri).with_mime_type(JSON);
-    let contents = match (
-        uri.strip_prefix(EVIDENCE),
-        uri.strip_prefix(mission::MISSION),
-    ) {
-        (Some(id), _) => evidence(call, uri, id).await.map(json),
-        (None, Some(place)) => mission::read(call, uri, place).await.map(json),
-        (None, None) => skills::read(call, uri).await,
+    let contents = async {
+        let admit = |of: &str| operations::admit(&format!("mcp:resources/read {of}"), &call.caller);
+        match (
+            uri.strip_prefix(EVIDENCE),
+            uri.strip_prefix(mission::MISSION),
+        ) {
+            (Some(id), _) => {
+                admit("evidence")?;
+                evidence(call, uri, id).await.map(json)
+            }
+            (None, Some(place)) => {
+                admit("mission")?;
+                mission::read(call, uri, place).await.map(json)
+            }
+            (None, None) => {
+                admit("skill")?;
+                skills::read(call, uri).await
+            }
+        }
     };
+    let contents = contents.await;
     let contents = contents.map_err(|error| with_uri(protocol_error(&error), uri))?;
     Ok(ReadResourceResult::new(vec![contents]))
 }

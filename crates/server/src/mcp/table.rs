@@ -18,6 +18,7 @@ use super::call::Call;
 use super::tools::{
     ask_lens, call, cancel, find, open, recall, remember, run, start_mission, status,
 };
+use crate::operations;
 
 /// What a tool answers.
 pub(super) enum Reply<T> {
@@ -60,16 +61,16 @@ pub(super) trait McpTool: 'static {
 }
 
 /// A line of the table.
-pub(super) struct Entry {
+pub(crate) struct Entry {
     name: &'static str,
-    pub(super) tool: fn() -> Tool,
+    pub(crate) tool: fn() -> Tool,
     pub(super) serves: fn(&Caller) -> bool,
     pub(super) call:
         fn(Arc<Call>, Value) -> BoxFuture<'static, Result<CallToolResponse, EngineError>>,
 }
 
 /// Everything that is offered, in the order of use.
-pub(super) const TOOLS: [Entry; 10] = [
+pub(crate) const TOOLS: [Entry; 10] = [
     entry::<find::Find>(),
     entry::<open::Open>(),
     entry::<run::Run>(),
@@ -81,6 +82,13 @@ pub(super) const TOOLS: [Entry; 10] = [
     entry::<recall::Recall>(),
     entry::<remember::Remember>(),
 ];
+
+impl Entry {
+    /// Lets a caller use it, or refuses it.
+    pub(super) fn admit(&self, caller: &Caller) -> Result<(), EngineError> {
+        operations::admit(&format!("mcp:{}", self.name), caller)
+    }
+}
 
 static TABLE: [Entry; TOOLS.len()] = TOOLS;
 

@@ -3,7 +3,7 @@
 //! What somebody imported is served as data that no browser runs: never as HTML, and sandboxed.
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS,
 };
@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::agent_skills::Named;
 use crate::error::ApiError;
-use crate::extract::{By, parsed};
+use crate::extract::{By, Path, parsed};
 use crate::state::AppState;
 
 #[derive(Serialize)]
@@ -40,7 +40,7 @@ pub(crate) async fn list(
 /// Fetch one file of a skill, byte for byte.
 #[utoipa::path(get, path = "/v1/agent-skills/{id}/files/{*path}", tag = "agent skills", operation_id = "agent_skill_file",
     params(("id" = String, Path, description = "The skill"), ("path" = String, Path, description = "The file, with its directories")),
-    responses((status = 200, description = "What it holds", body = Vec<u8>, content_type = "application/octet-stream")))]
+    responses((status = 200, description = "What it holds", content((String = "text/markdown"), (String = "application/octet-stream")))))]
 pub(crate) async fn show(
     State(state): State<AppState>,
     By(caller): By,
@@ -79,7 +79,7 @@ pub(crate) async fn published(
 /// An artifact that the index names: `SKILL.md` or `<name>.tar.gz`.
 #[utoipa::path(get, path = "/.well-known/agent-skills/{id}/{file}", tag = "agent skills", operation_id = "published_artifact",
     params(("id" = String, Path, description = "The skill"), ("file" = String, Path, description = "`SKILL.md` or `<name>.tar.gz`")),
-    responses((status = 200, description = "The artifact", body = Vec<u8>, content_type = "application/octet-stream")))]
+    responses((status = 200, description = "The artifact", content((String = "text/markdown"), (String = "application/gzip")))))]
 pub(crate) async fn artifact(
     State(state): State<AppState>,
     By(caller): By,

@@ -17,6 +17,7 @@ use charter_engine::{
     BulkWritten, EngineError, Force, LinkFinding, Mode, SkillFound, SkillInScope, SkillInstruction,
     SkillListing, SkillSearch, SkillWritten, SkillsImported, SkillsSent,
 };
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::IntoParams;
@@ -52,9 +53,14 @@ impl FromRequestParts<AppState> for Named {
 
 /// The routes of skills whose ids are words that other routes take.
 pub(crate) fn taken_words() -> Router<AppState> {
-    TAKEN_WORDS.iter().fold(Router::new(), |router, word| {
-        router.route(&format!("{ROOT}{word}"), get(show).put(put).delete(delete))
+    taken_paths().fold(Router::new(), |router, path| {
+        router.route(&path, get(show).put(put).delete(delete))
     })
+}
+
+/// Where skills of those names are.
+pub(crate) fn taken_paths() -> impl Iterator<Item = String> {
+    TAKEN_WORDS.iter().map(|word| format!("{ROOT}{word}"))
 }
 
 /// Write a skill over whatever has its id; `skill_desc_vector` is made from the summary where it is
@@ -204,7 +210,7 @@ pub(crate) struct Hits {
 
 /// Find skills by words (`query`) or by a vector of the index's model (`vector`), at most `top_k`, with
 /// `only` `folders` or `leaves` where that is wanted.
-#[utoipa::path(post, path = "/v1/agent-skills/search", tag = "agent skills", operation_id = "search_agent_skills", request_body = Object,
+#[utoipa::path(post, path = "/v1/agent-skills/search", tag = "agent skills", operation_id = "search_agent_skills", request_body = ref("#/components/schemas/skill_search"),
     responses((status = 200, description = "Id, summary, sub-skills and score of each hit, best first", body = Object)))]
 pub(crate) async fn search(
     State(state): State<AppState>,
@@ -216,14 +222,19 @@ pub(crate) async fn search(
         .map_err(|error| ApiError::new(&state, error))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Bulk {
+    #[schemars(schema_with = "skills")]
     skills: Vec<Value>,
 }
 
+fn skills(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "array", "items": {"$ref": "#/components/schemas/agent_skill"}})
+}
+
 /// Write many skills: `{"skills": […]}`. Each has an answer of its own.
-#[utoipa::path(post, path = "/v1/agent-skills/bulk", tag = "agent skills", operation_id = "bulk_agent_skills", params(ScopeQuery), request_body = Object,
+#[utoipa::path(post, path = "/v1/agent-skills/bulk", tag = "agent skills", operation_id = "bulk_agent_skills", params(ScopeQuery), request_body = ref("#/components/schemas/skill_bulk"),
     responses((status = 200, description = "One answer for each skill, in their order", body = Object), (status = 400, description = "Two have one id; nothing is written", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn bulk(
     State(state): State<AppState>,
@@ -252,7 +263,7 @@ pub(crate) struct ImportQuery {
 }
 
 /// Import directories of Agent Skills: `{"files": [{"path", "text" or "base64", "executable"}]}`.
-#[utoipa::path(post, path = "/v1/agent-skills/import", tag = "agent skills", operation_id = "import_agent_skills", params(ImportQuery), request_body = Object,
+#[utoipa::path(post, path = "/v1/agent-skills/import", tag = "agent skills", operation_id = "import_agent_skills", params(ImportQuery), request_body = ref("#/components/schemas/skill_files"),
     responses((status = 200, description = "What is new, changed and unchanged", body = Object), (status = 400, description = "Every violation, with file and line; nothing is written", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn import(
     State(state): State<AppState>,

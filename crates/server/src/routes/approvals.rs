@@ -1,16 +1,17 @@
 //! What waits for a person, and what people decide.
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use charter_contract::ids::{ApprovalId, RunId};
 use charter_engine::{Answer, Approval, ApprovalListing, Happened, Say};
 use charter_store::page::PageRequest;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use utoipa::IntoParams;
 
 use crate::error::ApiError;
-use crate::extract::{Asked, By, Sent, parsed};
+use crate::extract::{Asked, By, Path, Sent, parsed};
 use crate::state::AppState;
 
 /// Approvals of a page when nothing else is asked for.
@@ -69,7 +70,7 @@ pub(crate) async fn show(
 }
 
 /// What a person saw, and why they decide so.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Seen {
     digest: String,
@@ -78,7 +79,7 @@ pub(crate) struct Seen {
 }
 
 /// What a person saw of a call that was interrupted, and what it came to.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Told {
     digest: String,
@@ -91,7 +92,7 @@ pub(crate) struct Told {
 
 /// Approve exactly the call with this digest: `{"digest": "sha256:…", "reason": "…"}`.
 #[utoipa::path(post, path = "/v1/approvals/{id}/approve", tag = "approvals", operation_id = "approve",
-    params(("id" = String, Path, description = "`apr-…`")), request_body = Object,
+    params(("id" = String, Path, description = "`apr-…`")), request_body = ref("#/components/schemas/approval_word"),
     responses((status = 200, description = "The approval; its run goes on", body = Object), (status = 409, description = "It was decided, or lapsed, or is for something else", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn approve(
     State(state): State<AppState>,
@@ -104,7 +105,7 @@ pub(crate) async fn approve(
 
 /// Reject it; the step fails.
 #[utoipa::path(post, path = "/v1/approvals/{id}/reject", tag = "approvals", operation_id = "reject",
-    params(("id" = String, Path, description = "`apr-…`")), request_body = Object,
+    params(("id" = String, Path, description = "`apr-…`")), request_body = ref("#/components/schemas/approval_word"),
     responses((status = 200, description = "The approval", body = Object)))]
 pub(crate) async fn reject(
     State(state): State<AppState>,
@@ -118,7 +119,7 @@ pub(crate) async fn reject(
 /// Say that an interrupted call did happen: `{"digest": "sha256:…", "reason": "…", "output": …}`. Its
 /// step succeeds with the output, which is what the tool would have given, or `null`.
 #[utoipa::path(post, path = "/v1/approvals/{id}/happened", tag = "approvals", operation_id = "happened",
-    params(("id" = String, Path, description = "`apr-…`")), request_body = Object,
+    params(("id" = String, Path, description = "`apr-…`")), request_body = ref("#/components/schemas/approval_report"),
     responses((status = 200, description = "The approval; its run goes on", body = Object), (status = 409, description = "It was decided, or lapsed, or is for something else, or is not about a call that was interrupted", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn happened(
     State(state): State<AppState>,

@@ -1,17 +1,18 @@
 //! Candidates: accepting one.
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use charter_contract::ids::{DocumentId, RunId};
 use charter_engine::Registered;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::error::ApiError;
-use crate::extract::{By, Sent, parsed};
+use crate::extract::{By, Path, Sent, parsed};
 use crate::state::AppState;
 
 /// The run that a candidate is accepted on.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Proven {
     run_id: String,
@@ -19,7 +20,7 @@ pub(crate) struct Proven {
 
 /// Accept a candidate on a run of exactly this version that succeeded: `{"run_id": "run-…"}`. It is routed to from then on.
 #[utoipa::path(post, path = "/v1/candidates/{id}/promote", tag = "candidates", operation_id = "promote_candidate",
-    params(("id" = String, Path, description = "The candidate skill or playbook")), request_body = Object,
+    params(("id" = String, Path, description = "The candidate skill or playbook")), request_body = ref("#/components/schemas/candidate_proof"),
     responses((status = 200, description = "What was registered", body = Object), (status = 409, description = "It is no candidate, or the run is no success of this version", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn promote(
     State(state): State<AppState>,

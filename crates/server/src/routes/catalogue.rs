@@ -1,7 +1,7 @@
 //! Listing what is registered.
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use charter_contract::catalogue::{DocumentKind, DocumentKindError};
 use charter_contract::error_code::ErrorCode;
 use charter_engine::{EngineError, Listed};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::IntoParams;
 
 use crate::error::ApiError;
-use crate::extract::{Asked, By};
+use crate::extract::{Asked, By, Path};
 use crate::state::AppState;
 
 /// Entries of a page when nothing else is asked for.

@@ -1,7 +1,7 @@
 //! Evidence: read by id or filter; never changed, never deleted (B000-19).
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::EvidenceId;
@@ -12,7 +12,7 @@ use serde_json::json;
 use utoipa::IntoParams;
 
 use crate::error::ApiError;
-use crate::extract::{Asked, By, Sent, parsed};
+use crate::extract::{Asked, By, Path, Sent, parsed};
 use crate::state::AppState;
 
 /// Records of a page when nothing else is asked for.
@@ -129,7 +129,7 @@ pub(crate) async fn show(
 /// Attach a record to one thing more: `{"finding_id": "…"}`, or another of its keys. The record stays as
 /// it was captured; the log gets a link record.
 #[utoipa::path(post, path = "/v1/evidence/{id}/attachments", tag = "evidence", operation_id = "attach_evidence",
-    params(("id" = String, Path, description = "`ev_…`")), request_body = Object,
+    params(("id" = String, Path, description = "`ev_…`")), request_body = ref("#/components/schemas/evidence_attachment"),
     responses((status = 200, description = "The record with all its attachments", body = ref("#/components/schemas/evidence"))))]
 pub(crate) async fn attach(
     State(state): State<AppState>,
@@ -151,7 +151,7 @@ pub(crate) async fn attach(
 #[utoipa::path(put, path = "/v1/evidence/{id}", tag = "evidence", operation_id = "change_evidence",
     params(("id" = String, Path, description = "`ev_…`")),
     responses((status = 405, description = "Always", body = ref("#/components/schemas/agent_error"))))]
-pub(crate) async fn change(State(state): State<AppState>) -> ApiError {
+pub(crate) async fn change(State(state): State<AppState>, By(_caller): By) -> ApiError {
     immutable(&state)
 }
 
@@ -159,7 +159,7 @@ pub(crate) async fn change(State(state): State<AppState>) -> ApiError {
 #[utoipa::path(delete, path = "/v1/evidence/{id}", tag = "evidence", operation_id = "delete_evidence",
     params(("id" = String, Path, description = "`ev_…`")),
     responses((status = 405, description = "Always", body = ref("#/components/schemas/agent_error"))))]
-pub(crate) async fn delete(State(state): State<AppState>) -> ApiError {
+pub(crate) async fn delete(State(state): State<AppState>, By(_caller): By) -> ApiError {
     immutable(&state)
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use charter_contract::ids::EvidenceId;
@@ -18,7 +18,7 @@ use utoipa::IntoParams;
 
 use super::evidence::{FindQuery, query};
 use crate::error::{ApiError, log};
-use crate::extract::{Asked, By, parsed};
+use crate::extract::{Asked, By, Path, parsed};
 use crate::state::AppState;
 
 /// One JSON value on each line.

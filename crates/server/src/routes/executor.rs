@@ -1,7 +1,7 @@
 //! Calls of client tools for executors: leased, held, reported.
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use charter_contract::executor::ExecutorOutcome;
@@ -10,11 +10,11 @@ use charter_contract::package::PackageBundle;
 use charter_engine::{LeaseRequest, Renewed};
 
 use crate::error::ApiError;
-use crate::extract::{By, Sent, Valid, parsed};
+use crate::extract::{By, Path, Sent, Valid, parsed};
 use crate::state::AppState;
 
 /// Take the next call of a client tool of the tenant: `{"executor": "NAME", "wait_ms": 20000}`.
-#[utoipa::path(post, path = "/v1/executor/leases", tag = "executor", operation_id = "lease_call", request_body = Object,
+#[utoipa::path(post, path = "/v1/executor/leases", tag = "executor", operation_id = "lease_call", request_body = ref("#/components/schemas/lease_request"),
     responses((status = 200, description = "A call, held for `lease_ms`; it is begun with the first renewal", body = ref("#/components/schemas/executor_call")), (status = 204, description = "No call came in that time")))]
 pub(crate) async fn lease(
     State(state): State<AppState>,

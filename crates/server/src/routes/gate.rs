@@ -6,6 +6,7 @@ use axum::response::{IntoResponse, Response};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RunId, StepId};
 use charter_engine::{EngineError, ThoughtOf, Within};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -14,7 +15,7 @@ use crate::extract::{By, Sent, parsed};
 use crate::state::AppState;
 
 /// A call that is only thought of, or a run.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Wanted {
     tool: Option<String>,
@@ -38,7 +39,7 @@ enum Subject {
 /// what it would say to the caller about a call, with `skill` in place of `playbook`, or neither for a
 /// plan of one step; `{"run": "run-…", "step": "…"}` what it said to a run. Nothing is called, written
 /// or counted.
-#[utoipa::path(post, path = "/v1/gate/explain", tag = "gate", operation_id = "explain_gate", request_body = Object,
+#[utoipa::path(post, path = "/v1/gate/explain", tag = "gate", operation_id = "explain_gate", request_body = ref("#/components/schemas/gate_question"),
     responses((status = 200, description = "The verdict and every rule considered, or a run's decisions", body = Object), (status = 404, description = "The caller sees no such tool, skill, playbook, run or step", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn explain(
     State(state): State<AppState>,

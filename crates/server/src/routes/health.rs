@@ -14,7 +14,8 @@ pub(crate) async fn alive() -> Json<Value> {
     Json(json!({"status": "ok"}))
 }
 
-/// The server can answer requests: storage reads, and routing says what it compares by.
+/// The server can answer requests: storage reads, and routing says what it compares by. How the index of
+/// skills on a search node stands is told, and no reason to be passed by.
 pub(crate) async fn ready(State(state): State<AppState>) -> Response {
     let routing = match state.engine.embedder() {
         Some(embedder) => {
@@ -22,11 +23,21 @@ pub(crate) async fn ready(State(state): State<AppState>) -> Response {
         }
         None => json!({"compares": "words only", "model": null}),
     };
+    let with = |status: &str| {
+        let mut body = json!({"status": status, "routing": routing});
+        if let Some(index) = state.engine.skill_index_state() {
+            body["skill_index"] = json!(index);
+        }
+        Json(body)
+    };
+    if state.engine.is_draining() {
+        return (StatusCode::SERVICE_UNAVAILABLE, with("stopping")).into_response();
+    }
     match state.engine.check_storage().await {
-        Ok(()) => Json(json!({"status": "ready", "routing": routing})).into_response(),
+        Ok(()) => with("ready").into_response(),
         Err(error) => {
             tracing::error!(error = %error, "not ready");
-            let body = Json(json!({"status": "storage does not answer", "routing": routing}));
+            let body = with("storage does not answer");
             (StatusCode::SERVICE_UNAVAILABLE, body).into_response()
         }
     }

@@ -1,15 +1,16 @@
 //! Lenses: what the reference library holds, questions to it, and indexing it again.
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use charter_contract::ids::{DomainId, Label, LensId};
 use charter_engine::{LensAnswer, LensFilter, LensShown};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::error::ApiError;
-use crate::extract::{Asked, By, Sent, parsed};
+use crate::extract::{Asked, By, Path, Sent, parsed};
 use crate::state::AppState;
 
 #[derive(Deserialize, IntoParams)]
@@ -55,7 +56,7 @@ pub(crate) async fn show(
 }
 
 /// A question to lenses.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Question {
     query: String,
@@ -70,7 +71,7 @@ pub(crate) struct Question {
 }
 
 /// A question to one lens.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct QuestionToOne {
     query: String,
@@ -80,7 +81,7 @@ pub(crate) struct QuestionToOne {
 
 /// Find the passages that come closest, in every lens that the caller sees: `{"query": "…", "domain":
 /// "security", "lens_ids": […], "tags": […], "top_k": 5}`.
-#[utoipa::path(post, path = "/v1/lenses/search", tag = "lenses", operation_id = "search_lenses", request_body = Object,
+#[utoipa::path(post, path = "/v1/lenses/search", tag = "lenses", operation_id = "search_lenses", request_body = ref("#/components/schemas/lens_question"),
     responses((status = 200, description = "Passages with their places and sources, best first", body = Object), (status = 403, description = "The caller is on the basic tier", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn search(
     State(state): State<AppState>,
@@ -103,7 +104,7 @@ pub(crate) async fn search(
 }
 
 /// Find the passages of one lens that come closest: `{"query": "…", "top_k": 5}`.
-#[utoipa::path(post, path = "/v1/lenses/{id}/search", tag = "lenses", operation_id = "search_lens", request_body = Object,
+#[utoipa::path(post, path = "/v1/lenses/{id}/search", tag = "lenses", operation_id = "search_lens", request_body = ref("#/components/schemas/lens_question_to_one"),
     params(("id" = String, Path, description = "The lens")),
     responses((status = 200, description = "Passages with their places and sources, best first", body = Object)))]
 pub(crate) async fn search_one(

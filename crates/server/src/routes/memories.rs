@@ -1,7 +1,7 @@
 //! Memories.
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use charter_contract::ids::MemoryId;
 use charter_engine::{
@@ -13,7 +13,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::error::ApiError;
-use crate::extract::{Asked, By, Sent, parsed};
+use crate::extract::{Asked, By, Path, Sent, parsed};
 use crate::state::AppState;
 
 /// Memories on a page that names no number.
@@ -22,7 +22,7 @@ const PAGE: usize = 50;
 /// Remember something: `{"memory": {"title": "…", "content": "…", "tags": ["…"], "metadata": {"source":
 /// "user_statement", "importance": 7}, "related_memories": []}, "visibility": "private", "agent_id": "…"}`.
 /// What an agent writes, and what a user shares, is a proposal.
-#[utoipa::path(post, path = "/v1/memories", tag = "memories", operation_id = "remember", request_body = Object,
+#[utoipa::path(post, path = "/v1/memories", tag = "memories", operation_id = "remember", request_body = ref("#/components/schemas/memory_new"),
     responses((status = 201, description = "The memory", body = Object), (status = 400, description = "It breaks its contract", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn add(
     State(state): State<AppState>,
@@ -65,7 +65,7 @@ pub(crate) async fn list(
 
 /// Search memories: `{"text": "…", "tags_all": [], "tags_any": [], "from": "…", "until": "…",
 /// "min_importance": 5, "proposed": false, "limit": 10}`; every field may be left out.
-#[utoipa::path(post, path = "/v1/memories/search", tag = "memories", operation_id = "find_memories", request_body = Object,
+#[utoipa::path(post, path = "/v1/memories/search", tag = "memories", operation_id = "find_memories", request_body = ref("#/components/schemas/memory_search"),
     responses((status = 200, description = "What was found, best first", body = Vec<Object>)))]
 pub(crate) async fn find(
     State(state): State<AppState>,
@@ -138,7 +138,7 @@ pub(crate) async fn related(
 
 /// Write the next version of a memory: `{"memory": {…}, "expected_version": 1, "agent_id": "…"}`. The
 /// version before it stays readable.
-#[utoipa::path(post, path = "/v1/memories/{id}/versions", tag = "memories", operation_id = "supersede_memory", request_body = Object,
+#[utoipa::path(post, path = "/v1/memories/{id}/versions", tag = "memories", operation_id = "supersede_memory", request_body = ref("#/components/schemas/memory_version"),
     params(("id" = String, Path, description = "`mem-…`")),
     responses((status = 201, description = "The memory", body = Object), (status = 409, description = "Another version is in force than was expected, or a proposal waits", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn supersede(

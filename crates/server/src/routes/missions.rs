@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
@@ -19,6 +19,7 @@ use charter_engine::{
 
 use charter_store::page::PageRequest;
 use futures_util::{Stream, StreamExt};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::IntoParams;
@@ -26,7 +27,7 @@ use utoipa::IntoParams;
 use super::events::{last_event, wants_stream};
 use super::evidence_log::JSON_LINES;
 use crate::error::ApiError;
-use crate::extract::{Asked, By, Bytes, Sent, parsed};
+use crate::extract::{Asked, By, Bytes, Path, Sent, parsed};
 use crate::state::AppState;
 
 /// Entries of a page when nothing else is asked for.
@@ -38,7 +39,7 @@ const MAX_PAGE: usize = 1_000;
 ///
 /// The same order with the same `mission_id` finds the mission that it began; another order is a
 /// conflict.
-#[utoipa::path(post, path = "/v1/missions", tag = "missions", operation_id = "start_mission", request_body = Object,
+#[utoipa::path(post, path = "/v1/missions", tag = "missions", operation_id = "start_mission", request_body = ref("#/components/schemas/mission_order"),
     responses((status = 201, description = "The mission", body = Object), (status = 200, description = "The mission, which an equal order began before", body = Object), (status = 409, description = "The id is another mission's", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn start(
     State(state): State<AppState>,
@@ -218,7 +219,7 @@ fn streamed(
 }
 
 /// Why a mission is stopped.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Stopping {
     #[serde(default)]
@@ -227,7 +228,7 @@ pub(crate) struct Stopping {
 
 /// Stop a mission; what it produced stays: `{"reason": "…"}`.
 #[utoipa::path(post, path = "/v1/missions/{id}/cancel", tag = "missions", operation_id = "cancel_mission",
-    params(("id" = String, Path, description = "The mission")), request_body = Object,
+    params(("id" = String, Path, description = "The mission")), request_body = ref("#/components/schemas/mission_stop"),
     responses((status = 200, description = "The mission", body = Object), (status = 409, description = "It is over", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn cancel(
     State(state): State<AppState>,

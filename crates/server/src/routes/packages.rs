@@ -1,7 +1,7 @@
 //! Packages: what is registered, checked, compared and put in force.
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use charter_contract::ids::PackageName;
 use charter_contract::package::{PackageBundle, PackageScope};
@@ -10,7 +10,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::error::ApiError;
-use crate::extract::{Asked, By, ScopeQuery, Valid, parsed};
+use crate::extract::{Asked, By, Path, ScopeQuery, Valid, parsed};
 use crate::state::AppState;
 
 /// List the packages in force.

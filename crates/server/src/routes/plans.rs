@@ -6,6 +6,7 @@ use axum::http::StatusCode;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::validate::{Contract, read_value};
 use charter_engine::{EngineError, RunShown, SentPlan};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -15,11 +16,14 @@ use crate::extract::{By, Sent};
 use crate::state::AppState;
 
 /// A plan and what it is run with.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Wanted {
+    #[schemars(schema_with = "execution_plan")]
     execution_plan: Option<Value>,
+    #[schemars(schema_with = "pipeline")]
     pipeline: Option<Value>,
+    #[schemars(schema_with = "decision_tree")]
     decision_tree: Option<Value>,
     #[serde(default)]
     fallbacks: Vec<Value>,
@@ -29,9 +33,21 @@ pub(crate) struct Wanted {
     dry_run: bool,
 }
 
+fn execution_plan(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"$ref": "#/components/schemas/execution_plan"})
+}
+
+fn pipeline(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"$ref": "#/components/schemas/pipeline_definition"})
+}
+
+fn decision_tree(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"$ref": "#/components/schemas/decision_tree"})
+}
+
 /// Run a plan: exactly one of `execution_plan`, `pipeline` and `decision_tree`, with `fallbacks` of the
 /// same kind, `parameters` and `dry_run`.
-#[utoipa::path(post, path = "/v1/runs", tag = "runs", operation_id = "start_run", request_body = Object,
+#[utoipa::path(post, path = "/v1/runs", tag = "runs", operation_id = "start_run", request_body = ref("#/components/schemas/plan_order"),
     responses((status = 201, description = "The run", body = Object), (status = 400, description = "The plan cannot be run; every violation is listed", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn start(
     State(state): State<AppState>,

@@ -1,20 +1,21 @@
 //! Runs of playbooks.
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use charter_contract::ids::PlaybookId;
 use charter_engine::RunShown;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::runs::shown;
 use crate::error::ApiError;
-use crate::extract::{By, Sent, parsed};
+use crate::extract::{By, Path, Sent, parsed};
 use crate::state::AppState;
 
 /// What a playbook is run with.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Wanted {
     #[serde(default)]
@@ -25,7 +26,7 @@ pub(crate) struct Wanted {
 
 /// Start a run of a playbook: `{"parameters": {…}, "dry_run": true}`. It waits for what it needs.
 #[utoipa::path(post, path = "/v1/playbooks/{id}/runs", tag = "runs", operation_id = "start_playbook",
-    params(("id" = String, Path, description = "The playbook")), request_body = Object,
+    params(("id" = String, Path, description = "The playbook")), request_body = ref("#/components/schemas/playbook_order"),
     responses((status = 201, description = "The run", body = Object)))]
 pub(crate) async fn start(
     State(state): State<AppState>,

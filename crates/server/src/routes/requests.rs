@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::http::header::ACCEPT;
 use axum::response::sse::{Event, KeepAlive, Sse};
@@ -17,7 +17,7 @@ use serde_json::Value;
 use tokio_stream::wrappers::ReceiverStream;
 
 use crate::error::{ApiError, log};
-use crate::extract::{By, Valid, parsed};
+use crate::extract::{By, Path, Valid, parsed};
 use crate::state::AppState;
 
 /// Ask.

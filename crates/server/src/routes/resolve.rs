@@ -1,7 +1,7 @@
 //! Which documents are in force for something.
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use charter_contract::catalogue::agent::AgentManifest;
 use charter_contract::catalogue::mission_type::MissionType;
 use charter_contract::catalogue::playbook::Playbook;
@@ -15,7 +15,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::error::ApiError;
-use crate::extract::{Asked, By, parsed};
+use crate::extract::{Asked, By, Path, parsed};
 use crate::state::AppState;
 
 #[derive(Deserialize, IntoParams)]

@@ -1,17 +1,18 @@
 //! Runs: their journals, and what people do to them.
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use charter_contract::ids::RunId;
 use charter_engine::{Confirmation, Replayed, RunListing, RunShown};
 use charter_store::page::PageRequest;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use utoipa::IntoParams;
 
 use crate::error::ApiError;
-use crate::extract::{Asked, By, Sent, parsed};
+use crate::extract::{Asked, By, Path, Sent, parsed};
 use crate::state::AppState;
 
 /// Runs of a page when nothing else is asked for.
@@ -72,7 +73,7 @@ pub(crate) async fn replay(
 }
 
 /// Values for a run's parameters.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Given {
     parameters: Map<String, Value>,
@@ -80,7 +81,7 @@ pub(crate) struct Given {
 
 /// Give values for parameters of a run that has not begun: `{"parameters": {…}}`.
 #[utoipa::path(post, path = "/v1/runs/{id}/parameters", tag = "runs", operation_id = "give_parameters",
-    params(("id" = String, Path, description = "`run-…`")), request_body = Object,
+    params(("id" = String, Path, description = "`run-…`")), request_body = ref("#/components/schemas/run_parameters"),
     responses((status = 200, description = "The run", body = Object)))]
 pub(crate) async fn give(
     State(state): State<AppState>,
@@ -96,7 +97,7 @@ pub(crate) async fn give(
 }
 
 /// A person's agreement to a plan.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Agreed {
     digest: String,
@@ -106,7 +107,7 @@ pub(crate) struct Agreed {
 
 /// Confirm the plan of a run: `{"digest": "sha256:…", "typed": "…"}`.
 #[utoipa::path(post, path = "/v1/runs/{id}/confirm", tag = "runs", operation_id = "confirm_run",
-    params(("id" = String, Path, description = "`run-…`")), request_body = Object,
+    params(("id" = String, Path, description = "`run-…`")), request_body = ref("#/components/schemas/run_confirmation"),
     responses((status = 200, description = "The run, which starts", body = Object), (status = 409, description = "The plan is another, or the run has begun", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn confirm(
     State(state): State<AppState>,
@@ -150,7 +151,7 @@ pub(crate) async fn resume(
 }
 
 /// Why and how a run is ended.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Ending {
     #[serde(default)]
@@ -161,7 +162,7 @@ pub(crate) struct Ending {
 
 /// Abort a run: `{"reason": "…", "roll_back": true}`.
 #[utoipa::path(post, path = "/v1/runs/{id}/abort", tag = "runs", operation_id = "abort_run",
-    params(("id" = String, Path, description = "`run-…`")), request_body = Object,
+    params(("id" = String, Path, description = "`run-…`")), request_body = ref("#/components/schemas/run_abort"),
     responses((status = 200, description = "The run", body = Object)))]
 pub(crate) async fn abort(
     State(state): State<AppState>,

@@ -1,13 +1,14 @@
 //! The contracts themselves.
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use charter_contract::schema;
 use charter_engine::EngineError;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::ApiError;
+use crate::extract::Path;
 use crate::state::AppState;
 
 #[derive(Serialize)]

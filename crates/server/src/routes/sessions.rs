@@ -1,13 +1,13 @@
 //! Sessions.
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use charter_contract::ids::SessionId;
 use charter_engine::SessionShown;
 
 use crate::error::ApiError;
-use crate::extract::{By, parsed};
+use crate::extract::{By, Path, parsed};
 use crate::state::AppState;
 
 /// Open a session.

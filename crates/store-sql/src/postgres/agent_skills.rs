@@ -5,6 +5,7 @@ mod change;
 use async_trait::async_trait;
 use charter_contract::ids::SkillId;
 use charter_contract::scope::Scope;
+use charter_contract::time::Timestamp;
 use charter_domain::skill_folder::SkillFile;
 use charter_store::StoreError;
 use charter_store::agent_skills::{
@@ -14,7 +15,7 @@ use charter_store::agent_skills::{
 use deadpool_postgres::Transaction;
 
 use super::PostgresStore;
-use super::connection::{in_snapshot, in_transaction};
+use super::connection::{Reach, in_snapshot, in_transaction};
 use super::statement::{params, row, rows};
 use crate::column;
 use crate::record::skill::{self as record, by_skill, entry};
@@ -22,38 +23,74 @@ use crate::row::field;
 
 const READING: &str = "reading skills";
 
-async fn load(connection: &Transaction<'_>) -> Result<SkillsLoaded, StoreError> {
+/// A skill with its vector; conditions and order follow.
+const SKILL: &str = "SELECT scope, skill_id, summary, is_folder, sub_skills,
+     EXISTS (SELECT FROM agent_skill_file AS file
+             WHERE file.scope = agent_skill.scope AND file.skill_id = agent_skill.skill_id),
+     origin, summary_hash, bytes
+     FROM agent_skill LEFT JOIN agent_skill_vector USING (scope, skill_id)";
+
+async fn index(
+    connection: &Transaction<'_>,
+) -> Result<(SkillsRevision, Option<SkillsModel>), StoreError> {
     let sql = "SELECT revision, model, dims FROM agent_skill_index";
     let index = row(READING, connection, sql, params![], record::index).await?;
-    let (revision, model) = index.ok_or_else(record::without_index)?;
-    let skills = rows(
-        READING,
-        connection,
-        "SELECT scope, skill_id, summary, is_folder, sub_skills,
-         EXISTS (SELECT FROM agent_skill_file AS file
-                 WHERE file.scope = agent_skill.scope AND file.skill_id = agent_skill.skill_id),
-         origin, summary_hash, bytes
-         FROM agent_skill LEFT JOIN agent_skill_vector USING (scope, skill_id)
-         ORDER BY scope, skill_id",
-        params![],
-        record::record,
-    )
-    .await?;
+    index.ok_or_else(record::without_index)
+}
+
+async fn load(connection: &Transaction<'_>) -> Result<SkillsLoaded, StoreError> {
+    let (revision, model) = index(connection).await?;
+    let sql = format!("{SKILL} ORDER BY scope, skill_id");
     Ok(SkillsLoaded {
         revision,
         model,
-        skills,
+        skills: rows(READING, connection, &sql, params![], record::record).await?,
+    })
+}
+
+async fn some(
+    connection: &Transaction<'_>,
+    keys: &[(Scope, SkillId)],
+) -> Result<SkillsLoaded, StoreError> {
+    let (revision, model) = index(connection).await?;
+    let scopes: Vec<&str> = keys.iter().map(|(scope, _)| column::scope(scope)).collect();
+    let ids: Vec<&str> = keys.iter().map(|(_, id)| id.as_str()).collect();
+    let sql = format!(
+        "{SKILL} WHERE (scope, skill_id) IN (SELECT * FROM unnest($1::text[], $2::text[]))
+         ORDER BY scope, skill_id"
+    );
+    let values = params![scopes, ids];
+    Ok(SkillsLoaded {
+        revision,
+        model,
+        skills: rows(READING, connection, &sql, values, record::record).await?,
     })
 }
 
 #[async_trait]
 impl AgentSkills for PostgresStore {
     async fn load_skills(&self) -> Result<SkillsLoaded, StoreError> {
-        in_snapshot!(self, tx => load(&tx))
+        in_snapshot!(self, Reach::Everyone, tx => load(&tx))
+    }
+
+    async fn skills_of(&self, skills: &[(Scope, SkillId)]) -> Result<SkillsLoaded, StoreError> {
+        in_snapshot!(self, Reach::Everyone, tx => some(&tx, skills))
+    }
+
+    async fn skills_revision(&self) -> Result<SkillsRevision, StoreError> {
+        let client = self.client(Reach::Everyone).await?;
+        let sql = "SELECT revision, model, dims FROM agent_skill_index";
+        let index = row(READING, &client, sql, params![], record::index).await?;
+        index
+            .map(|(revision, _)| revision)
+            .ok_or_else(record::without_index)
     }
 
     async fn change_skills(&self, write: SkillsWrite) -> Result<SkillsRevision, StoreError> {
-        in_transaction!(self, tx => change::change(&tx, &write))
+        let reach = Reach::of(&write.scope);
+        let revision = in_transaction!(self, reach, tx => change::change(&tx, &write))?;
+        self.announce(1);
+        Ok(revision)
     }
 
     async fn index_skills(
@@ -61,8 +98,13 @@ impl AgentSkills for PostgresStore {
         model: &SkillsModel,
         expected: SkillsRevision,
         vectors: Vec<(Scope, SkillId, SkillVector)>,
+        at: Timestamp,
     ) -> Result<SkillsRevision, StoreError> {
-        in_transaction!(self, tx => change::index(&tx, model, expected, &vectors))
+        let reach = Reach::Everyone;
+        let revision =
+            in_transaction!(self, reach, tx => change::index(&tx, model, expected, &vectors, at))?;
+        self.announce(1);
+        Ok(revision)
     }
 
     async fn skill_instruction(
@@ -70,7 +112,7 @@ impl AgentSkills for PostgresStore {
         scope: &Scope,
         skill: &SkillId,
     ) -> Result<Option<String>, StoreError> {
-        let client = self.client().await?;
+        let client = self.client(Reach::of(scope)).await?;
         let sql =
             "SELECT instruction FROM agent_skill_instruction WHERE scope = $1 AND skill_id = $2";
         let values = params![column::scope(scope), skill.as_str()];
@@ -82,7 +124,7 @@ impl AgentSkills for PostgresStore {
         scope: &Scope,
         skill: &SkillId,
     ) -> Result<Vec<SkillFileEntry>, StoreError> {
-        let client = self.client().await?;
+        let client = self.client(Reach::of(scope)).await?;
         let sql = "SELECT path, sha256, bytes, executable FROM agent_skill_file
              WHERE scope = $1 AND skill_id = $2 ORDER BY path";
         let values = params![column::scope(scope), skill.as_str()];
@@ -93,7 +135,7 @@ impl AgentSkills for PostgresStore {
         &self,
         scope: &Scope,
     ) -> Result<Vec<(SkillId, Vec<SkillFileEntry>)>, StoreError> {
-        let client = self.client().await?;
+        let client = self.client(Reach::of(scope)).await?;
         let found = rows(
             READING,
             &client,
@@ -112,7 +154,7 @@ impl AgentSkills for PostgresStore {
         skill: &SkillId,
         path: &str,
     ) -> Result<Option<SkillFile>, StoreError> {
-        let client = self.client().await?;
+        let client = self.client(Reach::of(scope)).await?;
         row(
             READING,
             &client,

@@ -11,7 +11,7 @@ use charter_store::outbox::NewMessage;
 use charter_store::page::{Page, PageRequest};
 use deadpool_postgres::Transaction;
 
-use super::connection::in_transaction;
+use super::connection::{Reach, in_transaction};
 use super::statement::{execute, params, row, rows};
 use super::{PostgresStore, outbox};
 use crate::column::{self, Cursor};
@@ -156,7 +156,7 @@ impl Approvals for PostgresStore {
         tenant: &TenantId,
         approval: &ApprovalId,
     ) -> Result<Option<ApprovalRecord>, StoreError> {
-        let client = self.client().await?;
+        let client = self.client(Reach::Tenant(tenant)).await?;
         row(
             READING,
             &client,
@@ -175,7 +175,7 @@ impl Approvals for PostgresStore {
         page: &PageRequest,
     ) -> Result<Page<ApprovalRecord>, StoreError> {
         let (at, id) = column::after(page)?;
-        let client = self.client().await?;
+        let client = self.client(Reach::Tenant(tenant)).await?;
         let entries = rows(
             "listing approvals",
             &client,
@@ -207,6 +207,8 @@ impl Approvals for PostgresStore {
         decision: ApprovalMove,
         messages: Vec<NewMessage>,
     ) -> Result<(), StoreError> {
-        in_transaction!(self, tx => decide(&tx, tenant, &decision, &messages))
+        let decided = in_transaction!(self, Reach::Tenant(tenant), tx => decide(&tx, tenant, &decision, &messages))?;
+        self.announce(messages.len());
+        Ok(decided)
     }
 }

@@ -16,7 +16,7 @@ use charter_store::catalogue::{
 use deadpool_postgres::{GenericClient, Transaction};
 
 use super::PostgresStore;
-use super::connection::{in_snapshot, in_transaction};
+use super::connection::{Reach, in_snapshot, in_transaction};
 use super::statement::{params, row, rows};
 use crate::column;
 use crate::record::catalogue::{
@@ -77,7 +77,9 @@ async fn files(
 #[async_trait]
 impl Catalogue for PostgresStore {
     async fn register(&self, registration: Registration) -> Result<CatalogueRevision, StoreError> {
-        in_transaction!(self, tx => change::register(&tx, &registration))
+        let revision = in_transaction!(self, Reach::of(&registration.scope), tx => change::register(&tx, &registration))?;
+        self.announce(1);
+        Ok(revision)
     }
 
     async fn unregister(
@@ -95,20 +97,22 @@ impl Catalogue for PostgresStore {
             actor: actor.clone(),
             at,
         };
-        in_transaction!(self, tx => change::unregister(&tx, &removal))
+        let revision = in_transaction!(self, Reach::of(&removal.scope), tx => change::unregister(&tx, &removal))?;
+        self.announce(1);
+        Ok(revision)
     }
 
     async fn revision(&self) -> Result<CatalogueRevision, StoreError> {
-        let client = self.client().await?;
+        let client = self.client(Reach::Everyone).await?;
         revision(&client).await
     }
 
     async fn load(&self) -> Result<(CatalogueRevision, Vec<StoredDocument>), StoreError> {
-        in_snapshot!(self, tx => load(&tx))
+        in_snapshot!(self, Reach::Everyone, tx => load(&tx))
     }
 
     async fn packages(&self, scope: &Scope) -> Result<Vec<PackageVersion>, StoreError> {
-        let client = self.client().await?;
+        let client = self.client(Reach::of(scope)).await?;
         rows(
             "listing packages",
             &client,
@@ -128,7 +132,7 @@ impl Catalogue for PostgresStore {
         scope: &Scope,
         package: &PackageName,
     ) -> Result<Vec<PackageVersion>, StoreError> {
-        let client = self.client().await?;
+        let client = self.client(Reach::of(scope)).await?;
         rows(
             "reading the history of a package",
             &client,
@@ -148,14 +152,14 @@ impl Catalogue for PostgresStore {
         package: &PackageName,
         version: &str,
     ) -> Result<Option<BTreeMap<String, String>>, StoreError> {
-        in_snapshot!(self, tx => files(&tx, scope, package, version))
+        in_snapshot!(self, Reach::of(scope), tx => files(&tx, scope, package, version))
     }
 
     async fn document_history(
         &self,
         key: &DocumentKey,
     ) -> Result<Vec<DocumentVersion>, StoreError> {
-        let client = self.client().await?;
+        let client = self.client(Reach::of(&key.scope)).await?;
         rows(
             "reading the history of a document",
             &client,

@@ -2,8 +2,11 @@
 
 use std::error::Error as StdError;
 
+use charter_contract::ids::TenantId;
+use charter_contract::scope::Scope;
 use charter_store::StoreError;
 use deadpool_postgres::{Object, Transaction};
+use futures_util::FutureExt;
 use tokio_postgres::config::Host;
 use tokio_postgres::{Config, IsolationLevel};
 
@@ -71,6 +74,43 @@ impl StdError for AtPlace {
     }
 }
 
+/// The setting that row-level security compares with.
+const TENANT: &str = "charter.tenant";
+
+/// Whose rows a connection sees and writes: the wall behind the conditions of every statement.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Reach<'a> {
+    /// Those of a tenant; of what is global it reads.
+    Tenant(&'a TenantId),
+    /// All: what spans tenants, such as claims, sweeps and loading the catalogue.
+    Everyone,
+}
+
+impl<'a> Reach<'a> {
+    /// The rows of a scope. Who writes what is global reaches everything.
+    pub(super) fn of(scope: &'a Scope) -> Self {
+        match scope {
+            Scope::Global => Self::Everyone,
+            Scope::Tenant(tenant) => Self::Tenant(tenant),
+        }
+    }
+
+    /// Binds a connection to it, until it is bound anew. The answer is not waited for: a connection's
+    /// statements are carried out in their order, and if this one fails the next finds no row.
+    pub(super) fn bound(self, client: &Object) {
+        let tenant = match self {
+            Self::Tenant(tenant) => tenant.as_str(),
+            Self::Everyone => EVERYONE,
+        };
+        let sql = format!("SET {TENANT} = '{}'", tenant.replace('\'', "''"));
+        // Sent when it is first polled.
+        drop(client.batch_execute(&sql).now_or_never());
+    }
+}
+
+/// The setting's value that lets everything through; no tenant has that name.
+pub(super) const EVERYONE: &str = "*";
+
 /// Begins a transaction that writes.
 pub(super) async fn begin(client: &mut Object) -> Result<Transaction<'_>, StoreError> {
     let transaction = client.build_transaction();
@@ -122,11 +162,11 @@ pub(super) async fn end<T>(
 /// When this is `Ok`, the changes are durable and visible; when it is an error, there are none, unless the
 /// connection was lost in the commit. A caller that goes away before the commit undoes its write.
 macro_rules! in_transaction {
-    ($store:expr, $tx:ident => $work:expr) => {{
+    ($store:expr, $reach:expr, $tx:ident => $work:expr) => {{
         let mut tries = 0;
         loop {
             tries += 1;
-            let mut client = $store.client().await?;
+            let mut client = $store.client($reach).await?;
             let $tx = $crate::postgres::connection::begin(&mut client).await?;
             let outcome = $work.await;
             match $crate::postgres::connection::end($tx, outcome, tries).await {
@@ -139,8 +179,8 @@ macro_rules! in_transaction {
 
 /// Runs `$work`, a future over the transaction `$tx`, on one snapshot.
 macro_rules! in_snapshot {
-    ($store:expr, $tx:ident => $work:expr) => {{
-        let mut client = $store.client().await?;
+    ($store:expr, $reach:expr, $tx:ident => $work:expr) => {{
+        let mut client = $store.client($reach).await?;
         let $tx = $crate::postgres::connection::snapshot(&mut client).await?;
         let outcome = $work.await;
         match $crate::postgres::connection::end($tx, outcome, u32::MAX).await {

@@ -4,6 +4,8 @@
 //! capture and later ones, are rows of their own, by which it is found; a record is read back with all
 //! of them. Whoever writes evidence of a tenant holds its log.
 
+mod gather;
+
 use async_trait::async_trait;
 use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
 use charter_contract::ids::{EvidenceId, TenantId};
@@ -15,8 +17,9 @@ use charter_store::page::{Page, PageRequest};
 use deadpool_postgres::Transaction;
 use tokio_postgres::types::ToSql;
 
+pub(super) use self::gather::Gathering;
 use super::PostgresStore;
-use super::connection::in_transaction;
+use super::connection::{Reach, in_transaction};
 use super::evidence_log::Log;
 use super::statement::{execute, params, row, rows};
 use crate::column::{self, Cursor};
@@ -39,7 +42,7 @@ const DIALECT: Dialect = Dialect {
 async fn put_all(
     connection: &Transaction<'_>,
     tenant: &TenantId,
-    records: &[EvidenceRecord],
+    records: impl Iterator<Item = &EvidenceRecord>,
 ) -> Result<(), StoreError> {
     let mut log = Log::hold(connection, tenant).await?;
     for record in records {
@@ -145,7 +148,7 @@ impl Evidence for PostgresStore {
         if records.is_empty() {
             return Ok(());
         }
-        in_transaction!(self, tx => put_all(&tx, tenant, records))
+        self.put_gathered(tenant, records).await
     }
 
     async fn attach_evidence(
@@ -155,7 +158,7 @@ impl Evidence for PostgresStore {
         attachment: &Attachment,
         at: Timestamp,
     ) -> Result<(), StoreError> {
-        in_transaction!(self, tx => attach_later(&tx, tenant, evidence, attachment, at))
+        in_transaction!(self, Reach::Tenant(tenant), tx => attach_later(&tx, tenant, evidence, attachment, at))
     }
 
     async fn evidence(
@@ -163,7 +166,7 @@ impl Evidence for PostgresStore {
         tenant: &TenantId,
         evidence: &EvidenceId,
     ) -> Result<Option<EvidenceRecord>, StoreError> {
-        let client = self.client().await?;
+        let client = self.client(Reach::Tenant(tenant)).await?;
         row(
             READING,
             &client,
@@ -189,7 +192,7 @@ impl Evidence for PostgresStore {
             Value::Integer(number) => number as &(dyn ToSql + Sync),
         });
         let values: Vec<_> = values.collect();
-        let client = self.client().await?;
+        let client = self.client(Reach::Tenant(tenant)).await?;
         let entries = rows(
             "looking up evidence",
             &client,

@@ -15,7 +15,7 @@ use charter_store::evidence_log::{EvidenceLog, PublishedCheckpoint, StoredLeaf};
 use deadpool_postgres::{GenericClient, Transaction};
 
 use super::PostgresStore;
-use super::connection::in_transaction;
+use super::connection::{Reach, in_transaction};
 use super::statement::{execute, params, row, rows};
 use crate::column;
 use crate::record::evidence_log::{WHAT, stored_leaf};
@@ -225,7 +225,7 @@ async fn publish(
 #[async_trait]
 impl EvidenceLog for PostgresStore {
     async fn log_size(&self, tenant: &TenantId) -> Result<u64, StoreError> {
-        let client = self.client().await?;
+        let client = self.client(Reach::Tenant(tenant)).await?;
         size(&client, tenant).await
     }
 
@@ -234,7 +234,7 @@ impl EvidenceLog for PostgresStore {
         tenant: &TenantId,
         ids: &[NodeId],
     ) -> Result<BTreeMap<NodeId, Hash>, StoreError> {
-        let client = self.client().await?;
+        let client = self.client(Reach::Tenant(tenant)).await?;
         let known = nodes(&client, tenant, ids).await?;
         ids.iter()
             .map(|id| Ok((*id, found(&known, *id)?)))
@@ -247,7 +247,7 @@ impl EvidenceLog for PostgresStore {
         from: u64,
         limit: usize,
     ) -> Result<Vec<StoredLeaf>, StoreError> {
-        let client = self.client().await?;
+        let client = self.client(Reach::Tenant(tenant)).await?;
         rows(
             READING,
             &client,
@@ -269,7 +269,7 @@ impl EvidenceLog for PostgresStore {
         tenant: &TenantId,
         evidence: &EvidenceId,
     ) -> Result<Vec<StoredLeaf>, StoreError> {
-        let client = self.client().await?;
+        let client = self.client(Reach::Tenant(tenant)).await?;
         rows(
             READING,
             &client,
@@ -287,7 +287,7 @@ impl EvidenceLog for PostgresStore {
         tenant: &TenantId,
         checkpoint: &PublishedCheckpoint,
     ) -> Result<(), StoreError> {
-        in_transaction!(self, tx => publish(&tx, tenant, checkpoint))
+        in_transaction!(self, Reach::Tenant(tenant), tx => publish(&tx, tenant, checkpoint))
     }
 
     async fn published_checkpoint(
@@ -295,7 +295,7 @@ impl EvidenceLog for PostgresStore {
         tenant: &TenantId,
         size: u64,
     ) -> Result<Option<PublishedCheckpoint>, StoreError> {
-        let client = self.client().await?;
+        let client = self.client(Reach::Tenant(tenant)).await?;
         row(
             READING,
             &client,
@@ -321,6 +321,6 @@ impl EvidenceLog for PostgresStore {
         limit: usize,
     ) -> Result<usize, StoreError> {
         let before = column::micros(before);
-        in_transaction!(self, tx => remove(&tx, before, at, limit))
+        in_transaction!(self, Reach::Everyone, tx => remove(&tx, before, at, limit))
     }
 }

@@ -6,7 +6,8 @@ use charter_contract::ids::{RunId, TenantId};
 use charter_contract::time::Timestamp;
 use charter_store::StoreError;
 use charter_store::journal::{
-    After, Append, GENESIS, HeldRun, Journal, JournalEvent, NewEvent, RunPhase, RunRecord, Wait,
+    After, Append, Claim, GENESIS, HeldRun, Journal, JournalEvent, NewEvent, RunPhase, RunRecord,
+    Wait,
 };
 use charter_store::lease::{Fence, Lease};
 use charter_store::mission::ArtifactRecord;
@@ -14,7 +15,7 @@ use charter_store::outbox::NewMessage;
 use charter_store::page::{Page, PageRequest};
 use deadpool_postgres::{GenericClient, Transaction};
 
-use super::connection::in_transaction;
+use super::connection::{Reach, in_transaction};
 use super::mission::{self, Addition};
 use super::statement::{execute, params, row, rows};
 use super::{PostgresStore, approval, lease, outbox};
@@ -22,6 +23,7 @@ use crate::column::{self, Cursor};
 use crate::record::run::{self as record, Head, RECORD};
 use crate::row::field;
 
+const LISTING: &str = "listing runs";
 const READING: &str = "reading a run";
 const WRITING: &str = "writing a run";
 
@@ -298,23 +300,30 @@ impl Journal for PostgresStore {
         artifacts: Vec<ArtifactRecord>,
         messages: Vec<NewMessage>,
     ) -> Result<(), StoreError> {
-        in_transaction!(self, tx => create_with_mission(&tx, run, &events, &artifacts, &messages))
+        in_transaction!(self, Reach::Tenant(&run.tenant_id), tx => create_with_mission(&tx, run, &events, &artifacts, &messages))?;
+        self.announce(messages.len());
+        Ok(())
     }
 
     async fn create_held_run(&self, new: HeldRun) -> Result<Lease, StoreError> {
-        in_transaction!(self, tx => create_held(&tx, &new))
+        let lease =
+            in_transaction!(self, Reach::Tenant(&new.run.tenant_id), tx => create_held(&tx, &new))?;
+        self.announce(new.messages.len());
+        Ok(lease)
     }
 
     async fn append(&self, request: Append) -> Result<u64, StoreError> {
-        in_transaction!(self, tx => append(&tx, &request))
+        let version = in_transaction!(self, Reach::Everyone, tx => append(&tx, &request))?;
+        self.announce(request.messages.len());
+        Ok(version)
     }
 
     async fn park(&self, run: &RunId, fence: Fence, wait: Wait) -> Result<(), StoreError> {
-        in_transaction!(self, tx => park(&tx, run, fence, &wait))
+        in_transaction!(self, Reach::Everyone, tx => park(&tx, run, fence, &wait))
     }
 
     async fn run(&self, tenant: &TenantId, run: &RunId) -> Result<Option<RunRecord>, StoreError> {
-        let client = self.client().await?;
+        let client = self.client(Reach::Tenant(tenant)).await?;
         one(&client, tenant, run).await
     }
 
@@ -324,7 +333,7 @@ impl Journal for PostgresStore {
         after: u64,
         limit: usize,
     ) -> Result<Vec<JournalEvent>, StoreError> {
-        let client = self.client().await?;
+        let client = self.client(Reach::Everyone).await?;
         events(&client, run, after, limit).await
     }
 
@@ -334,9 +343,9 @@ impl Journal for PostgresStore {
         page: &PageRequest,
     ) -> Result<Page<RunRecord>, StoreError> {
         let (at, id) = column::after(page)?;
-        let client = self.client().await?;
+        let client = self.client(Reach::Tenant(tenant)).await?;
         let entries = rows(
-            "listing runs",
+            LISTING,
             &client,
             &format!(
                 "SELECT {RECORD} FROM run
@@ -353,30 +362,69 @@ impl Journal for PostgresStore {
         }))
     }
 
-    async fn claimable_runs(
+    async fn unfinished_runs(
         &self,
-        now: Timestamp,
+        after: Option<&RunId>,
         limit: usize,
     ) -> Result<Vec<RunRecord>, StoreError> {
-        let client = self.client().await?;
+        let client = self.client(Reach::Everyone).await?;
         rows(
-            "looking for claimable runs",
+            LISTING,
             &client,
             &format!(
-                "SELECT {RECORD} FROM run
-                 WHERE (phase = 'runnable' OR (phase = 'waiting' AND wake_at <= $1))
-                   AND NOT EXISTS (SELECT FROM lease WHERE resource = run_id
-                                   AND holder IS NOT NULL AND expires_at > $1)
-                 ORDER BY created_at, run_id LIMIT $2"
+                "SELECT {RECORD} FROM run WHERE phase <> 'finished' AND run_id > $1
+                 ORDER BY run_id LIMIT $2"
             ),
-            params![column::micros(now), column::limit(limit)],
+            params![after.map_or("", RunId::as_str), column::limit(limit)],
             record::record,
         )
         .await
     }
 
+    async fn claim_runs(&self, claim: &Claim) -> Result<Vec<RunRecord>, StoreError> {
+        let client = self.client_for_leases().await?;
+        // Locked before they are leased, in the order of an append; what another one locks is left to it.
+        let claimed = rows(
+            "claiming runs",
+            &client,
+            &format!(
+                "WITH ready AS (
+                     SELECT tenant_id, run_id, created_at,
+                            row_number() OVER (PARTITION BY tenant_id ORDER BY created_at, run_id) AS turn
+                     FROM run
+                     WHERE (phase = 'runnable' OR (phase = 'waiting' AND wake_at <= $1))
+                       AND NOT EXISTS (SELECT FROM lease WHERE resource = run_id
+                                       AND holder IS NOT NULL AND expires_at > $1)
+                     ORDER BY turn, created_at, run_id LIMIT $2
+                 ), locked AS (
+                     SELECT run.run_id FROM run JOIN ready USING (tenant_id, run_id)
+                     WHERE phase = 'runnable' OR (phase = 'waiting' AND wake_at <= $1)
+                     FOR UPDATE OF run SKIP LOCKED
+                 ), claimed AS (
+                     INSERT INTO lease AS held (resource, holder, fence, expires_at)
+                     SELECT run_id, $3, 1, $4 FROM locked
+                     ON CONFLICT (resource) DO UPDATE SET
+                         fence = held.fence + 1, holder = excluded.holder, expires_at = excluded.expires_at
+                     WHERE held.holder IS NULL OR held.expires_at <= $1
+                     RETURNING resource
+                 )
+                 SELECT {RECORD}, turn FROM run JOIN ready USING (tenant_id, run_id, created_at)
+                 JOIN claimed ON resource = run_id"
+            ),
+            params![
+                column::micros(claim.now),
+                column::limit(claim.limit),
+                claim.holder,
+                column::micros(claim.until)
+            ],
+            record::claimed,
+        )
+        .await?;
+        Ok(record::in_turn(claimed))
+    }
+
     async fn sweep_runs(&self, before: Timestamp, limit: usize) -> Result<u64, StoreError> {
         let before = column::micros(before);
-        in_transaction!(self, tx => sweep(&tx, before, limit))
+        in_transaction!(self, Reach::Everyone, tx => sweep(&tx, before, limit))
     }
 }

@@ -1,6 +1,8 @@
 //! Leases in PostgreSQL. Whoever takes or checks a lease locks its row, so that a write under a fence
 //! and a takeover come one after the other.
 
+use std::collections::HashSet;
+
 use async_trait::async_trait;
 use charter_contract::time::Timestamp;
 use charter_store::StoreError;
@@ -8,7 +10,7 @@ use charter_store::lease::{Fence, Lease, Leases};
 use deadpool_postgres::{GenericClient, Transaction};
 
 use super::PostgresStore;
-use super::statement::{execute, params, row};
+use super::statement::{execute, params, row, rows};
 use crate::column;
 use crate::row::{Columns, field};
 
@@ -116,38 +118,40 @@ impl Leases for PostgresStore {
         now: Timestamp,
         expires_at: Timestamp,
     ) -> Result<Option<Lease>, StoreError> {
-        let client = self.client().await?;
+        let client = self.client_for_leases().await?;
         acquire(&client, resource, holder, now, expires_at).await
     }
 
-    async fn renew(&self, lease: &Lease, expires_at: Timestamp) -> Result<Lease, StoreError> {
-        let client = self.client().await?;
-        let renewed = execute(
+    async fn renew(
+        &self,
+        holder: &str,
+        resources: &[String],
+        expires_at: Timestamp,
+    ) -> Result<Vec<String>, StoreError> {
+        let client = self.client_for_leases().await?;
+        // Locked in one order, so that two who renew do not wait for each other.
+        let held: Vec<String> = rows(
             WRITING,
             &client,
-            "UPDATE lease SET expires_at = $4 WHERE resource = $1 AND holder = $2 AND fence = $3",
-            params![
-                lease.resource,
-                lease.holder,
-                column::integer("fence", lease.fence.0)?,
-                column::micros(expires_at)
-            ],
+            "WITH held AS (
+                 SELECT resource FROM lease WHERE holder = $1 AND resource = ANY($2)
+                 ORDER BY resource FOR UPDATE
+             )
+             UPDATE lease SET expires_at = $3 FROM held
+             WHERE lease.resource = held.resource RETURNING lease.resource",
+            params![holder, resources, column::micros(expires_at)],
+            |row| field(row, 0),
         )
         .await?;
-        if renewed > 0 {
-            return Ok(Lease {
-                expires_at,
-                ..lease.clone()
-            });
-        }
-        let sql = "SELECT fence FROM lease WHERE resource = $1";
-        let current = row(READING, &client, sql, params![lease.resource], first_fence).await?;
-        let current = current.unwrap_or(Fence(0));
-        Err(fenced_off(&lease.resource, lease.fence, current))
+        let held: HashSet<String> = held.into_iter().collect();
+        let lost = resources
+            .iter()
+            .filter(|resource| !held.contains(*resource));
+        Ok(lost.cloned().collect())
     }
 
     async fn release(&self, lease: &Lease) -> Result<(), StoreError> {
-        let client = self.client().await?;
+        let client = self.client_for_leases().await?;
         execute(
             WRITING,
             &client,

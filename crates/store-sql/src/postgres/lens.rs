@@ -7,7 +7,7 @@ use charter_store::lens::{LensChunk, LensGeneration, LensRecord, Lenses, NewLens
 use deadpool_postgres::Transaction;
 
 use super::PostgresStore;
-use super::connection::{in_snapshot, in_transaction};
+use super::connection::{Reach, in_snapshot, in_transaction};
 use super::statement::{execute, params, row, rows};
 use crate::column;
 use crate::record::lens::{KIND, check_generation, chunk, generation, gone, key, record};
@@ -123,13 +123,13 @@ async fn chunks(
 #[async_trait]
 impl Lenses for PostgresStore {
     async fn lens_indexes(&self) -> Result<Vec<LensRecord>, StoreError> {
-        let client = self.client().await?;
+        let client = self.client(Reach::Everyone).await?;
         let sql = "SELECT generation, scope, lens_id, body FROM lens_index ORDER BY scope, lens_id";
         rows(READING, &client, sql, params![], record).await
     }
 
     async fn lens_chunks(&self, generation: LensGeneration) -> Result<Vec<LensChunk>, StoreError> {
-        in_snapshot!(self, tx => chunks(&tx, generation))
+        in_snapshot!(self, Reach::Everyone, tx => chunks(&tx, generation))
     }
 
     async fn replace_lens_index(
@@ -138,7 +138,7 @@ impl Lenses for PostgresStore {
         index: NewLensIndex,
         expected: Option<LensGeneration>,
     ) -> Result<LensGeneration, StoreError> {
-        in_transaction!(self, tx => replace(&tx, scope, &index, expected))
+        in_transaction!(self, Reach::of(scope), tx => replace(&tx, scope, &index, expected))
     }
 
     async fn note_lens_source(
@@ -146,7 +146,7 @@ impl Lenses for PostgresStore {
         generation: LensGeneration,
         body: &str,
     ) -> Result<(), StoreError> {
-        let client = self.client().await?;
+        let client = self.client(Reach::Everyone).await?;
         let sql = "UPDATE lens_index SET body = $2 WHERE generation = $1";
         let changed = execute(WRITING, &client, sql, params![key(generation)?, body]).await?;
         if changed == 0 {

@@ -2,6 +2,7 @@
 //! changes memories of a tenant locks the tenant's row first, so that revisions come into sight in order.
 
 mod changes;
+mod near;
 mod read;
 mod vectors;
 mod write;
@@ -11,12 +12,12 @@ use charter_contract::ids::{MemoryId, TenantId, UserId};
 use charter_contract::time::Timestamp;
 use charter_store::StoreError;
 use charter_store::memory::{
-    Memories, MemoryChange, MemoryDecision, MemoryRecord, MemoryVector, MemoryVersion, NewMemory,
-    NewVersion, Proposals,
+    Memories, MemoryChange, MemoryDecision, MemoryRecord, MemoryVector, MemoryVersion, NearMemory,
+    NearestMemories, NewMemory, NewVersion, Proposals,
 };
 use charter_store::page::{Page, PageRequest};
 
-use super::connection::in_transaction;
+use super::connection::{Reach, in_snapshot, in_transaction};
 use super::{PostgresStore, SWEEP_BATCH};
 use crate::column;
 
@@ -26,7 +27,7 @@ const WRITING: &str = "writing a memory";
 #[async_trait]
 impl Memories for PostgresStore {
     async fn add_memory(&self, new: &NewMemory, most: u64) -> Result<(), StoreError> {
-        in_transaction!(self, tx => write::add(&tx, new, most))
+        in_transaction!(self, Reach::Tenant(&new.tenant_id), tx => write::add(&tx, new, most))
     }
 
     async fn add_memory_version(
@@ -36,7 +37,7 @@ impl Memories for PostgresStore {
         expected: Option<u64>,
         new: &NewVersion,
     ) -> Result<u64, StoreError> {
-        in_transaction!(self, tx => write::add_next(&tx, tenant, memory, expected, new))
+        in_transaction!(self, Reach::Tenant(tenant), tx => write::add_next(&tx, tenant, memory, expected, new))
     }
 
     async fn decide_memory(
@@ -45,7 +46,7 @@ impl Memories for PostgresStore {
         memory: &MemoryId,
         decision: &MemoryDecision,
     ) -> Result<(), StoreError> {
-        in_transaction!(self, tx => write::decide(&tx, tenant, memory, decision))
+        in_transaction!(self, Reach::Tenant(tenant), tx => write::decide(&tx, tenant, memory, decision))
     }
 
     async fn remove_memory(
@@ -55,7 +56,7 @@ impl Memories for PostgresStore {
         by: &UserId,
         at: Timestamp,
     ) -> Result<(), StoreError> {
-        in_transaction!(self, tx => write::remove_one(&tx, tenant, memory, by, at))
+        in_transaction!(self, Reach::Tenant(tenant), tx => write::remove_one(&tx, tenant, memory, by, at))
     }
 
     async fn memory(
@@ -64,7 +65,7 @@ impl Memories for PostgresStore {
         memory: &MemoryId,
         now: Timestamp,
     ) -> Result<Option<MemoryRecord>, StoreError> {
-        let client = self.client().await?;
+        let client = self.client(Reach::Tenant(tenant)).await?;
         read::one(&client, tenant, memory, now).await
     }
 
@@ -74,7 +75,7 @@ impl Memories for PostgresStore {
         memory: &MemoryId,
         version: u64,
     ) -> Result<Option<MemoryVersion>, StoreError> {
-        let client = self.client().await?;
+        let client = self.client(Reach::Tenant(tenant)).await?;
         read::version(&client, tenant, memory, version).await
     }
 
@@ -84,7 +85,7 @@ impl Memories for PostgresStore {
         memory: &MemoryId,
         limit: usize,
     ) -> Result<Vec<MemoryVersion>, StoreError> {
-        let client = self.client().await?;
+        let client = self.client(Reach::Tenant(tenant)).await?;
         read::versions(&client, tenant, memory, limit).await
     }
 
@@ -96,7 +97,7 @@ impl Memories for PostgresStore {
         now: Timestamp,
         page: &PageRequest,
     ) -> Result<Page<MemoryRecord>, StoreError> {
-        let client = self.client().await?;
+        let client = self.client(Reach::Tenant(tenant)).await?;
         read::list(&client, tenant, reader, proposals, now, page).await
     }
 
@@ -106,8 +107,19 @@ impl Memories for PostgresStore {
         after: u64,
         limit: usize,
     ) -> Result<Vec<MemoryChange>, StoreError> {
-        let client = self.client().await?;
+        let client = self.client(Reach::Tenant(tenant)).await?;
         changes::after(&client, tenant, after, limit).await
+    }
+
+    async fn nearest_memories(
+        &self,
+        tenant: &TenantId,
+        asked: &NearestMemories<'_>,
+    ) -> Result<Option<Vec<NearMemory>>, StoreError> {
+        if !self.pgvector {
+            return Ok(None);
+        }
+        in_snapshot!(self, Reach::Tenant(tenant), tx => near::nearest(&tx, tenant, asked)).map(Some)
     }
 
     async fn memories_without_vector(
@@ -115,7 +127,7 @@ impl Memories for PostgresStore {
         model: &str,
         limit: usize,
     ) -> Result<Vec<(TenantId, MemoryVersion)>, StoreError> {
-        let client = self.client().await?;
+        let client = self.client(Reach::Everyone).await?;
         vectors::missing(&client, model, limit).await
     }
 
@@ -123,14 +135,14 @@ impl Memories for PostgresStore {
         &self,
         vectors: &[(TenantId, MemoryId, u64, MemoryVector)],
     ) -> Result<(), StoreError> {
-        in_transaction!(self, tx => vectors::put(&tx, vectors))
+        in_transaction!(self, Reach::Everyone, tx => vectors::put(&tx, vectors))
     }
 
     async fn sweep_memories(&self, now: Timestamp) -> Result<u64, StoreError> {
         let now = column::micros(now);
         let mut swept = 0;
         loop {
-            let removed = in_transaction!(self, tx => write::sweep(&tx, now))?;
+            let removed = in_transaction!(self, Reach::Everyone, tx => write::sweep(&tx, now))?;
             swept += removed as u64;
             if removed < SWEEP_BATCH {
                 return Ok(swept);

@@ -15,7 +15,7 @@ use charter_store::page::{Page, PageRequest};
 use deadpool_postgres::GenericClient;
 
 use super::PostgresStore;
-use super::connection::in_transaction;
+use super::connection::{Reach, in_transaction};
 use super::statement::{params, row, rows};
 use crate::column::{self, Cursor};
 use crate::record::mission::{artifact, record};
@@ -96,7 +96,7 @@ impl Missions for PostgresStore {
         tenant: &TenantId,
         mission: &MissionId,
     ) -> Result<Option<MissionRecord>, StoreError> {
-        let client = self.client().await?;
+        let client = self.client(Reach::Tenant(tenant)).await?;
         one(&client, tenant, mission).await
     }
 
@@ -112,7 +112,7 @@ impl Missions for PostgresStore {
             Some(_) => "state = $4",
             None => "$4::text IS NULL",
         };
-        let client = self.client().await?;
+        let client = self.client(Reach::Tenant(tenant)).await?;
         let entries = rows(
             "listing missions",
             &client,
@@ -145,7 +145,7 @@ impl Missions for PostgresStore {
         after: u64,
         limit: usize,
     ) -> Result<Vec<StoredArtifact>, StoreError> {
-        let client = self.client().await?;
+        let client = self.client(Reach::Tenant(tenant)).await?;
         artifacts(&client, tenant, mission, filter, after, limit).await
     }
 
@@ -156,11 +156,11 @@ impl Missions for PostgresStore {
         kind: ArtifactKind,
         artifact: &str,
     ) -> Result<Option<StoredArtifact>, StoreError> {
-        let client = self.client().await?;
+        let client = self.client(Reach::Tenant(tenant)).await?;
         named(&client, tenant.as_str(), mission.as_str(), kind, artifact).await
     }
 
     async fn import_mission(&self, import: MissionImport) -> Result<Imported, StoreError> {
-        in_transaction!(self, tx => import::import(&tx, &import))
+        in_transaction!(self, Reach::Everyone, tx => import::import(&tx, &import))
     }
 }

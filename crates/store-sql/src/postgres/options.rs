@@ -1,10 +1,14 @@
 //! How to connect.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use charter_store::StoreError;
+
+use super::connection::EVERYONE;
 use tokio_postgres::Config;
+use tokio_postgres::config::{Host, SslMode};
 
 /// Who says that a server is the one it claims to be.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,8 +24,9 @@ pub enum TrustedRoots {
 #[derive(Clone)]
 pub struct PostgresOptions {
     /// `postgres://user:password@host:port/database?sslmode=require`, with the parameters of libpq
-    /// that tokio-postgres knows. `sslmode` is `disable`, `prefer` or `require`; a server that speaks
-    /// TLS has to have a certificate that `roots` vouch for, in its name.
+    /// that tokio-postgres knows. `sslmode` is `disable`, `prefer` or `require`, which is meant where a
+    /// URL says nothing and its server is on another machine; a server that speaks TLS has to have a
+    /// certificate that `roots` vouch for, in its name.
     pub url: String,
     /// Connections, at least one; calls beyond wait for one.
     pub connections: usize,
@@ -67,6 +72,9 @@ impl PostgresOptions {
         if config.get_dbname().is_none() {
             return Err(refused("it names no database".to_owned()));
         }
+        if !url.contains("sslmode") && config.get_hosts().iter().any(is_elsewhere) {
+            config.ssl_mode(SslMode::Require);
+        }
         if config.get_application_name().is_none() {
             config.application_name("charter");
         }
@@ -87,7 +95,20 @@ impl PostgresOptions {
 
     /// For migrations, which take as long as they take.
     pub(super) fn unbounded(&self, config: &Config) -> Config {
-        with_settings(config, "-c statement_timeout=0 -c lock_timeout=0")
+        let settings =
+            format!("-c statement_timeout=0 -c lock_timeout=0 -c charter.tenant={EVERYONE}");
+        with_settings(config, &settings)
+    }
+}
+
+/// Whether what is said to a host goes over a network.
+fn is_elsewhere(host: &Host) -> bool {
+    match host {
+        Host::Unix(_) => false,
+        Host::Tcp(name) => {
+            let address: Result<IpAddr, _> = name.parse();
+            name != "localhost" && !address.is_ok_and(|address| address.is_loopback())
+        }
     }
 }
 
@@ -115,5 +136,35 @@ impl std::fmt::Debug for PostgresOptions {
             .field("connect_timeout", &self.connect_timeout)
             .field("roots", &self.roots)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A password does not go over a network in the clear because somebody forgot a parameter.
+    #[test]
+    fn over_a_network_tls_is_required_unless_the_url_says_otherwise() {
+        for (url, mode) in [
+            ("postgres://u@db.example.com/c", SslMode::Require),
+            ("postgres://u@10.0.0.7:5433/c", SslMode::Require),
+            ("postgres://u@localhost,db.example.com/c", SslMode::Require),
+            (
+                "postgres://u@db.example.com/c?sslmode=verify-full",
+                SslMode::Require,
+            ),
+            (
+                "postgres://u@db.example.com/c?sslmode=disable",
+                SslMode::Disable,
+            ),
+            ("postgres://u@localhost/c", SslMode::Prefer),
+            ("postgres://u@127.0.0.1/c", SslMode::Prefer),
+            ("postgres://u@[::1]/c", SslMode::Prefer),
+            ("postgres://u@%2Frun%2Fpostgresql/c", SslMode::Prefer),
+        ] {
+            let config = PostgresOptions::new(url).parse().unwrap();
+            assert_eq!(config.get_ssl_mode(), mode, "{url}");
+        }
     }
 }

@@ -15,7 +15,7 @@ use charter_store::outbox::{Message, NewMessage, Outbox};
 use deadpool_postgres::{GenericClient, Transaction};
 
 use super::PostgresStore;
-use super::connection::in_transaction;
+use super::connection::{Reach, in_transaction};
 use super::statement::{execute, params, row, rows};
 use crate::column;
 use crate::record::outbox::message;
@@ -91,12 +91,12 @@ impl PostgresStore {
     /// Gives every committed message its number.
     async fn number_messages(&self) -> Result<(), StoreError> {
         loop {
-            let client = self.client().await?;
+            let client = self.client(Reach::Everyone).await?;
             if !any_unnumbered(&client).await? {
                 return Ok(());
             }
             drop(client);
-            if in_transaction!(self, tx => number(&tx))? < BATCH {
+            if in_transaction!(self, Reach::Everyone, tx => number(&tx))? < BATCH {
                 return Ok(());
             }
         }
@@ -106,12 +106,14 @@ impl PostgresStore {
 #[async_trait]
 impl Outbox for PostgresStore {
     async fn publish(&self, messages: Vec<NewMessage>) -> Result<(), StoreError> {
-        in_transaction!(self, tx => insert(&tx, &messages))
+        in_transaction!(self, Reach::Everyone, tx => insert(&tx, &messages))?;
+        self.announce(messages.len());
+        Ok(())
     }
 
     async fn messages(&self, after: u64, limit: usize) -> Result<Vec<Message>, StoreError> {
         self.number_messages().await?;
-        let client = self.client().await?;
+        let client = self.client(Reach::Everyone).await?;
         rows(
             READING,
             &client,
@@ -130,7 +132,7 @@ impl Outbox for PostgresStore {
         limit: usize,
     ) -> Result<Vec<Message>, StoreError> {
         self.number_messages().await?;
-        let client = self.client().await?;
+        let client = self.client(Reach::Tenant(tenant)).await?;
         rows(
             READING,
             &client,
@@ -148,7 +150,7 @@ impl Outbox for PostgresStore {
 
     async fn last_message(&self) -> Result<u64, StoreError> {
         self.number_messages().await?;
-        let client = self.client().await?;
+        let client = self.client(Reach::Everyone).await?;
         let sql = "SELECT last FROM outbox_numbers";
         let last = row(READING, &client, sql, params![], |row| {
             column::parse_integer("message id", field(row, 0)?)

@@ -5,31 +5,36 @@ use charter_contract::ids::{RequestId, TenantId, UserId};
 use charter_contract::time::Timestamp;
 use charter_store::StoreError;
 use charter_store::page::{Page, PageRequest};
-use charter_store::request::{RequestRecord, Requests};
+use charter_store::request::{Hold, RequestRecord, Requests};
 
 use super::PostgresStore;
+use super::connection::Reach;
 use super::statement::{execute, params, row, rows};
 use crate::column::{self, Cursor};
-use crate::record::request::{COLUMNS, record, taken};
+use crate::record::request::{COLUMNS, oldest_first, record, taken};
 
 const READING: &str = "reading a request";
+const HOLDING: &str = "holding a request";
 
 #[async_trait]
 impl Requests for PostgresStore {
-    async fn open_request(&self, request: &RequestRecord) -> Result<(), StoreError> {
-        let client = self.client().await?;
+    async fn open_request(&self, request: &RequestRecord, hold: &Hold) -> Result<(), StoreError> {
+        let client = self.client(Reach::Tenant(&request.tenant_id)).await?;
         let added = execute(
             "opening a request",
             &client,
-            "INSERT INTO request (tenant_id, request_id, asked, created_at, updated_at, user_id)
-             VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING",
+            "INSERT INTO request
+             (tenant_id, request_id, asked, created_at, updated_at, user_id, holder, held_until)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING",
             params![
                 request.tenant_id.as_str(),
                 request.request_id.as_str(),
                 request.asked,
                 column::micros(request.created_at),
                 column::micros(request.updated_at),
-                request.user_id.as_str()
+                request.user_id.as_str(),
+                hold.holder,
+                column::micros(hold.until)
             ],
         )
         .await?;
@@ -39,12 +44,73 @@ impl Requests for PostgresStore {
         Ok(())
     }
 
+    async fn hold_request(
+        &self,
+        tenant: &TenantId,
+        request: &RequestId,
+        now: Timestamp,
+        hold: &Hold,
+    ) -> Result<bool, StoreError> {
+        let client = self.client(Reach::Tenant(tenant)).await?;
+        let held = execute(
+            HOLDING,
+            &client,
+            "UPDATE request SET holder = $3, held_until = $4
+             WHERE tenant_id = $1 AND request_id = $2 AND answer IS NULL
+               AND (holder IS NULL OR holder = $3 OR held_until <= $5)",
+            params![
+                tenant.as_str(),
+                request.as_str(),
+                hold.holder,
+                column::micros(hold.until),
+                column::micros(now)
+            ],
+        )
+        .await?;
+        Ok(held > 0)
+    }
+
+    async fn renew_requests(&self, hold: &Hold) -> Result<u64, StoreError> {
+        let client = self.client_for_leases().await?;
+        execute(
+            HOLDING,
+            &client,
+            "UPDATE request SET held_until = $2 WHERE holder = $1 AND answer IS NULL",
+            params![hold.holder, column::micros(hold.until)],
+        )
+        .await
+    }
+
+    async fn release_request(
+        &self,
+        tenant: &TenantId,
+        request: &RequestId,
+        holder: &str,
+        again_at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let client = self.client(Reach::Tenant(tenant)).await?;
+        execute(
+            HOLDING,
+            &client,
+            "UPDATE request SET holder = NULL, held_until = $4
+             WHERE tenant_id = $1 AND request_id = $2 AND holder = $3 AND answer IS NULL",
+            params![
+                tenant.as_str(),
+                request.as_str(),
+                holder,
+                column::micros(again_at)
+            ],
+        )
+        .await
+        .map(|_| ())
+    }
+
     async fn request(
         &self,
         tenant: &TenantId,
         request: &RequestId,
     ) -> Result<Option<RequestRecord>, StoreError> {
-        let client = self.client().await?;
+        let client = self.client(Reach::Tenant(tenant)).await?;
         row(
             READING,
             &client,
@@ -62,7 +128,7 @@ impl Requests for PostgresStore {
         page: &PageRequest,
     ) -> Result<Page<RequestRecord>, StoreError> {
         let (at, id) = column::after(page)?;
-        let client = self.client().await?;
+        let client = self.client(Reach::Tenant(tenant)).await?;
         let entries = rows(
             "listing requests",
             &client,
@@ -94,7 +160,7 @@ impl Requests for PostgresStore {
         verdict: &str,
         at: Timestamp,
     ) -> Result<(), StoreError> {
-        let client = self.client().await?;
+        let client = self.client(Reach::Tenant(tenant)).await?;
         let changed = execute(
             "recording a verdict",
             &client,
@@ -119,11 +185,11 @@ impl Requests for PostgresStore {
         answer: &str,
         at: Timestamp,
     ) -> Result<(), StoreError> {
-        let client = self.client().await?;
+        let client = self.client(Reach::Tenant(tenant)).await?;
         let changed = execute(
             "recording an answer",
             &client,
-            "UPDATE request SET answer = $3, updated_at = $4
+            "UPDATE request SET answer = $3, updated_at = $4, holder = NULL, held_until = NULL
              WHERE tenant_id = $1 AND request_id = $2 AND answer IS NULL",
             params![
                 tenant.as_str(),
@@ -137,19 +203,35 @@ impl Requests for PostgresStore {
         self.once(changed, "answer", tenant, request).await
     }
 
-    async fn open_requests(&self, limit: usize) -> Result<Vec<RequestRecord>, StoreError> {
-        let client = self.client().await?;
-        rows(
-            "finding open requests",
+    async fn take_requests(
+        &self,
+        now: Timestamp,
+        hold: &Hold,
+        limit: usize,
+    ) -> Result<Vec<RequestRecord>, StoreError> {
+        let client = self.client(Reach::Everyone).await?;
+        let mut taken = rows(
+            "taking open requests",
             &client,
             &format!(
-                "SELECT {COLUMNS} FROM request WHERE answer IS NULL
-                 ORDER BY created_at, tenant_id, request_id LIMIT $1"
+                "UPDATE request SET holder = $1, held_until = $2
+                 WHERE (tenant_id, request_id) IN (
+                     SELECT tenant_id, request_id FROM request
+                     WHERE answer IS NULL AND (held_until IS NULL OR held_until <= $3)
+                     ORDER BY created_at, tenant_id, request_id LIMIT $4 FOR UPDATE SKIP LOCKED)
+                 RETURNING {COLUMNS}"
             ),
-            params![column::limit(limit)],
+            params![
+                hold.holder,
+                column::micros(hold.until),
+                column::micros(now),
+                column::limit(limit)
+            ],
             record,
         )
-        .await
+        .await?;
+        oldest_first(&mut taken);
+        Ok(taken)
     }
 
     async fn sweep_requests(&self, before: Timestamp) -> Result<u64, StoreError> {

@@ -3,8 +3,8 @@
 use std::error::Error as StdError;
 
 use charter_store::StoreError;
-use refinery::Runner;
-use tokio_postgres::{Client, Config};
+use refinery::{Runner, Target};
+use tokio_postgres::{Client, Config, GenericClient};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::connection::Place;
@@ -16,6 +16,13 @@ refinery::embed_migrations!("src/postgres/migrations");
 const LOCK: i64 = 0x0063_6861_7274_6572;
 
 const DOING: &str = "migrating the database";
+
+/// Whether vectors are searched by the extension pgvector.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pgvector {
+    Used,
+    Absent,
+}
 
 fn runner() -> Runner {
     migrations::runner()
@@ -33,8 +40,8 @@ pub(super) fn newest() -> u32 {
         .unwrap_or(0)
 }
 
-/// Brings a database to [`newest`], each migration in its own transaction. Replicas that start at the
-/// same time wait for each other.
+/// Brings a database to [`newest`], each migration in its own transaction, and takes pgvector up where it
+/// can be had. Replicas that start at the same time wait for each other.
 ///
 /// # Errors
 /// [`StoreError::NewerSchema`] when the database is ahead; [`StoreError::Engine`] when nobody answers, or
@@ -43,7 +50,7 @@ pub(super) async fn migrate(
     config: &Config,
     tls: &MakeRustlsConnect,
     place: &Place,
-) -> Result<(), StoreError> {
+) -> Result<Pgvector, StoreError> {
     let connected = config.connect(tls.clone()).await;
     let (mut client, connection) =
         connected.map_err(|source| place.failed("connecting to the database", source))?;
@@ -58,31 +65,46 @@ pub(super) async fn migrate(
     }
 }
 
-async fn migrate_locked(client: &mut Client, place: &Place) -> Result<(), StoreError> {
+async fn migrate_locked(client: &mut Client, place: &Place) -> Result<Pgvector, StoreError> {
     let locked = client
         .execute("SELECT pg_advisory_lock($1)", &[&LOCK])
         .await;
     locked.map_err(during("waiting for the migrations of another process"))?;
-    let found = version(client).await?;
-    let supported = newest();
-    if found > supported {
+    migrate_to(client, place, newest()).await?;
+    let pgvector = client.query_one("SELECT charter_pgvector()", &[]).await;
+    Ok(match pgvector.map_err(during(DOING))?.get(0) {
+        true => Pgvector::Used,
+        false => Pgvector::Absent,
+    })
+}
+
+/// Brings a database to a version, under whatever lock the caller holds.
+pub(super) async fn migrate_to(
+    client: &mut Client,
+    place: &Place,
+    version: u32,
+) -> Result<(), StoreError> {
+    let found = self::version(client).await?;
+    if found > version {
         return Err(StoreError::NewerSchema {
             path: place.to_string(),
             found,
-            supported,
+            supported: version,
         });
     }
-    if found == supported {
+    if found == version {
         return Ok(());
     }
-    let migrated = runner().run_async(client).await;
+    let target = i32::try_from(version).map(Target::Version);
+    let runner = runner().set_target(target.unwrap_or(Target::Latest));
+    let migrated = runner.run_async(client).await;
     migrated
         .map(|_report| ())
         .map_err(|source| place.failed(DOING, Box::<dyn StdError + Send + Sync>::from(source)))
 }
 
 /// The version of a database, 0 for an empty one.
-async fn version(client: &Client) -> Result<u32, StoreError> {
+pub(super) async fn version(client: &impl GenericClient) -> Result<u32, StoreError> {
     let doing = "reading the schema version";
     let sql = "SELECT to_regclass('refinery_schema_history') IS NOT NULL";
     let known = client.query_one(sql, &[]).await.map_err(during(doing))?;

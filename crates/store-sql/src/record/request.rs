@@ -29,3 +29,17 @@ pub(crate) fn taken(what: &'static str, request: &RequestId) -> StoreError {
         id: request.to_string(),
     }
 }
+
+/// What a change returned, in the order in which it was to be chosen.
+pub(crate) fn oldest_first(requests: &mut [RequestRecord]) {
+    requests.sort_by(|a, b| {
+        let key = |request: &RequestRecord| {
+            (
+                request.created_at,
+                request.tenant_id.clone(),
+                request.request_id.clone(),
+            )
+        };
+        key(a).cmp(&key(b))
+    });
+}

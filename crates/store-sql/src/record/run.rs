@@ -133,3 +133,19 @@ pub(crate) fn check_append<'a>(
     let last_hash = check_chain(run, head.version, head.last_hash, &append.events)?;
     Ok((last_hash, newest))
 }
+
+/// Where a claimed run's turn is read.
+const TURN: usize = 9;
+
+/// Reads [`RECORD`] with a claimed run's turn among its tenant's after it.
+pub(crate) fn claimed(row: &dyn Columns) -> Result<(i64, RunRecord), StoreError> {
+    Ok((field(row, TURN)?, record(row)?))
+}
+
+/// Claimed runs in the order in which they were to be chosen.
+pub(crate) fn in_turn(mut claimed: Vec<(i64, RunRecord)>) -> Vec<RunRecord> {
+    claimed.sort_by(|(turn, a), (other, b)| {
+        (turn, a.created_at, &a.run_id).cmp(&(other, b.created_at, &b.run_id))
+    });
+    claimed.into_iter().map(|(_, run)| run).collect()
+}

@@ -1,11 +1,14 @@
 //! Skills of the link graph.
 
 use charter_contract::ids::SkillId;
+use charter_contract::time::Timestamp;
 use charter_store::StoreError;
 use charter_store::agent_skills::{
-    SkillFileEntry, SkillRecord, SkillVector, SkillsModel, SkillsRevision, VectorOrigin,
+    CHANGED_TOPIC, MAX_CHANGED_NAMED, SkillChange, SkillFileEntry, SkillRecord, SkillVector,
+    SkillsModel, SkillsRevision, SkillsWrite, VectorOrigin,
 };
 use charter_store::catalogue::ContentHash;
+use charter_store::outbox::NewMessage;
 use charter_store::vector::TextHash;
 
 use crate::column;
@@ -127,4 +130,39 @@ pub(crate) fn by_skill(
         }
     }
     Ok(skills)
+}
+
+/// What is published with a write. It is the tenant's message where the skills are, so that the writer's
+/// connection may write it.
+pub(crate) fn changed(write: &SkillsWrite, revision: SkillsRevision) -> NewMessage {
+    if write.changes.len() > MAX_CHANGED_NAMED {
+        let message = everything_changed(revision, write.at);
+        let tenant = write.scope.tenant().map(ToString::to_string);
+        return NewMessage { tenant, ..message };
+    }
+    let ids = write.changes.iter().map(|change| match change {
+        SkillChange::Put(skill) => skill.id.as_str(),
+        SkillChange::Delete(id) => id.as_str(),
+    });
+    let payload = serde_json::json!({
+        "revision": revision.0,
+        "scope": column::scope(&write.scope),
+        "skills": ids.collect::<Vec<_>>(),
+    });
+    NewMessage {
+        topic: CHANGED_TOPIC.to_owned(),
+        tenant: write.scope.tenant().map(ToString::to_string),
+        payload: payload.to_string(),
+        at: write.at,
+    }
+}
+
+/// What is published when every vector may be another one.
+pub(crate) fn everything_changed(revision: SkillsRevision, at: Timestamp) -> NewMessage {
+    NewMessage {
+        topic: CHANGED_TOPIC.to_owned(),
+        tenant: None,
+        payload: serde_json::json!({"revision": revision.0, "everything": true}).to_string(),
+        at,
+    }
 }

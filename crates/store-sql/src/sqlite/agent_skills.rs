@@ -2,9 +2,12 @@
 
 mod change;
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use charter_contract::ids::SkillId;
 use charter_contract::scope::Scope;
+use charter_contract::time::Timestamp;
 use charter_domain::skill_folder::SkillFile;
 use charter_store::StoreError;
 use charter_store::agent_skills::{
@@ -33,19 +36,34 @@ fn index(connection: &Connection) -> Result<(SkillsRevision, Option<SkillsModel>
     .ok_or_else(record::without_index)
 }
 
+/// A skill with its vector; conditions and order follow.
+const SKILL: &str = "SELECT scope, skill_id, summary, is_folder, sub_skills,
+     EXISTS (SELECT 1 FROM agent_skill_file WHERE agent_skill_file.skill_key = agent_skill.skill_key),
+     origin, summary_hash, bytes
+     FROM agent_skill LEFT JOIN agent_skill_vector USING (skill_key)";
+
 fn load(connection: &Connection) -> Result<SkillsLoaded, StoreError> {
     let (revision, model) = index(connection)?;
-    let skills = rows(
-        READING,
-        connection,
-        "SELECT scope, skill_id, summary, is_folder, sub_skills,
-         EXISTS (SELECT 1 FROM agent_skill_file WHERE agent_skill_file.skill_key = agent_skill.skill_key),
-         origin, summary_hash, bytes
-         FROM agent_skill LEFT JOIN agent_skill_vector USING (skill_key)
-         ORDER BY scope, skill_id",
-        [],
-        record::record,
-    )?;
+    let sql = format!("{SKILL} ORDER BY scope, skill_id");
+    let skills = rows(READING, connection, &sql, [], record::record)?;
+    Ok(SkillsLoaded {
+        revision,
+        model,
+        skills,
+    })
+}
+
+fn some(
+    connection: &Connection,
+    keys: &BTreeSet<(Scope, SkillId)>,
+) -> Result<SkillsLoaded, StoreError> {
+    let (revision, model) = index(connection)?;
+    let sql = format!("{SKILL} WHERE scope = ?1 AND skill_id = ?2");
+    let mut skills = Vec::new();
+    for (scope, id) in keys {
+        let key = params![column::scope(scope), id.as_str()];
+        skills.extend(row(READING, connection, &sql, key, record::record)?);
+    }
     Ok(SkillsLoaded {
         revision,
         model,
@@ -75,6 +93,15 @@ impl AgentSkills for SqliteStore {
         self.read(load).await
     }
 
+    async fn skills_of(&self, skills: &[(Scope, SkillId)]) -> Result<SkillsLoaded, StoreError> {
+        let keys: BTreeSet<_> = skills.iter().cloned().collect();
+        self.read(move |connection| some(connection, &keys)).await
+    }
+
+    async fn skills_revision(&self) -> Result<SkillsRevision, StoreError> {
+        self.read(|connection| Ok(index(connection)?.0)).await
+    }
+
     async fn change_skills(&self, write: SkillsWrite) -> Result<SkillsRevision, StoreError> {
         self.write(move |connection| change::change(connection, &write))
             .await
@@ -85,9 +112,10 @@ impl AgentSkills for SqliteStore {
         model: &SkillsModel,
         expected: SkillsRevision,
         vectors: Vec<(Scope, SkillId, SkillVector)>,
+        at: Timestamp,
     ) -> Result<SkillsRevision, StoreError> {
         let model = model.clone();
-        self.write(move |connection| change::index(connection, &model, expected, &vectors))
+        self.write(move |connection| change::index(connection, &model, expected, &vectors, at))
             .await
     }
 

@@ -6,7 +6,8 @@ use charter_contract::ids::{RunId, TenantId};
 use charter_contract::time::Timestamp;
 use charter_store::StoreError;
 use charter_store::journal::{
-    After, Append, GENESIS, HeldRun, Journal, JournalEvent, NewEvent, RunPhase, RunRecord, Wait,
+    After, Append, Claim, GENESIS, HeldRun, Journal, JournalEvent, NewEvent, RunPhase, RunRecord,
+    Wait,
 };
 use charter_store::lease::{Fence, Lease};
 use charter_store::mission::ArtifactRecord;
@@ -279,13 +280,32 @@ impl Journal for SqliteStore {
             .await
     }
 
-    async fn claimable_runs(
+    async fn unfinished_runs(
         &self,
-        now: Timestamp,
+        after: Option<&RunId>,
         limit: usize,
     ) -> Result<Vec<RunRecord>, StoreError> {
-        self.read(move |connection| read::claimable(connection, now, limit))
+        let after = after.map_or_else(String::new, ToString::to_string);
+        self.read(move |connection| read::unfinished(connection, &after, limit))
             .await
+    }
+
+    async fn claim_runs(&self, claim: &Claim) -> Result<Vec<RunRecord>, StoreError> {
+        let claim = claim.clone();
+        self.write(move |connection| {
+            let runs = read::claimable(connection, claim.now, claim.limit)?;
+            for run in &runs {
+                let wanted = Lease {
+                    resource: run.run_id.to_string(),
+                    holder: claim.holder.clone(),
+                    fence: lease::FIRST,
+                    expires_at: claim.until,
+                };
+                lease::acquire(connection, wanted, column::micros(claim.now))?;
+            }
+            Ok(runs)
+        })
+        .await
     }
 
     async fn sweep_runs(&self, before: Timestamp, limit: usize) -> Result<u64, StoreError> {

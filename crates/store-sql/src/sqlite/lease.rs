@@ -79,10 +79,13 @@ fn store(connection: &Connection, lease: &Lease) -> Result<(), StoreError> {
     .map(|_| ())
 }
 
-/// Takes every lease from its holder. Fences stay, so a holder that lives on is fenced off by the
-/// next one.
+/// Takes every lease, and every hold on a request, from its holder. Fences stay, so a holder that lives
+/// on is fenced off by the next one.
 pub(super) fn release_all(connection: &Connection) -> Result<(), StoreError> {
     let sql = "UPDATE lease SET holder = NULL WHERE holder IS NOT NULL";
+    execute(WRITING, connection, sql, [])?;
+    let sql = "UPDATE request SET holder = NULL, held_until = NULL
+               WHERE answer IS NULL AND holder IS NOT NULL";
     execute(WRITING, connection, sql, []).map(|_| ())
 }
 
@@ -139,18 +142,28 @@ impl Leases for SqliteStore {
             .await
     }
 
-    async fn renew(&self, lease: &Lease, expires_at: Timestamp) -> Result<Lease, StoreError> {
-        let mut lease = lease.clone();
-        lease.expires_at = expires_at;
+    async fn renew(
+        &self,
+        holder: &str,
+        resources: &[String],
+        expires_at: Timestamp,
+    ) -> Result<Vec<String>, StoreError> {
+        let (holder, resources) = (holder.to_owned(), resources.to_vec());
+        let expires_at = column::micros(expires_at);
         self.write(move |connection| {
-            let held = held(connection, &lease.resource)?;
-            let current = held.as_ref().map_or(Fence(0), |held| held.fence);
-            let holder = held.and_then(|held| held.holder);
-            if current != lease.fence || holder.as_ref() != Some(&lease.holder) {
-                return Err(fenced_off(&lease.resource, lease.fence, current));
+            let mut lost = Vec::new();
+            for resource in resources {
+                let renewed = execute(
+                    WRITING,
+                    connection,
+                    "UPDATE lease SET expires_at = ?3 WHERE resource = ?1 AND holder = ?2",
+                    params![resource, holder, expires_at],
+                )?;
+                if renewed == 0 {
+                    lost.push(resource);
+                }
             }
-            store(connection, &lease)?;
-            Ok(lease)
+            Ok(lost)
         })
         .await
     }

@@ -11,8 +11,8 @@ use charter_contract::ids::{MemoryId, TenantId, UserId};
 use charter_contract::time::Timestamp;
 use charter_store::StoreError;
 use charter_store::memory::{
-    Memories, MemoryChange, MemoryDecision, MemoryRecord, MemoryVector, MemoryVersion, NewMemory,
-    NewVersion, Proposals,
+    Memories, MemoryChange, MemoryDecision, MemoryRecord, MemoryVector, MemoryVersion, NearMemory,
+    NearestMemories, NewMemory, NewVersion, Proposals,
 };
 use charter_store::page::{Page, PageRequest};
 
@@ -120,6 +120,14 @@ impl Memories for SqliteStore {
         let tenant = tenant.clone();
         self.read(move |connection| changes::after(connection, &tenant, after, limit))
             .await
+    }
+
+    async fn nearest_memories(
+        &self,
+        _tenant: &TenantId,
+        _asked: &NearestMemories<'_>,
+    ) -> Result<Option<Vec<NearMemory>>, StoreError> {
+        Ok(None)
     }
 
     async fn memories_without_vector(

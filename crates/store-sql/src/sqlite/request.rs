@@ -5,35 +5,108 @@ use charter_contract::ids::{RequestId, TenantId, UserId};
 use charter_contract::time::Timestamp;
 use charter_store::StoreError;
 use charter_store::page::{Page, PageRequest};
-use charter_store::request::{RequestRecord, Requests};
+use charter_store::request::{Hold, RequestRecord, Requests};
 use rusqlite::{Connection, params};
 
 use super::SqliteStore;
 use super::statement::{execute, insert, row, rows};
 use crate::column::{self, Cursor};
-use crate::record::request::{COLUMNS, record, taken};
+use crate::record::request::{COLUMNS, oldest_first, record, taken};
+
+const HOLDING: &str = "holding a request";
 
 #[async_trait]
 impl Requests for SqliteStore {
-    async fn open_request(&self, request: &RequestRecord) -> Result<(), StoreError> {
-        let request = request.clone();
+    async fn open_request(&self, request: &RequestRecord, hold: &Hold) -> Result<(), StoreError> {
+        let (request, hold) = (request.clone(), hold.clone());
         self.write(move |connection| {
             insert(
                 "opening a request",
                 connection,
-                "INSERT INTO request (tenant_id, request_id, asked, created_at, updated_at, user_id)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING",
+                "INSERT INTO request
+                 (tenant_id, request_id, asked, created_at, updated_at, user_id, holder, held_until)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING",
                 params![
                     request.tenant_id.as_str(),
                     request.request_id.as_str(),
                     request.asked,
                     column::micros(request.created_at),
                     column::micros(request.updated_at),
-                    request.user_id.as_str()
+                    request.user_id.as_str(),
+                    hold.holder,
+                    column::micros(hold.until)
                 ],
             )?
             .map(|_| ())
             .ok_or_else(|| taken("request", &request.request_id))
+        })
+        .await
+    }
+
+    async fn hold_request(
+        &self,
+        tenant: &TenantId,
+        request: &RequestId,
+        now: Timestamp,
+        hold: &Hold,
+    ) -> Result<bool, StoreError> {
+        let (tenant, request, hold) = (tenant.clone(), request.clone(), hold.clone());
+        self.write(move |connection| {
+            let held = execute(
+                HOLDING,
+                connection,
+                "UPDATE request SET holder = ?3, held_until = ?4
+                 WHERE tenant_id = ?1 AND request_id = ?2 AND answer IS NULL
+                   AND (holder IS NULL OR holder = ?3 OR held_until <= ?5)",
+                params![
+                    tenant.as_str(),
+                    request.as_str(),
+                    hold.holder,
+                    column::micros(hold.until),
+                    column::micros(now)
+                ],
+            )?;
+            Ok(held > 0)
+        })
+        .await
+    }
+
+    async fn renew_requests(&self, hold: &Hold) -> Result<u64, StoreError> {
+        let hold = hold.clone();
+        self.write(move |connection| {
+            let renewed = execute(
+                HOLDING,
+                connection,
+                "UPDATE request SET held_until = ?2 WHERE holder = ?1 AND answer IS NULL",
+                params![hold.holder, column::micros(hold.until)],
+            )?;
+            Ok(renewed as u64)
+        })
+        .await
+    }
+
+    async fn release_request(
+        &self,
+        tenant: &TenantId,
+        request: &RequestId,
+        holder: &str,
+        again_at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let (tenant, request, holder) = (tenant.clone(), request.clone(), holder.to_owned());
+        self.write(move |connection| {
+            execute(
+                HOLDING,
+                connection,
+                "UPDATE request SET holder = NULL, held_until = ?4
+                 WHERE tenant_id = ?1 AND request_id = ?2 AND holder = ?3 AND answer IS NULL",
+                params![
+                    tenant.as_str(),
+                    request.as_str(),
+                    holder,
+                    column::micros(again_at)
+                ],
+            )
+            .map(|_| ())
         })
         .await
     }
@@ -105,7 +178,7 @@ impl Requests for SqliteStore {
             let changed = execute(
                 "recording an answer",
                 connection,
-                "UPDATE request SET answer = ?3, updated_at = ?4
+                "UPDATE request SET answer = ?3, updated_at = ?4, holder = NULL, held_until = NULL
                  WHERE tenant_id = ?1 AND request_id = ?2 AND answer IS NULL",
                 params![
                     tenant.as_str(),
@@ -119,18 +192,34 @@ impl Requests for SqliteStore {
         .await
     }
 
-    async fn open_requests(&self, limit: usize) -> Result<Vec<RequestRecord>, StoreError> {
-        self.read(move |connection| {
-            rows(
-                "finding open requests",
+    async fn take_requests(
+        &self,
+        now: Timestamp,
+        hold: &Hold,
+        limit: usize,
+    ) -> Result<Vec<RequestRecord>, StoreError> {
+        let hold = hold.clone();
+        self.write(move |connection| {
+            let mut taken = rows(
+                "taking open requests",
                 connection,
                 &format!(
-                    "SELECT {COLUMNS} FROM request WHERE answer IS NULL
-                     ORDER BY created_at, tenant_id, request_id LIMIT ?1"
+                    "UPDATE request SET holder = ?1, held_until = ?2 WHERE rowid IN (
+                         SELECT rowid FROM request
+                         WHERE answer IS NULL AND (held_until IS NULL OR held_until <= ?3)
+                         ORDER BY created_at, tenant_id, request_id LIMIT ?4)
+                     RETURNING {COLUMNS}"
                 ),
-                [column::limit(limit)],
+                params![
+                    hold.holder,
+                    column::micros(hold.until),
+                    column::micros(now),
+                    column::limit(limit)
+                ],
                 record,
-            )
+            )?;
+            oldest_first(&mut taken);
+            Ok(taken)
         })
         .await
     }

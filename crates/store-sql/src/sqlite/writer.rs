@@ -24,8 +24,8 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::failure::{classify_shared, during};
-use super::lock::DirectoryLock;
 use super::locked;
+use crate::lock::DirectoryLock;
 
 /// Writes that wait; further callers wait for a place.
 const QUEUE: usize = 1024;

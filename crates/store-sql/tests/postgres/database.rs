@@ -29,7 +29,7 @@ pub(crate) async fn store(database: &Database) -> PostgresStore {
 
 /// The database past the store.
 pub(crate) async fn raw(database: &Database) -> Client {
-    let (client, connection) = tokio_postgres::connect(&database.url(), NoTls)
+    let (client, connection) = tokio_postgres::connect(&database.superusers_url(), NoTls)
         .await
         .unwrap();
     tokio::spawn(connection);

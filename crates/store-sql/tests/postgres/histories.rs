@@ -3,7 +3,7 @@
 use charter_contract::scope::Scope;
 use charter_contract::time::Timestamp;
 use charter_store::evidence::EvidenceFilter;
-use charter_store::journal::{After, Append, EventHash, Wait};
+use charter_store::journal::{After, Append, Claim, EventHash, Wait};
 use charter_store::lease::{Fence, Lease};
 use charter_store::page::PageRequest;
 use charter_store::{Store, StoreError};
@@ -44,7 +44,6 @@ enum Call {
     Renew {
         run: u8,
         holder: bool,
-        fence: u8,
         until: u8,
     },
     Release {
@@ -56,7 +55,8 @@ enum Call {
         tenant: bool,
         after: Option<u8>,
     },
-    Claimable {
+    Claim {
+        worker: u8,
         now: u8,
     },
     Events {
@@ -153,12 +153,7 @@ fn run_call() -> impl Strategy<Value = Call> {
             now,
             lasts
         }),
-        (few(), flag(), few(), time()).prop_map(|(run, holder, fence, until)| Call::Renew {
-            run,
-            holder,
-            fence,
-            until
-        }),
+        (few(), flag(), time()).prop_map(|(run, holder, until)| Call::Renew { run, holder, until }),
         (few(), flag(), few()).prop_map(|(run, holder, fence)| Call::Release {
             run,
             holder,
@@ -166,7 +161,7 @@ fn run_call() -> impl Strategy<Value = Call> {
         }),
         (flag(), proptest::option::of(few()))
             .prop_map(|(tenant, after)| Call::Runs { tenant, after }),
-        time().prop_map(|now| Call::Claimable { now }),
+        (0..3_u8, time()).prop_map(|(worker, now)| Call::Claim { worker, now }),
         (few(), few()).prop_map(|(run, after)| Call::Events { run, after }),
         time().prop_map(|before| Call::SweepRuns { before }),
     ]
@@ -304,7 +299,9 @@ async fn of_runs(store: &dyn Store, call: &Call) -> Done<Option<String>> {
     Ok(Some(match *call {
         Call::CreateRun { run, tenant: first } => {
             let (run, events) = sample::new_run(tenant(first), run.into(), run.into())?;
-            let messages = vec![sample::message("created", 2)?];
+            let mut message = sample::message("created", 2)?;
+            message.tenant = Some(run.tenant_id.to_string());
+            let messages = vec![message];
             told(store.create_run(&run, events, vec![], messages).await)
         }
         Call::Append {
@@ -337,7 +334,15 @@ async fn of_runs(store: &dyn Store, call: &Call) -> Done<Option<String>> {
             let page = PageRequest::new(after.transpose()?, 2);
             told(store.runs(&sample::tenant(tenant(first))?, &page).await)
         }
-        Call::Claimable { now } => told(store.claimable_runs(at(now)?, 2).await),
+        Call::Claim { worker, now } => {
+            let claim = Claim {
+                holder: format!("w{worker}"),
+                now: at(now)?,
+                until: at(now + 3)?,
+                limit: 2,
+            };
+            told(store.claim_runs(&claim).await)
+        }
         Call::Events { run, after } => told(
             store
                 .events(&sample::run(run.into()), after.into(), 2)
@@ -360,12 +365,10 @@ async fn of_leases(store: &dyn Store, call: &Call) -> Done<Option<String>> {
             let (holder, until) = (holder.to_string(), at(now + lasts)?);
             told(store.acquire(run.as_str(), &holder, at(now)?, until).await)
         }
-        Call::Renew {
-            run,
-            holder,
-            fence,
-            until,
-        } => told(store.renew(&lease(run, holder, fence)?, at(until)?).await),
+        Call::Renew { run, holder, until } => {
+            let runs = [0, 1, run].map(|run| sample::run(run.into()).to_string());
+            told(store.renew(&holder.to_string(), &runs, at(until)?).await)
+        }
         Call::Release { run, holder, fence } => {
             told(store.release(&lease(run, holder, fence)?).await)
         }

@@ -10,9 +10,11 @@
 
 mod database;
 mod histories;
+mod near;
 mod opening;
 mod refusals;
 mod several;
+mod wall;
 
 use std::sync::Arc;
 

@@ -24,13 +24,11 @@ async fn four_that_open_at_once_migrate_once() -> Outcome {
     for store in [opened.0, opened.1, opened.2, opened.3] {
         assert_eq!(store?.calibration("none").await?, None);
     }
-    let sql = "SELECT count(*), max(version)::bigint FROM refinery_schema_history";
+    let sql = "SELECT count(*) - count(DISTINCT version), max(version)::bigint
+               FROM refinery_schema_history";
     let row = raw(&database).await.query_one(sql, &[]).await?;
     let newest = i64::from(newest_schema_version());
-    assert_eq!(
-        (row.get::<_, i64>(0), row.get::<_, i64>(1)),
-        (newest, newest)
-    );
+    assert_eq!((row.get::<_, i64>(0), row.get::<_, i64>(1)), (0, newest));
     Ok(())
 }
 

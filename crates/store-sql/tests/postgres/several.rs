@@ -6,8 +6,11 @@ use std::time::Duration;
 use charter_contract::ids::RunId;
 use charter_store::StoreError;
 use charter_store::calibration::{CalibrationRecord, Calibrations};
-use charter_store::journal::{After, Journal};
+use charter_store::evidence::Evidence;
+use charter_store::evidence_log::EvidenceLog;
+use charter_store::journal::{After, Claim, Journal};
 use charter_store::lease::{Fence, Leases};
+use charter_store::notices::Notices;
 use charter_store::outbox::Outbox;
 use charter_store_sql::postgres::PostgresStore;
 use charter_testkit::store_suite::{Outcome, sample};
@@ -235,9 +238,11 @@ async fn a_write_that_is_the_victim_of_a_deadlock_is_made_again() -> Outcome {
     let database = migrated().await;
     let mut options = options(&database);
     options.url += "?options=-c%20deadlock_timeout%3D2s";
+    let (mut other, watcher) = (raw(&database).await, raw(&database).await);
+    let granted = "GRANT SET ON PARAMETER deadlock_timeout TO charter";
+    other.batch_execute(granted).await?;
     let store = Arc::new(PostgresStore::connect(&options).await?);
     let run = with_a_run(&store).await?;
-    let (mut other, watcher) = (raw(&database).await, raw(&database).await);
     other
         .batch_execute("SET deadlock_timeout = '10min'")
         .await?;
@@ -324,5 +329,140 @@ async fn a_text_that_postgresql_cannot_hold_is_refused() -> Outcome {
         other => panic!("{other:?}"),
     }
     assert_eq!(store.calibration("m").await?, None);
+    Ok(())
+}
+
+/// A process is told of what another one published, also when the connection that it listens on was cut.
+#[tokio::test]
+async fn a_notice_reaches_the_other_processes() -> Outcome {
+    let database = migrated().await;
+    let (one, other) = (store(&database).await, store(&database).await);
+    assert!(one.is_shared());
+    let watcher = raw(&database).await;
+    let listeners = "SELECT count(*) FROM pg_stat_activity
+         WHERE datname = current_database() AND application_name = 'charter notices'
+           AND query LIKE ANY (ARRAY['LISTEN%', 'NOTIFY%'])";
+    let soon = Duration::from_secs(20);
+    for cut in [false, true] {
+        if cut {
+            let sql = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                 WHERE datname = current_database() AND application_name = 'charter notices'";
+            watcher.query(sql, &[]).await?;
+        }
+        let listening = async {
+            while watcher
+                .query_one(listeners, &[])
+                .await
+                .unwrap()
+                .get::<_, i64>(0)
+                < 2
+            {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(soon, listening).await?;
+        // Connecting is a reason to look as well.
+        tokio::time::timeout(soon, other.notice()).await?;
+        one.publish(vec![sample::message("news", 1)?]).await?;
+        tokio::time::timeout(soon, other.notice()).await?;
+    }
+    Ok(())
+}
+
+/// Whoever claims at the same time gets other runs, each is claimed once, and nobody waits.
+#[tokio::test]
+async fn a_run_is_claimed_by_one_of_many() -> Outcome {
+    let database = migrated().await;
+    let store = Arc::new(store(&database).await);
+    for n in 1..=300 {
+        let (record, events) = sample::new_run("acme", n, 0)?;
+        store.create_run(&record, events, vec![], vec![]).await?;
+    }
+    let mut claiming = tokio::task::JoinSet::new();
+    for worker in 0..8 {
+        let store = Arc::clone(&store);
+        claiming.spawn(async move {
+            let mut mine = Vec::new();
+            loop {
+                let claim = Claim {
+                    holder: format!("w{worker}"),
+                    now: sample::at(1).unwrap(),
+                    until: sample::at(9).unwrap(),
+                    limit: 10,
+                };
+                let got = store.claim_runs(&claim).await.unwrap();
+                if got.is_empty() {
+                    break mine;
+                }
+                mine.extend(got.into_iter().map(|run| run.run_id));
+            }
+        });
+    }
+    let mut all = claiming.join_all().await.concat();
+    // Who found all candidates locked left before the end; nothing is left for anybody else.
+    let rest = Claim {
+        holder: "last".to_owned(),
+        now: sample::at(1)?,
+        until: sample::at(9)?,
+        limit: 300,
+    };
+    all.extend(
+        store
+            .claim_runs(&rest)
+            .await?
+            .into_iter()
+            .map(|run| run.run_id),
+    );
+    let count = all.len();
+    all.sort();
+    all.dedup();
+    assert_eq!((count, all.len()), (300, 300));
+    Ok(())
+}
+
+/// Writers of evidence wait for each other's commits; a lease is renewed in time all the same, and a record
+/// that cannot be written fails alone.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn those_who_write_evidence_together_hold_no_lease_up() -> Outcome {
+    const WRITERS: u32 = 24;
+    let database = migrated().await;
+    let mut options = options(&database);
+    options.connections = 2;
+    let store = Arc::new(PostgresStore::connect(&options).await?);
+    let acme = sample::tenant("acme")?;
+    let first = sample::evidence("acme", 0, sample::at(1)?)?;
+    store
+        .put_evidence(&acme, std::slice::from_ref(&first))
+        .await?;
+    let run = ["run".to_owned()];
+    let lease = store.acquire(&run[0], "one", sample::at(1)?, sample::at(9)?);
+    assert!(lease.await?.is_some());
+
+    let mut other = raw(&database).await;
+    let log = other.transaction().await?;
+    log.batch_execute("SELECT FROM evidence_log FOR UPDATE")
+        .await?;
+    let writers: Vec<_> = (0..WRITERS)
+        .map(|n| {
+            let (store, acme) = (Arc::clone(&store), acme.clone());
+            tokio::spawn(async move {
+                let record = sample::evidence("acme", n, sample::at(2).unwrap()).unwrap();
+                store.put_evidence(&acme, &[record]).await
+            })
+        })
+        .collect();
+    until_waiting(&raw(&database).await, 1).await;
+    let soon = Duration::from_secs(1);
+    tokio::time::timeout(soon, store.renew("one", &run, sample::at(20)?)).await??;
+    tokio::time::timeout(soon, store.evidence(&acme, &first.id)).await??;
+    log.commit().await?;
+    for (n, writer) in writers.into_iter().enumerate() {
+        match writer.await? {
+            Ok(()) => assert_ne!(n, 0),
+            Err(StoreError::AlreadyExists { .. }) => assert_eq!(n, 0),
+            Err(other) => return Err(other.into()),
+        }
+    }
+    assert_eq!(store.log_size(&acme).await?, u64::from(WRITERS));
     Ok(())
 }

@@ -5,8 +5,8 @@ use charter_contract::scope::Scope;
 use charter_contract::time::Timestamp;
 use charter_domain::skill_folder::SkillFile;
 use charter_store::agent_skills::{
-    NewSkill, Part, SkillChange, SkillFileEntry, SkillRecord, SkillVector, SkillsModel,
-    SkillsRevision, SkillsWrite, VectorOrigin,
+    CHANGED_TOPIC, NewSkill, Part, SkillChange, SkillFileEntry, SkillRecord, SkillVector,
+    SkillsModel, SkillsRevision, SkillsWrite, VectorOrigin,
 };
 use charter_store::vector::TextHash;
 use charter_store::{Store, StoreError};
@@ -71,17 +71,21 @@ async fn change(
     expected: SkillsRevision,
     changes: Vec<SkillChange>,
 ) -> Result<SkillsRevision, StoreError> {
-    let at = Timestamp::from_micros(1_700_000_000_000_000);
     let write = SkillsWrite {
         scope: scope.clone(),
         expected,
         changes,
-        at: at.map_err(|error| StoreError::Engine {
-            doing: "making a time",
-            source: Box::new(error),
-        })?,
+        at: at()?,
     };
     store.change_skills(write).await
+}
+
+fn at() -> Result<Timestamp, StoreError> {
+    let at = Timestamp::from_micros(1_700_000_000_000_000);
+    at.map_err(|error| StoreError::Engine {
+        doing: "making a time",
+        source: Box::new(error),
+    })
 }
 
 fn put(skill: &NewSkill) -> SkillChange {
@@ -169,7 +173,7 @@ pub async fn b001_7_a_write_on_a_stale_revision_writes_nothing(store: &dyn Store
         name: "m".to_owned(),
         dims: 4,
     };
-    let stale = store.index_skills(&model, start, Vec::new()).await;
+    let stale = store.index_skills(&model, start, Vec::new(), at()?).await;
     assert_refused!(stale, StoreError::VersionConflict { .. });
     let loaded = store.load_skills().await?;
     assert_eq!((loaded.model, loaded.skills.len()), (None, 1));
@@ -259,9 +263,11 @@ pub async fn b001_2_an_index_has_one_model(store: &dyn Store) -> Outcome {
         dims: 4,
     };
     let both = [&a, &b].map(|skill| (scope.clone(), skill.id.clone(), vector(0.5)));
-    let next = store.index_skills(&model("m"), next, both.to_vec()).await?;
+    let next = store
+        .index_skills(&model("m"), next, both.to_vec(), at()?)
+        .await?;
     let one = vec![(scope.clone(), a.id.clone(), vector(1.0))];
-    let next = store.index_skills(&model("m"), next, one).await?;
+    let next = store.index_skills(&model("m"), next, one, at()?).await?;
     let vectors = |loaded: &[SkillRecord]| -> Vec<Option<SkillVector>> {
         loaded.iter().map(|skill| skill.vector.clone()).collect()
     };
@@ -275,9 +281,67 @@ pub async fn b001_2_an_index_has_one_model(store: &dyn Store) -> Outcome {
         (scope.clone(), b.id.clone(), vector(2.0)),
         (scope.clone(), id("missing")?, vector(2.0)),
     ];
-    store.index_skills(&model("other"), next, fresh).await?;
+    store
+        .index_skills(&model("other"), next, fresh, at()?)
+        .await?;
     let loaded = store.load_skills().await?;
     assert_eq!(loaded.model, Some(model("other")));
     assert_eq!(vectors(&loaded.skills), [None, Some(vector(2.0))]);
+    Ok(())
+}
+
+/// What follows storage learns of every change from the outbox, in order and without a gap, and reads what
+/// became of it.
+///
+/// # Errors
+/// As the store's.
+pub async fn every_change_of_skills_is_published_with_it(store: &dyn Store) -> Outcome {
+    let (acme, model) = (
+        tenant("acme")?,
+        SkillsModel {
+            name: "m".to_owned(),
+            dims: 4,
+        },
+    );
+    let (a, b) = (skill("a")?, skill("b")?);
+    let start = store.load_skills().await?.revision;
+    let both = change(store, &acme, start, vec![put(&a), put(&b)]).await?;
+    let refused = change(store, &acme, start, vec![put(&a)]).await;
+    assert_refused!(refused, StoreError::VersionConflict { .. });
+    let global = change(store, &Scope::Global, both, vec![put(&b)]).await?;
+    let gone = vec![SkillChange::Delete(a.id.clone())];
+    let deleted = change(store, &acme, global, gone).await?;
+    let vectors = vec![(acme.clone(), b.id.clone(), vector(0.5))];
+    let indexed = store.index_skills(&model, deleted, vectors, at()?).await?;
+    let published: Vec<(String, Option<String>, String)> = store
+        .messages(0, 10)
+        .await?
+        .into_iter()
+        .map(|message| message.message)
+        .map(|message| (message.topic, message.tenant, message.payload))
+        .collect();
+    let of = |tenant: Option<&str>, payload: String| {
+        let tenant = tenant.map(str::to_owned);
+        (CHANGED_TOPIC.to_owned(), tenant, payload)
+    };
+    let named = |revision: SkillsRevision, scope: &str, ids: &str| {
+        format!(
+            r#"{{"revision":{},"scope":"{scope}","skills":[{ids}]}}"#,
+            revision.0
+        )
+    };
+    let everything = format!(r#"{{"revision":{},"everything":true}}"#, indexed.0);
+    let expected = [
+        of(Some("acme"), named(both, "acme", r#""a","b""#)),
+        of(None, named(global, "", r#""b""#)),
+        of(Some("acme"), named(deleted, "acme", r#""a""#)),
+        of(None, everything),
+    ];
+    assert_eq!(published, expected);
+    let keys = [&a, &b, &b].map(|skill| (acme.clone(), skill.id.clone()));
+    let read = store.skills_of(&keys).await?;
+    assert_eq!((read.revision, read.model), (indexed, Some(model)));
+    assert_eq!(read.skills, [record(&acme, &b, Some(vector(0.5)))]);
+    assert_eq!(store.skills_of(&[]).await?.skills, []);
     Ok(())
 }

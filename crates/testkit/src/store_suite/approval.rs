@@ -88,14 +88,14 @@ pub async fn ruling_28_an_approval_is_made_with_its_event(store: &dyn Store) -> 
 pub async fn ruling_28_one_decision_is_recorded(store: &dyn Store) -> Outcome {
     asked(store, 1, 1).await?;
     let acme = sample::tenant("acme")?;
-    assert_eq!(store.claimable_runs(sample::at(10)?, 9).await?, []);
+    assert_eq!(super::journal::claim(store, "w", 10, 9).await?, []);
     let say = |to| store.decide_approval(&acme, step(1, ApprovalState::Pending, to), vec![]);
     let both = (say(ApprovalState::Approved), say(ApprovalState::Rejected));
     let (yes, no) = futures_util::future::join(both.0, both.1).await;
     assert_eq!([&yes, &no].iter().filter(|said| said.is_ok()).count(), 1);
     let lost = if yes.is_ok() { no } else { yes };
     assert_refused!(lost, StoreError::Refused { .. });
-    let woken = store.claimable_runs(sample::at(10)?, 9).await?;
+    let woken = super::journal::claim(store, "w", 10, 9).await?;
     assert_eq!(woken.len(), 1);
     let other = sample::tenant("umbra")?;
     let foreign = step(1, ApprovalState::Pending, ApprovalState::Approved);
@@ -206,11 +206,11 @@ pub async fn a_parked_run_wakes_at_its_moment(store: &dyn Store) -> Outcome {
         approvals: vec![],
     };
     store.park(&run, fence, wait).await?;
-    assert_eq!(store.claimable_runs(sample::at(49)?, 9).await?, []);
-    assert_eq!(store.claimable_runs(sample::at(50)?, 9).await?.len(), 1);
+    assert_eq!(super::journal::claim(store, "w", 49, 9).await?, []);
+    assert_eq!(super::journal::claim(store, "w", 50, 9).await?.len(), 1);
     assert!(
         store
-            .acquire(run.as_ref(), "two", now, until)
+            .acquire(run.as_ref(), "w", now, until)
             .await?
             .is_some()
     );

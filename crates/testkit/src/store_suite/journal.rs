@@ -1,8 +1,9 @@
 //! Cases of runs and journals.
 
+use charter_contract::ids::RunId;
 use charter_store::journal::{
-    After, Append, EventHash, GENESIS, HeldRun, JournalEvent, NewEvent, RunPhase, RunRecord, Wait,
-    verify_chain,
+    After, Append, Claim, EventHash, GENESIS, HeldRun, JournalEvent, NewEvent, RunPhase, RunRecord,
+    Wait, verify_chain,
 };
 use charter_store::lease::{Fence, Lease};
 use charter_store::page::PageRequest;
@@ -27,9 +28,30 @@ fn read_back(first: u64, events: &[NewEvent]) -> Vec<JournalEvent> {
 
 /// Creates the `n`th run of acme, at `seconds`.
 async fn create(store: &dyn Store, n: u128, seconds: i64) -> Made<RunRecord> {
-    let (record, events) = new_run("acme", n, seconds)?;
+    create_for(store, "acme", n, seconds).await
+}
+
+async fn create_for(store: &dyn Store, of: &str, n: u128, seconds: i64) -> Made<RunRecord> {
+    let (record, events) = new_run(of, n, seconds)?;
     store.create_run(&record, events, vec![], vec![]).await?;
     Ok(record)
+}
+
+/// What a worker gets at a moment, for ten seconds.
+pub(super) async fn claim(
+    store: &dyn Store,
+    worker: &str,
+    now: i64,
+    limit: usize,
+) -> Made<Vec<RunId>> {
+    let claim = Claim {
+        holder: worker.to_owned(),
+        now: at(now)?,
+        until: at(now + 10)?,
+        limit,
+    };
+    let runs = store.claim_runs(&claim).await?;
+    Ok(runs.into_iter().map(|run| run.run_id).collect())
 }
 
 /// The run, its journal and the number of messages.
@@ -146,7 +168,7 @@ pub async fn a_run_is_created_held(store: &dyn Store) -> Outcome {
             .await?,
         None
     );
-    assert_eq!(store.claimable_runs(at(9)?, 10).await?, Vec::new());
+    assert_eq!(claim(store, "w", 9, 10).await?, []);
     let mut append = second_append(1, After::Runs, &["{}"])?;
     assert_refused!(
         store.append(append.clone()).await,
@@ -159,8 +181,7 @@ pub async fn a_run_is_created_held(store: &dyn Store) -> Outcome {
         StoreError::AlreadyExists { .. }
     );
     store.create_held_run(held(2, true)?).await?;
-    let claimable = store.claimable_runs(at(9)?, 10).await?;
-    assert_eq!(claimable, vec![held(2, true)?.run]);
+    assert_eq!(claim(store, "w", 9, 10).await?, [run(2)]);
     Ok(())
 }
 
@@ -477,11 +498,35 @@ pub async fn claimable_runs_are_runnable_and_free(store: &dyn Store) -> Outcome 
     assert!(expired.is_some());
     let released = store.acquire(run(6).as_str(), "a", at(0)?, at(99)?).await?;
     store.release(&released.ok_or("not acquired")?).await?;
-    let claimable = store.claimable_runs(at(10)?, 10).await?;
-    let ids: Vec<_> = claimable.iter().map(|run| run.run_id.clone()).collect();
-    assert_eq!(ids, vec![run(5), run(4), run(6)]);
-    let one = store.claimable_runs(at(10)?, 1).await?;
-    assert_eq!(one, claimable[..1].to_vec());
+    assert_eq!(claim(store, "b", 10, 1).await?, [run(5)]);
+    assert_eq!(claim(store, "b", 10, 10).await?, [run(4), run(6)]);
+    assert_eq!(claim(store, "b", 10, 10).await?, []);
+    // Who claimed holds the lease, which it extends under the same fence, and nobody else gets it.
+    let own = store
+        .acquire(run(4).as_str(), "b", at(11)?, at(50)?)
+        .await?;
+    assert_eq!(own.map(|lease| lease.fence), Some(Fence(2)));
+    let other = store
+        .acquire(run(5).as_str(), "c", at(11)?, at(50)?)
+        .await?;
+    assert_eq!(other, None);
+    assert_eq!(claim(store, "c", 20, 10).await?, [run(5), run(3), run(6)]);
+    Ok(())
+}
+
+/// A tenant with many runs does not hold up another's.
+///
+/// # Errors
+/// As the store's.
+pub async fn claims_take_turns_among_tenants(store: &dyn Store) -> Outcome {
+    for n in 1..=4 {
+        create(store, n, i64::try_from(n)?).await?;
+    }
+    for n in 5..=6 {
+        create_for(store, "other", n, 9).await?;
+    }
+    assert_eq!(claim(store, "a", 10, 3).await?, [run(1), run(5), run(2)]);
+    assert_eq!(claim(store, "b", 10, 9).await?, [run(3), run(6), run(4)]);
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use charter_contract::ids::UserId;
 use charter_store::page::PageRequest;
-use charter_store::request::RequestRecord;
+use charter_store::request::{Hold, RequestRecord};
 use charter_store::{Store, StoreError};
 
 use super::Outcome;
@@ -11,6 +11,13 @@ use crate::assert_refused;
 
 fn opened(tenant_id: &str, n: u128, seconds: i64) -> Made<RequestRecord> {
     asked_by("ann", tenant_id, n, seconds)
+}
+
+fn hold(holder: &str, until: i64) -> Made<Hold> {
+    Ok(Hold {
+        holder: holder.to_owned(),
+        until: at(until)?,
+    })
 }
 
 fn asked_by(user: &str, tenant_id: &str, n: u128, seconds: i64) -> Made<RequestRecord> {
@@ -33,7 +40,7 @@ fn asked_by(user: &str, tenant_id: &str, n: u128, seconds: i64) -> Made<RequestR
 pub async fn b000_3_a_request_reads_back_whole(store: &dyn Store) -> Outcome {
     let record = opened("acme", 1, 0)?;
     let acme = tenant("acme")?;
-    store.open_request(&record).await?;
+    store.open_request(&record, &hold("a", 0)?).await?;
     assert_eq!(
         store.request(&acme, &request(1)).await?,
         Some(record.clone())
@@ -62,8 +69,10 @@ pub async fn b000_3_a_request_reads_back_whole(store: &dyn Store) -> Outcome {
 pub async fn nothing_is_recorded_twice(store: &dyn Store) -> Outcome {
     let first = opened("acme", 1, 0)?;
     let acme = tenant("acme")?;
-    store.open_request(&first).await?;
-    let again = store.open_request(&opened("acme", 1, 5)?).await;
+    store.open_request(&first, &hold("a", 0)?).await?;
+    let again = store
+        .open_request(&opened("acme", 1, 5)?, &hold("a", 0)?)
+        .await;
     assert_refused!(again, StoreError::AlreadyExists { .. });
     store
         .record_verdict(&acme, &request(1), "1", at(1)?)
@@ -108,12 +117,14 @@ pub async fn recording_for_an_unknown_request_is_refused(store: &dyn Store) -> O
 /// As the store's.
 pub async fn tenants_are_apart(store: &dyn Store) -> Outcome {
     let own = opened("acme", 1, 0)?;
-    store.open_request(&own).await?;
+    store.open_request(&own, &hold("a", 0)?).await?;
     let other = tenant("other")?;
     assert_eq!(store.request(&other, &request(1)).await?, None);
     let theft = store.close_request(&other, &request(1), "x", at(1)?).await;
     assert_refused!(theft, StoreError::NotFound { .. });
-    store.open_request(&opened("other", 1, 5)?).await?;
+    store
+        .open_request(&opened("other", 1, 5)?, &hold("a", 0)?)
+        .await?;
     assert_eq!(store.request(&own.tenant_id, &request(1)).await?, Some(own));
     Ok(())
 }
@@ -130,10 +141,14 @@ pub async fn requests_of_a_user_are_listed_newest_first(store: &dyn Store) -> Ou
         opened("acme", 2, 5)?,
     ];
     for record in &own {
-        store.open_request(record).await?;
+        store.open_request(record, &hold("a", 0)?).await?;
     }
-    store.open_request(&asked_by("bob", "acme", 4, 6)?).await?;
-    store.open_request(&opened("other", 5, 7)?).await?;
+    store
+        .open_request(&asked_by("bob", "acme", 4, 6)?, &hold("a", 0)?)
+        .await?;
+    store
+        .open_request(&opened("other", 5, 7)?, &hold("a", 0)?)
+        .await?;
     let [oldest, newest, middle] = own;
     let first = store
         .requests_of(&acme, &ann, &PageRequest::new(None, 2))
@@ -159,13 +174,61 @@ pub async fn open_requests_are_those_without_an_answer(store: &dyn Store) -> Out
         opened("acme", 3, 0)?,
     );
     for record in [&late, &early, &answered] {
-        store.open_request(record).await?;
+        store.open_request(record, &hold("a", 0)?).await?;
     }
     store
         .close_request(&answered.tenant_id, &request(3), "x", at(9)?)
         .await?;
-    assert_eq!(store.open_requests(10).await?, [early.clone(), late]);
-    assert_eq!(store.open_requests(1).await?, [early]);
+    let taken = store.take_requests(at(9)?, &hold("b", 19)?, 1).await?;
+    assert_eq!(taken, [early]);
+    let taken = store.take_requests(at(9)?, &hold("b", 19)?, 10).await?;
+    assert_eq!(taken, [late]);
+    Ok(())
+}
+
+/// Whoever holds a request is left alone until its hold is over, and others are kept out.
+///
+/// # Errors
+/// As the store's.
+pub async fn a_held_request_is_left_to_its_holder(store: &dyn Store) -> Outcome {
+    let (acme, one) = (tenant("acme")?, request(1));
+    let record = opened("acme", 1, 0)?;
+    store.open_request(&record, &hold("a", 10)?).await?;
+    let late = hold("b", 30)?;
+    assert_eq!(store.take_requests(at(9)?, &late, 5).await?, []);
+    assert!(!store.hold_request(&acme, &one, at(9)?, &late).await?);
+    assert!(
+        store
+            .hold_request(&acme, &one, at(9)?, &hold("a", 12)?)
+            .await?
+    );
+    assert_eq!(store.take_requests(at(11)?, &late, 5).await?, []);
+    assert_eq!(store.renew_requests(&hold("a", 20)?).await?, 1);
+    assert_eq!(store.renew_requests(&hold("b", 99)?).await?, 0);
+    assert_eq!(store.take_requests(at(19)?, &late, 5).await?, []);
+    assert_eq!(
+        store.take_requests(at(20)?, &late, 5).await?,
+        std::slice::from_ref(&record)
+    );
+    store.release_request(&acme, &one, "a", at(0)?).await?;
+    assert!(
+        !store
+            .hold_request(&acme, &one, at(21)?, &hold("a", 40)?)
+            .await?
+    );
+    store.release_request(&acme, &one, "b", at(25)?).await?;
+    assert_eq!(store.take_requests(at(24)?, &late, 5).await?, []);
+    assert_eq!(store.take_requests(at(25)?, &late, 5).await?.len(), 1);
+    store.release_request(&acme, &one, "b", at(25)?).await?;
+    assert!(
+        store
+            .hold_request(&acme, &one, at(21)?, &hold("a", 40)?)
+            .await?
+    );
+    store.close_request(&acme, &one, "x", at(22)?).await?;
+    assert_eq!(store.renew_requests(&hold("a", 50)?).await?, 0);
+    assert!(!store.hold_request(&acme, &one, at(60)?, &late).await?);
+    assert_eq!(store.take_requests(at(60)?, &late, 5).await?, []);
     Ok(())
 }
 
@@ -176,7 +239,9 @@ pub async fn open_requests_are_those_without_an_answer(store: &dyn Store) -> Out
 pub async fn sweep_takes_older_answered_requests(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     for n in 1..=3 {
-        store.open_request(&opened("acme", n, 0)?).await?;
+        store
+            .open_request(&opened("acme", n, 0)?, &hold("a", 0)?)
+            .await?;
     }
     store.close_request(&acme, &request(1), "x", at(1)?).await?;
     store.close_request(&acme, &request(2), "x", at(2)?).await?;

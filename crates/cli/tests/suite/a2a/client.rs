@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::home::{DEADLINE, Server, target};
 
 /// The client; killed when it goes out of scope.
-pub(super) struct Client {
+pub(crate) struct Client {
     child: Child,
     orders: ChildStdin,
     answers: mpsc::Receiver<String>,
@@ -19,7 +19,7 @@ pub(super) struct Client {
 
 impl Client {
     /// A client of a server's public card, over a binding, with a key.
-    pub(super) fn start(server: &Server, binding: &str, key: Option<&str>) -> Self {
+    pub(crate) fn start(server: &Server, binding: &str, key: Option<&str>) -> Self {
         let python = target().join("quickstart-venv/bin/python");
         assert!(
             python.is_file(),
@@ -55,7 +55,7 @@ impl Client {
     }
 
     /// Gives an order without waiting for what comes of it.
-    pub(super) fn order(&mut self, what: &str, with: &Value) {
+    pub(crate) fn order(&mut self, what: &str, with: &Value) {
         writeln!(self.orders, "{}", json!({"do": what, "with": with})).unwrap();
     }
 
@@ -74,9 +74,15 @@ impl Client {
         }
     }
 
+    /// Gives an order and says what came of it, good or bad.
+    pub(crate) fn tries(&mut self, what: &str, with: &Value) -> Value {
+        self.order(what, with);
+        self.next()
+    }
+
     /// Waits until the stream that was ordered tells its next event.
     #[track_caller]
-    pub(super) fn told(&mut self) -> Value {
+    pub(crate) fn told(&mut self) -> Value {
         let line = self.line();
         assert!(line.get("told").is_some(), "{line:#}");
         line["told"].clone()
@@ -84,7 +90,7 @@ impl Client {
 
     /// What came of the last order, which succeeded.
     #[track_caller]
-    pub(super) fn answered(&mut self) -> Value {
+    pub(crate) fn answered(&mut self) -> Value {
         let answer = self.next();
         assert!(answer.get("ok").is_some(), "{answer:#}");
         answer["ok"].clone()
@@ -92,14 +98,14 @@ impl Client {
 
     /// Gives an order that succeeds.
     #[track_caller]
-    pub(super) fn ok(&mut self, what: &str, with: &Value) -> Value {
+    pub(crate) fn ok(&mut self, what: &str, with: &Value) -> Value {
         self.order(what, with);
         self.answered()
     }
 
     /// Gives an order that fails; the SDK's class for the failure.
     #[track_caller]
-    pub(super) fn fails(&mut self, what: &str, with: &Value) -> String {
+    pub(crate) fn fails(&mut self, what: &str, with: &Value) -> String {
         self.order(what, with);
         let answer = self.next();
         // Shown when the test fails.
@@ -118,14 +124,14 @@ impl Drop for Client {
 }
 
 /// A new message that says something.
-pub(super) fn message(text: &str) -> Value {
+pub(crate) fn message(text: &str) -> Value {
     json!({"message": {
         "messageId": Uuid::now_v7(), "role": "ROLE_USER", "parts": [{"text": text}],
     }})
 }
 
 /// A new message to a task.
-pub(super) fn reply(task: &Value, text: &str) -> Value {
+pub(crate) fn reply(task: &Value, text: &str) -> Value {
     let mut sent = message(text);
     sent["message"]["taskId"] = task["id"].clone();
     sent

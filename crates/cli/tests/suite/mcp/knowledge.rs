@@ -22,7 +22,7 @@ fn steps(server: &Server, key: &str, mode: &str, steps: &Value) -> (Vec<Value>, 
     )
 }
 
-pub(super) fn skill_md(name: &str) -> String {
+pub(crate) fn skill_md(name: &str) -> String {
     format!(
         "---\nname: {name}\ndescription: The {name} of databases. Use it when {name} is wanted.\n\
          license: Apache-2.0\nmetadata: {{author: ann, level: \"2\"}}\n---\nINSTRUCTION-OF-{name}\n"

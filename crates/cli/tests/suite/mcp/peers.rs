@@ -19,7 +19,7 @@ pub(crate) fn installed() -> PathBuf {
     peers
 }
 
-pub(super) fn node() -> Command {
+pub(crate) fn node() -> Command {
     let peers = installed();
     let mut node = Command::new(peers.join("node/bin/node"));
     node.current_dir(peers.join("npm"));
@@ -27,17 +27,17 @@ pub(super) fn node() -> Command {
 }
 
 /// A client under way; killed when it goes out of scope.
-pub(super) struct Peer(Child);
+pub(crate) struct Peer(Child);
 
 /// The Python client.
-pub(super) fn python(given: &Value) -> Peer {
+pub(crate) fn python(given: &Value) -> Peer {
     let mut python = Command::new(installed().join("venv/bin/python"));
     python.arg(scripts().join("client.py"));
     Peer::start(python, given)
 }
 
 /// The TypeScript client. Modules are looked up from the working folder.
-pub(super) fn typescript(given: &Value) -> Peer {
+pub(crate) fn typescript(given: &Value) -> Peer {
     let mut node = node();
     let script = std::fs::read_to_string(scripts().join("client.mjs")).unwrap();
     node.args(["--input-type=module", "--eval", &script, "--"]);
@@ -56,14 +56,14 @@ impl Peer {
     }
 
     /// Says a line to it.
-    pub(super) fn say(&mut self, line: &str) {
+    pub(crate) fn say(&mut self, line: &str) {
         let stdin = self.0.stdin.as_mut().unwrap();
         writeln!(stdin, "{line}").unwrap();
     }
 
     /// What it saw, once it has ended well.
     #[track_caller]
-    pub(super) fn end(mut self) -> Value {
+    pub(crate) fn end(mut self) -> Value {
         let mut out = String::new();
         self.0
             .stdout

@@ -409,7 +409,7 @@ proptest! {
         let supervised = matches!(SAFETY[safety], Some(SafetyClass::Supervised | SafetyClass::Destructive));
         let asked = each_call
             || (reviewed && safety > 0)
-            || (writes && (supervised || unregistered || interrupted));
+            || (writes && (supervised || unregistered || interrupted || (mission && reviewed)));
         let expected = match () {
             () if refused => "deny",
             () if bears("require_approval") || (asked && !dry_run) => "needs_approval",

@@ -18,8 +18,8 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::{
-    Caller, Engine, EvidenceKey, IdSource, MissionOrder, MissionShown, Mode, Ports, Role, Settings,
-    SkillGrants, Tier,
+    AccessScopes, Caller, CatalogueRole, Engine, EvidenceKey, IdSource, MissionOrder, MissionShown,
+    Mode, Ports, Role, Settings, SkillGrants, Tier,
 };
 
 /// How long a test waits for a mission.
@@ -42,7 +42,9 @@ pub(super) fn person(name: &str) -> Caller {
         user: UserId::parse(name).unwrap(),
         role: Role::Operator,
         tier: Tier::Basic,
+        catalogue: CatalogueRole::Editor,
         agent_skills: SkillGrants::All,
+        scopes: AccessScopes::All,
     }
 }
 
@@ -194,6 +196,7 @@ impl Rig {
         let ports = Ports {
             store: Arc::new(store),
             embedder: None,
+            skill_index: None,
             tools: Arc::<Crm>::clone(&crm),
             imports: charter_effects::Imports::none(),
             sources: Arc::new(charter_effects::NoSources),

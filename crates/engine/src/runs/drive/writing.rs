@@ -1,7 +1,5 @@
 //! How what a driver decides becomes durable: the run's creation, appends, and giving it back.
 
-use std::time::Duration;
-
 use charter_contract::time::Timestamp;
 use charter_store::journal::{After, Append, HeldRun, NewEvent, RunRecord, Wait};
 use charter_store::lease::Lease;
@@ -72,6 +70,7 @@ impl Drive<'_> {
                     messages,
                 };
                 self.hold = Hold::Held(engine.store().create_held_run(new).await?);
+                engine.drivers().holds(self.folded.run.id());
                 engine.tell_watchers();
             }
             Hold::Held(lease) => {
@@ -127,28 +126,13 @@ impl Drive<'_> {
         }
         self.write(After::Runs).await?;
         let engine = self.engine;
-        let lease = engine.settings().lease;
-        let mut renewed = engine.now();
         let history = engine.history(self.folded.run.id()).await?;
         let mut records = Vec::new();
         let journal = evidence::Anchor::of(&self.folded);
         for made in evidence::made(&history) {
             let record = engine.proof(&self.workspace, &self.folded, &journal, &made);
             records.extend(record.await?);
-            // A tool's filters may take their time.
-            if engine.span(renewed, engine.now()) > lease / 3 {
-                self.renew(lease).await?;
-                renewed = engine.now();
-            }
         }
         engine.keep_evidence(&self.workspace.tenant, &records).await
-    }
-
-    pub(super) async fn renew(&mut self, span: Duration) -> Result<(), EngineError> {
-        if let Hold::Held(lease) = &self.hold {
-            let expires_at = self.engine.after(self.engine.now(), span);
-            self.hold = Hold::Held(self.engine.store().renew(lease, expires_at).await?);
-        }
-        Ok(())
     }
 }

@@ -3,6 +3,7 @@
 
 use charter_contract::ids::SkillId;
 use charter_contract::scope::Scope;
+use charter_contract::time::Timestamp;
 use charter_domain::skill_folder::SkillFile;
 use charter_store::StoreError;
 use charter_store::agent_skills::{
@@ -11,6 +12,7 @@ use charter_store::agent_skills::{
 use deadpool_postgres::Transaction;
 use sha2::{Digest, Sha256};
 
+use super::super::outbox;
 use super::super::statement::{execute, params, row, rows};
 use crate::column;
 use crate::record::skill as record;
@@ -35,6 +37,7 @@ pub(super) async fn change(
             SkillChange::Delete(skill) => delete(connection, (scope, skill.as_str())).await?,
         }
     }
+    outbox::insert(connection, &[record::changed(write, revision)]).await?;
     Ok(revision)
 }
 
@@ -43,6 +46,7 @@ pub(super) async fn index(
     model: &SkillsModel,
     expected: SkillsRevision,
     vectors: &[(Scope, SkillId, SkillVector)],
+    at: Timestamp,
 ) -> Result<SkillsRevision, StoreError> {
     let (revision, known) = raise(connection, expected).await?;
     if known.as_ref() != Some(model) {
@@ -65,6 +69,7 @@ pub(super) async fn index(
             put_vector(connection, key, Some(vector)).await?;
         }
     }
+    outbox::insert(connection, &[record::everything_changed(revision, at)]).await?;
     Ok(revision)
 }
 

@@ -9,7 +9,7 @@ use deadpool_postgres::{GenericClient, Transaction};
 
 use super::super::statement::{execute, params, rows};
 use super::write::{Key, NEXT_REVISION, lock};
-use super::{READING, WRITING};
+use super::{READING, WRITING, near};
 use crate::column;
 use crate::record::memory::{VERSION, VERSION_COLUMNS, version_at};
 use crate::row::field;
@@ -80,6 +80,8 @@ async fn put_one(
     if added == 0 {
         return Ok(());
     }
+    let number = column::integer("version", version)?;
+    near::put(connection, (tenant, memory), number, vector).await?;
     execute(
         WRITING,
         connection,

@@ -9,7 +9,7 @@ use deadpool_postgres::Transaction;
 
 use super::super::SWEEP_BATCH;
 use super::super::statement::{execute, params, row, rows};
-use super::{READING, WRITING};
+use super::{READING, WRITING, near};
 use crate::column;
 use crate::record::memory::{self as record, Standing, WHAT, places};
 use crate::row::field;
@@ -131,6 +131,7 @@ async fn add_version(
             params![key.0, key.1, version, vector.model, vector.bytes],
         )
         .await?;
+        near::put(connection, key, version, vector).await?;
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use charter_contract::ids::SkillId;
 use charter_contract::scope::Scope;
+use charter_contract::time::Timestamp;
 use charter_domain::skill_folder::SkillFile;
 use charter_store::StoreError;
 use charter_store::agent_skills::{
@@ -10,6 +11,7 @@ use charter_store::agent_skills::{
 use rusqlite::{Connection, params};
 use sha2::{Digest, Sha256};
 
+use super::super::outbox;
 use super::super::statement::{execute, row, rows};
 use crate::column;
 use crate::record::skill as record;
@@ -29,6 +31,7 @@ pub(super) fn change(
             SkillChange::Delete(skill) => delete(connection, scope, skill)?,
         }
     }
+    outbox::insert(connection, &[record::changed(write, revision)])?;
     Ok(revision)
 }
 
@@ -37,6 +40,7 @@ pub(super) fn index(
     model: &SkillsModel,
     expected: SkillsRevision,
     vectors: &[(Scope, SkillId, SkillVector)],
+    at: Timestamp,
 ) -> Result<SkillsRevision, StoreError> {
     let (_, known) = super::index(connection)?;
     let revision = raise(connection, expected)?;
@@ -62,6 +66,7 @@ pub(super) fn index(
             put_vector(connection, key, Some(vector))?;
         }
     }
+    outbox::insert(connection, &[record::everything_changed(revision, at)])?;
     Ok(revision)
 }
 

@@ -10,7 +10,7 @@ use rusqlite::{Connection, params};
 use super::super::statement::{row, rows};
 use super::READING;
 use crate::column::{self, Cursor};
-use crate::record::run::{RECORD, event, record};
+use crate::record::run::{RECORD, claimed, event, in_turn, record};
 
 /// The events after `after`, at most `limit`.
 pub(in crate::sqlite) fn events(
@@ -72,23 +72,42 @@ pub(super) fn list(
     }))
 }
 
-/// Runs that a worker may take at `now`.
+/// Runs that a worker may take at `now`, each tenant's oldest first.
+pub(super) fn unfinished(
+    connection: &Connection,
+    after: &str,
+    limit: usize,
+) -> Result<Vec<RunRecord>, StoreError> {
+    rows(
+        "listing runs",
+        connection,
+        &format!(
+            "SELECT {RECORD} FROM run WHERE phase <> 'finished' AND run_id > ?1
+             ORDER BY run_id LIMIT ?2"
+        ),
+        params![after, column::limit(limit)],
+        record,
+    )
+}
+
 pub(super) fn claimable(
     connection: &Connection,
     now: Timestamp,
     limit: usize,
 ) -> Result<Vec<RunRecord>, StoreError> {
-    rows(
+    let found = rows(
         "looking for claimable runs",
         connection,
         &format!(
-            "SELECT {RECORD}
-         FROM run LEFT JOIN lease
-           ON resource = run_id AND holder IS NOT NULL AND expires_at > ?1
-         WHERE (phase = 'runnable' OR (phase = 'waiting' AND wake_at <= ?1)) AND resource IS NULL
-         ORDER BY created_at, run_id LIMIT ?2"
+            "SELECT {RECORD}, row_number() OVER (PARTITION BY tenant_id ORDER BY created_at, run_id)
+                 AS turn
+             FROM run LEFT JOIN lease
+               ON resource = run_id AND holder IS NOT NULL AND expires_at > ?1
+             WHERE (phase = 'runnable' OR (phase = 'waiting' AND wake_at <= ?1)) AND resource IS NULL
+             ORDER BY turn, created_at, run_id LIMIT ?2"
         ),
         params![column::micros(now), column::limit(limit)],
-        record,
-    )
+        claimed,
+    )?;
+    Ok(in_turn(found))
 }

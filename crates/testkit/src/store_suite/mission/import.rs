@@ -221,7 +221,10 @@ pub async fn an_imported_mission_is_read_only(store: &dyn Store) -> Outcome {
     let import = ended(&writer)?;
     (writer.version, writer.head) = (1, import.events[0].hash);
     store.import_mission(import).await?;
-    assert_eq!(store.claimable_runs(sample::at(5_000)?, 10).await?, []);
+    assert_eq!(
+        super::super::journal::claim(store, "w", 5_000, 9).await?,
+        []
+    );
     let decision = writer.changed(2, "pol_001", "pol_009")?;
     for fence in [Fence(0), Fence(1)] {
         let append = Append {

@@ -31,8 +31,8 @@ use super::outside::happened;
 use super::playbook::{PLAYBOOK, Variation};
 use super::points::{Points, WatchedModels, WatchedTools, name_of};
 use crate::{
-    Answer, Caller, Confirmation, Engine, EvidenceKey, IdSource, Mode, Ports, Role, RunShown, Say,
-    Settings, SkillGrants, Tier, ToolGrants,
+    AccessScopes, Answer, Caller, CatalogueRole, Confirmation, Engine, EvidenceKey, IdSource, Mode,
+    Ports, Role, RunShown, Say, Settings, SkillGrants, Tier, ToolGrants,
 };
 
 /// How long the process waits for the engine before it gives up.
@@ -90,7 +90,9 @@ pub(super) fn person(name: &str) -> Caller {
         user: UserId::parse(name).unwrap(),
         role: Role::Operator,
         tier: Tier::Basic,
+        catalogue: CatalogueRole::Editor,
         agent_skills: SkillGrants::All,
+        scopes: AccessScopes::All,
     }
 }
 
@@ -128,6 +130,7 @@ async fn engine(
     let ports = Ports {
         store,
         embedder: None,
+        skill_index: None,
         tools,
         imports: charter_effects::Imports::none(),
         sources: Arc::new(charter_effects::NoSources),

@@ -6,20 +6,18 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use charter_store::StoreError;
-
-use super::locked;
 
 const FILE: &str = "charter.lock";
 
 /// No holder text is longer; more is cut off when read.
 const MAX_HOLDER_BYTES: u64 = 1024;
 
-/// Held until it is released or dropped.
+/// Keeps other processes out of a directory until it is released or dropped.
 #[derive(Debug)]
-pub(super) struct DirectoryLock {
+pub struct DirectoryLock {
     /// Absent once released.
     file: Mutex<Option<File>>,
 }
@@ -28,8 +26,9 @@ impl DirectoryLock {
     /// Creates the directory if need be and takes its lock without waiting.
     ///
     /// # Errors
-    /// [`StoreError::Locked`] with the present holder's text.
-    pub(super) fn take(dir: &Path, holder: &str) -> Result<Self, StoreError> {
+    /// [`StoreError::Locked`] with the present holder's text; [`StoreError::Full`] or [`StoreError::Engine`]
+    /// when the directory or the file cannot be made.
+    pub fn take(dir: &Path, holder: &str) -> Result<Self, StoreError> {
         fs::create_dir_all(dir).map_err(|e| io_error("creating the data directory", e))?;
         let file = OpenOptions::new()
             .read(true)
@@ -57,18 +56,19 @@ impl DirectoryLock {
 
     /// Lets others open the directory. Unlocks, and does not only close: a child process that is
     /// just being started holds a copy of every open file for a moment, and with it the lock.
-    pub(super) fn release(&self) {
+    pub fn release(&self) {
         if let Some(file) = locked(&self.file).take() {
             // If this fails, closing the file unlocks it.
             drop(file.unlock());
         }
     }
 
-    /// Writes who holds the lock, in place of what was there.
+    /// Writes who holds the lock, in place of what was there, e.g. `pid 4711, 127.0.0.1:8080`.
     ///
     /// # Errors
-    /// [`StoreError::Closed`] once the lock is released.
-    pub(super) fn describe(&self, holder: &str) -> Result<(), StoreError> {
+    /// [`StoreError::Closed`] once the lock is released; [`StoreError::Full`] or [`StoreError::Engine`] when
+    /// the file cannot be written.
+    pub fn describe(&self, holder: &str) -> Result<(), StoreError> {
         let guard = locked(&self.file);
         let mut file = guard.as_ref().ok_or(StoreError::Closed)?;
         file.set_len(0)
@@ -76,6 +76,10 @@ impl DirectoryLock {
             .and_then(|_| file.write_all(holder.as_bytes()))
             .map_err(|e| io_error("writing the lock file", e))
     }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Drop for DirectoryLock {

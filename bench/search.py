@@ -1,0 +1,229 @@
+"""Search on engines of their own, through Charter and asked directly: same entries, same questions, in turn.
+
+    python bench/search.py [--rows N] [--rounds R] [--queries Q] [--debug]
+
+A part of `make bench`. An OpenSearch node (`make opensearch`) holds the skills; one question is a vector and asks
+for the nearest among all skills of the tenant. Directly means: the request that Charter sends, from here to the
+node. Figures never decide the exit code. What is measured: bench/README.md.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import pwd
+import re
+import shutil
+import signal
+import statistics
+import subprocess
+import tempfile
+import time
+
+import numpy
+
+from charter_server import Connection, Server
+from table import Line, machine, say, show
+from vectors import made_up
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+NODE = ROOT / "target/opensearch/node"
+MODEL = ROOT / "target/models/all-MiniLM-L6-v2"
+BATCH = 500
+TOP_K = 10
+RANKED = 200
+GOAL = 1.10
+START_S = 120
+SETTINGS = """cluster.name: bench
+discovery.type: single-node
+network.host: 127.0.0.1
+http.port: 0
+transport.port: 0
+bootstrap.system_call_filter: false
+cluster.routing.allocation.disk.threshold_enabled: false
+path.data: {0}/data
+path.logs: {0}/logs
+"""
+
+
+class OpenSearch:
+    """A node over a directory of its own. It refuses to run as root, and then runs as nobody."""
+
+    def __init__(self, folder):
+        node, settings = NODE, {}
+        config = folder / "config"
+        config.mkdir(parents=True)
+        (folder / "tmp").mkdir()
+        (config / "opensearch.yml").write_text(SETTINGS.format(folder))
+        shutil.copy(NODE / "config/log4j2.properties", config)
+        if os.getuid() == 0:
+            nobody = pwd.getpwnam("nobody")
+            node = folder / "node"
+            shutil.copytree(NODE, node)
+            for path in [folder, *folder.rglob("*")]:
+                os.chown(path, nobody.pw_uid, nobody.pw_gid, follow_symlinks=False)
+            settings = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+        command = [
+            node / "runtime/bin/java", "-Xms1g", "-Xmx1g", "-Xss1m", "-Djava.awt.headless=true",
+            "-Dfile.encoding=UTF-8", "-Djna.nosys=true", f"-Djna.tmpdir={folder}/tmp",
+            f"-Djava.io.tmpdir={folder}/tmp", "-Dio.netty.noUnsafe=true",
+            "-Dlog4j.shutdownHookEnabled=false", "-Dlog4j2.disable.jmx=true",
+            f"-javaagent:{node}/agent/opensearch-agent.jar",
+            "--add-opens=java.base/java.nio=org.apache.arrow.memory.core,ALL-UNNAMED",
+            "-Dorg.apache.lucene.store.MMapDirectory.sharedArenaMaxPermits=1",
+            f"-Dopensearch.path.home={node}", f"-Dopensearch.path.conf={config}",
+            "-Dopensearch.distribution.type=zip", "-Dopensearch.bundled_jdk=false",
+            "-cp", f"{node}/lib/*", "org.opensearch.bootstrap.OpenSearch",
+        ]
+        self.log = folder / "node.log"
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                command, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log, **settings
+            )
+        self.port = self.wait()
+
+    def wait(self):
+        listens = re.compile(r"AbstractHttpServerTransport.*publish_address \{127\.0\.0\.1:(\d+)\}")
+        started = time.perf_counter()
+        while time.perf_counter() - started < START_S and self.process.poll() is None:
+            if found := listens.search(self.log.read_text(errors="replace")):
+                return int(found.group(1))
+            time.sleep(0.1)
+        raise RuntimeError(f"the node does not start: {self.log.read_text()[-2000:]}")
+
+    def stop(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+
+def load(server, rows):
+    connection = Connection(server.port)
+    for start in range(0, len(rows), BATCH):
+        skills = [
+            {"skill_id": f"s{number}", "summary": f"skill {number}", "is_folder": False,
+             "skill_desc_vector": rows[number].tolist()}
+            for number in range(start, min(start + BATCH, len(rows)))
+        ]
+        status, body = connection.post("/v1/agent-skills/bulk", json.dumps({"skills": skills}).encode())
+        if status != 200:
+            raise RuntimeError(f"loading answered {status}: {body[:500]}")
+    connection.close()
+
+
+def in_step(server):
+    while (state := server.get_json("/readyz")["skill_index"])["state"] != "in_step" \
+            or state["indexed"] != state["served"]:
+        time.sleep(0.5)
+    return state
+
+
+def direct(query):
+    """What Charter sends for a caller who reaches all skills of one tenant."""
+    layers = [{"term": {"scope": "local"}}]
+    conditions = [{"bool": {"should": layers, "minimum_should_match": 1}}]
+    search = {"vector": query, "k": RANKED, "filter": {"bool": {"filter": conditions}}}
+    return {
+        "size": RANKED, "_source": False, "track_total_hits": False,
+        "docvalue_fields": ["scope", "skill_id"],
+        "query": {"knn": {"skill_desc_vector": search}},
+    }
+
+
+class Asked:
+    """One way of asking, with what it found and how long it took."""
+
+    def __init__(self, port, path, bodies, read):
+        self.connection, self.read = Connection(port), read
+        head = f"POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: "
+        self.requests = [f"{head}{len(body)}\r\n\r\n".encode() + body for body in bodies]
+        self.took, self.found = [], []
+
+    def round(self, keep):
+        for number, request in enumerate(self.requests):
+            started = time.perf_counter()
+            status, body = self.connection.exchange(request)
+            took = time.perf_counter() - started
+            if status != 200:
+                raise RuntimeError(f"a search answered {status}: {body[:500]}")
+            if keep:
+                self.took.append(took * 1000)
+            if len(self.found) <= number:
+                self.found.append(self.read(json.loads(body)))
+
+    def quantile(self, share):
+        return statistics.quantiles(self.took, n=100)[round(share * 100) - 1]
+
+
+def recall(rows, queries, found):
+    hits = 0
+    for query, ids in zip(queries, found):
+        scores = rows @ query
+        hits += len({f"s{number}" for number in numpy.argpartition(-scores, TOP_K)[:TOP_K]} & set(ids[:TOP_K]))
+    return hits / (TOP_K * len(queries))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=20_000)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--queries", type=int, default=100)
+    parser.add_argument("--debug", action="store_true", help="measure the debug build")
+    options = parser.parse_args()
+    binary = ROOT / "target" / ("debug" if options.debug else "release") / "charter"
+    rows, queries = made_up(options.rows, options.queries)
+    with tempfile.TemporaryDirectory(prefix="charter-bench-") as temporary:
+        folder = pathlib.Path(temporary)
+        folder.chmod(0o755)
+        say("starting OpenSearch")
+        node = OpenSearch(folder / "opensearch")
+        try:
+            settings = {
+                "CHARTER_SKILL_INDEX__URL": f"http://127.0.0.1:{node.port}",
+                "CHARTER_SKILL_INDEX__VECTORS_IN_MEMORY": "false",
+                "CHARTER_SKILL_INDEX__TIMEOUT_MS": "60000",
+                "CHARTER_LIMITS__BODY_BYTES": str(64 << 20),
+            }
+            server = Server(binary, MODEL, folder / "data", settings)
+            try:
+                lines = compare(server, node, rows, queries, options)
+            finally:
+                server.stop()
+        finally:
+            node.stop()
+    title = f"Skills on a search node. {machine()}; {options.rounds} rounds of {options.queries} queries"
+    print(show(lines, title))
+
+
+def compare(server, node, rows, queries, options):
+    say(f"loading {len(rows):,} skills")
+    started = time.perf_counter()
+    load(server, rows)
+    stored = time.perf_counter() - started
+    in_step(server)
+    followed = time.perf_counter() - started
+    say(f"stored in {stored:.1f} s, indexed in {followed:.1f} s")
+    asked = [json.dumps({"vector": query.tolist(), "top_k": TOP_K}).encode() for query in queries]
+    ours = Asked(server.port, "/v1/agent-skills/search", asked,
+                 lambda answer: [hit["skill_id"] for hit in answer["hits"]])
+    sent = [json.dumps(direct(query.tolist())).encode() for query in queries]
+    theirs = Asked(node.port, "/agent_skills/_search", sent,
+                   lambda answer: [hit["fields"]["skill_id"][0] for hit in answer["hits"]["hits"]])
+    for number in range(options.rounds + 2):
+        # The first two warm both up.
+        turn = [ours, theirs] if number % 2 else [theirs, ours]
+        for one in turn:
+            one.round(keep=number >= 2)
+    what = f"nearest {TOP_K} of {len(rows):,} skills"
+    peer = "OpenSearch, the same request"
+    lines = []
+    for name, share in [("p50", 0.5), ("p99", 0.99)]:
+        line = Line.of_times(f"{what}, {name}", ours.quantile(share), theirs.quantile(share), "ms", peer)
+        lines.append(line.at_most(GOAL))
+    found = [recall(rows, queries, one.found) for one in (ours, theirs)]
+    lines.append(Line(f"the same, recall@{TOP_K}", found[0], found[1], "", peer))
+    lines.append(Line.of_one(f"{len(rows):,} skills stored and indexed", followed, "s"))
+    return lines
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,33 @@
+//! Where everything is stored, as an operator writes it.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Where everything is stored.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct StoreConfig {
+    /// A PostgreSQL database that several replicas share:
+    /// `postgres://user:password@host:5432/database?sslmode=require`. Without it, a file in the data
+    /// directory.
+    pub(crate) url: Option<String>,
+    /// Connections to it, for each process.
+    pub(crate) connections: usize,
+    /// How long a statement may run there, in milliseconds.
+    pub(crate) statement_timeout_ms: u64,
+    /// The certificates (PEM) that vouch for it; those of the platform when absent.
+    pub(crate) certificates: Option<PathBuf>,
+}
+
+impl Default for StoreConfig {
+    fn default() -> Self {
+        Self {
+            url: None,
+            connections: 16,
+            statement_timeout_ms: 30_000,
+            certificates: None,
+        }
+    }
+}

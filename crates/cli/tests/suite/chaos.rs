@@ -1,0 +1,511 @@
+//! Three replicas over one database, under load, while they and the database are killed, stopped and cut
+//! off. What was acknowledged ends, no effect happens twice, and a register is linearizable.
+//!
+//! Twenty seconds of it by default; `CHARTER_TEST_CHAOS_S` says how many.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use charter_testkit::postgres_server::PostgresServer;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::home::Home;
+use crate::service::package_calling;
+
+const KEYS: [(&str, &str, &str, &str); 1] = [("ann", "acme", "ann", "operator")];
+
+/// Steps of each run, one after the other.
+const STEPS: usize = 4;
+
+/// How long everything has to come to its end when the faults are over.
+const HEALING: Duration = Duration::from_secs(120);
+
+/// How long a client waits for an answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// An effect that must not happen twice: it happens once for each idempotency key, and says when it
+/// happened.
+#[derive(Default)]
+struct Counter {
+    /// What each key was answered, and how often it was asked for.
+    done: Mutex<BTreeMap<String, (String, usize)>>,
+}
+
+impl Counter {
+    fn start() -> (Arc<Self>, String) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let counter = Arc::new(Self::default());
+        let counts = Arc::clone(&counter);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let counter = Arc::clone(&counts);
+                std::thread::spawn(move || counter.answer(stream));
+            }
+        });
+        (counter, address)
+    }
+
+    fn answer(&self, mut stream: TcpStream) -> Option<()> {
+        let mut reader = BufReader::new(stream.try_clone().ok()?);
+        let (mut key, mut length) = (None, 0);
+        loop {
+            let mut line = String::new();
+            reader.read_line(&mut line).ok()?;
+            if line.trim().is_empty() {
+                break;
+            }
+            let (name, value) = line.trim().split_once(": ").unwrap_or((&line, ""));
+            match name.to_ascii_lowercase().as_str() {
+                "idempotency-key" => key = Some(value.to_owned()),
+                "content-length" => length = value.parse().ok()?,
+                _ => {}
+            }
+        }
+        reader.read_exact(&mut vec![0; length]).ok()?;
+        let token = {
+            let mut done = self.done.lock().unwrap();
+            let fresh = || (Uuid::now_v7().to_string(), 0);
+            let entry = done.entry(key?).or_insert_with(fresh);
+            entry.1 += 1;
+            entry.0.clone()
+        };
+        // Long enough that faults fall between an effect and the word of it.
+        std::thread::sleep(Duration::from_millis(30));
+        let body = json!({"backups": [], "token": token}).to_string();
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close";
+        write!(
+            stream,
+            "{head}\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .ok()
+    }
+}
+
+/// A replica that is started again whenever it ends, at the same address.
+struct Replica {
+    base: String,
+    child: Arc<Mutex<Option<Child>>>,
+    over: Arc<AtomicBool>,
+}
+
+impl Replica {
+    fn start(home: Home) -> Self {
+        let port = TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap()
+            .port();
+        let address = format!("127.0.0.1:{port}");
+        let (child, over) = (Arc::new(Mutex::new(None)), Arc::new(AtomicBool::new(false)));
+        let (kept, ended) = (Arc::clone(&child), Arc::clone(&over));
+        let base = format!("http://{address}");
+        std::thread::spawn(move || {
+            while !ended.load(Ordering::Relaxed) {
+                let mut started = home.spawn(&["serve", "--listen", &address]);
+                let mut said = started.stderr.take().unwrap();
+                *kept.lock().unwrap() = Some(started);
+                // Ends when the process does.
+                let mut log = String::new();
+                drop(said.read_to_string(&mut log));
+                if let Some(mut gone) = kept.lock().unwrap().take() {
+                    drop(gone.wait());
+                }
+                std::thread::sleep(Duration::from_millis(200));
+            }
+        });
+        Self { base, child, over }
+    }
+
+    fn signal(&self, signal: &str) {
+        if let Some(child) = &*self.child.lock().unwrap() {
+            let pid = child.id().to_string();
+            drop(Command::new("kill").args([signal, &pid]).status());
+        }
+    }
+}
+
+impl Drop for Replica {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        self.signal("-CONT");
+        self.signal("-KILL");
+    }
+}
+
+/// A client that may be left without an answer.
+#[derive(Clone)]
+struct Client {
+    bases: Vec<String>,
+    next: Arc<AtomicUsize>,
+}
+
+impl Client {
+    fn of(replicas: &[Replica]) -> Self {
+        Self {
+            bases: replicas.iter().map(|one| one.base.clone()).collect(),
+            next: Arc::default(),
+        }
+    }
+
+    /// What one of the replicas says; nothing when it is not known what became of it.
+    fn call(&self, method: &str, path: &str, body: &Value) -> Option<(u16, Value)> {
+        let at = self.next.fetch_add(1, Ordering::Relaxed) % self.bases.len();
+        let agent: ureq::Agent = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .timeout_global(Some(PATIENCE))
+            .proxy(None)
+            .build()
+            .into();
+        let request = ureq::http::Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", self.bases[at]))
+            .header("authorization", "Bearer ann");
+        let body = match method {
+            "GET" => Vec::new(),
+            _ => body.to_string().into_bytes(),
+        };
+        let mut answer = agent.run(request.body(body).ok()?).ok()?;
+        let status = answer.status().as_u16();
+        let body = answer.body_mut().read_to_string().ok()?;
+        (status < 500).then_some((status, serde_json::from_str(&body).ok()?))
+    }
+
+    /// The same until somebody answers.
+    fn insist(&self, method: &str, path: &str, body: &Value, until: Instant) -> (u16, Value) {
+        loop {
+            if let Some(answer) = self.call(method, path, body) {
+                return answer;
+            }
+            assert!(Instant::now() < until, "nobody answers {method} {path}");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+}
+
+fn plan() -> Value {
+    let steps: Vec<Value> = (1..=STEPS)
+        .map(|n| {
+            let after: Vec<String> = (n > 1)
+                .then(|| format!("step-{:03}", n - 1))
+                .into_iter()
+                .collect();
+            json!({"id": format!("step-{n:03}"), "tool": "vault.list_backups",
+                "parameters": {"vault": "main"}, "dependencies": after})
+        })
+        .collect();
+    json!({"execution_plan": {
+        "id": format!("plan-{}", Uuid::now_v7()), "request_id": format!("req-{}", Uuid::now_v7()),
+        "steps": steps, "error_handling": {"on_step_failure": "abort_plan"},
+    }})
+}
+
+/// One operation on the register, from the moment it was sent to the moment of its answer.
+#[derive(Debug, Clone)]
+struct Operation {
+    from: Instant,
+    to: Instant,
+    version: u64,
+    value: String,
+    writes: bool,
+}
+
+/// Whether a history of a register with versions is linearizable: a version has one value, which only its
+/// writer wrote, and whoever began after somebody else had ended saw at least as much.
+fn linearizable(history: &[Operation]) -> Result<(), String> {
+    let mut values: BTreeMap<u64, &str> = BTreeMap::new();
+    let mut writers: BTreeMap<u64, &Operation> = BTreeMap::new();
+    for operation in history {
+        let known = values.entry(operation.version).or_insert(&operation.value);
+        if *known != operation.value {
+            return Err(format!(
+                "version {} is {known} and {operation:?}",
+                operation.version
+            ));
+        }
+        if operation.writes && writers.insert(operation.version, operation).is_some() {
+            return Err(format!("two wrote version {}", operation.version));
+        }
+    }
+    // The newest version that somebody knew of before a moment.
+    let mut by_end: Vec<&Operation> = history.iter().collect();
+    by_end.sort_by_key(|operation| operation.to);
+    let mut by_start = by_end.clone();
+    by_start.sort_by_key(|operation| operation.from);
+    let (mut ended, mut newest) = (by_end.into_iter().peekable(), 0);
+    for operation in by_start {
+        while let Some(before) = ended.next_if(|before| before.to < operation.from) {
+            newest = newest.max(before.version);
+        }
+        let least = newest + u64::from(operation.writes);
+        if operation.version < least {
+            return Err(format!("{operation:?} after version {newest} was known"));
+        }
+    }
+    Ok(())
+}
+
+/// Reads the register, and writes the next version, again and again; what is not answered is forgotten.
+fn use_register(client: &Client, path: &str, name: usize, over: &AtomicBool) -> Vec<Operation> {
+    let mut history = Vec::new();
+    let mut written = 0;
+    while !over.load(Ordering::Relaxed) {
+        let from = Instant::now();
+        let Some((200, read)) = client.call("GET", path, &Value::Null) else {
+            continue;
+        };
+        let version = read["version"].as_u64().unwrap();
+        let value = read["memory"]["content"].as_str().unwrap().to_owned();
+        let to = Instant::now();
+        history.push(Operation {
+            from,
+            to,
+            version,
+            value,
+            writes: false,
+        });
+        written += 1;
+        let value = format!("value {written} of client {name}");
+        let next = json!({"expected_version": version, "memory": memory(&value)});
+        let from = Instant::now();
+        let answer = client.call("POST", &format!("{path}/versions"), &next);
+        if let Some((status, said)) = answer
+            && status < 300
+        {
+            let version = said["version"].as_u64().unwrap();
+            let to = Instant::now();
+            history.push(Operation {
+                from,
+                to,
+                version,
+                value,
+                writes: true,
+            });
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    history
+}
+
+fn memory(content: &str) -> Value {
+    json!({"title": "register", "content": content, "tags": ["register"],
+        "metadata": {"source": "user_statement", "importance": 5}})
+}
+
+/// Starts runs until it is over; those that were acknowledged.
+fn start_runs(client: &Client, over: &AtomicBool) -> Vec<String> {
+    let mut acknowledged = Vec::new();
+    while !over.load(Ordering::Relaxed) {
+        if let Some((status, run)) = client.call("POST", "/v1/runs", &plan())
+            && status < 300
+        {
+            acknowledged.push(run["run_id"].as_str().unwrap().to_owned());
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    acknowledged
+}
+
+/// One fault after the other, each kind at least once.
+fn do_harm(
+    database: &PostgresServer,
+    replicas: &[Replica],
+    seconds: u64,
+) -> BTreeMap<&'static str, usize> {
+    let until = Instant::now() + Duration::from_secs(seconds);
+    let mut done: BTreeMap<&'static str, usize> = BTreeMap::new();
+    let mut round = 0_usize;
+    while Instant::now() < until || done.len() < 4 {
+        std::thread::sleep(Duration::from_millis(1_500));
+        let replica = &replicas[(round / 2 + round) % replicas.len()];
+        let kind = match round % 4 {
+            0 => {
+                replica.signal("-KILL");
+                "replica killed"
+            }
+            1 => {
+                // Longer than a lease: others take its work, and it comes back.
+                replica.signal("-STOP");
+                std::thread::sleep(Duration::from_millis(2_500));
+                replica.signal("-CONT");
+                "replica stopped for longer than a lease"
+            }
+            2 => {
+                database.cut_connections();
+                "connections cut"
+            }
+            _ => {
+                database.kill();
+                std::thread::sleep(Duration::from_millis(500));
+                database.restart();
+                "database killed"
+            }
+        };
+        *done.entry(kind).or_default() += 1;
+        round += 1;
+    }
+    done
+}
+
+/// The journal of an acknowledged run, which ends before `until`, once.
+fn ended(client: &Client, run: &str, until: Instant) -> Vec<Value> {
+    let path = format!("/v1/runs/{run}");
+    let shown = loop {
+        let (status, shown) = client.insist("GET", &path, &Value::Null, until);
+        assert_eq!(status, 200, "an acknowledged run is lost: {shown}");
+        if shown["status"] == "completed" {
+            break shown;
+        }
+        assert_eq!(shown["status"], "working", "{shown:#}");
+        assert!(
+            Instant::now() < until,
+            "an acknowledged run does not end: {shown:#}"
+        );
+        std::thread::sleep(Duration::from_millis(100));
+    };
+    let events = shown["events"].as_array().unwrap();
+    let ends = events.iter().filter(|event| event["event"] == "completed");
+    assert_eq!(ends.count(), 1, "{shown:#}");
+    events.clone()
+}
+
+/// Each step succeeded once, with the answer that the counter gave under its key.
+fn each_step_once(run: &str, events: &[Value], counter: &Counter) {
+    let done = counter.done.lock().unwrap();
+    for n in 1..=STEPS {
+        let step = format!("step-{n:03}");
+        let succeeded = events
+            .iter()
+            .filter(|event| event["event"] == "step_succeeded" && event["step"] == step.as_str());
+        let [one] = succeeded.collect::<Vec<_>>()[..] else {
+            panic!("{step} of {run} did not succeed once: {events:#?}");
+        };
+        let (token, _) = &done[&format!("{run}/{step}")];
+        assert_eq!(one["output"]["token"], json!(token), "{events:#?}");
+    }
+}
+
+/// Registers what runs call at `address`, and a memory to use as a register: its path.
+fn prepared(client: &Client, address: &str) -> String {
+    let soon = Instant::now() + HEALING;
+    let registered = client.insist(
+        "POST",
+        "/v1/packages",
+        &package_calling(address).bundle(),
+        soon,
+    );
+    assert_eq!(registered.0, 201, "{registered:?}");
+    let register = json!({"memory": memory("value 0"), "visibility": "private"});
+    let (status, register) = client.insist("POST", "/v1/memories", &register, soon);
+    assert_eq!(status, 201, "{register}");
+    format!("/v1/memories/{}", register["memory_id"].as_str().unwrap())
+}
+
+/// Every acknowledged run ends, no effect happens twice, journals are whole, the register is linearizable.
+#[test]
+fn what_was_acknowledged_survives_kills_pauses_and_cuts() {
+    let seconds = std::env::var("CHARTER_TEST_CHAOS_S").ok();
+    let seconds: u64 = seconds.map_or(20, |text| text.parse().unwrap());
+    let server = PostgresServer::mortal();
+    let database = Arc::new(server.database());
+    let (counter, address) = Counter::start();
+    let replicas: Vec<Replica> = (0..3)
+        .map(|_| {
+            let home = Home::with_keys(&KEYS).on(&database);
+            Replica::start(home.with("CHARTER_REPLICA__LEASE_MS", "1000"))
+        })
+        .collect();
+    let client = Client::of(&replicas);
+    let register = prepared(&client, &address);
+
+    let over = AtomicBool::new(false);
+    let (faults, runs, history) = std::thread::scope(|scope| {
+        let starting: Vec<_> = (0..2)
+            .map(|_| scope.spawn(|| start_runs(&client, &over)))
+            .collect();
+        let (path, shared) = (&register, &client);
+        let using: Vec<_> = (0..3)
+            .map(|name| {
+                scope.spawn({
+                    let over = &over;
+                    move || use_register(shared, path, name, over)
+                })
+            })
+            .collect();
+        let faults = do_harm(server, &replicas, seconds);
+        over.store(true, Ordering::Relaxed);
+        let runs: Vec<String> = starting
+            .into_iter()
+            .flat_map(|runs| runs.join().unwrap())
+            .collect();
+        let history: Vec<Operation> = using
+            .into_iter()
+            .flat_map(|one| one.join().unwrap())
+            .collect();
+        (faults, runs, history)
+    });
+
+    let until = Instant::now() + HEALING;
+    for run in &runs {
+        let events = ended(&client, run, until);
+        each_step_once(run, &events, &counter);
+        let path = format!("/v1/runs/{run}/replay");
+        let (_, replayed) = client.insist("GET", &path, &Value::Null, until);
+        assert_eq!(replayed["diverges"], Value::Null, "{replayed:#}");
+    }
+    linearizable(&history).unwrap_or_else(|wrong| panic!("{wrong}"));
+
+    let calls: usize = counter
+        .done
+        .lock()
+        .unwrap()
+        .values()
+        .map(|(_, calls)| calls)
+        .sum();
+    let writes = history.iter().filter(|operation| operation.writes).count();
+    eprintln!(
+        "{} runs, {} effects by {calls} calls, {} reads and {writes} writes of the register, {faults:?}",
+        runs.len(),
+        runs.len() * STEPS,
+        history.len() - writes,
+    );
+    assert!(
+        runs.len() > 10 && writes > 10,
+        "too little happened to prove anything"
+    );
+}
+
+/// The checker finds what it is there for.
+#[test]
+fn a_history_that_is_not_linearizable_is_found() {
+    let start = Instant::now();
+    let operation = |from: u64, to: u64, version, value: &str, writes| Operation {
+        from: start + Duration::from_millis(from),
+        to: start + Duration::from_millis(to),
+        version,
+        value: value.to_owned(),
+        writes,
+    };
+    let sound = [
+        operation(0, 10, 2, "a", true),
+        operation(5, 20, 1, "x", false),
+        operation(11, 12, 2, "a", false),
+        operation(8, 30, 3, "b", true),
+    ];
+    assert_eq!(linearizable(&sound), Ok(()));
+    let stale = operation(13, 14, 1, "x", false);
+    let torn = operation(13, 14, 2, "b", false);
+    let twice = operation(13, 31, 3, "b", true);
+    let again = operation(31, 32, 2, "a", true);
+    for wrong in [stale, torn, twice, again] {
+        let history = [&sound[..], &[wrong]].concat();
+        assert!(linearizable(&history).is_err());
+    }
+}

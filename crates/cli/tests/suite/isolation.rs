@@ -1,0 +1,269 @@
+//! Tenants from each other, and everything from whoever has no key: every operation that the OpenAPI document
+//! has, every tool, resource, prompt and task of the Model Context Protocol, every method of A2A. The calls are
+//! made from the document and from what the server lists, so what is added is tried without being added here.
+
+mod a2a;
+pub(crate) mod document;
+pub(crate) mod estate;
+mod examples;
+mod mcp;
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::home::{Answer, Api, Home};
+use document::{Call, Document, Operation};
+use estate::{Estate, Known, MARK, is_shared};
+
+/// Operations that need no key, by their names in the document.
+const PUBLIC: [&str; 5] = [
+    "agent_card",
+    "card_keys",
+    "list_schemas",
+    "openapi",
+    "show_schema",
+];
+
+/// Operations whose answer tells the time, is about the server and no tenant, or has scores whose last digits
+/// depend on what else is embedded at the same time.
+const VOLATILE: [&str; 4] = ["evidence_checkpoint", "openapi", "agent_card", "route"];
+
+/// Writes that the owner is refused as well, with the reason.
+const NOT_SERVED: [(&str, &str); 3] = [
+    (
+        "import_mission",
+        "its body is a bundle and no JSON; the exchange of missions tries them",
+    ),
+    ("change_evidence", "evidence is never changed"),
+    ("delete_evidence", "evidence is never deleted"),
+];
+
+/// An id of the same form that nobody has.
+fn absent(id: &str) -> String {
+    let is_uuid = id.len() >= 32
+        && id[id.len() - 12..]
+            .bytes()
+            .all(|byte| byte.is_ascii_hexdigit());
+    if is_uuid {
+        let (kept, last) = id.split_at(id.len() - 12);
+        let other = if last == "0123456789ab" {
+            "ba9876543210"
+        } else {
+            "0123456789ab"
+        };
+        return format!("{kept}{other}");
+    }
+    match id.rsplit_once('.') {
+        Some((stem, "md" | "sh")) => format!("{stem}_x.{}", &id[id.len() - 2..]),
+        Some(_) | None => format!("{id}x"),
+    }
+}
+
+/// The same table with ids that nobody has.
+fn nobodys(known: &Known) -> Known {
+    let places = known.iter().map(|(place, ids)| {
+        let other = |id: &String| {
+            if is_shared(place) {
+                id.clone()
+            } else {
+                absent(id)
+            }
+        };
+        (*place, ids.iter().map(other).collect())
+    });
+    places.collect()
+}
+
+/// What a caller learns of an answer, with the ids of a table taken out.
+fn told(answer: &Answer, ids: &Known) -> (u16, String) {
+    let message = answer.body["user_message"].as_str().unwrap_or_default();
+    let mut ids: Vec<&String> = ids.values().flatten().collect();
+    ids.sort_by_key(|id| std::cmp::Reverse(id.len()));
+    let told = ids.iter().fold(message.to_owned(), |told, id| {
+        told.replace(&format!("`{id}"), "`…")
+    });
+    let code = answer.body["error_code"].as_str().unwrap_or_default();
+    (answer.status, format!("{code}: {told}"))
+}
+
+/// A stranger, and what it has brought in itself under the tenant's ids.
+struct Stranger<'e> {
+    api: Api,
+    ids: [&'e Known; 2],
+    secrets: Vec<&'e str>,
+    written: String,
+}
+
+impl Stranger<'_> {
+    /// What is wrong with what it gets for real ids, beside what it gets for ids that nobody has.
+    fn tries(&mut self, operation: &Operation, call: &Call, nobodys: &Call) -> Vec<String> {
+        let expected = self.send(nobodys);
+        let found = self.send(call);
+        let mut faults = Vec::new();
+        let mut fault = |what: String| {
+            faults.push(format!(
+                "{} {} {:?}: {what}",
+                call.method, call.path, call.body
+            ));
+        };
+        if found.status >= 500 {
+            fault(format!("{} {:#}", found.status, found.body));
+        }
+        let leaked = self.leaked(&found, call);
+        if !leaked.is_empty() {
+            fault(format!("tells {leaked:?}: {}", found.body));
+        }
+        let (real, none) = (told(&found, self.ids[0]), told(&expected, self.ids[1]));
+        if real != none && !operation.public {
+            fault(format!(
+                "{real:?}, where an id that nobody has gets {none:?}"
+            ));
+        }
+        faults
+    }
+
+    fn send(&mut self, call: &Call) -> Answer {
+        let answer = call.send(&self.api);
+        if call.method != "GET" && answer.status < 300 {
+            self.written += &call.text();
+        }
+        answer
+    }
+
+    /// What of the tenant's an answer gives away; what the stranger said is no secret.
+    fn leaked(&self, answer: &Answer, call: &Call) -> Vec<&str> {
+        let (text, said) = (answer.body.to_string(), call.text());
+        let new = |secret: &&&str| {
+            text.contains(**secret) && !said.contains(**secret) && !self.written.contains(**secret)
+        };
+        self.secrets.iter().filter(new).copied().collect()
+    }
+}
+
+/// Everything that the tenant can read, by path.
+fn listing(document: &Document, estate: &Estate) -> BTreeMap<String, Value> {
+    let owner = estate.owner();
+    let mut all = BTreeMap::new();
+    for operation in document.operations() {
+        if operation.method != "get" || VOLATILE.contains(&operation.id.as_str()) {
+            continue;
+        }
+        let mut served = false;
+        for call in document.calls(&operation, &estate.known) {
+            let answer = call.send(&owner);
+            served |= answer.status == 200;
+            if answer.status == 200 {
+                all.insert(call.path, answer.body);
+            }
+        }
+        assert!(
+            served,
+            "the owner reads nothing by {}: the estate lacks something",
+            operation.id
+        );
+    }
+    all
+}
+
+/// Whoever has no key, or one that is not known, gets nothing but what describes the server.
+#[test]
+fn every_operation_needs_a_key_unless_it_is_named_here() {
+    let home = Home::with_keys(&estate::KEYS);
+    let server = home.serve();
+    let document = Document::read();
+    let nobody = server.api.clone();
+    let wrong = server.key("mallory");
+    let mut open = Vec::new();
+    for operation in document.operations() {
+        let path = document::places(&operation.path);
+        let path = path
+            .iter()
+            .fold(operation.path.clone(), |path, (parameter, _)| {
+                path.replace(parameter, "skill")
+            });
+        let method = operation.method.to_uppercase();
+        let answers =
+            [&nobody, &wrong].map(|api| api.call_plainly(&method, &path, &[], Vec::new()));
+        let refused = |answer: &Answer| {
+            answer.body["error_code"] == "unauthenticated" && answer.status == 401
+        };
+        if answers.iter().all(refused) {
+            assert!(
+                !operation.public,
+                "the document says that {} is public",
+                operation.id
+            );
+            continue;
+        }
+        assert!(
+            answers.iter().all(|answer| answer.status == 200),
+            "{method} {path}: {answers:#?}"
+        );
+        assert!(
+            operation.public,
+            "the document does not say that {} is public",
+            operation.id
+        );
+        open.push(operation.id);
+    }
+    open.sort();
+    assert_eq!(open, PUBLIC);
+}
+
+/// Another tenant's ids are as good as none: the same answer as for ids that nobody has, nothing of the tenant in
+/// any answer, and nothing of it changed.
+#[test]
+fn no_operation_tells_or_changes_anything_of_another_tenant() {
+    let estate = Estate::new();
+    let document = Document::read();
+    let before = listing(&document, &estate);
+    let text = serde_json::to_string(&before).unwrap();
+    assert!(
+        text.matches(MARK).count() > 50,
+        "the mark is hardly anywhere"
+    );
+    let nobodys = nobodys(&estate.known);
+    let mut stranger = Stranger {
+        api: estate.stranger(),
+        ids: [&estate.known, &nobodys],
+        secrets: estate.secrets(),
+        written: String::new(),
+    };
+    let mut faults = Vec::new();
+    for operation in document.operations() {
+        let real = document.calls(&operation, &estate.known);
+        let none = document.calls(&operation, &nobodys);
+        assert_eq!(real.len(), none.len(), "{}", operation.id);
+        for (call, other) in real.iter().zip(&none) {
+            faults.extend(stranger.tries(&operation, call, other));
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    let after = listing(&document, &estate);
+    for (path, was) in &before {
+        assert_eq!(after.get(path), Some(was), "{path} changed");
+    }
+    assert_eq!(after.len(), before.len());
+    owner_is_served(&document, &estate);
+}
+
+/// The calls were good ones: the owner gets past reading and finding with at least one of each operation's.
+fn owner_is_served(document: &Document, estate: &Estate) {
+    let owner: Api = estate.owner();
+    let mut writes: Vec<Operation> = document.operations();
+    writes.retain(|operation| operation.method != "get");
+    // What deletes comes last.
+    writes.sort_by_key(|operation| operation.method == "delete");
+    let mut refused = Vec::new();
+    for operation in writes {
+        let calls = document.calls(&operation, &estate.known);
+        let answers: Vec<Answer> = calls.iter().map(|call| call.send(&owner)).collect();
+        let unserved = |answer: &Answer| [400, 404, 405].contains(&answer.status);
+        if answers.iter().all(unserved) && !NOT_SERVED.iter().any(|(id, _)| *id == operation.id) {
+            let (call, answer) = calls.iter().zip(&answers).next().unwrap();
+            refused.push(format!("{}: {call:?}: {}", operation.id, answer.body));
+        }
+    }
+    assert!(refused.is_empty(), "{}", refused.join("\n"));
+}

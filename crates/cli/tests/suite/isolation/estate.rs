@@ -1,0 +1,386 @@
+//! What a tenant has when another one comes: something of every kind, made by real calls, with a mark in
+//! every text and each id under the place of a path or the name of a field that takes it.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::candidates::{READ, with_kitchen};
+use crate::expert_graph;
+use crate::home::{Api, Home, Server, eventually, ids, request_of};
+use crate::lenses::{LENS, LENS_FILE, handbook, lens};
+use crate::mcp::knowledge::skill_md;
+use crate::missions::{GOAL, KIND, POLICY_FILE, order, review};
+use crate::packages::{Package, SKILL, guardrail};
+use crate::playbooks::{PLAYBOOK, confirm, decide, purge, settled, waiting};
+use crate::service::Service;
+use crate::site::Site;
+
+/// In every text of the tenant, and in nothing that another one sends.
+pub(crate) const MARK: &str = "amethyst-of-acme";
+
+/// The owner, a colleague who decides on approvals, and the stranger, who may everything in another tenant.
+pub(crate) const KEYS: [(&str, &str, &str, &str); 3] = [
+    ("ann", "acme", "ann", "admin"),
+    ("bob", "acme", "bob", "admin"),
+    ("eve", "umbra", "eve", "admin"),
+];
+
+const CLIENT_TOOL: &str = "tool_id: vault.ask_desktop\nname: ask_desktop\nprovider: aws\ntool_class: readonly\n\
+    domain: reliability\ndescription: Asks the desktop.\nparameters: []\nexecution_target: client\nlanguage: bash\n\
+    implementation: {type: script, path: scripts/ask.sh}\n";
+
+const PROMPT: &str = "prompt_id: reliability.worker\ndomain: reliability\ntitle: Worker\nrole_type: worker\n\
+    system_prompt: You look after backups.\ntask_prompt: 'Look after this: ${objective}'\nmodel_route: tier_high_reasoning\n";
+
+/// The ids of a tenant, by the place or field that takes them.
+pub(crate) type Known = BTreeMap<&'static str, Vec<String>>;
+
+/// The tenant with the server that it is on.
+pub(crate) struct Estate {
+    pub(crate) server: Server,
+    pub(crate) known: Known,
+    pub(crate) home: Home,
+    _service: Service,
+    _site: Site,
+}
+
+/// Everything in one package, so that one registration brings it.
+fn package(service: &Service, site: &Site) -> Package {
+    let others = "cedar: |\n  @id(\"others\")\n  permit (principal, action, resource)\n  \
+                  unless { context.run.kind == RunKind::\"mission\" };\n\n";
+    let playbooks = purge(service);
+    let package = review(service).edit(POLICY_FILE, "cedar: |\n", others);
+    let package = ["tools/purge.yaml", "playbooks/purge.yaml"]
+        .iter()
+        .fold(package, |package, path| {
+            package.with(path, playbooks.text(path))
+        });
+    let rule = guardrail("reliability.look", "skill", SKILL, "soft_warn", "");
+    expert_graph::graph(with_kitchen(package, service))
+        .with("guardrails/look.yaml", &rule)
+        .with("tools/client.yaml", CLIENT_TOOL)
+        .with("scripts/ask.sh", &format!("echo '\"{MARK}\"'\n"))
+        .with("prompts/worker.yaml", PROMPT)
+        .with(
+            LENS_FILE,
+            &lens(LENS, "url", &site.url("/handbook"))
+                .replace("domain: security", "domain: reliability"),
+        )
+        .marked(MARK)
+}
+
+impl Estate {
+    pub(crate) fn new() -> Self {
+        let site = Site::at("127.0.0.1");
+        site.put("/handbook", handbook(&["backups", MARK]));
+        let home = Home::with_keys(&KEYS)
+            .with("CHARTER_LENSES__EGRESS", site.address())
+            .with("CHARTER_TOOLS__CLIENT_TOOLS", "executor")
+            .with("CHARTER_TOOLS__EXECUTOR_LEASE_MS", "600000");
+        let file = home.path("config.toml");
+        let text = std::fs::read_to_string(&file).unwrap();
+        let text = text.replace("role = ", "tier = \"advanced\"\nrole = ");
+        std::fs::write(&file, text).unwrap();
+        let server = home.serve();
+        let service = Service::start();
+        let ann = server.key("ann");
+        ann.register(&package(&service, &site));
+        let mut known = catalogue();
+        asked(&ann, &mut known);
+        change(&server, &mut known);
+        missions(&ann, &server.key("bob"), &mut known);
+        remembered(&ann, &mut known);
+        skills(&ann, &mut known);
+        keys(&ann, &mut known);
+        candidate(&ann, &mut known);
+        leased(&ann, &mut known);
+        Self {
+            server,
+            known,
+            home,
+            _service: service,
+            _site: site,
+        }
+    }
+
+    pub(crate) fn owner(&self) -> Api {
+        self.server.key("ann")
+    }
+
+    pub(crate) fn stranger(&self) -> Api {
+        self.server.key("eve")
+    }
+
+    /// Texts that only the tenant may read: the mark, and every id that a stranger cannot guess.
+    pub(crate) fn secrets(&self) -> Vec<&str> {
+        let named = self.known.iter().filter(|(place, _)| !is_shared(place));
+        let ids = named.flat_map(|(_, ids)| ids.iter().map(String::as_str));
+        // A short one is a version or a word.
+        ids.filter(|id| id.len() > 8).chain([MARK]).collect()
+    }
+}
+
+/// Places whose values are words of the interface and no tenant's.
+pub(crate) fn is_shared(place: &str) -> bool {
+    let shared = [
+        "list",
+        "artifacts",
+        "schemas",
+        "versions",
+        "version",
+        "domain",
+        "query",
+        "text",
+        "kind",
+        "output_type",
+        "file",
+    ];
+    shared.contains(&place)
+}
+
+fn add(known: &mut Known, places: &[&'static str], id: impl Into<String>) {
+    let id = id.into();
+    for place in places {
+        let ids = known.entry(place).or_default();
+        if !ids.contains(&id) {
+            ids.push(id.clone());
+        }
+    }
+}
+
+/// What the package brings, and the words of the interface.
+fn catalogue() -> Known {
+    let mut known = Known::new();
+    add(&mut known, &["skill", "skill_id"], SKILL);
+    add(
+        &mut known,
+        &["playbook", "playbooks", "playbook_id"],
+        PLAYBOOK,
+    );
+    add(
+        &mut known,
+        &["agent", "agent_id"],
+        "domain.reliability.recovery",
+    );
+    add(&mut known, &["tool", "tool_id"], "vault.list_backups");
+    add(&mut known, &["mission_type"], KIND);
+    add(&mut known, &["prompt_template"], "reliability.worker");
+    add(&mut known, &["lenses", "lens_ids"], LENS);
+    add(&mut known, &["node", "from", "to"], "iso.a8.13");
+    add(&mut known, &["packages"], "backups");
+    add(&mut known, &["framework"], "ISO27001");
+    add(&mut known, &["domain"], "reliability");
+    add(&mut known, &["schemas"], "skill");
+    add(&mut known, &["output_type"], "finding");
+    add(&mut known, &["version"], "1.0.0");
+    add(
+        &mut known,
+        &["query", "text"],
+        "which backups have grown stale",
+    );
+    for kind in [
+        "skill",
+        "tool",
+        "guardrail",
+        "domain_lens",
+        "template",
+        "playbook",
+        "agent",
+        "graph_node",
+        "graph_edge",
+        "policy",
+        "mission_type",
+        "prompt_template",
+    ] {
+        add(&mut known, &["list"], kind);
+    }
+    known
+}
+
+/// A question with its session, run, findings, evidence and tags.
+fn asked(ann: &Api, known: &mut Known) {
+    let session = ann.post("/v1/sessions", &json!({})).expect(201);
+    let session = session["session_id"].as_str().unwrap().to_owned();
+    let mut asked = request_of(SKILL, json!({}));
+    asked["input"] = json!(format!("Which backups have grown stale? {MARK}"));
+    asked["session_id"] = json!(session);
+    let answer = ann.ask(&asked).expect(200);
+    let request = asked["id"].as_str().unwrap();
+    add(known, &["requests", "tasks", "id", "taskId"], request);
+    add(known, &["sessions", "session_id", "contextId"], session);
+    let uuid = request.trim_start_matches("req-").replace('-', "");
+    add(known, &["tags", "request_id"], format!("req_{uuid}"));
+    let metadata = &answer["metadata"];
+    add(
+        known,
+        &["runs", "run_id", "run"],
+        metadata["run_ids"][0].as_str().unwrap(),
+    );
+    for found in ids(&metadata["findings"], "finding_id") {
+        add(known, &["finding_id"], found);
+    }
+    // A task that waits for its parameters.
+    let open = crate::home::request("purge the vault for good");
+    ann.ask(&open).expect(200);
+    add(
+        known,
+        &["requests", "tasks", "taskId"],
+        open["id"].as_str().unwrap(),
+    );
+    let evidence = ann.get("/v1/evidence").expect(200);
+    for id in ids(&evidence["entries"], "id") {
+        add(known, &["evidence", "proof", "evidence_id"], id);
+    }
+}
+
+/// A playbook's run that waits for an approval, and one that waits to be confirmed.
+fn change(server: &Server, known: &mut Known) {
+    let ann = server.key("ann");
+    let run = waiting(server);
+    let approval = &run["approvals"][0];
+    add(
+        known,
+        &["runs", "run_id", "run"],
+        run["run_id"].as_str().unwrap(),
+    );
+    add(
+        known,
+        &["approvals", "approval_id"],
+        approval["approval_id"].as_str().unwrap(),
+    );
+    add(
+        known,
+        &["approval_digest"],
+        approval["digest"].as_str().unwrap(),
+    );
+    let path = format!("/v1/playbooks/{PLAYBOOK}/runs");
+    let body = json!({"parameters": {"vault": "main"}});
+    let open = ann.post(&path, &body).expect(201);
+    add(
+        known,
+        &["runs", "run_id", "run"],
+        open["run_id"].as_str().unwrap(),
+    );
+    add(
+        known,
+        &["plan_digest"],
+        open["plan_digest"].as_str().unwrap(),
+    );
+    // One that was confirmed and rejected: it has ended.
+    let ended = ann.post(&path, &body).expect(201);
+    confirm(&ann, &ended).expect(200);
+    let shown = settled(&ann, &ended, "awaiting_approval");
+    decide(&server.key("bob"), &shown["approvals"][0], "reject").expect(200);
+    add(known, &["runs"], ended["run_id"].as_str().unwrap());
+}
+
+/// Two missions that were over: a proposal of each was rejected.
+fn missions(ann: &Api, bob: &Api, known: &mut Known) {
+    for id in ["m-of-acme-1", "m-of-acme-2"] {
+        let mut order = order(id);
+        order["goal"] = json!(format!("{GOAL} {MARK}"));
+        ann.post("/v1/missions", &order).expect(201);
+        let approval = eventually("the proposal's approval", || {
+            let found = ann.get("/v1/approvals?state=pending").expect(200);
+            let mut entries = found["entries"].as_array().unwrap().clone().into_iter();
+            entries.find(|one| one["call"]["tool"] == "vault.expire")
+        });
+        decide(bob, &approval, "reject").expect(200);
+        let path = format!("/v1/missions/{id}");
+        eventually("the mission's end", || {
+            let shown = ann.get(&path).expect(200);
+            let over = ["completed", "rejected", "failed"];
+            over.contains(&shown["state"].as_str().unwrap())
+                .then_some(())
+        });
+        add(known, &["missions", "diff", "mission_id", "tasks"], id);
+    }
+    let artifacts = ann.get("/v1/missions/m-of-acme-1/artifacts?kind=worker_result");
+    let worker = &artifacts.expect(200)["entries"][0];
+    add(known, &["artifacts", "kind"], "worker_result");
+    add(
+        known,
+        &["artifact"],
+        worker["artifact_id"].as_str().unwrap(),
+    );
+}
+
+/// One memory in force and one that is proposed.
+fn remembered(ann: &Api, known: &mut Known) {
+    let memory = |agent: Value| {
+        json!({"visibility": "shared", "agent_id": agent, "memory": {
+            "title": format!("Region {MARK}"), "content": format!("We deploy to eu-west-1. {MARK}"),
+            "tags": ["aws", MARK], "metadata": {"source": "user_statement", "importance": 5},
+        }})
+    };
+    for agent in [Value::Null, json!("domain.reliability.recovery")] {
+        let shown = ann.post("/v1/memories", &memory(agent)).expect(201);
+        let id = shown["memory_id"].as_str().unwrap();
+        add(known, &["memories", "related_memories"], id);
+    }
+    add(known, &["versions"], "1");
+}
+
+/// A key of the tenant.
+fn keys(ann: &Api, known: &mut Known) {
+    let order = json!({"name": format!("{MARK} key"), "role": "operator"});
+    let made = ann.post("/v1/keys", &order).expect(201);
+    let id = made["key_id"].as_str();
+    add(known, &["keys"], id.unwrap());
+}
+
+/// Imported skills with files, and a folder that was written.
+fn skills(ann: &Api, known: &mut Known) {
+    let text = skill_md("migration").replace("The migration", &format!("{MARK} migration"));
+    let files = json!({"files": [
+        {"path": "sql/migration/SKILL.md", "text": text},
+        {"path": "sql/migration/scripts/run.sh", "text": format!("echo {MARK}\n"), "executable": true},
+    ]});
+    ann.post("/v1/agent-skills/import", &files).expect(200);
+    let written = json!({
+        "skill_id": "restore_of_acme", "summary": format!("The restoring {MARK}"), "is_folder": false,
+        "instruction": format!("INSTRUCTION {MARK}"),
+    });
+    crate::skills::put(ann, &written).expect(201);
+    for id in ["sql.migration", "sql", "restore_of_acme"] {
+        add(known, &["agent-skills"], id);
+    }
+    add(known, &["file"], "SKILL.md");
+    add(known, &["files"], "scripts/run.sh");
+}
+
+/// What was put together on a miss, and a run of it.
+fn candidate(ann: &Api, known: &mut Known) {
+    let answer = ann.ask(&crate::home::request(READ)).expect(200);
+    let candidate = answer["metadata"]["candidate"]["id"].as_str().unwrap();
+    let ran = ann
+        .ask(&request_of(candidate, json!({"machine": "m"})))
+        .expect(200);
+    add(known, &["candidates", "skill"], candidate);
+    add(
+        known,
+        &["candidate_run"],
+        ran["metadata"]["run_ids"][0].as_str().unwrap(),
+    );
+}
+
+/// A call that an executor holds, and one that nobody has taken.
+fn leased(ann: &Api, known: &mut Known) {
+    let id = "01930000-0000-7000-8000-000000000001";
+    let plan = json!({"execution_plan": {
+        "id": format!("plan-{id}"), "request_id": format!("req-{id}"),
+        "steps": [{"id": "step-001", "tool": "vault.ask_desktop", "parameters": {}}],
+        "error_handling": {"on_step_failure": "abort_plan"},
+    }});
+    for _ in 0..2 {
+        let run = ann.post("/v1/runs", &plan).expect(201);
+        add(known, &["runs"], run["run_id"].as_str().unwrap());
+    }
+    let wanted = json!({"executor": "office", "wait_ms": 30_000});
+    let call = ann.post("/v1/executor/leases", &wanted).expect(200);
+    let lease = call["lease_id"].as_str().unwrap();
+    ann.post(&format!("/v1/executor/leases/{lease}/renew"), &json!({}))
+        .expect(200);
+    add(known, &["leases"], lease);
+}

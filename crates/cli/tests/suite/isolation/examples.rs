@@ -1,0 +1,79 @@
+//! Bodies that are documents of their own, such as a plan or a package: what a generator would make of their
+//! schemas is refused for what it says before anybody looks at whose the ids in it are.
+
+use serde_json::{Value, json};
+
+use super::estate::Known;
+use crate::mcp::knowledge::skill_md;
+use crate::packages::{Package, skill};
+
+/// Good bodies of an operation with ids of a table.
+pub(super) fn of(operation: &str, known: &Known) -> Vec<Option<Value>> {
+    let id = |place: &str| known[place][0].as_str();
+    let bodies = match operation {
+        "a2a_send" | "a2a_stream" => messages(known),
+        "import_agent_skills" => {
+            vec![json!({"files": [{"path": "mine/SKILL.md", "text": skill_md("mine")}]})]
+        }
+        "remember" => vec![json!({"memory": memory(&[id("memories")])})],
+        "supersede_memory" => vec![json!({"memory": memory(&[]), "expected_version": 1})],
+        "start_mission" => vec![json!({
+            "goal": "look", "model": "offline", "mission_type": id("mission_type"), "mission_id": id("missions"),
+        })],
+        "register_package" | "diff_package" | "validate_package" => vec![package(id("tool"))],
+        "start_run" => vec![plan(id("tool"))],
+        "create_key" => vec![json!({"name": "another"})],
+        "put_tags" => vec![tags(id("request_id"), id("skill"))],
+        _ => Vec::new(),
+    };
+    bodies.into_iter().map(Some).collect()
+}
+
+/// A reply to each task, and a message within the context.
+fn messages(known: &Known) -> Vec<Value> {
+    let message = |field: &str, id: &String| {
+        let parts = json!([{"text": "which backups have grown stale"}]);
+        let mut message =
+            json!({"messageId": format!("m-{id}"), "role": "ROLE_USER", "parts": parts});
+        message[field] = json!(id);
+        json!({"message": message})
+    };
+    let replies = known["tasks"].iter().map(|task| message("taskId", task));
+    let within = known["contextId"]
+        .iter()
+        .map(|context| message("contextId", context));
+    replies.chain(within).collect()
+}
+
+fn memory(related: &[&str]) -> Value {
+    json!({
+        "title": "Another", "content": "It rains.", "tags": ["rain"], "related_memories": related,
+        "metadata": {"source": "user_statement"},
+    })
+}
+
+/// A package with a skill over a tool.
+fn package(tool: &str) -> Value {
+    let skill =
+        skill("reliability.mine", "count the tape drives").replace("vault.list_backups", tool);
+    Package::new("mine", "1.0.0", "tenant")
+        .with("skills/mine.yaml", &skill)
+        .bundle()
+}
+
+fn plan(tool: &str) -> Value {
+    let id = "01930000-0000-7000-8000-000000000007";
+    json!({"execution_plan": {
+        "id": format!("plan-{id}"), "request_id": format!("req-{id}"),
+        "steps": [{"id": "step-001", "tool": tool, "parameters": {"vault": "main"}}],
+        "error_handling": {"on_step_failure": "abort_plan"},
+    }})
+}
+
+fn tags(request: &str, skill: &str) -> Value {
+    json!({
+        "request_id": request, "tenant_id": "acme", "flow": "skill", "domain": "reliability",
+        "persona": "operator", "tier": "basic", "skill_id": skill, "output_type": "finding",
+        "execution_location": "server",
+    })
+}

@@ -1,0 +1,229 @@
+//! The Model Context Protocol in a stranger's hands: by the official client, with whatever the server lists to
+//! the owner; tasks by hand, because that client has none.
+
+use serde_json::{Value, json};
+
+use super::document::schema_calls;
+use super::estate::{Estate, Known, MARK};
+use super::{listing, nobodys};
+use crate::home::{Home, MCP_HEADERS, ids};
+use crate::isolation::document::Document;
+use crate::mcp::peers::python;
+use crate::mcp::{over_http, with};
+
+/// What a client of the protocol may send; what comes of it without a key is decided before any is looked at.
+const METHODS: [&str; 14] = [
+    "initialize",
+    "ping",
+    "tools/list",
+    "tools/call",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+    "prompts/list",
+    "prompts/get",
+    "completion/complete",
+    "skills/list",
+    "skills/get",
+    "tasks/get",
+    "tasks/cancel",
+];
+
+/// What a caller sees who does one thing after the other.
+fn steps(estate: &Estate, key: &str, mode: &str, steps: &[Value]) -> Vec<Value> {
+    let given = json!({"do": "steps", "key": key, "mode": mode, "steps": steps});
+    let saw = python(&with(&over_http(&estate.server), given)).end();
+    saw["steps"].as_array().unwrap().clone()
+}
+
+/// Calls of every tool with ids of a table.
+fn tool_calls(tools: &Value, known: &Known) -> Vec<Value> {
+    let tools = tools.as_array().unwrap().iter();
+    let calls = tools.flat_map(|tool| {
+        let arguments = schema_calls(&tool["inputSchema"], known);
+        let name = &tool["name"];
+        let calls = arguments
+            .into_iter()
+            .map(move |arguments| json!({"tool": name, "arguments": arguments}));
+        calls.collect::<Vec<_>>()
+    });
+    calls.collect()
+}
+
+/// Addresses of every kind of resource with ids of a table.
+fn addresses(templates: &Value, known: &Known) -> Vec<Value> {
+    let template = |text: &str| match text {
+        "evidence://{evidence_id}" => format!("evidence://{}", known["evidence_id"][0]),
+        "skill://{+skill}/{+file}" => {
+            format!(
+                "skill://{}/SKILL.md",
+                known["agent-skills"][0].replace('.', "/")
+            )
+        }
+        "mission://{mission_id}" => format!("mission://{}", known["missions"][0]),
+        "mission://{mission_id}/artifacts{?after}" => {
+            format!("mission://{}/artifacts", known["missions"][0])
+        }
+        "mission://{mission_id}/artifacts/{kind}/{artifact_id}" => {
+            format!(
+                "mission://{}/artifacts/{}/{}",
+                known["missions"][0], known["artifacts"][0], known["artifact"][0]
+            )
+        }
+        other => panic!("teach this test an address of `{other}`"),
+    };
+    ids(templates, "uriTemplate")
+        .iter()
+        .map(|text| json!({"read": template(text)}))
+        .collect()
+}
+
+/// Everything that can be asked for by an id of a table.
+fn asking(listed: &[Value], known: &Known) -> Vec<Value> {
+    let mut asked = tool_calls(&listed[0]["tools"], known);
+    asked.extend(addresses(&listed[1]["resourceTemplates"], known));
+    for playbook in &known["playbook_id"] {
+        let params = json!({"name": playbook, "arguments": {"vault": "main"}});
+        asked.push(json!({"method": "prompts/get", "params": params}));
+    }
+    let uri = format!(
+        "skill://{}/SKILL.md",
+        known["agent-skills"][0].replace('.', "/")
+    );
+    asked.push(json!({"method": "skills/get", "params": {"uri": uri}}));
+    asked
+}
+
+fn looking_around() -> [Value; 6] {
+    [
+        "tools/list",
+        "resources/templates/list",
+        "prompts/list",
+        "skills/list",
+        "resources/list",
+        "resources",
+    ]
+    .map(|method| match method {
+        "resources" => json!({"resources": true}),
+        method => json!({"method": method, "params": {}}),
+    })
+}
+
+/// What a caller learns: whether it went well, and else the code.
+fn told(saw: &Value) -> Value {
+    let content = &saw["content"];
+    json!([
+        saw["code"],
+        saw["is_error"],
+        content["error_code"],
+        content["status"]
+    ])
+}
+
+#[test]
+fn no_tool_resource_or_prompt_tells_anything_of_another_tenant() {
+    let estate = Estate::new();
+    let document = Document::read();
+    let before = listing(&document, &estate);
+    let nobodys = nobodys(&estate.known);
+    for mode in ["auto", "legacy"] {
+        let listed = steps(&estate, "ann", mode, &looking_around());
+        assert!(json!(listed).to_string().contains(MARK));
+        let real = asking(&listed, &estate.known);
+        let none = asking(&listed, &nobodys);
+        assert_eq!(real.len(), none.len());
+        // The owner's are good ones.
+        let mut read = addresses(&listed[1]["resourceTemplates"], &estate.known);
+        read.extend(
+            listed[5]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|resource| json!({"read": resource["uri"]})),
+        );
+        for (asked, saw) in read.iter().zip(steps(&estate, "ann", mode, &read)) {
+            assert!(saw["code"].is_null(), "{asked}: {saw}");
+        }
+        let mut faults = Vec::new();
+        let expected = steps(&estate, "eve", mode, &none);
+        let found = steps(&estate, "eve", mode, &real);
+        for ((asked, found), expected) in real.iter().zip(&found).zip(&expected) {
+            let (text, said) = (found.to_string(), asked.to_string());
+            let secrets = estate.secrets();
+            let told_of: Vec<_> = secrets
+                .iter()
+                .filter(|one| text.contains(**one) && !said.contains(**one))
+                .collect();
+            if !told_of.is_empty() || told(found) != told(expected) {
+                faults.push(format!(
+                    "{said}: {text} tells {told_of:?}; nobody's: {expected}"
+                ));
+            }
+        }
+        // What the owner's lists name, and the lists themselves.
+        for (asked, saw) in read.iter().zip(steps(&estate, "eve", mode, &read)) {
+            if !saw["code"].is_i64() {
+                faults.push(format!("{asked}: {saw}"));
+            }
+        }
+        let around = json!(steps(&estate, "eve", mode, &looking_around())).to_string();
+        faults.extend(
+            estate
+                .secrets()
+                .iter()
+                .filter(|one| around.contains(**one))
+                .map(|one| format!("lists {one}")),
+        );
+        assert!(faults.is_empty(), "{mode}: {}", faults.join("\n"));
+    }
+    tasks_are_nobodys(&estate, &nobodys);
+    let after = listing(&document, &estate);
+    for (path, was) in &before {
+        assert_eq!(after.get(path), Some(was), "{path} changed");
+    }
+}
+
+/// Tasks: what began as a request, a run or a mission is a task of whoever began it.
+fn tasks_are_nobodys(estate: &Estate, nobodys: &Known) {
+    let can = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+    let (ann, eve) = (estate.owner(), estate.stranger());
+    let get = |id: &String| ann.mcp(&can, "tasks/get", Some(id), json!({"taskId": id}));
+    let seen = estate.known["tasks"]
+        .iter()
+        .filter(|id| get(id).get("result").is_some());
+    assert!(seen.count() > 0, "the owner has no task");
+    for place in ["tasks", "runs"] {
+        for (id, absent) in estate.known[place].iter().zip(&nobodys[place]) {
+            for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
+                let [found, expected] = [id, absent].map(|id| {
+                    let params = json!({"taskId": id, "inputResponses": {}});
+                    let answer = eve.mcp(&can, method, Some(id), params);
+                    (
+                        answer["error"]["code"].clone(),
+                        answer.to_string().replace(id.as_str(), "…"),
+                    )
+                });
+                assert!(found.0.is_i64(), "{method} {id}: {found:?}");
+                assert_eq!(found, expected, "{method} {id}");
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_of_the_protocol_is_answered_without_a_key() {
+    let home = Home::with_keys(&super::estate::KEYS);
+    let server = home.serve();
+    for api in [server.api.clone(), server.key("mallory")] {
+        for method in METHODS {
+            let body =
+                json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": {}}).to_string();
+            api.call("POST", "/mcp", &MCP_HEADERS, body.into_bytes())
+                .fails(401, "unauthenticated");
+        }
+        for method in ["GET", "DELETE"] {
+            api.call(method, "/mcp", &MCP_HEADERS, Vec::new())
+                .fails(401, "unauthenticated");
+        }
+    }
+}

@@ -1,0 +1,391 @@
+//! API keys of the store: made, shown once, rotated, revoked, and nobody's but their tenant's.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use charter_testkit::postgres_server::PostgresServer;
+use serde_json::{Value, json};
+
+use crate::home::{Api, Home, Server, ids};
+
+/// A server that knows two admins of two tenants by configured keys, and an operator.
+fn served() -> (Home, Server) {
+    let home = Home::with_keys(&[
+        ("ann", "acme", "ann", "admin"),
+        ("ope", "acme", "ope", "operator"),
+        ("uma", "umbra", "uma", "admin"),
+    ])
+    .with("CHARTER_MODEL__SOURCE", "none")
+    .with("CHARTER_LOG", "debug");
+    let server = home.serve();
+    (home, server)
+}
+
+#[track_caller]
+fn make(api: &Api, order: Value) -> Value {
+    api.post("/v1/keys", &order).expect(201)
+}
+
+fn secret(made: &Value) -> &str {
+    made["secret"].as_str().unwrap()
+}
+
+fn path(made: &Value, act: &str) -> String {
+    format!("/v1/keys/{}{act}", made["key_id"].as_str().unwrap())
+}
+
+/// What a key is good for is what was ordered; its text is in the answer that made it and nowhere else.
+#[test]
+fn a_key_is_shown_once_and_says_whose_data_is_seen() {
+    let (home, server) = served();
+    let ann = server.key("ann");
+    let order = json!({"name": "ci", "user": "robot", "role": "operator", "expires_in_s": 3600});
+    let mut made = make(&ann, order);
+    let text = secret(&made).to_owned();
+    assert!(text.starts_with("chk_") && text.len() == 109, "{text}");
+    let robot = server.key(&text);
+    let session = robot.post("/v1/sessions", &json!({})).expect(201);
+    // It is the tenant's, and of the user that it stands for.
+    let session = format!("/v1/sessions/{}", session["session_id"].as_str().unwrap());
+    robot.get(&session).expect(200);
+    ann.get(&session).fails(404, "session_not_found");
+    robot.get("/v1/keys").fails(403, "permission_denied");
+
+    let shown = ann.get(&path(&made, "")).expect(200);
+    assert!(shown["last_used_at"].is_string());
+    made.as_object_mut().unwrap().remove("secret");
+    let mut unused = shown.clone();
+    unused["last_used_at"] = Value::Null;
+    assert_eq!(unused, made);
+    assert_eq!(
+        (
+            &made["state"],
+            &made["role"],
+            &made["catalogue"],
+            &made["agent_skills"],
+            &made["scopes"]
+        ),
+        (
+            &json!("live"),
+            &json!("operator"),
+            &json!("editor"),
+            &json!(["*"]),
+            &json!(["*"])
+        )
+    );
+    ann.post(&path(&made, "/rotate"), &json!({"overlap_s": 60}))
+        .expect(201);
+    ann.post(&path(&made, "/revoke"), &json!({})).expect(200);
+
+    let (_, hidden) = text.rsplit_once('_').unwrap();
+    let events = ann.get("/v1/events?topic=key").expect(200);
+    let told = ids(&events["entries"], "topic");
+    assert_eq!(told, ["key.created", "key.rotated", "key.revoked"]);
+    let by = ids(&events["entries"], "data.by");
+    assert_eq!(by, ["ann", "ann", "ann"]);
+    for place in [
+        events.to_string(),
+        ann.get("/v1/keys").expect(200).to_string(),
+        ann.get("/v1/evidence").expect(200).to_string(),
+        shown.to_string(),
+        server.log(),
+    ] {
+        assert!(!place.contains(hidden), "{place}");
+    }
+    assert!(server.log().contains("key created"), "{}", server.log());
+    drop(server);
+    for entry in walk(&home.data()) {
+        let bytes = std::fs::read(&entry).unwrap();
+        let found = bytes
+            .windows(hidden.len())
+            .any(|part| part == hidden.as_bytes());
+        assert!(!found, "{}", entry.display());
+    }
+}
+
+fn walk(dir: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(dir)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let (dirs, mut files): (Vec<_>, Vec<_>) = entries.partition(|path| path.is_dir());
+    files.extend(dirs.iter().flat_map(|dir| walk(dir)));
+    files.retain(|file| file.is_file());
+    files
+}
+
+/// What is no key, what nobody made, and what has ended lets nobody in, and says why.
+#[test]
+fn what_is_no_live_key_lets_nobody_in() {
+    let (_home, server) = served();
+    let ann = server.key("ann");
+    let made = make(&ann, json!({"name": "short", "expires_in_s": 1}));
+    let text = secret(&made).to_owned();
+    let mistyped = format!(
+        "{}{}",
+        &text[..108],
+        if text.ends_with('0') { "1" } else { "0" }
+    );
+    let ask = |key: &str| {
+        server
+            .key(key)
+            .get("/v1/packages")
+            .fails(401, "unauthenticated")
+    };
+    assert!(ask(&mistyped).contains("no API key"));
+    assert!(ask("chk_").contains("no API key"));
+    assert!(ask("other").contains("is needed"));
+    crate::home::eventually("the key's end", || {
+        (server.key(&text).get("/v1/packages").status == 401).then_some(())
+    });
+    assert!(ask(&text).contains("has expired"));
+    assert_eq!(ann.get(&path(&made, "")).expect(200)["state"], "expired");
+    ann.post(&path(&made, "/rotate"), &json!({}))
+        .fails(409, "illegal_transition");
+}
+
+/// The word counts for the next request, also in a server that is asked over the same connection.
+#[test]
+fn a_revoked_key_lets_nobody_in_from_then_on() {
+    let (_home, server) = served();
+    let ann = server.key("ann");
+    let made = make(&ann, json!({"name": "gone"}));
+    let holder = server.key(secret(&made));
+    holder.get("/v1/packages").expect(200);
+    let revoked = ann.post(&path(&made, "/revoke"), &json!({})).expect(200);
+    assert_eq!(
+        (&revoked["state"], &revoked["revoked_by"]),
+        (&json!("revoked"), &json!("ann"))
+    );
+    let message = holder.get("/v1/packages").fails(401, "unauthenticated");
+    assert_eq!(message, "the API key was revoked");
+    // A second word changes nothing.
+    assert_eq!(
+        ann.post(&path(&made, "/revoke"), &json!({})).expect(200),
+        revoked
+    );
+}
+
+/// The old one goes on for the overlap only, and the new one is as good.
+#[test]
+fn a_rotated_key_takes_over() {
+    let (_home, server) = served();
+    let ann = server.key("ann");
+    let old = make(
+        &ann,
+        json!({"name": "app", "user": "app", "scopes": ["catalogue:read"]}),
+    );
+    let new = ann.post(&path(&old, "/rotate"), &json!({})).expect(201);
+    server
+        .key(secret(&old))
+        .get("/v1/packages")
+        .fails(401, "unauthenticated");
+    server.key(secret(&new)).get("/v1/packages").expect(200);
+    for field in [
+        "name",
+        "user",
+        "role",
+        "tier",
+        "catalogue",
+        "agent_skills",
+        "scopes",
+    ] {
+        assert_eq!(new[field], old[field], "{field}");
+    }
+    assert_eq!(new["rotated_from"], old["key_id"]);
+    let newer = ann
+        .post(&path(&new, "/rotate"), &json!({"overlap_s": 600}))
+        .expect(201);
+    server.key(secret(&new)).get("/v1/packages").expect(200);
+    server.key(secret(&newer)).get("/v1/packages").expect(200);
+    // There is one successor.
+    ann.post(&path(&new, "/rotate"), &json!({}))
+        .fails(409, "illegal_transition");
+    ann.post(&path(&newer, "/rotate"), &json!({"overlap_s": 9_999_999}))
+        .fails(400, "invalid_request");
+}
+
+/// Nobody hands on what they do not have, by making a key or by rotating a stronger one.
+#[test]
+fn a_key_may_do_no_more_than_who_makes_it() {
+    let (_home, server) = served();
+    let ann = server.key("ann");
+    let held = json!({"name": "limited", "role": "admin", "catalogue": "editor", "tier": "basic",
+        "agent_skills": ["net"], "scopes": ["admin:read", "admin:write"]});
+    let limited = make(&ann, held);
+    let limited = server.key(secret(&limited));
+    let least =
+        json!({"name": "least", "role": "user", "agent_skills": [], "scopes": ["admin:read"]});
+    make(&limited, least.clone());
+    for (field, value) in [
+        ("catalogue", json!("admin")),
+        ("tier", json!("advanced")),
+        ("agent_skills", json!(["net", "db"])),
+        ("scopes", json!(["runs:read"])),
+        ("scopes", json!(["*"])),
+    ] {
+        let mut order = least.clone();
+        order[field] = value;
+        let refused = limited.post("/v1/keys", &order);
+        refused.clone().fails(403, "permission_denied");
+        assert_eq!(refused.body["technical_details"]["field"], field);
+    }
+    let strong = make(&ann, json!({"name": "strong", "role": "admin"}));
+    limited
+        .post(&path(&strong, "/rotate"), &json!({}))
+        .fails(403, "permission_denied");
+    // Whose level is lower makes none at all.
+    server
+        .key("ope")
+        .post("/v1/keys", &least)
+        .fails(403, "permission_denied");
+}
+
+/// Another tenant's admin neither sees nor touches it.
+#[test]
+fn keys_are_their_tenants_own() {
+    let (_home, server) = served();
+    let (ann, uma) = (server.key("ann"), server.key("uma"));
+    let made = make(&ann, json!({"name": "ours"}));
+    uma.get(&path(&made, "")).fails(404, "not_found");
+    uma.post(&path(&made, "/rotate"), &json!({}))
+        .fails(404, "not_found");
+    uma.post(&path(&made, "/revoke"), &json!({}))
+        .fails(404, "not_found");
+    assert_eq!(uma.get("/v1/keys").expect(200)["entries"], json!([]));
+    assert_eq!(
+        uma.get("/v1/events?topic=key").expect(200)["entries"],
+        json!([])
+    );
+    for name in ["b", "c"] {
+        make(&ann, json!({"name": name}));
+    }
+    let first = ann.get("/v1/keys?limit=2").expect(200);
+    let next = first["next"].as_str().unwrap();
+    let second = ann
+        .get(&format!("/v1/keys?limit=2&after={next}"))
+        .expect(200);
+    let mut names = ids(&first["entries"], "name");
+    names.extend(ids(&second["entries"], "name"));
+    assert_eq!(names, ["c", "b", "ours"]);
+    server.key(secret(&made)).get("/v1/packages").expect(200);
+}
+
+/// The first key of a tenant comes from whoever has the data; from then on a server on any address starts,
+/// and on loopback nobody is let in without a key.
+#[test]
+fn the_first_key_is_made_where_the_data_is() {
+    let home = Home::new().with("CHARTER_MODEL__SOURCE", "none");
+    let refused = home.run(&["serve", "--listen", "0.0.0.0:0"]);
+    assert_eq!(refused.code, Some(2));
+    assert!(
+        refused.err.contains("charter key create"),
+        "{}",
+        refused.err
+    );
+    let admin = [
+        "key", "--tenant", "acme", "create", "root", "--role", "admin", "--user", "ann",
+    ];
+    let made = home.run(&[&admin[..], &["--output", "json"]].concat());
+    assert!(made.err.contains("not shown again"), "{}", made.err);
+    let made = made.json(0);
+    assert_eq!(
+        (&made["tenant_id"], &made["user"]),
+        (&json!("acme"), &json!("ann"))
+    );
+    let server = home.serve();
+    server.api.get("/v1/packages").fails(401, "unauthenticated");
+    let root = server.key(secret(&made));
+    assert_eq!(
+        ids(&root.get("/v1/keys").expect(200)["entries"], "name"),
+        ["root"]
+    );
+    // Commands send a key to a server, whose tenant is the key's.
+    let home = home.with("CHARTER_API_KEY", secret(&made));
+    let run = |arguments: &[&str]| {
+        let all = [
+            arguments,
+            &["--server", &server.api.base, "--output", "json"],
+        ]
+        .concat();
+        home.run(&all)
+    };
+    let child = run(&[
+        "key",
+        "create",
+        "ci",
+        "--scope",
+        "runs:read",
+        "--scope",
+        "runs:write",
+    ])
+    .json(0);
+    assert_eq!(child["scopes"], json!(["runs:read", "runs:write"]));
+    let id = child["key_id"].as_str().unwrap();
+    let next = run(&["key", "rotate", id, "--overlap-s", "60"]).json(0);
+    let next = next["key_id"].as_str().unwrap();
+    assert_eq!(run(&["key", "revoke", next]).json(0)["state"], "revoked");
+    let states = ids(&run(&["key", "list"]).json(0)["entries"], "state");
+    assert_eq!(states, ["revoked", "live", "live"]);
+    let foreign = run(&["key", "--tenant", "umbra", "list"]);
+    assert_eq!(foreign.code, Some(2));
+    drop(server);
+    // Also one whose only key has ended does not open again by itself.
+    let id = made["key_id"].as_str().unwrap();
+    home.run(&["key", "--tenant", "acme", "revoke", id, "--output", "json"])
+        .json(0);
+    let revoked = [next, child["key_id"].as_str().unwrap()];
+    for id in revoked {
+        home.run(&["key", "--tenant", "acme", "revoke", id, "--output", "json"])
+            .json(0);
+    }
+    let server = home.serve();
+    server.api.get("/v1/packages").fails(401, "unauthenticated");
+    assert_eq!(home.run(&["serve", "--listen", "0.0.0.0:0"]).code, Some(2));
+}
+
+/// Whoever asks the local server with a key is who the key says, or nobody.
+#[test]
+fn a_key_counts_where_none_is_needed() {
+    let home = Home::new().with("CHARTER_MODEL__SOURCE", "none");
+    let server = home.serve();
+    let made = make(&server.api, json!({"name": "first", "user": "ann"}));
+    server
+        .key(secret(&made))
+        .get("/v1/keys")
+        .fails(403, "permission_denied");
+    server
+        .api
+        .post(&path(&made, "/revoke"), &json!({}))
+        .expect(200);
+    server
+        .key(secret(&made))
+        .get("/v1/keys")
+        .fails(401, "unauthenticated");
+    server.api.get("/v1/keys").expect(200);
+}
+
+/// Revoked at one replica, refused by the next request to another.
+#[test]
+fn a_revoked_key_is_refused_by_every_replica() {
+    let database = Arc::new(PostgresServer::shared().database());
+    let [(_a, one), (_b, other)] = [(); 2].map(|()| {
+        let home = Home::with_keys(&[("ann", "acme", "ann", "admin")])
+            .on(&database)
+            .with("CHARTER_MODEL__SOURCE", "none");
+        let server = home.serve();
+        (home, server)
+    });
+    let made = make(&one.key("ann"), json!({"name": "both"}));
+    let holder = other.key(secret(&made));
+    holder.get("/v1/packages").expect(200);
+    let start = std::time::Instant::now();
+    one.key("ann")
+        .post(&path(&made, "/revoke"), &json!({}))
+        .expect(200);
+    holder.get("/v1/packages").fails(401, "unauthenticated");
+    assert!(
+        start.elapsed() < Duration::from_secs(1),
+        "{:?}",
+        start.elapsed()
+    );
+}

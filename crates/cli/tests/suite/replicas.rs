@@ -1,0 +1,302 @@
+//! Several processes over one PostgreSQL database.
+
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use charter_testkit::postgres_server::{Database, PostgresServer};
+use serde_json::{Value, json};
+
+use crate::home::{Api, Home, Server, eventually, ids, request_of};
+use crate::packages::{SKILL, backups};
+use crate::playbooks::{KEYS, confirm, decide, path_of, purge, settled, waiting};
+use crate::service::{Call, Service};
+
+/// A home over a shared database, whose processes others wait a second for.
+fn home(database: &Arc<Database>, role: &str) -> Home {
+    Home::with_keys(&KEYS)
+        .on(database)
+        .with("CHARTER_REPLICA__LEASE_MS", "1000")
+        .with("CHARTER_REPLICA__DRAIN_S", "20")
+        .with("CHARTER_REPLICA__ROLE", role)
+}
+
+fn database() -> Arc<Database> {
+    Arc::new(PostgresServer::shared().database())
+}
+
+/// Homes with a server each, by what they do.
+fn replicas<const N: usize>(roles: [&str; N]) -> [(Home, Server); N] {
+    let database = database();
+    roles.map(|role| {
+        let home = home(&database, role);
+        let server = home.serve();
+        (home, server)
+    })
+}
+
+/// The package of the calling tool, registered at one replica and served by another.
+fn register(service: &Service, at: &Server, other: &Server) {
+    at.key("ann").register(&service.package());
+    served(&other.key("ann"), SKILL);
+}
+
+fn served(api: &Api, skill: &str) {
+    eventually("the skill at the other replica", || {
+        let found = api.get(&format!("/v1/resolve/skill/{skill}"));
+        (found.status == 200).then_some(())
+    });
+}
+
+/// Two replicas, one of which has begun to answer a request and waits for the service.
+struct Asked {
+    homes: [Home; 2],
+    one: Server,
+    other: Server,
+    service: Service,
+    asked: Value,
+    connection: TcpStream,
+    call: Call,
+}
+
+fn asked_of_one() -> Asked {
+    let [(a, one), (b, other)] = replicas(["all", "all"]);
+    let service = Service::start();
+    register(&service, &one, &other);
+    let asked = request_of(SKILL, json!({}));
+    let connection = one.key("ann").send_and_hold(&asked);
+    let call = service.next();
+    Asked {
+        homes: [a, b],
+        one,
+        other,
+        service,
+        asked,
+        connection,
+        call,
+    }
+}
+
+/// What the other replica says to a request, when there is an answer.
+fn answered(api: &Api, asked: &Value) -> Value {
+    let path = format!("/v1/requests/{}", asked["id"].as_str().unwrap());
+    eventually("the answer", || {
+        let answer = api.get(&path).expect(200)["answer"].clone();
+        Some(answer).filter(|answer| !answer.is_null())
+    })
+}
+
+/// Which events a run's journal has.
+fn events(api: &Api, run: &str) -> Vec<String> {
+    let shown = api.get(&format!("/v1/runs/{run}")).expect(200);
+    ids(&shown["events"], "event")
+}
+
+fn run_of(answer: &Value) -> String {
+    let run = answer["metadata"]["run_ids"][0].as_str();
+    run.unwrap_or_else(|| panic!("no run: {answer:#}"))
+        .to_owned()
+}
+
+/// What is registered at one replica is served by all within a second, also what was there before.
+#[test]
+fn a_registration_is_served_by_every_replica_within_a_second() {
+    let [(_a, one), (_b, other)] = replicas(["all", "all"]);
+    one.key("ann").register(&backups());
+    let registered = Instant::now();
+    served(&other.key("ann"), SKILL);
+    let took = registered.elapsed();
+    assert!(took < Duration::from_secs(1), "{took:?}");
+    let next = backups().version("1.0.0", "1.1.0");
+    other.key("ann").register(&next);
+    eventually("the next version at the first", || {
+        let packages = one.key("ann").get("/v1/packages").expect(200);
+        (packages[0]["version"] == "1.1.0").then_some(())
+    });
+    let history = one.key("ann").get("/v1/packages").expect(200);
+    assert_eq!(history.as_array().unwrap().len(), 1);
+}
+
+/// Skills of the link graph that are written at one replica are found at another, and written there.
+#[test]
+fn a_skill_of_the_graph_is_served_by_every_replica() {
+    let [(_a, one), (_b, other)] = replicas(["all", "all"]);
+    let put = |at: &Server, id: &str| {
+        let skill = json!({"skill_id": id, "summary": "keeps vaults tidy", "is_folder": false,
+            "sub_skills": [], "instruction": "Tidy the vault."});
+        let body = skill.to_string().into_bytes();
+        let path = format!("/v1/agent-skills/{id}");
+        let written = at.key("ann").call("PUT", &path, &[], body);
+        assert!(written.status < 300, "{written:?}");
+    };
+    put(&one, "tidy.one");
+    put(&other, "tidy.two");
+    put(&one, "tidy.three");
+    for server in [&one, &other] {
+        for id in ["tidy.one", "tidy.two", "tidy.three"] {
+            eventually("the skill", || {
+                let found = server.key("ann").get(&format!("/v1/agent-skills/{id}"));
+                (found.status == 200).then_some(())
+            });
+        }
+    }
+}
+
+/// A replica that only answers leaves runs to a worker, and gives the answer.
+#[test]
+fn a_worker_drives_what_an_api_replica_was_asked() {
+    let [(_a, api), (_b, worker)] = replicas(["api", "worker"]);
+    let service = Service::start();
+    api.key("ann").register(&service.package());
+    let ann = api.key("ann");
+    let asked = request_of(SKILL, json!({}));
+    let answering = std::thread::spawn(move || ann.ask(&asked).expect(200));
+    service.next().answer();
+    let answer = answering.join().unwrap();
+    assert_eq!(ids(&answer["metadata"]["findings"], "resource_id"), ["b-1"]);
+    assert!(!service.was_called());
+    // A worker has no API.
+    worker.key("ann").get("/v1/runs").fails(404, "not_found");
+    assert_eq!(worker.api.get("/readyz").status, 200);
+}
+
+/// Another replica takes up what a killed one left, under the same idempotency key.
+#[test]
+fn a_killed_replicas_run_is_taken_up_by_another() {
+    let Asked {
+        homes: _homes,
+        one,
+        other,
+        service,
+        asked,
+        connection,
+        call: first,
+    } = asked_of_one();
+    one.kill();
+    drop(connection);
+    let second = service.next();
+    assert_eq!(second.idempotency_key, first.idempotency_key);
+    second.answer();
+    let answer = answered(&other.key("ann"), &asked);
+    assert_eq!(
+        events(&other.key("ann"), &run_of(&answer)),
+        [
+            "started",
+            "step_begun",
+            "step_begun",
+            "step_succeeded",
+            "completed"
+        ]
+    );
+    assert!(!service.was_called());
+}
+
+/// A replica that stops lets the step under way end; another one does the next.
+#[test]
+fn a_draining_replica_gives_its_runs_back_between_two_steps() {
+    let Asked {
+        homes: _homes,
+        one,
+        other,
+        service,
+        asked,
+        connection,
+        call,
+    } = asked_of_one();
+    let base = one.api.clone();
+    let stopping = std::thread::spawn(move || one.terminate());
+    eventually("the probe that says so", || {
+        let probe = std::panic::catch_unwind(|| base.get("/readyz").status);
+        (!matches!(probe, Ok(200))).then_some(())
+    });
+    call.answer();
+    assert_eq!(stopping.join().unwrap(), Some(0));
+    drop(connection);
+    let answer = answered(&other.key("ann"), &asked);
+    assert_eq!(
+        events(&other.key("ann"), &run_of(&answer)),
+        ["started", "step_begun", "step_succeeded", "completed"]
+    );
+    assert!(!service.was_called());
+}
+
+/// One request, sent to two replicas at once, is answered once.
+#[test]
+fn a_request_is_answered_by_one_replica() {
+    let Asked {
+        homes: _homes,
+        one: _one,
+        other,
+        service,
+        asked,
+        connection,
+        call,
+    } = asked_of_one();
+    other.key("ann").ask(&asked).fails(503, "overloaded");
+    call.answer();
+    let answer = eventually("the answer at the other replica", || {
+        let answer = other.key("ann").ask(&asked);
+        (answer.status == 200).then(|| answer.expect(200))
+    });
+    assert_eq!(ids(&answer["metadata"]["findings"], "resource_id"), ["b-1"]);
+    assert!(!service.was_called());
+    drop(connection);
+}
+
+/// What a person orders at one replica is obeyed by the one that drives the run.
+#[test]
+fn an_order_reaches_the_replica_that_drives_the_run() {
+    let Asked {
+        homes: _homes,
+        one: _one,
+        other,
+        service: _service,
+        asked: _,
+        connection,
+        call,
+    } = asked_of_one();
+    let ann = other.key("ann");
+    let run = eventually("the run", || {
+        let runs = ann.get("/v1/runs").expect(200);
+        runs["entries"].get(0).cloned()
+    });
+    let reason = json!({"reason": "enough"});
+    ann.post(&path_of(&run, "/pause"), &json!({})).expect(200);
+    ann.post(&path_of(&run, "/abort"), &reason).expect(200);
+    call.answer();
+    settled(&ann, &run, "aborted");
+    ann.post(&path_of(&run, "/pause"), &json!({}))
+        .fails(409, "illegal_transition");
+    drop(connection);
+}
+
+/// A decision at one replica wakes a run that another one began; the write happens once.
+#[test]
+fn a_decision_at_any_replica_wakes_the_run() {
+    let [(_a, one), (_b, other)] = replicas(["all", "all"]);
+    let service = Service::start();
+    one.key("ann").register(&purge(&service));
+    let run = waiting(&one);
+    let bob = other.key("bob");
+    let approvals = bob.get("/v1/approvals").expect(200);
+    decide(&bob, &approvals["entries"][0], "approve").expect(200);
+    service.next().answer();
+    settled(&bob, &run, "completed");
+    assert!(!service.was_called());
+    let again = one.key("ann").post(
+        &format!("/v1/playbooks/{}/runs", crate::playbooks::PLAYBOOK),
+        &json!({"parameters": {"vault": "main"}}),
+    );
+    let again = again.expect(201);
+    confirm(&other.key("ann"), &again).expect(200);
+    settled(&one.key("ann"), &again, "awaiting_approval");
+}
+
+/// Without a database that is shared there is one process.
+#[test]
+fn a_part_of_the_work_needs_a_shared_database() {
+    let mut home = Home::new().with("CHARTER_REPLICA__ROLE", "worker");
+    home.unset("CHARTER_STORE__URL");
+    let refused = home.run(&["config", "show"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+}

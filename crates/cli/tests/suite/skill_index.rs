@@ -1,0 +1,185 @@
+//! Skills found by a search node: kept in step with storage, through what happens to the node and to servers.
+
+use charter_testkit::search_server::{Gate, SearchServer};
+use serde_json::{Value, json};
+
+use crate::home::{Api, Home, Server, eventually, ids};
+use crate::skills::{delete, home_with, put};
+
+/// A node that can be out of reach, and an index on it.
+struct Node {
+    gate: Gate,
+    index: String,
+}
+
+impl Node {
+    fn new() -> Self {
+        let server = SearchServer::shared();
+        Self {
+            gate: Gate::to(server.address()),
+            index: server.index(),
+        }
+    }
+
+    /// A home whose skills are found by the node, and by nothing else.
+    fn of(&self, home: Home) -> Home {
+        home.with("CHARTER_MODEL__SOURCE", "local")
+            .with("CHARTER_SKILL_INDEX__URL", &self.gate.url())
+            .with("CHARTER_SKILL_INDEX__INDEX", &self.index)
+            .with("CHARTER_SKILL_INDEX__TIMEOUT_MS", "20000")
+            .with("CHARTER_SKILL_INDEX__VECTORS_IN_MEMORY", "false")
+    }
+}
+
+fn leaf(id: &str, summary: &str) -> Value {
+    json!({"skill_id": id, "summary": summary, "is_folder": false, "instruction": "i"})
+}
+
+fn index_state(server: &Server) -> Value {
+    server.api.get("/readyz").expect(200)["skill_index"].clone()
+}
+
+fn in_step(server: &Server) -> Value {
+    eventually("the index in step", || {
+        let state = index_state(server);
+        let same = state["state"] == "in_step" && state["indexed"] == state["served"];
+        same.then_some(state)
+    })
+}
+
+fn found(api: &Api, query: &str) -> Vec<String> {
+    let asked = json!({"query": query, "top_k": 20});
+    let hits = api.post("/v1/agent-skills/search", &asked).expect(200);
+    ids(&hits["hits"], "skill_id")
+}
+
+/// What is written, written over and deleted is found by the node, also what was written while it was out of
+/// reach or before there was one; what happens meanwhile is told.
+#[test]
+fn skills_are_found_by_a_node_that_follows_storage() {
+    let node = Node::new();
+    let before = Home::new();
+    let plain = before.serve();
+    put(
+        &plain.api,
+        &leaf("early", "rotate the keys of an object store"),
+    )
+    .expect(201);
+    drop(plain);
+    let home = node.of(before);
+    let server = home.serve();
+    let api = &server.api;
+    in_step(&server);
+    assert_eq!(found(api, "rotate keys"), ["early"]);
+    put(api, &leaf("backups", "list stale backups of a vault")).expect(201);
+    put(api, &leaf("tables", "move tables between databases")).expect(201);
+    in_step(&server);
+    assert_eq!(found(api, "old backups")[0], "backups");
+    assert_eq!(found(api, "old backups").len(), 3);
+    put(api, &leaf("backups", "bake a cake with apples")).expect(200);
+    delete(api, "early").expect(204);
+    in_step(&server);
+    assert_eq!(found(api, "apple cake")[0], "backups");
+    assert_eq!(found(api, "apple cake").len(), 2);
+    // A deleted skill is gone at once, in step or not: storage is asked what there is.
+    node.gate.close();
+    api.post("/v1/agent-skills/search", &json!({"query": "apple cake"}))
+        .fails(503, "unavailable");
+    let state = index_state(&server);
+    assert_eq!(state["state"], "failing", "{state}");
+    put(api, &leaf("late", "water the flowers")).expect(201);
+    delete(api, "tables").expect(204);
+    node.gate.open();
+    in_step(&server);
+    let late = eventually("an answer of the node", || {
+        let asked = json!({"query": "flowers"});
+        let answer = api.post("/v1/agent-skills/search", &asked);
+        (answer.status == 200).then(|| ids(&answer.expect(200)["hits"], "skill_id"))
+    });
+    assert_eq!(late[0], "late");
+    assert_eq!(late.len(), 2);
+    drop(server);
+    // Made anew from storage, whatever was on the node.
+    home.run(&["reindex", "--output", "json"]).json(0);
+    let doctor = home.run(&["doctor", "--output", "json"]).json(0);
+    let mut checks = doctor.as_array().unwrap().iter();
+    let check = checks
+        .find(|check| check["check"] == "skill index")
+        .unwrap();
+    let said = check["found"].as_str().unwrap();
+    assert!(
+        said.starts_with("OpenSearch ") && said.contains("up to revision"),
+        "{said}"
+    );
+    let server = home.serve();
+    in_step(&server);
+    assert_eq!(found(&server.api, "flowers")[0], "late");
+}
+
+/// B001-6 with a node: what a key may not reach is neither found nor takes a place; another tenant's skills
+/// are never found.
+#[test]
+fn b001_6_a_node_finds_what_the_key_may_reach() {
+    let node = Node::new();
+    let home = node.of(home_with(&[
+        ("root", "acme", "admin", None),
+        ("some", "acme", "user", Some(&["granted"])),
+        ("none", "acme", "user", None),
+        ("else", "other", "admin", None),
+    ]));
+    let server = home.serve();
+    let (root, some) = (server.key("root"), server.key("some"));
+    for number in 0..30 {
+        let summary = format!("rotate the keys of bucket {number}");
+        put(&root, &leaf(&format!("denied{number}"), &summary)).expect(201);
+    }
+    put(&root, &leaf("child", "water the flowers")).expect(201);
+    let folder = json!({
+        "skill_id": "granted", "summary": "gardening", "is_folder": true,
+        "sub_skills": ["child"], "instruction": "i",
+    });
+    put(&root, &folder).expect(201);
+    put(
+        &server.key("else"),
+        &leaf("theirs", "rotate the keys of bucket 1"),
+    )
+    .expect(201);
+    in_step(&server);
+    assert_eq!(found(&root, "rotate keys").len(), 20);
+    let mut reached = found(&some, "rotate keys");
+    reached.sort();
+    assert_eq!(reached, ["child", "granted"]);
+    assert_eq!(found(&server.key("none"), "rotate keys"), [""; 0]);
+    assert_eq!(found(&server.key("else"), "rotate keys"), ["theirs"]);
+    let asked = json!({"query": "rotate keys", "only": "folders"});
+    let folders = some.post("/v1/agent-skills/search", &asked).expect(200);
+    assert_eq!(ids(&folders["hits"], "skill_id"), ["granted"]);
+    // What processes tell each other of skills is no event of the tenant.
+    let events = root.get("/v1/events?after=0").expect(200);
+    assert!(!events.to_string().contains("denied1"), "{events}");
+}
+
+/// With the vectors in memory as well, a node that is out of reach is made up for.
+#[test]
+fn without_the_node_skills_are_found_in_memory() {
+    let node = Node::new();
+    let home = node
+        .of(Home::new())
+        .with("CHARTER_SKILL_INDEX__VECTORS_IN_MEMORY", "true");
+    node.gate.close();
+    let server = home.serve();
+    put(
+        &server.api,
+        &leaf("backups", "list stale backups of a vault"),
+    )
+    .expect(201);
+    assert_eq!(found(&server.api, "old backups"), ["backups"]);
+    let state = index_state(&server);
+    assert_eq!(
+        (&state["state"], &state["indexed"]),
+        (&json!("failing"), &Value::Null)
+    );
+    node.gate.open();
+    in_step(&server);
+    assert_eq!(found(&server.api, "old backups"), ["backups"]);
+}

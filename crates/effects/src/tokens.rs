@@ -1,0 +1,260 @@
+//! Tokens of identity providers (OpenID Connect, RFC 7519): who signed one, for whom, and until when. Keys
+//! come from the provider (RFC 7517), found by its discovery document.
+//!
+//! What a token claims is handed on as it is. Must not know what claims mean here.
+
+mod fetch;
+mod keys;
+
+use std::time::Duration;
+
+use jsonwebtoken::{Algorithm, Validation, decode, decode_header};
+use serde_json::{Map, Value};
+
+use crate::http::{HttpRunner, Redirects};
+use fetch::Place;
+use keys::{Keys, Lacking};
+
+/// Largest token that is looked at, in bytes.
+const MAX_TOKEN_BYTES: usize = 16 << 10;
+
+/// How a token may be signed: with a key that only the provider has. There is no way to name `none`, nor one
+/// with a shared secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TokenAlgorithm {
+    /// RSA PKCS #1 v1.5 with SHA-256.
+    Rs256,
+    /// The same with SHA-384.
+    Rs384,
+    /// The same with SHA-512.
+    Rs512,
+    /// RSA PSS with SHA-256.
+    Ps256,
+    /// The same with SHA-384.
+    Ps384,
+    /// The same with SHA-512.
+    Ps512,
+    /// ECDSA with P-256.
+    Es256,
+    /// ECDSA with P-384.
+    Es384,
+    /// Ed25519.
+    EdDsa,
+}
+
+impl From<TokenAlgorithm> for Algorithm {
+    fn from(algorithm: TokenAlgorithm) -> Self {
+        match algorithm {
+            TokenAlgorithm::Rs256 => Self::RS256,
+            TokenAlgorithm::Rs384 => Self::RS384,
+            TokenAlgorithm::Rs512 => Self::RS512,
+            TokenAlgorithm::Ps256 => Self::PS256,
+            TokenAlgorithm::Ps384 => Self::PS384,
+            TokenAlgorithm::Ps512 => Self::PS512,
+            TokenAlgorithm::Es256 => Self::ES256,
+            TokenAlgorithm::Es384 => Self::ES384,
+            TokenAlgorithm::EdDsa => Self::EdDSA,
+        }
+    }
+}
+
+/// A provider whose tokens are taken.
+#[derive(Debug, Clone)]
+pub struct IssuerOptions {
+    /// Its name, exactly as tokens and its discovery document have it: an URL.
+    pub issuer: String,
+    /// For whom tokens must be: one of these.
+    pub audiences: Vec<String>,
+    /// Where its keys are; what its discovery document says when absent.
+    pub jwks_url: Option<String>,
+    /// How tokens may be signed.
+    pub algorithms: Vec<TokenAlgorithm>,
+    /// How far clocks may be apart.
+    pub leeway: Duration,
+    /// How long keys are used before they are fetched again.
+    pub max_age: Duration,
+    /// How much longer they are used while the provider cannot be reached.
+    pub stale: Duration,
+    /// Shortest time between two fetches, whatever tokens come.
+    pub refresh: Duration,
+    /// Longest wait for an answer of the provider.
+    pub timeout: Duration,
+}
+
+/// An issuer that cannot be meant.
+#[derive(Debug, thiserror::Error)]
+pub enum IssuerError {
+    /// One of its addresses is none.
+    #[error("{url:?} of the issuer {issuer:?} is {what}")]
+    Address {
+        /// The issuer.
+        issuer: String,
+        /// The address.
+        url: String,
+        /// What it is instead.
+        what: &'static str,
+    },
+    /// It would take no token at all, or any.
+    #[error("the issuer {issuer:?} has no {what}")]
+    Lacks {
+        /// The issuer.
+        issuer: String,
+        /// What it lacks.
+        what: &'static str,
+    },
+    /// Two have the same name.
+    #[error("the issuer {0:?} is named twice")]
+    Twice(String),
+    /// The HTTP client could not be made.
+    #[error("preparing the HTTP client for issuers")]
+    Client(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// Why a token is not believed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TokenRefused {
+    /// It says nothing that can be believed; what is wrong with it.
+    #[error("{0}")]
+    Untrusted(String),
+    /// Its keys cannot be had from the provider now.
+    #[error("the keys of the issuer {0:?} cannot be had")]
+    Unavailable(String),
+}
+
+/// What a believed token says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Believed {
+    /// Who says so: [`IssuerOptions::issuer`].
+    pub issuer: String,
+    /// What is said.
+    pub claims: Map<String, Value>,
+}
+
+struct Issuer {
+    options: IssuerOptions,
+    algorithms: Vec<Algorithm>,
+    keys: Keys,
+}
+
+/// The providers whose tokens are taken.
+pub struct Issuers(Vec<Issuer>);
+
+impl std::fmt::Debug for Issuers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let options = self.0.iter().map(|issuer| &issuer.options);
+        f.debug_list().entries(options).finish()
+    }
+}
+
+impl Issuers {
+    /// Takes tokens of these. Nothing is fetched before the first token comes.
+    ///
+    /// # Errors
+    /// [`IssuerError`]: addresses are https, or http on this machine.
+    pub fn new(options: Vec<IssuerOptions>) -> Result<Self, IssuerError> {
+        let client = HttpRunner::new()
+            .map_err(|error| IssuerError::Client(error.into()))?
+            .pooled_client(Redirects::None)
+            .map_err(|error| IssuerError::Client(error.into()))?;
+        let mut issuers: Vec<Issuer> = Vec::new();
+        for options in options {
+            let lacks = |what| IssuerError::Lacks {
+                issuer: options.issuer.clone(),
+                what,
+            };
+            if options.audiences.is_empty() {
+                return Err(lacks("audience"));
+            }
+            if options.algorithms.is_empty() {
+                return Err(lacks("algorithm"));
+            }
+            if issuers
+                .iter()
+                .any(|known| known.options.issuer == options.issuer)
+            {
+                return Err(IssuerError::Twice(options.issuer));
+            }
+            let place = Place::of(&options)?;
+            issuers.push(Issuer {
+                algorithms: options
+                    .algorithms
+                    .iter()
+                    .copied()
+                    .map(Algorithm::from)
+                    .collect(),
+                keys: Keys::new(client.clone(), place, &options),
+                options,
+            });
+        }
+        Ok(Self(issuers))
+    }
+
+    /// Believes a token, or says why not. A token is checked wholly here: its form, its issuer before any
+    /// key is fetched, how it is signed, the signature, for whom it is and its times.
+    ///
+    /// # Errors
+    /// [`TokenRefused`].
+    pub async fn believe(&self, token: &str) -> Result<Believed, TokenRefused> {
+        let untrusted = |why: &str| TokenRefused::Untrusted(why.to_owned());
+        if token.len() > MAX_TOKEN_BYTES {
+            return Err(untrusted("the token is too long"));
+        }
+        let header = decode_header(token).map_err(|_| untrusted("this is no signed token"))?;
+        let issuer = claimed_issuer(token).ok_or_else(|| untrusted("the token names no issuer"))?;
+        let issuer = self.0.iter().find(|known| known.options.issuer == issuer);
+        let issuer = issuer.ok_or_else(|| untrusted("the token's issuer is not known here"))?;
+        if !issuer.algorithms.contains(&header.alg) {
+            return Err(untrusted("the token is signed in a way that is not taken"));
+        }
+        if header.crit.is_some() {
+            return Err(untrusted("the token needs what is not understood here"));
+        }
+        let key = issuer.keys.key(header.kid.as_deref(), header.alg).await;
+        let key = key.map_err(|lacking| match lacking {
+            Lacking::Key => untrusted("the token is signed with no key of its issuer"),
+            Lacking::Issuer => TokenRefused::Unavailable(issuer.options.issuer.clone()),
+        })?;
+        let checked = decode::<Map<String, Value>>(token, &key, &issuer.validation(header.alg));
+        let claims = checked.map_err(|error| untrusted(said(&error)))?.claims;
+        Ok(Believed {
+            issuer: issuer.options.issuer.clone(),
+            claims,
+        })
+    }
+}
+
+impl Issuer {
+    fn validation(&self, algorithm: Algorithm) -> Validation {
+        let mut validation = Validation::new(algorithm);
+        validation.leeway = self.options.leeway.as_secs();
+        validation.validate_nbf = true;
+        validation.set_audience(&self.options.audiences);
+        validation.set_issuer(&[&self.options.issuer]);
+        validation.set_required_spec_claims(&["aud", "exp", "iss"]);
+        validation
+    }
+}
+
+/// The issuer that a token names, before anything of it is believed.
+fn claimed_issuer(token: &str) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Claimed {
+        iss: String,
+    }
+    let claimed = jsonwebtoken::dangerous::insecure_decode_claims::<Claimed>(token);
+    claimed.ok().map(|claimed| claimed.iss)
+}
+
+/// What is wrong, in words that give nothing away.
+fn said(error: &jsonwebtoken::errors::Error) -> &'static str {
+    use jsonwebtoken::errors::ErrorKind;
+    match error.kind() {
+        ErrorKind::ExpiredSignature => "the token has expired",
+        ErrorKind::ImmatureSignature => "the token is not valid yet",
+        ErrorKind::InvalidAudience => "the token is for somebody else",
+        ErrorKind::InvalidIssuer => "the token's issuer is not known here",
+        ErrorKind::MissingRequiredClaim(_) => "the token lacks its issuer, audience or end",
+        ErrorKind::InvalidSignature => "the token's signature is wrong",
+        _ => "the token cannot be read",
+    }
+}

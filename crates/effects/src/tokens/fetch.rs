@@ -1,0 +1,101 @@
+//! Where an issuer's keys are, and getting them: two documents of bounded size, without following anybody
+//! elsewhere.
+
+use std::time::Duration;
+
+use reqwest::{Client, Url};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::{IssuerError, IssuerOptions};
+use crate::cause::chain;
+use crate::http::{End, PlainHttp, USER_AGENT, base, read_within};
+
+/// Largest document of an issuer, in bytes.
+const MAX_DOCUMENT_BYTES: usize = 256 << 10;
+
+/// What is put after an issuer's name for its discovery document (OpenID Connect Discovery 1.0, section 4).
+const DISCOVERY: &str = "/.well-known/openid-configuration";
+
+/// Where an issuer's keys are.
+#[derive(Debug, Clone)]
+pub(super) enum Place {
+    /// Where its discovery document says.
+    Discovered { document: Url, issuer: String },
+    /// Here.
+    Given(Url),
+}
+
+/// The part of a discovery document that is read.
+#[derive(Deserialize)]
+struct Discovery {
+    issuer: String,
+    jwks_uri: String,
+}
+
+/// A set of keys, each still to be read: one that is not understood does not spoil the others.
+#[derive(Deserialize)]
+pub(super) struct KeySet {
+    pub(super) keys: Vec<Value>,
+}
+
+impl Place {
+    pub(super) fn of(options: &IssuerOptions) -> Result<Self, IssuerError> {
+        let address = |url: &str| {
+            base(url, PlainHttp::Loopback).map_err(|what| IssuerError::Address {
+                issuer: options.issuer.clone(),
+                url: url.to_owned(),
+                what,
+            })
+        };
+        // Also where it is not asked for anything, a name without TLS is not one to believe.
+        address(&options.issuer)?;
+        match &options.jwks_url {
+            Some(url) => address(url).map(Self::Given),
+            None => {
+                let issuer = options.issuer.clone();
+                let document = address(&format!("{}{DISCOVERY}", issuer.trim_end_matches('/')))?;
+                Ok(Self::Discovered { document, issuer })
+            }
+        }
+    }
+
+    /// The keys as they are now; else why they cannot be had, for the log.
+    pub(super) async fn keys(&self, client: &Client, timeout: Duration) -> Result<KeySet, String> {
+        let url = match self {
+            Self::Given(url) => url.clone(),
+            Self::Discovered { document, issuer } => {
+                let found: Discovery = get(client, document, timeout).await?;
+                if found.issuer != *issuer {
+                    return Err(format!("{document} is about the issuer {:?}", found.issuer));
+                }
+                let url = base(&found.jwks_uri, PlainHttp::Loopback);
+                url.map_err(|what| format!("the jwks_uri {:?} is {what}", found.jwks_uri))?
+            }
+        };
+        get(client, &url, timeout).await
+    }
+}
+
+async fn get<T: DeserializeOwned>(
+    client: &Client,
+    url: &Url,
+    timeout: Duration,
+) -> Result<T, String> {
+    let asking = client.get(url.clone()).timeout(timeout);
+    let asking = asking.header("accept", "application/json");
+    let response = asking.header("user-agent", USER_AGENT).send().await;
+    let response = response.map_err(|error| format!("asking {url}: {}", chain(&error)))?;
+    let status = response.status();
+    if !status.is_success() {
+        return Err(format!("{url} answered {status}"));
+    }
+    let (body, end) = read_within(response, MAX_DOCUMENT_BYTES).await;
+    match end {
+        End::Whole => {}
+        End::TooLong => return Err(format!("{url} is larger than {MAX_DOCUMENT_BYTES} bytes")),
+        End::BrokenOff(error) => return Err(format!("reading {url}: {}", chain(&error))),
+    }
+    serde_json::from_slice(&body).map_err(|error| format!("reading {url}: {error}"))
+}

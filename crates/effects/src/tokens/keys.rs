@@ -1,0 +1,207 @@
+//! An issuer's keys, kept for a while. Nobody makes this process ask the issuer more often than once in the
+//! configured time, whatever tokens they send.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use arc_swap::ArcSwapOption;
+use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, KeyOperations, PublicKeyUse};
+use jsonwebtoken::{Algorithm, DecodingKey};
+use reqwest::Client;
+use serde_json::Value;
+use tokio::sync::Mutex;
+
+use super::IssuerOptions;
+use super::fetch::Place;
+
+/// Keys of a set that are kept; no provider has as many.
+const MAX_KEYS: usize = 64;
+
+/// Lengths of an RSA modulus in base64url digits: 2048 to 8192 bits. Shorter ones are broken, and longer ones
+/// cost too much to try.
+const MODULUS_DIGITS: std::ops::RangeInclusive<usize> = 341..=1366;
+
+/// What there is not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lacking {
+    /// Such a key.
+    Key,
+    /// An answer of the issuer, now or lately.
+    Issuer,
+}
+
+/// A key that signatures are checked with.
+struct Known {
+    id: Option<String>,
+    /// Where the set says it: the one way in which it signs.
+    algorithm: Option<Algorithm>,
+    family: Family,
+    key: DecodingKey,
+}
+
+#[derive(PartialEq, Eq)]
+enum Family {
+    Rsa,
+    P256,
+    P384,
+    Ed25519,
+}
+
+struct Fetched {
+    keys: Vec<Known>,
+    at: Instant,
+}
+
+pub(super) struct Keys {
+    client: Client,
+    place: Place,
+    issuer: String,
+    max_age: Duration,
+    stale: Duration,
+    refresh: Duration,
+    timeout: Duration,
+    fetched: ArcSwapOption<Fetched>,
+    /// When the issuer was last asked; held while it is, so that one asks and the others wait.
+    asked: Mutex<Option<Instant>>,
+}
+
+impl Keys {
+    pub(super) fn new(client: Client, place: Place, options: &IssuerOptions) -> Self {
+        Self {
+            client,
+            place,
+            issuer: options.issuer.clone(),
+            max_age: options.max_age,
+            stale: options.stale,
+            refresh: options.refresh,
+            timeout: options.timeout,
+            fetched: ArcSwapOption::empty(),
+            asked: Mutex::new(None),
+        }
+    }
+
+    /// The key of an id for a way of signing; without an id the only one that fits.
+    pub(super) async fn key(
+        &self,
+        id: Option<&str>,
+        algorithm: Algorithm,
+    ) -> Result<DecodingKey, Lacking> {
+        let seen = self.fetched.load_full();
+        if let Some(seen) = seen
+            .as_deref()
+            .filter(|seen| seen.at.elapsed() < self.max_age)
+            && let Some(key) = seen.find(id, algorithm)
+        {
+            return Ok(key);
+        }
+        if let Some(fresh) = self.ask(seen.as_deref().map(|seen| seen.at)).await {
+            return fresh.find(id, algorithm).ok_or(Lacking::Key);
+        }
+        let longest = self.max_age.saturating_add(self.stale);
+        let kept = self.fetched.load_full();
+        let usable = kept.as_deref().filter(|kept| kept.at.elapsed() <= longest);
+        let usable = usable.ok_or(Lacking::Issuer)?;
+        usable.find(id, algorithm).ok_or(Lacking::Key)
+    }
+
+    /// The keys as they are now, unless the issuer was asked a moment ago or does not answer. Of several who
+    /// want them at the same time one asks.
+    async fn ask(&self, seen: Option<Instant>) -> Option<Arc<Fetched>> {
+        let mut asked = self.asked.lock().await;
+        let newest = self.fetched.load_full();
+        if newest.as_deref().map(|fetched| fetched.at) > seen {
+            return newest;
+        }
+        if asked.is_some_and(|asked| asked.elapsed() < self.refresh) {
+            return None;
+        }
+        let set = self.place.keys(&self.client, self.timeout).await;
+        *asked = Some(Instant::now());
+        match set {
+            Ok(set) => {
+                let keys = set.keys.into_iter().filter_map(Known::read);
+                let fetched = Arc::new(Fetched {
+                    keys: keys.take(MAX_KEYS).collect(),
+                    at: Instant::now(),
+                });
+                self.fetched.store(Some(Arc::clone(&fetched)));
+                Some(fetched)
+            }
+            Err(why) => {
+                tracing::warn!(
+                    issuer = self.issuer,
+                    why,
+                    "the keys of an issuer cannot be had"
+                );
+                None
+            }
+        }
+    }
+}
+
+impl Fetched {
+    fn find(&self, id: Option<&str>, algorithm: Algorithm) -> Option<DecodingKey> {
+        let mut fitting = self
+            .keys
+            .iter()
+            .filter(|known| known.signs(algorithm) && (id.is_none() || known.id.as_deref() == id));
+        let first = fitting.next()?;
+        // Without an id it must be clear which is meant.
+        let clear = id.is_some() || fitting.next().is_none();
+        clear.then(|| first.key.clone())
+    }
+}
+
+impl Known {
+    /// A key of a set; `None` for one that signs nothing which is taken here.
+    fn read(value: Value) -> Option<Self> {
+        let jwk: Jwk = serde_json::from_value(value).ok()?;
+        let common = &jwk.common;
+        let signs = match (&common.public_key_use, &common.key_operations) {
+            (Some(used), _) => *used == PublicKeyUse::Signature,
+            (None, Some(operations)) => operations.contains(&KeyOperations::Verify),
+            (None, None) => true,
+        };
+        let family = match &jwk.algorithm {
+            AlgorithmParameters::RSA(rsa) => MODULUS_DIGITS
+                .contains(&rsa.n.len())
+                .then_some(Family::Rsa)?,
+            AlgorithmParameters::EllipticCurve(curve) => match curve.curve {
+                EllipticCurve::P256 => Family::P256,
+                EllipticCurve::P384 => Family::P384,
+                _ => return None,
+            },
+            AlgorithmParameters::OctetKeyPair(pair) => {
+                (pair.curve == EllipticCurve::Ed25519).then_some(Family::Ed25519)?
+            }
+            _ => return None,
+        };
+        let algorithm = match common.key_algorithm {
+            Some(named) => Some(Algorithm::try_from(named).ok()?),
+            None => None,
+        };
+        let key = DecodingKey::from_jwk(&jwk).ok()?;
+        signs.then(|| Self {
+            id: jwk.common.key_id.clone(),
+            algorithm,
+            family,
+            key,
+        })
+    }
+
+    fn signs(&self, algorithm: Algorithm) -> bool {
+        let family = match algorithm {
+            Algorithm::RS256
+            | Algorithm::RS384
+            | Algorithm::RS512
+            | Algorithm::PS256
+            | Algorithm::PS384
+            | Algorithm::PS512 => Family::Rsa,
+            Algorithm::ES256 => Family::P256,
+            Algorithm::ES384 => Family::P384,
+            Algorithm::EdDSA => Family::Ed25519,
+            _ => return false,
+        };
+        self.family == family && self.algorithm.is_none_or(|named| named == algorithm)
+    }
+}

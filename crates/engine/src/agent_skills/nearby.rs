@@ -1,0 +1,169 @@
+//! Discovery by the index on a search node. What the caller may reach goes along as the search's filter, and
+//! what comes back is looked up among what the caller may reach now: the node is believed in how near a
+//! skill is, and in nothing else.
+
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::SkillId;
+use charter_contract::scope::Scope;
+use charter_domain::link_graph::{LayerOf, LinkGraph, Place};
+use charter_search::{EmbeddedQuery, rank_nearest};
+use charter_store::skill_index::{MAX_NAMED, NearSkill, NearestSkills, Sight};
+use fixedbitset::FixedBitSet;
+
+use super::index::{Access, Indexes, KeptVectors};
+use super::mirror::of_node;
+use super::{SkillFound, SkillKind, SkillSearch};
+use crate::{Caller, Engine, EngineError};
+
+/// How many of the nearest are ranked by words as well.
+const RANKED: usize = 200;
+
+impl Engine {
+    /// What the node finds, best first; `None` where this process is to search itself: there is no node,
+    /// the query has no vector, or the node does not answer and the vectors are here too.
+    ///
+    /// # Errors
+    /// `unavailable` when the node does not answer and the vectors are nowhere else; `too_large` when so
+    /// many single skills are in reach, and out of it, that they cannot be named to it.
+    pub(super) async fn found_by_node(
+        &self,
+        caller: &Caller,
+        search: &SkillSearch,
+        query: &EmbeddedQuery,
+        top_k: usize,
+    ) -> Result<Option<Vec<SkillFound>>, EngineError> {
+        let (Some((index, _)), Some(vector)) = (self.skill_index(), query.vector()) else {
+            return Ok(None);
+        };
+        let or_here = |error: EngineError| match self.kept_vectors() {
+            KeptVectors::Here => Ok(None),
+            KeptVectors::Elsewhere => Err(error),
+        };
+        if self.mirror().rests() {
+            let message = "the search node that finds skills did not answer a moment ago";
+            return or_here(EngineError::new(ErrorCode::Unavailable, message));
+        }
+        let sights = self.skills().read(caller, |indexes, access| {
+            let own = indexes.own(&caller.tenant).map(|own| &own.graph);
+            let own = own.map_or(Some(Sight::Nothing), |own| sight(own, &access.reach.own));
+            Some((own?, sight(&indexes.global().graph, &access.reach.global)?))
+        });
+        let Some((own, global)) = sights else {
+            let message = format!(
+                "more than {MAX_NAMED} single skills are in reach and out of it; grant folders of their own or keep vectors in memory"
+            );
+            return or_here(EngineError::new(ErrorCode::TooLarge, message));
+        };
+        let question = NearestSkills {
+            tenant: caller.tenant.clone(),
+            own,
+            global,
+            is_folder: search.only.map(|only| match only {
+                SkillKind::Folders => true,
+                SkillKind::Leaves => false,
+            }),
+            vector: vector.as_slice().to_vec(),
+            most: RANKED.max(top_k),
+        };
+        match index.nearest(&question).await {
+            Ok(near) => {
+                self.mirror().answered();
+                Ok(Some(self.ranked(caller, search, query, top_k, &near)))
+            }
+            Err(error) => {
+                self.mirror().failed();
+                tracing::warn!(error = %error, "the search node did not find skills");
+                or_here(of_node(error))
+            }
+        }
+    }
+
+    fn ranked(
+        &self,
+        caller: &Caller,
+        search: &SkillSearch,
+        query: &EmbeddedQuery,
+        top_k: usize,
+        near: &[NearSkill],
+    ) -> Vec<SkillFound> {
+        let settings = self.live().settings;
+        self.skills().read(caller, |indexes, access| {
+            let (mut own, mut global) = (Vec::new(), Vec::new());
+            for hit in near {
+                match place(indexes, access, caller, search, hit) {
+                    Some(Place {
+                        layer: LayerOf::Own,
+                        slot,
+                    }) => own.push((slot, hit.cosine)),
+                    Some(Place {
+                        layer: LayerOf::Global,
+                        slot,
+                    }) => global.push((slot, hit.cosine)),
+                    None => {}
+                }
+            }
+            let (mut layers, mut places) = (Vec::new(), Vec::new());
+            if let Some(scope) = indexes.own(&caller.tenant) {
+                layers.push((&scope.slots, own));
+                places.push(LayerOf::Own);
+            }
+            layers.push((&indexes.global().slots, global));
+            places.push(LayerOf::Global);
+            let view = indexes.view(&caller.tenant);
+            let hits = rank_nearest(&layers, query, &settings, top_k);
+            let found = hits.into_iter().filter_map(|hit| {
+                let (layer, slot) = (*places.get(hit.layer)?, hit.slot);
+                Some(SkillFound {
+                    skill: view.node(Place { layer, slot })?.into(),
+                    score: hit.score,
+                })
+            });
+            found.collect()
+        })
+    }
+}
+
+/// Where a hit is, if the caller may reach it and looks for such a skill.
+fn place(
+    indexes: &Indexes,
+    access: &Access,
+    caller: &Caller,
+    search: &SkillSearch,
+    hit: &NearSkill,
+) -> Option<Place> {
+    let (layer, graph) = match &hit.scope {
+        Scope::Global => (LayerOf::Global, &indexes.global().graph),
+        Scope::Tenant(tenant) if *tenant == caller.tenant => {
+            (LayerOf::Own, &indexes.own(tenant)?.graph)
+        }
+        Scope::Tenant(_) => return None,
+    };
+    let place = Place {
+        layer,
+        slot: graph.slot(&hit.id)?,
+    };
+    let is_folder = graph.node(place.slot)?.is_folder;
+    let wanted = match search.only {
+        Some(SkillKind::Folders) => is_folder,
+        Some(SkillKind::Leaves) => !is_folder,
+        None => true,
+    };
+    (wanted && access.reach.contains(place)).then_some(place)
+}
+
+/// What of a layer is in reach, in the fewest words; `None` when these are too many.
+fn sight(graph: &LinkGraph, reach: &FixedBitSet) -> Option<Sight> {
+    let named = |slots: &mut dyn Iterator<Item = usize>| -> Vec<SkillId> {
+        let nodes = slots.filter_map(|slot| graph.node(slot));
+        nodes.map(|node| node.id.clone()).collect()
+    };
+    let (there, reached) = (graph.len(), reach.count_ones(..));
+    let hidden = there.saturating_sub(reached);
+    match (reached, hidden) {
+        (0, _) => Some(Sight::Nothing),
+        (_, 0) => Some(Sight::All),
+        _ if reached.min(hidden) > MAX_NAMED => None,
+        _ if reached <= hidden => Some(Sight::Only(named(&mut reach.ones()))),
+        _ => Some(Sight::AllBut(named(&mut graph.present().difference(reach)))),
+    }
+}

@@ -1,0 +1,145 @@
+//! What is asked for and shown of keys.
+
+use charter_contract::identity::{AccessScopes, CatalogueRole, Rights};
+use charter_contract::ids::{KeyId, TenantId, UserId};
+use charter_contract::text::ShortText;
+use charter_contract::time::Timestamp;
+use charter_store::key::KeyRecord;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::KeyText;
+use crate::{Role, SkillGrants, Tier};
+
+/// A key that is to be made. What is not said is the least: a `user` of the basic tier who looks at the
+/// catalogue; but every scope that its maker has.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KeyOrder {
+    /// What people call it.
+    pub name: ShortText,
+    /// Whom it stands for; who makes it when absent.
+    #[serde(default)]
+    pub user: Option<UserId>,
+    /// The level; `user` when absent.
+    #[serde(default)]
+    pub role: Role,
+    /// The tier; `basic` when absent.
+    #[serde(default)]
+    pub tier: Tier,
+    /// The role in the catalogue; the one that goes with the level when absent.
+    #[serde(default)]
+    pub catalogue: Option<CatalogueRole>,
+    /// Skills of the link graph; when absent all for operators and admins, none for users.
+    #[serde(default)]
+    #[schemars(with = "Option<Vec<String>>")]
+    pub agent_skills: Option<SkillGrants>,
+    /// Parts of the interface; those of its maker when absent.
+    #[serde(default)]
+    #[schemars(with = "Option<Vec<String>>")]
+    pub scopes: Option<AccessScopes>,
+    /// For how long it lets in, in seconds; for ever when absent.
+    #[serde(default)]
+    pub expires_in_s: Option<u64>,
+}
+
+/// How a key is to be replaced.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KeyRotation {
+    /// For how long the old one still lets in, in seconds.
+    #[serde(default)]
+    pub overlap_s: u64,
+    /// For how long the new one lets in, in seconds; as long as the old one was made for when absent.
+    #[serde(default)]
+    pub expires_in_s: Option<u64>,
+}
+
+/// A key without its secret.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct KeyShown {
+    /// Its id.
+    pub key_id: KeyId,
+    /// Whose data it sees.
+    pub tenant_id: TenantId,
+    /// What people call it.
+    pub name: ShortText,
+    /// Whether it lets in.
+    pub state: KeyState,
+    /// Whom it stands for.
+    pub user: UserId,
+    /// What it lets that user do.
+    #[serde(flatten)]
+    pub rights: Rights,
+    /// Who made it.
+    pub created_by: UserId,
+    /// When.
+    pub created_at: Timestamp,
+    /// From when on it lets nobody in.
+    pub expires_at: Option<Timestamp>,
+    /// When it last let somebody in, to about a minute.
+    pub last_used_at: Option<Timestamp>,
+    /// When it was revoked.
+    pub revoked_at: Option<Timestamp>,
+    /// Who revoked it.
+    pub revoked_by: Option<UserId>,
+    /// The key whose place it took.
+    pub rotated_from: Option<KeyId>,
+}
+
+/// Whether a key lets in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeyState {
+    /// It does.
+    Live,
+    /// Its time is over.
+    Expired,
+    /// Somebody ended it.
+    Revoked,
+}
+
+/// A new key with its text, which is not shown again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct KeyMade {
+    /// What its holder keeps and sends.
+    pub secret: KeyText,
+    /// The key.
+    #[serde(flatten)]
+    pub key: KeyShown,
+}
+
+/// One page of keys.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct KeyListing {
+    /// Newest first.
+    pub entries: Vec<KeyShown>,
+    /// Where the next page starts.
+    pub next: Option<String>,
+}
+
+impl KeyShown {
+    pub(super) fn new(key: KeyRecord, now: Timestamp) -> Self {
+        let state = match (&key.revoked, key.is_live(now)) {
+            (Some(_), _) => KeyState::Revoked,
+            (None, true) => KeyState::Live,
+            (None, false) => KeyState::Expired,
+        };
+        let (revoked_at, revoked_by) = key.revoked.map(|end| (end.at, end.by)).unzip();
+        Self {
+            key_id: key.key_id,
+            tenant_id: key.tenant_id,
+            name: key.name,
+            state,
+            user: key.user_id,
+            rights: key.rights,
+            created_by: key.created_by,
+            created_at: key.created_at,
+            expires_at: key.expires_at,
+            last_used_at: key.last_used_at,
+            revoked_at,
+            revoked_by,
+            rotated_from: key.rotated_from,
+        }
+    }
+}

@@ -1,0 +1,417 @@
+//! Several processes over one store: following what the others do, and claiming runs.
+//!
+//! What changed is told by the outbox ([`Engine::follow_others_forever`]): a notice says that there is
+//! something to read, and without one it is looked for every [`LOOK_EVERY`]. A message says what changed,
+//! not how; this process reads that from storage. What no message told of is found by comparing revisions
+//! every [`COMPARE_EVERY`].
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::{RunId, UserId};
+use charter_domain::run::Command;
+use charter_store::agent_skills::CHANGED_TOPIC as SKILLS_CHANGED;
+use charter_store::journal::{Claim, RunRecord};
+use charter_store::lease::Lease;
+use charter_store::outbox::{Message, NewMessage};
+use charter_store::request::Hold;
+use serde_json::{Value, json};
+use tokio::sync::{MutexGuard, Notify};
+use tokio::time::Instant;
+
+use crate::runs::orders;
+use crate::settings::Duty;
+use crate::{Engine, EngineError};
+
+/// Messages that are read at once.
+const BATCH: usize = 500;
+
+/// Time after which messages are looked for without a notice.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+
+/// Time between comparisons of what is served with what is stored.
+const COMPARE_EVERY: Duration = Duration::from_secs(30);
+
+/// Longest time between two looks for runs that nobody drives.
+const CLAIM_EVERY: Duration = Duration::from_secs(5);
+
+/// How long a change of the catalogue waits for its turn, and how often it asks.
+const TURN_PATIENCE: Duration = Duration::from_secs(60);
+const TURN_PAUSE: Duration = Duration::from_millis(50);
+
+/// A package was registered or rolled back, as storage says it.
+const CATALOGUE: &str = "catalogue.changed";
+
+/// What routing or lenses are made of changed.
+const ROUTING: &str = "replicas.routing";
+
+/// A worker left runs for others.
+const LEFT: &str = "replicas.left";
+
+/// What this process knows of the others.
+#[derive(Debug, Default)]
+pub(crate) struct Others {
+    /// The last message that was acted on.
+    read: AtomicU64,
+    /// There may be runs to claim.
+    claims: Notify,
+}
+
+/// The turn to change the catalogue; the next one comes when it is dropped.
+pub(crate) struct Turn<'e> {
+    engine: &'e Engine,
+    lease: Option<Lease>,
+    _here: MutexGuard<'e, ()>,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        if let Some(lease) = self.lease.take() {
+            let store = Arc::clone(self.engine.store());
+            self.engine.tasks().spawn(async move {
+                // If this fails, the lease runs out.
+                drop(store.release(&lease).await);
+            });
+        }
+    }
+}
+
+/// What messages ask for.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Due {
+    catalogue: bool,
+    skills: bool,
+    runs: bool,
+    approvals: Vec<RunId>,
+}
+
+impl Due {
+    /// Takes in what a message says; what this process has is not fetched again.
+    fn take(&mut self, engine: &Engine, message: &Message) {
+        let NewMessage { topic, payload, .. } = &message.message;
+        let payload: Value = serde_json::from_str(payload).unwrap_or_default();
+        match topic.as_str() {
+            CATALOGUE => {
+                let known = engine.live().revision.0;
+                self.catalogue |= payload["revision"].as_u64().is_none_or(|new| new > known);
+            }
+            SKILLS_CHANGED => {
+                let known = engine.skills().revision().0;
+                self.skills |= payload["revision"].as_u64().is_none_or(|new| new > known);
+            }
+            ROUTING => self.catalogue |= payload["by"].as_str() != Some(engine.holder()),
+            LEFT => self.runs = true,
+            topic if topic.starts_with("run.") => self.runs = true,
+            topic if topic.starts_with("approval.") => {
+                self.runs = true;
+                let run = payload["run_id"]
+                    .as_str()
+                    .and_then(|id| RunId::parse(id).ok());
+                self.approvals.extend(run);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Engine {
+    /// Reads from where messages are followed: before anything is loaded, so that no change falls between.
+    pub(crate) async fn begin_following(&self) -> Result<(), EngineError> {
+        if self.store().is_shared() {
+            let last = self.store().last_message().await?;
+            self.others().read.store(last, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Keeps in step with the other processes over the same store, until the engine shuts down. Returns at
+    /// once where there are none.
+    pub(crate) async fn follow_others_forever(self: Arc<Self>) {
+        if !self.store().is_shared() {
+            return;
+        }
+        let mut due = Due::default();
+        let mut compare_at = Instant::now() + COMPARE_EVERY;
+        loop {
+            if let Err(error) = self.read_messages(&mut due).await {
+                tracing::warn!(error = %error, "messages of other processes could not be read; it is tried again");
+            }
+            if Instant::now() >= compare_at {
+                compare_at = Instant::now() + COMPARE_EVERY;
+                if let Err(error) = self.compare_revisions(&mut due).await {
+                    tracing::warn!(error = %error, "revisions could not be read; it is tried again");
+                }
+            }
+            self.catch_up(&mut due).await;
+            tokio::select! {
+                () = self.shutdown().cancelled() => return,
+                () = self.store().notice() => {}
+                () = tokio::time::sleep(LOOK_EVERY) => {}
+            }
+        }
+    }
+
+    /// Reads what was published since the last look; all of it.
+    async fn read_messages(self: &Arc<Self>, due: &mut Due) -> Result<(), EngineError> {
+        loop {
+            let after = self.others().read.load(Ordering::Relaxed);
+            let messages = self.store().messages(after, BATCH).await?;
+            let Some(last) = messages.last() else {
+                return Ok(());
+            };
+            let last = last.id;
+            for message in &messages {
+                due.take(self, message);
+                orders::heard(self, &message.message);
+            }
+            self.others().read.store(last, Ordering::Relaxed);
+            self.tell_watchers();
+        }
+    }
+
+    /// Looks for changes that no message told of: its writer may have died before it could.
+    async fn compare_revisions(&self, due: &mut Due) -> Result<(), EngineError> {
+        due.catalogue = true;
+        due.skills |= self.store().skills_revision().await? > self.skills().revision();
+        Ok(())
+    }
+
+    /// Does what is due. What fails stays due.
+    async fn catch_up(self: &Arc<Self>, due: &mut Due) {
+        // A registration that is under way here loads everything in the end.
+        if due.catalogue
+            && let Ok(_one_at_a_time) = self.registration().try_lock()
+        {
+            match self.reload_catalogue().await {
+                Ok(()) => due.catalogue = false,
+                Err(error) => {
+                    tracing::warn!(error = %error, "the changed catalogue could not be loaded; it is tried again");
+                }
+            }
+        }
+        if due.skills {
+            match self.follow_skills().await {
+                Ok(()) => due.skills = false,
+                Err(error) => {
+                    tracing::warn!(error = %error, "changed skills could not be loaded; it is tried again");
+                }
+            }
+        }
+        for run in std::mem::take(&mut due.approvals) {
+            self.drivers().look(&run);
+        }
+        if std::mem::take(&mut due.runs) {
+            self.others().claims.notify_one();
+        }
+    }
+
+    /// Tells the other processes what they have to read again.
+    async fn tell_others(&self, topic: &str, mut payload: Value) {
+        if !self.store().is_shared() {
+            return;
+        }
+        payload["by"] = self.holder().into();
+        let message = NewMessage {
+            topic: topic.to_owned(),
+            tenant: None,
+            payload: payload.to_string(),
+            at: self.now(),
+        };
+        if let Err(error) = self.store().publish(vec![message]).await {
+            tracing::warn!(error = %error, topic, "other processes are not told of a change; they find it later");
+        }
+    }
+
+    /// Tells the other processes that lenses or the calibration changed.
+    pub(crate) async fn tell_of_routing(&self) {
+        self.tell_others(ROUTING, json!({})).await;
+    }
+
+    /// Drives what nobody drives, until the engine drains: runs whose worker died, whose moment has come,
+    /// or that another process left to the workers. Returns at once where this process is no worker.
+    pub(crate) async fn work_forever(self: Arc<Self>) {
+        if self.settings().duty == Duty::Api {
+            return;
+        }
+        let every = (self.settings().lease / 3).min(CLAIM_EVERY);
+        loop {
+            let found = tokio::select! {
+                () = self.draining().cancelled() => return,
+                () = self.others().claims.notified() => self.claim().await,
+                () = tokio::time::sleep(every) => self.recover().await.map(|_| ()),
+            };
+            if let Err(error) = found {
+                tracing::warn!(error = %error, "open work could not be taken up; it is tried again");
+            }
+        }
+    }
+
+    /// Takes up runs that have something to do and that nobody drives, as many as there are places for.
+    pub(crate) async fn claim(self: &Arc<Self>) -> Result<(), EngineError> {
+        loop {
+            let limit = self
+                .settings()
+                .driven_runs
+                .saturating_sub(self.drivers().count());
+            if limit == 0 || self.settings().duty == Duty::Api {
+                return Ok(());
+            }
+            let now = self.now();
+            let claim = Claim {
+                holder: self.holder().to_owned(),
+                now,
+                until: self.after(now, self.settings().lease),
+                limit: limit.min(BATCH),
+            };
+            let claimed = self.store().claim_runs(&claim).await?;
+            let full = claimed.len() == claim.limit;
+            for run in claimed {
+                self.take_up_run(run.tenant_id, run.run_id);
+            }
+            if !full {
+                return Ok(());
+            }
+            // Each has its driver's place before the rest is counted.
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// Pauses every run that has not ended: after a restore, what runs did since the backup is not in their
+    /// journals, and a person has to say that they may go on. Returns those that were not paused before.
+    ///
+    /// # Errors
+    /// As storage's; `overloaded` while another process drives one.
+    pub async fn pause_all_runs(self: &Arc<Self>, by: &UserId) -> Result<Vec<RunId>, EngineError> {
+        let mut paused = Vec::new();
+        let mut last: Option<RunId> = None;
+        loop {
+            let runs = self.store().unfinished_runs(last.as_ref(), BATCH).await?;
+            let Some(newest) = runs.last() else {
+                return Ok(paused);
+            };
+            last = Some(newest.run_id.clone());
+            for RunRecord {
+                tenant_id, run_id, ..
+            } in runs
+            {
+                let command = Command::Pause { by: by.clone() };
+                match self.decide_on(&tenant_id, &run_id, command).await {
+                    Ok(()) => paused.push(run_id),
+                    // It is paused already, or on its way to its end.
+                    Err(error) if error.code == ErrorCode::IllegalTransition => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+    }
+
+    /// How this process holds what it answers, from now on.
+    pub(crate) fn hold(&self) -> Hold {
+        Hold {
+            holder: self.holder().to_owned(),
+            until: self.after(self.now(), self.settings().lease),
+        }
+    }
+
+    /// Keeps the requests that this process answers and the runs that it drives, until the engine shuts
+    /// down. Each third of a lease, by one statement for all, and apart from the work itself: a run that
+    /// waits long for something is not taken for one whose process died, which under load would make work
+    /// of work, until nothing else is done (Bronson et al., "Metastable Failures in Distributed Systems",
+    /// 2021).
+    pub(crate) async fn hold_forever(self: Arc<Self>) {
+        let every = self.settings().lease / 3;
+        loop {
+            tokio::select! {
+                () = self.shutdown().cancelled() => return,
+                () = tokio::time::sleep(every) => {}
+            }
+            if !self.in_hand().is_empty()
+                && let Err(error) = self.store().renew_requests(&self.hold()).await
+            {
+                tracing::warn!(error = %error, "holds on requests could not be renewed; it is tried again");
+            }
+            if let Err(error) = self.renew_leases().await {
+                tracing::warn!(error = %error, "leases on runs could not be renewed; it is tried again");
+            }
+        }
+    }
+
+    /// Renews the leases of all drivers, and tells those that have lost theirs.
+    async fn renew_leases(&self) -> Result<(), EngineError> {
+        let held = self.drivers().held();
+        if held.is_empty() {
+            return Ok(());
+        }
+        let until = self.after(self.now(), self.settings().lease);
+        for lost in self.store().renew(self.holder(), &held, until).await? {
+            if let Ok(run) = RunId::parse(&lost) {
+                tracing::warn!(run.id = %run, "another process has taken the run over");
+                self.drivers().lost(&run);
+            }
+        }
+        Ok(())
+    }
+
+    /// The turn to change the catalogue, which nobody else changes meanwhile in any process; what others
+    /// changed before is served by then. Who takes longer than a lease may find that somebody was faster:
+    /// the change is then refused, for it names the revision that it was decided on.
+    ///
+    /// # Errors
+    /// `overloaded` when others go on changing it; what storage says.
+    pub(crate) async fn registration_turn(&self) -> Result<Turn<'_>, EngineError> {
+        let here = self.registration().lock().await;
+        let mut turn = Turn {
+            engine: self,
+            lease: None,
+            _here: here,
+        };
+        if !self.store().is_shared() {
+            return Ok(turn);
+        }
+        // A name of its own: giving back the turn before must not give back this one.
+        let name = self.new_uuid().to_string();
+        let patience = Instant::now() + TURN_PATIENCE;
+        while turn.lease.is_none() {
+            let now = self.now();
+            let until = self.after(now, self.settings().lease);
+            turn.lease = self.store().acquire(CATALOGUE, &name, now, until).await?;
+            if turn.lease.is_none() {
+                if Instant::now() > patience {
+                    let message = "another process is changing the catalogue; try again";
+                    return Err(EngineError::new(ErrorCode::Overloaded, message));
+                }
+                tokio::time::sleep(TURN_PAUSE).await;
+            }
+        }
+        if self.store().revision().await? != self.live().revision {
+            self.reload_catalogue().await?;
+        }
+        Ok(turn)
+    }
+
+    /// Whether a chore is this process's to do: one of those over the same store does it, once in a time.
+    pub(crate) async fn does_chore(&self, chore: &str, once_in: Duration) -> bool {
+        let (now, resource) = (self.now(), format!("chore {chore}"));
+        // A name of its own for each time, so that a lease which is live is nobody's to extend.
+        let holder = self.new_uuid().to_string();
+        let until = self.after(now, once_in);
+        let taken = self.store().acquire(&resource, &holder, now, until).await;
+        taken.is_ok_and(|lease| lease.is_some())
+    }
+
+    /// Begins nothing new of runs, and lets what is under way come to its end, for at most `patience`:
+    /// each run is given back between two steps, for another process to go on with.
+    pub async fn drain(&self, patience: Duration) {
+        self.draining().cancel();
+        let until = Instant::now() + patience;
+        while self.drivers().count() > 0 || !self.in_hand().is_empty() {
+            if Instant::now() >= until {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        self.tell_others(LEFT, json!({})).await;
+    }
+}

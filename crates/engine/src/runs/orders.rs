@@ -1,0 +1,269 @@
+//! Orders of people to runs that another process drives.
+//!
+//! There is one writer of a run, whoever drives it. An order for a driver elsewhere is published; the
+//! process that has the driver carries it out as its own and publishes what came of it. An order names the
+//! moment until which whoever gave it waits: after that nobody carries it out.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::{Label, RunId, TenantId, UserId};
+use charter_contract::time::Timestamp;
+use charter_domain::approval::Digest;
+use charter_domain::run::Command;
+use charter_store::outbox::NewMessage;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use tokio::sync::oneshot;
+use uuid::Uuid;
+
+use crate::{Engine, EngineError};
+
+/// An order that is looked for a driver.
+const GIVEN: &str = "order.given";
+
+/// What came of one.
+const ANSWERED: &str = "order.answered";
+
+/// How long somebody elsewhere has to answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What people order a run to do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "order", rename_all = "snake_case")]
+pub(crate) enum RunOrder {
+    /// Values for declared parameters.
+    Give {
+        to: Map<String, Value>,
+        parameters: Map<String, Value>,
+        missing: Vec<Label>,
+    },
+    /// Agreement to the plan.
+    Confirm {
+        by: UserId,
+        digest: String,
+        typed: Option<String>,
+    },
+    /// Nothing new starts.
+    Pause { by: UserId },
+    /// It goes on.
+    Resume { by: UserId },
+    /// It ends early.
+    Abort {
+        by: UserId,
+        reason: String,
+        roll_back: bool,
+    },
+}
+
+impl From<RunOrder> for Command {
+    fn from(order: RunOrder) -> Self {
+        match order {
+            RunOrder::Give {
+                to,
+                parameters,
+                missing,
+            } => Self::Give {
+                to,
+                parameters,
+                missing,
+            },
+            RunOrder::Confirm { by, digest, typed } => Self::Confirm {
+                by,
+                digest: Digest::claimed(&digest),
+                typed,
+            },
+            RunOrder::Pause { by } => Self::Pause { by },
+            RunOrder::Resume { by } => Self::Resume { by },
+            RunOrder::Abort {
+                by,
+                reason,
+                roll_back,
+            } => Self::Abort {
+                by,
+                reason,
+                roll_back,
+            },
+        }
+    }
+}
+
+/// An order as it is published.
+#[derive(Debug, Serialize, Deserialize)]
+struct Given {
+    id: Uuid,
+    tenant: TenantId,
+    run: RunId,
+    until: Timestamp,
+    what: RunOrder,
+}
+
+/// What came of an order, as it is published.
+#[derive(Debug, Serialize, Deserialize)]
+struct Answered {
+    id: Uuid,
+    refused: Option<Refusal>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Refusal {
+    code: ErrorCode,
+    message: String,
+}
+
+/// Orders that this process waits for.
+#[derive(Debug, Default)]
+pub(crate) struct Orders(Mutex<HashMap<Uuid, oneshot::Sender<Option<Refusal>>>>);
+
+impl Orders {
+    /// A panic of a holder leaves the map whole: every change is one step.
+    fn with<T>(
+        &self,
+        change: impl FnOnce(&mut HashMap<Uuid, oneshot::Sender<Option<Refusal>>>) -> T,
+    ) -> T {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Engine {
+    /// Has an order carried out by the process that drives the run, if there is another one.
+    ///
+    /// # Errors
+    /// What it says; `overloaded` when nobody answers, and the order is then void.
+    pub(super) async fn order_elsewhere(
+        &self,
+        tenant: &TenantId,
+        run: &RunId,
+        what: &RunOrder,
+    ) -> Result<(), EngineError> {
+        let (now, id) = (self.now(), self.new_uuid());
+        let given = Given {
+            id,
+            tenant: tenant.clone(),
+            run: run.clone(),
+            until: self.after(now, PATIENCE),
+            what: what.clone(),
+        };
+        let (answer, answered) = oneshot::channel();
+        self.orders().with(|waiting| waiting.insert(id, answer));
+        let published = self.publish_order(GIVEN, &given).await;
+        let answered = match published {
+            Ok(()) => tokio::time::timeout(PATIENCE, answered).await,
+            Err(error) => {
+                self.orders().with(|waiting| waiting.remove(&id));
+                return Err(error);
+            }
+        };
+        self.orders().with(|waiting| waiting.remove(&id));
+        match answered {
+            Ok(Ok(None)) => Ok(()),
+            Ok(Ok(Some(refusal))) => Err(EngineError::new(refusal.code, refusal.message)),
+            Ok(Err(_)) | Err(_) => {
+                let message = "another process drives the run and did not answer; try again";
+                Err(EngineError::new(ErrorCode::Overloaded, message))
+            }
+        }
+    }
+
+    async fn publish_order<T: Serialize + Sync>(
+        &self,
+        topic: &str,
+        what: &T,
+    ) -> Result<(), EngineError> {
+        let payload = serde_json::to_string(what)
+            .map_err(|error| EngineError::internal("writing an order", error))?;
+        let message = NewMessage {
+            topic: topic.to_owned(),
+            tenant: None,
+            payload,
+            at: self.now(),
+        };
+        self.store().publish(vec![message]).await?;
+        Ok(())
+    }
+
+    /// Carries out an order for a run that this process drives, and says what came of it.
+    async fn obey_for_another(self: Arc<Self>, given: Given) {
+        let Given {
+            id,
+            run,
+            until,
+            what,
+            ..
+        } = given;
+        if until <= self.now() {
+            return;
+        }
+        let Some(obeyed) = self.tell_driver(&run, what.into()).await else {
+            return;
+        };
+        let refused = obeyed.err().map(|error| Refusal {
+            code: error.code,
+            message: error.message,
+        });
+        if let Err(error) = self
+            .publish_order(ANSWERED, &Answered { id, refused })
+            .await
+        {
+            tracing::warn!(run.id = %run, error = %error, "the answer to an order was not published");
+        }
+    }
+}
+
+/// Takes in a message, if it is an order that concerns this process or the answer to one of its own.
+pub(crate) fn heard(engine: &Arc<Engine>, message: &NewMessage) {
+    match message.topic.as_str() {
+        GIVEN => {
+            let given: Result<Given, _> = serde_json::from_str(&message.payload);
+            if let Ok(given) = given
+                && engine.drivers().driver(&given.run).is_some()
+            {
+                let engine = Arc::clone(engine);
+                engine.clone().tasks().spawn(engine.obey_for_another(given));
+            }
+        }
+        ANSWERED => {
+            if let Ok(answered) = serde_json::from_str::<Answered>(&message.payload)
+                && let Some(waiting) = engine.orders().with(|orders| orders.remove(&answered.id))
+            {
+                // Whoever gave it may have gone.
+                drop(waiting.send(answered.refused));
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_is_read_as_it_was_written() {
+        let by = UserId::parse("ann").unwrap();
+        for order in [
+            RunOrder::Pause { by: by.clone() },
+            RunOrder::Resume { by: by.clone() },
+            RunOrder::Abort {
+                by: by.clone(),
+                reason: "enough".to_owned(),
+                roll_back: true,
+            },
+            RunOrder::Confirm {
+                by,
+                digest: "sha256:00".to_owned(),
+                typed: Some("yes".to_owned()),
+            },
+            RunOrder::Give {
+                to: Map::new(),
+                parameters: Map::from_iter([("a".to_owned(), Value::from(1))]),
+                missing: vec![Label::parse("b").unwrap()],
+            },
+        ] {
+            let text = serde_json::to_string(&order).unwrap();
+            assert_eq!(serde_json::from_str::<RunOrder>(&text).unwrap(), order);
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The failures that operations share. A handler's annotation names those that are its own; what comes
+//! of the limits, the credential, the path, the body and storage follows from the operation's shape.
+
+use axum::http::Method;
+use serde_json::{Map, Value, json};
+
+use crate::a2a::REST_PATH;
+
+/// Operations that anybody may call: what describes the server to those who have no key yet.
+const PUBLIC: [&str; 5] = [
+    "agent_card",
+    "card_keys",
+    "list_schemas",
+    "show_schema",
+    "openapi",
+];
+
+/// Operations that call tools, models or other systems before they answer.
+const REACHING_OUT: [&str; 10] = [
+    "ask",
+    "start_run",
+    "start_playbook",
+    "start_mission",
+    "register_package",
+    "rollback_package",
+    "promote_candidate",
+    "approve",
+    "confirm_run",
+    "roll_back_run",
+];
+
+/// Adds them to every operation, and says which operations need no credential.
+pub(super) fn describe(document: &mut Value) {
+    let Some(paths) = document["paths"].as_object_mut() else {
+        return;
+    };
+    for (path, operations) in paths {
+        let Some(operations) = operations.as_object_mut() else {
+            continue;
+        };
+        for (method, operation) in operations {
+            add(path, method, operation);
+        }
+    }
+}
+
+fn add(path: &str, method: &str, operation: &mut Value) {
+    let public = operation["operationId"]
+        .as_str()
+        .is_some_and(|id| PUBLIC.contains(&id));
+    if public {
+        operation["security"] = json!([{}]);
+    }
+    let found = statuses(method, public, operation);
+    let Some(answers) = operation["responses"].as_object_mut() else {
+        return;
+    };
+    // Evidence has operations that only refuse.
+    for (status, description) in found {
+        let answer = json!({"description": description, "content": body(path)});
+        if !covered(answers, status) {
+            answers.insert(status.to_owned(), answer);
+        }
+    }
+}
+
+/// A status that is described, alone or with its class.
+fn covered(answers: &Map<String, Value>, status: &str) -> bool {
+    let class = format!("{}XX", &status[..1]);
+    answers.contains_key(status) || answers.contains_key(&class)
+}
+
+/// An `AgentError`; the HTTP+JSON binding of A2A has a form of its own, except where no caller is known.
+fn body(path: &str) -> Value {
+    let error = json!({"$ref": "#/components/schemas/agent_error"});
+    if path.starts_with(REST_PATH) {
+        let either = json!({"anyOf": [error, {"type": "object", "required": ["error"]}]});
+        return json!({"application/json": {"schema": either}});
+    }
+    json!({"application/json": {"schema": error}})
+}
+
+fn statuses(method: &str, public: bool, operation: &Value) -> Vec<(&'static str, &'static str)> {
+    let parameters = operation["parameters"].as_array();
+    let places = parameters.map(|all| all.iter().filter_map(|one| one["in"].as_str()));
+    let places: Vec<&str> = places.map(Iterator::collect).unwrap_or_default();
+    let has_body = operation.get("requestBody").is_some();
+    let reads = method.eq_ignore_ascii_case(Method::GET.as_str());
+    let named = places.contains(&"path") || places.contains(&"query") || has_body;
+    let read = named || places.contains(&"header");
+    let reaches = operation["operationId"]
+        .as_str()
+        .is_some_and(|id| REACHING_OUT.contains(&id));
+    let known = [
+        (
+            read,
+            "400",
+            "The request cannot be read, or is no valid one",
+        ),
+        (!public, "401", "There is no known credential"),
+        (!public, "403", "The caller may not"),
+        (named, "404", "The caller sees nothing of that name"),
+        (!reads, "409", "It does not fit the present state"),
+        (has_body, "413", "The body is too large"),
+        (reaches, "422", "It cannot be done by this server"),
+        (reaches, "429", "A rate limit stands against it"),
+        (reaches, "502", "A tool, a model or another system failed"),
+        (
+            true,
+            "503",
+            "The server is busy, or lacks something; try again",
+        ),
+        (true, "504", "There was no answer in time"),
+        (!reads, "507", "There is no space left to store it"),
+    ];
+    let found = known.into_iter().filter(|(applies, ..)| *applies);
+    found.map(|(_, status, said)| (status, said)).collect()
+}

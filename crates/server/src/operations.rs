@@ -1,0 +1,417 @@
+//! What each operation needs, whichever protocol asks for it: one table for REST, MCP and A2A.
+//!
+//! An operation that is not in the table is nobody's. The level that a decision needs (an approval, a key, a
+//! global package) is asked for where it is decided, in the engine.
+
+use std::collections::HashMap;
+
+use axum::http::Method;
+use charter_contract::error_code::ErrorCode;
+use charter_engine::AccessScope::{
+    self, AdminRead, AdminWrite, ApprovalsRead, ApprovalsWrite, CatalogueRead, CatalogueWrite,
+    EvidenceRead, EvidenceWrite, MemoryRead, MemoryWrite, MissionsRead, MissionsWrite,
+    RequestsRead, RequestsWrite, RunsRead, RunsWrite,
+};
+use charter_engine::{Caller, CatalogueRole, EngineError};
+use serde_json::json;
+use utoipa::openapi::PathItem;
+use utoipa::openapi::path::Operation;
+
+/// What an operation needs of its caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// Nothing: there is no caller.
+    Nobody,
+    /// A caller; what is asked of it names an operation of its own.
+    Caller,
+    /// All of these scopes.
+    Scopes(&'static [AccessScope]),
+    /// Scope and role of whoever changes the catalogue; what is global needs more, which the engine says.
+    Edit,
+}
+
+use Need::{Edit, Nobody, Scopes};
+
+/// What answers what was asked, begun and brought about.
+const LOOKS: Need = Scopes(&[RequestsRead, RunsRead, MissionsRead]);
+
+/// What stops it, whatever it is.
+const STOPS: Need = Scopes(&[RequestsWrite, RunsWrite, MissionsWrite]);
+
+/// Every operation: of REST by its id in the OpenAPI document, of the other protocols by protocol and name.
+const TABLE: &[(&str, Need)] = &[
+    // Without a caller.
+    ("agent_card", Nobody),
+    ("card_keys", Nobody),
+    ("list_schemas", Nobody),
+    ("openapi", Nobody),
+    ("show_schema", Nobody),
+    // Requests, sessions and tags.
+    ("ask", Scopes(&[RequestsWrite])),
+    ("get_tags", Scopes(&[RequestsRead])),
+    ("open_session", Scopes(&[RequestsWrite])),
+    ("put_tags", Scopes(&[RequestsWrite])),
+    ("show_request", Scopes(&[RequestsRead])),
+    ("show_session", Scopes(&[RequestsRead])),
+    // Runs.
+    ("abort_run", Scopes(&[RunsWrite])),
+    ("confirm_run", Scopes(&[RunsWrite])),
+    ("events", Scopes(&[RunsRead])),
+    ("files_of_call", Scopes(&[RunsWrite])),
+    ("give_parameters", Scopes(&[RunsWrite])),
+    ("lease_call", Scopes(&[RunsWrite])),
+    ("list_runs", Scopes(&[RunsRead])),
+    ("pause_run", Scopes(&[RunsWrite])),
+    ("renew_call", Scopes(&[RunsWrite])),
+    ("replay_run", Scopes(&[RunsRead])),
+    ("report_call", Scopes(&[RunsWrite])),
+    ("resume_run", Scopes(&[RunsWrite])),
+    ("roll_back_run", Scopes(&[RunsWrite])),
+    ("show_run", Scopes(&[RunsRead])),
+    ("start_playbook", Scopes(&[RunsWrite])),
+    ("start_run", Scopes(&[RunsWrite])),
+    // Approvals.
+    ("approve", Scopes(&[ApprovalsWrite])),
+    ("happened", Scopes(&[ApprovalsWrite])),
+    ("list_approvals", Scopes(&[ApprovalsRead])),
+    ("reject", Scopes(&[ApprovalsWrite])),
+    ("show_approval", Scopes(&[ApprovalsRead])),
+    // The catalogue, lenses and skills.
+    ("agent_skill_children", Scopes(&[CatalogueRead])),
+    ("agent_skill_file", Scopes(&[CatalogueRead])),
+    ("agent_skill_files", Scopes(&[CatalogueRead])),
+    ("agent_skill_roots", Scopes(&[CatalogueRead])),
+    ("agent_skills_mapping", Scopes(&[CatalogueRead])),
+    ("bulk_agent_skills", Edit),
+    ("delete_agent_skill", Edit),
+    ("diff_package", Scopes(&[CatalogueRead])),
+    ("explain_gate", Scopes(&[CatalogueRead])),
+    ("fetch_instruction", Scopes(&[CatalogueRead])),
+    ("import_agent_skills", Edit),
+    ("lint_agent_skills", Scopes(&[CatalogueRead])),
+    ("list_documents", Scopes(&[CatalogueRead])),
+    ("list_lenses", Scopes(&[CatalogueRead])),
+    ("list_packages", Scopes(&[CatalogueRead])),
+    ("package_history", Scopes(&[CatalogueRead])),
+    ("promote_candidate", Edit),
+    ("published_agent_skills", Scopes(&[CatalogueRead])),
+    ("published_artifact", Scopes(&[CatalogueRead])),
+    ("put_agent_skill", Edit),
+    ("query_graph", Scopes(&[CatalogueRead])),
+    ("register_package", Edit),
+    ("reindex_lens", Edit),
+    ("resolve_agent", Scopes(&[CatalogueRead])),
+    ("resolve_guardrails", Scopes(&[CatalogueRead])),
+    ("resolve_mission_type", Scopes(&[CatalogueRead])),
+    ("resolve_playbook", Scopes(&[CatalogueRead])),
+    ("resolve_policies", Scopes(&[CatalogueRead])),
+    ("resolve_prompt_template", Scopes(&[CatalogueRead])),
+    ("resolve_skill", Scopes(&[CatalogueRead])),
+    ("resolve_template", Scopes(&[CatalogueRead])),
+    ("resolve_tool", Scopes(&[CatalogueRead])),
+    ("resolve_tools", Scopes(&[CatalogueRead])),
+    ("rollback_package", Edit),
+    ("route", Scopes(&[CatalogueRead])),
+    ("search_agent_skills", Scopes(&[CatalogueRead])),
+    ("search_lens", Scopes(&[CatalogueRead])),
+    ("search_lenses", Scopes(&[CatalogueRead])),
+    ("show_agent_skill", Scopes(&[CatalogueRead])),
+    ("show_lens", Scopes(&[CatalogueRead])),
+    ("unregister_package", Edit),
+    ("validate_package", Scopes(&[CatalogueRead])),
+    // Missions.
+    ("cancel_mission", Scopes(&[MissionsWrite])),
+    ("diff_missions", Scopes(&[MissionsRead])),
+    ("export_mission", Scopes(&[MissionsRead])),
+    ("import_mission", Scopes(&[MissionsWrite])),
+    ("list_mission_artifacts", Scopes(&[MissionsRead])),
+    ("list_missions", Scopes(&[MissionsRead])),
+    ("mission_events", Scopes(&[MissionsRead])),
+    ("replay_mission", Scopes(&[MissionsRead])),
+    ("show_mission", Scopes(&[MissionsRead])),
+    ("show_mission_artifact", Scopes(&[MissionsRead])),
+    ("start_mission", Scopes(&[MissionsWrite])),
+    // Memories.
+    ("accept_memory", Scopes(&[MemoryWrite])),
+    ("find_memories", Scopes(&[MemoryRead])),
+    ("list_memories", Scopes(&[MemoryRead])),
+    ("memory_history", Scopes(&[MemoryRead])),
+    ("reject_memory", Scopes(&[MemoryWrite])),
+    ("related_memories", Scopes(&[MemoryRead])),
+    ("remember", Scopes(&[MemoryWrite])),
+    ("remove_memory", Scopes(&[MemoryWrite])),
+    ("show_memory", Scopes(&[MemoryRead])),
+    ("supersede_memory", Scopes(&[MemoryWrite])),
+    // Evidence.
+    ("attach_evidence", Scopes(&[EvidenceWrite])),
+    ("change_evidence", Scopes(&[EvidenceWrite])),
+    ("delete_evidence", Scopes(&[EvidenceWrite])),
+    ("evidence_checkpoint", Scopes(&[EvidenceRead])),
+    ("evidence_consistency", Scopes(&[EvidenceRead])),
+    ("evidence_key", Scopes(&[EvidenceRead])),
+    ("evidence_proof", Scopes(&[EvidenceRead])),
+    ("export_evidence", Scopes(&[EvidenceRead])),
+    ("find_evidence", Scopes(&[EvidenceRead])),
+    ("show_evidence", Scopes(&[EvidenceRead])),
+    // Keys.
+    ("create_key", Scopes(&[AdminWrite])),
+    ("list_keys", Scopes(&[AdminRead])),
+    ("revoke_key", Scopes(&[AdminWrite])),
+    ("rotate_key", Scopes(&[AdminWrite])),
+    ("show_key", Scopes(&[AdminRead])),
+    // A2A: the bindings, and the methods that they carry. A task is a request or a mission, and a reply
+    // may steer its run.
+    ("a2a_act", Need::Caller),
+    ("a2a_call", Need::Caller),
+    ("a2a_list", Need::Caller),
+    ("a2a_push", Need::Caller),
+    ("a2a_send", Need::Caller),
+    ("a2a_stream", Need::Caller),
+    ("a2a_task", Need::Caller),
+    ("extended_card", Need::Caller),
+    ("a2a:CancelTask", STOPS),
+    ("a2a:GetExtendedAgentCard", Scopes(&[CatalogueRead])),
+    ("a2a:GetTask", LOOKS),
+    ("a2a:ListTasks", LOOKS),
+    ("a2a:PushNotifications", Scopes(&[])),
+    ("a2a:SendMessage", STOPS),
+    ("a2a:SendStreamingMessage", STOPS),
+    ("a2a:SubscribeToTask", LOOKS),
+    // MCP: tools by their names, other methods by theirs, resources by what they are of.
+    ("mcp:ask_lens", Scopes(&[CatalogueRead])),
+    ("mcp:call", Scopes(&[RunsWrite])),
+    ("mcp:cancel", STOPS),
+    ("mcp:find", Scopes(&[CatalogueRead])),
+    ("mcp:open", Scopes(&[CatalogueRead])),
+    ("mcp:recall", Scopes(&[MemoryRead])),
+    ("mcp:remember", Scopes(&[MemoryWrite])),
+    ("mcp:run", Scopes(&[RequestsWrite, RunsWrite])),
+    ("mcp:start_mission", Scopes(&[MissionsWrite])),
+    ("mcp:status", LOOKS),
+    ("mcp:completion/complete", Scopes(&[CatalogueRead])),
+    ("mcp:prompts/get", Scopes(&[CatalogueRead])),
+    ("mcp:prompts/list", Scopes(&[CatalogueRead])),
+    ("mcp:resources/list", Scopes(&[CatalogueRead, EvidenceRead])),
+    ("mcp:resources/read evidence", Scopes(&[EvidenceRead])),
+    ("mcp:resources/read mission", Scopes(&[MissionsRead])),
+    ("mcp:resources/read skill", Scopes(&[CatalogueRead])),
+    ("mcp:skills/get", Scopes(&[CatalogueRead])),
+    ("mcp:skills/list", Scopes(&[CatalogueRead])),
+    ("mcp:tasks/cancel", STOPS),
+    ("mcp:tasks/get", LOOKS),
+    ("mcp:tasks/update", STOPS),
+];
+
+/// Paths of the A2A binding that no OpenAPI document names, because nothing answers there but a refusal.
+const UNDESCRIBED: [&str; 2] = [
+    "/a2a/v1/tasks/{id}/pushNotificationConfigs",
+    "/a2a/v1/tasks/{id}/pushNotificationConfigs/{config}",
+];
+
+/// What an operation needs; `None` for one that is in no table.
+pub(crate) fn need_of(operation: &str) -> Option<Need> {
+    let found = TABLE.iter().find(|(name, _)| *name == operation);
+    found.map(|(_, need)| *need)
+}
+
+/// Lets a caller carry out an operation, or refuses it.
+///
+/// # Errors
+/// `permission_denied`, which names the scope or role that is missing.
+pub(crate) fn admit(operation: &str, caller: &Caller) -> Result<(), EngineError> {
+    admit_to(operation, need_of(operation), caller)
+}
+
+fn admit_to(operation: &str, need: Option<Need>, caller: &Caller) -> Result<(), EngineError> {
+    let denied = |message: String| EngineError::new(ErrorCode::PermissionDenied, message);
+    let scopes: &[AccessScope] = match need {
+        Some(Nobody | Need::Caller) => &[],
+        Some(Scopes(scopes)) => scopes,
+        Some(Edit) => &[CatalogueWrite],
+        None => {
+            return Err(denied(format!(
+                "nobody may do `{operation}`: no rule says who"
+            )));
+        }
+    };
+    if let Some(missing) = scopes.iter().find(|scope| !caller.scopes.opens(**scope)) {
+        let message =
+            format!("this needs the scope `{missing}`, which the credential does not have");
+        return Err(denied(message).with_details(json!({"scope": missing})));
+    }
+    let editor = CatalogueRole::Editor;
+    if need == Some(Edit) && caller.catalogue < editor {
+        let message = format!("this needs the catalogue role `{editor}`");
+        return Err(denied(message).with_details(json!({"catalogue": editor})));
+    }
+    Ok(())
+}
+
+/// The operations of REST by where they are.
+#[derive(Debug)]
+pub(crate) struct Operations(HashMap<(Method, String), String>);
+
+impl Operations {
+    /// Those that the OpenAPI document describes.
+    pub(crate) fn new() -> Self {
+        let (_, described) = crate::routes::api().split_for_parts();
+        let mut found = HashMap::new();
+        for (path, item) in &described.paths.paths {
+            for (method, operation) in methods(item) {
+                let id = operation.operation_id.clone().unwrap_or_default();
+                found.insert((method, path.clone()), id);
+            }
+        }
+        for path in crate::routes::taken_paths() {
+            for (method, id) in [
+                (Method::GET, "show_agent_skill"),
+                (Method::PUT, "put_agent_skill"),
+                (Method::DELETE, "delete_agent_skill"),
+            ] {
+                let place = (method, path.clone());
+                found.entry(place).or_insert_with(|| id.to_owned());
+            }
+        }
+        for path in UNDESCRIBED {
+            for method in [Method::GET, Method::POST, Method::DELETE] {
+                found.insert((method, path.to_owned()), "a2a_push".to_owned());
+            }
+        }
+        Self(found)
+    }
+
+    /// Lets a caller carry out what a route does; a route that no document describes is nobody's.
+    pub(crate) fn admit(
+        &self,
+        method: &Method,
+        path: &str,
+        caller: &Caller,
+    ) -> Result<(), EngineError> {
+        // Whoever may get something may ask for its head.
+        let method = if method == Method::HEAD {
+            &Method::GET
+        } else {
+            method
+        };
+        let operation = self.0.get(&(method.clone(), path.to_owned()));
+        match operation {
+            Some(operation) => admit(operation, caller),
+            None => admit_to(path, None, caller),
+        }
+    }
+}
+
+fn methods(item: &PathItem) -> impl Iterator<Item = (Method, &Operation)> {
+    let methods = [
+        (Method::GET, &item.get),
+        (Method::PUT, &item.put),
+        (Method::POST, &item.post),
+        (Method::DELETE, &item.delete),
+        (Method::PATCH, &item.patch),
+    ];
+    methods
+        .into_iter()
+        .filter_map(|(method, operation)| Some((method, operation.as_ref()?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use charter_engine::AccessScopes;
+
+    use super::*;
+
+    fn described() -> BTreeSet<String> {
+        let document = crate::openapi::document();
+        let paths = document["paths"].as_object().unwrap().values();
+        let operations = paths.flat_map(|item| item.as_object().unwrap().values());
+        let ids = operations.filter_map(|operation| operation["operationId"].as_str());
+        ids.map(str::to_owned).collect()
+    }
+
+    /// A new operation is denied until it is in the table, and one that is gone does not stay there.
+    #[test]
+    fn every_operation_of_the_document_is_in_the_table() {
+        let listed = TABLE.iter().map(|(name, _)| (*name).to_owned());
+        let mut listed: BTreeSet<String> = listed.filter(|name| !name.contains(':')).collect();
+        assert!(listed.remove("a2a_push"));
+        assert_eq!(listed, described());
+        assert_eq!(
+            TABLE.len(),
+            TABLE
+                .iter()
+                .map(|(name, _)| name)
+                .collect::<BTreeSet<_>>()
+                .len()
+        );
+    }
+
+    /// Every path of the router under the API is found by the path that the router matched.
+    #[test]
+    fn every_operation_is_found_by_its_path() {
+        let found: BTreeSet<String> = Operations::new().0.into_values().collect();
+        let mut expected = described();
+        expected.insert("a2a_push".to_owned());
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn every_tool_and_method_of_other_protocols_is_in_the_table() {
+        for entry in &crate::mcp::TOOLS {
+            let name = (entry.tool)().name;
+            assert!(need_of(&format!("mcp:{name}")).is_some(), "{name}");
+        }
+        for method in crate::a2a::METHODS {
+            assert!(need_of(&format!("a2a:{method:?}")).is_some(), "{method:?}");
+        }
+    }
+
+    /// A scope of the table that is missing is named; with all of them the operation is open.
+    #[test]
+    fn each_operation_needs_each_of_its_scopes() {
+        for (operation, need) in TABLE {
+            let scopes: &[AccessScope] = match need {
+                Nobody | Need::Caller => &[],
+                Scopes(scopes) => scopes,
+                Edit => &[CatalogueWrite],
+            };
+            let mut caller = Caller::local().unwrap();
+            caller.scopes = AccessScopes::Only(scopes.iter().copied().collect());
+            assert!(admit(operation, &caller).is_ok(), "{operation}");
+            for missing in scopes {
+                let others = AccessScope::ALL.iter().filter(|scope| *scope != missing);
+                caller.scopes = AccessScopes::Only(others.copied().collect());
+                let refused = admit(operation, &caller).unwrap_err();
+                assert_eq!(refused.code, ErrorCode::PermissionDenied);
+                assert_eq!(
+                    refused.details,
+                    Some(json!({"scope": missing})),
+                    "{operation}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn who_looks_at_the_catalogue_does_not_change_it() {
+        let mut caller = Caller::local().unwrap();
+        caller.catalogue = CatalogueRole::Viewer;
+        for (operation, need) in TABLE {
+            assert_eq!(
+                admit(operation, &caller).is_err(),
+                *need == Edit,
+                "{operation}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_no_rule_names_is_denied() {
+        let caller = Caller::local().unwrap();
+        let refused = admit("made_up", &caller).unwrap_err();
+        assert_eq!(refused.code, ErrorCode::PermissionDenied);
+        let refused = Operations::new().admit(&Method::GET, "/v1/made-up", &caller);
+        assert_eq!(refused.unwrap_err().code, ErrorCode::PermissionDenied);
+    }
+}

@@ -1,0 +1,50 @@
+//! The schemas of bodies that are this interface's own, for the OpenAPI document. Those of the
+//! contracts are in `charter_contract::schema`.
+
+use charter_contract::catalogue::evidence::Attachment;
+use charter_contract::schema::{Draft, of_type};
+use charter_engine::{
+    GraphQuery, KeyOrder, KeyRotation, LeaseRequest, MemoryQuery, MissionOrder, Remember,
+    SkillSearch, SkillsSent, Supersede,
+};
+use schemars::JsonSchema;
+use serde_json::Value;
+
+use super::{agent_skills, approvals, candidates, gate, lenses, missions, plans, playbooks, runs};
+use crate::a2a::{JsonRpcCall, SentMessage};
+
+/// Each by the name that operations refer to it with.
+pub(crate) fn schemas() -> [(&'static str, Value); 26] {
+    [
+        ("a2a_call", of::<JsonRpcCall>()),
+        ("a2a_message", of::<SentMessage>()),
+        ("approval_report", of::<approvals::Told>()),
+        ("approval_word", of::<approvals::Seen>()),
+        ("candidate_proof", of::<candidates::Proven>()),
+        ("evidence_attachment", of::<Attachment>()),
+        ("gate_question", of::<gate::Wanted>()),
+        ("graph_query", of::<GraphQuery>()),
+        ("key_order", of::<KeyOrder>()),
+        ("key_rotation", of::<KeyRotation>()),
+        ("lease_request", of::<LeaseRequest>()),
+        ("lens_question", of::<lenses::Question>()),
+        ("lens_question_to_one", of::<lenses::QuestionToOne>()),
+        ("memory_new", of::<Remember>()),
+        ("memory_search", of::<MemoryQuery>()),
+        ("memory_version", of::<Supersede>()),
+        ("mission_order", of::<MissionOrder>()),
+        ("mission_stop", of::<missions::Stopping>()),
+        ("plan_order", of::<plans::Wanted>()),
+        ("playbook_order", of::<playbooks::Wanted>()),
+        ("run_abort", of::<runs::Ending>()),
+        ("run_confirmation", of::<runs::Agreed>()),
+        ("run_parameters", of::<runs::Given>()),
+        ("skill_bulk", of::<agent_skills::Bulk>()),
+        ("skill_files", of::<SkillsSent>()),
+        ("skill_search", of::<SkillSearch>()),
+    ]
+}
+
+fn of<T: JsonSchema>() -> Value {
+    of_type::<T>(Draft::Draft202012)
+}

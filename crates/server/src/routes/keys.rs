@@ -1,0 +1,117 @@
+//! API keys of the caller's tenant. The text of a key is in the answer that made it, which nobody may keep,
+//! and nowhere else.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::http::header::{CACHE_CONTROL, HeaderName};
+use charter_contract::ids::KeyId;
+use charter_engine::{KeyListing, KeyMade, KeyOrder, KeyRotation, KeyShown};
+use charter_store::page::PageRequest;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::error::ApiError;
+use crate::extract::{Asked, By, Sent, parsed};
+use crate::state::AppState;
+
+/// Keys of a page when nothing else is asked for.
+const PAGE: usize = 50;
+
+/// What answers an order for a key.
+type Made = (StatusCode, [(HeaderName, &'static str); 1], Json<KeyMade>);
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ListQuery {
+    /// Where the page starts: `next` of the page before.
+    after: Option<String>,
+    /// At most so many, up to 1000; 50 when absent.
+    limit: Option<usize>,
+}
+
+/// Make a key: `{"name": "ci", "role": "operator", "scopes": ["catalogue:write"], "expires_in_s": 86400}`.
+/// The answer holds its `secret`, which is not shown again.
+#[utoipa::path(post, path = "/v1/keys", tag = "keys", operation_id = "create_key", request_body = ref("#/components/schemas/key_order"),
+    responses((status = 201, description = "The key with its secret", body = Object)))]
+pub(crate) async fn create(
+    State(state): State<AppState>,
+    By(caller): By,
+    Sent(order): Sent<KeyOrder>,
+) -> Result<Made, ApiError> {
+    let made = state.engine.create_key(&caller, order).await;
+    made.map(shown_once)
+        .map_err(|error| ApiError::new(&state, error))
+}
+
+/// List the tenant's keys, newest first, ended ones too; never a secret.
+#[utoipa::path(get, path = "/v1/keys", tag = "keys", operation_id = "list_keys", params(ListQuery),
+    responses((status = 200, description = "A page", body = Object)))]
+pub(crate) async fn list(
+    State(state): State<AppState>,
+    By(caller): By,
+    Asked(asked): Asked<ListQuery>,
+) -> Result<Json<KeyListing>, ApiError> {
+    let page = PageRequest::new(asked.after, asked.limit.unwrap_or(PAGE));
+    let found = state.engine.keys(&caller, &page).await;
+    found
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
+}
+
+/// Show a key without its secret.
+#[utoipa::path(get, path = "/v1/keys/{id}", tag = "keys", operation_id = "show_key",
+    params(("id" = String, Path, description = "`key-…`")),
+    responses((status = 200, description = "The key", body = Object)))]
+pub(crate) async fn show(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(id): Path<String>,
+) -> Result<Json<KeyShown>, ApiError> {
+    let id: KeyId = parsed(&state, &id)?;
+    let found = state.engine.key(&caller, &id).await;
+    found
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
+}
+
+/// Put a new key with the same rights in the place of one, which ends after the overlap:
+/// `{"overlap_s": 3600}`. The answer holds the new `secret`.
+#[utoipa::path(post, path = "/v1/keys/{id}/rotate", tag = "keys", operation_id = "rotate_key",
+    params(("id" = String, Path, description = "`key-…`")), request_body = ref("#/components/schemas/key_rotation"),
+    responses((status = 201, description = "The new key with its secret", body = Object), (status = 409, description = "The key has ended, or was rotated before", body = ref("#/components/schemas/agent_error"))))]
+pub(crate) async fn rotate(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(id): Path<String>,
+    Sent(rotation): Sent<KeyRotation>,
+) -> Result<Made, ApiError> {
+    let id: KeyId = parsed(&state, &id)?;
+    let made = state.engine.rotate_key(&caller, &id, rotation).await;
+    made.map(shown_once)
+        .map_err(|error| ApiError::new(&state, error))
+}
+
+/// End a key at once.
+#[utoipa::path(post, path = "/v1/keys/{id}/revoke", tag = "keys", operation_id = "revoke_key",
+    params(("id" = String, Path, description = "`key-…`")),
+    responses((status = 200, description = "The key, which lets nobody in any more", body = Object)))]
+pub(crate) async fn revoke(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(id): Path<String>,
+) -> Result<Json<KeyShown>, ApiError> {
+    let id: KeyId = parsed(&state, &id)?;
+    let revoked = state.engine.revoke_key(&caller, &id).await;
+    revoked
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
+}
+
+fn shown_once(made: KeyMade) -> Made {
+    (
+        StatusCode::CREATED,
+        [(CACHE_CONTROL, "no-store")],
+        Json(made),
+    )
+}

@@ -1,0 +1,283 @@
+//! Changing many entries: in bounded requests, each entry with an answer of its own.
+
+use std::time::Duration;
+
+use charter_contract::ids::SkillId;
+use charter_contract::scope::Scope;
+use charter_store::agent_skills::SkillsRevision;
+use charter_store::skill_index::{FailedEntry, IndexChange, IndexPosition, SkillIndexError};
+use reqwest::Method;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::client::{Ask, Node, shortened};
+use crate::mapping::VECTOR;
+
+/// Entries and bytes of one request.
+const MAX_ENTRIES: usize = 500;
+const MAX_BYTES: usize = 8 << 20;
+
+/// How often an entry is sent that the node could not take.
+const ATTEMPTS: u32 = 5;
+
+/// The pause before an entry is sent again; each further one is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
+
+/// The entry that says up to where the index is.
+pub(crate) const POSITION: &str = "position";
+
+const DOING: &str = "writing skills";
+
+/// Whether searches see what was written when the answer comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refresh {
+    Now,
+    Later,
+}
+
+/// The id of an entry: of fixed length whatever the names are.
+pub(crate) fn entry_id(scope: &Scope, id: &SkillId) -> String {
+    let mut hash = Sha256::new();
+    hash.update(scope_word(scope).as_bytes());
+    hash.update([0]);
+    hash.update(id.as_str().as_bytes());
+    hash.finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+/// How a scope is written: the tenant, or nothing for what is everybody's.
+pub(crate) fn scope_word(scope: &Scope) -> &str {
+    scope.tenant().map_or("", |tenant| tenant.as_str())
+}
+
+/// Whose entry, and which; none for the position.
+type Entry = Option<(Scope, SkillId)>;
+
+/// One line of a request, or two.
+struct Line {
+    of: Entry,
+    text: String,
+}
+
+impl Line {
+    fn of(change: &IndexChange, revision: SkillsRevision) -> Self {
+        let (scope, id) = change.key();
+        let head = json!({
+            "_id": entry_id(scope, id), "version": revision.0, "version_type": "external_gte",
+        });
+        let text = match change {
+            IndexChange::Remove(..) => format!("{}\n", json!({"delete": head})),
+            IndexChange::Put(skill) => {
+                let mut entry = json!({
+                    "skill_id": skill.id,
+                    "summary": skill.summary,
+                    "is_folder": skill.is_folder,
+                    "sub_skills": skill.sub_skills,
+                    "scope": scope_word(&skill.scope),
+                });
+                if let Some(vector) = &skill.vector {
+                    entry[VECTOR] = json!(vector);
+                }
+                format!("{}\n{entry}\n", json!({"index": head}))
+            }
+        };
+        Self {
+            of: Some((scope.clone(), id.clone())),
+            text,
+        }
+    }
+
+    fn position(position: IndexPosition) -> Self {
+        let head = json!({"index": {
+            "_id": POSITION, "version": position.revision.0, "version_type": "external_gte",
+        }});
+        let entry = json!({POSITION: {
+            "revision": position.revision.0, "message": position.message,
+        }});
+        Self {
+            of: None,
+            text: format!("{head}\n{entry}\n"),
+        }
+    }
+}
+
+/// What became of an entry.
+enum Fate {
+    Written,
+    /// It may be taken later.
+    Later(String),
+    Refused(String),
+}
+
+/// Changes entries through an alias, then the position.
+pub(crate) async fn write(
+    node: &Node,
+    alias: &str,
+    changes: &[IndexChange],
+    revision: SkillsRevision,
+    position: IndexPosition,
+) -> Result<Vec<FailedEntry>, SkillIndexError> {
+    let mut failed = Vec::new();
+    let mut rest = changes;
+    while !rest.is_empty() {
+        let mut lines = Vec::new();
+        let mut bytes = 0;
+        while let Some((change, after)) = rest.split_first() {
+            let line = Line::of(change, revision);
+            if !lines.is_empty() && bytes + line.text.len() > MAX_BYTES {
+                break;
+            }
+            bytes += line.text.len();
+            lines.push(line);
+            rest = after;
+            if lines.len() == MAX_ENTRIES {
+                break;
+            }
+        }
+        let refused = send(node, alias, lines, Refresh::Later).await?;
+        failed.extend(refused.into_iter().filter_map(|(of, reason)| {
+            let (scope, id) = of?;
+            Some(FailedEntry { scope, id, reason })
+        }));
+    }
+    // Last, so that it never says more than what was sent.
+    let refused = send(node, alias, vec![Line::position(position)], Refresh::Now).await?;
+    if let Some((_, reason)) = refused.first() {
+        return Err(node.form(DOING, format!("the position: {reason}")));
+    }
+    Ok(failed)
+}
+
+/// Sends lines, and again those that the node could not take.
+async fn send(
+    node: &Node,
+    alias: &str,
+    mut lines: Vec<Line>,
+    refresh: Refresh,
+) -> Result<Vec<(Entry, String)>, SkillIndexError> {
+    let mut failed = Vec::new();
+    let mut pause = FIRST_PAUSE;
+    for attempt in 1..=ATTEMPTS {
+        let fates = attempt_all(node, alias, &lines, refresh).await?;
+        let mut again = Vec::new();
+        for (line, fate) in lines.into_iter().zip(fates) {
+            match fate {
+                Fate::Written => {}
+                Fate::Later(_) if attempt < ATTEMPTS => again.push(line),
+                Fate::Later(reason) | Fate::Refused(reason) => failed.push((line.of, reason)),
+            }
+        }
+        if again.is_empty() {
+            break;
+        }
+        tracing::warn!(
+            entries = again.len(),
+            "the search node took some entries not yet; they are sent again"
+        );
+        tokio::time::sleep(pause).await;
+        pause *= 2;
+        lines = again;
+    }
+    Ok(failed)
+}
+
+async fn attempt_all(
+    node: &Node,
+    alias: &str,
+    lines: &[Line],
+    refresh: Refresh,
+) -> Result<Vec<Fate>, SkillIndexError> {
+    let refresh = match refresh {
+        Refresh::Now => "true",
+        Refresh::Later => "false",
+    };
+    // The alias goes with its index: nothing may come into being by a write.
+    let path = format!("{alias}/_bulk?require_alias=true&refresh={refresh}");
+    let body: String = lines.iter().map(|line| line.text.as_str()).collect();
+    let ask = Ask::new(DOING, Method::POST, &path).lines(body).slow();
+    let answer = node.ask(ask).await?;
+    let items = answer["items"].as_array().map(Vec::as_slice);
+    let items = items.unwrap_or_default();
+    if items.len() != lines.len() {
+        let detail = format!("{} answers to {} entries", items.len(), lines.len());
+        return Err(node.form(DOING, detail));
+    }
+    let gone = items.iter().filter_map(outcome).any(is_gone);
+    if gone {
+        return Err(SkillIndexError::Missing {
+            place: node.place(),
+            index: alias.to_owned(),
+        });
+    }
+    Ok(items.iter().map(fate).collect())
+}
+
+/// The answer within an item, whatever the action is called.
+fn outcome(item: &Value) -> Option<&Value> {
+    item.as_object()?.values().next()
+}
+
+fn is_gone(outcome: &Value) -> bool {
+    outcome["status"] == 404 && outcome["error"]["type"] == "index_not_found_exception"
+}
+
+fn fate(item: &Value) -> Fate {
+    let Some(outcome) = outcome(item) else {
+        return Fate::Refused("an empty answer".to_owned());
+    };
+    let reason = || {
+        let error = &outcome["error"];
+        // The cause says what is wrong with the entry, the rest where it was met.
+        let reason = error["caused_by"]["reason"].as_str();
+        let reason = reason.or(error["reason"].as_str()).unwrap_or_default();
+        let kind = error["type"].as_str().unwrap_or("refused");
+        shortened(&format!("{kind}: {reason}"))
+    };
+    match outcome["status"].as_u64() {
+        // A conflict: what is there is newer. Not found: what was to go is not there.
+        Some(200..=299 | 404 | 409) => Fate::Written,
+        Some(429 | 500..) => Fate::Later(reason()),
+        Some(_) | None => Fate::Refused(reason()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_entry_has_a_fate_of_its_own() {
+        let word = |item: Value| match fate(&item) {
+            Fate::Written => "written".to_owned(),
+            Fate::Later(reason) => format!("later, {reason}"),
+            Fate::Refused(reason) => format!("refused, {reason}"),
+        };
+        let error = json!({"type": "t", "reason": "r"});
+        let table = [
+            (json!({"index": {"status": 201}}), "written"),
+            (
+                json!({"delete": {"status": 404, "result": "not_found"}}),
+                "written",
+            ),
+            (json!({"index": {"status": 409, "error": error}}), "written"),
+            (
+                json!({"index": {"status": 429, "error": error}}),
+                "later, t: r",
+            ),
+            (
+                json!({"index": {"status": 503, "error": error}}),
+                "later, t: r",
+            ),
+            (
+                json!({"index": {"status": 400, "error": error}}),
+                "refused, t: r",
+            ),
+            (json!({}), "refused, an empty answer"),
+        ];
+        for (item, expected) in table {
+            assert_eq!(word(item), expected);
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! One request to the node: bounded in time and size, its failures told apart.
+
+use std::time::Duration;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD as BASE64;
+use charter_store::skill_index::SkillIndexError;
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
+use reqwest::{Certificate, Client, Method, Response, Url, redirect};
+use serde_json::Value;
+
+use crate::options::{Credentials, EsOptions, SetupError, base};
+
+/// Largest answer that is read, in bytes.
+const MAX_ANSWER_BYTES: usize = 16 << 20;
+
+/// What is told of a refusal, in characters.
+const TOLD_CHARACTERS: usize = 400;
+
+/// How much longer loading and making an index may take.
+const PATIENCE: u32 = 10;
+
+/// How the body is marked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    Json,
+    /// Lines, as `_bulk` reads them.
+    Lines,
+}
+
+/// How long a request may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pace {
+    /// Somebody waits for the answer.
+    Quick,
+    /// It moves much.
+    Slow,
+}
+
+/// A request.
+#[derive(Debug)]
+pub(crate) struct Ask<'a> {
+    /// What is being done, for errors.
+    pub(crate) doing: &'static str,
+    pub(crate) method: Method,
+    /// Path and query behind the address; what is in it was checked or made here.
+    pub(crate) path: &'a str,
+    pub(crate) body: Option<(Form, String)>,
+    pub(crate) pace: Pace,
+}
+
+impl<'a> Ask<'a> {
+    pub(crate) fn new(doing: &'static str, method: Method, path: &'a str) -> Self {
+        Self {
+            doing,
+            method,
+            path,
+            body: None,
+            pace: Pace::Quick,
+        }
+    }
+
+    pub(crate) fn json(mut self, body: &Value) -> Self {
+        self.body = Some((Form::Json, body.to_string()));
+        self
+    }
+
+    pub(crate) fn lines(mut self, body: String) -> Self {
+        self.body = Some((Form::Lines, body));
+        self
+    }
+
+    pub(crate) fn slow(mut self) -> Self {
+        self.pace = Pace::Slow;
+        self
+    }
+}
+
+/// The way to one node.
+#[derive(Debug)]
+pub(crate) struct Node {
+    client: Client,
+    base: Url,
+    authorization: Option<HeaderValue>,
+    timeout: Duration,
+}
+
+impl Node {
+    pub(crate) fn new(options: &EsOptions) -> Result<Self, SetupError> {
+        let mut base = base(options)?;
+        if !base.path().ends_with('/') {
+            base.set_path(&format!("{}/", base.path()));
+        }
+        // Nobody is followed elsewhere, with the credentials.
+        let mut client = Client::builder()
+            .no_proxy()
+            .redirect(redirect::Policy::none())
+            .connect_timeout(options.timeout);
+        if let Some(path) = &options.certificates {
+            let refused = |source| SetupError::Certificates(path.clone(), source);
+            let pem = std::fs::read(path).map_err(|error| refused(error.into()))?;
+            let roots =
+                Certificate::from_pem_bundle(&pem).map_err(|error| refused(error.into()))?;
+            if roots.is_empty() {
+                return Err(refused("it holds no certificate".into()));
+            }
+            client = client.tls_certs_only(roots);
+        }
+        Ok(Self {
+            client: client.build().map_err(SetupError::Client)?,
+            authorization: options.credentials.as_ref().map(header).transpose()?,
+            timeout: options.timeout,
+            base,
+        })
+    }
+
+    /// Where it is: the address has no credentials.
+    pub(crate) fn place(&self) -> String {
+        self.base.as_str().trim_end_matches('/').to_owned()
+    }
+
+    /// The answer as JSON, if it is one of success.
+    pub(crate) async fn ask(&self, ask: Ask<'_>) -> Result<Value, SkillIndexError> {
+        let doing = ask.doing;
+        match self.answer(ask).await? {
+            Answer::Found(value) => Ok(value),
+            Answer::Missing(reason) => Err(SkillIndexError::Refused {
+                place: self.place(),
+                doing,
+                status: 404,
+                reason,
+            }),
+        }
+    }
+
+    /// The answer as JSON; what is not there is told apart.
+    pub(crate) async fn answer(&self, ask: Ask<'_>) -> Result<Answer, SkillIndexError> {
+        let doing = ask.doing;
+        let url = self.base.join(ask.path.trim_start_matches('/'));
+        let url = url.map_err(|error| self.form(doing, error.to_string()))?;
+        let timeout = match ask.pace {
+            Pace::Quick => self.timeout,
+            Pace::Slow => self.timeout * PATIENCE,
+        };
+        let mut request = self.client.request(ask.method, url).timeout(timeout);
+        if let Some(authorization) = &self.authorization {
+            request = request.header(AUTHORIZATION, authorization.clone());
+        }
+        if let Some((form, body)) = ask.body {
+            let kind = match form {
+                Form::Json => "application/json",
+                Form::Lines => "application/x-ndjson",
+            };
+            request = request.header(CONTENT_TYPE, kind).body(body);
+        }
+        let response = request.send().await;
+        let response = response.map_err(|error| self.lost(doing, error))?;
+        let status = response.status().as_u16();
+        let body = self.read(doing, response).await?;
+        match status {
+            200..=299 => serde_json::from_slice(&body)
+                .map(Answer::Found)
+                .map_err(|error| self.form(doing, error.to_string())),
+            404 => Ok(Answer::Missing(told(&body))),
+            _ => Err(SkillIndexError::Refused {
+                place: self.place(),
+                doing,
+                status,
+                reason: told(&body),
+            }),
+        }
+    }
+
+    async fn read(
+        &self,
+        doing: &'static str,
+        mut response: Response,
+    ) -> Result<Vec<u8>, SkillIndexError> {
+        let mut body = Vec::new();
+        while let Some(chunk) = response
+            .chunk()
+            .await
+            .map_err(|error| self.lost(doing, error))?
+        {
+            if body.len() + chunk.len() > MAX_ANSWER_BYTES {
+                let detail = format!("it is longer than {MAX_ANSWER_BYTES} bytes");
+                return Err(self.form(doing, detail));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(body)
+    }
+
+    fn lost(&self, doing: &'static str, error: reqwest::Error) -> SkillIndexError {
+        SkillIndexError::Unreachable {
+            place: self.place(),
+            doing,
+            source: Box::new(error.without_url()),
+        }
+    }
+
+    pub(crate) fn form(&self, doing: &'static str, detail: String) -> SkillIndexError {
+        SkillIndexError::Form {
+            place: self.place(),
+            doing,
+            detail,
+        }
+    }
+}
+
+/// What a node said.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    /// This.
+    Found(Value),
+    /// There is no such thing, in its words.
+    Missing(String),
+}
+
+fn header(credentials: &Credentials) -> Result<HeaderValue, SetupError> {
+    let text = match credentials {
+        Credentials::Basic { user, password } => {
+            format!("Basic {}", BASE64.encode(format!("{user}:{password}")))
+        }
+        Credentials::ApiKey(key) => format!("ApiKey {key}"),
+    };
+    let mut value = HeaderValue::from_str(&text).map_err(|_| {
+        let why = "the credentials hold what a header cannot carry";
+        SetupError::Url(String::new(), why.to_owned())
+    })?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+/// The reason that an error document gives, or its beginning.
+fn told(body: &[u8]) -> String {
+    let document: Option<Value> = serde_json::from_slice(body).ok();
+    let reason = document.as_ref().and_then(|document| {
+        let error = &document["error"];
+        let cause = &error["root_cause"][0]["reason"];
+        cause.as_str().or(error["reason"].as_str())
+    });
+    let text = reason.map_or_else(|| String::from_utf8_lossy(body).into_owned(), str::to_owned);
+    shortened(&text)
+}
+
+pub(crate) fn shortened(text: &str) -> String {
+    text.chars()
+        .filter(|character| !character.is_control())
+        .take(TOLD_CHARACTERS)
+        .collect()
+}

@@ -1,0 +1,212 @@
+//! The index of skills on a node: made, found by its alias, taken anew.
+
+use async_trait::async_trait;
+use charter_store::agent_skills::{SkillsModel, SkillsRevision};
+use charter_store::skill_index::{
+    CurrentIndex, FailedEntry, IndexChange, IndexName, IndexPosition, NearSkill, NearestSkills,
+    SkillIndex, SkillIndexError,
+};
+use reqwest::Method;
+use serde_json::{Value, json};
+use tokio::sync::OnceCell;
+
+use crate::bulk::{self, POSITION};
+use crate::client::{Answer, Ask, Node};
+use crate::mapping::{difference, new_index};
+use crate::options::{self, EsOptions, SetupError};
+use crate::product::Product;
+use crate::search;
+
+const LOOKING: &str = "looking for the index";
+const MAKING: &str = "making an index";
+const TAKING: &str = "taking an index";
+const ASKING: &str = "asking who answers";
+
+/// What an index's name for writing ends with.
+const WRITES: &str = "-writes";
+
+/// The index of skills on a node of Elasticsearch or OpenSearch.
+#[derive(Debug)]
+pub struct EsSkillIndex {
+    node: Node,
+    alias: String,
+    product: OnceCell<Product>,
+}
+
+impl EsSkillIndex {
+    /// Prepares the way; asks nobody yet. The process must have a default TLS provider installed.
+    ///
+    /// # Errors
+    /// [`SetupError`] when the options cannot be.
+    pub fn new(options: &EsOptions) -> Result<Self, SetupError> {
+        Ok(Self {
+            node: Node::new(options)?,
+            alias: options::index(&options.index)?,
+            product: OnceCell::new(),
+        })
+    }
+
+    async fn who(&self) -> Result<(Product, String), SkillIndexError> {
+        let said = self.node.ask(Ask::new(ASKING, Method::GET, "")).await?;
+        Product::of(&said).ok_or_else(|| {
+            let detail = "neither Elasticsearch nor OpenSearch says so".to_owned();
+            self.node.form(ASKING, detail)
+        })
+    }
+
+    async fn product(&self) -> Result<Product, SkillIndexError> {
+        let asked = self.product.get_or_try_init(|| async {
+            let (product, _) = self.who().await?;
+            Ok(product)
+        });
+        asked.await.copied()
+    }
+
+    /// The indexes behind a name or pattern, each with what `of` says of it.
+    async fn indexes(&self, path: &str) -> Result<Vec<(String, Value)>, SkillIndexError> {
+        match self
+            .node
+            .answer(Ask::new(LOOKING, Method::GET, path))
+            .await?
+        {
+            Answer::Found(Value::Object(found)) => Ok(found.into_iter().collect()),
+            Answer::Found(_) => Err(self.node.form(LOOKING, "no object".to_owned())),
+            Answer::Missing(_) => Ok(Vec::new()),
+        }
+    }
+
+    fn mismatch(&self, detail: String) -> SkillIndexError {
+        SkillIndexError::Mismatch {
+            place: self.node.place(),
+            index: self.alias.clone(),
+            detail,
+        }
+    }
+
+    async fn position(&self, index: &str) -> Result<IndexPosition, SkillIndexError> {
+        let path = format!("{index}/_doc/{POSITION}");
+        match self
+            .node
+            .answer(Ask::new(LOOKING, Method::GET, &path))
+            .await?
+        {
+            Answer::Missing(_) => Ok(IndexPosition::default()),
+            Answer::Found(found) => {
+                let position = &found["_source"][POSITION];
+                let number = |name: &str| {
+                    let detail = || format!("its position has no {name}");
+                    let number = position[name].as_u64();
+                    number.ok_or_else(|| self.node.form(LOOKING, detail()))
+                };
+                Ok(IndexPosition {
+                    revision: SkillsRevision(number("revision")?),
+                    message: number("message")?,
+                })
+            }
+        }
+    }
+
+    async fn delete(&self, index: &str) -> Result<(), SkillIndexError> {
+        let ask = Ask::new(TAKING, Method::DELETE, index).slow();
+        match self.node.answer(ask).await? {
+            // Whoever was faster wanted the same.
+            Answer::Found(_) | Answer::Missing(_) => Ok(()),
+        }
+    }
+}
+
+#[async_trait]
+impl SkillIndex for EsSkillIndex {
+    fn place(&self) -> String {
+        format!("{}/{}", self.node.place(), self.alias)
+    }
+
+    async fn server(&self) -> Result<String, SkillIndexError> {
+        Ok(self.who().await?.1)
+    }
+
+    async fn current(&self, model: &SkillsModel) -> Result<Option<CurrentIndex>, SkillIndexError> {
+        let product = self.product().await?;
+        let mut found = self.indexes(&format!("{}/_mapping", self.alias)).await?;
+        let (name, mappings) = match (found.pop(), found.len()) {
+            (None, _) => return Ok(None),
+            (Some(one), 0) => one,
+            (Some(_), others) => {
+                let detail = format!("{} indexes are found by that name", others + 1);
+                return Err(self.mismatch(detail));
+            }
+        };
+        if let Some(detail) = difference(product, model, &mappings["mappings"]) {
+            return Err(self.mismatch(detail));
+        }
+        let position = self.position(&name).await?;
+        let name = IndexName(name);
+        Ok(Some(CurrentIndex { name, position }))
+    }
+
+    async fn write(
+        &self,
+        index: &IndexName,
+        changes: &[IndexChange],
+        revision: SkillsRevision,
+        position: IndexPosition,
+    ) -> Result<Vec<FailedEntry>, SkillIndexError> {
+        let alias = format!("{}{WRITES}", index.0);
+        bulk::write(&self.node, &alias, changes, revision, position).await
+    }
+
+    async fn begin(&self, model: &SkillsModel, tag: &str) -> Result<IndexName, SkillIndexError> {
+        let product = self.product().await?;
+        let every = self.indexes(&format!("{}-*/_alias", self.alias)).await?;
+        for (index, known) in every {
+            let begun = known["aliases"].get(format!("{index}{WRITES}")).is_some();
+            if begun && known["aliases"].get(&self.alias).is_none() {
+                tracing::info!(
+                    index,
+                    "an index of skills that was begun and never taken is removed"
+                );
+                self.delete(&index).await?;
+            }
+        }
+        let name = options::index(&format!("{}-{tag}", self.alias))
+            .map_err(|error| self.node.form(MAKING, error.to_string()))?;
+        let body = new_index(product, model, &format!("{name}{WRITES}"));
+        let ask = Ask::new(MAKING, Method::PUT, &name).json(&body).slow();
+        self.node.ask(ask).await?;
+        Ok(IndexName(name))
+    }
+
+    async fn take(&self, index: &IndexName) -> Result<(), SkillIndexError> {
+        let before = self.indexes(&format!("{}/_alias", self.alias)).await?;
+        let mut actions = vec![json!({"add": {"index": index.0, "alias": self.alias}})];
+        for (name, _) in before.iter().filter(|(name, _)| *name != index.0) {
+            if *name == self.alias {
+                let detail =
+                    "it is an index of that name and no alias; delete it or choose another name";
+                return Err(self.mismatch(detail.to_owned()));
+            }
+            actions.push(json!({"remove_index": {"index": name}}));
+        }
+        let ask = Ask::new(TAKING, Method::POST, "_aliases").slow();
+        self.node
+            .ask(ask.json(&json!({"actions": actions})))
+            .await?;
+        Ok(())
+    }
+
+    async fn nearest(&self, question: &NearestSkills) -> Result<Vec<NearSkill>, SkillIndexError> {
+        let product = self.product().await?;
+        let Some(body) = search::body(product, question) else {
+            return Ok(Vec::new());
+        };
+        let path = format!("{}/_search", self.alias);
+        let ask = Ask::new(search::DOING, Method::POST, &path).json(&body);
+        match self.node.answer(ask).await? {
+            Answer::Found(answer) => search::hits(&self.node, &answer, question.most),
+            Answer::Missing(_) => Err(SkillIndexError::Missing {
+                place: self.node.place(),
+                index: self.alias.clone(),
+            }),
+        }
+    }
+}

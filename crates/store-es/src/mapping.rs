@@ -1,0 +1,142 @@
+//! What the index looks like: the mapping of seed 001, and beside it whose an entry is and what the index
+//! was made for.
+
+use charter_store::agent_skills::SkillsModel;
+use serde_json::{Value, json};
+
+use crate::product::Product;
+
+/// The field of vectors, as seed 001 names it.
+pub(crate) const VECTOR: &str = "skill_desc_vector";
+
+/// The layout of entries: another one is made anew.
+const LAYOUT: u64 = 1;
+
+/// The body that makes an index.
+pub(crate) fn new_index(product: Product, model: &SkillsModel, writes: &str) -> Value {
+    json!({
+        "settings": product.settings(),
+        "mappings": mappings(product, model),
+        "aliases": {writes: {}},
+    })
+}
+
+fn mappings(product: Product, model: &SkillsModel) -> Value {
+    json!({
+        "dynamic": "strict",
+        "_meta": {"charter": {"layout": LAYOUT, "model": model.name, "dims": model.dims}},
+        "properties": {
+            "skill_id": {"type": "keyword"},
+            VECTOR: product.vector(model.dims),
+            "summary": {"type": "text", "index": false},
+            "is_folder": {"type": "boolean"},
+            "sub_skills": {"type": "keyword"},
+            "instruction": {"type": "text", "index": false},
+            "scope": {"type": "keyword"},
+            "position": {"type": "object", "enabled": false},
+        },
+    })
+}
+
+/// What of an index's mappings is other than it would be made now; `None` when nothing is.
+pub(crate) fn difference(product: Product, model: &SkillsModel, found: &Value) -> Option<String> {
+    let made_for = &found["_meta"]["charter"];
+    if made_for.is_null() {
+        return Some("charter did not make it".to_owned());
+    }
+    let layout = &made_for["layout"];
+    if layout.as_u64() != Some(LAYOUT) {
+        return Some(format!("its layout is {layout}, and {LAYOUT} is in use"));
+    }
+    let name = made_for["model"].as_str().unwrap_or_default();
+    if name != model.name {
+        let detail = format!(
+            "it was made for the model {name}, and {} is in use",
+            model.name
+        );
+        return Some(detail);
+    }
+    let expected = mappings(product, model);
+    let expected = expected["properties"].as_object()?;
+    for (field, wanted) in expected {
+        let known = &found["properties"][field];
+        // An object of no fields is shown without its type.
+        let kind = known["type"].as_str().unwrap_or(match known.is_null() {
+            true => "absent",
+            false => "object",
+        });
+        if wanted["type"].as_str() != Some(kind) {
+            let wanted = wanted["type"].as_str().unwrap_or_default();
+            return Some(format!("its field `{field}` is {kind} and not {wanted}"));
+        }
+    }
+    let dims = product.dims(&found["properties"][VECTOR]);
+    if dims != Some(model.dims as u64) {
+        let dims = dims.map_or("unknown".to_owned(), |dims| dims.to_string());
+        return Some(format!(
+            "its vectors have {dims} dimensions, and the model's {}",
+            model.dims
+        ));
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn model() -> SkillsModel {
+        SkillsModel {
+            name: "m/f32".to_owned(),
+            dims: 4,
+        }
+    }
+
+    #[test]
+    fn an_index_of_another_make_is_told_apart() {
+        let made = mappings(Product::OpenSearch, &model());
+        let differs = |change: &dyn Fn(&mut Value)| {
+            let mut found = made.clone();
+            change(&mut found);
+            difference(Product::OpenSearch, &model(), &found)
+        };
+        assert_eq!(differs(&|_| {}), None);
+        type Change<'a> = &'a dyn Fn(&mut Value);
+        let table: [(Change<'_>, &str); 5] = [
+            (
+                &|found| found["_meta"] = Value::Null,
+                "charter did not make it",
+            ),
+            (
+                &|found| found["_meta"]["charter"]["layout"] = json!(0),
+                "its layout is 0, and 1 is in use",
+            ),
+            (
+                &|found| found["_meta"]["charter"]["model"] = json!("other"),
+                "it was made for the model other, and m/f32 is in use",
+            ),
+            (
+                &|found| found["properties"]["scope"] = json!({"type": "text"}),
+                "its field `scope` is text and not keyword",
+            ),
+            (
+                &|found| found["properties"][VECTOR]["dimension"] = json!(8),
+                "its vectors have 8 dimensions, and the model's 4",
+            ),
+        ];
+        for (change, expected) in table {
+            assert_eq!(differs(change).as_deref(), Some(expected));
+        }
+    }
+
+    /// Ruling 20: an instruction is in no field that is searched.
+    #[test]
+    fn ruling_20_no_full_text_is_searched() {
+        for product in [Product::Elasticsearch, Product::OpenSearch] {
+            let made = mappings(product, &model());
+            for field in ["instruction", "summary"] {
+                assert_eq!(made["properties"][field]["index"], json!(false), "{field}");
+            }
+        }
+    }
+}

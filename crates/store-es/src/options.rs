@@ -1,0 +1,197 @@
+//! How a node is reached, and what is checked of it before anybody is asked.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use reqwest::Url;
+
+/// Time that a request may take unless set otherwise, its answer included.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The alias of seed 001.
+const INDEX: &str = "agent_skills";
+
+/// Longest name of an index: what is put behind it must fit into the node's 255 bytes.
+const MAX_INDEX_BYTES: usize = 128;
+
+/// How a node is reached.
+#[derive(Debug, Clone)]
+pub struct EsOptions {
+    /// Its address, e.g. `https://search.example.com:9200`.
+    pub url: String,
+    /// The name that the index is found by.
+    pub index: String,
+    /// What is sent to prove who asks.
+    pub credentials: Option<Credentials>,
+    /// The certificates (PEM) that vouch for it; those of the platform when absent.
+    pub certificates: Option<PathBuf>,
+    /// Whether it may be spoken to without TLS over a network.
+    pub plain_http_anywhere: bool,
+    /// Time for one request, its answer included. Loading many entries may take ten times as long.
+    pub timeout: Duration,
+}
+
+impl EsOptions {
+    /// The defaults for an address.
+    #[must_use]
+    pub fn new(url: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            index: INDEX.to_owned(),
+            credentials: None,
+            certificates: None,
+            plain_http_anywhere: false,
+            timeout: TIMEOUT,
+        }
+    }
+}
+
+/// What proves who asks. It never shows itself.
+#[derive(Clone)]
+pub enum Credentials {
+    /// Name and password.
+    Basic {
+        /// The name.
+        user: String,
+        /// The password.
+        password: String,
+    },
+    /// An API key, as Elasticsearch gives it out (`ApiKey`).
+    ApiKey(String),
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Basic { user, .. } => write!(f, "{user}:…"),
+            Self::ApiKey(_) => f.write_str("ApiKey …"),
+        }
+    }
+}
+
+/// Why a node cannot be set up.
+#[derive(Debug)]
+pub enum SetupError {
+    /// The address will not do, and why.
+    Url(String, String),
+    /// The name is none that an index can have.
+    Index(String),
+    /// The file of certificates cannot be read, or has none.
+    Certificates(PathBuf, Box<dyn std::error::Error + Send + Sync>),
+    /// The HTTP client could not be set up.
+    Client(reqwest::Error),
+}
+
+impl fmt::Display for SetupError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Url(url, why) => write!(f, "the address {url:?} of a search node: {why}"),
+            Self::Index(name) => write!(
+                f,
+                "the name {name:?} of an index: lower case letters, digits, `_` and `-`, a letter first, at most {MAX_INDEX_BYTES}"
+            ),
+            Self::Certificates(path, _) => {
+                write!(f, "reading the certificates in {}", path.display())
+            }
+            Self::Client(_) => f.write_str("setting up the HTTP client"),
+        }
+    }
+}
+
+impl std::error::Error for SetupError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Url(..) | Self::Index(_) => None,
+            Self::Certificates(_, source) => Some(source.as_ref()),
+            Self::Client(source) => Some(source),
+        }
+    }
+}
+
+/// The address, checked: TLS, or a node of this machine, or the operator's word; no credentials in it.
+pub(crate) fn base(options: &EsOptions) -> Result<Url, SetupError> {
+    let refused = |why: &str| {
+        // What stands before an `@` may be a password.
+        let shown = options.url.rsplit('@').next().unwrap_or_default();
+        SetupError::Url(shown.to_owned(), why.to_owned())
+    };
+    let url = Url::parse(&options.url).map_err(|error| refused(&error.to_string()))?;
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(refused("credentials belong into `user` and `password`"));
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(refused("it has a query or a fragment"));
+    }
+    match url.scheme() {
+        "https" => Ok(url),
+        "http" if options.plain_http_anywhere || is_loopback(&url) => Ok(url),
+        "http" => Err(refused("without TLS and not of this machine")),
+        _ => Err(refused("neither https nor http")),
+    }
+}
+
+fn is_loopback(url: &Url) -> bool {
+    let Some(host) = url.host_str() else {
+        return false;
+    };
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    let address: Result<std::net::IpAddr, _> = address.parse();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+}
+
+/// The name of the index, checked.
+pub(crate) fn index(name: &str) -> Result<String, SetupError> {
+    let fits = name
+        .bytes()
+        .all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-'))
+        && name.starts_with(|first: char| first.is_ascii_lowercase())
+        && name.len() <= MAX_INDEX_BYTES;
+    match fits {
+        true => Ok(name.to_owned()),
+        false => Err(SetupError::Index(name.to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_is_spoken_to_with_tls_or_on_this_machine() {
+        let fits = |url: &str| base(&EsOptions::new(url)).is_ok();
+        for url in [
+            "https://es.example.com",
+            "http://127.0.0.1:9200",
+            "http://[::1]:9200",
+            "http://localhost:9200",
+        ] {
+            assert!(fits(url), "{url}");
+        }
+        for url in [
+            "http://es.example.com:9200",
+            "https://ann:secret@es.example.com",
+            "ftp://localhost",
+            "https://es.example.com?x=1",
+            "es.example.com",
+        ] {
+            assert!(!fits(url), "{url}");
+        }
+        let anywhere = EsOptions {
+            plain_http_anywhere: true,
+            ..EsOptions::new("http://es.example.com:9200")
+        };
+        assert!(base(&anywhere).is_ok());
+        let refused = base(&EsOptions::new("https://ann:secret@es.example.com"));
+        let said = format!("{:?}", refused.unwrap_err());
+        assert!(!said.contains("secret"), "{said}");
+    }
+
+    #[test]
+    fn the_name_of_an_index_has_no_pattern_in_it() {
+        assert!(index("agent_skills").is_ok());
+        for name in ["", "*", "a,b", "_all", "Agent", "a b", "-a", "a/b", ".a"] {
+            assert!(index(name).is_err(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Elasticsearch and OpenSearch: what the same thing is called by whoever answers.
+
+use serde_json::{Value, json};
+
+/// Neighbours that an entry is linked to, and entries looked at when it is linked: the settings of
+/// OpenSearch's Lucene engine that Elasticsearch has by default.
+const LINKS: u32 = 16;
+const LOOKED_AT: u32 = 100;
+
+/// The least number of entries that a search looks at closely: with fewer the graph is left too early.
+const EXPLORED: usize = 200;
+
+/// Who answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Product {
+    /// `dense_vector`, and `knn` beside the query.
+    Elasticsearch,
+    /// `knn_vector`, and `knn` as a query.
+    OpenSearch,
+}
+
+impl Product {
+    /// From what a node says of itself.
+    pub(crate) fn of(document: &Value) -> Option<(Self, String)> {
+        let number = document["version"]["number"].as_str()?;
+        let product = match document["version"]["distribution"].as_str() {
+            Some("opensearch") => Self::OpenSearch,
+            Some(_) => return None,
+            None => Self::Elasticsearch,
+        };
+        let name = match product {
+            Self::Elasticsearch => "Elasticsearch",
+            Self::OpenSearch => "OpenSearch",
+        };
+        Some((product, format!("{name} {number}")))
+    }
+
+    /// The settings of a new index.
+    pub(crate) fn settings(self) -> Value {
+        // A late write must still meet the mark that a deleted entry leaves.
+        match self {
+            Self::Elasticsearch => json!({"index": {"gc_deletes": "1h"}}),
+            Self::OpenSearch => json!({"index": {"gc_deletes": "1h", "knn": true}}),
+        }
+    }
+
+    /// The mapping of the field of vectors.
+    pub(crate) fn vector(self, dims: usize) -> Value {
+        match self {
+            Self::Elasticsearch => json!({
+                "type": "dense_vector", "dims": dims, "index": true, "similarity": "cosine",
+            }),
+            Self::OpenSearch => json!({
+                "type": "knn_vector",
+                "dimension": dims,
+                "method": {
+                    "name": "hnsw",
+                    "engine": "lucene",
+                    "space_type": "cosinesimil",
+                    "parameters": {"m": LINKS, "ef_construction": LOOKED_AT},
+                },
+            }),
+        }
+    }
+
+    /// How a mapping says how many components a vector has.
+    pub(crate) fn dims(self, mapping: &Value) -> Option<u64> {
+        match self {
+            Self::Elasticsearch => mapping["dims"].as_u64(),
+            Self::OpenSearch => mapping["dimension"].as_u64(),
+        }
+    }
+
+    /// A search for the nearest within a filter.
+    pub(crate) fn nearest(self, field: &str, vector: &[f32], most: usize, filter: &Value) -> Value {
+        let explored = most.max(EXPLORED);
+        let search = json!({"size": most, "_source": false, "track_total_hits": false});
+        let part = match self {
+            Self::Elasticsearch => json!({"knn": {
+                "field": field,
+                "query_vector": vector,
+                "k": most,
+                "num_candidates": explored,
+                "filter": filter,
+            }}),
+            Self::OpenSearch => json!({"query": {"knn": {field: {
+                "vector": vector,
+                "k": explored,
+                "filter": filter,
+            }}}}),
+        };
+        match (search, part) {
+            (Value::Object(mut search), Value::Object(part)) => {
+                search.extend(part);
+                Value::Object(search)
+            }
+            (search, _) => search,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_answers_is_told_by_what_it_says_of_itself() {
+        let open =
+            json!({"version": {"distribution": "opensearch", "number": "3.6.0"}, "tagline": "t"});
+        let elastic = json!({"version": {"number": "9.3.4", "build_flavor": "default"}});
+        let other = json!({"version": {"distribution": "another", "number": "1"}});
+        let named = |product, name: &str| Some((product, name.to_owned()));
+        assert_eq!(
+            Product::of(&open),
+            named(Product::OpenSearch, "OpenSearch 3.6.0")
+        );
+        assert_eq!(
+            Product::of(&elastic),
+            named(Product::Elasticsearch, "Elasticsearch 9.3.4")
+        );
+        assert_eq!(Product::of(&other), None);
+        assert_eq!(Product::of(&json!({})), None);
+    }
+
+    #[test]
+    fn seed_001_elasticsearch_gets_the_seeds_field() {
+        let field = Product::Elasticsearch.vector(384);
+        let seed = json!({
+            "type": "dense_vector", "dims": 384, "index": true, "similarity": "cosine",
+        });
+        assert_eq!(field, seed);
+    }
+}

@@ -1,0 +1,289 @@
+//! The index of skills on a real OpenSearch node: the contract suite of searching, and what becomes of
+//! indexes, positions and refused entries.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "tests"
+)]
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use charter_contract::ids::{SkillId, TenantId};
+use charter_contract::scope::Scope;
+use charter_store::agent_skills::{SkillsModel, SkillsRevision};
+use charter_store::skill_index::{
+    IndexChange, IndexName, IndexPosition, IndexedSkill, NearSkill, NearestSkills, Sight,
+    SkillIndex, SkillIndexError,
+};
+use charter_store_es::{Credentials, EsOptions, EsSkillIndex};
+use charter_testkit::search_server::{Gate, SearchServer};
+use charter_testkit::search_suite::{DIMS, Failed, Searched};
+
+fn model(dims: usize) -> SkillsModel {
+    SkillsModel {
+        name: "test/f32".to_owned(),
+        dims,
+    }
+}
+
+fn options(index: &str) -> EsOptions {
+    drop(rustls::crypto::ring::default_provider().install_default());
+    EsOptions {
+        index: index.to_owned(),
+        timeout: std::time::Duration::from_secs(30),
+        ..EsOptions::new(SearchServer::shared().url())
+    }
+}
+
+fn fresh() -> EsSkillIndex {
+    EsSkillIndex::new(&options(&SearchServer::shared().index())).unwrap()
+}
+
+/// An index that is searched, with a revision for each change.
+struct Opened {
+    index: EsSkillIndex,
+    name: IndexName,
+    revision: AtomicU64,
+}
+
+async fn opened(dims: usize) -> Opened {
+    let index = fresh();
+    let name = index.begin(&model(dims), "one").await.unwrap();
+    index.take(&name).await.unwrap();
+    Opened {
+        index,
+        name,
+        revision: AtomicU64::new(0),
+    }
+}
+
+fn position(revision: u64) -> IndexPosition {
+    IndexPosition {
+        revision: SkillsRevision(revision),
+        message: revision * 10,
+    }
+}
+
+#[async_trait::async_trait]
+impl Searched for Opened {
+    async fn change(&self, changes: Vec<IndexChange>) -> Result<(), Failed> {
+        let revision = self.revision.fetch_add(1, Ordering::SeqCst) + 1;
+        let at = SkillsRevision(revision);
+        // Several writers at once: whose position is the later one stays.
+        let write = self
+            .index
+            .write(&self.name, &changes, at, position(revision));
+        assert_eq!(write.await?, []);
+        Ok(())
+    }
+
+    async fn nearest(&self, question: &NearestSkills) -> Result<Vec<NearSkill>, Failed> {
+        Ok(self.index.nearest(question).await?)
+    }
+}
+
+mod opensearch {
+    use super::{DIMS, Searched, opened};
+
+    async fn fresh() -> Box<dyn Searched> {
+        Box::new(opened(DIMS).await)
+    }
+
+    charter_testkit::search_suite!(fresh);
+}
+
+fn skill(name: &str, vector: Option<Vec<f32>>) -> IndexedSkill {
+    IndexedSkill {
+        scope: Scope::Global,
+        id: SkillId::parse(name).unwrap(),
+        summary: name.to_owned(),
+        is_folder: false,
+        sub_skills: Vec::new(),
+        vector,
+    }
+}
+
+fn put(name: &str, vector: [f32; 4]) -> IndexChange {
+    IndexChange::Put(Box::new(skill(name, Some(vector.to_vec()))))
+}
+
+async fn found(index: &EsSkillIndex) -> Result<Vec<String>, SkillIndexError> {
+    let question = NearestSkills {
+        tenant: TenantId::parse("acme").unwrap(),
+        own: Sight::All,
+        global: Sight::All,
+        is_folder: None,
+        vector: vec![1.0, 0.0, 0.0, 0.0],
+        most: 10,
+    };
+    let found = index.nearest(&question).await?;
+    Ok(found.into_iter().map(|hit| hit.id.to_string()).collect())
+}
+
+/// Made again under the same name it is the same index, and says up to where it is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_index_is_found_again_with_its_position() {
+    let index = fresh();
+    assert_eq!(index.current(&model(4)).await.unwrap(), None);
+    let missing = found(&index).await.unwrap_err();
+    assert!(
+        matches!(missing, SkillIndexError::Missing { .. }),
+        "{missing}"
+    );
+    let name = index.begin(&model(4), "one").await.unwrap();
+    assert_eq!(
+        index.current(&model(4)).await.unwrap(),
+        None,
+        "not taken yet"
+    );
+    index.take(&name).await.unwrap();
+    let current = index.current(&model(4)).await.unwrap().unwrap();
+    assert_eq!(
+        (current.name, current.position),
+        (name.clone(), IndexPosition::default())
+    );
+    let changes = [put("a", [1.0, 0.0, 0.0, 0.0])];
+    index
+        .write(&name, &changes, SkillsRevision(3), position(2))
+        .await
+        .unwrap();
+    let current = index.current(&model(4)).await.unwrap().unwrap();
+    assert_eq!(current.position, position(2));
+    assert!(index.server().await.unwrap().starts_with("OpenSearch "));
+}
+
+/// What comes late or twice changes nothing, neither an entry, nor one that was removed, nor the position.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_comes_late_or_twice_changes_nothing() {
+    let opened = opened(4).await;
+    let (index, name) = (&opened.index, &opened.name);
+    let write = async |changes: &[IndexChange], revision: u64| {
+        let at = SkillsRevision(revision);
+        let failed = index.write(name, changes, at, position(revision)).await;
+        assert_eq!(failed.unwrap(), []);
+    };
+    let (near, far) = ([1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]);
+    write(&[put("a", far), put("b", [0.8, 0.6, 0.0, 0.0])], 5).await;
+    write(&[put("a", near)], 4).await;
+    assert_eq!(found(index).await.unwrap(), ["b", "a"]);
+    let gone = [IndexChange::Remove(
+        Scope::Global,
+        SkillId::parse("b").unwrap(),
+    )];
+    write(&gone, 7).await;
+    write(&gone, 7).await;
+    write(&[put("b", near)], 6).await;
+    assert_eq!(found(index).await.unwrap(), ["a"]);
+    let current = index.current(&model(4)).await.unwrap().unwrap();
+    assert_eq!(current.position, position(7));
+    write(&[put("b", near)], 8).await;
+    assert_eq!(found(index).await.unwrap(), ["b", "a"]);
+}
+
+/// An entry that the node refuses is told of; the others are there, and the position moves.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refused_entry_holds_up_no_other() {
+    let opened = opened(4).await;
+    let (index, name) = (&opened.index, &opened.name);
+    let good = [0.5, 0.5, 0.5, 0.5];
+    let changes = [
+        put("a", good),
+        IndexChange::Put(Box::new(skill("b", Some(vec![1.0, 0.0])))),
+        put("c", good),
+    ];
+    let failed = index
+        .write(name, &changes, SkillsRevision(1), position(1))
+        .await
+        .unwrap();
+    assert_eq!(failed.len(), 1, "{failed:?}");
+    assert_eq!(failed[0].id.as_str(), "b");
+    assert!(failed[0].reason.contains("dimension"), "{failed:?}");
+    assert_eq!(found(index).await.unwrap(), ["a", "c"]);
+    let current = index.current(&model(4)).await.unwrap().unwrap();
+    assert_eq!(current.position, position(1));
+}
+
+/// An index made for something else, or by somebody else, is not touched.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_index_of_another_make_is_refused() {
+    let opened = opened(4).await;
+    for other in [
+        model(8),
+        SkillsModel {
+            name: "other".to_owned(),
+            dims: 4,
+        },
+    ] {
+        let refused = opened.index.current(&other).await.unwrap_err();
+        assert!(
+            matches!(refused, SkillIndexError::Mismatch { .. }),
+            "{refused}"
+        );
+        assert!(refused.to_string().contains("charter reindex"), "{refused}");
+    }
+    assert!(opened.index.current(&model(4)).await.unwrap().is_some());
+}
+
+/// One made anew is searched from one moment to the next; who still writes to the one before is refused, and
+/// one that was begun and never taken goes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_made_anew_takes_the_place_in_one_step() {
+    let opened = opened(4).await;
+    let (index, before) = (&opened.index, &opened.name);
+    let near = [1.0, 0.0, 0.0, 0.0];
+    let write = async |name: &IndexName, entry: &str, revision: u64| {
+        let changes = [put(entry, near)];
+        let at = SkillsRevision(revision);
+        index.write(name, &changes, at, position(revision)).await
+    };
+    write(before, "old", 1).await.unwrap();
+    let left = index.begin(&model(4), "left").await.unwrap();
+    let next = index.begin(&model(4), "two").await.unwrap();
+    let gone = write(&left, "x", 9).await.unwrap_err();
+    assert!(matches!(gone, SkillIndexError::Missing { .. }), "{gone}");
+    write(&next, "new", 2).await.unwrap();
+    assert_eq!(found(index).await.unwrap(), ["old"]);
+    index.take(&next).await.unwrap();
+    assert_eq!(found(index).await.unwrap(), ["new"]);
+    let late = write(before, "late", 3).await.unwrap_err();
+    assert!(matches!(late, SkillIndexError::Missing { .. }), "{late}");
+    assert_eq!(
+        found(index).await.unwrap(),
+        ["new"],
+        "nothing came into being"
+    );
+    let current = index.current(&model(4)).await.unwrap().unwrap();
+    assert_eq!((current.name, current.position), (next, position(2)));
+}
+
+/// A node that is away is told from one that refuses; nothing hangs, and nothing of the credentials is said.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_is_away_is_told_of_in_time() {
+    let opened = opened(4).await;
+    let gate = Gate::to(SearchServer::shared().address());
+    let index = EsSkillIndex::new(&EsOptions {
+        url: gate.url(),
+        credentials: Some(Credentials::Basic {
+            user: "ann".to_owned(),
+            password: "s3cret".to_owned(),
+        }),
+        timeout: std::time::Duration::from_secs(5),
+        ..options(opened.index.place().rsplit('/').next().unwrap())
+    })
+    .unwrap();
+    assert_eq!(found(&index).await.unwrap(), [""; 0]);
+    gate.close();
+    let away = found(&index).await.unwrap_err();
+    assert!(
+        matches!(away, SkillIndexError::Unreachable { .. }),
+        "{away}"
+    );
+    for said in [format!("{away:?}"), format!("{index:?}"), index.place()] {
+        assert!(!said.contains("s3cret"), "{said}");
+    }
+    gate.open();
+    assert_eq!(found(&index).await.unwrap(), [""; 0]);
+}

@@ -1,0 +1,349 @@
+//! The rows of every table, read in one snapshot, and put into an empty database.
+//!
+//! The layout is not part of it: it is made by the migrations up to the version of the backup, the rows are
+//! copied in, and later migrations follow. Beside it PostgreSQL's own tools (`pg_dump`, base backups with
+//! archived logs) do what they always do.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+use bytes::Bytes;
+use charter_contract::time::Timestamp;
+use charter_store::StoreError;
+use futures_util::{SinkExt, StreamExt, pin_mut};
+use tokio_postgres::{Client, IsolationLevel, Transaction};
+
+use super::connection::Place;
+use super::failure::during;
+use super::options::PostgresOptions;
+use super::{schema, tls};
+use crate::backup::{self, BackupEngine, BackupFile, Manifest, Writing};
+
+const COPYING: &str = "copying a table";
+const RESTORING: &str = "restoring a table";
+
+/// What a piece of a file is sent in.
+const PIECE_BYTES: usize = 64 * 1024;
+
+/// What is made anew from the rows of others when the store is opened, where it can be.
+const DERIVED: &str = "memory_near";
+
+/// A table and those of its columns that are written: what is generated follows from them.
+struct Table {
+    name: String,
+    columns: String,
+}
+
+/// Copies the rows of all tables into the new directory `target`, as one snapshot found them. Who uses the
+/// database goes on.
+///
+/// # Errors
+/// [`StoreError::AlreadyExists`] when `target` exists; [`StoreError::NotFound`] for a database without
+/// Charter's tables; [`StoreError::Engine`] when nobody answers; [`StoreError::Full`].
+pub async fn back_up(
+    options: &PostgresOptions,
+    target: &Path,
+    at: Timestamp,
+) -> Result<Manifest, StoreError> {
+    backup::create(target)?;
+    let (mut client, place) = connect(options).await?;
+    let snapshot = client.build_transaction();
+    let snapshot = snapshot.isolation_level(IsolationLevel::RepeatableRead);
+    let snapshot = snapshot
+        .read_only(true)
+        .start()
+        .await
+        .map_err(during(COPYING))?;
+    let layout = schema::version(&snapshot).await?;
+    if layout == 0 {
+        return Err(StoreError::NotFound {
+            what: "Charter's tables",
+            id: place.to_string(),
+        });
+    }
+    let mut files = Vec::new();
+    for table in tables(&snapshot).await? {
+        files.push(copy_out(&snapshot, &table, target).await?);
+    }
+    let manifest = Manifest::new(BackupEngine::Postgres, layout, at, files);
+    manifest.write(target)?;
+    Ok(manifest)
+}
+
+/// Puts the rows of a backup into a database without tables, and brings its layout up to date. All rows
+/// are there or none.
+///
+/// # Errors
+/// As [`Manifest::verified`]; [`StoreError::Refused`] for a backup of another engine, and a database that
+/// is not empty; [`StoreError::NewerSchema`] when a newer Charter took it.
+pub async fn restore(backup: &Path, options: &PostgresOptions) -> Result<Manifest, StoreError> {
+    let manifest = Manifest::verified(backup)?;
+    manifest.must_be_for(backup, BackupEngine::Postgres, schema::newest())?;
+    let (mut client, place) = connect(options).await?;
+    if schema::version(&client).await? != 0 {
+        return Err(StoreError::AlreadyExists {
+            what: "database with Charter's tables",
+            id: place.to_string(),
+        });
+    }
+    schema::migrate_to(&mut client, &place, manifest.layout).await?;
+    let loading = client.transaction().await.map_err(during(RESTORING))?;
+    load(&loading, backup, &manifest).await?;
+    loading.commit().await.map_err(during(RESTORING))?;
+    schema::migrate_to(&mut client, &place, schema::newest()).await?;
+    client
+        .batch_execute("ANALYZE")
+        .await
+        .map_err(during("analysing the database"))?;
+    Ok(manifest)
+}
+
+async fn connect(options: &PostgresOptions) -> Result<(Client, Place), StoreError> {
+    let config = options.parse()?;
+    let place = Place::of(&config);
+    let connected = options
+        .unbounded(&config)
+        .connect(tls::connector(options)?)
+        .await;
+    let (client, connection) =
+        connected.map_err(|source| place.failed("connecting to the database", source))?;
+    tokio::spawn(async move {
+        // What it ended with is said by the statement that it ended.
+        drop(connection.await);
+    });
+    Ok((client, place))
+}
+
+async fn tables(transaction: &Transaction<'_>) -> Result<Vec<Table>, StoreError> {
+    let sql = "SELECT quote_ident(c.relname), string_agg(a.attname, ', ' ORDER BY a.attnum)
+               FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid
+               WHERE c.relkind IN ('r', 'p') AND c.relnamespace = current_schema()::regnamespace
+                 AND c.relname NOT IN ('refinery_schema_history', $1)
+                 AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
+               GROUP BY c.relname ORDER BY c.relname";
+    let rows = transaction.query(sql, &[&DERIVED]).await;
+    let rows = rows.map_err(during("reading the list of tables"))?;
+    let tables = rows.iter().map(|row| Table {
+        name: row.get(0),
+        columns: row.get(1),
+    });
+    Ok(tables.collect())
+}
+
+async fn copy_out(
+    transaction: &Transaction<'_>,
+    table: &Table,
+    target: &Path,
+) -> Result<BackupFile, StoreError> {
+    let mut file = Writing::create(target, file_of(&table.name))?;
+    // The first line names the columns, so that a later layout may have others.
+    file.write(format!("{}\n", table.columns).as_bytes())?;
+    let columns = quoted(&table.columns);
+    let sql = format!("COPY {} ({columns}) TO STDOUT", table.name);
+    let rows = transaction.copy_out(&sql).await.map_err(during(COPYING))?;
+    pin_mut!(rows);
+    let mut count = 0;
+    while let Some(piece) = rows.next().await {
+        let piece = piece.map_err(during(COPYING))?;
+        // A line break within a value is written as `\n`.
+        count += piece.iter().filter(|byte| **byte == b'\n').count() as u64;
+        file.write(&piece)?;
+    }
+    file.end(count)
+}
+
+/// Names, some of which are also words of the language.
+fn quoted(columns: &str) -> String {
+    let quoted: Vec<_> = columns
+        .split(", ")
+        .map(|name| format!("\"{name}\""))
+        .collect();
+    quoted.join(", ")
+}
+
+fn file_of(table: &str) -> String {
+    format!("{table}.copy")
+}
+
+async fn load(
+    transaction: &Transaction<'_>,
+    backup: &Path,
+    manifest: &Manifest,
+) -> Result<(), StoreError> {
+    let known: BTreeSet<String> = tables(transaction)
+        .await?
+        .into_iter()
+        .map(|table| table.name)
+        .collect();
+    let mut files: BTreeMap<&str, &BackupFile> = BTreeMap::new();
+    for file in &manifest.files {
+        let table = file
+            .name
+            .strip_suffix(".copy")
+            .filter(|name| known.contains(*name));
+        let table = table.ok_or_else(|| {
+            backup::corrupt(
+                backup,
+                &file.name,
+                "its layout has no such table".to_owned(),
+            )
+        })?;
+        files.insert(table, file);
+    }
+    if let Some(missing) = known
+        .iter()
+        .find(|table| !files.contains_key(table.as_str()))
+    {
+        let detail = format!("the table {missing} is not in it");
+        return Err(backup::refused(backup, detail));
+    }
+    for table in in_order(transaction).await? {
+        if let Some(file) = files.get(table.as_str()) {
+            replace_rows(transaction, &table, backup, file).await?;
+        }
+    }
+    count_on(transaction).await
+}
+
+/// Puts the rows of a file in the place of those that migrations left in a table.
+async fn replace_rows(
+    transaction: &Transaction<'_>,
+    table: &str,
+    backup: &Path,
+    file: &BackupFile,
+) -> Result<(), StoreError> {
+    // COPY does not write through row-level security. The owner is bound by it where it is forced; nobody
+    // else sees the table before this transaction ends.
+    let sql = "SELECT relforcerowsecurity FROM pg_class WHERE oid = $1::text::regclass";
+    let walled = transaction.query_one(sql, &[&table]).await;
+    let walled: bool = walled.map_err(during(RESTORING))?.get(0);
+    let (before, after) = match walled {
+        true => (
+            format!("ALTER TABLE {table} NO FORCE ROW LEVEL SECURITY;"),
+            format!("ALTER TABLE {table} FORCE ROW LEVEL SECURITY;"),
+        ),
+        false => (String::new(), String::new()),
+    };
+    let execute = async |sql: String| {
+        transaction
+            .batch_execute(&sql)
+            .await
+            .map_err(during(RESTORING))
+    };
+    execute(format!("{before} DELETE FROM {table}")).await?;
+    let rows = copy_in(transaction, table, &backup.join(&file.name)).await?;
+    if Some(rows) != file.rows {
+        let detail = format!("{rows} rows were read, the manifest says {:?}", file.rows);
+        return Err(backup::corrupt(backup, &file.name, detail));
+    }
+    execute(after).await
+}
+
+/// The tables, each after those that it refers to.
+async fn in_order(transaction: &Transaction<'_>) -> Result<Vec<String>, StoreError> {
+    let sql =
+        "SELECT quote_ident(c.relname), coalesce(array_agg(quote_ident(other.relname)) FILTER (
+                   WHERE other.oid <> c.oid), '{}')
+               FROM pg_class AS c
+               LEFT JOIN pg_constraint AS k ON k.conrelid = c.oid AND k.contype = 'f'
+               LEFT JOIN pg_class AS other ON other.oid = k.confrelid
+               WHERE c.relkind IN ('r', 'p') AND c.relnamespace = current_schema()::regnamespace
+               GROUP BY c.relname ORDER BY c.relname";
+    let rows = transaction.query(sql, &[]).await;
+    let rows = rows.map_err(during("reading the list of tables"))?;
+    let mut waiting: Vec<(String, Vec<String>)> =
+        rows.iter().map(|row| (row.get(0), row.get(1))).collect();
+    let mut ordered: Vec<String> = Vec::new();
+    while !waiting.is_empty() {
+        let (ready, rest): (Vec<_>, Vec<_>) = waiting
+            .into_iter()
+            .partition(|(_, needs)| needs.iter().all(|table| ordered.contains(table)));
+        if ready.is_empty() {
+            return Err(StoreError::Corrupt {
+                what: "layout of the database",
+                id: rest
+                    .into_iter()
+                    .map(|(name, _)| name)
+                    .collect::<Vec<_>>()
+                    .join(", "),
+                detail: "these tables refer to each other in a circle".to_owned(),
+            });
+        }
+        ordered.extend(ready.into_iter().map(|(name, _)| name));
+        waiting = rest;
+    }
+    Ok(ordered)
+}
+
+async fn copy_in(
+    transaction: &Transaction<'_>,
+    table: &str,
+    path: &Path,
+) -> Result<u64, StoreError> {
+    let reading = backup::during("reading the backup");
+    let mut file = BufReader::new(File::open(path).map_err(&reading)?);
+    let columns = columns(&mut file, path)?;
+    let sql = format!("COPY {table} ({}) FROM STDIN", quoted(&columns));
+    let sink = transaction
+        .copy_in::<_, Bytes>(&sql)
+        .await
+        .map_err(during(RESTORING))?;
+    pin_mut!(sink);
+    loop {
+        let mut piece = vec![0; PIECE_BYTES];
+        let read = file.read(&mut piece).map_err(&reading)?;
+        if read == 0 {
+            return sink.finish().await.map_err(during(RESTORING));
+        }
+        piece.truncate(read);
+        sink.send(Bytes::from(piece))
+            .await
+            .map_err(during(RESTORING))?;
+    }
+}
+
+/// The names in the first line; they become part of a statement, so they are names and nothing else.
+fn columns(file: &mut impl BufRead, path: &Path) -> Result<String, StoreError> {
+    const LONGEST: u64 = 64 * 1024;
+    let mut line = String::new();
+    let read = file.take(LONGEST).read_line(&mut line);
+    read.map_err(backup::during("reading the backup"))?;
+    let line = line.trim_end_matches('\n');
+    let is_name = |name: &str| {
+        !name.is_empty()
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
+    };
+    if line.split(", ").all(is_name) {
+        return Ok(line.to_owned());
+    }
+    Err(StoreError::Corrupt {
+        what: "file of the backup",
+        id: path.display().to_string(),
+        detail: "its first line does not name columns".to_owned(),
+    })
+}
+
+/// Lets numbers that the database gives go on after those that it was given.
+async fn count_on(transaction: &Transaction<'_>) -> Result<(), StoreError> {
+    let sql = "SELECT quote_ident(c.relname), quote_ident(a.attname),
+                      pg_get_serial_sequence(quote_ident(c.relname), a.attname)
+               FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid
+               WHERE c.relnamespace = current_schema()::regnamespace AND a.attidentity <> ''";
+    let doing = "setting a sequence";
+    for row in transaction.query(sql, &[]).await.map_err(during(doing))? {
+        let (table, column, sequence): (String, String, String) =
+            (row.get(0), row.get(1), row.get(2));
+        let sql = format!(
+            "SELECT setval($1::text::regclass, coalesce(max({column}), 0) + 1, false) FROM {table}"
+        );
+        transaction
+            .query(&sql, &[&sequence])
+            .await
+            .map_err(during(doing))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,136 @@
+//! Evidence of one tenant that waits at the same time is written in one transaction.
+//!
+//! Whoever appends holds the tenant's log until the commit is on disk. If each of many runs appended for
+//! itself, all but one would wait for that, each with a connection of the pool, and what has to be in time
+//! (the renewal of leases) would wait behind them. So the records are laid down here, and who has the turn
+//! takes all of them along: the group commit of DeWitt et al., "Implementation Techniques for Main Memory
+//! Database Systems", 1984.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use charter_contract::catalogue::evidence::EvidenceRecord;
+use charter_contract::ids::TenantId;
+use charter_store::StoreError;
+use tokio::sync::oneshot::error::TryRecvError;
+use tokio::sync::{Mutex as Turn, oneshot};
+
+use super::put_all;
+use crate::postgres::PostgresStore;
+use crate::postgres::connection::{Reach, in_transaction};
+
+/// Records that one transaction takes along.
+const MOST: usize = 256;
+
+/// What was captured together, and who waits for it.
+struct Job {
+    records: Arc<[EvidenceRecord]>,
+    done: oneshot::Sender<Result<(), StoreError>>,
+}
+
+#[derive(Default)]
+struct Line {
+    turn: Turn<()>,
+    waiting: Mutex<Vec<Job>>,
+}
+
+impl Line {
+    fn waiting(&self) -> MutexGuard<'_, Vec<Job>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The oldest jobs, those of callers who went away left out.
+    fn next(&self) -> Vec<Job> {
+        let mut waiting = self.waiting();
+        waiting.retain(|job| !job.done.is_closed());
+        let mut records = 0;
+        let fit = waiting.iter().take_while(|job| {
+            records += job.records.len();
+            records <= MOST
+        });
+        let fit = fit.count().max(1).min(waiting.len());
+        waiting.drain(..fit).collect()
+    }
+}
+
+/// The lines of all tenants that write now.
+#[derive(Default)]
+pub(in crate::postgres) struct Gathering(Mutex<HashMap<TenantId, Arc<Line>>>);
+
+impl Gathering {
+    fn lines(&self) -> MutexGuard<'_, HashMap<TenantId, Arc<Line>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn line(&self, tenant: &TenantId) -> Arc<Line> {
+        Arc::clone(self.lines().entry(tenant.clone()).or_default())
+    }
+
+    /// Forgets a line that nobody stands in.
+    fn leave(&self, tenant: &TenantId, line: Arc<Line>) {
+        let mut lines = self.lines();
+        drop(line);
+        if lines
+            .get(tenant)
+            .is_some_and(|line| Arc::strong_count(line) == 1)
+        {
+            lines.remove(tenant);
+        }
+    }
+}
+
+impl PostgresStore {
+    /// Writes records, together with what others of the tenant have laid down meanwhile. One caller writes
+    /// at a time.
+    pub(super) async fn put_gathered(
+        &self,
+        tenant: &TenantId,
+        records: &[EvidenceRecord],
+    ) -> Result<(), StoreError> {
+        let records: Arc<[EvidenceRecord]> = records.into();
+        let line = self.gathering.line(tenant);
+        let outcome = loop {
+            let (done, mut ended) = oneshot::channel();
+            line.waiting().push(Job {
+                records: Arc::clone(&records),
+                done,
+            });
+            let _turn = line.turn.lock().await;
+            let outcome = loop {
+                match ended.try_recv() {
+                    Ok(outcome) => break Some(outcome),
+                    Err(TryRecvError::Empty) => self.put_jobs(tenant, line.next()).await,
+                    // Whoever had it went away in the middle, and took it back.
+                    Err(TryRecvError::Closed) => break None,
+                }
+            };
+            if let Some(outcome) = outcome {
+                break outcome;
+            }
+        };
+        self.gathering.leave(tenant, line);
+        outcome
+    }
+
+    /// Writes what several captured in one transaction. If one of them cannot be written, each is by
+    /// itself, so that it fails alone.
+    async fn put_jobs(&self, tenant: &TenantId, jobs: Vec<Job>) {
+        let together = match jobs.len() {
+            0 | 1 => false,
+            _ => self.put_together(tenant, &jobs).await.is_ok(),
+        };
+        for job in jobs {
+            let outcome = match together {
+                true => Ok(()),
+                false => self.put_together(tenant, std::slice::from_ref(&job)).await,
+            };
+            // Who went away is not told.
+            drop(job.done.send(outcome));
+        }
+    }
+
+    async fn put_together(&self, tenant: &TenantId, jobs: &[Job]) -> Result<(), StoreError> {
+        let records = || jobs.iter().flat_map(|job| job.records.iter());
+        in_transaction!(self, Reach::Tenant(tenant), tx => put_all(&tx, tenant, records()))
+    }
+}

@@ -1,0 +1,88 @@
+//! A look at a database without changing anything: what `charter doctor` and a dry migration say.
+
+use charter_contract::time::Timestamp;
+use charter_store::StoreError;
+use tokio_postgres::Client;
+
+use super::connection::Place;
+use super::failure::during;
+use super::options::PostgresOptions;
+use super::{schema, tls};
+
+/// What is to be known of a database before it is used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Examination {
+    /// `host:port/database`.
+    pub place: String,
+    /// The server's version, e.g. `18.1`.
+    pub server: String,
+    /// The schema's version, 0 for an empty database.
+    pub schema_version: u32,
+    /// The user that Charter connects as.
+    pub user: String,
+    /// Whether this user is a superuser or may pass row-level security by.
+    pub bypasses_row_security: bool,
+    /// The extension pgvector.
+    pub vector: VectorExtension,
+    /// The time by the server's clock.
+    pub now: Timestamp,
+}
+
+/// Whether a database searches vectors.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum VectorExtension {
+    /// It does, by this version.
+    Installed(String),
+    /// The server has this version, and a superuser may install it.
+    Available(String),
+    /// The server has none.
+    Absent,
+}
+
+/// Looks at a database.
+///
+/// # Errors
+/// [`StoreError::Refused`] for options that cannot be meant; [`StoreError::Engine`] when nobody answers
+/// there, or lets this user in.
+pub async fn examine(options: &PostgresOptions) -> Result<Examination, StoreError> {
+    let config = options.parse()?;
+    let place = Place::of(&config);
+    let tls = tls::connector(options)?;
+    let connected = options.bounded(&config).connect(tls).await;
+    let (client, connection) =
+        connected.map_err(|source| place.failed("connecting to the database", source))?;
+    let driven = tokio::spawn(connection);
+    let examined = look(&client, &place).await;
+    drop(client);
+    // What it ended with is said by the look itself.
+    drop(driven.await);
+    examined
+}
+
+async fn look(client: &Client, place: &Place) -> Result<Examination, StoreError> {
+    let doing = "examining the database";
+    let sql = "SELECT current_setting('server_version'), current_user::text,
+                      (SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user),
+                      (SELECT installed_version FROM pg_available_extensions WHERE name = 'vector'),
+                      (SELECT default_version FROM pg_available_extensions WHERE name = 'vector'),
+                      (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
+    let row = client.query_one(sql, &[]).await.map_err(during(doing))?;
+    let corrupt = |detail: String| StoreError::Corrupt {
+        what: "clock of the database",
+        id: place.to_string(),
+        detail,
+    };
+    Ok(Examination {
+        place: place.to_string(),
+        server: row.get(0),
+        schema_version: schema::version(client).await?,
+        user: row.get(1),
+        bypasses_row_security: row.get(2),
+        vector: match (row.get(3), row.get(4)) {
+            (Some(version), _) => VectorExtension::Installed(version),
+            (None, Some(version)) => VectorExtension::Available(version),
+            (None, None) => VectorExtension::Absent,
+        },
+        now: Timestamp::from_micros(row.get(5)).map_err(|error| corrupt(error.to_string()))?,
+    })
+}

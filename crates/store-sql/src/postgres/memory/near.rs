@@ -1,0 +1,165 @@
+//! Memories' vectors in the form of pgvector: kept beside the bytes where the server has the extension, and
+//! searched by an index that goes on until enough of what the filters let through is found.
+
+use charter_contract::ids::TenantId;
+use charter_store::StoreError;
+use charter_store::memory::{MemoryChange, MemoryVector, NearMemory, NearestMemories};
+use deadpool_postgres::{GenericClient, Transaction};
+
+use super::super::PostgresStore;
+use super::super::connection::{Reach, in_transaction};
+use super::super::failure::during;
+use super::super::statement::{execute, params, rows};
+use super::WRITING;
+use super::write::Key;
+use crate::column;
+use crate::record::memory::{RECORD, RECORD_COLUMNS, VERSION, VERSION_COLUMNS, record, version_at};
+use crate::row::field;
+
+const FINDING: &str = "finding memories by meaning";
+
+/// How the index is read: nearest first, on and on until the filters have let enough through, and planned
+/// for the tenant at hand, for which comparing every vector may be less work. The planner does not know
+/// what a filter on the text of a memory lets through.
+const READING: &str =
+    "SET LOCAL hnsw.iterative_scan = strict_order; SET LOCAL hnsw.ef_search = 200;
+     SET LOCAL hnsw.max_scan_tuples = 200000; SET LOCAL plan_cache_mode = force_custom_plan";
+
+/// A cosine as a whole number, for the wire: billionths.
+const BILLION: f32 = 1e9;
+
+/// Vectors that one statement brings over when the extension came after them.
+const BATCH: i64 = 500;
+
+/// The components of a stored vector; none of bytes that are no vector, which a search passes over.
+fn components(bytes: &[u8]) -> Option<Vec<f32>> {
+    let (chunks, rest) = bytes.as_chunks::<4>();
+    let components: Vec<f32> = chunks.iter().map(|c| f32::from_le_bytes(*c)).collect();
+    let sound = rest.is_empty()
+        && components.iter().all(|c| c.is_finite())
+        && components.iter().any(|c| *c != 0.0);
+    sound.then_some(components)
+}
+
+/// Keeps a vector for searches, beside its bytes.
+pub(super) async fn put(
+    connection: &impl GenericClient,
+    key: Key<'_>,
+    version: i64,
+    vector: &MemoryVector,
+) -> Result<(), StoreError> {
+    let Some(components) = components(&vector.bytes) else {
+        return Ok(());
+    };
+    execute(
+        WRITING,
+        connection,
+        "SELECT charter_memory_near($1, $2, $3, $4, $5)",
+        params![key.0, key.1, version, vector.model, components],
+    )
+    .await
+    .map(|_| ())
+}
+
+/// The nearest memories that a filter lets through.
+pub(super) async fn nearest(
+    connection: &Transaction<'_>,
+    tenant: &TenantId,
+    asked: &NearestMemories<'_>,
+) -> Result<Vec<NearMemory>, StoreError> {
+    connection
+        .batch_execute(READING)
+        .await
+        .map_err(during(FINDING))?;
+    let dims = asked.vector.len();
+    let sql = format!(
+        "SELECT {RECORD}, {VERSION}, revision,
+                round(1e9 * (1 - (near.embedding::vector({dims}) <=> $3::real[]::vector({dims}))))::bigint
+         FROM memory_near AS near
+         JOIN memory ON memory.tenant_id = near.tenant_id AND memory.memory_id = near.memory_id
+              AND memory.current = near.version
+         JOIN memory_version ON memory_version.tenant_id = near.tenant_id
+              AND memory_version.memory_id = near.memory_id AND memory_version.version = near.version
+         WHERE near.tenant_id = $1 AND near.model = $2 AND vector_dims(near.embedding) = {dims}
+           AND (visibility = 'shared' OR user_id = $4)
+           AND (expires_at IS NULL OR expires_at > $5)
+           AND at >= coalesce($6, at) AND at < coalesce($7, at + 1)
+           AND body::jsonb -> 'tags' @> $8::text::jsonb
+           AND (cardinality($9::text[]) = 0 OR body::jsonb -> 'tags' ?| $9)
+           AND coalesce((body::jsonb #>> '{{metadata,importance}}')::bigint, $10) >= $11
+         ORDER BY near.embedding::vector({dims}) <=> $3::real[]::vector({dims})
+         LIMIT $12"
+    );
+    let values = params![
+        tenant.as_str(),
+        asked.model,
+        asked.vector,
+        asked.reader.as_str(),
+        column::micros(asked.now),
+        asked.from.map(column::micros),
+        asked.until.map(column::micros),
+        column::json("question", "tags", &asked.tags_all)?,
+        asked.tags_any,
+        i64::from(asked.unsaid_importance),
+        i64::from(asked.min_importance),
+        column::limit(asked.most)
+    ];
+    rows(FINDING, connection, &sql, values, |row| {
+        let cosine: i64 = field(row, RECORD_COLUMNS + VERSION_COLUMNS + 1)?;
+        let revision: i64 = field(row, RECORD_COLUMNS + VERSION_COLUMNS)?;
+        let change = MemoryChange {
+            revision: column::parse_integer("revision", revision)?,
+            record: record(row, None)?,
+            versions: vec![(version_at(row, RECORD_COLUMNS)?, None)],
+        };
+        Ok(NearMemory {
+            change,
+            cosine: cosine as f32 / BILLION,
+        })
+    })
+    .await
+}
+
+impl PostgresStore {
+    /// Brings over what was stored before there was the extension.
+    pub(in crate::postgres) async fn bring_over_memories(&self) -> Result<(), StoreError> {
+        let mut after = (String::new(), String::new(), 0);
+        loop {
+            let done = in_transaction!(self, Reach::Everyone, tx => bring_over(&tx, &after))?;
+            match done {
+                Some(last) => after = last,
+                None => return Ok(()),
+            }
+        }
+    }
+}
+
+/// Brings over some, those after a key; returns the last one's.
+async fn bring_over(
+    connection: &Transaction<'_>,
+    after: &(String, String, i64),
+) -> Result<Option<(String, String, i64)>, StoreError> {
+    let missing: Vec<(String, String, i64, MemoryVector)> = rows(
+        FINDING,
+        connection,
+        "SELECT tenant_id, memory_id, version, model, bytes FROM memory_vector AS v
+         WHERE (tenant_id, memory_id, version) > ($1, $2, $3)
+           AND NOT EXISTS (SELECT FROM memory_near AS n WHERE n.tenant_id = v.tenant_id
+                           AND n.memory_id = v.memory_id AND n.version = v.version)
+         ORDER BY tenant_id, memory_id, version LIMIT $4 FOR SHARE OF v",
+        params![after.0, after.1, after.2, BATCH],
+        |row| {
+            let vector = MemoryVector {
+                model: field(row, 3)?,
+                bytes: field(row, 4)?,
+            };
+            Ok((field(row, 0)?, field(row, 1)?, field(row, 2)?, vector))
+        },
+    )
+    .await?;
+    for (tenant, memory, version, vector) in &missing {
+        put(connection, (tenant, memory), *version, vector).await?;
+    }
+    let last = missing.into_iter().last();
+    Ok(last.map(|(tenant, memory, version, _)| (tenant, memory, version)))
+}

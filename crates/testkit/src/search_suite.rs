@@ -1,0 +1,528 @@
+//! The contract suite of searching skills by vectors: one named test for every guarantee of
+//! [`SkillIndex::nearest`](charter_store::skill_index::SkillIndex::nearest). Every engine runs all of it on
+//! what it really searches:
+//!
+//! ```ignore
+//! charter_testkit::search_suite!(fresh_index);
+//!
+//! async fn fresh_index() -> Box<dyn charter_testkit::search_suite::Searched> { … }
+//! ```
+//!
+//! It knows no engine. An approximate one is held to a share of what an exact search finds.
+
+use std::collections::BTreeSet;
+
+use async_trait::async_trait;
+use charter_contract::ids::{SkillId, TenantId};
+use charter_contract::scope::Scope;
+use charter_store::skill_index::{IndexChange, IndexedSkill, NearSkill, NearestSkills, Sight};
+
+use crate::store_suite::Outcome;
+
+/// Components of every vector of the suite.
+pub const DIMS: usize = 32;
+
+/// How far a cosine may be from the exact one: engines keep components in fewer bits.
+const CLOSE: f32 = 2e-3;
+
+/// What a case fails with.
+pub type Failed = Box<dyn std::error::Error + Send + Sync>;
+
+/// An empty index under test.
+#[async_trait]
+pub trait Searched: Send + Sync {
+    /// Whether there are entries of everybody's beside those of tenants; without, the parts of cases about
+    /// them are left out.
+    fn has_global(&self) -> bool {
+        true
+    }
+
+    /// Changes entries; searches see all of it when this returns.
+    async fn change(&self, changes: Vec<IndexChange>) -> Result<(), Failed>;
+
+    /// The nearest in sight.
+    async fn nearest(&self, question: &NearestSkills) -> Result<Vec<NearSkill>, Failed>;
+}
+
+/// The suite's entries and questions, and what an exact search finds.
+#[derive(Debug, Default)]
+struct Population(Vec<IndexedSkill>);
+
+/// Numbers that look random and are the same each time.
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> f32 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 40) as f32 / (1_u64 << 23) as f32) - 1.0
+    }
+
+    fn vector(&mut self) -> Vec<f32> {
+        unit((0..DIMS).map(|_| self.next()).collect())
+    }
+}
+
+fn unit(mut vector: Vec<f32>) -> Vec<f32> {
+    let length = vector.iter().map(|c| c * c).sum::<f32>().sqrt();
+    vector.iter_mut().for_each(|c| *c /= length);
+    vector
+}
+
+/// A vector at an angle from the first axis, in degrees.
+fn at(degrees: f32) -> Vec<f32> {
+    let mut vector = vec![0.0; DIMS];
+    vector[0] = degrees.to_radians().cos();
+    vector[1] = degrees.to_radians().sin();
+    vector
+}
+
+fn id(text: &str) -> Result<SkillId, Failed> {
+    Ok(SkillId::parse(text)?)
+}
+
+fn tenant(name: &str) -> Result<TenantId, Failed> {
+    Ok(TenantId::parse(name)?)
+}
+
+fn own(name: &str) -> Result<Scope, Failed> {
+    Ok(Scope::Tenant(tenant(name)?))
+}
+
+fn skill(scope: &Scope, name: &str, vector: Vec<f32>) -> Result<IndexedSkill, Failed> {
+    Ok(IndexedSkill {
+        scope: scope.clone(),
+        id: id(name)?,
+        summary: format!("what {name} is for"),
+        is_folder: false,
+        sub_skills: Vec::new(),
+        vector: Some(vector),
+    })
+}
+
+fn put(skill: IndexedSkill) -> IndexChange {
+    IndexChange::Put(Box::new(skill))
+}
+
+/// A question of the tenant `acme` about everything.
+fn question(vector: Vec<f32>, most: usize) -> Result<NearestSkills, Failed> {
+    Ok(NearestSkills {
+        tenant: tenant("acme")?,
+        own: Sight::All,
+        global: Sight::All,
+        is_folder: None,
+        vector,
+        most,
+    })
+}
+
+fn ids(found: &[NearSkill]) -> Vec<&str> {
+    found.iter().map(|hit| hit.id.as_str()).collect()
+}
+
+impl Population {
+    fn sees(question: &NearestSkills, skill: &IndexedSkill) -> bool {
+        let sight = match &skill.scope {
+            Scope::Global => &question.global,
+            Scope::Tenant(tenant) if *tenant == question.tenant => &question.own,
+            Scope::Tenant(_) => return false,
+        };
+        let seen = match sight {
+            Sight::Nothing => false,
+            Sight::All => true,
+            Sight::Only(ids) => ids.contains(&skill.id),
+            Sight::AllBut(ids) => !ids.contains(&skill.id),
+        };
+        seen && question
+            .is_folder
+            .is_none_or(|folder| folder == skill.is_folder)
+    }
+
+    fn exact(&self, question: &NearestSkills) -> Vec<(Scope, SkillId)> {
+        let cosine = |skill: &IndexedSkill| -> f32 {
+            let vector = skill.vector.as_deref().unwrap_or_default();
+            vector
+                .iter()
+                .zip(&question.vector)
+                .map(|(a, b)| a * b)
+                .sum()
+        };
+        let mut seen: Vec<&IndexedSkill> = self
+            .0
+            .iter()
+            .filter(|skill| skill.vector.is_some() && Self::sees(question, skill))
+            .collect();
+        seen.sort_by(|a, b| cosine(b).total_cmp(&cosine(a)));
+        let found = seen.into_iter().take(question.most);
+        found
+            .map(|skill| (skill.scope.clone(), skill.id.clone()))
+            .collect()
+    }
+}
+
+/// The share of what exact searches find that the engine finds too.
+async fn recall(
+    engine: &dyn Searched,
+    population: &Population,
+    questions: &[NearestSkills],
+) -> Result<f32, Failed> {
+    let (mut hits, mut wanted) = (0, 0);
+    for question in questions {
+        let found = engine.nearest(question).await?;
+        let found: BTreeSet<_> = found.into_iter().map(|hit| (hit.scope, hit.id)).collect();
+        let exact = population.exact(question);
+        wanted += exact.len();
+        hits += exact.iter().filter(|key| found.contains(key)).count();
+    }
+    Ok(hits as f32 / wanted.max(1) as f32)
+}
+
+/// The nearest come first, with their cosines; no more than asked for.
+///
+/// # Errors
+/// As the engine's.
+pub async fn the_nearest_come_first(engine: &dyn Searched) -> Outcome {
+    let acme = own("acme")?;
+    let mut changes = Vec::new();
+    for (name, degrees) in [
+        ("far", 90.0),
+        ("near", 10.0),
+        ("behind", 180.0),
+        ("middle", 45.0),
+    ] {
+        changes.push(put(skill(&acme, name, at(degrees))?));
+    }
+    engine.change(changes).await?;
+    let found = engine.nearest(&question(at(0.0), 10)?).await?;
+    assert_eq!(ids(&found), ["near", "middle", "far", "behind"]);
+    for (hit, degrees) in found.iter().zip([10.0_f32, 45.0, 90.0, 180.0]) {
+        let exact = degrees.to_radians().cos();
+        assert!((hit.cosine - exact).abs() < CLOSE, "{hit:?}, {exact}");
+        assert_eq!(hit.scope, acme);
+    }
+    let found = engine.nearest(&question(at(0.0), 2)?).await?;
+    assert_eq!(ids(&found), ["near", "middle"]);
+    Ok(())
+}
+
+/// Of nothing nothing is found, and more than there is gives what there is.
+///
+/// # Errors
+/// As the engine's.
+pub async fn more_than_there_is_gives_what_there_is(engine: &dyn Searched) -> Outcome {
+    assert_eq!(engine.nearest(&question(at(0.0), 10)?).await?, []);
+    let acme = own("acme")?;
+    engine
+        .change(vec![put(skill(&acme, "a", at(1.0))?)])
+        .await?;
+    let found = engine.nearest(&question(at(0.0), 500)?).await?;
+    assert_eq!(ids(&found), ["a"]);
+    let mut without = skill(&acme, "b", at(0.0))?;
+    without.vector = None;
+    engine.change(vec![put(without)]).await?;
+    let found = engine.nearest(&question(at(0.0), 500)?).await?;
+    assert_eq!(ids(&found), ["a"], "what has no vector is not found by one");
+    Ok(())
+}
+
+/// A tenant finds its own and what is everybody's, never another tenant's; scopes may use the same ids.
+///
+/// # Errors
+/// As the engine's.
+pub async fn tenants_are_apart(engine: &dyn Searched) -> Outcome {
+    let (acme, other) = (own("acme")?, own("other")?);
+    let mut changes = vec![put(skill(&acme, "same", at(20.0))?)];
+    let everybodys = engine.has_global();
+    if everybodys {
+        changes.push(put(skill(&Scope::Global, "same", at(30.0))?));
+    }
+    // Nearer than all that acme may see, and more than it asks for.
+    for number in 0..30 {
+        changes.push(put(skill(
+            &other,
+            &format!("other{number}"),
+            at(0.1 * number as f32),
+        )?));
+    }
+    changes.push(put(skill(&other, "same", at(5.0))?));
+    engine.change(changes).await?;
+    let found = engine.nearest(&question(at(0.0), 2)?).await?;
+    let places: Vec<_> = found
+        .iter()
+        .map(|hit| (&hit.scope, hit.id.as_str()))
+        .collect();
+    let global = everybodys.then_some((&Scope::Global, "same"));
+    let expected: Vec<_> = std::iter::once((&acme, "same")).chain(global).collect();
+    assert_eq!(places, expected);
+    let mut stranger = question(at(0.0), 50)?;
+    stranger.tenant = tenant("nobody")?;
+    let shared: Vec<Scope> = everybodys.then_some(Scope::Global).into_iter().collect();
+    let found = engine.nearest(&stranger).await?.into_iter();
+    assert_eq!(found.map(|hit| hit.scope).collect::<Vec<_>>(), shared);
+    let gone = vec![IndexChange::Remove(acme.clone(), id("same")?)];
+    engine.change(gone).await?;
+    let found = engine.nearest(&question(at(0.0), 2)?).await?.into_iter();
+    assert_eq!(found.map(|hit| hit.scope).collect::<Vec<_>>(), shared);
+    Ok(())
+}
+
+/// B001-6: what is out of reach takes no place from what is in reach, however near it is.
+///
+/// # Errors
+/// As the engine's.
+pub async fn b001_6_what_is_denied_takes_no_place(engine: &dyn Searched) -> Outcome {
+    let acme = own("acme")?;
+    let mut changes = Vec::new();
+    for number in 0..300 {
+        changes.push(put(skill(
+            &acme,
+            &format!("near{number}"),
+            at(0.1 * number as f32),
+        )?));
+    }
+    for number in 0..3 {
+        changes.push(put(skill(
+            &acme,
+            &format!("granted{number}"),
+            at(120.0 + number as f32),
+        )?));
+    }
+    engine.change(changes).await?;
+    let granted = ["granted0", "granted1", "granted2"].map(id);
+    let granted = granted.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let sees = |own: Sight| -> Result<NearestSkills, Failed> {
+        Ok(NearestSkills {
+            own,
+            ..question(at(0.0), 3)?
+        })
+    };
+    let found = engine.nearest(&sees(Sight::Only(granted))?).await?;
+    assert_eq!(ids(&found), ["granted0", "granted1", "granted2"]);
+    let denied = (0..298).map(|number| id(&format!("near{number}")));
+    let denied = denied.collect::<Result<Vec<_>, _>>()?;
+    let found = engine.nearest(&sees(Sight::AllBut(denied))?).await?;
+    assert_eq!(ids(&found), ["near298", "near299", "granted0"]);
+    for nothing in [Sight::Nothing, Sight::Only(Vec::new())] {
+        assert_eq!(engine.nearest(&sees(nothing)?).await?, []);
+    }
+    Ok(())
+}
+
+/// Folders and leaves can be looked for alone.
+///
+/// # Errors
+/// As the engine's.
+pub async fn folders_and_leaves_are_found_apart(engine: &dyn Searched) -> Outcome {
+    let acme = own("acme")?;
+    let leaf = skill(&acme, "leaf", at(1.0))?;
+    let folder = IndexedSkill {
+        is_folder: true,
+        sub_skills: vec![leaf.id.clone()],
+        ..skill(&acme, "folder", at(2.0))?
+    };
+    engine.change(vec![put(leaf), put(folder)]).await?;
+    for (is_folder, expected) in [
+        (None, vec!["leaf", "folder"]),
+        (Some(true), vec!["folder"]),
+        (Some(false), vec!["leaf"]),
+    ] {
+        let asked = NearestSkills {
+            is_folder,
+            ..question(at(0.0), 9)?
+        };
+        assert_eq!(ids(&engine.nearest(&asked).await?), expected);
+    }
+    Ok(())
+}
+
+/// An entry written again is the new one only; a removed one is gone, and may come back.
+///
+/// # Errors
+/// As the engine's.
+pub async fn what_was_last_written_is_found(engine: &dyn Searched) -> Outcome {
+    let acme = own("acme")?;
+    let others = [("b", 40.0), ("c", 60.0)];
+    let mut changes = vec![put(skill(&acme, "a", at(10.0))?)];
+    for (name, degrees) in others {
+        changes.push(put(skill(&acme, name, at(degrees))?));
+    }
+    engine.change(changes).await?;
+    let found = |degrees: f32| -> Result<NearestSkills, Failed> { question(at(degrees), 9) };
+    assert_eq!(ids(&engine.nearest(&found(0.0)?).await?), ["a", "b", "c"]);
+    engine
+        .change(vec![put(skill(&acme, "a", at(50.0))?)])
+        .await?;
+    assert_eq!(ids(&engine.nearest(&found(0.0)?).await?), ["b", "a", "c"]);
+    let gone = vec![
+        IndexChange::Remove(acme.clone(), id("a")?),
+        IndexChange::Remove(acme.clone(), id("never")?),
+    ];
+    engine.change(gone).await?;
+    assert_eq!(ids(&engine.nearest(&found(0.0)?).await?), ["b", "c"]);
+    engine
+        .change(vec![put(skill(&acme, "a", at(1.0))?)])
+        .await?;
+    assert_eq!(ids(&engine.nearest(&found(0.0)?).await?), ["a", "b", "c"]);
+    Ok(())
+}
+
+/// Equal ones come in the order of scope and id, each time the same.
+///
+/// # Errors
+/// As the engine's.
+pub async fn equal_ones_have_an_order(engine: &dyn Searched) -> Outcome {
+    let acme = own("acme")?;
+    let mut changes = Vec::new();
+    for name in ["d", "b", "c", "a"] {
+        changes.push(put(skill(&acme, name, at(30.0))?));
+    }
+    changes.push(put(skill(&acme, "best", at(0.0))?));
+    engine.change(changes).await?;
+    for _ in 0..3 {
+        let found = engine.nearest(&question(at(0.0), 5)?).await?;
+        assert_eq!(ids(&found), ["best", "a", "b", "c", "d"]);
+        let found = engine.nearest(&question(at(0.0), 3)?).await?;
+        assert_eq!((found.len(), found[0].id.as_str()), (3, "best"));
+    }
+    Ok(())
+}
+
+/// Names are themselves to the letter, and texts of any script do no harm.
+///
+/// # Errors
+/// As the engine's.
+pub async fn names_and_texts_of_any_script_are_kept(engine: &dyn Searched) -> Outcome {
+    let text = "Größe \"五\" \\ 🦀\u{200d} İ\n\t{{x}}";
+    let mut changes = Vec::new();
+    for (scope, name, degrees) in [
+        ("acme", "sql.Skill_1", 0.0),
+        ("Acme", "sql.Skill_1", 10.0),
+        ("Acme", "sql.skill_1", 20.0),
+        ("Acme", "sql-skill_1", 30.0),
+    ] {
+        let mut entry = skill(&own(scope)?, name, at(degrees))?;
+        entry.summary = text.to_owned();
+        changes.push(put(entry));
+    }
+    engine.change(changes).await?;
+    let asked = NearestSkills {
+        tenant: tenant("Acme")?,
+        ..question(at(0.0), 5)?
+    };
+    let found = engine.nearest(&asked).await?;
+    assert_eq!(ids(&found), ["sql.Skill_1", "sql.skill_1", "sql-skill_1"]);
+    let own = Sight::Only(vec![id("sql.skill_1")?]);
+    let found = engine.nearest(&NearestSkills { own, ..asked }).await?;
+    assert_eq!(ids(&found), ["sql.skill_1"]);
+    Ok(())
+}
+
+/// What many write at the same time is all there, and searches meanwhile find what is whole.
+///
+/// # Errors
+/// As the engine's.
+pub async fn writes_at_the_same_time_are_all_there(engine: &dyn Searched) -> Outcome {
+    let acme = own("acme")?;
+    let mut writes = Vec::new();
+    for writer in 0..8 {
+        let mut changes = Vec::new();
+        for number in 0..20 {
+            let name = format!("w{writer}n{number}");
+            let degrees = (writer * 20 + number) as f32;
+            changes.push(put(skill(&acme, &name, at(degrees))?));
+        }
+        writes.push(engine.change(changes));
+    }
+    let asked = question(at(0.0), 500)?;
+    let searches = (0..8).map(|_| engine.nearest(&asked));
+    let (written, found) = futures_util::future::join(
+        futures_util::future::join_all(writes),
+        futures_util::future::join_all(searches),
+    )
+    .await;
+    written.into_iter().collect::<Result<Vec<()>, _>>()?;
+    for found in found {
+        let found = found?;
+        let nearer = |pair: &[NearSkill]| pair[0].cosine >= pair[1].cosine;
+        assert!(found.windows(2).all(nearer));
+    }
+    assert_eq!(engine.nearest(&asked).await?.len(), 160);
+    Ok(())
+}
+
+/// Of the ten that an exact search finds, at least 95 of 100 are found: without a filter, and through filters
+/// that let a tenth and a hundredth through.
+///
+/// # Errors
+/// As the engine's.
+pub async fn recall_at_ten_is_that_of_an_exact_search(engine: &dyn Searched) -> Outcome {
+    const ENTRIES: usize = 3_000;
+    const ASKED: usize = 40;
+    let acme = own("acme")?;
+    let mut numbers = Numbers(7);
+    let mut population = Population::default();
+    for number in 0..ENTRIES {
+        let scope = match number % 3 {
+            0 if engine.has_global() => Scope::Global,
+            _ => acme.clone(),
+        };
+        let entry = skill(&scope, &format!("s{number}"), numbers.vector())?;
+        population.0.push(entry);
+    }
+    for entries in population.0.chunks(1_000) {
+        engine
+            .change(entries.iter().cloned().map(put).collect())
+            .await?;
+    }
+    for every in [1, 10, 100] {
+        let seen: Vec<SkillId> = (0..ENTRIES)
+            .step_by(every)
+            .map(|number| id(&format!("s{number}")))
+            .collect::<Result<_, _>>()?;
+        let mut questions = Vec::new();
+        for _ in 0..ASKED {
+            let whole = question(numbers.vector(), 10)?;
+            questions.push(match every {
+                1 => whole,
+                _ => NearestSkills {
+                    own: Sight::Only(seen.clone()),
+                    global: Sight::Only(seen.clone()),
+                    ..whole
+                },
+            });
+        }
+        let recall = recall(engine, &population, &questions).await?;
+        assert!(recall >= 0.95, "{recall} where every {every}th is in sight");
+    }
+    Ok(())
+}
+
+/// Makes a test of every case. `fresh` is an `async fn() -> Box<dyn Searched>`.
+#[macro_export]
+macro_rules! search_suite {
+    ($fresh:path) => {
+        $crate::search_suite! { $fresh;
+            the_nearest_come_first,
+            more_than_there_is_gives_what_there_is,
+            tenants_are_apart,
+            b001_6_what_is_denied_takes_no_place,
+            folders_and_leaves_are_found_apart,
+            what_was_last_written_is_found,
+            equal_ones_have_an_order,
+            names_and_texts_of_any_script_are_kept,
+            writes_at_the_same_time_are_all_there,
+            recall_at_ten_is_that_of_an_exact_search,
+        }
+    };
+    ($fresh:path; $($case:ident),* $(,)?) => {
+        $(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $case() -> $crate::store_suite::Outcome {
+                let engine = $fresh().await;
+                $crate::search_suite::$case(engine.as_ref()).await
+            }
+        )*
+    };
+}
