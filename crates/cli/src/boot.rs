@@ -4,6 +4,7 @@ mod builtin;
 mod identity;
 mod mcp;
 mod models;
+mod providers;
 mod remote;
 mod search;
 mod skill_index;
@@ -39,6 +40,7 @@ use crate::terminal;
 pub(crate) use identity::identity;
 pub(crate) use mcp::connect as connect_mcp;
 pub(crate) use models::models;
+use providers::providers;
 pub(crate) use search::search;
 pub(crate) use skill_index::skill_index;
 pub(crate) use store::{MAX_SKEW_MS, OpenStore, postgres, skew_ms};
@@ -93,6 +95,7 @@ async fn kept(ports: &Ports) -> anyhow::Result<KeysKept> {
 async fn ports(config: &Config) -> anyhow::Result<(Ports, OpenStore)> {
     let models = models(config)?;
     let webhooks = Arc::new(webhooks(config)?);
+    let providers = Arc::new(providers(config)?);
     let skill_index = skill_index(config)?;
     let store = OpenStore::open(config).await?;
     let (embedder, sandbox) = tokio::try_join!(embedder(config), sandbox(config, "sandbox"))?;
@@ -114,6 +117,7 @@ async fn ports(config: &Config) -> anyhow::Result<(Ports, OpenStore)> {
         sources: sandbox,
         models,
         webhooks,
+        providers,
         generator,
         clock: Arc::new(SystemClock::start().context("reading the clock")?),
         ids: Arc::new(RandomIds),
@@ -205,6 +209,12 @@ fn days(days: u64) -> Duration {
     Duration::from_secs(days.saturating_mul(24 * 3_600))
 }
 
+/// Whether callers are told apart: without credentials everybody is the same person.
+fn has_people(config: &Config, kept: KeysKept) -> bool {
+    let auth = &config.auth;
+    kept != KeysKept::None || !auth.keys.is_empty() || !auth.oidc.is_empty()
+}
+
 fn settings(config: &Config, kept: KeysKept) -> anyhow::Result<Settings> {
     let requests = &config.requests;
     Ok(Settings {
@@ -226,12 +236,13 @@ fn settings(config: &Config, kept: KeysKept) -> anyhow::Result<Settings> {
         four_eyes: config
             .approvals
             .four_eyes
-            .unwrap_or(!config.auth.keys.is_empty() || kept != KeysKept::None),
+            .unwrap_or_else(|| has_people(config, kept)),
         evidence_retention: config
             .evidence
             .retention_days
             .map(|days| Duration::from_secs(days.saturating_mul(24 * 3_600))),
         tool_calls: config.tools.concurrency,
+        quotas: config.quotas.quotas(),
         grants: grants(config)?,
         client_tools: match config.tools.client_tools {
             ClientToolsConfig::Here => ClientTools::Here,
@@ -292,20 +303,12 @@ pub(crate) async fn app(
     let keys = config.auth.keys.iter().map(|key| {
         Ok(ApiKey {
             sha256: digest(&key.sha256)?,
-            caller: Caller {
-                tenant: key.tenant.clone(),
-                user: key.user.clone(),
-                role: key.role,
-                tier: key.tier,
-                catalogue: key.catalogue(),
-                agent_skills: key.agent_skills(),
-                scopes: key.scopes.clone(),
-            },
+            caller: Caller::new(key.tenant.clone(), key.user.clone(), key.rights()),
         })
     });
     let keys = keys.collect::<anyhow::Result<Vec<_>>>()?;
     let kept = engine.keys_kept().await.map_err(Reported::from)?;
-    let access = Access::new(config.listen, keys, kept)?;
+    let access = Access::new(config.listen, keys, kept, engine.providers())?;
     let limits = Limits {
         body_bytes: config.limits.body_bytes,
         timeout: Duration::from_millis(config.limits.timeout_ms),

@@ -1,8 +1,10 @@
 //! The one configuration: flags over environment over file over defaults.
 
 mod a2a;
+mod auth;
 mod mcp;
 mod models;
+mod quotas;
 mod remote;
 mod replica;
 mod search;
@@ -15,17 +17,17 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use charter_contract::ids::{TenantId, UserId};
-use charter_engine::{AccessScopes, CatalogueRole, Role, SkillGrants, Tier};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use a2a::A2aConfig;
+pub(crate) use auth::{AuthConfig, GrantConfig, OidcConfig, TokenAlgorithmConfig};
 pub(crate) use mcp::{McpConfig, McpServerConfig};
 pub(crate) use models::{
     ApiConfig, ModelsConfig, ProviderConfig, StructuredConfig, TemperatureConfig,
     TenantModelsConfig, TokenLimitConfig,
 };
+use quotas::QuotasConfig;
 pub(crate) use remote::{PlainHttpConfig, SecretConfig};
 pub(crate) use replica::{ReplicaConfig, ReplicaRole};
 pub(crate) use search::{SearchConfig, SearchProviderConfig};
@@ -76,6 +78,8 @@ pub(crate) struct Config {
     pub(crate) auth: AuthConfig,
     /// Bounds of the server.
     pub(crate) limits: LimitsConfig,
+    /// What one tenant may ask.
+    pub(crate) quotas: QuotasConfig,
     /// What tools may have.
     pub(crate) tools: ToolsConfig,
     /// How requests are answered.
@@ -136,60 +140,6 @@ pub(crate) enum ModelKind {
     Remote,
     /// None: routing compares words only.
     None,
-}
-
-/// Who may call.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub(crate) struct AuthConfig {
-    /// The known keys. Without any the server answers on loopback only.
-    pub(crate) keys: Vec<KeyConfig>,
-}
-
-/// One API key.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct KeyConfig {
-    /// SHA-256 of the key, as 64 hexadecimal digits.
-    pub(crate) sha256: String,
-    /// Whose data it sees.
-    pub(crate) tenant: TenantId,
-    /// Whom it stands for.
-    pub(crate) user: UserId,
-    /// `user`, `operator` or `admin`.
-    #[schemars(with = "String")]
-    pub(crate) role: Role,
-    /// `basic`, or `advanced` for lenses and the expert graph.
-    #[serde(default)]
-    #[schemars(with = "String")]
-    pub(crate) tier: Tier,
-    /// The skills of the link graph that it may reach, with all that is under them; `["*"]` for
-    /// all. Where it is not said: all for operators and admins, none for users.
-    #[serde(default)]
-    #[schemars(with = "Option<Vec<String>>")]
-    pub(crate) agent_skills: Option<SkillGrants>,
-    /// `viewer`, `editor` or `admin` of the catalogue; what goes with the role where it is not said.
-    #[serde(default)]
-    #[schemars(with = "Option<String>")]
-    pub(crate) catalogue: Option<CatalogueRole>,
-    /// The parts of the interface that it opens, e.g. `["runs:read"]`; `["*"]`, the default, for all.
-    #[serde(default)]
-    #[schemars(with = "Vec<String>")]
-    pub(crate) scopes: AccessScopes,
-}
-
-impl KeyConfig {
-    /// What was granted, or what follows from the role.
-    pub(crate) fn agent_skills(&self) -> SkillGrants {
-        let granted = self.agent_skills.clone();
-        granted.unwrap_or_else(|| SkillGrants::of(self.role))
-    }
-
-    /// What was said, or what follows from the role.
-    pub(crate) fn catalogue(&self) -> CatalogueRole {
-        self.catalogue
-            .unwrap_or_else(|| CatalogueRole::of(self.role))
-    }
 }
 
 /// Bounds of the server.
@@ -430,6 +380,7 @@ impl Default for Config {
             model: ModelConfig::default(),
             auth: AuthConfig::default(),
             limits: LimitsConfig::default(),
+            quotas: QuotasConfig::default(),
             tools: ToolsConfig::default(),
             requests: RequestsConfig::default(),
             memory: MemoryConfig::default(),

@@ -5,6 +5,8 @@
 //! (ITU-T I.371, virtual scheduling.) Time is exact: it is counted in minutes divided by the rate,
 //! so that no rounding adds up. Knows no clock, no tenant and no tool.
 
+use std::num::NonZeroU64;
+
 use charter_contract::catalogue::tool::RateLimit;
 use charter_contract::time::Timestamp;
 
@@ -16,6 +18,17 @@ const MINUTE: i128 = 60_000_000;
 pub struct Rate {
     per_minute: u64,
     burst: u64,
+}
+
+impl Rate {
+    /// So many calls a minute, so many at once.
+    #[must_use]
+    pub fn new(per_minute: NonZeroU64, burst: NonZeroU64) -> Self {
+        Self {
+            per_minute: per_minute.get(),
+            burst: burst.get(),
+        }
+    }
 }
 
 impl From<&RateLimit> for Rate {

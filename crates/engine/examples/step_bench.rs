@@ -115,6 +115,7 @@ impl Bench {
             sources: Arc::new(charter_effects::NoSources),
             models: Arc::new(charter_effects::NoModels),
             webhooks: Arc::new(charter_effects::webhook::NoWebhooks),
+            providers: Arc::default(),
             clock: Arc::new(SystemClock::start()?),
             ids: Arc::new(RandomIds),
             generator: Arc::new(charter_engine::Composer),

@@ -31,6 +31,20 @@ pub struct Caller {
 }
 
 impl Caller {
+    /// Somebody of a tenant who may do this.
+    #[must_use]
+    pub fn new(tenant: TenantId, user: UserId, rights: Rights) -> Self {
+        Self {
+            tenant,
+            user,
+            role: rights.role,
+            tier: rights.tier,
+            catalogue: rights.catalogue,
+            agent_skills: rights.agent_skills,
+            scopes: rights.scopes,
+        }
+    }
+
     /// Whoever uses the machine that Charter runs on, where nobody is told apart by a key: admin
     /// of the tenant `local`, with everything granted.
     ///

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use charter_contract::ids::{TenantId, ToolId};
 use charter_contract::time::Timestamp;
 use charter_domain::catalogue::Origin;
 use charter_domain::clock::Clock;
@@ -14,7 +15,7 @@ use charter_store::SharedStore;
 use charter_store::catalogue::ContentHash;
 use charter_store::skill_index::SkillIndex;
 use quick_cache::sync::Cache;
-use tokio::sync::{Mutex, Notify, Semaphore, SemaphorePermit, watch};
+use tokio::sync::{Mutex, Notify, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
@@ -25,9 +26,11 @@ use crate::agent_skills::{Mirror, SkillIndexes};
 use crate::candidates::Generator;
 use crate::catalogue::Live;
 use crate::executors::{self, ByTarget, ClientCalls};
+use crate::fair_slots::{FairSlots, Slot};
 use crate::imports::PastImports;
 use crate::lenses::LensWork;
 use crate::memory::MemoryIndexes;
+use crate::providers::Providers;
 use crate::rate_limits::RateLimits;
 use crate::replicas::Others;
 use crate::requests::InHand;
@@ -70,6 +73,8 @@ pub struct Ports {
     pub models: Arc<dyn Models>,
     /// Systems of record that proposals are sent to.
     pub webhooks: Arc<dyn Webhooks>,
+    /// The identity providers whose tokens let in.
+    pub providers: Arc<Providers>,
     /// What makes candidates on a miss.
     pub generator: Arc<dyn Generator>,
     /// Time.
@@ -95,10 +100,11 @@ pub struct Engine {
     results: ToolResults,
     files: Cache<Origin, Arc<PackageFiles>>,
     past_imports: PastImports,
-    slots: Semaphore,
+    slots: FairSlots,
     in_hand: InHand,
     drivers: Drivers,
-    rate_limits: RateLimits,
+    rate_limits: RateLimits<(TenantId, ToolId)>,
+    calls: RateLimits<TenantId>,
     lens_work: Arc<LensWork>,
     memories: MemoryIndexes,
     news: Notify,
@@ -149,10 +155,11 @@ impl Engine {
             results: ToolResults::new(settings.cached_results),
             files: Cache::new(KEPT_PACKAGES),
             past_imports: PastImports::default(),
-            slots: Semaphore::new(settings.tool_calls),
+            slots: FairSlots::new(settings.tool_calls),
             in_hand: InHand::default(),
             drivers: Drivers::default(),
             rate_limits: RateLimits::default(),
+            calls: RateLimits::default(),
             lens_work: Arc::default(),
             memories: MemoryIndexes::default(),
             news: Notify::new(),
@@ -241,6 +248,12 @@ impl Engine {
     /// Systems of record that proposals are sent to.
     pub(crate) fn webhooks(&self) -> &Arc<dyn Webhooks> {
         &self.ports.webhooks
+    }
+
+    /// The identity providers whose tokens let in.
+    #[must_use]
+    pub fn providers(&self) -> &Providers {
+        &self.ports.providers
     }
 
     /// Milliseconds since a moment.
@@ -346,14 +359,13 @@ impl Engine {
         &self.files
     }
 
-    /// Waits for a free place among the tool calls of this process. A call that somebody else runs
-    /// takes none: one tenant without an executor must not hold up the others.
-    pub(crate) async fn tool_slot(&self, call: &ToolCall) -> Option<SemaphorePermit<'_>> {
+    /// Waits for a place among the tool calls of this process, which tenants have in turn. A call that
+    /// somebody else runs takes none: one tenant without an executor must not hold up the others.
+    pub(crate) async fn tool_slot(&self, tenant: &TenantId, call: &ToolCall) -> Option<Slot> {
         if self.executors.is_some() && executors::goes_to_executors(call) {
             return None;
         }
-        // The semaphore is never closed.
-        self.slots.acquire().await.ok()
+        Some(self.slots.take(tenant).await)
     }
 
     /// What is imported from MCP servers, as it changes.
@@ -377,8 +389,14 @@ impl Engine {
         &self.lens_work
     }
 
-    pub(crate) fn rate_limits(&self) -> &RateLimits {
+    /// How often tools are called.
+    pub(crate) fn rate_limits(&self) -> &RateLimits<(TenantId, ToolId)> {
         &self.rate_limits
+    }
+
+    /// How often tenants call.
+    pub(crate) fn calls(&self) -> &RateLimits<TenantId> {
+        &self.calls
     }
 
     pub(crate) fn memory_indexes(&self) -> &MemoryIndexes {

@@ -18,7 +18,7 @@ use futures_util::Stream;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::{Caller, Engine, EngineError};
+use crate::{AccessScope, Caller, Engine, EngineError, Role};
 
 /// Events of a page, and those that a stream reads at once.
 const BATCH: usize = 500;
@@ -51,6 +51,16 @@ pub struct EventListing {
 /// What the topics of messages among processes begin with.
 const AMONG_PROCESSES: &str = "replicas.";
 
+/// What the topics of keys begin with.
+const OF_KEYS: &str = "key.";
+
+/// Whether a caller is told of a topic. What processes tell each other names skills that the reader may not
+/// reach; keys are the affair of who keeps them.
+fn is_for(caller: &Caller, topic: &str) -> bool {
+    let keeps_keys = || caller.role >= Role::Admin && caller.scopes.opens(AccessScope::AdminRead);
+    !topic.starts_with(AMONG_PROCESSES) && (!topic.starts_with(OF_KEYS) || keeps_keys())
+}
+
 impl Engine {
     /// The caller's tenant's events after an id, oldest first; of a topic, or of the topics below it,
     /// if asked. Events are kept as long as runs are.
@@ -70,8 +80,7 @@ impl Engine {
         let next = messages.last().map_or(after, |message| message.id);
         let wanted = messages.into_iter().filter(|message| {
             let found = &message.message.topic;
-            // What processes tell each other names skills that the reader may not reach.
-            !found.starts_with(AMONG_PROCESSES)
+            is_for(caller, found)
                 && topic.is_none_or(|topic| {
                     let rest = found.strip_prefix(topic);
                     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))

@@ -210,15 +210,7 @@ impl Engine {
             return Err(refused("the API key has expired"));
         }
         self.note_use(&key, now).await;
-        Ok(Caller {
-            tenant: key.tenant_id,
-            user: key.user_id,
-            role: key.rights.role,
-            tier: key.rights.tier,
-            catalogue: key.rights.catalogue,
-            agent_skills: key.rights.agent_skills,
-            scopes: key.rights.scopes,
-        })
+        Ok(Caller::new(key.tenant_id, key.user_id, key.rights))
     }
 
     /// Which keys there are, in all tenants together.

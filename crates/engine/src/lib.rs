@@ -17,6 +17,7 @@ mod evidence;
 mod evidence_log;
 mod executors;
 mod expert_graph;
+mod fair_slots;
 mod filters;
 mod grants;
 mod imports;
@@ -27,6 +28,8 @@ mod missions;
 mod packages;
 mod plans;
 mod playbooks;
+mod providers;
+mod quotas;
 mod rate_limits;
 mod recovery;
 mod reindex;
@@ -57,6 +60,7 @@ pub use charter_domain::approval::{Answer, Approval, Digest, Happened};
 pub use charter_domain::guardrail::Subject;
 pub use charter_domain::link_graph::LinkFinding;
 pub use charter_domain::package::{Gravity, Problem};
+pub use charter_domain::rate_limit::Rate;
 pub use charter_domain::run::{Outcome, RunEvent, StopCause};
 pub use charter_domain::skill_folder::SkillFile;
 pub use charter_domain::template::Wanted;
@@ -89,6 +93,8 @@ pub use packages::{
     Difference, DocumentChange, Mode, PackageDiff, PackageReport, PackageShown, Registered,
 };
 pub use plans::SentPlan;
+pub use providers::{Claim, ClaimGrant, Provider, Providers, Tenancy};
+pub use quotas::{Quota, Quotas};
 pub use requests::{Follows, Progress, ProgressEvent};
 pub use resolve::{
     InForce, Listed, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, ToolFilter,

@@ -88,7 +88,8 @@ impl Engine {
     ///
     /// # Errors
     /// `invalid_document` for a plan that cannot be run, with every violation; `missing_parameters`
-    /// and `invalid_parameters` for values that do not fit. No run exists then.
+    /// and `invalid_parameters` for values that do not fit; `rate_limited` where the tenant has as many
+    /// runs as it may. No run exists then.
     pub async fn start_plan(
         self: &Arc<Self>,
         caller: &Caller,
@@ -96,6 +97,7 @@ impl Engine {
         given: &Map<String, Value>,
         dry_run: bool,
     ) -> Result<RunShown, EngineError> {
+        self.must_have_room_for_a_run(&caller.tenant).await?;
         let run_id = RunId::from_uuid(self.new_uuid());
         let new = self.plan_run(caller, sent, given, dry_run, run_id.clone())?;
         self.create_run(new).await?;

@@ -26,7 +26,7 @@ impl Engine {
     ///
     /// # Errors
     /// `not_found`; `invalid_parameters` for values that do not fit; `invalid_document` for a playbook
-    /// that cannot be compiled.
+    /// that cannot be compiled; `rate_limited` where the tenant has as many runs as it may.
     pub async fn start_playbook(
         self: &Arc<Self>,
         caller: &Caller,
@@ -34,6 +34,7 @@ impl Engine {
         given: &Map<String, Value>,
         dry_run: bool,
     ) -> Result<RunShown, EngineError> {
+        self.must_have_room_for_a_run(&caller.tenant).await?;
         let run_id = RunId::from_uuid(self.new_uuid());
         let new = self.playbook_run(caller, playbook, given, dry_run, run_id.clone())?;
         self.create_run(new).await?;
@@ -52,6 +53,7 @@ impl Engine {
         playbook: &PlaybookId,
         given: &Map<String, Value>,
     ) -> Result<(RunId, Option<Outcome>), EngineError> {
+        self.must_have_room_for_a_run(&caller.tenant).await?;
         let run_id = RunId::from_uuid(self.new_uuid());
         let new = self.playbook_run(caller, playbook, given, false, run_id.clone())?;
         let run = self.drive_new(new, Progress::silent()).await?;

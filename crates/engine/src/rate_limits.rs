@@ -1,57 +1,49 @@
-//! The rate limits of this process: one bucket for each tenant and tool that was called lately.
+//! The rate limits of this process: one bucket for each tenant, and for each tool of one, that called or was
+//! called lately.
 //!
 //! Buckets are kept in memory and are full after a start. Their number is bounded: a full bucket
-//! is as good as none and is forgotten first. Knows nothing of runs; whoever calls tools asks.
+//! is as good as none and is forgotten first. Knows nothing of runs; whoever calls asks.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::{Mutex, PoisonError};
 
-use charter_contract::catalogue::tool::Tool;
-use charter_contract::ids::{TenantId, ToolId};
 use charter_contract::time::Timestamp;
 use charter_domain::rate_limit::{Bucket, Left, Rate, TooSoon};
 
 /// Buckets kept at once, some 200 bytes each.
 const MAX_BUCKETS: usize = 100_000;
 
-/// The buckets of all tenants and tools.
+/// The buckets of all that have a limit.
 #[derive(Debug)]
-pub(crate) struct RateLimits {
+pub(crate) struct RateLimits<K> {
     most: usize,
-    buckets: Mutex<HashMap<(TenantId, ToolId), Bucket>>,
+    buckets: Mutex<HashMap<K, Bucket>>,
 }
 
-impl Default for RateLimits {
+impl<K> Default for RateLimits<K> {
     fn default() -> Self {
         Self::with_room(MAX_BUCKETS)
     }
 }
 
-impl RateLimits {
+impl<K> RateLimits<K> {
     fn with_room(most: usize) -> Self {
         Self {
             most,
             buckets: Mutex::default(),
         }
     }
+}
 
-    /// Takes one call of a tool for a tenant. A tool without a `rate_limit` may always be called.
+impl<K: Eq + Hash> RateLimits<K> {
+    /// Takes one call.
     ///
     /// # Errors
     /// [`TooSoon`] with the time to wait; nothing was taken.
-    pub(crate) fn take(
-        &self,
-        tenant: &TenantId,
-        tool: &Tool,
-        now: Timestamp,
-    ) -> Result<(), TooSoon> {
-        let Some(limit) = &tool.rate_limit else {
-            return Ok(());
-        };
-        let rate = Rate::from(limit);
+    pub(crate) fn take(&self, key: K, rate: Rate, now: Timestamp) -> Result<(), TooSoon> {
         // A bucket is one value that is replaced whole, so a panic elsewhere leaves it sound.
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (tenant.clone(), tool.tool_id.clone());
         if !buckets.contains_key(&key) && buckets.len() >= self.most {
             make_room(&mut buckets, now);
         }
@@ -60,25 +52,18 @@ impl RateLimits {
         bucket.take(now)
     }
 
-    /// What a call of a tool for a tenant would find, without taking one; `None` for a tool without a
-    /// `rate_limit`.
-    pub(crate) fn look(
-        &self,
-        tenant: &TenantId,
-        tool: &Tool,
-        now: Timestamp,
-    ) -> Option<Result<Left, TooSoon>> {
-        let rate = Rate::from(tool.rate_limit.as_ref()?);
+    /// What a call would find, without taking one.
+    pub(crate) fn look(&self, key: &K, rate: Rate, now: Timestamp) -> Result<Left, TooSoon> {
         let buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = buckets.get(&(tenant.clone(), tool.tool_id.clone()));
+        let known = buckets.get(key);
         let bucket = known.map_or_else(|| Bucket::new(rate), |known| known.at_rate(rate, now));
-        Some(bucket.look(now))
+        bucket.look(now)
     }
 }
 
 /// Forgets the buckets that are full. When all are in use, one in eight of any goes, so that this is
-/// not done for every call; the tools concerned may be called a burst too often.
-fn make_room(buckets: &mut HashMap<(TenantId, ToolId), Bucket>, now: Timestamp) {
+/// not done for every call; those concerned may call a burst too often.
+fn make_room<K: Eq + Hash>(buckets: &mut HashMap<K, Bucket>, now: Timestamp) {
     const SHARE: usize = 8;
     let before = buckets.len();
     buckets.retain(|_, bucket| !bucket.is_full(now));
@@ -93,26 +78,21 @@ fn make_room(buckets: &mut HashMap<(TenantId, ToolId), Bucket>, now: Timestamp) 
     });
     tracing::warn!(
         buckets = before,
-        "too many tools are rate limited at once; some limits start anew"
+        "too many are rate limited at once; some limits start anew"
     );
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use std::num::NonZeroU64;
 
     use super::*;
 
-    fn tool(id: &str, limit: &serde_json::Value) -> Tool {
-        serde_json::from_value(json!({
-            "tool_id": id, "name": "t", "provider": "p", "tool_class": "write", "domain": "d",
-            "description": "d", "language": "python", "rate_limit": limit,
-        }))
-        .unwrap()
-    }
+    type Limits = RateLimits<(&'static str, u32)>;
 
-    fn tenant(id: &str) -> TenantId {
-        TenantId::parse(id).unwrap()
+    fn rate(per_minute: u64, burst: u64) -> Rate {
+        let some = |number| NonZeroU64::new(number).unwrap();
+        Rate::new(some(per_minute), some(burst))
     }
 
     fn at(seconds: i64) -> Timestamp {
@@ -121,75 +101,55 @@ mod tests {
 
     #[test]
     fn b003_4_every_tenant_and_every_tool_has_a_limit_of_its_own() {
-        let limits = RateLimits::default();
-        let slow = tool("a", &json!({"requests_per_minute": 6, "burst": 1}));
-        let other = tool("b", &json!({"requests_per_minute": 6, "burst": 1}));
-        let free = tool("c", &json!(null));
-        assert_eq!(limits.take(&tenant("acme"), &slow, at(0)), Ok(()));
+        let limits = Limits::default();
+        let slow = rate(6, 1);
+        assert_eq!(limits.take(("acme", 1), slow, at(0)), Ok(()));
         let wait = Err(TooSoon { wait_ms: 10_000 });
-        assert_eq!(limits.take(&tenant("acme"), &slow, at(0)), wait);
-        assert_eq!(limits.take(&tenant("umbrella"), &slow, at(0)), Ok(()));
-        assert_eq!(limits.take(&tenant("acme"), &other, at(0)), Ok(()));
-        assert_eq!(limits.take(&tenant("acme"), &slow, at(10)), Ok(()));
-        for _ in 0..100 {
-            assert_eq!(limits.take(&tenant("acme"), &free, at(0)), Ok(()));
-        }
+        assert_eq!(limits.take(("acme", 1), slow, at(0)), wait);
+        assert_eq!(limits.take(("umbrella", 1), slow, at(0)), Ok(()));
+        assert_eq!(limits.take(("acme", 2), slow, at(0)), Ok(()));
+        assert_eq!(limits.take(("acme", 1), slow, at(10)), Ok(()));
     }
 
     #[test]
     fn b003_4_a_changed_limit_binds_at_once() {
-        let limits = RateLimits::default();
-        let wide = tool("a", &json!({"requests_per_minute": 60, "burst": 10}));
-        let narrow = tool("a", &json!({"requests_per_minute": 60, "burst": 1}));
-        assert_eq!(limits.take(&tenant("acme"), &wide, at(0)), Ok(()));
+        let limits = Limits::default();
+        assert_eq!(limits.take(("acme", 1), rate(60, 10), at(0)), Ok(()));
         let wait = Err(TooSoon { wait_ms: 1_000 });
-        assert_eq!(limits.take(&tenant("acme"), &narrow, at(0)), wait);
+        assert_eq!(limits.take(("acme", 1), rate(60, 1), at(0)), wait);
     }
 
     #[test]
     fn b003_4_looking_at_a_limit_takes_no_call() {
-        let limits = RateLimits::default();
-        let slow = tool("a", &json!({"requests_per_minute": 6, "burst": 2}));
-        let acme = tenant("acme");
-        let left = |calls| Some(Ok(Left { calls, burst: 2 }));
+        let limits = Limits::default();
+        let (acme, slow) = (("acme", 1), rate(6, 2));
+        let left = |calls| Ok(Left { calls, burst: 2 });
         for _ in 0..5 {
-            assert_eq!(limits.look(&acme, &slow, at(0)), left(2));
+            assert_eq!(limits.look(&acme, slow, at(0)), left(2));
         }
         assert!(limits.buckets.lock().unwrap().is_empty());
-        assert_eq!(limits.take(&acme, &slow, at(0)), Ok(()));
-        assert_eq!(limits.look(&acme, &slow, at(0)), left(1));
-        assert_eq!(limits.take(&acme, &slow, at(0)), Ok(()));
-        let wait = Some(Err(TooSoon { wait_ms: 10_000 }));
-        assert_eq!(limits.look(&acme, &slow, at(0)), wait);
-        assert_eq!(limits.look(&tenant("umbrella"), &slow, at(0)), left(2));
-        let free = tool("b", &json!(null));
-        assert_eq!(limits.look(&acme, &free, at(0)), None);
+        assert_eq!(limits.take(acme, slow, at(0)), Ok(()));
+        assert_eq!(limits.look(&acme, slow, at(0)), left(1));
+        assert_eq!(limits.take(acme, slow, at(0)), Ok(()));
+        let wait = Err(TooSoon { wait_ms: 10_000 });
+        assert_eq!(limits.look(&acme, slow, at(0)), wait);
+        assert_eq!(limits.look(&("umbrella", 1), slow, at(0)), left(2));
     }
 
     #[test]
     fn the_number_of_buckets_is_bounded_and_full_ones_go_first() {
-        let limits = RateLimits::with_room(16);
-        let limit = json!({"requests_per_minute": 1, "burst": 1});
-        let kept = tool("kept", &limit);
+        let limits = Limits::with_room(16);
+        let slow = rate(1, 1);
         for id in 0..15 {
-            assert_eq!(
-                limits.take(&tenant("acme"), &tool(&id.to_string(), &limit), at(0)),
-                Ok(())
-            );
+            assert_eq!(limits.take(("acme", id), slow, at(0)), Ok(()));
         }
-        assert_eq!(limits.take(&tenant("acme"), &kept, at(50)), Ok(()));
+        assert_eq!(limits.take(("kept", 0), slow, at(50)), Ok(()));
         // The fifteen are full again by now.
-        assert_eq!(
-            limits.take(&tenant("acme"), &tool("next", &limit), at(61)),
-            Ok(())
-        );
+        assert_eq!(limits.take(("next", 0), slow, at(61)), Ok(()));
         assert_eq!(limits.buckets.lock().unwrap().len(), 2);
-        assert!(limits.take(&tenant("acme"), &kept, at(62)).is_err());
+        assert!(limits.take(("kept", 0), slow, at(62)).is_err());
         for id in 0..1_000 {
-            assert_eq!(
-                limits.take(&tenant("acme"), &tool(&id.to_string(), &limit), at(62)),
-                Ok(())
-            );
+            assert_eq!(limits.take(("acme", id), slow, at(62)), Ok(()));
             assert!(limits.buckets.lock().unwrap().len() <= 16);
         }
     }

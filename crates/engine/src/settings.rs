@@ -7,6 +7,7 @@ use charter_effects::HostPattern;
 use charter_search::WindowSettings;
 
 use crate::grants::ToolGrants;
+use crate::quotas::Quotas;
 
 /// The engine's settings.
 #[derive(Debug, Clone)]
@@ -46,6 +47,8 @@ pub struct Settings {
     pub tool_calls: usize,
     /// Tool results kept for reuse.
     pub cached_results: usize,
+    /// What one tenant may ask.
+    pub quotas: Quotas,
     /// What tools may be granted.
     pub grants: ToolGrants,
     /// Who runs the tools of clients.
@@ -158,6 +161,7 @@ impl Default for Settings {
             memories: MemorySettings::default(),
             tool_calls: 16,
             cached_results: 1_000,
+            quotas: Quotas::default(),
             grants: ToolGrants::default(),
             client_tools: ClientTools::Here,
             lenses: LensSettings::default(),

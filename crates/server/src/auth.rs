@@ -1,4 +1,5 @@
-//! Who is calling: an API key, or the local user where nobody else can reach the server.
+//! Who is calling: by an API key or an identity provider's token; or the local user, where nobody else can
+//! reach the server.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -6,7 +7,7 @@ use std::net::SocketAddr;
 use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, HOST};
 use charter_contract::error_code::ErrorCode;
-use charter_engine::{Caller, Engine, EngineError, KeyText, KeysKept};
+use charter_engine::{Caller, Engine, EngineError, KeyText, KeysKept, Providers};
 use sha2::{Digest, Sha256};
 
 /// One API key, known by its digest only. A key is 256 random bits, so a plain SHA-256 of it
@@ -29,28 +30,31 @@ pub struct Access {
 /// A server that would let anybody in.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0} can be reached from other machines and there is no API key that lets anybody in; \
-     `charter key create` makes one"
+    "{0} can be reached from other machines and there is no API key or identity provider that lets anybody in; \
+     `charter key create` makes a key"
 )]
 pub struct AccessError(SocketAddr);
 
 impl Access {
-    /// Access for a server that listens on `address`: by the given keys and those that the store keeps;
-    /// or, on a loopback address where no key was ever made, the local user as admin of the tenant `local`.
+    /// Access for a server that listens on `address`: by the given keys, those that the store keeps, and
+    /// tokens of identity providers; or, on a loopback address where there was never any of them, the local
+    /// user as admin of the tenant `local`.
     ///
     /// # Errors
-    /// [`AccessError`] for any other address where no key would let anybody in.
+    /// [`AccessError`] for any other address where nothing would let anybody in.
     pub fn new(
         address: SocketAddr,
         keys: Vec<ApiKey>,
         kept: KeysKept,
+        providers: &Providers,
     ) -> Result<Self, AccessError> {
         let open = !address.ip().is_loopback();
+        let lets_in = !keys.is_empty() || !providers.is_empty();
         match kept {
-            KeysKept::None | KeysKept::Ended if open && keys.is_empty() => {
+            KeysKept::None | KeysKept::Ended if open && !lets_in => {
                 return Err(AccessError(address));
             }
-            KeysKept::None if keys.is_empty() => {
+            KeysKept::None if !lets_in => {
                 return Self::local_only().ok_or(AccessError(address));
             }
             KeysKept::None | KeysKept::Ended | KeysKept::Live => {}
@@ -98,9 +102,22 @@ impl Access {
     /// The caller of a request. A key of the store counts also where the local user needs none.
     ///
     /// # Errors
-    /// `unauthenticated` without a key that lets in; `permission_denied` when a page of another site
-    /// reaches for the local user through a name that points here; when storage fails.
+    /// `unauthenticated` without a credential that lets in; `permission_denied` when a page of another site
+    /// reaches for the local user through a name that points here, and for a token whose holder is granted
+    /// nothing; `unavailable` when a provider's keys cannot be had; `rate_limited` when the caller's tenant
+    /// calls too often; when storage fails.
     pub(crate) async fn caller(
+        &self,
+        engine: &Engine,
+        headers: &HeaderMap,
+    ) -> Result<Caller, EngineError> {
+        let caller = self.known(engine, headers).await?;
+        engine.count_call(&caller)?;
+        Ok(caller)
+    }
+
+    /// The same without counting it as a call.
+    pub(crate) async fn known(
         &self,
         engine: &Engine,
         headers: &HeaderMap,
@@ -114,15 +131,22 @@ impl Access {
         }
         let configured =
             given.and_then(|key| self.keys.get(&<[u8; 32]>::from(Sha256::digest(key))));
-        match (configured, kept) {
-            (Some(caller), _) => Ok(caller.clone()),
-            (None, Some(key)) => engine.caller_of_key(key).await,
-            (None, None) => {
+        let token = given.filter(|given| is_token(given) && !engine.providers().is_empty());
+        match (configured, kept, token) {
+            (Some(caller), _, _) => Ok(caller.clone()),
+            (None, Some(key), _) => engine.caller_of_key(key).await,
+            (None, None, Some(token)) => engine.caller_of_token(token).await,
+            (None, None, None) => {
                 let message = "a known API key is needed: `Authorization: Bearer …`";
                 Err(EngineError::new(ErrorCode::Unauthenticated, message))
             }
         }
     }
+}
+
+/// Whether a credential has the form of a signed token (RFC 7515, section 3.1).
+fn is_token(given: &str) -> bool {
+    given.split('.').count() == 3
 }
 
 /// What a request presents.
@@ -180,7 +204,7 @@ mod tests {
             (local, vec![], KeysKept::Live, Some(true)),
             (local, vec![key()], KeysKept::None, Some(true)),
         ] {
-            let access = Access::new(address, keys, kept);
+            let access = Access::new(address, keys, kept, &Providers::default());
             let keyed = keyed.ok_or(AccessError(address));
             assert_eq!(
                 access.map(|access| access.is_keyed()),
@@ -193,7 +217,7 @@ mod tests {
     #[test]
     fn a_foreign_name_does_not_reach_the_local_user() {
         let address = "127.0.0.1:1".parse().unwrap();
-        let access = Access::new(address, vec![], KeysKept::None).unwrap();
+        let access = Access::new(address, vec![], KeysKept::None, &Providers::default()).unwrap();
         let host = |host: &str| HeaderMap::from_iter([(HOST, host.parse().unwrap())]);
         for name in ["localhost:7407", "127.0.0.1", "[::1]:7407"] {
             assert!(access.anonymous(&host(name)).unwrap().is_some(), "{name}");

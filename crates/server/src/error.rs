@@ -1,7 +1,7 @@
 //! Engine errors as HTTP: a status for each code, an `AgentError` as the body.
 
 use axum::Json;
-use axum::http::header::WWW_AUTHENTICATE;
+use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use charter_contract::error_code::ErrorCode;
@@ -49,8 +49,18 @@ impl IntoResponse for ApiError {
             let challenge = HeaderValue::from_static("Bearer");
             response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
         }
+        if let Some(seconds) = wait(&self.error) {
+            let headers = response.headers_mut();
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
         response
     }
+}
+
+/// How long the client had better wait, in seconds, where that is known.
+fn wait(error: &EngineError) -> Option<u64> {
+    let wait = error.details.as_ref()?.get("wait_ms")?.as_u64()?;
+    Some(wait.div_ceil(1_000))
 }
 
 /// Logged once, where it leaves, with the cause that the client does not see.

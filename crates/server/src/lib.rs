@@ -16,6 +16,7 @@ mod operations;
 mod routes;
 mod serve;
 mod state;
+mod streams;
 
 pub use a2a::A2aIdentity;
 pub use auth::{Access, AccessError, ApiKey};

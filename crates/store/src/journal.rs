@@ -268,6 +268,9 @@ pub trait Journal {
         limit: usize,
     ) -> Result<Vec<RunRecord>, StoreError>;
 
+    /// How many runs of a tenant have not finished, counted up to `most`.
+    async fn count_unfinished_runs(&self, tenant: &TenantId, most: u64) -> Result<u64, StoreError>;
+
     /// Takes up runs of every tenant that are runnable, or waiting with their moment come, and not leased
     /// at `claim.now`, and leases them to the claim's holder, in one transaction. A run is claimed by one
     /// of those who claim at the same time, and nobody waits for another. Each tenant's oldest first, then

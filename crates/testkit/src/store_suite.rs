@@ -149,6 +149,7 @@ macro_rules! store_suite {
                 a_made_up_cursor_is_refused,
                 claimable_runs_are_runnable_and_free,
                 claims_take_turns_among_tenants,
+                unfinished_runs_are_counted_by_tenant,
                 sweep_takes_whole_finished_runs_only;
             key:
                 a_key_reads_back_whole,

@@ -207,6 +207,10 @@ impl Journal for WatchedStore {
         self.inner.unfinished_runs(after, limit).await
     }
 
+    async fn count_unfinished_runs(&self, tenant: &TenantId, most: u64) -> Result<u64, StoreError> {
+        self.inner.count_unfinished_runs(tenant, most).await
+    }
+
     async fn claim_runs(&self, claim: &Claim) -> Result<Vec<RunRecord>, StoreError> {
         // Beside everything else, like the holds on requests: what is not finished runs out.
         self.inner.claim_runs(claim).await

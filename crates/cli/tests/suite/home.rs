@@ -458,6 +458,13 @@ impl Api {
         Answer { status, body }
     }
 
+    /// A header of the answer to a look at a path.
+    pub(crate) fn header_of(&self, path: &str, name: &str) -> Option<String> {
+        let response = self.respond("GET", path, &[], Vec::new());
+        let value = response.headers().get(name)?;
+        Some(value.to_str().unwrap().to_owned())
+    }
+
     /// The status of an answer whose body is nobody's business.
     pub(crate) fn status_of(&self, path: &str, headers: &[(&str, &str)], body: Vec<u8>) -> u16 {
         self.send("POST", path, headers, body).0

@@ -165,6 +165,44 @@ fn a_revoked_key_lets_nobody_in_from_then_on() {
     );
 }
 
+/// A stream that the key opened is closed, and nothing is told over it that happens afterwards.
+#[test]
+fn a_stream_ends_with_its_key() {
+    let (_home, server) = served();
+    let ann = server.key("ann");
+    let made = make(&ann, json!({"name": "watcher", "role": "admin"}));
+    let holder = server.key(secret(&made));
+    let (opened, stream) = std::sync::mpsc::channel();
+    let reading = std::thread::spawn(move || {
+        let headers = [("accept", "text/event-stream")];
+        opened.send(()).unwrap();
+        holder.raw("GET", "/v1/events?after=0", &headers, vec![])
+    });
+    stream.recv().unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    ann.post(&path(&made, "/revoke"), &json!({})).expect(200);
+    std::thread::sleep(Duration::from_secs(3));
+    make(&ann, json!({"name": "afterwards"}));
+    let (status, told) = reading.join().unwrap();
+    assert_eq!(status, 200);
+    assert!(told.contains("key.created"), "{told}");
+    assert!(!told.contains("afterwards"), "{told}");
+}
+
+/// What happens to keys is told to who keeps them, and to nobody else.
+#[test]
+fn events_of_keys_are_for_who_keeps_them() {
+    let (_home, server) = served();
+    let ann = server.key("ann");
+    let lesser =
+        json!({"name": "lesser", "scopes": ["runs:read", "catalogue:read"], "role": "admin"});
+    let lesser = server.key(secret(&make(&ann, lesser)));
+    let told = |api: &Api| ids(&api.get("/v1/events").expect(200)["entries"], "topic");
+    assert_eq!(told(&ann), ["key.created"]);
+    assert_eq!(told(&lesser), [""; 0]);
+    assert_eq!(told(&server.key("ope")), [""; 0]);
+}
+
 /// The old one goes on for the overlap only, and the new one is as good.
 #[test]
 fn a_rotated_key_takes_over() {

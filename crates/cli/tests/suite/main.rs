@@ -41,12 +41,14 @@ mod mission_types;
 mod missions;
 mod models;
 
+mod oidc;
 mod openapi;
 mod overlay;
 mod plans;
 mod playbooks;
 mod policies;
 mod quickstart;
+mod quotas;
 mod registration;
 mod remediation;
 mod replicas;

@@ -9,18 +9,18 @@ use crate::packages::guardrail;
 use crate::playbooks::{KEYS, confirm, decide, path_of, purge_tool, settled};
 use crate::service::Service;
 
-const PLAN: &str = "plan-01930000-0000-7000-8000-000000000001";
+pub(crate) const PLAN: &str = "plan-01930000-0000-7000-8000-000000000001";
 const OTHER_PLAN: &str = "plan-01930000-0000-7000-8000-000000000002";
 const READ: &str = "vault.list_backups";
 
-fn plan(id: &str, steps: Value, on_failure: Value) -> Value {
+pub(crate) fn plan(id: &str, steps: Value, on_failure: Value) -> Value {
     json!({
         "id": id, "request_id": "req-01930000-0000-7000-8000-000000000001",
         "steps": steps, "error_handling": on_failure,
     })
 }
 
-fn abort() -> Value {
+pub(crate) fn abort() -> Value {
     json!({"on_step_failure": "abort_plan"})
 }
 

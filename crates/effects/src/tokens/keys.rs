@@ -101,7 +101,20 @@ impl Keys {
         let kept = self.fetched.load_full();
         let usable = kept.as_deref().filter(|kept| kept.at.elapsed() <= longest);
         let usable = usable.ok_or(Lacking::Issuer)?;
-        usable.find(id, algorithm).ok_or(Lacking::Key)
+        match usable.find(id, algorithm) {
+            Some(key) => Ok(key),
+            // It may be one that the issuer has made since.
+            None if self.failed_since(usable.at).await => Err(Lacking::Issuer),
+            None => Err(Lacking::Key),
+        }
+    }
+
+    /// Whether the issuer was asked after a moment at which it answered, and did not answer.
+    async fn failed_since(&self, answered: Instant) -> bool {
+        self.asked
+            .lock()
+            .await
+            .is_some_and(|asked| asked > answered)
     }
 
     /// The keys as they are now, unless the issuer was asked a moment ago or does not answer. Of several who

@@ -125,6 +125,7 @@ async fn ports(dir: &Path, embedder: Option<Arc<Letters>>) -> (Ports, Arc<Sqlite
         sources: Arc::new(charter_effects::NoSources),
         models: Arc::new(charter_effects::NoModels),
         webhooks: Arc::new(charter_effects::webhook::NoWebhooks),
+        providers: Arc::default(),
         generator: Arc::new(Composer),
         clock: Arc::new(SystemClock::start().unwrap()),
         ids: Arc::new(RandomIds),

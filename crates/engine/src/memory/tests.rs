@@ -59,6 +59,7 @@ impl Place {
             sources: Arc::new(charter_effects::NoSources),
             models: Arc::new(charter_effects::NoModels),
             webhooks: Arc::new(charter_effects::webhook::NoWebhooks),
+            providers: Arc::default(),
             generator: Arc::new(crate::Composer),
             clock,
             ids: Arc::new(RandomIds),

@@ -123,7 +123,8 @@ impl Engine {
     ///
     /// # Errors
     /// `not_found` for a kind that is not there; `already_exists` when the id is another mission's;
-    /// `invalid_request` when a model is wanted and none is configured.
+    /// `invalid_request` when a model is wanted and none is configured; `rate_limited` where the tenant has
+    /// as many runs as it may.
     pub async fn start_mission(
         self: &Arc<Self>,
         caller: &Caller,
@@ -150,6 +151,7 @@ impl Engine {
             let mission = self.repeated(caller, &known, &envelope, &begun).await?;
             return Ok(MissionStarted::Repeat(Box::new(mission)));
         }
+        self.must_have_room_for_a_run(&caller.tenant).await?;
         let view = self.live().view(&caller.tenant);
         for stage in Stage::ALL {
             let id = stage.tool_id();

@@ -61,7 +61,7 @@ impl Engine {
     ///
     /// # Errors
     /// Whatever stands in the way of an answer, with its public code. `already_exists` when the id
-    /// was used for another request.
+    /// was used for another request; `rate_limited` where the tenant has as many runs as it may.
     pub async fn answer(
         self: &Arc<Self>,
         caller: &Caller,
@@ -107,6 +107,7 @@ impl Engine {
         asked: Asked,
         progress: Progress,
     ) -> Result<(), EngineError> {
+        self.must_have_room(&asked).await?;
         match self.open(&asked).await? {
             Opened::Ours => {}
             Opened::Answered(_) | Opened::Elsewhere => return Ok(()),
@@ -144,6 +145,7 @@ impl Engine {
         if let Some(session) = &asked.request.session_id {
             self.session(&asked.caller, session).await?;
         }
+        self.must_have_room(&asked).await?;
         let hold = self.in_hand().take(&asked);
         match (self.open(&asked).await?, hold) {
             (Opened::Answered(recorded), _) => *recorded,
@@ -152,6 +154,20 @@ impl Engine {
                 let message = "this request is being answered";
                 Err(EngineError::new(ErrorCode::Overloaded, message))
             }
+        }
+    }
+
+    /// Refuses a new request of a tenant that has as many runs as it may; what is recorded is gone on with.
+    async fn must_have_room(&self, asked: &Asked) -> Result<(), EngineError> {
+        let tenant = &asked.caller.tenant;
+        match self.must_have_room_for_a_run(tenant).await {
+            Err(full) if full.code == ErrorCode::RateLimited => {
+                match self.store().request(tenant, asked.id()).await? {
+                    Some(_) => Ok(()),
+                    None => Err(full),
+                }
+            }
+            other => other,
         }
     }
 

@@ -457,8 +457,11 @@ impl Drive<'_> {
             return;
         }
         let tool = prepared.tool();
-        let limits = self.engine.rate_limits();
-        let Err(too_soon) = limits.take(&self.workspace.tenant, tool, at) else {
+        let Some(limit) = &tool.rate_limit else {
+            return;
+        };
+        let key = (self.workspace.tenant.clone(), tool.tool_id.clone());
+        let Err(too_soon) = self.engine.rate_limits().take(key, limit.into(), at) else {
             return;
         };
         let step = run.graph().step(&prepared.call().step);

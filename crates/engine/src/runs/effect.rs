@@ -504,8 +504,9 @@ impl Prepared {
         let entry = Arc::clone(&self.tool.entry);
         let checked = self.script.is_none();
         let of_proposal = self.of_proposal;
+        let tenant = self.tenant.clone();
         let call = self.tool_call(engine, key)?;
-        let _slot = engine.tool_slot(&call).await;
+        let _slot = engine.tool_slot(&tenant, &call).await;
         match engine.tools().run(call, cancel).await {
             ToolOutcome::Succeeded {
                 output,

@@ -139,7 +139,10 @@ impl Engine {
         };
         if let Some(call) = call {
             let tool = &called.tool.entry.document;
-            let bucket = self.rate_limits().look(&caller.tenant, tool, self.now());
+            let bucket = tool.rate_limit.as_ref().map(|limit| {
+                let key = (caller.tenant.clone(), tool.tool_id.clone());
+                self.rate_limits().look(&key, limit.into(), self.now())
+            });
             let Explained {
                 decision,
                 findings,

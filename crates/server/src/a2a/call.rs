@@ -1,14 +1,11 @@
 //! The protocol's methods, whatever the binding.
 
 use std::str::FromStr;
-use std::sync::Arc;
 use std::time::Duration;
 
-use charter_contract::error_code::ErrorCode;
-use charter_engine::{Caller, EngineError, Progress, TaskFilter, TaskKey, TaskMessage};
+use charter_engine::{Caller, Progress, TaskFilter, TaskKey, TaskMessage};
 use charter_store::page::PageRequest;
 use serde_json::{Value, json};
-use tokio::sync::OwnedSemaphorePermit;
 
 use super::error::{A2aError, Kind};
 use super::params::{self, GetCard, ListTasks, OfTask, SendMessage};
@@ -17,6 +14,7 @@ use super::stream::{self, Events, Until};
 use super::{card, message};
 use crate::operations;
 use crate::state::AppState;
+use crate::streams::StreamPlace;
 
 /// A method (section 5.3). Its rule in the table of operations has its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,8 +68,8 @@ pub(crate) const METHODS: [Method; 8] = [
 pub(super) enum Reply {
     /// One value.
     One(Value),
-    /// A `StreamResponse` after the other.
-    Many(Events),
+    /// A `StreamResponse` after the other, and the place of the stream.
+    Many(Events, StreamPlace),
 }
 
 /// Carries out a method.
@@ -87,9 +85,7 @@ pub(super) async fn call(
         Method::SendMessage => send(state, caller, params::read(params)?)
             .await
             .map(Reply::One),
-        Method::SendStreamingMessage => send_streaming(state, caller, params::read(params)?)
-            .await
-            .map(Reply::Many),
+        Method::SendStreamingMessage => send_streaming(state, caller, params::read(params)?).await,
         Method::GetTask => get(state, caller, &params::read(params)?)
             .await
             .map(Reply::One),
@@ -99,9 +95,7 @@ pub(super) async fn call(
         Method::CancelTask => cancel(state, caller, &params::read(params)?)
             .await
             .map(Reply::One),
-        Method::SubscribeToTask => subscribe(state, caller, &params::read(params)?)
-            .await
-            .map(Reply::Many),
+        Method::SubscribeToTask => subscribe(state, caller, &params::read(params)?).await,
         Method::GetExtendedAgentCard => {
             let asked: GetCard = params::read(params)?;
             params::no_tenant(asked.tenant.as_ref())?;
@@ -197,28 +191,19 @@ async fn send_streaming(
     state: &AppState,
     caller: &Caller,
     sent: SendMessage,
-) -> Result<Events, A2aError> {
+) -> Result<Reply, A2aError> {
     let sending = Sending::read(sent)?;
     let place = place(state)?;
     let (progress, events) = Progress::channel();
     let id = sending.hand_over(state, caller, progress).await?;
     let how = (Until::Settled, sending.view.accepts);
-    Ok(stream::events(
-        &state.engine,
-        caller.clone(),
-        id,
-        Some(events),
-        how,
-        place,
-    ))
+    let events = stream::events(&state.engine, caller.clone(), id, Some(events), how);
+    Ok(Reply::Many(events, place))
 }
 
-/// A place among the streams that may be open at once.
-fn place(state: &AppState) -> Result<OwnedSemaphorePermit, A2aError> {
-    Arc::clone(&state.streams).try_acquire_owned().map_err(|_| {
-        let error = EngineError::new(ErrorCode::Overloaded, "too many streams are open");
-        A2aError::of_engine(&error)
-    })
+fn place(state: &AppState) -> Result<StreamPlace, A2aError> {
+    let place = state.stream_place();
+    place.map_err(|error| A2aError::of_engine(&error))
 }
 
 async fn get(state: &AppState, caller: &Caller, asked: &OfTask) -> Result<Value, A2aError> {
@@ -273,7 +258,7 @@ async fn cancel(state: &AppState, caller: &Caller, asked: &OfTask) -> Result<Val
     Ok(show::task(&task, view))
 }
 
-async fn subscribe(state: &AppState, caller: &Caller, asked: &OfTask) -> Result<Events, A2aError> {
+async fn subscribe(state: &AppState, caller: &Caller, asked: &OfTask) -> Result<Reply, A2aError> {
     params::no_tenant(asked.tenant.as_ref())?;
     let id = task_id(&asked.id)?;
     let task = state.engine.task(caller, &id).await;
@@ -284,12 +269,6 @@ async fn subscribe(state: &AppState, caller: &Caller, asked: &OfTask) -> Result<
     }
     let how = (Until::Ended, Accepts::ALL);
     let place = place(state)?;
-    Ok(stream::events(
-        &state.engine,
-        caller.clone(),
-        id,
-        None,
-        how,
-        place,
-    ))
+    let events = stream::events(&state.engine, caller.clone(), id, None, how);
+    Ok(Reply::Many(events, place))
 }

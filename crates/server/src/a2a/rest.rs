@@ -1,19 +1,17 @@
 //! The HTTP+JSON binding (section 11). A path's last part may have a verb behind a colon.
 
-use std::collections::HashMap;
-use std::convert::Infallible;
-
 use axum::Json;
 use axum::extract::FromRequestParts;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Uri};
-use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::sse::Event;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use charter_engine::Caller;
 use futures_util::StreamExt;
 use serde_json::{Map, Value, json};
+use std::collections::HashMap;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -24,6 +22,7 @@ use super::version;
 use crate::error::ApiError;
 use crate::extract::{Asked, By, Bytes, Path};
 use crate::state::AppState;
+use crate::streams;
 
 /// The media type of the binding (section 11.1).
 const MEDIA_TYPE: &str = "application/a2a+json";
@@ -90,12 +89,9 @@ impl Asker {
             Ok(Reply::One(value)) => {
                 ([(CONTENT_TYPE, MEDIA_TYPE)], value.to_string()).into_response()
             }
-            Ok(Reply::Many(events)) => {
-                let events = events
-                    .map(|event| Ok::<_, Infallible>(Event::default().data(event.to_string())));
-                Sse::new(events)
-                    .keep_alive(KeepAlive::default())
-                    .into_response()
+            Ok(Reply::Many(events, place)) => {
+                let events = events.map(|event| Event::default().data(event.to_string()));
+                streams::sent(&self.state, &self.headers, place, events)
             }
             Err(error) => {
                 let (status, body) = error.http();

@@ -1,12 +1,10 @@
 //! The JSON-RPC binding (section 9): one call for each HTTP request. A failure that the protocol knows
 //! is an answer with status 200; who may not call at all, or sends too much, gets what REST answers.
 
-use std::convert::Infallible;
-
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
-use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::sse::Event;
 use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt;
 use schemars::JsonSchema;
@@ -17,6 +15,7 @@ use super::error::{A2aError, Kind};
 use super::version;
 use crate::extract::{By, Bytes};
 use crate::state::AppState;
+use crate::streams;
 
 /// A call as it is sent, for the document.
 #[derive(JsonSchema)]
@@ -66,14 +65,12 @@ pub(super) async fn call(
     match call::call(&state, &caller, call.method, call.params).await {
         Err(error) => failed(&call.id, &error),
         Ok(Reply::One(result)) => Json(answered(&call.id, &result)).into_response(),
-        Ok(Reply::Many(events)) => {
+        Ok(Reply::Many(events, place)) => {
             let events = events.map(move |event| {
                 let data = answered(&call.id, &event).to_string();
-                Ok::<_, Infallible>(Event::default().data(data))
+                Event::default().data(data)
             });
-            Sse::new(events)
-                .keep_alive(KeepAlive::default())
-                .into_response()
+            streams::sent(&state, &headers, place, events)
         }
     }
 }

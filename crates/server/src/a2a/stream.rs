@@ -8,7 +8,7 @@ use std::sync::Arc;
 use charter_engine::{Caller, Engine, ProgressEvent, Task, TaskKey, TaskState};
 use futures_util::{Stream, StreamExt};
 use serde_json::{Value, json};
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::sync::mpsc;
 
 use super::show::{self, Accepts, View};
 
@@ -44,8 +44,6 @@ struct Teller {
     told: usize,
     waiting: VecDeque<Value>,
     is_over: bool,
-    /// The stream's place among those that may be open; given up with it.
-    _place: OwnedSemaphorePermit,
 }
 
 /// The events of a task from now on.
@@ -55,7 +53,6 @@ pub(super) fn events(
     id: TaskKey,
     progress: Option<mpsc::Receiver<ProgressEvent>>,
     (until, accepts): (Until, Accepts),
-    place: OwnedSemaphorePermit,
 ) -> Events {
     let teller = Teller {
         tasks: Box::pin(engine.follow_task(caller, id)),
@@ -66,7 +63,6 @@ pub(super) fn events(
         told: 0,
         waiting: VecDeque::new(),
         is_over: false,
-        _place: place,
     };
     Box::pin(futures_util::stream::unfold(
         teller,

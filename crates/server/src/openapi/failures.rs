@@ -103,7 +103,11 @@ fn statuses(method: &str, public: bool, operation: &Value) -> Vec<(&'static str,
         (!reads, "409", "It does not fit the present state"),
         (has_body, "413", "The body is too large"),
         (reaches, "422", "It cannot be done by this server"),
-        (reaches, "429", "A rate limit stands against it"),
+        (
+            !public,
+            "429",
+            "The tenant asks too often, or a rate limit stands against it",
+        ),
         (reaches, "502", "A tool, a model or another system failed"),
         (
             true,

@@ -1,15 +1,10 @@
 //! What happens, for whoever watches.
 
-use std::convert::Infallible;
-use std::sync::Arc;
-
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
-use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::sse::Event;
 use axum::response::{IntoResponse, Response};
-use charter_contract::error_code::ErrorCode;
-use charter_engine::EngineError;
 use futures_util::StreamExt;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -17,6 +12,7 @@ use utoipa::IntoParams;
 use crate::error::ApiError;
 use crate::extract::{Asked, By};
 use crate::state::AppState;
+use crate::streams;
 
 /// The header by which an event source goes on where it stopped.
 const LAST_EVENT_ID: &str = "last-event-id";
@@ -34,8 +30,8 @@ pub(crate) struct EventsQuery {
 /// Events of the caller's tenant: a page of them, or with `Accept: text/event-stream` as they happen.
 ///
 /// Topics: `approval.requested`, `approval.approved`, `approval.rejected`, `approval.happened`,
-/// `approval.consumed`, `approval.lapsed`, `run.status`, `catalogue.changed`. An event says what changed,
-/// by id. A stream that broke off is taken up with `Last-Event-ID` or `after`.
+/// `approval.consumed`, `approval.lapsed`, `run.status`, `catalogue.changed`, and for whoever keeps keys
+/// `key.created`, `key.rotated`, `key.revoked`. An event says what changed, by id. A stream that broke off is taken up with `Last-Event-ID` or `after`.
 #[utoipa::path(get, path = "/v1/events", tag = "events", operation_id = "events", params(EventsQuery),
     responses((status = 200, description = "A page, or the stream", body = Object)))]
 pub(crate) async fn events(
@@ -54,23 +50,16 @@ pub(crate) async fn events(
             .map(|page| Json(page).into_response())
             .map_err(|error| ApiError::new(&state, error));
     }
-    let place = Arc::clone(&state.streams).try_acquire_owned();
-    let place = place.map_err(|_| {
-        let error = EngineError::new(ErrorCode::Overloaded, "too many streams are open");
-        ApiError::new(&state, error)
-    })?;
+    let place = state.stream_place();
+    let place = place.map_err(|error| ApiError::new(&state, error))?;
     let after = last_event(&headers).or(asked.after);
     let events = state.engine.follow_events(caller, after, asked.topic);
-    let events = events.map(move |event| {
-        // The place is given up when the stream is dropped.
-        let _held = &place;
+    let events = events.map(|event| {
         let data = serde_json::json!({"at": event.at, "data": event.data});
         let sent = Event::default().id(event.id.to_string());
-        Ok::<_, Infallible>(sent.event(event.topic).data(data.to_string()))
+        sent.event(event.topic).data(data.to_string())
     });
-    Ok(Sse::new(events)
-        .keep_alive(KeepAlive::default())
-        .into_response())
+    Ok(streams::sent(&state, &headers, place, events))
 }
 
 /// Whether a client asks for a stream of events.

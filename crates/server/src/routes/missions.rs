@@ -1,24 +1,20 @@
 //! Missions: beginning and stopping them, what they produced, how they went, and their bundles.
 
-use std::convert::Infallible;
-use std::sync::Arc;
-
 use axum::Json;
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
-use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::sse::Event;
 use axum::response::{IntoResponse, Response};
-use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{MissionId, TaskId};
 use charter_contract::mission::{ArtifactKind, MissionState};
 use charter_engine::{
-    ArtifactFilter, ArtifactListing, ArtifactShown, EngineError, MissionEvent, MissionImported,
-    MissionListing, MissionOrder, MissionReplayed, MissionShown, MissionStarted,
+    ArtifactFilter, ArtifactListing, ArtifactShown, EngineError, MissionImported, MissionListing,
+    MissionOrder, MissionReplayed, MissionShown, MissionStarted,
 };
 
 use charter_store::page::PageRequest;
-use futures_util::{Stream, StreamExt};
+use futures_util::StreamExt;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -29,6 +25,7 @@ use super::evidence_log::JSON_LINES;
 use crate::error::ApiError;
 use crate::extract::{Asked, By, Bytes, Path, Sent, parsed};
 use crate::state::AppState;
+use crate::streams;
 
 /// Entries of a page when nothing else is asked for.
 const PAGE: usize = 50;
@@ -194,28 +191,13 @@ pub(crate) async fn events(
     }
     let after = last_event(&headers).unwrap_or(after);
     let followed = state.engine.follow_mission(&caller, &id, after).await;
-    streamed(&state, followed.map_err(failed)?)
-}
-
-fn streamed(
-    state: &AppState,
-    events: impl Stream<Item = MissionEvent> + Send + 'static,
-) -> Result<Response, ApiError> {
-    let place = Arc::clone(&state.streams).try_acquire_owned();
-    let place = place.map_err(|_| {
-        let error = EngineError::new(ErrorCode::Overloaded, "too many streams are open");
-        ApiError::new(state, error)
-    })?;
-    let events = events.map(move |event| {
-        // The place is given up when the stream is dropped.
-        let _held = &place;
+    let events = followed.map_err(failed)?.map(|event| {
         let name = if event.moved { "state" } else { "journal" };
         let sent = Event::default().id(event.entry.sequence.to_string());
-        Ok::<_, Infallible>(sent.event(name).data(json!(event).to_string()))
+        sent.event(name).data(json!(event).to_string())
     });
-    Ok(Sse::new(events)
-        .keep_alive(KeepAlive::default())
-        .into_response())
+    let place = state.stream_place().map_err(failed)?;
+    Ok(streams::sent(&state, &headers, place, events))
 }
 
 /// Why a mission is stopped.

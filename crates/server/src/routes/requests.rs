@@ -1,12 +1,10 @@
 //! Asking, and seeing what was answered.
 
-use std::convert::Infallible;
-
 use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::http::header::ACCEPT;
-use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::sse::Event;
 use axum::response::{IntoResponse, Response};
 use charter_contract::agentic::request::AgentRequest;
 use charter_contract::agentic::response::AgentResponse;
@@ -19,6 +17,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use crate::error::{ApiError, log};
 use crate::extract::{By, Path, Valid, parsed};
 use crate::state::AppState;
+use crate::streams;
 
 /// Ask.
 ///
@@ -43,11 +42,14 @@ pub(crate) async fn ask(
         .and_then(|accept| accept.to_str().ok())
         .is_some_and(|accept| accept.contains("text/event-stream"));
     if streamed {
+        let place = state.stream_place();
+        let place = place.map_err(|error| ApiError::of_request(&state, id.clone(), error))?;
+        let answering = state.clone();
         let (progress, events) = Progress::channel();
         let events = ReceiverStream::new(events).map(|event| ("progress", event.to_value()));
         let last = async move {
-            let answer = state.engine.answer(&caller, request, progress).await;
-            closing(&state, &id, answer)
+            let answer = answering.engine.answer(&caller, request, progress).await;
+            closing(&answering, &id, answer)
         };
         // The progress channel closes when the answer is there, so the answer comes last.
         let (answer, said) = tokio::sync::oneshot::channel();
@@ -59,12 +61,8 @@ pub(crate) async fn ask(
         let stream = events.chain(futures_util::stream::once(async move {
             said.await.unwrap_or(("error", Value::Null))
         }));
-        let stream = stream.map(|(name, data)| {
-            Ok::<_, Infallible>(Event::default().event(name).data(data.to_string()))
-        });
-        return Ok(Sse::new(stream)
-            .keep_alive(KeepAlive::default())
-            .into_response());
+        let stream = stream.map(|(name, data)| Event::default().event(name).data(data.to_string()));
+        return Ok(streams::sent(&state, &headers, place, stream));
     }
     let answer = state
         .engine

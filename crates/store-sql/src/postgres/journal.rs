@@ -381,6 +381,21 @@ impl Journal for PostgresStore {
         .await
     }
 
+    async fn count_unfinished_runs(&self, tenant: &TenantId, most: u64) -> Result<u64, StoreError> {
+        let client = self.client(Reach::Tenant(tenant)).await?;
+        let most = column::integer("number of runs", most)?;
+        let counted: Option<i64> = row(
+            LISTING,
+            &client,
+            "SELECT count(*) FROM
+             (SELECT 1 FROM run WHERE tenant_id = $1 AND phase <> 'finished' LIMIT $2) AS unfinished",
+            params![tenant.as_str(), most],
+            |row| field(row, 0),
+        )
+        .await?;
+        Ok(counted.map_or(0, i64::unsigned_abs))
+    }
+
     async fn claim_runs(&self, claim: &Claim) -> Result<Vec<RunRecord>, StoreError> {
         let client = self.client_for_leases().await?;
         // Locked before they are leased, in the order of an append; what another one locks is left to it.

@@ -290,6 +290,13 @@ impl Journal for SqliteStore {
             .await
     }
 
+    async fn count_unfinished_runs(&self, tenant: &TenantId, most: u64) -> Result<u64, StoreError> {
+        let tenant = tenant.clone();
+        let most = column::integer("number of runs", most)?;
+        self.read(move |connection| read::count_unfinished(connection, &tenant, most))
+            .await
+    }
+
     async fn claim_runs(&self, claim: &Claim) -> Result<Vec<RunRecord>, StoreError> {
         let claim = claim.clone();
         self.write(move |connection| {

@@ -530,6 +530,34 @@ pub async fn claims_take_turns_among_tenants(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
+/// What a tenant has under way or waiting is counted, without what has ended and what others have, and no
+/// further than asked.
+///
+/// # Errors
+/// As the store's.
+pub async fn unfinished_runs_are_counted_by_tenant(store: &dyn Store) -> Outcome {
+    for n in 1..=4 {
+        create(store, n, 0).await?;
+    }
+    create_for(store, "umbra", 5, 0).await?;
+    finish(store, 1).await?;
+    let waits = After::Waits(Wait {
+        until: None,
+        approvals: vec![],
+    });
+    store.append(second_append(2, waits, &["{}"])?).await?;
+    for (of, most, counted) in [
+        ("acme", 9, 3),
+        ("acme", 2, 2),
+        ("umbra", 9, 1),
+        ("else", 9, 0),
+    ] {
+        let found = store.count_unfinished_runs(&tenant(of)?, most).await?;
+        assert_eq!(found, counted, "{of} up to {most}");
+    }
+    Ok(())
+}
+
 /// Retention: what finished before a time goes whole, oldest first, so many at a time.
 ///
 /// # Errors

@@ -202,6 +202,7 @@ impl Rig {
             sources: Arc::new(charter_effects::NoSources),
             models,
             webhooks: Arc::new(charter_effects::webhook::NoWebhooks),
+            providers: Arc::default(),
             generator: Arc::new(crate::Composer),
             clock: Arc::new(SystemClock::start().unwrap()),
             ids: Arc::new(RandomIds),

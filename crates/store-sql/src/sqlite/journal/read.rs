@@ -11,6 +11,7 @@ use super::super::statement::{row, rows};
 use super::READING;
 use crate::column::{self, Cursor};
 use crate::record::run::{RECORD, claimed, event, in_turn, record};
+use crate::row::field;
 
 /// The events after `after`, at most `limit`.
 pub(in crate::sqlite) fn events(
@@ -88,6 +89,22 @@ pub(super) fn unfinished(
         params![after, column::limit(limit)],
         record,
     )
+}
+
+pub(super) fn count_unfinished(
+    connection: &Connection,
+    tenant: &TenantId,
+    most: i64,
+) -> Result<u64, StoreError> {
+    let counted: Option<i64> = row(
+        "counting runs",
+        connection,
+        "SELECT count(*) FROM
+         (SELECT 1 FROM run WHERE tenant_id = ?1 AND phase <> 'finished' LIMIT ?2)",
+        params![tenant.as_str(), most],
+        |row| field(row, 0),
+    )?;
+    Ok(counted.map_or(0, i64::unsigned_abs))
 }
 
 pub(super) fn claimable(

@@ -136,6 +136,7 @@ async fn engine(
         sources: Arc::new(charter_effects::NoSources),
         models,
         webhooks: Arc::new(charter_effects::webhook::NoWebhooks),
+        providers: Arc::default(),
         generator: Arc::new(crate::Composer),
         clock: Arc::new(SystemClock::start().unwrap()),
         ids: Arc::new(RandomIds),

@@ -1,0 +1,84 @@
+//! The identity providers, from the configuration. Whatever is written there must hold, or the start stops;
+//! nothing is fetched.
+
+use std::time::Duration;
+
+use anyhow::{Context, bail, ensure};
+use charter_effects::{IssuerOptions, TokenAlgorithm};
+use charter_engine::{Claim, ClaimGrant, Provider, Providers, Tenancy};
+
+use crate::config::{Config, GrantConfig, OidcConfig, TokenAlgorithmConfig};
+
+/// The configured providers, maybe none.
+pub(crate) fn providers(config: &Config) -> anyhow::Result<Providers> {
+    let providers = config.auth.oidc.iter().map(|oidc| {
+        let provider = provider(oidc);
+        provider.with_context(|| format!("auth.oidc: the issuer {:?}", oidc.issuer))
+    });
+    let providers = providers.collect::<anyhow::Result<_>>()?;
+    Providers::new(providers).context("setting up `auth.oidc`")
+}
+
+fn provider(oidc: &OidcConfig) -> anyhow::Result<Provider> {
+    ensure!(
+        !oidc.grants.is_empty(),
+        "without `grants` it lets nobody in"
+    );
+    ensure!(oidc.timeout_ms > 0, "`timeout_ms` must be more than 0");
+    let tenancy = match (&oidc.tenant, &oidc.tenant_claim) {
+        (Some(tenant), None) if oidc.tenants.is_empty() => Tenancy::One(tenant.clone()),
+        (None, Some(claim)) if !oidc.tenants.is_empty() => Tenancy::Claimed {
+            claim: Claim::new(claim.clone()),
+            tenants: oidc.tenants.clone(),
+        },
+        _ => {
+            bail!("it needs either `tenant`, or `tenant_claim` with the `tenants` that it may name")
+        }
+    };
+    Ok(Provider {
+        issuer: IssuerOptions {
+            issuer: oidc.issuer.clone(),
+            audiences: oidc.audiences.clone(),
+            jwks_url: oidc.jwks_url.clone(),
+            algorithms: oidc.algorithms.iter().copied().map(algorithm).collect(),
+            leeway: Duration::from_secs(oidc.leeway_s),
+            max_age: Duration::from_secs(oidc.keys_s),
+            stale: Duration::from_secs(oidc.stale_s),
+            refresh: Duration::from_secs(oidc.refresh_s),
+            timeout: Duration::from_millis(oidc.timeout_ms),
+        },
+        tenancy,
+        user: Claim::new(oidc.user_claim.clone()),
+        grants: oidc
+            .grants
+            .iter()
+            .map(grant)
+            .collect::<anyhow::Result<_>>()?,
+    })
+}
+
+fn grant(grant: &GrantConfig) -> anyhow::Result<ClaimGrant> {
+    let when = match (&grant.claim, &grant.value) {
+        (Some(claim), Some(value)) => Some((Claim::new(claim.clone()), value.clone())),
+        (None, None) => None,
+        _ => bail!("a grant has both `claim` and `value`, or neither"),
+    };
+    Ok(ClaimGrant {
+        when,
+        rights: grant.rights(),
+    })
+}
+
+fn algorithm(algorithm: TokenAlgorithmConfig) -> TokenAlgorithm {
+    match algorithm {
+        TokenAlgorithmConfig::Rs256 => TokenAlgorithm::Rs256,
+        TokenAlgorithmConfig::Rs384 => TokenAlgorithm::Rs384,
+        TokenAlgorithmConfig::Rs512 => TokenAlgorithm::Rs512,
+        TokenAlgorithmConfig::Ps256 => TokenAlgorithm::Ps256,
+        TokenAlgorithmConfig::Ps384 => TokenAlgorithm::Ps384,
+        TokenAlgorithmConfig::Ps512 => TokenAlgorithm::Ps512,
+        TokenAlgorithmConfig::Es256 => TokenAlgorithm::Es256,
+        TokenAlgorithmConfig::Es384 => TokenAlgorithm::Es384,
+        TokenAlgorithmConfig::EdDsa => TokenAlgorithm::EdDsa,
+    }
+}

@@ -1,0 +1,225 @@
+//! Who may call: keys, and identity providers. What fits together is checked where they are set up.
+
+use std::collections::BTreeSet;
+
+use charter_contract::identity::Rights;
+use charter_contract::ids::{TenantId, UserId};
+use charter_engine::{AccessScopes, CatalogueRole, Role, SkillGrants, Tier};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Who may call.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct AuthConfig {
+    /// The known keys. Without any, and without a provider, the server answers on loopback only.
+    pub(crate) keys: Vec<KeyConfig>,
+    /// The identity providers whose tokens let in.
+    pub(crate) oidc: Vec<OidcConfig>,
+}
+
+/// One API key.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct KeyConfig {
+    /// SHA-256 of the key, as 64 hexadecimal digits.
+    pub(crate) sha256: String,
+    /// Whose data it sees.
+    pub(crate) tenant: TenantId,
+    /// Whom it stands for.
+    pub(crate) user: UserId,
+    /// `user`, `operator` or `admin`.
+    #[schemars(with = "String")]
+    pub(crate) role: Role,
+    /// `basic`, or `advanced` for lenses and the expert graph.
+    #[serde(default)]
+    #[schemars(with = "String")]
+    pub(crate) tier: Tier,
+    /// The skills of the link graph that it may reach, with all that is under them; `["*"]` for
+    /// all. Where it is not said: all for operators and admins, none for users.
+    #[serde(default)]
+    #[schemars(with = "Option<Vec<String>>")]
+    pub(crate) agent_skills: Option<SkillGrants>,
+    /// `viewer`, `editor` or `admin` of the catalogue; what goes with the role where it is not said.
+    #[serde(default)]
+    #[schemars(with = "Option<String>")]
+    pub(crate) catalogue: Option<CatalogueRole>,
+    /// The parts of the interface that it opens, e.g. `["runs:read"]`; `["*"]`, the default, for all.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub(crate) scopes: AccessScopes,
+}
+
+impl KeyConfig {
+    /// What its holder may do.
+    pub(crate) fn rights(&self) -> Rights {
+        rights(
+            self.role,
+            self.tier,
+            self.agent_skills.as_ref(),
+            self.catalogue,
+            &self.scopes,
+        )
+    }
+}
+
+impl GrantConfig {
+    /// What they may do.
+    pub(crate) fn rights(&self) -> Rights {
+        rights(
+            self.role,
+            self.tier,
+            self.agent_skills.as_ref(),
+            self.catalogue,
+            &self.scopes,
+        )
+    }
+}
+
+/// What was said, or what follows from the role.
+fn rights(
+    role: Role,
+    tier: Tier,
+    agent_skills: Option<&SkillGrants>,
+    catalogue: Option<CatalogueRole>,
+    scopes: &AccessScopes,
+) -> Rights {
+    Rights {
+        role,
+        tier,
+        catalogue: catalogue.unwrap_or_else(|| CatalogueRole::of(role)),
+        agent_skills: agent_skills
+            .cloned()
+            .unwrap_or_else(|| SkillGrants::of(role)),
+        scopes: scopes.clone(),
+    }
+}
+
+/// An identity provider (OpenID Connect) whose tokens let in.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OidcConfig {
+    /// Its name, exactly as its tokens have it in `iss`: an https URL, or http on this machine.
+    pub(crate) issuer: String,
+    /// For whom tokens must be: one of these must be in `aud`.
+    pub(crate) audiences: Vec<String>,
+    /// Where its keys are; what its discovery document says where absent.
+    pub(crate) jwks_url: Option<String>,
+    /// How its tokens may be signed. Nothing signed with a shared secret, or not at all, is ever taken.
+    #[serde(default = "algorithms")]
+    pub(crate) algorithms: Vec<TokenAlgorithmConfig>,
+    /// The tenant that all its users belong to. Either this, or `tenant_claim` with `tenants`.
+    pub(crate) tenant: Option<TenantId>,
+    /// The claim that names the tenant: its name, or from a `/` on a JSON pointer.
+    pub(crate) tenant_claim: Option<String>,
+    /// The tenants that the provider speaks for.
+    #[serde(default)]
+    pub(crate) tenants: BTreeSet<TenantId>,
+    /// The claim that names the user.
+    #[serde(default = "user_claim")]
+    pub(crate) user_claim: String,
+    /// What its users may do: the first that applies counts; whom none applies to is refused.
+    pub(crate) grants: Vec<GrantConfig>,
+    /// How far clocks may be apart, in seconds.
+    #[serde(default = "leeway_s")]
+    pub(crate) leeway_s: u64,
+    /// How long its keys are used before they are fetched again, in seconds.
+    #[serde(default = "keys_s")]
+    pub(crate) keys_s: u64,
+    /// How much longer they are used while it cannot be reached, in seconds.
+    #[serde(default = "stale_s")]
+    pub(crate) stale_s: u64,
+    /// Shortest time between two fetches of its keys, whatever tokens come, in seconds.
+    #[serde(default = "refresh_s")]
+    pub(crate) refresh_s: u64,
+    /// Longest wait for its answer, in milliseconds.
+    #[serde(default = "timeout_ms")]
+    pub(crate) timeout_ms: u64,
+}
+
+/// What some users of a provider may do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GrantConfig {
+    /// The claim that has to hold `value`, as a text, a word of one, or a member of a list; absent for
+    /// every user of the provider.
+    pub(crate) claim: Option<String>,
+    /// What it has to hold.
+    pub(crate) value: Option<String>,
+    /// `user`, `operator` or `admin`.
+    #[schemars(with = "String")]
+    pub(crate) role: Role,
+    /// `basic`, or `advanced` for lenses and the expert graph.
+    #[serde(default)]
+    #[schemars(with = "String")]
+    pub(crate) tier: Tier,
+    /// As for a key.
+    #[serde(default)]
+    #[schemars(with = "Option<Vec<String>>")]
+    pub(crate) agent_skills: Option<SkillGrants>,
+    /// As for a key.
+    #[serde(default)]
+    #[schemars(with = "Option<String>")]
+    pub(crate) catalogue: Option<CatalogueRole>,
+    /// As for a key.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub(crate) scopes: AccessScopes,
+}
+
+/// How a token may be signed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
+pub(crate) enum TokenAlgorithmConfig {
+    /// RSA PKCS #1 v1.5 with SHA-256.
+    Rs256,
+    /// The same with SHA-384.
+    Rs384,
+    /// The same with SHA-512.
+    Rs512,
+    /// RSA PSS with SHA-256.
+    Ps256,
+    /// The same with SHA-384.
+    Ps384,
+    /// The same with SHA-512.
+    Ps512,
+    /// ECDSA with P-256.
+    Es256,
+    /// ECDSA with P-384.
+    Es384,
+    /// Ed25519.
+    #[serde(rename = "EdDSA")]
+    EdDsa,
+}
+
+fn algorithms() -> Vec<TokenAlgorithmConfig> {
+    vec![
+        TokenAlgorithmConfig::Rs256,
+        TokenAlgorithmConfig::Es256,
+        TokenAlgorithmConfig::EdDsa,
+    ]
+}
+
+fn user_claim() -> String {
+    "sub".to_owned()
+}
+
+fn leeway_s() -> u64 {
+    30
+}
+
+fn keys_s() -> u64 {
+    600
+}
+
+fn stale_s() -> u64 {
+    3_600
+}
+
+fn refresh_s() -> u64 {
+    10
+}
+
+fn timeout_ms() -> u64 {
+    5_000
+}

@@ -1,0 +1,221 @@
+//! Tokens of an identity provider that runs here let in: with the rights that its claims are granted, for the
+//! tenant that they name, as long as they last.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use charter_testkit::issuer::{IssuerServer, TokenKey};
+use serde_json::{Value, json};
+
+use crate::home::{Api, Home, Server, eventually};
+use crate::packages::{SKILL, backups};
+
+const GRANTS: &str = r#"
+[[auth.oidc.grants]]
+claim = "groups"
+value = "charter-admins"
+role = "admin"
+
+[[auth.oidc.grants]]
+claim = "groups"
+value = "charter-readers"
+role = "user"
+scopes = ["catalogue:read"]
+"#;
+
+struct Rig {
+    provider: IssuerServer,
+    key: TokenKey,
+    server: Server,
+    _home: Home,
+}
+
+impl Rig {
+    /// A server that also knows a key of the configuration.
+    fn new() -> Self {
+        let key = TokenKey::ed25519("one").unwrap();
+        let provider = IssuerServer::start(vec![key.public().unwrap()]).unwrap();
+        let home = Home::with_keys(&[("ann", "acme", "ann", "admin")])
+            .with("CHARTER_MODEL__SOURCE", "none");
+        let file = home.path("config.toml");
+        let keys = std::fs::read_to_string(&file).unwrap();
+        std::fs::write(&file, format!("{keys}{}", configuration(&provider))).unwrap();
+        Self {
+            server: home.serve(),
+            provider,
+            key,
+            _home: home,
+        }
+    }
+
+    /// Claims of an admin of `acme`, but for what is changed.
+    fn claims(&self, changed: Value) -> Value {
+        let mut claims = json!({
+            "iss": self.provider.issuer(), "aud": "charter", "exp": now() + 600, "sub": "mallory",
+            "org": "acme", "groups": ["staff", "charter-admins"],
+        });
+        for (claim, value) in changed.as_object().unwrap() {
+            claims[claim] = value.clone();
+        }
+        claims
+    }
+
+    fn with(&self, changed: Value) -> Api {
+        let token = self.key.sign(&self.claims(changed)).unwrap();
+        self.server.key(&token)
+    }
+}
+
+fn configuration(provider: &IssuerServer) -> String {
+    format!(
+        "[[auth.oidc]]\nissuer = {:?}\naudiences = [\"charter\"]\ntenant_claim = \"org\"\n\
+         tenants = [\"acme\", \"umbra\"]\nleeway_s = 0\nrefresh_s = 0\n{GRANTS}",
+        provider.issuer()
+    )
+}
+
+fn now() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    now.as_secs()
+}
+
+/// Who it is, whose data is seen and what may be done come from the token.
+#[test]
+fn a_token_lets_in_with_what_its_claims_are_granted() {
+    let rig = Rig::new();
+    let admin = rig.with(json!({}));
+    admin.register(&backups());
+    assert_eq!(
+        admin.brought("skill"),
+        rig.server.key("ann").brought("skill")
+    );
+    let made = admin
+        .post("/v1/keys", &json!({"name": "ci", "role": "user"}))
+        .expect(201);
+    assert_eq!(made["created_by"], "mallory");
+
+    let reader = rig.with(json!({"groups": "charter-readers"}));
+    assert_eq!(reader.brought("skill"), [SKILL]);
+    reader.get("/v1/runs").fails(403, "permission_denied");
+    reader.get("/v1/keys").fails(403, "permission_denied");
+
+    let other = rig.with(json!({"org": "umbra"}));
+    assert_eq!(other.brought("skill"), [""; 0]);
+}
+
+/// A token is one of several credentials: the same over MCP and A2A, beside keys, which go on.
+#[test]
+fn a_token_opens_every_protocol() {
+    let rig = Rig::new();
+    let admin = rig.with(json!({}));
+    admin.register(&backups());
+    let session = admin.open_mcp_session();
+    assert!(!session.is_empty());
+    let card = |api: &Api| {
+        let version = [("a2a-version", "1.0")];
+        let card = api.call_plainly("GET", "/a2a/v1/extendedAgentCard", &version, vec![]);
+        card.status
+    };
+    assert_eq!(card(&admin), 200);
+    assert_eq!(card(&rig.with(json!({"aud": "other"}))), 401);
+}
+
+/// Whatever is wrong with it is said, and nobody is let in.
+#[test]
+fn a_token_that_is_not_believed_lets_nobody_in() {
+    let rig = Rig::new();
+    for (changed, why) in [
+        (json!({"exp": now() - 1}), "expired"),
+        (json!({"nbf": now() + 600}), "not valid yet"),
+        (json!({"aud": "another"}), "somebody else"),
+        (json!({"iss": "https://id.example.com"}), "issuer"),
+        (json!({"org": "global"}), "tenant"),
+        (json!({"org": "nobody"}), "tenant"),
+        (json!({"sub": null}), "user"),
+    ] {
+        let refused = rig.with(changed).get("/v1/runs");
+        let said = refused.fails(401, "unauthenticated");
+        assert!(said.contains(why), "{said}");
+    }
+    rig.with(json!({"groups": ["staff"]}))
+        .get("/v1/runs")
+        .fails(403, "permission_denied");
+    let foreign = TokenKey::ed25519("one").unwrap();
+    let forged = foreign.sign(&rig.claims(json!({}))).unwrap();
+    for token in [
+        forged.as_str(),
+        "a.b.c",
+        "..",
+        "ann.",
+        "eyJhbGciOiJub25lIn0.e30.",
+    ] {
+        let refused = rig.server.key(token).get("/v1/runs");
+        refused.fails(401, "unauthenticated");
+    }
+    let log = rig.server.log();
+    assert!(!log.contains(&forged), "a token is in the log");
+}
+
+/// A provider that replaces its key is followed; while it does not answer, the keys that are known go on, and
+/// a token that needs another is told that it is not the token's fault.
+#[test]
+fn the_providers_keys_are_followed() {
+    let rig = Rig::new();
+    rig.with(json!({})).get("/v1/runs").expect(200);
+    let next = TokenKey::p256("two").unwrap();
+    let token = next.sign(&rig.claims(json!({}))).unwrap();
+    let newer = rig.server.key(&token);
+    rig.provider.set_failing(true);
+    rig.with(json!({})).get("/v1/runs").expect(200);
+    newer.get("/v1/runs").fails(503, "unavailable");
+    rig.provider.set_failing(false);
+    rig.provider.set_keys(vec![next.public().unwrap()]);
+    eventually("the new key", || {
+        (newer.get("/v1/runs").status == 200).then_some(())
+    });
+    rig.with(json!({}))
+        .get("/v1/runs")
+        .fails(401, "unauthenticated");
+}
+
+/// A token lets in until it ends, and not longer.
+#[test]
+fn a_token_ends() {
+    let rig = Rig::new();
+    let short = rig.with(json!({"exp": now() + 2}));
+    short.get("/v1/runs").expect(200);
+    std::thread::sleep(Duration::from_millis(3_100));
+    short.get("/v1/runs").fails(401, "unauthenticated");
+}
+
+/// With a provider nobody is anonymous any more, and what cannot be meant stops the start.
+#[test]
+fn a_provider_is_configured_whole_or_not_at_all() {
+    let provider = IssuerServer::start(vec![]).unwrap();
+    let good = configuration(&provider);
+    let home = Home::new().with("CHARTER_MODEL__SOURCE", "none");
+    let file = home.path("config.toml");
+    let home = home.with("CHARTER_CONFIG", file.to_str().unwrap());
+    std::fs::write(&file, &good).unwrap();
+    let server = home.serve();
+    server.api.get("/v1/runs").fails(401, "unauthenticated");
+    drop(server);
+    for (from, to, why) in [
+        ("tenants = [\"acme\", \"umbra\"]\n", "", "tenant_claim"),
+        ("tenant_claim = \"org\"\n", "", "tenant_claim"),
+        ("audiences = [\"charter\"]", "audiences = []", "audience"),
+        (GRANTS, "grants = []", "grants"),
+        ("value = \"charter-admins\"\n", "", "value"),
+        ("leeway_s = 0", "algorithms = [\"HS256\"]", "HS256"),
+        (
+            "issuer = \"http://",
+            "issuer = \"http://id.example.com/",
+            "http",
+        ),
+    ] {
+        assert!(good.contains(from), "{from}");
+        std::fs::write(&file, good.replacen(from, to, 1)).unwrap();
+        let refused = home.run(&["serve", "--listen", "127.0.0.1:0"]);
+        assert_ne!(refused.code, Some(0), "{to}");
+        assert!(refused.err.contains(why), "{to}: {}", refused.err);
+    }
+}

@@ -1,0 +1,182 @@
+//! Callers by tokens of identity providers: what a provider's claims mean here (OpenID Connect Core 1.0,
+//! section 5).
+//!
+//! Whether a token is to be believed is the port's affair; this decides whose data its holder sees and what
+//! may be done. A token is checked at each request and kept in no memory.
+
+use std::collections::{BTreeSet, HashMap};
+
+use charter_contract::error_code::ErrorCode;
+use charter_contract::identity::Rights;
+use charter_contract::ids::{TenantId, UserId};
+use charter_effects::{IssuerError, IssuerOptions, Issuers, TokenRefused};
+use serde_json::{Map, Value, json};
+
+use crate::{Caller, Engine, EngineError};
+
+/// Where something stands in a token: the name of a claim, or, from a `/` on, the JSON pointer (RFC 6901) of
+/// a value within one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim(String);
+
+impl Claim {
+    /// The claim of this name, or at this pointer.
+    #[must_use]
+    pub fn new(text: String) -> Self {
+        Self(text)
+    }
+
+    fn of<'c>(&self, claims: &'c Map<String, Value>) -> Option<&'c Value> {
+        let Some(pointer) = self.0.strip_prefix('/') else {
+            return claims.get(&self.0);
+        };
+        let (name, rest) = match pointer.split_once('/') {
+            Some((name, _)) => (name, &pointer[name.len()..]),
+            None => (pointer, ""),
+        };
+        let name = name.replace("~1", "/").replace("~0", "~");
+        claims.get(&name)?.pointer(rest)
+    }
+
+    fn text<'c>(&self, claims: &'c Map<String, Value>) -> Option<&'c str> {
+        self.of(claims)?.as_str()
+    }
+
+    /// Whether it is `value`, or holds it: a list of texts, or a text of words as `scope` is (RFC 8693,
+    /// section 4.2).
+    fn holds(&self, claims: &Map<String, Value>, value: &str) -> bool {
+        match self.of(claims) {
+            Some(Value::String(text)) => text == value || text.split(' ').any(|word| word == value),
+            Some(Value::Array(values)) => values.iter().any(|one| one.as_str() == Some(value)),
+            _ => false,
+        }
+    }
+}
+
+/// Whose data the holders of a provider's tokens see.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Tenancy {
+    /// This tenant's.
+    One(TenantId),
+    /// That of the tenant which a claim names, if it is one of these.
+    Claimed {
+        /// The claim.
+        claim: Claim,
+        /// The tenants that the provider speaks for.
+        tenants: BTreeSet<TenantId>,
+    },
+}
+
+/// Rights for the holders of some tokens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaimGrant {
+    /// The claim that has to hold a value; none for every token of the provider.
+    pub when: Option<(Claim, String)>,
+    /// What its holder may do.
+    pub rights: Rights,
+}
+
+/// A provider, and what its claims mean.
+#[derive(Debug, Clone)]
+pub struct Provider {
+    /// Who it is, and which tokens of it are believed.
+    pub issuer: IssuerOptions,
+    /// Whose data is seen.
+    pub tenancy: Tenancy,
+    /// The claim that names the user.
+    pub user: Claim,
+    /// What may be done: the first one that applies counts.
+    pub grants: Vec<ClaimGrant>,
+}
+
+/// The providers whose tokens let in; none by default.
+#[derive(Debug, Default)]
+pub struct Providers {
+    issuers: Option<Issuers>,
+    known: HashMap<String, Provider>,
+}
+
+impl Providers {
+    /// Lets in by tokens of these.
+    ///
+    /// # Errors
+    /// [`IssuerError`] for an issuer that cannot be meant.
+    pub fn new(providers: Vec<Provider>) -> Result<Self, IssuerError> {
+        if providers.is_empty() {
+            return Ok(Self::default());
+        }
+        let options = providers.iter().map(|provider| provider.issuer.clone());
+        let issuers = Issuers::new(options.collect())?;
+        let named = providers
+            .into_iter()
+            .map(|provider| (provider.issuer.issuer.clone(), provider));
+        Ok(Self {
+            issuers: Some(issuers),
+            known: named.collect(),
+        })
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+}
+
+impl Provider {
+    fn caller(&self, claims: &Map<String, Value>) -> Result<Caller, EngineError> {
+        let unfit = |what: &str| {
+            let message = format!("the token names no {what} that may be known here");
+            EngineError::new(ErrorCode::Unauthenticated, message)
+        };
+        let user = self.user.text(claims).map(UserId::parse);
+        let user = user.and_then(Result::ok).ok_or_else(|| unfit("user"))?;
+        let tenant = match &self.tenancy {
+            Tenancy::One(tenant) => tenant.clone(),
+            Tenancy::Claimed { claim, tenants } => {
+                let named = claim.text(claims).map(TenantId::parse);
+                let named = named.and_then(Result::ok);
+                let named = named.filter(|named| tenants.contains(named));
+                named.ok_or_else(|| unfit("tenant"))?
+            }
+        };
+        let applies = |grant: &&ClaimGrant| match &grant.when {
+            None => true,
+            Some((claim, value)) => claim.holds(claims, value),
+        };
+        let grant = self.grants.iter().find(applies).ok_or_else(|| {
+            let message = "the token is good, and nothing is granted to its holder here";
+            EngineError::new(ErrorCode::PermissionDenied, message)
+        })?;
+        Ok(Caller::new(tenant, user, grant.rights.clone()))
+    }
+}
+
+impl Engine {
+    /// Whom a token of an identity provider stands for.
+    ///
+    /// # Errors
+    /// `unauthenticated` for one that is not believed, or names no user or tenant; `permission_denied` where
+    /// nothing is granted to its holder; `unavailable` when the provider's keys cannot be had.
+    pub async fn caller_of_token(&self, token: &str) -> Result<Caller, EngineError> {
+        let providers = self.providers();
+        let refused = |why: String| EngineError::new(ErrorCode::Unauthenticated, why);
+        let Some(issuers) = &providers.issuers else {
+            return Err(refused("no identity provider is known here".to_owned()));
+        };
+        let believed = issuers.believe(token).await.map_err(|why| match &why {
+            TokenRefused::Untrusted(_) => refused(why.to_string()),
+            TokenRefused::Unavailable(issuer) => {
+                EngineError::new(ErrorCode::Unavailable, why.to_string())
+                    .with_details(json!({"issuer": issuer}))
+            }
+        })?;
+        let provider = providers.known.get(&believed.issuer);
+        let provider =
+            provider.ok_or_else(|| refused("the token's issuer is not known".to_owned()))?;
+        provider.caller(&believed.claims)
+    }
+}
+
+#[cfg(test)]
+mod tests;

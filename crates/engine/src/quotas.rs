@@ -1,0 +1,76 @@
+//! What one tenant may ask of this installation, so that others have their share.
+
+use std::collections::HashMap;
+
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::TenantId;
+use charter_domain::rate_limit::Rate;
+use serde_json::json;
+
+use crate::{Caller, Engine, EngineError};
+
+/// What one tenant may ask. Nothing is bounded by default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Quota {
+    /// How often it may call, over all protocols, in each process.
+    pub calls: Option<Rate>,
+    /// How many of its runs may be under way or wait, in all processes together.
+    pub runs: Option<u64>,
+}
+
+/// The quotas of all tenants.
+#[derive(Debug, Clone, Default)]
+pub struct Quotas {
+    /// Of each tenant that has none of its own.
+    pub each: Quota,
+    /// Of these.
+    pub tenants: HashMap<TenantId, Quota>,
+}
+
+impl Quotas {
+    fn of(&self, tenant: &TenantId) -> &Quota {
+        self.tenants.get(tenant).unwrap_or(&self.each)
+    }
+}
+
+impl Engine {
+    /// Counts a call of the caller's tenant.
+    ///
+    /// # Errors
+    /// `rate_limited`, with the time to wait, when the tenant called too often; nothing is counted then.
+    pub fn count_call(&self, caller: &Caller) -> Result<(), EngineError> {
+        let Some(rate) = self.settings().quotas.of(&caller.tenant).calls else {
+            return Ok(());
+        };
+        let taken = self.calls().take(caller.tenant.clone(), rate, self.now());
+        taken.map_err(|too_soon| {
+            let wait = too_soon.wait_ms;
+            let message =
+                format!("the tenant calls too often; the next call may come in {wait} ms");
+            let error = EngineError::new(ErrorCode::RateLimited, message);
+            error.with_details(json!({"quota": "calls", "wait_ms": wait}))
+        })
+    }
+
+    /// Refuses what would give a tenant another run when it has as many as it may. What begins at the same
+    /// moment may go over it by as many as begin.
+    ///
+    /// # Errors
+    /// `rate_limited`; when storage fails.
+    pub(crate) async fn must_have_room_for_a_run(
+        &self,
+        tenant: &TenantId,
+    ) -> Result<(), EngineError> {
+        let Some(most) = self.settings().quotas.of(tenant).runs else {
+            return Ok(());
+        };
+        if self.store().count_unfinished_runs(tenant, most).await? < most {
+            return Ok(());
+        }
+        let message = format!(
+            "the tenant has {most} runs under way or waiting, which is as many as it may have"
+        );
+        let error = EngineError::new(ErrorCode::RateLimited, message);
+        Err(error.with_details(json!({"quota": "runs", "most": most})))
+    }
+}
