@@ -4,12 +4,13 @@
 //! A missing file is made with a fresh seed. Must not know what is signed.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use anyhow::{Context, bail};
 use charter_domain::evidence_log::Hash;
+use uuid::Uuid;
 
 /// Digits and a line end, and some room to notice what is no seed.
 const MAX_FILE: u64 = 1_024;
@@ -26,7 +27,7 @@ fn read(path: &Path, what: &str) -> anyhow::Result<Option<[u8; 32]>> {
     let reading = || format!("reading the seed that signs {what}, {}", path.display());
     let file = match File::open(path) {
         Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error).with_context(reading),
     };
     let mode = file.metadata().with_context(reading)?.permissions().mode();
@@ -49,16 +50,16 @@ fn read(path: &Path, what: &str) -> anyhow::Result<Option<[u8; 32]>> {
     Ok(Some(seed.0))
 }
 
-/// Writes a fresh seed beside the file and moves it there whole, unless somebody was faster.
+/// Writes a fresh seed beside the file and moves it there whole; where somebody was faster, theirs counts.
 fn make(path: &Path, what: &str) -> anyhow::Result<[u8; 32]> {
     let making = || format!("making the seed that signs {what}, {}", path.display());
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).with_context(making)?;
-    let unfinished = path.with_extension(format!("{}.new", std::process::id()));
+    // Processes in containers that share a volume may have the same process id.
+    let unfinished = path.with_extension(format!("{}.new", Uuid::now_v7().simple()));
     let mut file = OpenOptions::new()
         .write(true)
-        .create(true)
-        .truncate(true)
+        .create_new(true)
         .mode(0o600)
         .open(&unfinished)
         .with_context(making)?;
@@ -66,6 +67,33 @@ fn make(path: &Path, what: &str) -> anyhow::Result<[u8; 32]> {
     file.sync_all().with_context(making)?;
     let linked = std::fs::hard_link(&unfinished, path);
     std::fs::remove_file(&unfinished).with_context(making)?;
-    linked.with_context(making)?;
-    Ok(seed)
+    match linked {
+        Ok(()) => Ok(seed),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            read(path, what)?.with_context(making)
+        }
+        Err(error) => Err(error).with_context(making),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Processes that start at the same moment over one folder sign with one key.
+    #[test]
+    fn those_who_make_it_at_once_have_the_same_seed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("evidence.key");
+        let makers: Vec<_> = (0..8)
+            .map(|_| {
+                let path = path.clone();
+                std::thread::spawn(move || make(&path, "tests").unwrap())
+            })
+            .collect();
+        let seeds = makers.into_iter().map(|maker| maker.join().unwrap());
+        let kept = seeds.collect::<std::collections::BTreeSet<_>>();
+        assert_eq!(kept, [load(&path, "tests").unwrap()].into());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
 }
