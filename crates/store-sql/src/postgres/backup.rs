@@ -107,8 +107,7 @@ async fn connect(options: &PostgresOptions) -> Result<(Client, Place), StoreErro
         .unbounded(&config)
         .connect(tls::connector(options)?)
         .await;
-    let (client, connection) =
-        connected.map_err(|source| place.failed("connecting to the database", source))?;
+    let (client, connection) = connected.map_err(|error| place.not_reached(error))?;
     tokio::spawn(async move {
         // What it ended with is said by the statement that it ended.
         drop(connection.await);

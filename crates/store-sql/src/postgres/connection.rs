@@ -11,6 +11,7 @@ use tokio_postgres::config::Host;
 use tokio_postgres::{Config, IsolationLevel};
 
 use super::failure::{self, during};
+use super::tls;
 
 /// How often a transaction is run that loses to another one for no fault of its caller's.
 const MAX_TRIES: u32 = 5;
@@ -37,6 +38,11 @@ impl Place {
         });
         let hosts = hosts.collect::<Vec<_>>().join(",");
         Self(format!("{hosts}/{}", config.get_dbname().unwrap_or("")))
+    }
+
+    /// A connection that was not made.
+    pub(super) fn not_reached(&self, error: tokio_postgres::Error) -> StoreError {
+        self.failed("connecting to the database", tls::advised(error))
     }
 
     /// A failure of getting there.

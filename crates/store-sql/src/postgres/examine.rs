@@ -49,8 +49,7 @@ pub async fn examine(options: &PostgresOptions) -> Result<Examination, StoreErro
     let place = Place::of(&config);
     let tls = tls::connector(options)?;
     let connected = options.bounded(&config).connect(tls).await;
-    let (client, connection) =
-        connected.map_err(|source| place.failed("connecting to the database", source))?;
+    let (client, connection) = connected.map_err(|error| place.not_reached(error))?;
     let driven = tokio::spawn(connection);
     let examined = look(&client, &place).await;
     drop(client);

@@ -81,12 +81,12 @@ pub(super) fn lost_to_another(error: &StoreError) -> bool {
 pub(super) fn of_pool(place: &Place, error: PoolError) -> StoreError {
     match error {
         PoolError::Closed => StoreError::Closed,
-        PoolError::Timeout(_)
-        | PoolError::Backend(_)
-        | PoolError::NoRuntimeSpecified
-        | PoolError::PostCreateHook(_) => place.failed(
-            "connecting to the database",
-            Box::<dyn StdError + Send + Sync>::from(error),
-        ),
+        PoolError::Backend(error) => place.not_reached(error),
+        PoolError::Timeout(_) | PoolError::NoRuntimeSpecified | PoolError::PostCreateHook(_) => {
+            place.failed(
+                "connecting to the database",
+                Box::<dyn StdError + Send + Sync>::from(error),
+            )
+        }
     }
 }

@@ -52,8 +52,7 @@ pub(super) async fn migrate(
     place: &Place,
 ) -> Result<Pgvector, StoreError> {
     let connected = config.connect(tls.clone()).await;
-    let (mut client, connection) =
-        connected.map_err(|source| place.failed("connecting to the database", source))?;
+    let (mut client, connection) = connected.map_err(|error| place.not_reached(error))?;
     let driven = tokio::spawn(connection);
     let migrated = migrate_locked(&mut client, place).await;
     // The lock goes with the connection, whatever became of the migrations.

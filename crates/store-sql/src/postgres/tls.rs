@@ -1,13 +1,17 @@
-//! TLS by rustls with ring. A certificate is always checked, with the server's name.
+//! TLS by rustls with ring. A certificate is always checked, with the server's name; what was wrong with one is
+//! said with what to do.
 
+use std::error::Error as StdError;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
 use charter_store::StoreError;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
-use rustls::{ClientConfig, RootCertStore};
+use rustls::{CertificateError, ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
+use tokio_postgres::Error;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::options::{PostgresOptions, TrustedRoots};
@@ -52,4 +56,65 @@ fn failed(doing: &'static str, source: rustls::Error) -> StoreError {
         doing,
         source: Box::new(source),
     }
+}
+
+/// Why a connection was not made: what was wrong with the server's TLS and what to do about it, before the cause.
+#[derive(Debug)]
+struct Untrusted {
+    advice: &'static str,
+    source: Error,
+}
+
+impl std::fmt::Display for Untrusted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.advice)
+    }
+}
+
+impl StdError for Untrusted {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        Some(&self.source)
+    }
+}
+
+/// A failure to connect, with advice where TLS was what failed.
+pub(super) fn advised(error: Error) -> Box<dyn StdError + Send + Sync> {
+    match error.source().and_then(advice) {
+        Some(advice) => Box::new(Untrusted {
+            advice,
+            source: error,
+        }),
+        None => Box::new(error),
+    }
+}
+
+fn advice(cause: &(dyn StdError + 'static)) -> Option<&'static str> {
+    // The driver has no other name for it.
+    if cause.to_string() == "server does not support TLS" {
+        return Some(
+            "the server speaks no TLS: switch it on there (ssl = on), or write sslmode=disable into \
+             store.url where nobody else reads the network",
+        );
+    }
+    let inner = cause.downcast_ref::<io::Error>()?.get_ref()?;
+    let rustls::Error::InvalidCertificate(wrong) = inner.downcast_ref()? else {
+        return None;
+    };
+    Some(match wrong {
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+            "the server's certificate has expired: give the server a new one"
+        }
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            "the server's certificate is not valid yet: compare the clocks of both machines"
+        }
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            "the server's certificate is for another name: write into store.url a name that it carries, or \
+             give the server a certificate for this one"
+        }
+        CertificateError::UnknownIssuer => {
+            "nobody trusted vouches for the server's certificate: name the file with the certificate of the \
+             authority that does in store.certificates"
+        }
+        _ => "the server's certificate is not accepted: give the server another one",
+    })
 }

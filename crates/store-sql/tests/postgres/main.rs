@@ -14,6 +14,7 @@ mod near;
 mod opening;
 mod refusals;
 mod several;
+mod tls;
 mod wall;
 
 use std::sync::Arc;

@@ -55,7 +55,7 @@ async fn a_database_of_a_newer_charter_is_refused() -> Outcome {
 }
 
 /// The whole chain of an error, and its debugging form.
-fn all_that_is_said(error: &StoreError) -> String {
+pub(crate) fn all_that_is_said(error: &StoreError) -> String {
     let mut said = format!("{error:?} {error}");
     let mut cause = error.source();
     while let Some(next) = cause {
