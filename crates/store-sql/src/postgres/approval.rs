@@ -175,15 +175,25 @@ impl Approvals for PostgresStore {
         page: &PageRequest,
     ) -> Result<Page<ApprovalRecord>, StoreError> {
         let (at, id) = column::after(page)?;
+        // Each combination apart, so that each has its index whatever values come.
+        let state = match filter.state {
+            Some(_) => "state = $4",
+            None => "$4::text IS NULL",
+        };
+        let run = match filter.run_id {
+            Some(_) => "run_id = $5",
+            None => "$5::text IS NULL",
+        };
         let client = self.client(Reach::Tenant(tenant)).await?;
         let entries = rows(
             "listing approvals",
             &client,
-            "SELECT approval_id, tenant_id, run_id, state, requested_at, expires_at, body
-             FROM approval
-             WHERE tenant_id = $1 AND (requested_at, approval_id) < ($2, $3)
-               AND ($4::text IS NULL OR state = $4) AND ($5::text IS NULL OR run_id = $5)
-             ORDER BY requested_at DESC, approval_id DESC LIMIT $6",
+            &format!(
+                "SELECT approval_id, tenant_id, run_id, state, requested_at, expires_at, body
+                 FROM approval
+                 WHERE tenant_id = $1 AND (requested_at, approval_id) < ($2, $3) AND {state} AND {run}
+                 ORDER BY requested_at DESC, approval_id DESC LIMIT $6"
+            ),
             params![
                 tenant.as_str(),
                 at,

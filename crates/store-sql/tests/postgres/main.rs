@@ -9,9 +9,12 @@
 )]
 
 mod database;
+mod filled;
 mod histories;
 mod near;
 mod opening;
+mod plans;
+mod records;
 mod refusals;
 mod several;
 mod tls;

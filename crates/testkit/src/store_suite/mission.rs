@@ -1,7 +1,7 @@
 //! Cases of missions: the example mission of the contracts, written as a run would write it.
 
 mod import;
-mod writer;
+pub mod writer;
 
 use charter_contract::ids::{MissionId, TaskId, TenantId};
 use charter_contract::mission::{ArtifactKind, MissionState};

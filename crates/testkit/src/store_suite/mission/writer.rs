@@ -21,17 +21,25 @@ pub(super) fn made<T>(result: Result<T, Vec<Violation>>) -> Made<T> {
 }
 
 /// A mission as its run writes it.
-pub(super) struct Writer {
-    pub(super) run: u128,
-    pub(super) root: MissionRoot,
-    pub(super) texts: Vec<String>,
-    pub(super) version: u64,
-    pub(super) head: EventHash,
+pub struct Writer {
+    /// The number of its run.
+    pub run: u128,
+    /// What all its artifacts say.
+    pub root: MissionRoot,
+    /// Its artifacts in their order; the first is the envelope.
+    pub texts: Vec<String>,
+    /// The number of events so far.
+    pub version: u64,
+    /// The hash of the last one.
+    pub head: EventHash,
 }
 
 impl Writer {
     /// The example, as mission `m<n>` of a tenant and the `n`th run.
-    pub(super) fn new(tenant: &str, n: u128) -> Made<Self> {
+    ///
+    /// # Errors
+    /// When the example is not one.
+    pub fn new(tenant: &str, n: u128) -> Made<Self> {
         let texts: Vec<String> = EXAMPLE
             .lines()
             .map(|text| text.replace("tenant_velocity", tenant))
@@ -52,15 +60,23 @@ impl Writer {
         })
     }
 
-    pub(super) fn tenant(&self) -> &TenantId {
+    /// Whose it is.
+    #[must_use]
+    pub fn tenant(&self) -> &TenantId {
         &self.root.tenant_id
     }
 
-    pub(super) fn mission(&self) -> &MissionId {
+    /// Its id.
+    #[must_use]
+    pub fn mission(&self) -> &MissionId {
         &self.root.mission_id
     }
 
-    pub(super) fn record(&self, place: usize) -> Made<ArtifactRecord> {
+    /// The artifact at a place, from 0.
+    ///
+    /// # Errors
+    /// When the example is not one.
+    pub fn record(&self, place: usize) -> Made<ArtifactRecord> {
         made(ArtifactRecord::of_payload(
             self.texts[place].clone(),
             &self.root,
@@ -68,14 +84,23 @@ impl Writer {
     }
 
     /// The artifact at `place` with one text replaced by another.
-    pub(super) fn changed(&self, place: usize, from: &str, to: &str) -> Made<ArtifactRecord> {
+    ///
+    /// # Errors
+    /// When the example is not one.
+    ///
+    /// # Panics
+    /// When it has no such text.
+    pub fn changed(&self, place: usize, from: &str, to: &str) -> Made<ArtifactRecord> {
         assert!(self.texts[place].contains(from), "{}", self.texts[place]);
         let text = self.texts[place].replace(from, to);
         made(ArtifactRecord::of_payload(text, &self.root))
     }
 
     /// The run with its first event, created `seconds` after the start.
-    pub(super) fn first(&self, seconds: i64) -> Made<HeldRun> {
+    ///
+    /// # Errors
+    /// When the example is not one.
+    pub fn first(&self, seconds: i64) -> Made<HeldRun> {
         let (run, events) = sample::new_run(self.tenant().as_str(), self.run, seconds)?;
         Ok(HeldRun {
             run,
@@ -91,7 +116,10 @@ impl Writer {
     }
 
     /// Creates the run with the envelope.
-    pub(super) async fn begin(&mut self, store: &dyn Store) -> Outcome {
+    ///
+    /// # Errors
+    /// As the store's.
+    pub async fn begin(&mut self, store: &dyn Store) -> Outcome {
         let new = self.first(0)?;
         self.head = new.events[0].hash;
         store.create_held_run(new).await?;
@@ -100,7 +128,10 @@ impl Writer {
     }
 
     /// The next append, of one event with these artifacts.
-    pub(super) fn append(&self, artifacts: Vec<ArtifactRecord>) -> Made<Append> {
+    ///
+    /// # Errors
+    /// When the example is not one.
+    pub fn append(&self, artifacts: Vec<ArtifactRecord>) -> Made<Append> {
         let payload = format!(r#"{{"n":{}}}"#, self.version + 1);
         Ok(Append {
             run_id: sample::run(self.run),
@@ -118,7 +149,10 @@ impl Writer {
     }
 
     /// Sends an append and goes on from it.
-    pub(super) async fn send(&mut self, store: &dyn Store, append: Append) -> Outcome {
+    ///
+    /// # Errors
+    /// As the store's.
+    pub async fn send(&mut self, store: &dyn Store, append: Append) -> Outcome {
         let head = append.events.last().map(|event| event.hash);
         self.version = store.append(append).await?;
         self.head = head.unwrap_or(self.head);
@@ -126,14 +160,20 @@ impl Writer {
     }
 
     /// Adds the artifacts at these places with one event.
-    pub(super) async fn add(&mut self, store: &dyn Store, places: &[usize]) -> Outcome {
+    ///
+    /// # Errors
+    /// As the store's.
+    pub async fn add(&mut self, store: &dyn Store, places: &[usize]) -> Outcome {
         let records = places.iter().map(|place| self.record(*place));
         let append = self.append(records.collect::<Made<_>>()?)?;
         self.send(store, append).await
     }
 
     /// The whole example, an append for each artifact, to its end.
-    pub(super) async fn whole(&mut self, store: &dyn Store) -> Outcome {
+    ///
+    /// # Errors
+    /// As the store's.
+    pub async fn whole(&mut self, store: &dyn Store) -> Outcome {
         self.begin(store).await?;
         for place in 1..self.texts.len() {
             self.add(store, &[place]).await?;
@@ -141,7 +181,11 @@ impl Writer {
         self.end(store).await
     }
 
-    pub(super) async fn end(&mut self, store: &dyn Store) -> Outcome {
+    /// Ends the run and the mission.
+    ///
+    /// # Errors
+    /// As the store's.
+    pub async fn end(&mut self, store: &dyn Store) -> Outcome {
         let append = Append {
             then: After::Ends,
             status: "completed".to_owned(),
@@ -151,10 +195,11 @@ impl Writer {
         self.send(store, append).await
     }
 
-    pub(super) async fn stored(
-        &self,
-        store: &dyn Store,
-    ) -> Result<Vec<StoredArtifact>, StoreError> {
+    /// Its artifacts as they are stored.
+    ///
+    /// # Errors
+    /// As the store's.
+    pub async fn stored(&self, store: &dyn Store) -> Result<Vec<StoredArtifact>, StoreError> {
         let filter = ArtifactFilter::default();
         store
             .artifacts(self.tenant(), self.mission(), filter, 0, 100)
@@ -162,7 +207,10 @@ impl Writer {
     }
 
     /// The mission, its artifacts, and the number of events and messages.
-    pub(super) async fn all(
+    ///
+    /// # Errors
+    /// As the store's.
+    pub async fn all(
         &self,
         store: &dyn Store,
     ) -> Made<(Option<MissionRecord>, Vec<StoredArtifact>, usize, usize)> {
