@@ -27,7 +27,7 @@ fn classify(doing: &'static str, error: Error) -> StoreError {
     }) {
         return StoreError::Corrupt {
             what: "database",
-            id: "PostgreSQL".to_owned(),
+            id: "database".to_owned(),
             detail: error.to_string(),
         };
     }
@@ -63,7 +63,7 @@ fn words(said: &DbError) -> String {
 
 fn of_table(error: &Error) -> String {
     let table = error.as_db_error().and_then(DbError::table);
-    table.unwrap_or("PostgreSQL").to_owned()
+    table.unwrap_or("database").to_owned()
 }
 
 /// Whether a transaction failed only because another one ran at the same time.

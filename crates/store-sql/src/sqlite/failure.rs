@@ -18,6 +18,7 @@ pub(super) fn classify_shared(doing: &'static str, error: &Arc<Error>) -> StoreE
             source: Box::new(Arc::clone(error)),
         },
         Kind::Corrupt => corrupt(error),
+        Kind::Refused => refused(error),
         Kind::Other => StoreError::Engine {
             doing,
             source: Box::new(Arc::clone(error)),
@@ -32,6 +33,7 @@ fn classify(doing: &'static str, error: Error) -> StoreError {
             source: Box::new(error),
         },
         Kind::Corrupt => corrupt(&error),
+        Kind::Refused => refused(&error),
         Kind::Other => StoreError::Engine {
             doing,
             source: Box::new(error),
@@ -42,6 +44,8 @@ fn classify(doing: &'static str, error: Error) -> StoreError {
 enum Kind {
     Full,
     Corrupt,
+    /// A rule of the schema, which the same call breaks again.
+    Refused,
     Other,
 }
 
@@ -53,7 +57,16 @@ fn kind(error: &Error) -> Kind {
         Some(e) if e.code == ErrorCode::DatabaseCorrupt || e.code == ErrorCode::NotADatabase => {
             Kind::Corrupt
         }
+        Some(e) if e.code == ErrorCode::ConstraintViolation => Kind::Refused,
         Some(_) | None => Kind::Other,
+    }
+}
+
+fn refused(error: &Error) -> StoreError {
+    StoreError::Refused {
+        what: "record",
+        id: "database".to_owned(),
+        detail: error.to_string(),
     }
 }
 
