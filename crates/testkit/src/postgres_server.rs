@@ -38,10 +38,20 @@ const USUAL_PORT: u16 = 5432;
 const CERTIFICATE: &str = "server.pem";
 const KEY: &str = "server.key";
 
-/// Starts the server, says `ready`, and ends it when nobody holds the other end of its input any more.
-const SCRIPT: &str = r#"
+/// Makes an empty server.
+const EMPTY: &str = r#"
 "$1/initdb" -D "$2/data" -U postgres --auth=trust --no-sync --encoding=UTF8 --locale=C.UTF-8 \
     > "$2/initdb.log" 2>&1 || { cat "$2/initdb.log"; rm -rf "$2"; exit 1; }
+"#;
+
+/// Makes a standby of the server whose socket is in `$4`; it follows that one by streaming.
+const STANDBY: &str = r#"
+"$1/pg_basebackup" -D "$2/data" -h "$4" -U postgres -R -X stream -c fast --no-sync \
+    > "$2/basebackup.log" 2>&1 || { cat "$2/basebackup.log"; rm -rf "$2"; exit 1; }
+"#;
+
+/// Starts the server, says `ready`, and ends it when nobody holds the other end of its input any more.
+const RUN: &str = r#"
 "$1/pg_ctl" -D "$2/data" -l "$2/server.log" -w -s start -o "$3" \
     || { cat "$2/server.log"; rm -rf "$2"; exit 1; }
 echo ready
@@ -243,22 +253,26 @@ impl PostgresServer {
     }
 
     fn start(start: Start, proof: Option<(&Path, &Path)>) -> Self {
-        static STARTED: AtomicU32 = AtomicU32::new(0);
-        let number = STARTED.fetch_add(1, Ordering::Relaxed);
-        let folder = format!("charter-postgres-{}-{number}", std::process::id());
-        let folder = std::env::temp_dir().join(folder);
-        std::fs::create_dir(&folder).expect("a directory for the server");
+        let folder = folder();
         if let Some((certificate, key)) = proof {
             put(&folder, certificate, key);
         }
+        let server = Self::run(start, folder, EMPTY, None);
+        server.say("CREATE ROLE charter LOGIN");
+        server
+    }
+
+    /// Makes what is in the folder by a script and starts it.
+    fn run(start: Start, folder: PathBuf, make: &str, of: Option<&Path>) -> Self {
         let (place, inside) = start.build();
         let programs = Programs::over(installed("PostgreSQL", "postgres", place), &folder);
         let settings = start.settings(&folder);
         let place = programs.place().join(inside);
-        let arguments = [place.as_ref(), folder.as_ref(), settings.as_ref()];
-        let child = programs.held(SCRIPT, &arguments);
+        let mut arguments = vec![place.as_ref(), folder.as_ref(), settings.as_ref()];
+        arguments.extend(of.map(Path::as_os_str));
+        let child = programs.held(&format!("{make}{RUN}"), &arguments);
         let (place, inside) = ALL_PROGRAMS;
-        let server = Self {
+        Self {
             _held: ready(child),
             start,
             programs,
@@ -266,9 +280,39 @@ impl PostgresServer {
             folder,
             databases: AtomicU32::new(0),
             templates: Mutex::new(()),
-        };
-        server.say("CREATE ROLE charter LOGIN");
-        server
+        }
+    }
+
+    /// A standby of this server, which must be one over a socket. From when it is there the server acknowledges
+    /// nothing that the standby has not on its disk.
+    ///
+    /// # Panics
+    /// When it cannot be made.
+    pub fn standby(&self) -> &'static Self {
+        let standby = Self::run(self.start, folder(), STANDBY, Some(&self.folder));
+        self.say("ALTER SYSTEM SET synchronous_standby_names = '*'");
+        self.say("SELECT pg_reload_conf()");
+        Box::leak(Box::new(standby))
+    }
+
+    /// Keeps a standby from receiving anything more from its server; what was under way may be lost to it. Returns
+    /// what receives, which has to be ended before the standby is promoted.
+    ///
+    /// # Panics
+    /// When it is none, or does not follow.
+    pub fn stall(&self) -> Receiver {
+        let pid = self.say("SELECT pid FROM pg_stat_wal_receiver");
+        let receiver = Receiver(pid.trim().to_owned());
+        receiver.signal("-STOP");
+        receiver
+    }
+
+    /// Makes a standby a server of its own, which takes writes.
+    ///
+    /// # Panics
+    /// When it is none.
+    pub fn promote(&self) {
+        self.say("SELECT pg_promote(true)");
     }
 
     /// An empty database.
@@ -291,17 +335,25 @@ impl PostgresServer {
         Database { server: self, name }
     }
 
-    /// Runs a statement in the database `postgres`.
-    fn say(&self, sql: &str) {
-        self.say_in("postgres", sql);
+    /// Its socket, in the form of a URL.
+    fn host(&self) -> String {
+        let folder = self.folder.display().to_string();
+        format!("{}:{}", folder.replace('/', "%2F"), self.start.port)
     }
 
-    /// Runs a statement in a database, as the superuser.
-    fn say_in(&self, database: &str, sql: &str) {
+    /// Runs a statement in the database `postgres`.
+    fn say(&self, sql: &str) -> String {
+        self.say_in("postgres", sql)
+    }
+
+    /// Runs a statement in a database, as the superuser; returns the bare values that it answers.
+    fn say_in(&self, database: &str, sql: &str) -> String {
         let done = Command::new(self.clients.join("psql"))
             .args([
                 "-X",
                 "-q",
+                "-A",
+                "-t",
                 "-v",
                 "ON_ERROR_STOP=1",
                 "-U",
@@ -318,6 +370,27 @@ impl PostgresServer {
             .expect("psql");
         let said = String::from_utf8_lossy(&done.stderr);
         assert!(done.status.success(), "{sql}: {said}");
+        String::from_utf8_lossy(&done.stdout).into_owned()
+    }
+}
+
+/// The process by which a standby receives what its server wrote.
+#[derive(Debug)]
+pub struct Receiver(String);
+
+impl Receiver {
+    /// Ends it.
+    ///
+    /// # Panics
+    /// When it is not there.
+    pub fn end(self) {
+        self.signal("-TERM");
+        self.signal("-CONT");
+    }
+
+    fn signal(&self, signal: &str) {
+        let sent = Command::new("kill").args([signal, &self.0]).status();
+        assert!(sent.expect("kill").success(), "{self:?} was not there");
     }
 }
 
@@ -341,11 +414,16 @@ impl Database {
         format!("postgres://charter@{host}:{port}/{}", self.name)
     }
 
+    /// Where it is on its server or on a standby of it, whichever takes writes.
+    #[must_use]
+    pub fn url_with(&self, standby: &PostgresServer) -> String {
+        let hosts = [self.server, standby].map(PostgresServer::host).join(",");
+        let name = &self.name;
+        format!("postgres://charter@{hosts}/{name}?target_session_attrs=read-write")
+    }
+
     fn url_of(&self, user: &str) -> String {
-        let folder = self.server.folder.display().to_string();
-        let folder = folder.replace('/', "%2F");
-        let port = self.server.start.port;
-        format!("postgres://{user}@{folder}:{port}/{}", self.name)
+        format!("postgres://{user}@{}/{}", self.server.host(), self.name)
     }
 
     /// Installs the extension pgvector, which only a superuser may.
@@ -366,6 +444,16 @@ impl Drop for Database {
         let sql = format!("DROP DATABASE {} WITH (FORCE)", self.name);
         self.server.say(&sql);
     }
+}
+
+/// A directory for a server.
+fn folder() -> PathBuf {
+    static STARTED: AtomicU32 = AtomicU32::new(0);
+    let number = STARTED.fetch_add(1, Ordering::Relaxed);
+    let folder = format!("charter-postgres-{}-{number}", std::process::id());
+    let folder = std::env::temp_dir().join(folder);
+    std::fs::create_dir(&folder).expect("a directory for the server");
+    folder
 }
 
 /// Puts a certificate and its key, which nobody else may read, into a server's directory. A file that is there

@@ -17,6 +17,7 @@ mod plans;
 mod records;
 mod refusals;
 mod several;
+mod standby;
 mod tls;
 mod wall;
 
