@@ -9,6 +9,7 @@
 )]
 
 mod database;
+mod distribution;
 mod filled;
 mod histories;
 mod near;
