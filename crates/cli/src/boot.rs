@@ -5,7 +5,7 @@ mod identity;
 mod mcp;
 mod models;
 mod providers;
-mod remote;
+pub(crate) mod remote;
 mod search;
 mod skill_index;
 mod store;
@@ -35,7 +35,7 @@ use uuid::Uuid;
 use crate::config::{ClientToolsConfig, Config, ModelKind};
 use crate::evidence_key;
 use crate::failure::Reported;
-use crate::terminal;
+use crate::{telemetry, terminal};
 
 pub(crate) use identity::identity;
 pub(crate) use mcp::connect as connect_mcp;
@@ -192,6 +192,7 @@ fn remote(config: &Config) -> anyhow::Result<RemoteEmbedder> {
 pub(crate) async fn sandbox(config: &Config, folder: &str) -> anyhow::Result<Sandbox> {
     let mut options = SandboxOptions::new(config.data_dir.join(folder));
     options.plain = config.tools.plain.iter().cloned().collect();
+    options.trace = telemetry::trace_context(config);
     options.python = config.tools.python.clone();
     let own = std::env::current_exe().context("finding this program's own file")?;
     let with = |argument: &str| Some((own.clone(), vec![argument.to_owned()]));
@@ -315,7 +316,9 @@ pub(crate) async fn app(
         concurrency: config.limits.concurrency,
     };
     let identity = identity(config, address)?;
-    Ok(AppState::new(Arc::clone(engine), access, limits, identity))
+    let join_trace = telemetry::join_trace(config);
+    let engine = Arc::clone(engine);
+    Ok(AppState::new(engine, access, limits, identity, join_trace))
 }
 
 fn digest(hex: &str) -> anyhow::Result<[u8; 32]> {

@@ -107,6 +107,7 @@ impl Client {
             Access::in_process(caller),
             limits,
             boot::identity(config, config.listen)?,
+            None,
         );
         Ok(Self::Local {
             router: router(state),

@@ -42,6 +42,7 @@ use serde_json::Value;
 
 use crate::config::{CONFIG_VARIABLE, Config, Flags};
 use crate::output::Format;
+use crate::telemetry::Telemetry;
 
 /// The contract-first context engine and mission runtime for AI agents.
 ///
@@ -187,37 +188,55 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<u8> {
         other => other,
     };
     let config = Config::load(&flags)?;
-    crate::terminal::start_log(&config.log);
+    // What works on for others tells of it; other commands are short.
+    let telemetry = match &command {
+        Command::Serve(_) | Command::Mcp => Telemetry::start(&config)?,
+        _ => None,
+    };
+    crate::terminal::start_log(&config.log, telemetry.as_ref());
+    let ran = dispatch(command, &config, format, telemetry.as_ref()).await;
+    if let Some(telemetry) = telemetry {
+        telemetry.stop().await;
+    }
+    ran
+}
+
+async fn dispatch(
+    command: Command,
+    config: &Config,
+    format: Format,
+    telemetry: Option<&Telemetry>,
+) -> anyhow::Result<u8> {
     match command {
-        Command::Serve(_) => serve::run(&config).await,
-        Command::Executor(command) => executor::run(&command, &config).await,
-        Command::Mcp => mcp::run(&config).await,
-        Command::Ask(command) => ask::run(&command, &config, format).await,
-        Command::Route(command) => route::run(&command, &config, format).await,
-        Command::Package(command) => package::run(&command, &config, format).await,
-        Command::Gate(command) => gate::run(&command, &config, format).await,
-        Command::Graph(command) => graph::run(&command, &config, format).await,
-        Command::List(command) => catalogue::run(&command, &config, format).await,
-        Command::Resolve(command) => resolve::run(&command, &config, format).await,
-        Command::Lens(command) => lens::run(&command, &config, format).await,
-        Command::Runs(command) => runs::run(&command, &config, format).await,
-        Command::Mission(command) => missions::run(&command, &config, format).await,
-        Command::Playbook(command) => playbook::run(&command, &config, format).await,
-        Command::Candidate(command) => candidate::run(&command, &config, format).await,
-        Command::Approvals(command) => approvals::run(&command, &config, format).await,
-        Command::Events(command) => events::run(&command, &config, format).await,
-        Command::Key(command) => key::run(&command, &config, format).await,
-        Command::Memory(command) => memory::run(&command, &config, format).await,
-        Command::Evidence(command) => evidence::run(&command, &config, format).await,
-        Command::Skills(command) => skills::run(&command, &config, format).await,
-        Command::Model(command) => model::run(&command, &config).await,
-        Command::Models(command) => models::run(&command, &config, format).await,
-        Command::Reindex => reindex::run(&config, format).await,
-        Command::Doctor => doctor::run(&config, format).await,
-        Command::Migrate(command) => migrate::run(&command, &config, format).await,
-        Command::Backup(command) => backup::back_up(command, &config, format).await,
-        Command::Restore(command) => backup::restore(command, &config, format).await,
-        Command::Config(command) => config::run(&command, &config, format),
+        Command::Serve(_) => serve::run(config, telemetry).await,
+        Command::Executor(command) => executor::run(&command, config).await,
+        Command::Mcp => mcp::run(config).await,
+        Command::Ask(command) => ask::run(&command, config, format).await,
+        Command::Route(command) => route::run(&command, config, format).await,
+        Command::Package(command) => package::run(&command, config, format).await,
+        Command::Gate(command) => gate::run(&command, config, format).await,
+        Command::Graph(command) => graph::run(&command, config, format).await,
+        Command::List(command) => catalogue::run(&command, config, format).await,
+        Command::Resolve(command) => resolve::run(&command, config, format).await,
+        Command::Lens(command) => lens::run(&command, config, format).await,
+        Command::Runs(command) => runs::run(&command, config, format).await,
+        Command::Mission(command) => missions::run(&command, config, format).await,
+        Command::Playbook(command) => playbook::run(&command, config, format).await,
+        Command::Candidate(command) => candidate::run(&command, config, format).await,
+        Command::Approvals(command) => approvals::run(&command, config, format).await,
+        Command::Events(command) => events::run(&command, config, format).await,
+        Command::Key(command) => key::run(&command, config, format).await,
+        Command::Memory(command) => memory::run(&command, config, format).await,
+        Command::Evidence(command) => evidence::run(&command, config, format).await,
+        Command::Skills(command) => skills::run(&command, config, format).await,
+        Command::Model(command) => model::run(&command, config).await,
+        Command::Models(command) => models::run(&command, config, format).await,
+        Command::Reindex => reindex::run(config, format).await,
+        Command::Doctor => doctor::run(config, format).await,
+        Command::Migrate(command) => migrate::run(&command, config, format).await,
+        Command::Backup(command) => backup::back_up(command, config, format).await,
+        Command::Restore(command) => backup::restore(command, config, format).await,
+        Command::Config(command) => config::run(&command, config, format),
         Command::Schema(_)
         | Command::Validate(_)
         | Command::Policy(_)

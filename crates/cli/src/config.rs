@@ -10,6 +10,7 @@ mod replica;
 mod search;
 mod skill_index;
 mod store;
+mod telemetry;
 mod webhooks;
 
 use std::collections::BTreeMap;
@@ -33,6 +34,7 @@ pub(crate) use replica::{ReplicaConfig, ReplicaRole};
 pub(crate) use search::{SearchConfig, SearchProviderConfig};
 pub(crate) use skill_index::SkillIndexConfig;
 pub(crate) use store::StoreConfig;
+pub(crate) use telemetry::TelemetryConfig;
 pub(crate) use webhooks::{SystemConfig, WebhooksConfig};
 
 /// Names the configuration file; a flag does the same.
@@ -106,6 +108,8 @@ pub(crate) struct Config {
     pub(crate) skill_index: SkillIndexConfig,
     /// The systems of record that proposals of missions may be sent to; none by default.
     pub(crate) webhooks: WebhooksConfig,
+    /// Traces and metrics for an OpenTelemetry collector; none by default.
+    pub(crate) telemetry: TelemetryConfig,
     /// What is logged, e.g. `info` or `warn,charter_engine=debug`.
     pub(crate) log: String,
 }
@@ -394,6 +398,7 @@ impl Default for Config {
             search: SearchConfig::default(),
             skill_index: SkillIndexConfig::default(),
             webhooks: WebhooksConfig::default(),
+            telemetry: TelemetryConfig::default(),
             log: "warn".to_owned(),
         }
     }

@@ -9,6 +9,7 @@ mod evidence_key;
 mod failure;
 mod output;
 mod seed_file;
+mod telemetry;
 mod terminal;
 
 use std::process::ExitCode;

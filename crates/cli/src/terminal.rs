@@ -2,8 +2,14 @@
 
 use std::time::Duration;
 
+use charter_effects::TELEMETRY;
 use charter_search::embed::fetch::FetchProgress;
 use indicatif::{ProgressBar, ProgressStyle};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer};
+
+use crate::telemetry::Telemetry;
 
 /// A spinner with a message; silent when stderr is no terminal.
 pub(crate) fn spinner(message: &str) -> ProgressBar {
@@ -35,14 +41,21 @@ pub(crate) fn show_fetch(bar: &ProgressBar, progress: &FetchProgress) {
 /// What is logged of the protocol's SDK unless a filter says more: below that it logs payloads.
 const QUIET: &str = "rmcp=warn";
 
-/// Starts logging to stderr.
-pub(crate) fn start_log(filter: &str) {
-    let filter = tracing_subscriber::EnvFilter::try_new(format!("{QUIET},{filter}"));
-    let filter = filter.unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
-    let log = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr);
-    if log.try_init().is_err() {
+/// Starts logging to stderr, and telemetry where there is any.
+pub(crate) fn start_log(filter: &str, telemetry: Option<&Telemetry>) {
+    // What is meant for telemetry is no log, whatever is logged.
+    let filter = EnvFilter::try_new(format!("{QUIET},{filter},{TELEMETRY}=off"));
+    let filter = filter.unwrap_or_else(|_| EnvFilter::new(format!("info,{TELEMETRY}=off")));
+    let log = tracing_subscriber::fmt::layer()
+        .with_writer(std::io::stderr)
+        .with_filter(filter);
+    let mut layers = vec![log.boxed()];
+    layers.extend(telemetry.into_iter().flat_map(Telemetry::layers));
+    if tracing_subscriber::registry()
+        .with(layers)
+        .try_init()
+        .is_err()
+    {
         eprintln!("warning: logging was started before");
     }
 }

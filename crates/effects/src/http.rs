@@ -20,8 +20,8 @@ use crate::call::{HttpTool, ToolCall};
 use crate::egress::{EgressPolicy, EgressRefusal};
 use crate::outcome::{Failure, Success};
 use crate::redact::Redactor;
-pub use endpoint::PlainHttp;
-pub(crate) use endpoint::base;
+use crate::telemetry::TraceContext;
+pub use endpoint::{PlainHttp, base};
 use request::Prepared;
 pub(crate) use request::{Exchange, IDEMPOTENCY_KEY, MAX_BODY_BYTES};
 pub(crate) use response::{Answer, End, kind_of, read_within};
@@ -47,6 +47,7 @@ pub(crate) enum Redirects {
 #[derive(Debug)]
 pub(crate) struct HttpRunner {
     tls: rustls::ClientConfig,
+    trace: TraceContext,
 }
 
 impl HttpRunner {
@@ -57,7 +58,15 @@ impl HttpRunner {
             .with_safe_default_protocol_versions()?
             .with_platform_verifier()?
             .with_no_client_auth();
-        Ok(Self { tls })
+        Ok(Self {
+            tls,
+            trace: TraceContext::default(),
+        })
+    }
+
+    /// The same, and the servers of HTTP tools are told which trace a call belongs to.
+    pub(crate) fn telling(self, trace: TraceContext) -> Self {
+        Self { trace, ..self }
     }
 
     /// Runs an HTTP tool: fills its templates and exchanges.
@@ -68,10 +77,11 @@ impl HttpRunner {
         redactor: &Redactor,
         cancel: &CancellationToken,
     ) -> Result<Success, Failure> {
-        let exchange = request::fill(call, tool).map_err(|failure| Failure {
+        let mut exchange = request::fill(call, tool).map_err(|failure| Failure {
             message: redactor.apply(&failure.message),
             ..failure
         })?;
+        exchange.tell(self.trace);
         self.send(call, &exchange, Redirects::SameOrigin, redactor, cancel)
             .await
     }

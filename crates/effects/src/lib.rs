@@ -72,6 +72,7 @@ mod redact;
 mod sandbox;
 mod secret;
 mod sources;
+mod telemetry;
 mod text;
 mod tokens;
 pub mod webhook;
@@ -86,7 +87,7 @@ pub use call::{
 };
 pub use egress::{HostPattern, HostPatternError};
 pub use extract::{ExtractError, Extracted, MAX_TEXT_BYTES, Mark, MarkKind, MediaType, extract};
-pub use http::PlainHttp;
+pub use http::{PlainHttp, base as operator_address};
 pub use mcp::{
     ImportedTool, Imports, LeftOut, McpServerOptions, McpServerState, McpServers, McpTool,
     McpTransport, SecretHeader, ServerImports,
@@ -108,4 +109,5 @@ pub use sources::{
     Fetched, Media, NoSources, RawSource, SourceError, SourceFault, SourceRequest, Sources,
     Validators,
 };
+pub use telemetry::{TELEMETRY, TraceContext};
 pub use tokens::{Believed, IssuerError, IssuerOptions, Issuers, TokenAlgorithm, TokenRefused};

@@ -30,6 +30,7 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::call::{Repeat, ToolCall, ToolImplementation, ToolRunner};
 use crate::outcome::{Failure, Success, ToolOutcome};
 use crate::redact::Redactor;
+use crate::telemetry::TraceContext;
 use crate::{HostPattern, Sandbox};
 use keep::{Keeper, Link};
 
@@ -46,6 +47,8 @@ pub struct McpServerOptions {
     pub timeout: Duration,
     /// How often its tools are listed again.
     pub refresh: Duration,
+    /// Whether it is told which trace a call belongs to.
+    pub trace: TraceContext,
 }
 
 /// How a server is reached.

@@ -123,7 +123,9 @@ impl Sandbox {
             python: OnceCell::new(),
             bash: OnceLock::new(),
             filter: OnceLock::new(),
-            http: HttpRunner::new().map_err(SandboxError::Tls)?,
+            http: HttpRunner::new()
+                .map_err(SandboxError::Tls)?
+                .telling(options.trace),
             options,
         })
     }

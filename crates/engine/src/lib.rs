@@ -42,6 +42,7 @@ mod sessions;
 mod settings;
 mod tags;
 mod tasks;
+mod telemetry;
 mod tool_results;
 mod tool_search;
 
@@ -108,4 +109,5 @@ pub use runs::{
 pub use sessions::{SessionShown, TurnShown};
 pub use settings::{ClientTools, Duty, LensSettings, MemorySettings, Settings, SkillVectors};
 pub use tasks::{Said, Task, TaskFilter, TaskKey, TaskListing, TaskMessage, TaskState};
+pub use telemetry::TELEMETRY;
 pub use tool_search::FoundTool;

@@ -10,6 +10,8 @@ use charter_contract::error_code::ErrorCode;
 use charter_engine::{Caller, Engine, EngineError, KeyText, KeysKept, Providers};
 use sha2::{Digest, Sha256};
 
+use crate::telemetry;
+
 /// One API key, known by its digest only. A key is 256 random bits, so a plain SHA-256 of it
 /// cannot be turned back.
 #[derive(Debug, Clone)]
@@ -112,6 +114,7 @@ impl Access {
         headers: &HeaderMap,
     ) -> Result<Caller, EngineError> {
         let caller = self.known(engine, headers).await?;
+        telemetry::asked_by(&caller.tenant);
         engine.count_call(&caller)?;
         Ok(caller)
     }

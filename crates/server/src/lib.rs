@@ -17,6 +17,7 @@ mod routes;
 mod serve;
 mod state;
 mod streams;
+mod telemetry;
 
 pub use a2a::A2aIdentity;
 pub use auth::{Access, AccessError, ApiKey};
@@ -25,3 +26,4 @@ pub use mcp::{McpError, serve_stdio};
 pub use openapi::document as openapi_document;
 pub use serve::{ServeError, serve};
 pub use state::{AppState, probes, router};
+pub use telemetry::JoinTrace;

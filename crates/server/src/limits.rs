@@ -7,9 +7,11 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use charter_contract::error_code::ErrorCode;
 use charter_engine::EngineError;
+use tracing::Instrument;
 
 use crate::error::ApiError;
 use crate::state::AppState;
+use crate::telemetry::Told;
 
 /// The server's bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,12 +40,17 @@ pub(crate) async fn enforce(
     request: Request,
     next: Next,
 ) -> Response {
-    let method = request.method().clone();
+    let told = Told::of(&request);
+    let span = told.span();
+    if let Some(join) = state.join_trace {
+        join(&span, request.headers());
+    }
     let started = std::time::Instant::now();
-    let response = bounded(&state, request, next).await;
-    state
-        .metrics
-        .observe(&method, response.status(), started.elapsed());
+    let answering = bounded(&state, request, next).instrument(span.clone());
+    let response = answering.await;
+    let (status, elapsed) = (response.status(), started.elapsed());
+    state.metrics.observe(&told.method, status, elapsed);
+    told.ended(&span, status, elapsed);
     response
 }
 

@@ -40,6 +40,7 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 use tokio::sync::Semaphore;
+use tracing::{Instrument, Span};
 use uuid::Uuid;
 
 use crate::operations;
@@ -154,6 +155,13 @@ impl Shared {
     }
 }
 
+/// The span of the HTTP request that a message came with; the SDK works in tasks of its own.
+fn span_of(context: &RequestContext<RoleServer>) -> Span {
+    let parts = context.extensions.get::<Parts>();
+    let span = parts.and_then(|parts| parts.extensions.get::<Span>());
+    span.cloned().unwrap_or_else(Span::none)
+}
+
 impl Mcp {
     /// The caller of a request.
     fn caller(&self, context: &RequestContext<RoleServer>) -> Result<Caller, ErrorData> {
@@ -237,6 +245,7 @@ impl ServerHandler for Mcp {
             let message = format!("there is no tool `{}`", request.name);
             return Err(ErrorData::invalid_params(message, None));
         };
+        let span = span_of(&context);
         let call = self.call(context)?.given(&request)?;
         if let Err(error) = entry.admit(&call.caller) {
             return Ok(call.failed(&error).into());
@@ -246,6 +255,7 @@ impl ServerHandler for Mcp {
             return Ok(call.failed(&error).into());
         };
         call.carry_out(entry, request.arguments.unwrap_or_default())
+            .instrument(span)
             .await
     }
 

@@ -14,6 +14,7 @@ use crate::limits::{self, Limits};
 use crate::metrics::Metrics;
 use crate::operations::Operations;
 use crate::routes;
+use crate::telemetry::JoinTrace;
 
 /// Shared by all handlers; cheap to clone.
 #[derive(Clone)]
@@ -33,6 +34,8 @@ pub struct Shared {
     /// Streams of events that are open.
     pub(crate) streams: Arc<Semaphore>,
     pub(crate) metrics: Metrics,
+    /// How a request becomes part of its client's trace, where traces are kept.
+    pub(crate) join_trace: Option<JoinTrace>,
 }
 
 impl Deref for AppState {
@@ -46,7 +49,13 @@ impl Deref for AppState {
 impl AppState {
     /// The state of a server over an engine.
     #[must_use]
-    pub fn new(engine: Arc<Engine>, access: Access, limits: Limits, identity: A2aIdentity) -> Self {
+    pub fn new(
+        engine: Arc<Engine>,
+        access: Access,
+        limits: Limits,
+        identity: A2aIdentity,
+        join_trace: Option<JoinTrace>,
+    ) -> Self {
         Self(Arc::new(Shared {
             engine,
             access,
@@ -56,6 +65,7 @@ impl AppState {
             places: Semaphore::new(limits.concurrency),
             streams: Arc::new(Semaphore::new(limits.concurrency)),
             metrics: Metrics::new(),
+            join_trace,
         }))
     }
 }

@@ -88,7 +88,7 @@ const RULES: [Rule; 12] = [
 const FOR_TESTS: [&str; 2] = ["charter-testkit", "charter-store-sql"];
 
 /// Foreign crates that would bring a layer what it must not know.
-const FORBIDDEN: [(&str, &[&str]); 5] = [
+const FORBIDDEN: [(&str, &[&str]); 6] = [
     (
         "charter-contract",
         &["tokio", "reqwest", "hyper", "axum", "rusqlite"],
@@ -103,9 +103,21 @@ const FORBIDDEN: [(&str, &[&str]); 5] = [
     ),
     (
         "charter-engine",
-        &["axum", "hyper", "reqwest", "rusqlite", "clap", "config"],
+        &[
+            "axum",
+            "hyper",
+            "reqwest",
+            "rusqlite",
+            "clap",
+            "config",
+            "opentelemetry",
+        ],
     ),
-    ("charter-server", &["rusqlite", "reqwest", "clap", "config"]),
+    (
+        "charter-server",
+        &["rusqlite", "reqwest", "clap", "config", "opentelemetry"],
+    ),
+    ("charter-effects", &["opentelemetry"]),
 ];
 
 /// An import of which a crate may use a part only.

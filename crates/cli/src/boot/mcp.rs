@@ -14,6 +14,7 @@ use charter_effects::{
 
 use super::builtin::root_path;
 use crate::config::{Config, McpServerConfig};
+use crate::telemetry;
 
 /// How long a start waits for the servers' first answers.
 const FIRST_ANSWERS: Duration = Duration::from_secs(15);
@@ -49,6 +50,7 @@ fn server_options(config: &Config, server: &McpServerConfig) -> anyhow::Result<M
         readonly: server.readonly.iter().cloned().collect(),
         timeout: Duration::from_millis(server.timeout_ms),
         refresh: Duration::from_secs(server.refresh_s),
+        trace: telemetry::trace_context(config),
     })
 }
 

@@ -17,6 +17,7 @@ use crate::config::{
     ApiConfig, Config, ProviderConfig, StructuredConfig, TemperatureConfig, TenantModelsConfig,
     TokenLimitConfig,
 };
+use crate::telemetry;
 
 /// The configured models; none of them is asked.
 pub(crate) fn models(config: &Config) -> anyhow::Result<Arc<dyn Models>> {
@@ -42,6 +43,7 @@ pub(crate) fn models(config: &Config) -> anyhow::Result<Arc<dyn Models>> {
             retries: models.retries,
             ..Patience::default()
         },
+        trace: telemetry::trace_context(config),
     };
     let providers = ModelProviders::new(options).context("setting up `models`")?;
     Ok(Arc::new(providers))

@@ -13,14 +13,14 @@ use crate::config::{PlainHttpConfig, SecretConfig};
 /// Largest file with a secret, in bytes.
 const MAX_FILE_BYTES: u64 = 16 << 10;
 
-pub(super) fn plain_http(config: PlainHttpConfig) -> PlainHttp {
+pub(crate) fn plain_http(config: PlainHttpConfig) -> PlainHttp {
     match config {
         PlainHttpConfig::Loopback => PlainHttp::Loopback,
         PlainHttpConfig::Anywhere => PlainHttp::Anywhere,
     }
 }
 
-pub(super) fn secret(named: &SecretConfig) -> anyhow::Result<Secret> {
+pub(crate) fn secret(named: &SecretConfig) -> anyhow::Result<Secret> {
     match named {
         SecretConfig::Variable(name) => {
             let value = std::env::var(name)

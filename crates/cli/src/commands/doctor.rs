@@ -13,6 +13,7 @@ use crate::boot::{self, MAX_SKEW_MS, OpenStore};
 use crate::config::Config;
 use crate::failure::{EXIT_NEGATIVE, EXIT_OK};
 use crate::output::{self, Format};
+use crate::telemetry::Collector;
 
 /// One thing looked at.
 struct Check {
@@ -29,6 +30,7 @@ pub(crate) async fn run(config: &Config, format: Format) -> anyhow::Result<u8> {
         models(config),
         search(config),
         webhooks(config),
+        telemetry(config).await,
     ]);
     checks.extend(tools(config).await);
     checks.extend(mcp_servers(config).await);
@@ -269,6 +271,25 @@ fn webhooks(config: &Config) -> Check {
     Check {
         name: "systems of record",
         found: found.map_err(|error| format!("{error:#}")),
+    }
+}
+
+/// Whether the collector takes an export of nothing.
+async fn telemetry(config: &Config) -> Check {
+    let found = match Collector::configured(config) {
+        Err(error) => Err(format!("{error:#}")),
+        Ok(None) => Ok("off".to_owned()),
+        Ok(Some(collector)) => {
+            let address = collector.address();
+            let taken = collector.probe().await;
+            taken
+                .map(|()| format!("{address} takes traces and metrics"))
+                .map_err(|error| format!("{address}: {error:#}"))
+        }
+    };
+    Check {
+        name: "telemetry",
+        found,
     }
 }
 

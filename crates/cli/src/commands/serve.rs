@@ -11,6 +11,7 @@ use tokio::net::TcpListener;
 use crate::boot;
 use crate::config::{Config, ReplicaRole};
 use crate::failure::EXIT_OK;
+use crate::telemetry::Telemetry;
 
 /// Serve the API.
 #[derive(Debug, Args)]
@@ -23,8 +24,11 @@ pub(crate) struct Serve {
     pub(crate) role: Option<ReplicaRole>,
 }
 
-pub(crate) async fn run(config: &Config) -> anyhow::Result<u8> {
+pub(crate) async fn run(config: &Config, telemetry: Option<&Telemetry>) -> anyhow::Result<u8> {
     let running = boot::start(config).await?;
+    if let Some(telemetry) = telemetry {
+        telemetry.observe(&running.engine);
+    }
     let listener = TcpListener::bind(config.listen)
         .await
         .with_context(|| format!("listening on {}", config.listen))?;

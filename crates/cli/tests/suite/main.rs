@@ -63,5 +63,6 @@ mod skill_index;
 mod skills;
 mod skills_import;
 mod tags;
+mod telemetry;
 mod templates;
 mod web_search;

@@ -18,7 +18,7 @@ pub enum PlainHttp {
 ///
 /// # Errors
 /// What the text is instead.
-pub(crate) fn base(text: &str, plain_http: PlainHttp) -> Result<Url, &'static str> {
+pub fn base(text: &str, plain_http: PlainHttp) -> Result<Url, &'static str> {
     let url = Url::parse(text).map_err(|_| "no URL")?;
     match (url.scheme(), plain_http) {
         ("https", _) | ("http", PlainHttp::Anywhere) => {}

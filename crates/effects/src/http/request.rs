@@ -10,6 +10,7 @@ use super::template::{Values, scalar_text};
 use crate::call::{DryRun, HttpTool, ToolCall};
 use crate::outcome::{Failure, Success};
 use crate::redact::Redactor;
+use crate::telemetry::{TRACEPARENT, TraceContext};
 
 /// The header of draft-ietf-httpapi-idempotency-key-header.
 pub(crate) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -33,6 +34,19 @@ pub(crate) struct Exchange {
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) query: Vec<(String, String)>,
     pub(crate) body: Option<Value>,
+}
+
+impl Exchange {
+    /// Adds the header that says which trace this belongs to, unless the tool has one of its own.
+    pub(super) fn tell(&mut self, trace: TraceContext) {
+        let own = |(name, _): &(String, String)| name.eq_ignore_ascii_case(TRACEPARENT.as_str());
+        if self.headers.iter().any(own) {
+            return;
+        }
+        if let Some(value) = trace.here() {
+            self.headers.push((TRACEPARENT.as_str().to_owned(), value));
+        }
+    }
 }
 
 /// Fills a tool's templates with the values of a call.

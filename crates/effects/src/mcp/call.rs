@@ -4,6 +4,7 @@
 use charter_contract::agentic::error::ErrorType;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorCode,
+    RequestParamsMeta,
 };
 use rmcp::service::{Peer, RoleClient, ServiceError};
 use serde_json::{Value, json};
@@ -56,6 +57,9 @@ impl Server {
         self.check_definition(&up.peer, tool).await?;
         let mut params = CallToolRequestParams::new(tool.name.clone());
         params.arguments = Some(call.parameters.clone());
+        if let Some(traceparent) = self.options.trace.here() {
+            params.set_traceparent(&traceparent);
+        }
         let answer = up.peer.call_tool_once(params).await;
         let result = match answer {
             Ok(CallToolResponse::Complete(result)) => result,

@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 use super::connect::{Connection, Listener, Traces};
 use super::keep::{Link, Up};
 use super::{McpServerOptions, McpTransport, SecretHeader, Server};
-use crate::{Sandbox, SandboxOptions};
+use crate::{Sandbox, SandboxOptions, TraceContext};
 
 /// What its secret header holds.
 pub(super) const SECRET: &str = "Bearer s3cr3t-value";
@@ -42,6 +42,7 @@ pub(super) fn options(url: &str) -> McpServerOptions {
         readonly: ["read".to_owned()].into(),
         timeout: Duration::from_secs(60),
         refresh: Duration::from_secs(300),
+        trace: TraceContext::default(),
     }
 }
 
@@ -67,12 +68,24 @@ impl Fake {
     where
         A: FnMut(&Value) -> Option<Value> + Send + 'static,
     {
+        Self::told(TraceContext::default(), answer).await
+    }
+
+    /// The same, told so of traces.
+    pub(super) async fn told<A>(trace: TraceContext, answer: A) -> (Self, Connection)
+    where
+        A: FnMut(&Value) -> Option<Value> + Send + 'static,
+    {
         let (near, far) = tokio::io::duplex(1 << 16);
         let heard = Arc::new(Mutex::new(Vec::new()));
         let (say, said) = mpsc::unbounded_channel();
         tokio::spawn(speak(far, Arc::clone(&heard), said, answer));
         let (sandbox, _folder) = sandbox().await;
-        let server = Arc::new(Server::new(options("https://mcp.example.com/"), &sandbox));
+        let options = McpServerOptions {
+            trace,
+            ..options("https://mcp.example.com/")
+        };
+        let server = Arc::new(Server::new(options, &sandbox));
         let listener = Listener {
             changed: Arc::clone(&server.look_again),
         };

@@ -131,6 +131,25 @@ async fn a_secret_that_a_server_answers_is_taken_out() {
     assert_eq!(said.unwrap().output, output);
 }
 
+/// A server is told which trace a call belongs to by the operator's word, and else of none.
+#[tokio::test]
+async fn a_server_is_told_of_traces_by_the_operators_word() {
+    const TRACEPARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    for (trace, told) in [
+        (TraceContext::default(), Value::Null),
+        (
+            TraceContext::told_by(|| Some(TRACEPARENT.to_owned())),
+            json!(TRACEPARENT),
+        ),
+    ] {
+        let (fake, _connection) = Fake::told(trace, one_tool(text("done"))).await;
+        let made = called(&fake, imported(Repeat::Safe), Limits::default()).await;
+        assert!(made.is_ok());
+        let heard = fake.heard("tools/call");
+        assert_eq!(heard[0]["params"]["_meta"]["traceparent"], told);
+    }
+}
+
 /// Nobody answers for a person, and no task is waited for: such an answer ends the call.
 #[tokio::test]
 async fn a_call_that_asks_for_more_is_a_failure() {

@@ -19,6 +19,7 @@ use crate::cause::chain;
 use crate::http::{End, IDEMPOTENCY_KEY, MAX_BODY_BYTES, read_within};
 use crate::patience::retry_after;
 use crate::secret::{Secret, redactor};
+use crate::telemetry::TraceContext;
 
 /// Largest body of a refusal that is read, in bytes.
 const MAX_REFUSAL_BYTES: usize = 64 << 10;
@@ -179,19 +180,24 @@ impl Asked<'_> {
     }
 }
 
+/// What goes over the wire.
+pub(super) struct Sent<'a> {
+    pub(super) body: Vec<u8>,
+    pub(super) idempotency_key: &'a str,
+    pub(super) trace: TraceContext,
+}
+
 /// Sends a request and reads the answer to its end.
 pub(super) async fn attempt(
     client: &Client,
     url: &Url,
     asked: &Asked<'_>,
-    body: Vec<u8>,
-    idempotency_key: &str,
+    sent: Sent<'_>,
     meter: &mut Meter,
 ) -> Result<Reply, ModelFailure> {
-    let request = client
-        .post(url.clone())
-        .headers(asked.headers(idempotency_key)?)
-        .body(body);
+    let mut headers = asked.headers(sent.idempotency_key)?;
+    sent.trace.add_to(&mut headers);
+    let request = client.post(url.clone()).headers(headers).body(sent.body);
     let sent = request.send().await;
     let response = sent.map_err(|error| unanswered(asked, error))?;
     if !response.status().is_success() {

@@ -10,6 +10,7 @@ use super::routes::ModelTarget;
 use crate::http::PlainHttp;
 use crate::patience::Patience;
 use crate::secret::Secret;
+use crate::telemetry::TraceContext;
 
 /// Providers, and which route leads to which.
 #[derive(Debug, Clone, Default)]
@@ -24,6 +25,8 @@ pub struct ModelOptions {
     pub repairs: Repairs,
     /// How failures that may pass are waited for.
     pub patience: Patience,
+    /// Whether providers are told which trace a request belongs to.
+    pub trace: TraceContext,
 }
 
 /// How often an answer that does not keep to its schema is sent back, at most.

@@ -12,8 +12,9 @@ use reqwest::Url;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
-use super::exchange::{Asked, Meter, attempt};
+use super::exchange::{Asked, Meter, Sent, attempt};
 use super::options::{ModelOptions, ProviderOptions};
 use super::reply::Reply;
 use super::routes::{Leads, leads, of_tenant};
@@ -22,6 +23,7 @@ use super::{
     ModelAnswer, ModelFailure, ModelFault, ModelRequest, ModelRoute, Models, NamedSchema, Turn,
 };
 use crate::http::{HttpRunner, Redirects};
+use crate::telemetry::Completion;
 
 /// Longest time of a request, whatever it asks for.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(3_600);
@@ -69,20 +71,51 @@ impl ModelProviders {
         })
     }
 
+    /// Asks until there is an answer, the request's time is over, or nobody waits any more.
+    async fn complete_within(
+        &self,
+        request: &ModelRequest,
+        way: &Leads<'_>,
+        started: Instant,
+        cancel: &CancellationToken,
+    ) -> Result<ModelAnswer, ModelFailure> {
+        let timeout = request.timeout.min(LONGEST_TIMEOUT);
+        let mut meter = Meter::default();
+        let ended = tokio::select! {
+            biased;
+            () = cancel.cancelled() => Err(ModelFault::Cancelled),
+            ended = tokio::time::timeout(timeout, self.answer(request, way, started + timeout, &mut meter)) => {
+                ended.map_err(|_| ModelFault::Timeout)
+            }
+        };
+        match ended.unwrap_or_else(|fault| Err(asked(request, way).fail(fault))) {
+            Ok(answer) => Ok(ModelAnswer {
+                usage: meter.usage(),
+                attempts: meter.attempts,
+                duration_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+                ..answer
+            }),
+            Err(failure) => Err(ModelFailure {
+                usage: meter.usage(),
+                attempts: meter.attempts,
+                ..failure
+            }),
+        }
+    }
+
     async fn answer(
         &self,
         request: &ModelRequest,
+        way: &Leads<'_>,
         until: Instant,
         meter: &mut Meter,
     ) -> Result<ModelAnswer, ModelFailure> {
-        let way = leads(&self.options, &request.tenant, &request.route)
-            .ok_or_else(|| unknown(request))?;
         let connection = self.connections.get(&way.target.provider);
         let connection = connection.ok_or_else(|| unknown(request))?;
         compiles(&request.schema)?;
         let asking = Asking {
             connection,
-            asked: asked(request, &way),
+            asked: asked(request, way),
             options: &self.options,
             until,
         };
@@ -97,36 +130,16 @@ impl Models for ModelProviders {
         request: &ModelRequest,
         cancel: &CancellationToken,
     ) -> Result<ModelAnswer, ModelFailure> {
-        let started = Instant::now();
-        let timeout = request.timeout.min(LONGEST_TIMEOUT);
-        let mut meter = Meter::default();
-        let ended = tokio::select! {
-            biased;
-            () = cancel.cancelled() => Err(ModelFault::Cancelled),
-            ended = tokio::time::timeout(timeout, self.answer(request, started + timeout, &mut meter)) => {
-                ended.map_err(|_| ModelFault::Timeout)
-            }
+        let Some(way) = leads(&self.options, &request.tenant, &request.route) else {
+            return Err(unknown(request));
         };
-        let result = ended.unwrap_or_else(|fault| {
-            let way = leads(&self.options, &request.tenant, &request.route);
-            Err(match way {
-                Some(way) => asked(request, &way).fail(fault),
-                None => unknown(request),
-            })
-        });
-        match result {
-            Ok(answer) => Ok(ModelAnswer {
-                usage: meter.usage(),
-                attempts: meter.attempts,
-                duration_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
-                ..answer
-            }),
-            Err(failure) => Err(ModelFailure {
-                usage: meter.usage(),
-                attempts: meter.attempts,
-                ..failure
-            }),
-        }
+        let started = Instant::now();
+        let (stage, tenant) = (request.stage.as_str(), request.tenant.as_str());
+        let told = Completion::begins(way.target, way.provider.api, stage, tenant);
+        let completing = self.complete_within(request, &way, started, cancel);
+        let result = completing.instrument(told.span()).await;
+        told.ends(&result, started.elapsed().as_secs_f64());
+        result
     }
 
     fn routes(&self, tenant: &TenantId) -> BTreeMap<Label, ModelRoute> {
@@ -266,7 +279,12 @@ impl Asking<'_> {
         meter.begin();
         let Connection { client, url, .. } = self.connection;
         let asked = &self.asked;
-        let attempt = attempt(client, url, asked, body.to_vec(), key, meter);
+        let sent = Sent {
+            body: body.to_vec(),
+            idempotency_key: key,
+            trace: self.options.trace,
+        };
+        let attempt = attempt(client, url, asked, sent, meter);
         tokio::time::timeout(asked.provider.attempt_timeout, attempt)
             .await
             .unwrap_or_else(|_| Err(asked.fail(ModelFault::Timeout)))

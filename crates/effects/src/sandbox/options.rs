@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
 
+use crate::telemetry::TraceContext;
+
 /// What a [`crate::Sandbox`] needs to know; read from configuration by the caller.
 #[derive(Debug, Clone)]
 pub struct SandboxOptions {
@@ -21,6 +23,8 @@ pub struct SandboxOptions {
     pub extractor: Option<(PathBuf, Vec<String>)>,
     /// Variables whose values are no secrets, such as a region: they stay in the outputs of tools.
     pub plain: BTreeSet<String>,
+    /// Whether the servers of HTTP tools are told which trace a call belongs to.
+    pub trace: TraceContext,
     /// Whether to run without Landlock.
     pub landlock: LandlockUse,
     /// Whether to use namespaces.
@@ -38,6 +42,7 @@ impl SandboxOptions {
             filter: None,
             extractor: None,
             plain: BTreeSet::new(),
+            trace: TraceContext::default(),
             landlock: LandlockUse::Required,
             namespaces: NamespaceUse::WhenAvailable,
         }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use charter_contract::ids::Label;
 use charter_effects::{
     McpServerOptions, McpServers, McpTool, McpTransport, Repeat, ToolImplementation, ToolRunner,
+    TraceContext,
 };
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
@@ -89,6 +90,7 @@ async fn tried(fixture: Fixture, given: &Value) -> (Fixture, Value) {
         readonly: BTreeSet::new(),
         timeout: Duration::from_secs(20),
         refresh: Duration::from_secs(300),
+        trace: TraceContext::default(),
     };
     let Fixture { sandbox, directory } = fixture;
     let sandbox = Arc::new(sandbox);

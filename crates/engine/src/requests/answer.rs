@@ -10,6 +10,7 @@ use charter_contract::ids::{RequestId, RunId, SkillId};
 use charter_store::StoreError;
 use charter_store::request::RequestRecord;
 use serde_json::{Value, json};
+use tracing::Instrument;
 
 use super::analyse::Analysed;
 use super::classify::{Classified, supported};
@@ -18,7 +19,7 @@ use super::progress::{Progress, ProgressEvent};
 use super::{Asked, change, consult, propose, respond};
 use crate::candidates::Proposal;
 use crate::runs::RunShown;
-use crate::{Caller, Engine, EngineError, LensAnswer};
+use crate::{Caller, Engine, EngineError, LensAnswer, telemetry};
 
 /// What one skill contributed.
 #[derive(Debug)]
@@ -72,7 +73,7 @@ impl Engine {
         let engine = Arc::clone(self);
         let answering = self
             .tasks()
-            .spawn(async move { engine.answer_once(asked, progress).await });
+            .spawn(async move { engine.answer_once(asked, progress).await }.in_current_span());
         answering
             .await
             .map_err(|error| EngineError::internal("answering a request", error))?
@@ -113,12 +114,13 @@ impl Engine {
             Opened::Answered(_) | Opened::Elsewhere => return Ok(()),
         }
         let engine = Arc::clone(self);
-        self.tasks().spawn(async move {
+        let answering = async move {
             let id = asked.id().clone();
             if let Err(error) = engine.answer_once(asked, progress).await {
                 tracing::debug!(request.id = %id, error = %error, "a submitted request failed");
             }
-        });
+        };
+        self.tasks().spawn(answering.in_current_span());
         Ok(())
     }
 
@@ -191,9 +193,24 @@ impl Engine {
         asked: &Asked,
         progress: Progress,
     ) -> Result<AgentResponse, EngineError> {
+        let span = telemetry::answer(asked);
+        let answer = self.find_answer(asked, &progress).instrument(span.clone());
+        let answer = answer.await;
+        if let Err(error) = &answer {
+            telemetry::failed(&span, error);
+        }
+        self.close(asked, &answer).await?;
+        answer
+    }
+
+    async fn find_answer(
+        self: &Arc<Self>,
+        asked: &Asked,
+        progress: &Progress,
+    ) -> Result<AgentResponse, EngineError> {
         let started = Instant::now();
-        let answer = self.work_out(asked, &progress).await;
-        let answer = answer.and_then(|(classified, work)| match work {
+        let answer = self.work_out(asked, progress).await;
+        answer.and_then(|(classified, work)| match work {
             Work::Read(results) => {
                 respond::response(self, asked, &classified, results, started.elapsed())
             }
@@ -206,9 +223,7 @@ impl Engine {
             Work::Consult(found) => {
                 consult::response(self, asked, &classified, &found, started.elapsed())
             }
-        });
-        self.close(asked, &answer).await?;
-        answer
+        })
     }
 
     /// Records the request, or finds an earlier one with the same id and content.
@@ -294,6 +309,7 @@ impl Engine {
         progress: &Progress,
     ) -> Result<(Classified, Work), EngineError> {
         let classified = self.classified(asked).await?;
+        telemetry::routed(&classified);
         progress.tell(ProgressEvent::Routed {
             verdict: classified.verdict.kind_name().to_owned(),
             skills: classified.skills.iter().map(ToString::to_string).collect(),

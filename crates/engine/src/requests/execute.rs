@@ -7,6 +7,7 @@ use charter_contract::ids::{PlaybookId, RequestId, RunId, SkillId, TenantId};
 use charter_domain::parameters;
 use charter_domain::run::{Opening, Outcome, Run, StopCause};
 use serde_json::{Map, Value, json};
+use tracing::{Instrument, Span};
 use uuid::Uuid;
 
 use super::Asked;
@@ -14,10 +15,32 @@ use super::analyse::Analysed;
 use super::classify::Classified;
 use super::progress::{Progress, ProgressEvent};
 use crate::runs::{NewRun, RunShown};
-use crate::{Engine, EngineError};
+use crate::{Engine, EngineError, telemetry};
 
 impl Engine {
+    /// What the agent of a skill finds out with it.
     pub(super) async fn run_skill(
+        self: &Arc<Self>,
+        asked: &Asked,
+        classified: &Classified,
+        skill: &SkillId,
+        run_id: &RunId,
+        progress: &Progress,
+    ) -> Result<Analysed, EngineError> {
+        let span = self.agent_span(&asked.caller.tenant, skill.as_ref());
+        let found = self.find_out(asked, classified, skill, run_id, progress);
+        ended(&span, found.instrument(span.clone()).await)
+    }
+
+    /// The span of what the owner of a skill or playbook does with it.
+    fn agent_span(&self, tenant: &TenantId, capability: &str) -> Span {
+        let view = self.live().view(tenant);
+        let owner = view.owner_of(capability);
+        let owner = owner.as_ref().map(|owner| &owner.document().agent_id);
+        telemetry::agent(owner, capability, tenant)
+    }
+
+    async fn find_out(
         self: &Arc<Self>,
         asked: &Asked,
         classified: &Classified,
@@ -53,6 +76,17 @@ impl Engine {
 
     /// Starts the playbook's run, or finds it, and lets it go on as far as it can without a person.
     pub(super) async fn run_playbook(
+        self: &Arc<Self>,
+        asked: &Asked,
+        playbook: &PlaybookId,
+        progress: &Progress,
+    ) -> Result<RunShown, EngineError> {
+        let span = self.agent_span(&asked.caller.tenant, playbook.as_ref());
+        let shown = self.set_going(asked, playbook, progress);
+        ended(&span, shown.instrument(span.clone()).await)
+    }
+
+    async fn set_going(
         self: &Arc<Self>,
         asked: &Asked,
         playbook: &PlaybookId,
@@ -134,6 +168,14 @@ impl Engine {
             artifacts: Vec::new(),
         })
     }
+}
+
+/// The same, said in a span.
+fn ended<T>(span: &Span, result: Result<T, EngineError>) -> Result<T, EngineError> {
+    if let Err(error) = &result {
+        telemetry::failed(span, error);
+    }
+    result
 }
 
 /// The run of a skill or playbook for a request. Another tenant may use the same request id, so the tenant is

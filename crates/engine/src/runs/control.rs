@@ -13,6 +13,7 @@ use charter_domain::run::{Command, IllegalTransition, Next, Run, RunEvent};
 use charter_store::journal::{After, Append};
 use charter_store::lease::Lease;
 use tokio::sync::{mpsc, oneshot};
+use tracing::Instrument;
 
 use super::journal::{Folded, chain};
 use super::orders::RunOrder;
@@ -197,7 +198,7 @@ impl Engine {
             return;
         }
         let engine = Arc::clone(self);
-        self.tasks().spawn(async move {
+        let driving = async move {
             if let Some(driver) = engine.drivers().driver(&run)
                 && driver.send(Order::Look).await.is_ok()
             {
@@ -208,7 +209,8 @@ impl Engine {
             {
                 tracing::warn!(run.id = %run, error = %error, "a run was not driven; it is taken up again");
             }
-        });
+        };
+        self.tasks().spawn(driving.in_current_span());
     }
 
     /// Drives a run that no request waits for.

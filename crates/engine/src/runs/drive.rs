@@ -24,6 +24,7 @@ use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
+use tracing::{Instrument, Span};
 
 use self::writing::Hold;
 use super::control::Order;
@@ -33,7 +34,7 @@ use super::{NewRun, Unstored};
 use crate::requests::Progress;
 use crate::settings::Duty;
 use crate::{Engine, EngineError};
-use crate::{approvals, missions};
+use crate::{approvals, missions, telemetry};
 
 /// A run that this worker holds.
 struct Drive<'e> {
@@ -125,10 +126,11 @@ impl Engine {
             }
         };
         let tenant = workspace.tenant.clone();
-        let driven = self
-            .drive_seated(whence, workspace, progress, &mut orders)
-            .await;
-        drop(seat);
+        let span = telemetry::run(&run_id, &tenant);
+        let driving = self.drive_seated(whence, workspace, progress, &mut orders);
+        let driven = driving.instrument(span.clone()).await;
+        telemetry::run_left(&span, &driven);
+        drop((span, seat));
         if left_behind(&mut orders) {
             self.take_up_run(tenant.clone(), run_id);
         }
@@ -478,7 +480,14 @@ impl Drive<'_> {
         let engine = Arc::clone(self.engine);
         let key = self.folded.run.idempotency_key(step);
         let cancel = self.cancel.child_token();
-        Box::pin(async move { effect.perform(&engine, key, cancel).await })
+        let (run, tenant) = (self.folded.run.id(), &self.workspace.tenant);
+        let span = telemetry::tool(&effect.call().tool, &key, run, tenant);
+        let performed = async move {
+            let end = effect.perform(&engine, key, cancel).await;
+            telemetry::tool_ended(&Span::current(), &end);
+            end
+        };
+        Box::pin(performed.instrument(span))
     }
 
     fn end(&mut self, end: StepEnd) -> Result<(), EngineError> {

@@ -12,6 +12,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_engine::{Caller, EngineError};
 use rmcp::model::ProtocolVersion;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use tracing::Span;
 
 use super::sessions::{MAX_SESSIONS, Sessions};
 use super::{Mcp, Shared, Who};
@@ -75,6 +76,7 @@ async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Re
     };
     let known = request.headers().contains_key(SESSION);
     request.extensions_mut().insert(caller.clone());
+    request.extensions_mut().insert(Span::current());
     let response = next.run(request).await;
     let opened = response.headers().get(SESSION).filter(|_| !known);
     if let Some(session) = opened.and_then(|session| session.to_str().ok()) {

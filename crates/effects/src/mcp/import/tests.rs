@@ -6,6 +6,7 @@ use charter_contract::ids::Label;
 
 use super::super::McpTransport;
 use super::*;
+use crate::TraceContext;
 
 fn options(readonly: &[&str]) -> McpServerOptions {
     McpServerOptions {
@@ -18,6 +19,7 @@ fn options(readonly: &[&str]) -> McpServerOptions {
         readonly: readonly.iter().map(ToString::to_string).collect(),
         timeout: Duration::from_secs(9),
         refresh: Duration::from_secs(60),
+        trace: TraceContext::default(),
     }
 }
 

@@ -1,0 +1,136 @@
+//! The spans of the use cases: an answer, an agent's part of it, a run, a step. They name what was done and
+//! how it ended, by ids and codes. Never in them: texts of requests, parameters, results, messages of errors.
+
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::{AgentId, RunId, TenantId, ToolId};
+use charter_domain::run::{Outcome, ResultSource, Run};
+pub use charter_effects::TELEMETRY;
+use tracing::{Span, field};
+
+use crate::EngineError;
+use crate::requests::{Asked, Classified};
+use crate::runs::StepEnd;
+
+/// The answer to a request: routing, and all that is done for it.
+pub(crate) fn answer(asked: &Asked) -> Span {
+    tracing::info_span!(
+        target: TELEMETRY,
+        "answer_request",
+        otel.status_code = field::Empty,
+        charter.request.id = %asked.id(),
+        charter.tenant.id = asked.caller.tenant.as_str(),
+        charter.verdict = field::Empty,
+        charter.skills = field::Empty,
+        error.type = field::Empty,
+    )
+}
+
+/// Where the request went, in the span that is entered.
+pub(crate) fn routed(classified: &Classified) {
+    let span = Span::current();
+    if span.is_disabled() {
+        return;
+    }
+    span.record("charter.verdict", classified.verdict.kind_name());
+    let chosen = classified.skills.iter().map(AsRef::<str>::as_ref);
+    let playbook = classified.playbook.iter().map(AsRef::<str>::as_ref);
+    let chosen: Vec<&str> = chosen.chain(playbook).collect();
+    span.record("charter.skills", chosen.join(","));
+}
+
+/// What an agent does for a request with one of its skills or playbooks.
+pub(crate) fn agent(agent: Option<&AgentId>, capability: &str, tenant: &TenantId) -> Span {
+    let agent = agent.map(AsRef::<str>::as_ref);
+    tracing::info_span!(
+        target: TELEMETRY,
+        "invoke_agent",
+        otel.name = agent.map_or("invoke_agent".to_owned(), |agent| format!("invoke_agent {agent}")),
+        otel.status_code = field::Empty,
+        gen_ai.operation.name = "invoke_agent",
+        gen_ai.provider.name = "charter",
+        gen_ai.agent.id = agent,
+        gen_ai.agent.name = agent,
+        charter.skill.id = capability,
+        charter.tenant.id = tenant.as_str(),
+        error.type = field::Empty,
+    )
+}
+
+/// A run, as far as this process drives it now. The same run may go on elsewhere, in a trace of its own.
+pub(crate) fn run(run: &RunId, tenant: &TenantId) -> Span {
+    tracing::info_span!(
+        target: TELEMETRY,
+        "run",
+        otel.status_code = field::Empty,
+        charter.run.id = %run,
+        charter.run.status = field::Empty,
+        charter.tenant.id = tenant.as_str(),
+        error.type = field::Empty,
+    )
+}
+
+/// Where a run was left.
+pub(crate) fn run_left(span: &Span, left: &Result<Run, EngineError>) {
+    match left {
+        Ok(run) => {
+            span.record("charter.run.status", run.status());
+            let failed = match run.outcome() {
+                None | Some(Outcome::Completed { .. }) => false,
+                Some(
+                    Outcome::Failed { .. }
+                    | Outcome::RolledBack { .. }
+                    | Outcome::RollbackFailed { .. },
+                ) => true,
+            };
+            if failed {
+                fails(span, run.status());
+            }
+        }
+        Err(error) => failed(span, error),
+    }
+}
+
+/// One step's call of a tool.
+pub(crate) fn tool(tool: &ToolId, call: &str, run: &RunId, tenant: &TenantId) -> Span {
+    tracing::info_span!(
+        target: TELEMETRY,
+        "execute_tool",
+        otel.name = format!("execute_tool {tool}"),
+        otel.status_code = field::Empty,
+        gen_ai.operation.name = "execute_tool",
+        gen_ai.tool.name = %tool,
+        gen_ai.tool.call.id = call,
+        charter.tool.result = field::Empty,
+        charter.run.id = %run,
+        charter.tenant.id = tenant.as_str(),
+        error.type = field::Empty,
+    )
+}
+
+/// How a step's call ended.
+pub(crate) fn tool_ended(span: &Span, end: &StepEnd) {
+    match end {
+        StepEnd::Succeeded { source, .. } => {
+            let source = match source {
+                ResultSource::Fresh => "fresh",
+                ResultSource::Cached => "cached",
+                ResultSource::Decided => "decided",
+                ResultSource::Reported { .. } => "reported",
+            };
+            span.record("charter.tool.result", source);
+        }
+        StepEnd::Failed { failure, .. } => fails(span, &failure.code),
+    }
+}
+
+/// Says in a span that it ended with a failure. Waiting for a person is none.
+pub(crate) fn failed(span: &Span, error: &EngineError) {
+    if error.code != ErrorCode::ApprovalRequired {
+        fails(span, error.code.as_str());
+    }
+}
+
+fn fails(span: &Span, kind: &str) {
+    span.record("error.type", kind);
+    span.record("otel.status_code", "ERROR");
+}

@@ -1,0 +1,106 @@
+//! The span and the measure of one HTTP request, by OpenTelemetry's conventions. They name the route and
+//! the status; never a path, query, header or body, which are the client's words.
+
+use std::time::Duration;
+
+use axum::extract::{MatchedPath, Request};
+use axum::http::{HeaderMap, Method, StatusCode};
+use charter_contract::ids::TenantId;
+use charter_engine::TELEMETRY;
+use tracing::{Level, Span, field};
+
+/// Makes a span part of the trace that a request's headers name.
+pub type JoinTrace = fn(&Span, &HeaderMap);
+
+/// One request, as telemetry names it.
+pub(crate) struct Told {
+    pub(crate) method: Method,
+    route: Option<MatchedPath>,
+}
+
+impl Told {
+    pub(crate) fn of(request: &Request) -> Self {
+        Self {
+            method: request.method().clone(),
+            route: request.extensions().get().cloned(),
+        }
+    }
+
+    fn route(&self) -> Option<&str> {
+        self.route.as_ref().map(MatchedPath::as_str)
+    }
+
+    /// A span that begins now.
+    pub(crate) fn span(&self) -> Span {
+        let method = known(&self.method);
+        tracing::info_span!(
+            target: TELEMETRY,
+            "http_request",
+            otel.name = match (self.route(), method) {
+                (Some(route), "_OTHER") => format!("HTTP {route}"),
+                (Some(route), method) => format!("{method} {route}"),
+                (None, "_OTHER") => "HTTP".to_owned(),
+                (None, method) => method.to_owned(),
+            },
+            otel.kind = "server",
+            otel.status_code = field::Empty,
+            http.request.method = method,
+            http.route = self.route(),
+            http.response.status_code = field::Empty,
+            url.scheme = "http",
+            charter.tenant.id = field::Empty,
+            error.type = field::Empty,
+        )
+    }
+
+    /// Says how the request ended, and counts it.
+    pub(crate) fn ended(&self, span: &Span, status: StatusCode, elapsed: Duration) {
+        // The layer of spans writes unsigned numbers as text.
+        span.record("http.response.status_code", i64::from(status.as_u16()));
+        let error = status.is_server_error().then(|| status.as_str().to_owned());
+        if let Some(error) = &error {
+            span.record("error.type", error);
+            span.record("otel.status_code", "ERROR");
+        }
+        tracing::event!(
+            target: TELEMETRY,
+            Level::INFO,
+            histogram.http.server.request.duration = elapsed.as_secs_f64(),
+            http.request.method = known(&self.method),
+            http.route = self.route(),
+            http.response.status_code = status.as_u16(),
+            url.scheme = "http",
+            error.type = error.as_deref(),
+        );
+    }
+}
+
+/// Says for whom a request is, in the span that is entered.
+pub(crate) fn asked_by(tenant: &TenantId) {
+    Span::current().record("charter.tenant.id", tenant.as_str());
+}
+
+/// The method where the conventions name it: other texts are the client's own.
+fn known(method: &Method) -> &str {
+    match method.as_str() {
+        known @ ("CONNECT" | "DELETE" | "GET" | "HEAD" | "OPTIONS" | "PATCH" | "POST" | "PUT"
+        | "QUERY" | "TRACE") => known,
+        _ => "_OTHER",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A client's own words are no method.
+    #[test]
+    fn only_methods_of_the_conventions_are_named() {
+        let named = ["GET", "POST", "QUERY", "get", "AMETHYST"].map(|method| {
+            let method = Method::from_bytes(method.as_bytes()).ok();
+            method.as_ref().map(known).map(str::to_owned)
+        });
+        let expected = ["GET", "POST", "QUERY", "_OTHER", "_OTHER"];
+        assert_eq!(named, expected.map(|name| Some(name.to_owned())));
+    }
+}
