@@ -464,6 +464,10 @@ const LOOKUPS: &[(&str, &str)] = &[
         "memory_by_expiry",
     ),
     (
+        "SELECT count(*) FROM (SELECT 1 FROM run WHERE tenant_id = 'a' AND phase <> 'finished' LIMIT 9)",
+        "run_unfinished_of_tenant",
+    ),
+    (
         "SELECT count(*) FROM memory WHERE tenant_id = 'a' AND removed_at IS NULL",
         "memory_by_time",
     ),

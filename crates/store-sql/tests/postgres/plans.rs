@@ -291,6 +291,13 @@ async fn look_at_runs(watched: &mut Watched) -> Outcome {
     watched
         .look("runs", Tenants, store.runs(&acme, &page()))
         .await;
+    watched
+        .look(
+            "count_unfinished_runs",
+            Tenants,
+            store.count_unfinished_runs(&acme, 50),
+        )
+        .await;
     let second = PageRequest::new(first.next, PAGE);
     watched
         .look("runs, second page", Tenants, store.runs(&acme, &second))

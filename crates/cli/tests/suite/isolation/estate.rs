@@ -272,6 +272,11 @@ fn change(server: &Server, known: &mut Known) {
     confirm(&ann, &ended).expect(200);
     let shown = settled(&ann, &ended, "awaiting_approval");
     decide(&server.key("bob"), &shown["approvals"][0], "reject").expect(200);
+    let path = format!("/v1/runs/{}", ended["run_id"].as_str().unwrap());
+    eventually("the rejected run's end", || {
+        let shown = ann.get(&path).expect(200);
+        (!shown["state"]["outcome"].is_null()).then_some(())
+    });
     add(known, &["runs"], ended["run_id"].as_str().unwrap());
 }
 
