@@ -275,7 +275,8 @@ fn change(server: &Server, known: &mut Known) {
     let path = format!("/v1/runs/{}", ended["run_id"].as_str().unwrap());
     eventually("the rejected run's end", || {
         let shown = ann.get(&path).expect(200);
-        (!shown["state"]["outcome"].is_null()).then_some(())
+        let goes_on = ["working", "awaiting_approval", "stopping", "rolling_back"];
+        (!goes_on.contains(&shown["status"].as_str().unwrap())).then_some(())
     });
     add(known, &["runs"], ended["run_id"].as_str().unwrap());
 }
