@@ -22,7 +22,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use a2a::A2aConfig;
-pub(crate) use auth::{AuthConfig, GrantConfig, OidcConfig, TokenAlgorithmConfig};
+pub(crate) use auth::{AuthConfig, GrantConfig, OidcConfig};
 pub(crate) use mcp::{McpConfig, McpServerConfig};
 pub(crate) use models::{
     ApiConfig, ModelsConfig, ProviderConfig, StructuredConfig, TemperatureConfig,

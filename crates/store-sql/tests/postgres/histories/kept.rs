@@ -1,7 +1,7 @@
 //! Histories of what is kept for people and agents: approvals, missions, memories, skills, sessions, keys.
 
 use charter_contract::agentic::memory::{MemoryState, Visibility};
-use charter_contract::ids::{ApprovalId, MissionId, SkillId, UserId};
+use charter_contract::ids::{ApprovalId, MemoryId, MissionId, SkillId, TenantId, UserId};
 use charter_contract::mission::{ArtifactKind, MissionState};
 use charter_store::Store;
 use charter_store::agent_skills::{
@@ -579,6 +579,10 @@ async fn of_approvals_read(store: &dyn Store, call: &Call) -> Done<Option<String
     }))
 }
 
+fn memory_of(first: bool, memory: u8) -> Done<(TenantId, MemoryId)> {
+    Ok((sample::tenant(tenant(first))?, records::memory_id(memory)))
+}
+
 fn accepted(proposed: bool) -> MemoryState {
     match proposed {
         true => MemoryState::Proposed,
@@ -608,10 +612,7 @@ async fn of_memories(store: &dyn Store, call: &Call) -> Done<Option<String>> {
             proposed,
         } => {
             let new = records::version(memory, at, accepted(proposed))?;
-            let (tenant, id) = (
-                sample::tenant(self::tenant(tenant))?,
-                records::memory_id(memory),
-            );
+            let (tenant, id) = memory_of(tenant, memory)?;
             let expected = expected.map(u64::from);
             told(store.add_memory_version(&tenant, &id, expected, &new).await)
         }
@@ -634,17 +635,11 @@ async fn of_memories(store: &dyn Store, call: &Call) -> Done<Option<String>> {
                 by: UserId::parse("owner")?,
                 at: at(5)?,
             };
-            let (tenant, id) = (
-                sample::tenant(self::tenant(tenant))?,
-                records::memory_id(memory),
-            );
+            let (tenant, id) = memory_of(tenant, memory)?;
             told(store.decide_memory(&tenant, &id, &decision).await)
         }
         Call::RemoveMemory { tenant, memory } => {
-            let (tenant, id) = (
-                sample::tenant(self::tenant(tenant))?,
-                records::memory_id(memory),
-            );
+            let (tenant, id) = memory_of(tenant, memory)?;
             told(
                 store
                     .remove_memory(&tenant, &id, &sample::user()?, at(6)?)
@@ -684,10 +679,7 @@ async fn of_memories_read(store: &dyn Store, call: &Call) -> Done<Option<String>
             memory,
             now,
         } => {
-            let (tenant, id) = (
-                sample::tenant(self::tenant(tenant))?,
-                records::memory_id(memory),
-            );
+            let (tenant, id) = memory_of(tenant, memory)?;
             let one = told(store.memory(&tenant, &id, at(now)?).await);
             let second = told(store.memory_version(&tenant, &id, 2).await);
             one + &second + &told(store.memory_versions(&tenant, &id, 3).await)
