@@ -58,6 +58,7 @@ quickstart: build model $(VENV_READY)
 
 test: model $(VENV_READY) $(MCP_READY) $(API_READY) $(POSTGRES_READY) $(OPENSEARCH_READY) $(TELEMETRY_READY)
 	$(CARGO) test --locked --workspace
+	$(CARGO) test --locked --workspace --test suite -- --ignored
 	$(VENV)/bin/python quickstart/run.py --charter $(CHARTER)
 	@echo "test: all passed"
 
