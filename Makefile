@@ -56,7 +56,11 @@ build:
 quickstart: build model $(VENV_READY)
 	$(VENV)/bin/python quickstart/run.py --charter $(CHARTER)
 
-test: model $(VENV_READY) $(MCP_READY) $(API_READY) $(POSTGRES_READY) $(OPENSEARCH_READY) $(TELEMETRY_READY)
+# What the tests run is built first, and the binary among it: `build` would compile tokio, and all that stands on
+# it, a second time without what tests add to it.
+test:
+	$(CARGO) test --locked --workspace --no-run
+	$(MAKE) model $(VENV_READY) $(MCP_READY) $(API_READY) $(POSTGRES_READY) $(OPENSEARCH_READY) $(TELEMETRY_READY)
 	$(CARGO) test --locked --workspace
 	$(CARGO) test --locked --workspace --test suite -- --ignored
 	$(VENV)/bin/python quickstart/run.py --charter $(CHARTER)
@@ -108,7 +112,10 @@ opensearch: $(OPENSEARCH_READY)
 
 telemetry: $(TELEMETRY_READY)
 
-$(MODELS): | build
+$(CHARTER):
+	$(MAKE) build
+
+$(MODELS): | $(CHARTER)
 	CHARTER_MODEL__CACHE=target/models $(CHARTER) --data-dir target/quickstart/data model fetch
 
 $(MUTANTS):
