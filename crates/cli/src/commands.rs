@@ -33,6 +33,7 @@ mod runs;
 mod schema;
 mod serve;
 mod skills;
+mod tenant;
 mod validate;
 
 use std::path::PathBuf;
@@ -151,6 +152,9 @@ enum Command {
     Backup(backup::Backup),
     /// Put a backup into an empty data directory, or an empty database.
     Restore(backup::Restore),
+    /// Export everything of a tenant, and erase it.
+    #[command(subcommand)]
+    Tenant(tenant::TenantCommand),
     /// Show the configuration in force.
     #[command(subcommand)]
     Config(config::ConfigCommand),
@@ -236,6 +240,7 @@ async fn dispatch(
         Command::Migrate(command) => migrate::run(&command, config, format).await,
         Command::Backup(command) => backup::back_up(command, config, format).await,
         Command::Restore(command) => backup::restore(command, config, format).await,
+        Command::Tenant(command) => tenant::run(command, config, format).await,
         Command::Config(command) => config::run(&command, config, format),
         Command::Schema(_)
         | Command::Validate(_)

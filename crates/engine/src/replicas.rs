@@ -10,13 +10,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{RunId, UserId};
+use charter_contract::ids::{RunId, TenantId, UserId};
 use charter_domain::run::Command;
 use charter_store::agent_skills::CHANGED_TOPIC as SKILLS_CHANGED;
 use charter_store::journal::{Claim, RunRecord};
 use charter_store::lease::Lease;
 use charter_store::outbox::{Message, NewMessage};
 use charter_store::request::Hold;
+use charter_store::tenant::ERASED_TOPIC as TENANT_ERASED;
 use serde_json::{Value, json};
 use tokio::sync::{MutexGuard, Notify};
 use tokio::time::Instant;
@@ -85,6 +86,7 @@ struct Due {
     skills: bool,
     runs: bool,
     approvals: Vec<RunId>,
+    erased: Vec<TenantId>,
 }
 
 impl Due {
@@ -100,6 +102,12 @@ impl Due {
             SKILLS_CHANGED => {
                 let known = engine.skills().revision().0;
                 self.skills |= payload["revision"].as_u64().is_none_or(|new| new > known);
+            }
+            TENANT_ERASED => {
+                self.catalogue = true;
+                let tenant = payload["tenant_id"].as_str();
+                let tenant = tenant.and_then(|id| TenantId::parse(id).ok());
+                self.erased.extend(tenant);
             }
             ROUTING => self.catalogue |= payload["by"].as_str() != Some(engine.holder()),
             LEFT => self.runs = true,
@@ -201,6 +209,10 @@ impl Engine {
         }
         for run in std::mem::take(&mut due.approvals) {
             self.drivers().look(&run);
+        }
+        for tenant in std::mem::take(&mut due.erased) {
+            self.tool_results().forget(&tenant);
+            self.memory_indexes().forget(&tenant);
         }
         if std::mem::take(&mut due.runs) {
             self.others().claims.notify_one();

@@ -6,12 +6,15 @@
 //! TABLE.copy      PostgreSQL: the rows of a table, in the text form of COPY
 //! ```
 //!
+//! An export of one tenant's data (`tenant`) has the same manifest, and other files.
+//!
 //! A directory without its manifest is none: the backup did not come to its end.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
 
+use charter_contract::ids::TenantId;
 use charter_contract::time::Timestamp;
 use charter_store::StoreError;
 use serde::{Deserialize, Serialize};
@@ -60,6 +63,9 @@ pub struct Manifest {
     pub engine: BackupEngine,
     /// The version of the engine's layout.
     pub layout: u32,
+    /// Whose data it is, where it is an export of one tenant's; else it is a backup of all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant_id: Option<TenantId>,
     /// The moment whose state it holds.
     pub taken_at: Timestamp,
     /// Its files.
@@ -93,8 +99,17 @@ impl Manifest {
             charter: env!("CARGO_PKG_VERSION").to_owned(),
             engine,
             layout,
+            tenant_id: None,
             taken_at,
             files,
+        }
+    }
+
+    /// The same, of one tenant's data.
+    pub(crate) fn of(self, tenant: &TenantId) -> Self {
+        Self {
+            tenant_id: Some(tenant.clone()),
+            ..self
         }
     }
 
@@ -172,13 +187,17 @@ impl Manifest {
             .map_err(during(WRITING))
     }
 
-    /// Refuses a backup of another engine, or of a layout that is yet to come.
+    /// Refuses an export, a backup of another engine, and one of a layout that is yet to come.
     pub(crate) fn must_be_for(
         &self,
         dir: &Path,
         engine: BackupEngine,
         newest: u32,
     ) -> Result<(), StoreError> {
+        if let Some(tenant) = &self.tenant_id {
+            let detail = format!("it is an export of the tenant `{tenant}`, which is not restored");
+            return Err(refused(dir, detail));
+        }
         if self.engine != engine {
             let detail = format!(
                 "it was taken of {}, and the configured store is {engine}",
@@ -286,7 +305,7 @@ fn measure(file: File) -> io::Result<(u64, String)> {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

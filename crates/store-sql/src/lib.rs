@@ -11,6 +11,7 @@ mod column;
 mod lock;
 mod record;
 mod row;
+pub mod tenant;
 
 pub mod postgres;
 pub mod sqlite;

@@ -17,6 +17,7 @@ mod examine;
 mod failure;
 mod journal;
 mod key;
+mod layout;
 mod lease;
 mod lens;
 mod memory;
@@ -29,6 +30,7 @@ mod schema;
 mod session;
 mod statement;
 mod tag;
+mod tenant;
 mod tls;
 mod vector;
 
@@ -38,6 +40,7 @@ use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, R
 pub use backup::{back_up, restore};
 pub use examine::{Examination, VectorExtension, examine};
 pub use options::{PostgresOptions, TrustedRoots};
+pub use tenant::export_tenant;
 
 use connection::{Place, Reach, in_transaction};
 use evidence::Gathering;

@@ -27,6 +27,7 @@ mod schema;
 mod session;
 mod statement;
 mod tag;
+mod tenant;
 mod vector;
 mod writer;
 
@@ -38,6 +39,7 @@ use rusqlite::{Connection, OpenFlags, params};
 
 pub use backup::{back_up, restore};
 pub use schema::PendingMigration;
+pub use tenant::export_tenant;
 
 use crate::lock::DirectoryLock;
 use failure::during;

@@ -59,7 +59,7 @@ pub struct PublishedCheckpoint {
 /// refuses to.
 #[async_trait]
 pub trait EvidenceLog {
-    /// How many leaves a tenant's log has; 0 for a tenant without evidence.
+    /// How many leaves a tenant's log has, also those that were erased; 0 for a tenant without evidence.
     async fn log_size(&self, tenant: &TenantId) -> Result<u64, StoreError>;
 
     /// Hashes of perfect subtrees.
@@ -72,7 +72,7 @@ pub trait EvidenceLog {
         nodes: &[NodeId],
     ) -> Result<BTreeMap<NodeId, Hash>, StoreError>;
 
-    /// At most `limit` leaves from `from` on, in order.
+    /// At most `limit` leaves from `from` on, in order. Those that were erased with their tenant are not there.
     async fn log_leaves(
         &self,
         tenant: &TenantId,

@@ -27,6 +27,7 @@ pub mod request;
 pub mod session;
 pub mod skill_index;
 pub mod tag;
+pub mod tenant;
 pub mod vector;
 
 pub use error::StoreError;
@@ -52,6 +53,7 @@ pub trait Store:
     + request::Requests
     + session::Sessions
     + tag::Tags
+    + tenant::Tenants
     + vector::Vectors
     + Send
     + Sync
@@ -76,6 +78,7 @@ impl<T> Store for T where
         + request::Requests
         + session::Sessions
         + tag::Tags
+        + tenant::Tenants
         + vector::Vectors
         + Send
         + Sync

@@ -48,6 +48,7 @@ use charter_store::page::{Page, PageRequest};
 use charter_store::request::{Hold, RequestRecord, Requests};
 use charter_store::session::{SessionRecord, Sessions, Turn};
 use charter_store::tag::Tags;
+use charter_store::tenant::{Erased, RowCounts, Tenants};
 use charter_store::vector::{StoredVector, TextHash, Vectors};
 use charter_store::{SharedStore, StoreError};
 
@@ -320,6 +321,10 @@ writes {
     fn publish_checkpoint(tenant: &TenantId, checkpoint: &PublishedCheckpoint) -> ();
     fn remove_payloads(before: Timestamp, at: Timestamp, limit: usize) -> usize;
 } }
+
+watched! { Tenants
+reads { fn rows_of_tenant(tenant: &TenantId) -> RowCounts; }
+writes { fn erase_tenant(tenant: &TenantId, at: Timestamp) -> Erased; } }
 
 watched! { Lenses
 reads {

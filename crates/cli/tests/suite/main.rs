@@ -65,4 +65,5 @@ mod skills_import;
 mod tags;
 mod telemetry;
 mod templates;
+mod tenants;
 mod web_search;

@@ -61,11 +61,13 @@ impl Engine {
         caller: &Caller,
         query: EvidenceQuery,
     ) -> Result<EvidenceExport, EngineError> {
-        let (coverage, rest) = if query == EvidenceQuery::default() {
-            (Coverage::Complete, Rest::From(0))
-        } else {
+        let (coverage, rest) = if query != EvidenceQuery::default() {
             let selected = self.selected(caller, query).await?;
             (Coverage::Selection, Rest::These(selected))
+        } else if self.is_whole(caller).await? {
+            (Coverage::Complete, Rest::From(0))
+        } else {
+            (Coverage::Selection, Rest::From(0))
         };
         let (header, size) = self.export_header(caller, coverage).await?;
         Ok(EvidenceExport {
@@ -125,6 +127,15 @@ impl Engine {
         Ok((header, checkpoint.size))
     }
 
+    /// Whether the log still has its leaves from the first on: an erasure of the tenant takes those before it.
+    async fn is_whole(&self, caller: &Caller) -> Result<bool, EngineError> {
+        let first = self.store().log_leaves(&caller.tenant, 0, 1).await?;
+        match first.first() {
+            Some(first) => Ok(first.index == 0),
+            None => Ok(self.store().log_size(&caller.tenant).await? == 0),
+        }
+    }
+
     /// The places of all leaves about the records that fit.
     async fn selected(
         &self,
@@ -163,7 +174,7 @@ impl Engine {
         let mut leaves = match &mut export.rest {
             Rest::From(from) => {
                 let leaves = self.store().log_leaves(tenant, *from, PAGE).await?;
-                *from += leaves.len() as u64;
+                *from = leaves.last().map_or(*from, |leaf| leaf.index + 1);
                 leaves
             }
             Rest::These(places) => match places.pop_first() {

@@ -40,6 +40,13 @@ impl Default for MemoryIndexes {
     }
 }
 
+impl MemoryIndexes {
+    /// Forgets a tenant's index: everything of it was erased.
+    pub(crate) fn forget(&self, tenant: &TenantId) {
+        self.0.remove(tenant);
+    }
+}
+
 /// What filters ask of a version.
 #[derive(Debug, Clone)]
 pub(super) struct Indexed {

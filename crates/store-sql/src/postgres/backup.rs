@@ -17,9 +17,11 @@ use tokio_postgres::{Client, IsolationLevel, Transaction};
 
 use super::connection::Place;
 use super::failure::during;
+use super::layout::{self, Table};
 use super::options::PostgresOptions;
 use super::{schema, tls};
 use crate::backup::{self, BackupEngine, BackupFile, Manifest, Writing};
+use crate::tenant::referring_first;
 
 const COPYING: &str = "copying a table";
 const RESTORING: &str = "restoring a table";
@@ -29,12 +31,6 @@ const PIECE_BYTES: usize = 64 * 1024;
 
 /// What is made anew from the rows of others when the store is opened, where it can be.
 const DERIVED: &str = "memory_near";
-
-/// A table and those of its columns that are written: what is generated follows from them.
-struct Table {
-    name: String,
-    columns: String,
-}
 
 /// Copies the rows of all tables into the new directory `target`, as one snapshot found them. Who uses the
 /// database goes on.
@@ -100,7 +96,7 @@ pub async fn restore(backup: &Path, options: &PostgresOptions) -> Result<Manifes
     Ok(manifest)
 }
 
-async fn connect(options: &PostgresOptions) -> Result<(Client, Place), StoreError> {
+pub(super) async fn connect(options: &PostgresOptions) -> Result<(Client, Place), StoreError> {
     let config = options.parse()?;
     let place = Place::of(&config);
     let connected = options
@@ -115,20 +111,11 @@ async fn connect(options: &PostgresOptions) -> Result<(Client, Place), StoreErro
     Ok((client, place))
 }
 
+/// The tables that a backup has.
 async fn tables(transaction: &Transaction<'_>) -> Result<Vec<Table>, StoreError> {
-    let sql = "SELECT quote_ident(c.relname), string_agg(a.attname, ', ' ORDER BY a.attnum)
-               FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid
-               WHERE c.relkind IN ('r', 'p') AND c.relnamespace = current_schema()::regnamespace
-                 AND c.relname NOT IN ('refinery_schema_history', $1)
-                 AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
-               GROUP BY c.relname ORDER BY c.relname";
-    let rows = transaction.query(sql, &[&DERIVED]).await;
-    let rows = rows.map_err(during("reading the list of tables"))?;
-    let tables = rows.iter().map(|row| Table {
-        name: row.get(0),
-        columns: row.get(1),
-    });
-    Ok(tables.collect())
+    let mut tables = layout::tables(transaction).await?;
+    tables.retain(|table| table.name != DERIVED);
+    Ok(tables)
 }
 
 async fn copy_out(
@@ -138,8 +125,8 @@ async fn copy_out(
 ) -> Result<BackupFile, StoreError> {
     let mut file = Writing::create(target, file_of(&table.name))?;
     // The first line names the columns, so that a later layout may have others.
-    file.write(format!("{}\n", table.columns).as_bytes())?;
-    let columns = quoted(&table.columns);
+    file.write(format!("{}\n", table.columns.join(", ")).as_bytes())?;
+    let columns = table.quoted_columns();
     let sql = format!("COPY {} ({columns}) TO STDOUT", table.name);
     let rows = transaction.copy_out(&sql).await.map_err(during(COPYING))?;
     pin_mut!(rows);
@@ -151,15 +138,6 @@ async fn copy_out(
         file.write(&piece)?;
     }
     file.end(count)
-}
-
-/// Names, some of which are also words of the language.
-fn quoted(columns: &str) -> String {
-    let quoted: Vec<_> = columns
-        .split(", ")
-        .map(|name| format!("\"{name}\""))
-        .collect();
-    quoted.join(", ")
 }
 
 fn file_of(table: &str) -> String {
@@ -198,7 +176,9 @@ async fn load(
         let detail = format!("the table {missing} is not in it");
         return Err(backup::refused(backup, detail));
     }
-    for table in in_order(transaction).await? {
+    let mut ordered = referring_first(known, &layout::references(transaction).await?)?;
+    ordered.reverse();
+    for table in ordered {
         if let Some(file) = files.get(table.as_str()) {
             replace_rows(transaction, &table, backup, file).await?;
         }
@@ -240,42 +220,6 @@ async fn replace_rows(
     execute(after).await
 }
 
-/// The tables, each after those that it refers to.
-async fn in_order(transaction: &Transaction<'_>) -> Result<Vec<String>, StoreError> {
-    let sql =
-        "SELECT quote_ident(c.relname), coalesce(array_agg(quote_ident(other.relname)) FILTER (
-                   WHERE other.oid <> c.oid), '{}')
-               FROM pg_class AS c
-               LEFT JOIN pg_constraint AS k ON k.conrelid = c.oid AND k.contype = 'f'
-               LEFT JOIN pg_class AS other ON other.oid = k.confrelid
-               WHERE c.relkind IN ('r', 'p') AND c.relnamespace = current_schema()::regnamespace
-               GROUP BY c.relname ORDER BY c.relname";
-    let rows = transaction.query(sql, &[]).await;
-    let rows = rows.map_err(during("reading the list of tables"))?;
-    let mut waiting: Vec<(String, Vec<String>)> =
-        rows.iter().map(|row| (row.get(0), row.get(1))).collect();
-    let mut ordered: Vec<String> = Vec::new();
-    while !waiting.is_empty() {
-        let (ready, rest): (Vec<_>, Vec<_>) = waiting
-            .into_iter()
-            .partition(|(_, needs)| needs.iter().all(|table| ordered.contains(table)));
-        if ready.is_empty() {
-            return Err(StoreError::Corrupt {
-                what: "layout of the database",
-                id: rest
-                    .into_iter()
-                    .map(|(name, _)| name)
-                    .collect::<Vec<_>>()
-                    .join(", "),
-                detail: "these tables refer to each other in a circle".to_owned(),
-            });
-        }
-        ordered.extend(ready.into_iter().map(|(name, _)| name));
-        waiting = rest;
-    }
-    Ok(ordered)
-}
-
 async fn copy_in(
     transaction: &Transaction<'_>,
     table: &str,
@@ -284,7 +228,8 @@ async fn copy_in(
     let reading = backup::during("reading the backup");
     let mut file = BufReader::new(File::open(path).map_err(&reading)?);
     let columns = columns(&mut file, path)?;
-    let sql = format!("COPY {table} ({}) FROM STDIN", quoted(&columns));
+    let quoted: Vec<_> = columns.iter().map(|name| format!("\"{name}\"")).collect();
+    let sql = format!("COPY {table} ({}) FROM STDIN", quoted.join(", "));
     let sink = transaction
         .copy_in::<_, Bytes>(&sql)
         .await
@@ -304,7 +249,7 @@ async fn copy_in(
 }
 
 /// The names in the first line; they become part of a statement, so they are names and nothing else.
-fn columns(file: &mut impl BufRead, path: &Path) -> Result<String, StoreError> {
+fn columns(file: &mut impl BufRead, path: &Path) -> Result<Vec<String>, StoreError> {
     const LONGEST: u64 = 64 * 1024;
     let mut line = String::new();
     let read = file.take(LONGEST).read_line(&mut line);
@@ -317,7 +262,7 @@ fn columns(file: &mut impl BufRead, path: &Path) -> Result<String, StoreError> {
                 .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
     };
     if line.split(", ").all(is_name) {
-        return Ok(line.to_owned());
+        return Ok(line.split(", ").map(str::to_owned).collect());
     }
     Err(StoreError::Corrupt {
         what: "file of the backup",

@@ -12,13 +12,14 @@ use charter_contract::time::Timestamp;
 use charter_domain::evidence_log::{Entry, Hash, NodeId, tree};
 use charter_store::StoreError;
 use charter_store::evidence_log::{EvidenceLog, PublishedCheckpoint, StoredLeaf};
+use charter_store::tenant::LogHead;
 use deadpool_postgres::{GenericClient, Transaction};
 
 use super::PostgresStore;
 use super::connection::{Reach, in_transaction};
 use super::statement::{execute, params, row, rows};
 use crate::column;
-use crate::record::evidence_log::{WHAT, stored_leaf};
+use crate::record::evidence_log::{WHAT, log_head, stored_leaf};
 use crate::row::{Columns, field};
 
 const READING: &str = "reading the evidence log";
@@ -110,9 +111,11 @@ fn found(nodes: &BTreeMap<NodeId, Hash>, id: NodeId) -> Result<Hash, StoreError>
     })
 }
 
-/// Leaves so far: the last one's place is found in the primary key, without counting.
+/// Leaves so far, also those that were erased, whose hashes stay: the last one's place is found in the
+/// primary key, without counting.
 async fn size(connection: &impl GenericClient, tenant: &TenantId) -> Result<u64, StoreError> {
-    let sql = "SELECT coalesce(max(leaf_index) + 1, 0) FROM evidence_leaf WHERE tenant_id = $1";
+    let sql = "SELECT coalesce(max(node_index) + 1, 0) FROM evidence_node
+               WHERE tenant_id = $1 AND level = 0";
     let values = params![tenant.as_str()];
     let size: Option<i64> = row(READING, connection, sql, values, |row| field(row, 0)).await?;
     column::parse_integer(WHAT, size.unwrap_or(0))
@@ -140,6 +143,17 @@ async fn nodes(
     )
     .await?;
     Ok(found.into_iter().collect())
+}
+
+/// How many leaves there are, and the root over them.
+pub(super) async fn head(
+    connection: &impl GenericClient,
+    tenant: &TenantId,
+) -> Result<LogHead, StoreError> {
+    let size = size(connection, tenant).await?;
+    let head = tree::head(size);
+    let nodes = nodes(connection, tenant, head.nodes()).await?;
+    log_head(size, head.fold(&nodes))
 }
 
 fn node(row: &dyn Columns) -> Result<(NodeId, Hash), StoreError> {

@@ -1,8 +1,10 @@
 //! The leaves of the evidence log.
 
-use charter_domain::evidence_log::Entry;
+use charter_domain::evidence_log::tree::MissingNode;
+use charter_domain::evidence_log::{Entry, Hash};
 use charter_store::StoreError;
 use charter_store::evidence_log::{StoredLeaf, StoredPayload, StoredRecord};
+use charter_store::tenant::LogHead;
 
 use crate::column;
 use crate::row::{Columns, field};
@@ -44,4 +46,13 @@ pub(crate) fn stored_record(row: &dyn Columns) -> Result<StoredRecord, StoreErro
         record: field(row, 2)?,
         payload,
     })
+}
+
+pub(crate) fn log_head(size: u64, root: Result<Hash, MissingNode>) -> Result<LogHead, StoreError> {
+    let root = root.map_err(|missing| StoreError::Corrupt {
+        what: WHAT,
+        id: format!("head of {size} leaves"),
+        detail: missing.to_string(),
+    })?;
+    Ok(LogHead { size, root })
 }

@@ -26,6 +26,9 @@ const READER_MMAP_BYTES: i64 = 256 * 1024 * 1024;
 /// What the log is cut back to after a checkpoint, in bytes.
 const LOG_LIMIT_BYTES: i64 = 64 * 1024 * 1024;
 
+/// What becomes of deleted content.
+const SECURE_DELETE: &str = "secure_delete";
+
 /// Opens the write connection and creates the database if need be.
 ///
 /// # Errors
@@ -46,8 +49,8 @@ fn prepare_writer(connection: &Connection) -> Result<(), Error> {
     connection.pragma_update(None, "foreign_keys", true)?;
     // Delete triggers fire also for rows that REPLACE would remove.
     connection.pragma_update(None, "recursive_triggers", true)?;
-    // What is deleted is overwritten in its page; removing a memory does so in freed pages too.
-    connection.pragma_update_and_check(None, "secure_delete", "FAST", |_| Ok(()))?;
+    // What is deleted is overwritten in its page; `overwriting` does so in freed pages too.
+    connection.pragma_update_and_check(None, SECURE_DELETE, "FAST", |_| Ok(()))?;
     connection.pragma_update(None, "journal_size_limit", LOG_LIMIT_BYTES)?;
     connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
     connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
@@ -62,6 +65,21 @@ pub(super) fn prepare_reader(connection: &Connection) -> Result<(), Error> {
     connection.pragma_update(None, "mmap_size", READER_MMAP_BYTES)?;
     connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
     Ok(())
+}
+
+/// Runs `work`, which takes something away for good: pages that become free are overwritten with zeros.
+pub(super) fn overwriting<T>(
+    connection: &Connection,
+    work: impl FnOnce() -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    let set = |how: &str| {
+        let set = connection.pragma_update_and_check(None, SECURE_DELETE, how, |_| Ok(()));
+        set.map_err(during("setting up what is overwritten"))
+    };
+    set("ON")?;
+    let done = work();
+    set("FAST")?;
+    done
 }
 
 /// Bounds the database file, the log not counted; `None` lifts the bound. A file that is larger

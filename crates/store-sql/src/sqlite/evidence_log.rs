@@ -11,13 +11,14 @@ use charter_contract::time::Timestamp;
 use charter_domain::evidence_log::{Entry, Hash, NodeId, tree};
 use charter_store::StoreError;
 use charter_store::evidence_log::{EvidenceLog, PublishedCheckpoint, StoredLeaf};
+use charter_store::tenant::LogHead;
 use rusqlite::{Connection, params};
 
 use super::SqliteStore;
-use super::failure::during;
+use super::connection::overwriting;
 use super::statement::{execute, insert, row, rows};
 use crate::column;
-use crate::record::evidence_log::{WHAT, stored_leaf};
+use crate::record::evidence_log::{WHAT, log_head, stored_leaf};
 use crate::row::field;
 
 mod backlog;
@@ -82,16 +83,30 @@ fn log_key_or_new(connection: &Connection, tenant: &TenantId) -> Result<i64, Sto
     Ok(connection.last_insert_rowid())
 }
 
-/// Leaves so far: the last one's place is found in the primary key, without counting.
+/// Leaves so far, also those that were erased, whose hashes stay: the last one's place is found in the
+/// primary key, without counting.
 fn size(connection: &Connection, log: i64) -> Result<u64, StoreError> {
     let size: Option<i64> = row(
         READING,
         connection,
-        "SELECT coalesce(max(leaf_index) + 1, 0) FROM evidence_leaf WHERE log_key = ?1",
+        "SELECT coalesce(max(node_index) + 1, 0) FROM evidence_node WHERE log_key = ?1 AND level = 0",
         [log],
         |row| field(row, 0),
     )?;
     column::parse_integer(WHAT, size.unwrap_or(0))
+}
+
+/// How many leaves a tenant's log has, and the root over them.
+pub(super) fn head(connection: &Connection, tenant: &TenantId) -> Result<LogHead, StoreError> {
+    let Some(log) = log_key(connection, tenant)? else {
+        return log_head(0, Ok(Hash::empty()));
+    };
+    let size = size(connection, log)?;
+    let head = tree::head(size);
+    let nodes = head.nodes().iter();
+    let nodes = nodes.map(|id| Ok((*id, node(connection, log, *id)?)));
+    let nodes: BTreeMap<_, _> = nodes.collect::<Result<_, StoreError>>()?;
+    log_head(size, head.fold(&nodes))
 }
 
 fn node(connection: &Connection, log: i64, id: NodeId) -> Result<Hash, StoreError> {
@@ -139,13 +154,6 @@ fn remove(
         append(connection, &column::parse("tenant", tenant)?, *key, &entry)?;
     }
     Ok(due.len())
-}
-
-/// Whether pages that become free are overwritten with zeros.
-fn overwrite_what_is_freed(connection: &Connection, overwrite: bool) -> Result<(), StoreError> {
-    connection
-        .pragma_update_and_check(None, "secure_delete", overwrite, |_| Ok(()))
-        .map_err(during("setting up the removal of payloads"))
 }
 
 #[async_trait]
@@ -276,10 +284,9 @@ impl EvidenceLog for SqliteStore {
         limit: usize,
     ) -> Result<usize, StoreError> {
         self.write(move |connection| {
-            overwrite_what_is_freed(connection, true)?;
-            let removed = remove(connection, column::micros(before), at, limit);
-            overwrite_what_is_freed(connection, false)?;
-            removed
+            overwriting(connection, || {
+                remove(connection, column::micros(before), at, limit)
+            })
         })
         .await
     }

@@ -2,17 +2,17 @@
 //! with other ids, times and states, laid down by the server.
 
 use charter_contract::agentic::memory::{MemoryState, Visibility};
+use charter_contract::catalogue::DocumentKind;
+use charter_contract::ids::LensId;
 use charter_contract::scope::Scope;
-use charter_store::agent_skills::{AgentSkills, SkillChange, SkillsRevision, SkillsWrite};
+use charter_store::Store;
+use charter_store::agent_skills::{SkillChange, SkillsWrite};
 use charter_store::approval::ApprovalChange;
-use charter_store::evidence::Evidence;
-use charter_store::journal::{After, Journal};
-use charter_store::key::Keys;
-use charter_store::memory::Memories;
-use charter_store::request::Requests;
-use charter_store::session::Sessions;
-use charter_store::tag::Tags;
-use charter_store::vector::{StoredVector, TextHash, Vectors};
+use charter_store::catalogue::NewDocument;
+use charter_store::evidence_log::PublishedCheckpoint;
+use charter_store::journal::After;
+use charter_store::lens::{LensChunk, NewLensIndex};
+use charter_store::vector::{StoredVector, TextHash};
 use charter_testkit::postgres_server::Database;
 use charter_testkit::store_suite::mission::writer::Writer;
 use charter_testkit::store_suite::{Outcome, sample};
@@ -320,7 +320,7 @@ const OF_MISSION: &[Other] = &[
 /// Fills an empty database.
 pub(crate) async fn fill(database: &Database) -> Outcome {
     let store = store(database).await;
-    first_rows(&store).await?;
+    first_rows(&store, ACME, 1).await?;
     store.close();
     let client = raw(database).await;
     // Copies are not changes that somebody makes, and refer to each other as their originals do.
@@ -340,51 +340,89 @@ pub(crate) async fn fill(database: &Database) -> Outcome {
     Ok(())
 }
 
-/// A row of each table, as the store writes it.
-async fn first_rows(store: &charter_store_sql::postgres::PostgresStore) -> Outcome {
-    let acme = sample::tenant(ACME)?;
-    Writer::new(ACME, 1)?.whole(store).await?;
-    let (run, events) = sample::new_run(ACME, 2, 0)?;
+/// A row of each table, as the store writes it, in records with the number `n` and runs from it on.
+pub(crate) async fn first_rows(store: &dyn Store, tenant_id: &str, n: u8) -> Outcome {
+    let tenant = sample::tenant(tenant_id)?;
+    Writer::new(tenant_id, n.into())?.whole(store).await?;
+    let (run, events) = sample::new_run(tenant_id, u128::from(n) + 1, 0)?;
     store.create_run(&run, events, vec![], vec![]).await?;
-    let mut asking = sample::second_append(2, After::Ends, &["{}"])?;
-    asking.approvals = vec![ApprovalChange::Ask(records::pending(ACME, 1, 2)?)];
+    let mut asking = sample::second_append(u128::from(n) + 1, After::Ends, &["{}"])?;
+    asking.approvals = vec![ApprovalChange::Ask(records::pending(tenant_id, n, n + 1)?)];
     store.append(asking).await?;
-    let record = sample::evidence(ACME, 1, sample::at(0)?)?;
+    let record = sample::evidence(tenant_id, n.into(), sample::at(0)?)?;
     store
-        .put_evidence(&acme, std::slice::from_ref(&record))
+        .put_evidence(&tenant, std::slice::from_ref(&record))
         .await?;
     let finding = sample::finding("f")?;
     store
-        .attach_evidence(&acme, &record.id, &finding, sample::at(1)?)
+        .attach_evidence(&tenant, &record.id, &finding, sample::at(1)?)
         .await?;
-    let (request, hold) = records::request(ACME, 1)?;
+    let checkpoint = PublishedCheckpoint {
+        size: 2,
+        key_id: "a".to_owned(),
+        at: sample::at(1)?,
+        note: "signed".to_owned(),
+    };
+    store.publish_checkpoint(&tenant, &checkpoint).await?;
+    let (request, hold) = records::request(tenant_id, n)?;
     store.open_request(&request, &hold).await?;
-    store.open_session(&records::session(ACME, 1, 10)?).await?;
-    let turn = records::turn(1, 1)?;
     store
-        .append_turn(&acme, &sample::session(1), &turn, sample::at(10)?, 9)
+        .open_session(&records::session(tenant_id, n, 10)?)
+        .await?;
+    let turn = records::turn(n, n)?;
+    store
+        .append_turn(
+            &tenant,
+            &sample::session(n.into()),
+            &turn,
+            sample::at(10)?,
+            9,
+        )
         .await?;
     store
-        .put_tags(&sample::tags(ACME, 1, sample::at(10)?)?)
+        .put_tags(&sample::tags(tenant_id, n.into(), sample::at(10)?)?)
         .await?;
     store
-        .create_key(&records::key(ACME, 1, None)?, vec![])
+        .create_key(&records::key(tenant_id, n, None)?, vec![])
         .await?;
-    let mut memory = records::memory(ACME, 1, MemoryState::Accepted)?;
+    let mut memory = records::memory(tenant_id, n, MemoryState::Accepted)?;
     memory.visibility = Visibility::Private;
     store.add_memory(&memory, 9).await?;
     let vector = StoredVector {
-        text: TextHash([9; 32]),
+        text: TextHash([n; 32]),
         bytes: vec![0; 4],
     };
     store.put_vectors("test/f32", vec![vector]).await?;
+    first_catalogue(store, tenant_id, n).await
+}
+
+/// A skill of the link graph, and a package with a lens.
+async fn first_catalogue(store: &dyn Store, tenant_id: &str, n: u8) -> Outcome {
+    let scope = Scope::Tenant(sample::tenant(tenant_id)?);
     let write = SkillsWrite {
-        scope: Scope::Tenant(acme),
-        expected: SkillsRevision(0),
-        changes: vec![SkillChange::Put(Box::new(records::skill("net.a", 1)?))],
+        scope: scope.clone(),
+        expected: store.skills_revision().await?,
+        changes: vec![SkillChange::Put(Box::new(records::skill("net.a", n)?))],
         at: sample::at(0)?,
     };
     store.change_skills(write).await?;
+    let expected = store.revision().await?.0;
+    let lens = LensId::parse("l")?;
+    let document = NewDocument {
+        kind: DocumentKind::DomainLens,
+        ..sample::skill(lens.as_str(), "a lens")
+    };
+    let mut registration = sample::registration(&scope, "p", "1.0.0", expected, vec![document])?;
+    registration.lenses = vec![NewLensIndex {
+        lens_id: lens,
+        body: "{}".to_owned(),
+        chunks: vec![LensChunk {
+            text: "a text".to_owned(),
+            place: "{}".to_owned(),
+            vectors: vec![1, 2, 3, 4],
+        }],
+    }];
+    store.register(registration).await?;
     Ok(())
 }
 

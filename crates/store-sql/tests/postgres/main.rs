@@ -19,6 +19,7 @@ mod records;
 mod refusals;
 mod several;
 mod standby;
+mod tenants;
 mod tls;
 mod wall;
 

@@ -8,7 +8,7 @@ use charter_store::memory::{MemoryDecision, MemoryVerdict, NewMemory, NewVersion
 use rusqlite::{Connection, params};
 
 use super::super::SWEEP_BATCH;
-use super::super::failure::during;
+use super::super::connection::overwriting;
 use super::super::statement::{execute, insert, row, rows};
 use super::{READING, WRITING};
 use crate::column;
@@ -223,15 +223,7 @@ fn remove(
     by: Option<&str>,
     at: i64,
 ) -> Result<(), StoreError> {
-    let overwriting = |how: &str| {
-        connection
-            .pragma_update_and_check(None, "secure_delete", how, |_| Ok(()))
-            .map_err(during(WRITING))
-    };
-    overwriting("ON")?;
-    let removed = take_away(connection, of, by, at);
-    overwriting("FAST")?;
-    removed
+    overwriting(connection, || take_away(connection, of, by, at))
 }
 
 fn take_away(

@@ -1,0 +1,152 @@
+//! `charter tenant export` and `charter tenant erase`: for whoever keeps the store, past the server.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use charter_contract::ids::TenantId;
+use charter_contract::time::Timestamp;
+use charter_domain::clock::{Clock, SystemClock};
+use charter_store::tenant::{Erased, RowCounts, Tenants};
+use charter_store_sql::backup::Manifest;
+use charter_store_sql::postgres::{self, PostgresStore};
+use charter_store_sql::sqlite;
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+use crate::boot::{self, OpenStore};
+use crate::config::Config;
+use crate::failure::{EXIT_NEGATIVE, EXIT_OK};
+use crate::output::{self, Format};
+use crate::terminal;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TenantCommand {
+    /// Write everything that is stored of a tenant to a directory, while servers go on.
+    Export(Export),
+    /// Delete everything that is stored of a tenant, for good.
+    Erase(Erase),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    /// The tenant.
+    tenant: TenantId,
+    /// The directory to write, which must not exist.
+    target: PathBuf,
+}
+
+/// Hashes of its evidence log and checkpoints that were handed out stay, so that proofs of its evidence still
+/// hold. Backups, logs and traces are not touched. First end the tenant's keys in the configuration and its
+/// tokens. A store in a data directory must not be in use.
+#[derive(Debug, Args)]
+pub(crate) struct Erase {
+    /// The tenant.
+    tenant: TenantId,
+    /// The tenant's name once more. Without it is shown what would go; exit 1 when something would.
+    #[arg(long, value_name = "TENANT")]
+    confirm: Option<TenantId>,
+}
+
+pub(crate) async fn run(
+    command: TenantCommand,
+    config: &Config,
+    format: Format,
+) -> anyhow::Result<u8> {
+    match command {
+        TenantCommand::Export(command) => export(command, config, format).await,
+        TenantCommand::Erase(command) => erase(command, config, format).await,
+    }
+}
+
+async fn export(command: Export, config: &Config, format: Format) -> anyhow::Result<u8> {
+    let Export { tenant, target } = command;
+    let bar = terminal::spinner("exporting");
+    let written = write(config, &tenant, &target).await;
+    bar.finish_and_clear();
+    let manifest = written.with_context(|| format!("exporting the tenant `{tenant}`"))?;
+    let rows: u64 = manifest.files.iter().filter_map(|file| file.rows).sum();
+    let report = json!({
+        "tenant": tenant, "export": target, "engine": manifest.engine, "layout": manifest.layout,
+        "taken_at": manifest.taken_at, "files": manifest.files.len(), "rows": rows,
+    });
+    output::print(format, &report, output::fields)?;
+    Ok(EXIT_OK)
+}
+
+async fn write(config: &Config, tenant: &TenantId, target: &Path) -> anyhow::Result<Manifest> {
+    let at = SystemClock::start().context("reading the clock")?.now();
+    if let Some(options) = boot::postgres(config) {
+        return Ok(postgres::export_tenant(&options, tenant, target, at).await?);
+    }
+    let (data, tenant, target) = (config.data_dir.clone(), tenant.clone(), target.to_owned());
+    let exporting = move || sqlite::export_tenant(&data, &tenant, &target, at);
+    Ok(tokio::task::spawn_blocking(exporting).await??)
+}
+
+async fn erase(command: Erase, config: &Config, format: Format) -> anyhow::Result<u8> {
+    let Erase { tenant, confirm } = command;
+    if confirm.as_ref().is_some_and(|again| *again != tenant) {
+        anyhow::bail!("--confirm names another tenant than `{tenant}`: nothing was erased");
+    }
+    let at = SystemClock::start().context("reading the clock")?.now();
+    let doing = || format!("erasing the tenant `{tenant}`");
+    // Beside the servers, which have their data directories to themselves.
+    if let Some(options) = boot::postgres(config) {
+        let store = PostgresStore::connect(&options).await.with_context(doing)?;
+        let done = carry_out(&store, &tenant, confirm.is_some(), at).await;
+        store.close();
+        return tell(&done.with_context(doing)?, format);
+    }
+    let store = OpenStore::open(config).await?;
+    let done = carry_out(&*store.shared(), &tenant, confirm.is_some(), at).await;
+    store.close().await?;
+    tell(&done.with_context(doing)?, format)
+}
+
+/// What was erased, or would be.
+enum Done {
+    Would(RowCounts),
+    Did(Erased),
+}
+
+async fn carry_out<S: Tenants + ?Sized>(
+    store: &S,
+    tenant: &TenantId,
+    confirmed: bool,
+    at: Timestamp,
+) -> anyhow::Result<Done> {
+    Ok(match confirmed {
+        true => Done::Did(store.erase_tenant(tenant, at).await?),
+        false => Done::Would(store.rows_of_tenant(tenant).await?),
+    })
+}
+
+fn tell(done: &Done, format: Format) -> anyhow::Result<u8> {
+    let (report, went_well) = match done {
+        Done::Would(rows) => {
+            let report = json!({
+                "would_erase": rows, "erased": Value::Null,
+                "hint": "nothing was erased: repeat it with --confirm and the tenant's name",
+            });
+            (report, rows.is_empty())
+        }
+        Done::Did(erased) => {
+            let mut report = json!({
+                "tenant": erased.tenant_id, "at": erased.at, "erased": erased.erased,
+                "kept": erased.kept, "log_size": erased.log.size, "log_root": erased.log.root,
+            });
+            let rest = !erased.came_meanwhile.is_empty();
+            report["hint"] = match rest {
+                true => {
+                    report["came_meanwhile"] = json!(erased.came_meanwhile);
+                    "somebody still writes for this tenant: end its keys and tokens, and erase again"
+                }
+                false => "`charter reindex` forgets the vectors of texts that nobody has any more",
+            }
+            .into();
+            (report, !rest)
+        }
+    };
+    output::print(format, &report, output::fields)?;
+    Ok(if went_well { EXIT_OK } else { EXIT_NEGATIVE })
+}

@@ -1,0 +1,66 @@
+//! What the database says of its own tables.
+
+use charter_store::StoreError;
+use tokio_postgres::GenericClient;
+
+use super::failure::during;
+use crate::tenant::Reference;
+
+const READING: &str = "reading the list of tables";
+
+/// Kept by the migrations.
+const OF_MIGRATIONS: &str = "refinery_schema_history";
+
+/// A table, as a name that may stand in a statement.
+#[derive(Debug, Clone)]
+pub(super) struct Table {
+    pub(super) name: String,
+    /// Those of its columns that are written: what is generated follows from them.
+    pub(super) columns: Vec<String>,
+    /// The column that says whose a row is.
+    pub(super) owner: Option<String>,
+}
+
+impl Table {
+    /// The columns, some of which have names that are also words of the language.
+    pub(super) fn quoted_columns(&self) -> String {
+        let quoted = self.columns.iter().map(|name| format!("\"{name}\""));
+        quoted.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Every table by name, but for that of the migrations.
+pub(super) async fn tables(client: &impl GenericClient) -> Result<Vec<Table>, StoreError> {
+    let sql = "SELECT quote_ident(c.relname), array_agg(a.attname::text ORDER BY a.attnum),
+                      min(a.attname::text) FILTER (WHERE a.attname IN ('tenant_id', 'scope'))
+               FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid
+               WHERE c.relkind IN ('r', 'p') AND c.relnamespace = current_schema()::regnamespace
+                 AND c.relname <> $1
+                 AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
+               GROUP BY c.relname ORDER BY c.relname";
+    let rows = client.query(sql, &[&OF_MIGRATIONS]).await;
+    let rows = rows.map_err(during(READING))?;
+    let tables = rows.iter().map(|row| Table {
+        name: row.get(0),
+        columns: row.get(1),
+        owner: row.get(2),
+    });
+    Ok(tables.collect())
+}
+
+/// Which tables refer to which.
+pub(super) async fn references(client: &impl GenericClient) -> Result<Vec<Reference>, StoreError> {
+    let sql = "SELECT quote_ident(c.relname), quote_ident(other.relname), k.confdeltype = 'c'
+               FROM pg_constraint AS k
+               JOIN pg_class AS c ON c.oid = k.conrelid
+               JOIN pg_class AS other ON other.oid = k.confrelid
+               WHERE k.contype = 'f' AND c.relnamespace = current_schema()::regnamespace
+               ORDER BY 1, 2, 3";
+    let rows = client.query(sql, &[]).await.map_err(during(READING))?;
+    let references = rows.iter().map(|row| Reference {
+        from: row.get(0),
+        to: row.get(1),
+        goes_along: row.get(2),
+    });
+    Ok(references.collect())
+}
