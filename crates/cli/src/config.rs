@@ -527,6 +527,9 @@ impl Config {
         if self.replica.runs == 0 {
             bail!("replica.runs = 0: nothing would be driven");
         }
+        if self.store.standby_url.is_some() && self.store.url.is_none() {
+            bail!("store.standby_url: a standby is one of a database, and store.url names none");
+        }
         if self.replica.role != ReplicaRole::All && self.store.url.is_none() {
             bail!("replica.role: without store.url there is one process, which does everything");
         }

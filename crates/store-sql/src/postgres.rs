@@ -28,6 +28,7 @@ mod outbox;
 mod request;
 mod schema;
 mod session;
+mod standby;
 mod statement;
 mod tag;
 mod tenant;
@@ -36,16 +37,19 @@ mod vector;
 
 use charter_store::StoreError;
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
+use tokio_postgres::Config;
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 pub use backup::{back_up, restore};
 pub use examine::{Examination, VectorExtension, examine};
-pub use options::{PostgresOptions, TrustedRoots};
+pub use options::{PostgresOptions, StandbyOptions, TrustedRoots};
 pub use tenant::export_tenant;
 
 use connection::{Place, Reach, in_transaction};
 use evidence::Gathering;
 use notices::Announcer;
 use schema::Pgvector;
+use standby::Standby;
 use statement::{execute, params};
 
 /// Rows that one transaction of a sweep deletes, so that a long sweep holds nobody up.
@@ -59,6 +63,8 @@ pub struct PostgresStore {
     pool: Pool,
     /// For what has to be in time, whatever else waits: leases, holds, claims.
     leases: Pool,
+    /// What listings are read from while it is near enough.
+    standby: Option<Standby>,
     gathering: Gathering,
     place: Place,
     announcer: Announcer,
@@ -88,23 +94,23 @@ impl PostgresStore {
         let tls = tls::connector(options)?;
         let pgvector = schema::migrate(&options.unbounded(&config), &tls, &place).await?;
         let announcer = Announcer::start(options.bounded(&config), tls.clone());
-        let pool = |connections: usize| {
-            let manager = ManagerConfig {
-                recycling_method: RecyclingMethod::Fast,
-            };
-            let manager = Manager::from_config(options.bounded(&config), tls.clone(), manager);
-            Pool::builder(manager)
-                .max_size(connections)
-                .wait_timeout(Some(options.connect_timeout))
-                .create_timeout(Some(options.connect_timeout))
-                .runtime(Runtime::Tokio1)
-                .build()
-                .map_err(|source| place.failed("making the pool of connections", source))
+        let connections = options.connections.max(1);
+        let leases = pool(options, &config, &tls, &place, FOR_LEASES)?;
+        let pool = self::pool(options, &config, &tls, &place, connections)?;
+        let standby = match &options.standby {
+            Some(standby) => {
+                let options = options.of_standby(standby);
+                let config = options.parse()?;
+                let place = Place::of(&config);
+                let reads = self::pool(&options, &config, &tls, &place, connections)?;
+                Some(Standby::follow(pool.clone(), reads, standby.may_lag))
+            }
+            None => None,
         };
-        let (leases, pool) = (pool(FOR_LEASES)?, pool(options.connections.max(1))?);
         let store = Self {
             pool,
             leases,
+            standby,
             gathering: Gathering::default(),
             place,
             announcer,
@@ -126,6 +132,9 @@ impl PostgresStore {
     pub fn close(&self) {
         self.pool.close();
         self.leases.close();
+        if let Some(standby) = &self.standby {
+            standby.close();
+        }
         self.announcer.stop();
     }
 
@@ -159,6 +168,26 @@ impl PostgresStore {
             }
         }
     }
+}
+
+fn pool(
+    options: &PostgresOptions,
+    config: &Config,
+    tls: &MakeRustlsConnect,
+    place: &Place,
+    connections: usize,
+) -> Result<Pool, StoreError> {
+    let manager = ManagerConfig {
+        recycling_method: RecyclingMethod::Fast,
+    };
+    let manager = Manager::from_config(options.bounded(config), tls.clone(), manager);
+    Pool::builder(manager)
+        .max_size(connections)
+        .wait_timeout(Some(options.connect_timeout))
+        .create_timeout(Some(options.connect_timeout))
+        .runtime(Runtime::Tokio1)
+        .build()
+        .map_err(|source| place.failed("making the pool of connections", source))
 }
 
 /// The newest schema version that this build can read.

@@ -319,6 +319,17 @@ impl PostgresServer {
         receiver
     }
 
+    /// Lets a standby apply nothing of what it receives, until it may again.
+    ///
+    /// # Panics
+    /// When it is none.
+    pub fn hold_replay(&self, held: bool) {
+        self.say(match held {
+            true => "SELECT pg_wal_replay_pause()",
+            false => "SELECT pg_wal_replay_resume()",
+        });
+    }
+
     /// Makes a standby a server of its own, which takes writes.
     ///
     /// # Panics
@@ -432,6 +443,12 @@ impl Database {
         let hosts = [self.server, standby].map(PostgresServer::host).join(",");
         let name = &self.name;
         format!("postgres://charter@{hosts}/{name}?target_session_attrs=read-write")
+    }
+
+    /// How the application connects to it at a standby.
+    #[must_use]
+    pub fn url_at(&self, standby: &PostgresServer) -> String {
+        format!("postgres://charter@{}/{}", standby.host(), self.name)
     }
 
     fn url_of(&self, user: &str) -> String {

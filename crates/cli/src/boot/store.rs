@@ -9,7 +9,7 @@ use charter_domain::clock::{Clock, SystemClock};
 use charter_store::{SharedStore, StoreError};
 use charter_store_sql::DirectoryLock;
 use charter_store_sql::postgres::{
-    Examination, PostgresOptions, PostgresStore, TrustedRoots, examine,
+    Examination, PostgresOptions, PostgresStore, StandbyOptions, TrustedRoots, examine,
 };
 use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
 
@@ -132,6 +132,10 @@ pub(crate) fn postgres(config: &Config) -> Option<PostgresOptions> {
     let mut options = PostgresOptions::new(store.url.as_ref()?);
     options.connections = store.connections;
     options.statement_timeout = Duration::from_millis(store.statement_timeout_ms);
+    options.standby = store.standby_url.clone().map(|url| StandbyOptions {
+        url,
+        may_lag: Duration::from_millis(store.standby_lag_ms),
+    });
     if let Some(file) = &store.certificates {
         options.roots = TrustedRoots::File(file.clone());
     }

@@ -21,7 +21,9 @@ pub(crate) fn run(command: &ConfigCommand, config: &Config, format: Format) -> a
         ConfigCommand::Show => {
             let mut shown = config.clone();
             shown.api_key = shown.api_key.map(|_| "(hidden)".to_owned());
-            shown.store.url = shown.store.url.map(|_| "(hidden)".to_owned());
+            for url in [&mut shown.store.url, &mut shown.store.standby_url] {
+                *url = url.take().map(|_| "(hidden)".to_owned());
+            }
             serde_json::to_value(shown)?
         }
         ConfigCommand::Schema => serde_json::to_value(schemars::schema_for!(Config))?,

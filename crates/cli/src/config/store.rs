@@ -17,6 +17,11 @@ pub(crate) struct StoreConfig {
     pub(crate) connections: usize,
     /// How long a statement may run there, in milliseconds.
     pub(crate) statement_timeout_ms: u64,
+    /// A streaming standby of it, with the same user and database: listings of runs, missions and memories are
+    /// read from it, and may be `standby_lag_ms` behind.
+    pub(crate) standby_url: Option<String>,
+    /// How far the standby may be behind, in milliseconds; beyond it the database is read.
+    pub(crate) standby_lag_ms: u64,
     /// The certificates (PEM) that vouch for it; those of the platform when absent.
     pub(crate) certificates: Option<PathBuf>,
 }
@@ -27,6 +32,8 @@ impl Default for StoreConfig {
             url: None,
             connections: 16,
             statement_timeout_ms: 30_000,
+            standby_url: None,
+            standby_lag_ms: 2_000,
             certificates: None,
         }
     }

@@ -17,6 +17,7 @@ use deadpool_postgres::{GenericClient, Transaction};
 
 use super::connection::{Reach, in_transaction};
 use super::mission::{self, Addition};
+use super::standby::on_reader;
 use super::statement::{execute, params, row, rows};
 use super::{PostgresStore, approval, lease, outbox};
 use crate::column::{self, Cursor};
@@ -343,19 +344,14 @@ impl Journal for PostgresStore {
         page: &PageRequest,
     ) -> Result<Page<RunRecord>, StoreError> {
         let (at, id) = column::after(page)?;
-        let client = self.client(Reach::Tenant(tenant)).await?;
-        let entries = rows(
-            LISTING,
-            &client,
-            &format!(
-                "SELECT {RECORD} FROM run
-                 WHERE tenant_id = $1 AND (created_at, run_id) < ($2, $3)
-                 ORDER BY created_at DESC, run_id DESC LIMIT $4"
-            ),
-            params![tenant.as_str(), at, id, column::limit(page.limit() + 1)],
-            record::record,
-        )
-        .await?;
+        let sql = format!(
+            "SELECT {RECORD} FROM run
+             WHERE tenant_id = $1 AND (created_at, run_id) < ($2, $3)
+             ORDER BY created_at DESC, run_id DESC LIMIT $4"
+        );
+        let values = params![tenant.as_str(), at, id, column::limit(page.limit() + 1)];
+        let entries = on_reader!(self, Reach::Tenant(tenant), client =>
+            rows(LISTING, client, &sql, values, record::record))?;
         Ok(column::page(entries, page, |run| Cursor {
             at: column::micros(run.created_at),
             id: run.run_id.to_string(),

@@ -18,6 +18,7 @@ use charter_store::memory::{
 use charter_store::page::{Page, PageRequest};
 
 use super::connection::{Reach, in_snapshot, in_transaction};
+use super::standby::on_reader;
 use super::{PostgresStore, SWEEP_BATCH};
 use crate::column;
 
@@ -97,8 +98,8 @@ impl Memories for PostgresStore {
         now: Timestamp,
         page: &PageRequest,
     ) -> Result<Page<MemoryRecord>, StoreError> {
-        let client = self.client(Reach::Tenant(tenant)).await?;
-        read::list(&client, tenant, reader, proposals, now, page).await
+        on_reader!(self, Reach::Tenant(tenant), client =>
+            read::list(client, tenant, reader, proposals, now, page))
     }
 
     async fn memory_changes(

@@ -16,6 +16,7 @@ use deadpool_postgres::GenericClient;
 
 use super::PostgresStore;
 use super::connection::{Reach, in_transaction};
+use super::standby::on_reader;
 use super::statement::{params, row, rows};
 use crate::column::{self, Cursor};
 use crate::record::mission::{artifact, record};
@@ -112,25 +113,18 @@ impl Missions for PostgresStore {
             Some(_) => "state = $4",
             None => "$4::text IS NULL",
         };
-        let client = self.client(Reach::Tenant(tenant)).await?;
-        let entries = rows(
-            "listing missions",
-            &client,
-            &format!(
-                "{LISTED} WHERE tenant_id = $1 AND (colony_missions.created_at, mission_id) < ($2, $3)
-                   AND {which}
-                 ORDER BY colony_missions.created_at DESC, mission_id DESC LIMIT $5"
-            ),
-            params![
-                tenant.as_str(),
-                at,
-                id,
-                state.map(MissionState::as_str),
-                column::limit(page.limit() + 1)
-            ],
-            record,
-        )
-        .await?;
+        let sql = format!(
+            "{LISTED} WHERE tenant_id = $1 AND (colony_missions.created_at, mission_id) < ($2, $3)
+               AND {which}
+             ORDER BY colony_missions.created_at DESC, mission_id DESC LIMIT $5"
+        );
+        let (state, most) = (
+            state.map(MissionState::as_str),
+            column::limit(page.limit() + 1),
+        );
+        let values = params![tenant.as_str(), at, id, state, most];
+        let entries = on_reader!(self, Reach::Tenant(tenant), client =>
+            rows("listing missions", client, &sql, values, record))?;
         Ok(column::page(entries, page, |mission| Cursor {
             at: column::micros(mission.created_at),
             id: mission.mission_id.to_string(),

@@ -38,6 +38,17 @@ pub struct PostgresOptions {
     pub connect_timeout: Duration,
     /// Who vouches for the server.
     pub roots: TrustedRoots,
+    /// A standby of it that listings are read from.
+    pub standby: Option<StandbyOptions>,
+}
+
+/// A standby of the database, and how far it may be behind.
+#[derive(Clone)]
+pub struct StandbyOptions {
+    /// As [`PostgresOptions::url`].
+    pub url: String,
+    /// What was committed longer ago than this is in every listing.
+    pub may_lag: Duration,
 }
 
 impl PostgresOptions {
@@ -52,6 +63,16 @@ impl PostgresOptions {
             lock_timeout: Duration::from_secs(10),
             connect_timeout: Duration::from_secs(10),
             roots: TrustedRoots::Platform,
+            standby: None,
+        }
+    }
+
+    /// The same, for the standby.
+    pub(super) fn of_standby(&self, standby: &StandbyOptions) -> Self {
+        Self {
+            url: standby.url.clone(),
+            standby: None,
+            ..self.clone()
         }
     }
 
@@ -135,6 +156,7 @@ impl std::fmt::Debug for PostgresOptions {
             .field("lock_timeout", &self.lock_timeout)
             .field("connect_timeout", &self.connect_timeout)
             .field("roots", &self.roots)
+            .field("standby", &self.standby.is_some())
             .finish_non_exhaustive()
     }
 }

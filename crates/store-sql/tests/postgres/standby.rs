@@ -1,5 +1,5 @@
-//! A standby that takes a killed server's place: a store that knows both goes on, and has all that it was told
-//! is kept.
+//! A standby: one that takes a killed server's place, where a store that knows both goes on and has all that it
+//! was told is kept; and one that listings are read from.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use charter_contract::ids::RunId;
 use charter_store::StoreError;
 use charter_store::journal::Journal;
-use charter_store_sql::postgres::{PostgresOptions, PostgresStore};
+use charter_store::page::PageRequest;
+use charter_store_sql::postgres::{PostgresOptions, PostgresStore, StandbyOptions, back_up};
 use charter_testkit::postgres_server::{Database, PostgresServer};
 use charter_testkit::store_suite::{Outcome, sample};
 
@@ -105,6 +106,84 @@ async fn a_store_goes_on_with_the_standby_and_has_all_that_was_acknowledged() ->
     assert!(acknowledged.len() > kept);
     store.close();
     // Its server is gone.
+    std::mem::forget(database);
+    Ok(())
+}
+
+/// How far a standby may be behind in these tests.
+const MAY_LAG: Duration = Duration::from_millis(1_500);
+
+/// The runs that a listing shows.
+async fn listed(store: &PostgresStore) -> BTreeSet<RunId> {
+    let tenant = sample::tenant("acme").unwrap();
+    let page = store.runs(&tenant, &PageRequest::new(None, 100)).await;
+    let runs = page.unwrap().entries.into_iter();
+    runs.map(|run| run.run_id).collect()
+}
+
+async fn create(store: &PostgresStore, n: u128) -> RunId {
+    let (run, events) = sample::new_run("acme", n, 0).unwrap();
+    store
+        .create_run(&run, events, vec![], vec![])
+        .await
+        .unwrap();
+    run.run_id
+}
+
+/// Waits until a listing shows these runs and no others; how long that took.
+async fn until_listed(store: &PostgresStore, runs: &BTreeSet<RunId>) -> Duration {
+    let begun = Instant::now();
+    while listed(store).await != *runs {
+        assert!(begun.elapsed() < Duration::from_secs(60), "never listed");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    begun.elapsed()
+}
+
+/// A listing comes from the standby while that has what is older than it may be behind; everything else, and
+/// the listing when the standby lags or is gone, comes from the primary. A backup may be taken of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn listings_are_read_from_a_standby_that_is_near_enough() -> Outcome {
+    let primary = PostgresServer::mortal();
+    let database = primary.database();
+    let standby = primary.standby();
+    followed(&database).await;
+    let mut options = PostgresOptions::new(database.url());
+    PostgresStore::connect(&options).await?.close();
+    options.standby = Some(StandbyOptions {
+        url: database.url_at(standby),
+        may_lag: MAY_LAG,
+    });
+    let store = PostgresStore::connect(&options).await?;
+    let mut runs = BTreeSet::from([create(&store, 1).await]);
+    until_listed(&store, &runs).await;
+    // It is known to be near: from now on it is read.
+    tokio::time::sleep(MAY_LAG).await;
+    standby.hold_replay(true);
+    let held = Instant::now();
+    let second = create(&store, 2).await;
+    let acme = sample::tenant("acme")?;
+    let found = store.run(&acme, &second).await?;
+    assert!(found.is_some(), "by its id it is there");
+    assert_eq!(listed(&store).await, runs, "the standby does not know it");
+    runs.insert(second);
+    until_listed(&store, &runs).await;
+    let behind = held.elapsed();
+    assert!(behind < MAY_LAG + Duration::from_secs(5), "{behind:?}");
+    standby.hold_replay(false);
+
+    // Near again, then gone.
+    runs.insert(create(&store, 3).await);
+    until_listed(&store, &runs).await;
+    tokio::time::sleep(MAY_LAG).await;
+    let folder = tempfile::tempdir()?;
+    let of_standby = PostgresOptions::new(database.url_at(standby));
+    let at = sample::at(0)?;
+    back_up(&of_standby, &folder.path().join("backup"), at).await?;
+    standby.kill();
+    assert_eq!(listed(&store).await, runs);
+    store.close();
+    // Writes wait for the standby.
     std::mem::forget(database);
     Ok(())
 }

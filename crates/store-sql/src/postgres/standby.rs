@@ -1,0 +1,200 @@
+//! Reads from a standby, for what may be a little behind.
+//!
+//! How far a standby is behind it cannot say itself: one that is cut off has replayed all that it received. So
+//! the primary is asked for the end of its log, and the standby until it has come that far: then it had, at that
+//! moment, everything from before the primary was asked. Where this was longer ago than may be, or the standby
+//! does not answer, the primary is read.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use charter_store::StoreError;
+use deadpool_postgres::{Object, Pool};
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+
+use super::PostgresStore;
+use super::connection::Reach;
+use super::failure::during;
+
+/// Looks at the standby within the time that it may be behind.
+const LOOKS: u32 = 8;
+
+const ASKING: &str = "asking how far the standby is";
+
+/// A standby that is followed.
+#[derive(Debug)]
+pub(super) struct Standby {
+    pool: Pool,
+    shared: Arc<Shared>,
+    task: AbortHandle,
+}
+
+#[derive(Debug)]
+struct Shared {
+    /// It has everything from before this moment; absent while nobody knows.
+    has: Mutex<Option<Instant>>,
+    may_lag: Duration,
+}
+
+impl Shared {
+    fn has(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.has.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_in_time(&self) -> bool {
+        self.has().is_some_and(|has| has.elapsed() <= self.may_lag)
+    }
+}
+
+impl Standby {
+    /// Follows from now on how far it is.
+    pub(super) fn follow(primary: Pool, pool: Pool, may_lag: Duration) -> Self {
+        let shared = Arc::new(Shared {
+            has: Mutex::default(),
+            may_lag,
+        });
+        let task = tokio::spawn(keep_looking(primary, pool.clone(), Arc::clone(&shared)));
+        Self {
+            pool,
+            shared,
+            task: task.abort_handle(),
+        }
+    }
+
+    /// A connection to it, if it is near enough and answers.
+    async fn client(&self) -> Option<Object> {
+        if !self.shared.is_in_time() {
+            return None;
+        }
+        let client = self.pool.get().await;
+        client.map_err(|error| self.failed(&error)).ok()
+    }
+
+    /// Leaves it alone until it is known to be near enough again.
+    fn failed(&self, error: &dyn std::error::Error) {
+        tracing::warn!(error = %error, "the standby did not answer: the primary is read");
+        *self.shared.has() = None;
+    }
+
+    pub(super) fn close(&self) {
+        self.task.abort();
+        self.pool.close();
+    }
+}
+
+impl Drop for Standby {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn keep_looking(primary: Pool, standby: Pool, shared: Arc<Shared>) {
+    let pause = shared.may_lag / LOOKS;
+    let mut was_in_time = None;
+    loop {
+        let asked = Instant::now();
+        match reaches(&primary, &standby, &shared, pause).await {
+            Ok(true) => *shared.has() = Some(asked),
+            Ok(false) => {}
+            Err(error) => tracing::debug!(error = %error, "how far the standby is is not known"),
+        }
+        let in_time = shared.is_in_time();
+        if was_in_time != Some(in_time) {
+            was_in_time = Some(in_time);
+            match in_time {
+                true => tracing::info!("the standby is near enough: listings are read from it"),
+                false => {
+                    tracing::warn!("the standby is too far behind, or gone: the primary is read");
+                }
+            }
+        }
+        tokio::time::sleep(pause).await;
+    }
+}
+
+/// Waits until the standby has what the primary has now; whether it came that far in time.
+async fn reaches(
+    primary: &Pool,
+    standby: &Pool,
+    shared: &Shared,
+    pause: Duration,
+) -> Result<bool, StoreError> {
+    let of_pool = |source| StoreError::Engine {
+        doing: ASKING,
+        source: Box::new(source),
+    };
+    let asked = Instant::now();
+    let primary = primary.get().await.map_err(of_pool)?;
+    let sql = "SELECT pg_current_wal_lsn()::text";
+    let end = primary.query_one(sql, &[]).await.map_err(during(ASKING))?;
+    let end: String = end.get(0);
+    drop(primary);
+    let standby = standby.get().await.map_err(of_pool)?;
+    // A server that is no standby any more has a log of its own.
+    let sql = "SELECT pg_is_in_recovery() AND pg_last_wal_replay_lsn() >= $1::text::pg_lsn";
+    while asked.elapsed() <= shared.may_lag {
+        let there = standby.query_one(sql, &[&end]).await;
+        if there.map_err(during(ASKING))?.get(0) {
+            return Ok(true);
+        }
+        tokio::time::sleep(pause).await;
+    }
+    Ok(false)
+}
+
+/// A connection for a listing.
+pub(super) struct Reader {
+    pub(super) client: Object,
+    /// Whether it is to the standby.
+    of_standby: bool,
+}
+
+impl PostgresStore {
+    /// A connection for what may be a little behind.
+    pub(super) async fn reader(&self, reach: Reach<'_>) -> Result<Reader, StoreError> {
+        if let Some(standby) = &self.standby
+            && let Some(client) = standby.client().await
+        {
+            reach.bound(&client);
+            return Ok(Reader {
+                client,
+                of_standby: true,
+            });
+        }
+        Ok(Reader {
+            client: self.client(reach).await?,
+            of_standby: false,
+        })
+    }
+
+    /// Whether a read that failed is to be done again, by the primary.
+    pub(super) fn reads_again<T>(&self, reader: &Reader, outcome: &Result<T, StoreError>) -> bool {
+        match (outcome, &self.standby) {
+            (Err(error), Some(standby)) if reader.of_standby && error.is_transient() => {
+                standby.failed(error);
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Runs `$work`, a future over the connection `$client`, on the standby where there is one that is near enough;
+/// on the primary else, and when the standby fails.
+macro_rules! on_reader {
+    ($store:expr, $reach:expr, $client:ident => $work:expr) => {
+        loop {
+            let reader = $store.reader($reach).await?;
+            let outcome = {
+                let $client = &reader.client;
+                $work.await
+            };
+            if !$store.reads_again(&reader, &outcome) {
+                break outcome;
+            }
+        }
+    };
+}
+
+pub(super) use on_reader;
