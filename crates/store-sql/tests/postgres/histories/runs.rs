@@ -1,0 +1,149 @@
+//! Histories of runs, their events, and who holds them.
+
+use charter_contract::ids::RunId;
+use charter_store::Store;
+use charter_store::journal::{After, Append, Claim, EventHash, GENESIS, Wait};
+use charter_store::lease::{Fence, Lease};
+use charter_testkit::store_suite::sample;
+use proptest_derive::Arbitrary;
+
+use super::{Done, Few, Second, Tenant, at, hold, page, told};
+
+#[derive(Debug, Clone, Copy, Arbitrary)]
+enum Call {
+    Create(Few, Tenant),
+    Append(Following),
+    Park(Few, Few, Option<Second>),
+    Runs(Tenant, Option<Few>),
+    Claim(Few, Second),
+    Events(Few, Few),
+    Sweep(Second),
+    Acquire(Few, Holder, Second, Few),
+    Renew(Few, Holder, Second),
+    Release(Few, Holder, Few),
+}
+
+#[derive(Debug, Clone, Copy, Arbitrary)]
+struct Following {
+    run: Few,
+    #[proptest(strategy = "1..4u8")]
+    expected: u8,
+    fence: Few,
+    then: Then,
+    release: bool,
+}
+
+#[derive(Debug, Clone, Copy, Arbitrary)]
+enum Then {
+    #[proptest(weight = 2)]
+    Runs,
+    Waits,
+    Ends,
+}
+
+#[derive(Debug, Clone, Copy, Arbitrary)]
+enum Holder {
+    One,
+    Other,
+}
+
+impl Holder {
+    fn name(self) -> &'static str {
+        match self {
+            Self::One => "one",
+            Self::Other => "other",
+        }
+    }
+}
+
+fn run(Few(n): Few) -> RunId {
+    sample::run(n.into())
+}
+
+fn fence(Few(n): Few) -> Fence {
+    Fence(n.into())
+}
+
+/// The place and the hash of a run's last event, as far as a caller knows.
+pub(super) async fn last_event(store: &dyn Store, run: &RunId) -> Done<(u64, EventHash)> {
+    let events = store.events(run, 0, 100).await?;
+    let last = events.last();
+    Ok(last.map_or((0, GENESIS), |event| (event.sequence, event.hash)))
+}
+
+async fn append(store: &dyn Store, following: Following) -> Done<Append> {
+    let expected = following.expected.into();
+    let then = match following.then {
+        Then::Runs => After::Runs,
+        Then::Waits => After::Waits(Wait {
+            until: Some(at(4)?),
+            approvals: vec![],
+        }),
+        Then::Ends => After::Ends,
+    };
+    let (_, previous) = last_event(store, &run(following.run)).await?;
+    Ok(Append {
+        expected,
+        fence: fence(following.fence),
+        events: sample::events(previous, expected, &["{\"n\": 1.0}", "{}"])?,
+        release: following.release,
+        messages: vec![sample::message("appended", 3)?],
+        ..sample::second_append(following.run.0.into(), then, &["{}"])?
+    })
+}
+
+impl super::Call for Call {
+    async fn answer(self, store: &dyn Store) -> Done<String> {
+        Ok(match self {
+            Self::Create(Few(n), tenant) => {
+                let (run, events) = sample::new_run(tenant.name(), n.into(), n.into())?;
+                let mut message = sample::message("created", 2)?;
+                message.tenant = Some(run.tenant_id.to_string());
+                told(store.create_run(&run, events, vec![], vec![message]).await)
+            }
+            Self::Append(following) => told(store.append(append(store, following).await?).await),
+            Self::Park(n, fenced, until) => {
+                let wait = Wait {
+                    until: until.map(Second::at).transpose()?,
+                    approvals: vec![],
+                };
+                told(store.park(&run(n), fence(fenced), wait).await)
+            }
+            Self::Runs(tenant, after) => told(store.runs(&tenant.id()?, &page(after)?).await),
+            Self::Claim(Few(worker), now) => {
+                let claim = Claim {
+                    holder: format!("w{worker}"),
+                    now: now.at()?,
+                    until: at(now.0 + 3)?,
+                    limit: 2,
+                };
+                told(store.claim_runs(&claim).await)
+            }
+            Self::Events(n, Few(after)) => told(store.events(&run(n), after.into(), 2).await),
+            Self::Sweep(before) => told(store.sweep_runs(before.at()?, 1).await),
+            Self::Acquire(n, holder, now, Few(lasts)) => {
+                let (run, until) = (run(n), at(now.0 + lasts)?);
+                let acquired = store.acquire(run.as_str(), holder.name(), now.at()?, until);
+                told(acquired.await)
+            }
+            Self::Renew(n, holder, until) => {
+                let runs = [Few(0), Few(1), n].map(|n| run(n).to_string());
+                told(store.renew(holder.name(), &runs, until.at()?).await)
+            }
+            Self::Release(n, holder, fenced) => {
+                let lease = Lease {
+                    resource: run(n).to_string(),
+                    holder: holder.name().to_owned(),
+                    fence: fence(fenced),
+                    expires_at: at(0)?,
+                };
+                told(store.release(&lease).await)
+            }
+        })
+    }
+}
+
+#[test]
+fn runs_have_the_same_history_on_both_engines() {
+    hold::<Call>(8);
+}
