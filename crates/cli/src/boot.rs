@@ -304,7 +304,7 @@ pub(crate) async fn app(
     let keys = config.auth.keys.iter().map(|key| {
         Ok(ApiKey {
             sha256: digest(&key.sha256)?,
-            caller: Caller::new(key.tenant.clone(), key.user.clone(), key.rights()),
+            caller: Caller::new(key.tenant.clone(), key.user.clone(), key.granted.rights()),
         })
     });
     let keys = keys.collect::<anyhow::Result<Vec<_>>>()?;

@@ -65,6 +65,6 @@ fn grant(grant: &GrantConfig) -> anyhow::Result<ClaimGrant> {
     };
     Ok(ClaimGrant {
         when,
-        rights: grant.rights(),
+        rights: grant.granted.rights(),
     })
 }

@@ -29,6 +29,15 @@ pub(crate) struct KeyConfig {
     pub(crate) tenant: TenantId,
     /// Whom it stands for.
     pub(crate) user: UserId,
+    /// What its holder may do.
+    #[serde(flatten)]
+    pub(crate) granted: GrantedConfig,
+}
+
+/// What a credential lets its holder do. Its settings stand among those of the credential, which refuses those that
+/// neither knows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct GrantedConfig {
     /// `user`, `operator` or `admin`.
     #[schemars(with = "String")]
     pub(crate) role: Role,
@@ -51,48 +60,19 @@ pub(crate) struct KeyConfig {
     pub(crate) scopes: AccessScopes,
 }
 
-impl KeyConfig {
-    /// What its holder may do.
+impl GrantedConfig {
+    /// What was said, or what follows from the role.
     pub(crate) fn rights(&self) -> Rights {
-        rights(
-            self.role,
-            self.tier,
-            self.agent_skills.as_ref(),
-            self.catalogue,
-            &self.scopes,
-        )
-    }
-}
-
-impl GrantConfig {
-    /// What they may do.
-    pub(crate) fn rights(&self) -> Rights {
-        rights(
-            self.role,
-            self.tier,
-            self.agent_skills.as_ref(),
-            self.catalogue,
-            &self.scopes,
-        )
-    }
-}
-
-/// What was said, or what follows from the role.
-fn rights(
-    role: Role,
-    tier: Tier,
-    agent_skills: Option<&SkillGrants>,
-    catalogue: Option<CatalogueRole>,
-    scopes: &AccessScopes,
-) -> Rights {
-    Rights {
-        role,
-        tier,
-        catalogue: catalogue.unwrap_or_else(|| CatalogueRole::of(role)),
-        agent_skills: agent_skills
-            .cloned()
-            .unwrap_or_else(|| SkillGrants::of(role)),
-        scopes: scopes.clone(),
+        let agent_skills = self.agent_skills.clone();
+        Rights {
+            role: self.role,
+            tier: self.tier,
+            catalogue: self
+                .catalogue
+                .unwrap_or_else(|| CatalogueRole::of(self.role)),
+            agent_skills: agent_skills.unwrap_or_else(|| SkillGrants::of(self.role)),
+            scopes: self.scopes.clone(),
+        }
     }
 }
 
@@ -148,25 +128,9 @@ pub(crate) struct GrantConfig {
     pub(crate) claim: Option<String>,
     /// What it has to hold.
     pub(crate) value: Option<String>,
-    /// `user`, `operator` or `admin`.
-    #[schemars(with = "String")]
-    pub(crate) role: Role,
-    /// `basic`, or `advanced` for lenses and the expert graph.
-    #[serde(default)]
-    #[schemars(with = "String")]
-    pub(crate) tier: Tier,
-    /// As for a key.
-    #[serde(default)]
-    #[schemars(with = "Option<Vec<String>>")]
-    pub(crate) agent_skills: Option<SkillGrants>,
-    /// As for a key.
-    #[serde(default)]
-    #[schemars(with = "Option<String>")]
-    pub(crate) catalogue: Option<CatalogueRole>,
-    /// As for a key.
-    #[serde(default)]
-    #[schemars(with = "Vec<String>")]
-    pub(crate) scopes: AccessScopes,
+    /// What that is.
+    #[serde(flatten)]
+    pub(crate) granted: GrantedConfig,
 }
 
 fn algorithms() -> Vec<TokenAlgorithm> {

@@ -209,6 +209,57 @@ fn config_show_hides_secrets_and_says_what_is_in_force() {
     assert!(wrong.err.contains("timeout"), "{wrong:?}");
 }
 
+/// What a credential lets its holder do is set among its other settings; what it does not know is refused by name.
+#[test]
+fn a_credential_has_its_rights_among_its_settings_and_refuses_others() {
+    let key = "[[auth.keys]]\nsha256 = \"aa\"\ntenant = \"acme\"\nuser = \"ann\"\n";
+    let grant = "[[auth.oidc]]\nissuer = \"http://127.0.0.1:1\"\naudiences = [\"charter\"]\n\
+                 tenant = \"acme\"\n[[auth.oidc.grants]]\n";
+    let home = Home::new();
+    let file = home.path("config.toml");
+    let home = home.with("CHARTER_CONFIG", file.to_str().unwrap());
+    let show = |credential: &str, settings: &str| {
+        std::fs::write(&file, format!("{credential}{settings}")).unwrap();
+        home.run(&["config", "show", "--output", "json"])
+    };
+    let least = json!({"role": "user", "tier": "basic", "agent_skills": null, "catalogue": null,
+                       "scopes": ["*"]});
+    let most = json!({"role": "admin", "tier": "advanced", "agent_skills": ["net"],
+                      "catalogue": "viewer", "scopes": ["runs:read"]});
+    let all = "role = \"admin\"\ntier = \"advanced\"\nagent_skills = [\"net\"]\n\
+               catalogue = \"viewer\"\nscopes = [\"runs:read\"]\n";
+    for (credential, at, place) in [
+        (key, "/auth/keys/0", "auth.keys[0]"),
+        (grant, "/auth/oidc/0/grants/0", "auth.oidc[0]grants[0]"),
+    ] {
+        for (settings, rights) in [("role = \"user\"\n", &least), (all, &most)] {
+            let shown = show(credential, settings).json(0);
+            for (setting, value) in rights.as_object().unwrap() {
+                assert_eq!(
+                    &shown.pointer(at).unwrap()[setting],
+                    value,
+                    "{place}: {setting}"
+                );
+            }
+        }
+        for (wrong, why) in [
+            ("", "missing configuration field".to_owned()),
+            (
+                "role = \"king\"\n",
+                format!("one of user, operator, admin for key `{place}"),
+            ),
+            (
+                "role = \"user\"\nscope = []\n",
+                format!("unknown field `scope` for key `{place}`"),
+            ),
+        ] {
+            let refused = show(credential, wrong);
+            assert_eq!(refused.code, Some(2), "{place}: {wrong}");
+            assert!(refused.err.contains(&why), "{}", refused.err);
+        }
+    }
+}
+
 #[test]
 fn completions_are_written_for_bash() {
     let ran = Home::new().run(&["completions", "bash"]);
