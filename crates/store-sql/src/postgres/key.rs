@@ -13,7 +13,7 @@ use super::connection::{Reach, in_transaction};
 use super::statement::{execute, params, row, rows};
 use super::{PostgresStore, outbox};
 use crate::column::{self, Cursor};
-use crate::record::key::{exists, kept, record, refused, replaced, rights, unknown};
+use crate::record::key::{RECORD, exists, kept, record, refused, replaced, rights, unknown};
 
 const READING: &str = "reading a key";
 const WRITING: &str = "writing a key";
@@ -52,25 +52,26 @@ async fn create(
     outbox::insert(connection, messages).await
 }
 
+/// What a key is looked up for.
+enum For {
+    Reading,
+    Changing,
+}
+
 async fn find(
     connection: &impl GenericClient,
-    sql: &str,
+    why: For,
     tenant: &TenantId,
     key: &KeyId,
 ) -> Result<Option<KeyRecord>, StoreError> {
+    let lock = match why {
+        For::Reading => "",
+        For::Changing => "FOR UPDATE",
+    };
+    let sql = format!("SELECT {RECORD} FROM api_key WHERE tenant_id = $1 AND key_id = $2 {lock}");
     let values = params![tenant.as_str(), key.as_str()];
-    row(READING, connection, sql, values, record).await
+    row(READING, connection, &sql, values, record).await
 }
-
-const FIND: &str =
-    "SELECT tenant_id, key_id, name, hash, user_id, rights, created_by, created_at, expires_at,
-        last_used_at, revoked_at, revoked_by, rotated_from
- FROM api_key WHERE tenant_id = $1 AND key_id = $2";
-
-const FIND_AND_LOCK: &str =
-    "SELECT tenant_id, key_id, name, hash, user_id, rights, created_by, created_at, expires_at,
-        last_used_at, revoked_at, revoked_by, rotated_from
- FROM api_key WHERE tenant_id = $1 AND key_id = $2 FOR UPDATE";
 
 async fn rotate(
     connection: &Transaction<'_>,
@@ -79,7 +80,7 @@ async fn rotate(
     messages: &[NewMessage],
 ) -> Result<(), StoreError> {
     let old = replaced(new)?;
-    let found = find(connection, FIND_AND_LOCK, &new.tenant_id, old).await?;
+    let found = find(connection, For::Changing, &new.tenant_id, old).await?;
     let found = found.ok_or_else(|| unknown(old))?;
     if !found.is_live(new.created_at) {
         return Err(refused(old, "it has ended"));
@@ -105,7 +106,7 @@ async fn revoke(
     revocation: &Revocation,
     messages: &[NewMessage],
 ) -> Result<bool, StoreError> {
-    let found = find(connection, FIND_AND_LOCK, tenant, key).await?;
+    let found = find(connection, For::Changing, tenant, key).await?;
     if found.ok_or_else(|| unknown(key))?.revoked.is_some() {
         return Ok(false);
     }
@@ -138,7 +139,7 @@ impl Keys for PostgresStore {
 
     async fn key(&self, tenant: &TenantId, key: &KeyId) -> Result<Option<KeyRecord>, StoreError> {
         let client = self.client(Reach::Tenant(tenant)).await?;
-        find(&client, FIND, tenant, key).await
+        find(&client, For::Reading, tenant, key).await
     }
 
     async fn key_of_hash(&self, hash: &KeyHash) -> Result<Option<KeyRecord>, StoreError> {
@@ -146,9 +147,7 @@ impl Keys for PostgresStore {
         row(
             READING,
             &client,
-            "SELECT tenant_id, key_id, name, hash, user_id, rights, created_by, created_at, expires_at,
-                    last_used_at, revoked_at, revoked_by, rotated_from
-             FROM api_key WHERE hash = $1",
+            &format!("SELECT {RECORD} FROM api_key WHERE hash = $1"),
             params![&hash.0[..]],
             record,
         )
@@ -165,10 +164,10 @@ impl Keys for PostgresStore {
         let entries = rows(
             "listing keys",
             &client,
-            "SELECT tenant_id, key_id, name, hash, user_id, rights, created_by, created_at, expires_at,
-                    last_used_at, revoked_at, revoked_by, rotated_from
-             FROM api_key WHERE tenant_id = $1 AND (created_at, key_id) < ($2, $3)
-             ORDER BY created_at DESC, key_id DESC LIMIT $4",
+            &format!(
+                "SELECT {RECORD} FROM api_key WHERE tenant_id = $1 AND (created_at, key_id) < ($2, $3)
+                 ORDER BY created_at DESC, key_id DESC LIMIT $4"
+            ),
             params![tenant.as_str(), at, id, column::limit(page.limit() + 1)],
             record,
         )

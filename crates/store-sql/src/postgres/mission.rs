@@ -19,15 +19,13 @@ use super::connection::{Reach, in_transaction};
 use super::standby::on_reader;
 use super::statement::{params, row, rows};
 use crate::column::{self, Cursor};
-use crate::record::mission::{artifact, record};
+use crate::record::mission::{RECORD, artifact, record};
 
 pub(super) use write::{Addition, add, begin};
 
 const READING: &str = "reading a mission";
 
-const LISTED: &str = "SELECT tenant_id, mission_id, run_id, title, state, artifacts, payload,
-        colony_missions.created_at, updated_at, imported_at
- FROM colony_missions JOIN run USING (tenant_id, run_id)";
+const MISSIONS: &str = "colony_missions JOIN run USING (tenant_id, run_id)";
 
 async fn one(
     connection: &impl GenericClient,
@@ -37,7 +35,7 @@ async fn one(
     row(
         READING,
         connection,
-        &format!("{LISTED} WHERE tenant_id = $1 AND mission_id = $2"),
+        &format!("SELECT {RECORD} FROM {MISSIONS} WHERE tenant_id = $1 AND mission_id = $2"),
         params![tenant.as_str(), mission.as_str()],
         record,
     )
@@ -114,7 +112,8 @@ impl Missions for PostgresStore {
             None => "$4::text IS NULL",
         };
         let sql = format!(
-            "{LISTED} WHERE tenant_id = $1 AND (colony_missions.created_at, mission_id) < ($2, $3)
+            "SELECT {RECORD} FROM {MISSIONS}
+             WHERE tenant_id = $1 AND (colony_missions.created_at, mission_id) < ($2, $3)
                AND {which}
              ORDER BY colony_missions.created_at DESC, mission_id DESC LIMIT $5"
         );

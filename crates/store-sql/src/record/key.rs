@@ -7,8 +7,10 @@ use charter_store::key::{KeyHash, KeyRecord, KeysKept, Revocation};
 use crate::column;
 use crate::row::{Columns, field};
 
-/// Reads `tenant_id, key_id, name, hash, user_id, rights, created_by, created_at, expires_at,
-/// last_used_at, revoked_at, revoked_by, rotated_from`.
+/// What [`record`] reads.
+pub(crate) const RECORD: &str = "tenant_id, key_id, name, hash, user_id, rights, created_by, \
+     created_at, expires_at, last_used_at, revoked_at, revoked_by, rotated_from";
+
 pub(crate) fn record(row: &dyn Columns) -> Result<KeyRecord, StoreError> {
     let id: String = field(row, 1)?;
     let time = |index| -> Result<_, StoreError> {

@@ -10,8 +10,10 @@ use charter_store::mission::{ArtifactRecord, MissionImport, MissionRecord, Store
 use crate::column;
 use crate::row::{Columns, field};
 
-/// Reads `tenant_id, mission_id, run_id, title, state, artifacts, payload, created_at, updated_at,
-/// imported_at`.
+/// What [`record`] reads.
+pub(crate) const RECORD: &str = "colony_missions.tenant_id, mission_id, run_id, title, state, \
+     artifacts, payload, colony_missions.created_at, updated_at, imported_at";
+
 pub(crate) fn record(row: &dyn Columns) -> Result<MissionRecord, StoreError> {
     let tenant: String = field(row, 0)?;
     let mission: String = field(row, 1)?;

@@ -12,7 +12,7 @@ use rusqlite::{Connection, params};
 use super::statement::{execute, row, rows};
 use super::{SqliteStore, outbox};
 use crate::column::{self, Cursor};
-use crate::record::key::{exists, kept, record, refused, replaced, rights, unknown};
+use crate::record::key::{RECORD, exists, kept, record, refused, replaced, rights, unknown};
 
 const READING: &str = "reading a key";
 const WRITING: &str = "writing a key";
@@ -47,9 +47,7 @@ fn find(
     row(
         READING,
         connection,
-        "SELECT tenant_id, key_id, name, hash, user_id, rights, created_by, created_at, expires_at,
-                last_used_at, revoked_at, revoked_by, rotated_from
-         FROM api_key WHERE tenant_id = ?1 AND key_id = ?2",
+        &format!("SELECT {RECORD} FROM api_key WHERE tenant_id = ?1 AND key_id = ?2"),
         [tenant.as_str(), key.as_str()],
         record,
     )
@@ -136,9 +134,7 @@ impl Keys for SqliteStore {
             row(
                 READING,
                 connection,
-                "SELECT tenant_id, key_id, name, hash, user_id, rights, created_by, created_at,
-                        expires_at, last_used_at, revoked_at, revoked_by, rotated_from
-                 FROM api_key WHERE hash = ?1",
+                &format!("SELECT {RECORD} FROM api_key WHERE hash = ?1"),
                 [hash.0],
                 record,
             )
@@ -157,10 +153,10 @@ impl Keys for SqliteStore {
             let entries = rows(
                 "listing keys",
                 connection,
-                "SELECT tenant_id, key_id, name, hash, user_id, rights, created_by, created_at,
-                        expires_at, last_used_at, revoked_at, revoked_by, rotated_from
-                 FROM api_key WHERE tenant_id = ?1 AND (created_at, key_id) < (?2, ?3)
-                 ORDER BY created_at DESC, key_id DESC LIMIT ?4",
+                &format!(
+                    "SELECT {RECORD} FROM api_key WHERE tenant_id = ?1 AND (created_at, key_id) < (?2, ?3)
+                     ORDER BY created_at DESC, key_id DESC LIMIT ?4"
+                ),
                 params![tenant.as_str(), at, id, column::limit(page.limit() + 1)],
                 record,
             )?;

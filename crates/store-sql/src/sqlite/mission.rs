@@ -17,7 +17,7 @@ use rusqlite::{Connection, params};
 use super::SqliteStore;
 use super::statement::{row, rows};
 use crate::column::{self, Cursor};
-use crate::record::mission::{artifact, record};
+use crate::record::mission::{RECORD, artifact, record};
 
 pub(super) use write::{Addition, add, begin};
 
@@ -31,30 +31,14 @@ fn one(
     row(
         READING,
         connection,
-        "SELECT colony_missions.tenant_id, mission_id, run_id, title, state, artifacts, payload,
-                colony_missions.created_at, updated_at, imported_at
-         FROM colony_missions JOIN run USING (run_key)
-         WHERE colony_missions.tenant_id = ?1 AND mission_id = ?2",
+        &format!(
+            "SELECT {RECORD} FROM colony_missions JOIN run USING (run_key)
+             WHERE colony_missions.tenant_id = ?1 AND mission_id = ?2"
+        ),
         [tenant.as_str(), mission.as_str()],
         record,
     )
 }
-
-/// All of them, and those in one state: apart, so that either has its index.
-const LISTED: &str =
-    "SELECT colony_missions.tenant_id, mission_id, run_id, title, state, artifacts, payload,
-        colony_missions.created_at, updated_at, imported_at
- FROM colony_missions JOIN run USING (run_key)
- WHERE colony_missions.tenant_id = ?1 AND (colony_missions.created_at, mission_id) < (?2, ?3)
-   AND ?4 IS NULL
- ORDER BY colony_missions.created_at DESC, mission_id DESC LIMIT ?5";
-const LISTED_BY_STATE: &str =
-    "SELECT colony_missions.tenant_id, mission_id, run_id, title, state, artifacts, payload,
-        colony_missions.created_at, updated_at, imported_at
- FROM colony_missions JOIN run USING (run_key)
- WHERE colony_missions.tenant_id = ?1 AND (colony_missions.created_at, mission_id) < (?2, ?3)
-   AND state = ?4
- ORDER BY colony_missions.created_at DESC, mission_id DESC LIMIT ?5";
 
 fn list(
     connection: &Connection,
@@ -63,14 +47,20 @@ fn list(
     page: &PageRequest,
 ) -> Result<Page<MissionRecord>, StoreError> {
     let (at, id) = column::after(page)?;
-    let sql = match state {
-        Some(_) => LISTED_BY_STATE,
-        None => LISTED,
+    // All of them, and those in one state: apart, so that either has its index.
+    let which = match state {
+        Some(_) => "state = ?4",
+        None => "?4 IS NULL",
     };
     let entries = rows(
         "listing missions",
         connection,
-        sql,
+        &format!(
+            "SELECT {RECORD} FROM colony_missions JOIN run USING (run_key)
+             WHERE colony_missions.tenant_id = ?1
+               AND (colony_missions.created_at, mission_id) < (?2, ?3) AND {which}
+             ORDER BY colony_missions.created_at DESC, mission_id DESC LIMIT ?5"
+        ),
         params![
             tenant.as_str(),
             at,
