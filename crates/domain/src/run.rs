@@ -30,7 +30,7 @@ use crate::gate::{Decision, RuleKind};
 use crate::graph::Growth;
 
 pub use advance::Next;
-pub use command::{Beginning, Command, IllegalTransition, Report};
+pub use command::{Beginning, Command, IllegalTransition, Report, RunOrder};
 pub use event::{
     ApprovalAsked, Begun, ErrorKind, Opening, Pin, ResultSource, RunEvent, SkipReason, Started,
     StepFailure, StopCause, Tokens, Yield,
@@ -59,12 +59,7 @@ impl Run {
             return Err(IllegalTransition::Ended);
         }
         let event = match command {
-            Command::Give {
-                to,
-                parameters,
-                missing,
-            } => self.give(&to, parameters, missing)?,
-            Command::Confirm { by, digest, typed } => self.confirm(by, digest, typed.as_deref())?,
+            Command::Order(order) => self.obey(order)?,
             Command::Begin(beginning) => self.begin(*beginning)?,
             Command::Grant {
                 step,
@@ -114,16 +109,27 @@ impl Run {
                 tokens,
             } => self.fail(step, failure, at, tokens)?,
             Command::SkipForDryRun { step } => self.skip_for_dry_run(step)?,
-            Command::Pause { by } => self.pause(by)?,
-            Command::Resume { by } => self.resume(by)?,
-            Command::Abort {
-                by,
-                reason,
-                roll_back,
-            } => self.abort(by, reason, roll_back)?,
             Command::TimeUp => self.time_up()?,
         };
         Ok(vec![event])
+    }
+
+    fn obey(&self, order: RunOrder) -> Result<RunEvent, IllegalTransition> {
+        match order {
+            RunOrder::Give {
+                to,
+                parameters,
+                missing,
+            } => self.give(&to, parameters, missing),
+            RunOrder::Confirm { by, digest, typed } => self.confirm(by, digest, typed.as_deref()),
+            RunOrder::Pause { by } => self.pause(by),
+            RunOrder::Resume { by } => self.resume(by),
+            RunOrder::Abort {
+                by,
+                reason,
+                roll_back,
+            } => self.abort(by, reason, roll_back),
+        }
     }
 
     fn skip_for_dry_run(&self, step: StepId) -> Result<RunEvent, IllegalTransition> {

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RunId, TenantId, UserId};
-use charter_domain::run::Command;
+use charter_domain::run::RunOrder;
 use charter_store::agent_skills::CHANGED_TOPIC as SKILLS_CHANGED;
 use charter_store::journal::{Claim, RunRecord};
 use charter_store::lease::Lease;
@@ -308,8 +308,8 @@ impl Engine {
                 tenant_id, run_id, ..
             } in runs
             {
-                let command = Command::Pause { by: by.clone() };
-                match self.decide_on(&tenant_id, &run_id, command).await {
+                let pause = RunOrder::Pause { by: by.clone() };
+                match self.decide_on(&tenant_id, &run_id, pause.into()).await {
                     Ok(()) => paused.push(run_id),
                     // It is paused already, or on its way to its end.
                     Err(error) if error.code == ErrorCode::IllegalTransition => {}

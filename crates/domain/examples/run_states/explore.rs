@@ -9,7 +9,8 @@ use charter_contract::time::Timestamp;
 use charter_domain::approval::ExactCall;
 use charter_domain::gate::{Decision, Rule, RuleKind};
 use charter_domain::run::{
-    Beginning, Command, ErrorKind, ResultSource, Run, RunEvent, StepFailure, StepState, Tokens,
+    Beginning, Command, ErrorKind, ResultSource, Run, RunEvent, RunOrder, StepFailure, StepState,
+    Tokens,
 };
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -162,29 +163,30 @@ fn word(event: &RunEvent) -> String {
 /// one counts, and only a dry run leaves writes out.
 fn commands(run: &Run) -> Explored<Vec<Command>> {
     let by = UserId::parse("somebody")?;
-    let give = |missing| Command::Give {
+    let give = |missing| RunOrder::Give {
         to: run.parameters().clone(),
         parameters: Map::new(),
         missing,
     };
-    let abort = |roll_back| Command::Abort {
+    let abort = |roll_back| RunOrder::Abort {
         by: by.clone(),
         reason: String::new(),
         roll_back,
     };
-    let mut all = vec![
+    let orders = [
         give(vec![Label::parse(PARAMETER)?]),
         give(Vec::new()),
-        Command::Confirm {
+        RunOrder::Confirm {
             by: by.clone(),
             digest: run.plan_digest(),
             typed: None,
         },
-        Command::Pause { by: by.clone() },
-        Command::Resume { by: by.clone() },
+        RunOrder::Pause { by: by.clone() },
+        RunOrder::Resume { by: by.clone() },
         abort(false),
         abort(true),
     ];
+    let mut all = Vec::from(orders.map(Command::from));
     if run.deadline().is_some() {
         all.push(Command::TimeUp);
     }

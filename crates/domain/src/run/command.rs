@@ -2,15 +2,17 @@
 
 use charter_contract::ids::{ApprovalId, Label, StepId, UserId};
 use charter_contract::time::Timestamp;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::event::{ResultSource, StepFailure, Tokens, Yield};
 use crate::approval::{Digest, ExactCall};
 use crate::gate::Decision;
 
-/// What somebody wants to happen to a run.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Command {
+/// What people order a run to do. Storage has it as JSON, where one process leaves it for another.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "order", rename_all = "snake_case")]
+pub enum RunOrder {
     /// Values for declared parameters, bound: all that are known, and what is still missing.
     Give {
         /// The values that these were added to.
@@ -29,6 +31,32 @@ pub enum Command {
         /// What they typed, where something has to be typed.
         typed: Option<String>,
     },
+    /// Nothing new starts until it is resumed.
+    Pause {
+        /// Who.
+        by: UserId,
+    },
+    /// It goes on.
+    Resume {
+        /// Who.
+        by: UserId,
+    },
+    /// It ends early.
+    Abort {
+        /// Who.
+        by: UserId,
+        /// Why.
+        reason: String,
+        /// Whether completed writes are reversed.
+        roll_back: bool,
+    },
+}
+
+/// What somebody wants to happen to a run.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Command {
+    /// A person orders something.
+    Order(RunOrder),
     /// A step's effect is about to start, or a person is asked first.
     Begin(Box<Beginning>),
     /// A person agreed to a step's call.
@@ -84,27 +112,14 @@ pub enum Command {
         /// The step.
         step: StepId,
     },
-    /// Nothing new starts until it is resumed.
-    Pause {
-        /// Who.
-        by: UserId,
-    },
-    /// It goes on.
-    Resume {
-        /// Who.
-        by: UserId,
-    },
-    /// It ends early.
-    Abort {
-        /// Who.
-        by: UserId,
-        /// Why.
-        reason: String,
-        /// Whether completed writes are reversed.
-        roll_back: bool,
-    },
     /// Its time limit is over; completed writes are reversed where something reverses them.
     TimeUp,
+}
+
+impl From<RunOrder> for Command {
+    fn from(order: RunOrder) -> Self {
+        Self::Order(order)
+    }
 }
 
 /// A step that is about to begin.

@@ -12,6 +12,7 @@ mod rollback;
 mod shown;
 mod stopping;
 mod waits;
+mod written;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -187,8 +188,8 @@ impl Driven {
     }
 
     /// Decides, and lets everything follow that follows by itself.
-    fn command(&mut self, command: Command) -> Result<Vec<RunEvent>, IllegalTransition> {
-        let mut all = self.run.decide(command)?;
+    fn command(&mut self, command: impl Into<Command>) -> Result<Vec<RunEvent>, IllegalTransition> {
+        let mut all = self.run.decide(command.into())?;
         self.apply(&all.clone());
         for _ in 0..MOST_FOLLOWING {
             let more = self.run.advance();

@@ -9,14 +9,13 @@ use std::time::Duration;
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RunId, TenantId};
-use charter_domain::run::{Command, IllegalTransition, Next, Run, RunEvent};
+use charter_domain::run::{Command, IllegalTransition, Next, Run, RunEvent, RunOrder};
 use charter_store::journal::{After, Append};
 use charter_store::lease::Lease;
 use tokio::sync::{mpsc, oneshot};
 use tracing::Instrument;
 
 use super::journal::{Folded, chain};
-use super::orders::RunOrder;
 use crate::requests::Progress;
 use crate::settings::Duty;
 use crate::{Engine, EngineError, events, missions};

@@ -6,12 +6,12 @@ use charter_contract::catalogue::Document;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RunId, UserId};
 use charter_contract::parameter::Parameter;
-use charter_domain::run::{Opening, Outcome, Run};
+use charter_domain::approval::Digest;
+use charter_domain::run::{Opening, Outcome, Run, RunOrder};
 use charter_domain::{graph, parameters};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::orders::RunOrder;
 use super::{NewRun, RunShown};
 use crate::{Caller, Engine, EngineError, Role};
 
@@ -99,7 +99,7 @@ impl Engine {
     ) -> Result<RunShown, EngineError> {
         let command = |by| RunOrder::Confirm {
             by,
-            digest: confirmation.digest,
+            digest: Digest::claimed(&confirmation.digest),
             typed: confirmation.typed,
         };
         self.steer(caller, run_id, command).await

@@ -9,13 +9,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{Label, RunId, TenantId, UserId};
+use charter_contract::ids::{RunId, TenantId};
 use charter_contract::time::Timestamp;
-use charter_domain::approval::Digest;
-use charter_domain::run::Command;
+use charter_domain::run::RunOrder;
 use charter_store::outbox::NewMessage;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
@@ -29,66 +27,6 @@ const ANSWERED: &str = "order.answered";
 
 /// How long somebody elsewhere has to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
-
-/// What people order a run to do.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "order", rename_all = "snake_case")]
-pub(crate) enum RunOrder {
-    /// Values for declared parameters.
-    Give {
-        to: Map<String, Value>,
-        parameters: Map<String, Value>,
-        missing: Vec<Label>,
-    },
-    /// Agreement to the plan.
-    Confirm {
-        by: UserId,
-        digest: String,
-        typed: Option<String>,
-    },
-    /// Nothing new starts.
-    Pause { by: UserId },
-    /// It goes on.
-    Resume { by: UserId },
-    /// It ends early.
-    Abort {
-        by: UserId,
-        reason: String,
-        roll_back: bool,
-    },
-}
-
-impl From<RunOrder> for Command {
-    fn from(order: RunOrder) -> Self {
-        match order {
-            RunOrder::Give {
-                to,
-                parameters,
-                missing,
-            } => Self::Give {
-                to,
-                parameters,
-                missing,
-            },
-            RunOrder::Confirm { by, digest, typed } => Self::Confirm {
-                by,
-                digest: Digest::claimed(&digest),
-                typed,
-            },
-            RunOrder::Pause { by } => Self::Pause { by },
-            RunOrder::Resume { by } => Self::Resume { by },
-            RunOrder::Abort {
-                by,
-                reason,
-                roll_back,
-            } => Self::Abort {
-                by,
-                reason,
-                roll_back,
-            },
-        }
-    }
-}
 
 /// An order as it is published.
 #[derive(Debug, Serialize, Deserialize)]
@@ -238,32 +176,29 @@ pub(crate) fn heard(engine: &Arc<Engine>, message: &NewMessage) {
 
 #[cfg(test)]
 mod tests {
+    use serde::de::DeserializeOwned;
+    use serde_json::{Value, json};
+
     use super::*;
 
+    /// What one build leaves, a process of another reads.
+    fn reads_and_writes<T: DeserializeOwned + Serialize>(written: &Value) {
+        let read = T::deserialize(written).unwrap();
+        assert_eq!(serde_json::to_value(&read).unwrap(), *written);
+    }
+
     #[test]
-    fn an_order_is_read_as_it_was_written() {
-        let by = UserId::parse("ann").unwrap();
-        for order in [
-            RunOrder::Pause { by: by.clone() },
-            RunOrder::Resume { by: by.clone() },
-            RunOrder::Abort {
-                by: by.clone(),
-                reason: "enough".to_owned(),
-                roll_back: true,
-            },
-            RunOrder::Confirm {
-                by,
-                digest: "sha256:00".to_owned(),
-                typed: Some("yes".to_owned()),
-            },
-            RunOrder::Give {
-                to: Map::new(),
-                parameters: Map::from_iter([("a".to_owned(), Value::from(1))]),
-                missing: vec![Label::parse("b").unwrap()],
-            },
-        ] {
-            let text = serde_json::to_string(&order).unwrap();
-            assert_eq!(serde_json::from_str::<RunOrder>(&text).unwrap(), order);
-        }
+    fn an_order_and_its_answer_are_published_as_they_always_were() {
+        let id = "00000000-0000-0000-0000-000000000001";
+        reads_and_writes::<Given>(&json!({
+            "id": id,
+            "tenant": "acme",
+            "run": "run-00000000-0000-0000-0000-000000000002",
+            "until": "1970-01-01T00:00:00Z",
+            "what": {"order": "pause", "by": "ann"},
+        }));
+        reads_and_writes::<Answered>(&json!({"id": id, "refused": null}));
+        let refused = json!({"code": "illegal_transition", "message": "the run has ended"});
+        reads_and_writes::<Answered>(&json!({"id": id, "refused": refused}));
     }
 }

@@ -31,8 +31,8 @@ fn paused() -> RunEvent {
     RunEvent::Paused { by: user("op") }
 }
 
-fn abort() -> Command {
-    Command::Abort {
+fn abort() -> RunOrder {
+    RunOrder::Abort {
         by: user("op"),
         reason: "enough".into(),
         roll_back: false,
@@ -49,7 +49,7 @@ fn b002_14_values_are_given_only_before_a_run_is_open() {
     refused(&open, &given(), "the plan stands already");
     let mut stopped = Driven::opening(one_step(), closed(), false);
     assert_eq!(stopped.run.follows(&given()), Ok(()));
-    let stopping = stopped.run.decide(abort()).unwrap();
+    let stopping = stopped.run.decide(abort().into()).unwrap();
     stopped.apply(&stopping);
     refused(&stopped, &given(), "the plan stands already");
 }
@@ -80,7 +80,7 @@ fn b002_14_a_run_is_paused_resumed_and_stopped_once() {
     refused(&run, &paused(), "it cannot be paused");
     run.apply(&[resumed]);
     run.begin("a").unwrap();
-    let stopping = run.run.decide(abort()).unwrap();
+    let stopping = run.run.decide(abort().into()).unwrap();
     run.apply(&stopping);
     refused(&run, &paused(), "it cannot be paused");
     refused(&run, &stopping[0], "it is stopping already");

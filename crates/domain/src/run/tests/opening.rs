@@ -17,7 +17,7 @@ fn b000_18_a_plan_is_confirmed_before_anything_begins() {
     };
     let mut run = Driven::opening(parts, opening, false);
     let confirm = |run: &mut Driven, digest: Digest, typed: Option<&str>| {
-        run.command(Command::Confirm {
+        run.command(RunOrder::Confirm {
             by: user("asker"),
             digest,
             typed: typed.map(str::to_owned),
@@ -34,7 +34,7 @@ fn b000_18_a_plan_is_confirmed_before_anything_begins() {
         Err(IllegalTransition::NotOpen(_))
     ));
     let parameters = json!({"bucket": "b-2"}).as_object().unwrap().clone();
-    let give = |to: &Map<String, Value>| Command::Give {
+    let give = |to: &Map<String, Value>| RunOrder::Give {
         to: to.clone(),
         parameters: parameters.clone(),
         missing: vec![],

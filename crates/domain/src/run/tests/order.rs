@@ -219,7 +219,7 @@ fn b003_7_a_stopped_run_tries_only_reversals_again() {
     aborted.done("done");
     aborted.begin("under_way").unwrap();
     aborted
-        .command(Command::Abort {
+        .command(RunOrder::Abort {
             by: user("op"),
             reason: "enough".into(),
             roll_back: true,

@@ -75,8 +75,8 @@ fn drive(bytes: &[u8]) -> Driven {
             return run;
         }
         match draw.below(12) {
-            1 => drop(run.command(Command::Pause { by: user("op") })),
-            2 => drop(run.command(Command::Abort {
+            1 => drop(run.command(RunOrder::Pause { by: user("op") })),
+            2 => drop(run.command(RunOrder::Abort {
                 by: user("op"),
                 reason: "enough".into(),
                 roll_back: draw.below(2) == 0,
@@ -119,7 +119,7 @@ fn turn(run: &mut Driven, in_flight: &mut BTreeSet<StepId>, draw: &mut Draw<'_>)
         }
         Next::Wait { until } => {
             if run.run.is_paused() && draw.below(2) == 0 {
-                run.command(Command::Resume { by: user("op") }).unwrap();
+                run.command(RunOrder::Resume { by: user("op") }).unwrap();
             } else if let Some(step) = in_flight.pop_first() {
                 let kinds = [ErrorKind::ExecutionError, ErrorKind::InputError];
                 match draw.below(4) {
@@ -136,7 +136,7 @@ fn turn(run: &mut Driven, in_flight: &mut BTreeSet<StepId>, draw: &mut Draw<'_>)
                     .clock
                     .max((until.as_micros() - at(0).as_micros()) / 1_000_000 + 1);
             } else if run.run.is_paused() {
-                run.command(Command::Resume { by: user("op") }).unwrap();
+                run.command(RunOrder::Resume { by: user("op") }).unwrap();
             } else {
                 panic!("nothing to do, and not over: {:#?}", run.run);
             }

@@ -116,7 +116,7 @@ fn b000_18_what_was_not_begun_is_not_reported_as_done() {
 fn b000_18_a_run_whose_write_is_in_doubt_says_so_when_it_is_to_be_rolled_back() {
     let mut run = interrupted(vec![write("w", &[]), reversal("undo", "w")]);
     let roll_back = false;
-    run.command(Command::Abort {
+    run.command(RunOrder::Abort {
         by: user("op"),
         reason: "enough".into(),
         roll_back,

@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn abort(roll_back: bool) -> Command {
-    Command::Abort {
+fn abort(roll_back: bool) -> RunOrder {
+    RunOrder::Abort {
         by: user("op"),
         reason: "enough".into(),
         roll_back,
@@ -132,18 +132,18 @@ fn b000_18_a_paused_run_neither_tries_again_nor_ends() {
     let mut run = Driven::new(vec![tried(read("a", &[], AfterFailure::Abort))]);
     run.begin("a").unwrap();
     run.fail("a").unwrap();
-    run.command(Command::Pause { by: user("op") }).unwrap();
+    run.command(RunOrder::Pause { by: user("op") }).unwrap();
     run.clock = 20;
     assert_eq!(run.next(), wait());
-    run.command(Command::Resume { by: user("op") }).unwrap();
-    let resumed = run.command(Command::Resume { by: user("op") });
+    run.command(RunOrder::Resume { by: user("op") }).unwrap();
+    let resumed = run.command(RunOrder::Resume { by: user("op") });
     assert_eq!(resumed, Err(IllegalTransition::Already("running")));
     assert_eq!(run.next(), start(&["a"]));
     run.begin("a").unwrap();
-    run.command(Command::Pause { by: user("op") }).unwrap();
+    run.command(RunOrder::Pause { by: user("op") }).unwrap();
     run.succeed("a").unwrap();
     assert_eq!((run.outcome(), run.next()), ("none", wait()));
-    run.command(Command::Resume { by: user("op") }).unwrap();
+    run.command(RunOrder::Resume { by: user("op") }).unwrap();
     assert_eq!(run.outcome(), "completed");
 }
 
@@ -152,9 +152,9 @@ fn b000_18_a_paused_run_neither_tries_again_nor_ends() {
 fn b000_18_stopping_a_paused_run_brings_it_to_its_end() {
     let mut run = Driven::new(vec![write("a", &[]), write("b", &["a"])]);
     run.begin("a").unwrap();
-    run.command(Command::Pause { by: user("op") }).unwrap();
+    run.command(RunOrder::Pause { by: user("op") }).unwrap();
     run.command(abort(false)).unwrap();
-    let pause = run.command(Command::Pause { by: user("op") });
+    let pause = run.command(RunOrder::Pause { by: user("op") });
     assert_eq!(pause, Err(IllegalTransition::Already("stopping")));
     run.succeed("a").unwrap();
     assert_eq!(run.outcome(), "aborted");
@@ -211,7 +211,7 @@ fn b003_8_a_fallback_follows_a_failure_only() {
     back.begin("a").unwrap();
     back.fail("a").unwrap();
     assert_eq!(back.outcome(), "rolled_back");
-    for command in [abort(false), Command::TimeUp] {
+    for command in [abort(false).into(), Command::TimeUp] {
         let mut stopped = Driven::of(parts(AfterFailure::Abort));
         stopped.command(command).unwrap();
         assert!(

@@ -10,20 +10,20 @@ fn graph(steps: Vec<Step>, timeout_ms: u64) -> GraphParts {
     }
 }
 
-fn abort(roll_back: bool) -> Command {
-    Command::Abort {
+fn abort(roll_back: bool) -> RunOrder {
+    RunOrder::Abort {
         by: user("op"),
         reason: "enough".into(),
         roll_back,
     }
 }
 
-fn pause() -> Command {
-    Command::Pause { by: user("op") }
+fn pause() -> RunOrder {
+    RunOrder::Pause { by: user("op") }
 }
 
-fn resume() -> Command {
-    Command::Resume { by: user("op") }
+fn resume() -> RunOrder {
+    RunOrder::Resume { by: user("op") }
 }
 
 #[test]

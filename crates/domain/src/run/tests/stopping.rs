@@ -101,15 +101,15 @@ fn b000_18_a_paused_run_starts_nothing_and_an_aborted_one_ends() {
         reversal("undo", "a"),
     ]);
     run.begin("a").unwrap();
-    run.command(Command::Pause { by: user("op") }).unwrap();
+    run.command(RunOrder::Pause { by: user("op") }).unwrap();
     run.succeed("a").unwrap();
     assert_eq!((run.run.status(), run.next()), ("paused", wait()));
     assert!(run.begin("b").is_err());
-    let again = run.command(Command::Pause { by: user("op") });
+    let again = run.command(RunOrder::Pause { by: user("op") });
     assert_eq!(again, Err(IllegalTransition::Already("paused")));
-    run.command(Command::Resume { by: user("op") }).unwrap();
+    run.command(RunOrder::Resume { by: user("op") }).unwrap();
     assert_eq!(run.next(), start(&["b"]));
-    let abort = || Command::Abort {
+    let abort = || RunOrder::Abort {
         by: user("op"),
         reason: "enough".into(),
         roll_back: true,
@@ -123,7 +123,7 @@ fn b000_18_a_paused_run_starts_nothing_and_an_aborted_one_ends() {
     assert_eq!(run.outcome(), "rolled_back");
     let mut kept = Driven::new(vec![write("a", &[]), write("b", &["a"])]);
     kept.done("a");
-    let abort = Command::Abort {
+    let abort = RunOrder::Abort {
         by: user("op"),
         reason: "enough".into(),
         roll_back: false,
@@ -144,7 +144,7 @@ fn b000_18_a_later_failure_does_not_turn_an_abort_into_a_rollback() {
         ]);
         run.done("first");
         run.begin("second").unwrap();
-        run.command(Command::Abort {
+        run.command(RunOrder::Abort {
             by: user("operator"),
             reason: "enough".into(),
             roll_back,

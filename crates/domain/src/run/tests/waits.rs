@@ -55,9 +55,9 @@ fn a_step_waits_for_people_and_for_its_next_attempt() {
     };
     assert_eq!(waits(&run, "w"), std::slice::from_ref(&asked));
     let by = user("asker");
-    run.command(Command::Pause { by: by.clone() }).unwrap();
+    run.command(RunOrder::Pause { by: by.clone() }).unwrap();
     assert_eq!(waits(&run, "w"), [Wait::Resumption, asked]);
-    run.command(Command::Resume { by }).unwrap();
+    run.command(RunOrder::Resume { by }).unwrap();
     run.grant("w").unwrap();
     run.begin_with("w", ask()).unwrap();
     assert_eq!(waits(&run, "w"), [], "it has begun");
