@@ -100,6 +100,8 @@ bench: model $(BENCH_READY) $(STEP_PEERS_READY) $(SKILL_PEERS_READY) $(MISSION_P
 	$(SKILL_PEERS)/bin/python bench/skills.py
 	$(SKILL_PEERS)/bin/python bench/search.py
 	$(MISSION_PEERS)/bin/python bench/missions.py
+	$(BENCH_VENV)/bin/python bench/replicas.py --no-build
+	$(BENCH_VENV)/bin/python bench/capacity.py
 
 bench-peers: $(STEP_PEERS_READY) $(POSTGRES_READY)
 	$(PYTHON) bench/steps.py

@@ -268,7 +268,7 @@ def document(skill):
 
 
 def queries(picks, draw):
-    for (domain, what, matter, verb), skill in draw.sample(picks, QUERIES):
+    for (domain, what, matter, verb), skill in draw.sample(picks, min(QUERIES, len(picks))):
         text = VERBS[verb][1].format(what=what, matter=matter)
         yield {"text": text, "skill_id": skill["skill_id"]}
 

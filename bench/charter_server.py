@@ -10,6 +10,8 @@ import socket
 import subprocess
 import time
 
+from cpu import tree_cpu_s
+
 POLL_S = 0.005
 START_LIMIT_S = 120
 STOP_LIMIT_S = 30
@@ -111,6 +113,10 @@ class Server:
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
         line = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
         return int(line.split()[1]) / 1024
+
+    def cpu_s(self):
+        """Processor seconds that it and the tools that it ran have taken."""
+        return tree_cpu_s(self.process.pid)
 
     def get_json(self, path):
         connection = Connection(self.port)

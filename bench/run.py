@@ -22,6 +22,7 @@ from urllib.parse import quote
 
 import catalogue
 import steps
+import wrk
 from charter_server import Connection, Server
 from table import Line, machine, say, show
 from tokenizers import Tokenizer
@@ -41,7 +42,6 @@ WARM_UP_QUERIES = 20
 ROUTES_BEFORE_MEMORY = 1_000
 STARTS = 5
 WRK_CONNECTIONS = 16
-WRK_THREADS = 1
 WRK_SECONDS = 4
 SUBJECTS = 200
 
@@ -193,38 +193,10 @@ def routing(server, model, queries, own_embedding_ms, rounds):
     ]
 
 
-WRK_SCRIPT = """local paths = {%s}
-local requests, at = {}, 0
-init = function()
-  for i, path in ipairs(paths) do requests[i] = wrk.format("GET", path) end
-end
-request = function()
-  at = at %% #requests + 1
-  return requests[at]
-end
-"""
-
-
-def wrk(port, script):
-    done = subprocess.run(
-        ["wrk", f"-t{WRK_THREADS}", f"-c{WRK_CONNECTIONS}", f"-d{WRK_SECONDS}s", "-s", script,
-         f"http://127.0.0.1:{port}"],
-        check=True,
-        stdout=subprocess.PIPE,
-        text=True,
-    )  # fmt: skip
-    if "Non-2xx" in done.stdout or "Socket errors" in done.stdout:
-        raise RuntimeError(f"wrk saw failures:\n{done.stdout}")
-    line = next(line for line in done.stdout.splitlines() if line.startswith("Requests/sec:"))
-    return float(line.split()[1])
-
-
 def resolving(server, queries, rounds):
     """GET /v1/resolve/guardrails against a bare axum route with a body of the same size."""
     say("resolving guardrails")
     paths = [f"/v1/resolve/guardrails?skill_id={query['skill_id']}" for query in queries[:SUBJECTS]]
-    script = WORK / "guardrails.lua"
-    script.write_text(WRK_SCRIPT % ", ".join(json.dumps(path) for path in paths))
     bodies = sorted((server.get_json(path) for path in paths), key=lambda body: len(json.dumps(body)))
     body = WORK / "guardrails.json"
     body.write_text(json.dumps(bodies[len(bodies) // 2], separators=(",", ":")))
@@ -236,8 +208,8 @@ def resolving(server, queries, rounds):
         port = int(bare.stdout.readline())
         ours, theirs = [], []
         for _ in range(rounds):
-            ours.append(wrk(server.port, script))
-            theirs.append(wrk(port, script))
+            ours += wrk.rates([server.port], paths, WRK_CONNECTIONS, WRK_SECONDS)
+            theirs += wrk.rates([port], paths, WRK_CONNECTIONS, WRK_SECONDS)
     finally:
         bare.kill()
         bare.wait()

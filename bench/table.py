@@ -75,14 +75,18 @@ def figure(value, unit):
 
 def show(lines, title):
     head = ["what", "Charter", "peer", "the peer", "ratio", "goal", "met?"]
-    rows = [head] + [line.cells() for line in lines]
-    widths = [max(len(row[at]) for row in rows) for at in range(len(head))]
+    return "\n".join([title, "", grid([head] + [line.cells() for line in lines])])
+
+
+def grid(rows):
+    """Rows of text as a table, the first of them its head."""
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
     lined = [
         "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths)) + " |"
         for row in rows
     ]
     rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
-    return "\n".join([title, "", lined[0], rule, *lined[1:]])
+    return "\n".join([lined[0], rule, *lined[1:]])
 
 
 def machine():
