@@ -5,8 +5,9 @@
 //! not how; this process reads that from storage. What no message told of is found by comparing revisions
 //! every [`COMPARE_EVERY`].
 
-use std::sync::Arc;
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use charter_contract::error_code::ErrorCode;
@@ -19,7 +20,7 @@ use charter_store::outbox::{Message, NewMessage};
 use charter_store::request::Hold;
 use charter_store::tenant::ERASED_TOPIC as TENANT_ERASED;
 use serde_json::{Value, json};
-use tokio::sync::{MutexGuard, Notify};
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::runs::orders;
@@ -37,6 +38,9 @@ const COMPARE_EVERY: Duration = Duration::from_secs(30);
 
 /// Longest time between two looks for runs that nobody drives.
 const CLAIM_EVERY: Duration = Duration::from_secs(5);
+
+/// Runs left to a newer version that are kept in mind.
+const MOST_LEFT: usize = 1_000;
 
 /// How long a change of the catalogue waits for its turn, and how often it asks.
 const TURN_PATIENCE: Duration = Duration::from_secs(60);
@@ -58,13 +62,30 @@ pub(crate) struct Others {
     read: AtomicU64,
     /// There may be runs to claim.
     claims: Notify,
+    /// Runs that are left to a newer version, the newest last.
+    left: Mutex<VecDeque<RunId>>,
+}
+
+impl Others {
+    /// Claims a run no more. Of too many the first are forgotten, and given up again.
+    pub(crate) fn leave(&self, run: RunId) {
+        let mut left = self.left();
+        if left.len() == MOST_LEFT {
+            left.pop_front();
+        }
+        left.push_back(run);
+    }
+
+    fn left(&self) -> MutexGuard<'_, VecDeque<RunId>> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// The turn to change the catalogue; the next one comes when it is dropped.
 pub(crate) struct Turn<'e> {
     engine: &'e Engine,
     lease: Option<Lease>,
-    _here: MutexGuard<'e, ()>,
+    _here: tokio::sync::MutexGuard<'e, ()>,
 }
 
 impl Drop for Turn<'_> {
@@ -276,6 +297,7 @@ impl Engine {
                 now,
                 until: self.after(now, self.settings().lease),
                 limit: limit.min(BATCH),
+                except: self.others().left().iter().cloned().collect(),
             };
             let claimed = self.store().claim_runs(&claim).await?;
             let full = claimed.len() == claim.limit;

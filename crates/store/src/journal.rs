@@ -189,6 +189,8 @@ pub struct Claim {
     pub until: Timestamp,
     /// How many runs it can take at most.
     pub limit: usize,
+    /// Runs that it cannot drive, and leaves to others.
+    pub except: Vec<RunId>,
 }
 
 /// Runs and journals.
@@ -271,8 +273,8 @@ pub trait Journal {
     /// How many runs of a tenant have not finished, counted up to `most`.
     async fn count_unfinished_runs(&self, tenant: &TenantId, most: u64) -> Result<u64, StoreError>;
 
-    /// Takes up runs of every tenant that are runnable, or waiting with their moment come, and not leased
-    /// at `claim.now`, and leases them to the claim's holder, in one transaction. A run is claimed by one
+    /// Takes up runs of every tenant that are runnable, or waiting with their moment come, not leased at
+    /// `claim.now` and none of `claim.except`, and leases them to the claim's holder, in one transaction. A run is claimed by one
     /// of those who claim at the same time, and nobody waits for another. Each tenant's oldest first, then
     /// each one's second, and so on: a tenant with many runs does not hold up one with few.
     async fn claim_runs(&self, claim: &Claim) -> Result<Vec<RunRecord>, StoreError>;

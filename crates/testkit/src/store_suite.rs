@@ -148,6 +148,7 @@ macro_rules! store_suite {
                 runs_are_listed_newest_first,
                 a_made_up_cursor_is_refused,
                 claimable_runs_are_runnable_and_free,
+                a_claim_leaves_what_it_excepts,
                 claims_take_turns_among_tenants,
                 unfinished_runs_are_counted_by_tenant,
                 sweep_takes_whole_finished_runs_only;

@@ -2,8 +2,13 @@
 
 use std::net::TcpStream;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use charter_contract::ids::RunId;
+use charter_contract::time::Timestamp;
+use charter_store::journal::{After, Append, Claim, Journal, NewEvent};
+use charter_store::lease::Leases;
+use charter_store_sql::postgres::{PostgresOptions, PostgresStore};
 use charter_testkit::postgres_server::{Database, PostgresServer};
 use serde_json::{Value, json};
 
@@ -299,4 +304,90 @@ fn a_part_of_the_work_needs_a_shared_database() {
     home.unset("CHARTER_STORE__URL");
     let refused = home.run(&["config", "show"]);
     assert_eq!(refused.code, Some(2), "{refused:?}");
+}
+
+/// Carries a run on as a newer version would: with an event that this one does not know.
+async fn carried_on_by_a_newer_version(database: &Database, run: &RunId) {
+    let store = store_of(database).await;
+    let now = Timestamp::from_micros(now_micros()).unwrap();
+    let soon = Timestamp::from_micros(now_micros() + 1_000_000).unwrap();
+    let held = store.acquire(run.as_str(), "newer", now, soon).await;
+    let journal = store.events(run, 0, 1_000).await.unwrap();
+    let last = journal.last().unwrap();
+    let payload = json!({"event": "levitated", "by": "ann"}).to_string();
+    let events = vec![NewEvent {
+        hash: last.hash.chain(last.sequence + 1, &payload),
+        payload,
+        at: now,
+    }];
+    let append = Append {
+        run_id: run.clone(),
+        expected: last.sequence,
+        fence: held.unwrap().unwrap().fence,
+        events,
+        then: After::Runs,
+        status: "working".to_owned(),
+        approvals: vec![],
+        artifacts: vec![],
+        mission_state: None,
+        release: true,
+        messages: vec![],
+    };
+    store.append(append).await.unwrap();
+    store.close();
+}
+
+async fn store_of(database: &Database) -> PostgresStore {
+    let options = PostgresOptions::new(database.url());
+    PostgresStore::connect(&options).await.unwrap()
+}
+
+fn now_micros() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    i64::try_from(since.as_micros()).unwrap()
+}
+
+/// What a worker of the newer version gets.
+async fn claimed_by_a_newer_version(database: &Database) -> Vec<RunId> {
+    let store = store_of(database).await;
+    let claim = Claim {
+        holder: "newer".to_owned(),
+        now: Timestamp::from_micros(now_micros()).unwrap(),
+        until: Timestamp::from_micros(now_micros() + 1_000_000).unwrap(),
+        limit: 10,
+        except: vec![],
+    };
+    let claimed = store.claim_runs(&claim).await.unwrap();
+    store.close();
+    claimed.into_iter().map(|run| run.run_id).collect()
+}
+
+/// While versions are mixed, a run whose journal only the newer one can read is free for that one: the older
+/// gives it up for good, says so, and goes on with everything else.
+#[test]
+fn a_run_that_a_newer_version_carries_on_is_left_to_it() {
+    let database = database();
+    let home = self::home(&database, "all");
+    let server = home.serve();
+    let service = Service::start();
+    let ann = server.key("ann");
+    ann.register(&purge(&service));
+    let run = waiting(&server);
+    let id = RunId::parse(run["run_id"].as_str().unwrap()).unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(carried_on_by_a_newer_version(&database, &id));
+    eventually("the run is given up", || {
+        let given_up = "a run is left to the newer version that wrote its journal";
+        server.log().contains(given_up).then_some(())
+    });
+    // Longer than a lease, in which it would be claimed again.
+    std::thread::sleep(Duration::from_secs(2));
+    assert_eq!(server.log().matches("left to the newer").count(), 1);
+    let said = ann.get(&path_of(&run, "")).fails(503, "unavailable");
+    assert!(said.contains("`levitated`"), "{said}");
+    assert_eq!(
+        runtime.block_on(claimed_by_a_newer_version(&database)),
+        [id]
+    );
+    waiting(&server);
 }

@@ -15,7 +15,7 @@ use charter_store::lease::Lease;
 use tokio::sync::{mpsc, oneshot};
 use tracing::Instrument;
 
-use super::journal::{Folded, chain};
+use super::journal::{Folded, chain, is_of_newer};
 use crate::requests::Progress;
 use crate::settings::Duty;
 use crate::{Engine, EngineError, events, missions};
@@ -203,13 +203,26 @@ impl Engine {
             {
                 return;
             }
-            if let Err(error) = engine.drive_alone(&tenant, &run).await
-                && error.code != ErrorCode::Overloaded
-            {
-                tracing::warn!(run.id = %run, error = %error, "a run was not driven; it is taken up again");
+            match engine.drive_alone(&tenant, &run).await {
+                Err(error) if is_of_newer(&error) => engine.leave_to_newer(run, &error).await,
+                Err(error) if error.code != ErrorCode::Overloaded => {
+                    tracing::warn!(run.id = %run, error = %error, "a run was not driven; it is taken up again");
+                }
+                Ok(_) | Err(_) => {}
             }
         };
         self.tasks().spawn(driving.in_current_span());
+    }
+
+    /// Gives a run up that a newer version carries on, and does not claim it again.
+    async fn leave_to_newer(&self, run: RunId, error: &EngineError) {
+        let cause = std::error::Error::source(error).map(ToString::to_string);
+        tracing::warn!(run.id = %run, cause, "a run is left to the newer version that wrote its journal");
+        if let Ok(lease) = self.lease_of(&run).await {
+            // If this fails, the lease runs out.
+            drop(self.store().release(&lease).await);
+        }
+        self.others().leave(run);
     }
 
     /// Drives a run that no request waits for.

@@ -1,10 +1,12 @@
 //! Between domain events and stored ones: JSON, hash chain, folding.
 
+use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::RunId;
 use charter_contract::time::Timestamp;
 use charter_domain::run::{Run, RunEvent};
 use charter_store::journal::{EventHash, GENESIS, JournalEvent, NewEvent};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::{Engine, EngineError};
 
@@ -119,7 +121,7 @@ fn read(run: &RunId, journal: Vec<JournalEvent>) -> Result<Read, EngineError> {
             return Err(damaged(run, expected, detail));
         }
         let event = serde_json::from_str(&stored.payload)
-            .map_err(|error| damaged(run, stored.sequence, &error.to_string()))?;
+            .map_err(|error| unread(run, stored.sequence, &stored.payload, &error))?;
         head = stored.hash;
         events.push(HistoryEvent {
             sequence: stored.sequence,
@@ -156,6 +158,39 @@ fn folded(run: &RunId, Read { events, head }: Read) -> Result<Folded, EngineErro
         last,
         asked,
     })
+}
+
+/// An event that chains, and that this version does not know: a newer one wrote it.
+#[derive(Debug, thiserror::Error)]
+#[error("event {sequence} of {run}, `{event}`: {detail}")]
+struct OfNewer {
+    run: RunId,
+    sequence: u64,
+    event: String,
+    detail: String,
+}
+
+/// Why an event that chains cannot be read.
+fn unread(run: &RunId, sequence: u64, payload: &str, error: &serde_json::Error) -> EngineError {
+    let payload: Value = serde_json::from_str(payload).unwrap_or_default();
+    let Some(event) = payload["event"].as_str() else {
+        return damaged(run, sequence, &error.to_string());
+    };
+    let message = format!(
+        "the run was carried on by a newer version of Charter, which wrote an event `{event}` that this one \
+         does not know; ask a server of the newer version"
+    );
+    EngineError::new(ErrorCode::Unavailable, message).caused_by(OfNewer {
+        run: run.clone(),
+        sequence,
+        event: event.to_owned(),
+        detail: error.to_string(),
+    })
+}
+
+/// Whether a run could not be read because a newer version carries it on.
+pub(super) fn is_of_newer(error: &EngineError) -> bool {
+    std::error::Error::source(error).is_some_and(|cause| cause.is::<OfNewer>())
 }
 
 fn damaged(run: &RunId, sequence: u64, detail: &str) -> EngineError {

@@ -394,6 +394,7 @@ impl Journal for PostgresStore {
 
     async fn claim_runs(&self, claim: &Claim) -> Result<Vec<RunRecord>, StoreError> {
         let client = self.client_for_leases().await?;
+        let except: Vec<&str> = claim.except.iter().map(RunId::as_str).collect();
         // Locked before they are leased, in the order of an append; what another one locks is left to it.
         let claimed = rows(
             "claiming runs",
@@ -404,6 +405,7 @@ impl Journal for PostgresStore {
                             row_number() OVER (PARTITION BY tenant_id ORDER BY created_at, run_id) AS turn
                      FROM run
                      WHERE (phase = 'runnable' OR (phase = 'waiting' AND wake_at <= $1))
+                       AND run_id <> ALL ($5)
                        AND NOT EXISTS (SELECT FROM lease WHERE resource = run_id
                                        AND holder IS NOT NULL AND expires_at > $1)
                      ORDER BY turn, created_at, run_id LIMIT $2
@@ -426,7 +428,8 @@ impl Journal for PostgresStore {
                 column::micros(claim.now),
                 column::limit(claim.limit),
                 claim.holder,
-                column::micros(claim.until)
+                column::micros(claim.until),
+                except
             ],
             record::claimed,
         )

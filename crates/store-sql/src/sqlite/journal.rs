@@ -300,7 +300,7 @@ impl Journal for SqliteStore {
     async fn claim_runs(&self, claim: &Claim) -> Result<Vec<RunRecord>, StoreError> {
         let claim = claim.clone();
         self.write(move |connection| {
-            let runs = read::claimable(connection, claim.now, claim.limit)?;
+            let runs = read::claimable(connection, &claim)?;
             for run in &runs {
                 let wanted = Lease {
                     resource: run.run_id.to_string(),

@@ -598,6 +598,7 @@ async fn look_at_what_is_everyones(watched: &mut Watched) -> Outcome {
         now: sample::at(0)?,
         until: sample::at(1)?,
         limit: 10,
+        except: Vec::new(),
     };
     // One run in twenty may be claimed, and every tenant has its turn.
     watched

@@ -389,6 +389,7 @@ async fn a_run_is_claimed_by_one_of_many() -> Outcome {
                     now: sample::at(1).unwrap(),
                     until: sample::at(9).unwrap(),
                     limit: 10,
+                    except: Vec::new(),
                 };
                 let got = store.claim_runs(&claim).await.unwrap();
                 if got.is_empty() {
@@ -405,6 +406,7 @@ async fn a_run_is_claimed_by_one_of_many() -> Outcome {
         now: sample::at(1)?,
         until: sample::at(9)?,
         limit: 300,
+        except: Vec::new(),
     };
     all.extend(
         store

@@ -49,8 +49,13 @@ pub(super) async fn claim(
         now: at(now)?,
         until: at(now + 10)?,
         limit,
+        except: Vec::new(),
     };
-    let runs = store.claim_runs(&claim).await?;
+    claimed(store, &claim).await
+}
+
+async fn claimed(store: &dyn Store, claim: &Claim) -> Made<Vec<RunId>> {
+    let runs = store.claim_runs(claim).await?;
     Ok(runs.into_iter().map(|run| run.run_id).collect())
 }
 
@@ -511,6 +516,27 @@ pub async fn claimable_runs_are_runnable_and_free(store: &dyn Store) -> Outcome 
         .await?;
     assert_eq!(other, None);
     assert_eq!(claim(store, "c", 20, 10).await?, [run(5), run(3), run(6)]);
+    Ok(())
+}
+
+/// What a worker cannot drive is left to others.
+///
+/// # Errors
+/// As the store's.
+pub async fn a_claim_leaves_what_it_excepts(store: &dyn Store) -> Outcome {
+    for n in 1..=3 {
+        create(store, n, i64::try_from(n)?).await?;
+    }
+    let mut older = Claim {
+        holder: "older".to_owned(),
+        now: at(10)?,
+        until: at(20)?,
+        limit: 10,
+        except: vec![run(1), run(3)],
+    };
+    assert_eq!(claimed(store, &older).await?, [run(2)]);
+    older.except = vec![run(9)];
+    assert_eq!(claimed(store, &older).await?, [run(1), run(3)]);
     Ok(())
 }
 

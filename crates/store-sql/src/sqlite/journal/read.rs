@@ -1,9 +1,8 @@
 //! Reading runs and journals.
 
 use charter_contract::ids::{RunId, TenantId};
-use charter_contract::time::Timestamp;
 use charter_store::StoreError;
-use charter_store::journal::{JournalEvent, RunRecord};
+use charter_store::journal::{Claim, JournalEvent, RunRecord};
 use charter_store::page::{Page, PageRequest};
 use rusqlite::{Connection, params};
 
@@ -109,9 +108,9 @@ pub(super) fn count_unfinished(
 
 pub(super) fn claimable(
     connection: &Connection,
-    now: Timestamp,
-    limit: usize,
+    claim: &Claim,
 ) -> Result<Vec<RunRecord>, StoreError> {
+    let except = column::json("claim", &claim.holder, &claim.except)?;
     let found = rows(
         "looking for claimable runs",
         connection,
@@ -121,9 +120,10 @@ pub(super) fn claimable(
              FROM run LEFT JOIN lease
                ON resource = run_id AND holder IS NOT NULL AND expires_at > ?1
              WHERE (phase = 'runnable' OR (phase = 'waiting' AND wake_at <= ?1)) AND resource IS NULL
+               AND run_id NOT IN (SELECT value FROM json_each(?3))
              ORDER BY turn, created_at, run_id LIMIT ?2"
         ),
-        params![column::micros(now), column::limit(limit)],
+        params![column::micros(claim.now), column::limit(claim.limit), except],
         claimed,
     )?;
     Ok(in_turn(found))

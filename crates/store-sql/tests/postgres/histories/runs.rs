@@ -116,6 +116,7 @@ impl super::Call for Call {
                     now: now.at()?,
                     until: at(now.0 + 3)?,
                     limit: 2,
+                    except: Vec::new(),
                 };
                 told(store.claim_runs(&claim).await)
             }
