@@ -23,6 +23,9 @@ use serde_json::json;
 
 const WHAT: &str = "tenant";
 
+/// Unfinished runs that are counted.
+pub(crate) const MOST_RUNS: u64 = 1_000_000;
+
 /// What stays of an erased tenant.
 const KEPT: [&str; 3] = ["evidence_log", "evidence_node", "evidence_checkpoint"];
 

@@ -15,7 +15,7 @@ use crate::service::Service;
 /// What is the same before and after, while memories come on.
 const SHOWN: [&str; 3] = ["/v1/packages", "/v1/runs", "/v1/evidence"];
 
-fn home(database: Option<&Arc<Database>>) -> Home {
+pub(crate) fn home(database: Option<&Arc<Database>>) -> Home {
     let home = Home::with_keys(&KEYS);
     match database {
         Some(database) => home.on(database),
@@ -23,7 +23,7 @@ fn home(database: Option<&Arc<Database>>) -> Home {
     }
 }
 
-fn memory(content: &str) -> Value {
+pub(crate) fn memory(content: &str) -> Value {
     json!({"memory": {"title": "kept", "content": content, "tags": ["kept"],
         "metadata": {"source": "user_statement", "importance": 5}}, "visibility": "private"})
 }

@@ -4,26 +4,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use charter_testkit::postgres_server::{Database, PostgresServer};
+use charter_testkit::postgres_server::PostgresServer;
 use serde_json::{Value, json};
 
+use crate::backup::{home, memory};
 use crate::home::{Api, Home, Server, eventually, request_of};
 use crate::packages::SKILL;
-use crate::playbooks::{KEYS, path_of, purge, waiting};
+use crate::playbooks::{path_of, purge, waiting};
 use crate::service::Service;
-
-fn home(database: Option<&Arc<Database>>) -> Home {
-    let home = Home::with_keys(&KEYS);
-    match database {
-        Some(database) => home.on(database),
-        None => home,
-    }
-}
-
-fn memory(content: &str) -> Value {
-    json!({"memory": {"title": "kept", "content": content, "tags": ["kept"],
-        "metadata": {"source": "user_statement", "importance": 5}}, "visibility": "private"})
-}
 
 /// A package, a memory, a session's turn and an answered request of whoever has the key.
 fn fill(api: &Api, service: &Service) -> String {
@@ -34,6 +22,13 @@ fn fill(api: &Api, service: &Service) -> String {
     evidence
         .unwrap_or_else(|| panic!("no evidence: {answer:#}"))
         .to_owned()
+}
+
+/// Ends the run that the tenant still has.
+fn leave(server: &Server, run: &str) {
+    let reason = json!({"reason": "the tenant leaves"});
+    let ann = server.key("ann");
+    ann.post(&format!("{run}/abort"), &reason).expect(200);
 }
 
 /// What somebody sees of everything.
@@ -53,7 +48,7 @@ fn is_empty(listing: &Value) -> bool {
     entries.is_some_and(Vec::is_empty)
 }
 
-fn erase(home: &Home, arguments: &[&str]) -> crate::home::Ran {
+pub(crate) fn erase(home: &Home, arguments: &[&str]) -> crate::home::Ran {
     let mut all = vec!["tenant", "erase", "acme"];
     all.extend(arguments);
     all.extend(["--output", "json"]);
@@ -131,13 +126,7 @@ fn postgres_a_tenant_is_erased_while_servers_go_on() {
     );
     let wrong = erase(&home, &["--confirm", "umbra"]);
     assert!(wrong.err.contains("nothing was erased"), "{wrong:?}");
-    server
-        .key("ann")
-        .post(
-            &format!("{run}/abort"),
-            &json!({"reason": "the tenant leaves"}),
-        )
-        .expect(200);
+    leave(&server, &run);
     let would = erase(&home, &[]).json(1);
     assert_eq!(would["would_erase"]["memory"], 1, "{would:#}");
     let size = &server
@@ -187,13 +176,7 @@ fn postgres_a_tenant_is_erased_while_servers_go_on() {
 fn sqlite_a_tenant_is_erased_while_no_server_runs() {
     let home = self::home(None);
     let (server, _service, run, proof) = two_tenants(&home);
-    server
-        .key("ann")
-        .post(
-            &format!("{run}/abort"),
-            &json!({"reason": "the tenant leaves"}),
-        )
-        .expect(200);
+    leave(&server, &run);
     let eve = shown(&server.key("eve"));
     let before = exported(&home, "umbra", "before");
     let held = erase(&home, &["--confirm", "acme"]);

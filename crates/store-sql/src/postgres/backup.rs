@@ -43,22 +43,9 @@ pub async fn back_up(
     target: &Path,
     at: Timestamp,
 ) -> Result<Manifest, StoreError> {
-    backup::create(target)?;
     let (mut client, place) = connect(options).await?;
-    let snapshot = client.build_transaction();
-    let snapshot = snapshot.isolation_level(IsolationLevel::RepeatableRead);
-    let snapshot = snapshot
-        .read_only(true)
-        .start()
-        .await
-        .map_err(during(COPYING))?;
-    let layout = schema::version(&snapshot).await?;
-    if layout == 0 {
-        return Err(StoreError::NotFound {
-            what: "Charter's tables",
-            id: place.to_string(),
-        });
-    }
+    let (snapshot, layout) = snapshot(&mut client, &place).await?;
+    backup::create(target)?;
     let mut files = Vec::new();
     for table in tables(&snapshot).await? {
         files.push(copy_out(&snapshot, &table, target).await?);
@@ -109,6 +96,24 @@ pub(super) async fn connect(options: &PostgresOptions) -> Result<(Client, Place)
         drop(connection.await);
     });
     Ok((client, place))
+}
+
+/// All rows as one moment found them, and the version of their layout.
+pub(super) async fn snapshot<'c>(
+    client: &'c mut Client,
+    place: &Place,
+) -> Result<(Transaction<'c>, u32), StoreError> {
+    let snapshot = client.build_transaction();
+    let snapshot = snapshot.isolation_level(IsolationLevel::RepeatableRead);
+    let snapshot = snapshot.read_only(true).start().await;
+    let snapshot = snapshot.map_err(during("beginning to read the database"))?;
+    match schema::version(&snapshot).await? {
+        0 => Err(StoreError::NotFound {
+            what: "Charter's tables",
+            id: place.to_string(),
+        }),
+        layout => Ok((snapshot, layout)),
+    }
 }
 
 /// The tables that a backup has.

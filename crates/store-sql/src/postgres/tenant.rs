@@ -11,21 +11,18 @@ use charter_store::journal::Journal;
 use charter_store::tenant::{Erased, RowCounts, Tenants};
 use deadpool_postgres::Transaction;
 use futures_util::{StreamExt, pin_mut};
-use tokio_postgres::{GenericClient, IsolationLevel};
+use tokio_postgres::GenericClient;
 
-use super::backup::connect;
+use super::backup::{connect, snapshot};
 use super::connection::{EVERYONE, Reach, in_snapshot, in_transaction};
 use super::failure::during;
 use super::layout::{self, Table};
 use super::options::PostgresOptions;
-use super::{PostgresStore, evidence_log, outbox, schema};
+use super::{PostgresStore, evidence_log, outbox};
 use crate::backup::{self, BackupEngine, Manifest, Writing};
 use crate::column;
 use crate::record::skill::everything_changed;
 use crate::tenant::{self, deletions, is_kept};
-
-/// Unfinished runs that are counted.
-const MOST_RUNS: u64 = 1_000_000;
 
 const COUNTING: &str = "counting a tenant's rows";
 const EXPORTING: &str = "exporting a table";
@@ -42,19 +39,9 @@ pub async fn export_tenant(
     target: &Path,
     at: Timestamp,
 ) -> Result<Manifest, StoreError> {
-    backup::create(target)?;
     let (mut client, place) = connect(options).await?;
-    let snapshot = client.build_transaction();
-    let snapshot = snapshot.isolation_level(IsolationLevel::RepeatableRead);
-    let snapshot = snapshot.read_only(true).start().await;
-    let snapshot = snapshot.map_err(during(EXPORTING))?;
-    let layout = schema::version(&snapshot).await?;
-    if layout == 0 {
-        return Err(StoreError::NotFound {
-            what: "Charter's tables",
-            id: place.to_string(),
-        });
-    }
+    let (snapshot, layout) = snapshot(&mut client, &place).await?;
+    backup::create(target)?;
     reach(&snapshot, tenant.as_str()).await?;
     let mut files = Vec::new();
     for table in layout::tables(&snapshot).await? {
@@ -178,7 +165,11 @@ impl Tenants for PostgresStore {
     }
 
     async fn erase_tenant(&self, tenant: &TenantId, at: Timestamp) -> Result<Erased, StoreError> {
-        tenant::must_rest(tenant, self.count_unfinished_runs(tenant, MOST_RUNS).await?)?;
+        tenant::must_rest(
+            tenant,
+            self.count_unfinished_runs(tenant, tenant::MOST_RUNS)
+                .await?,
+        )?;
         let erased = in_transaction!(self, Reach::Tenant(tenant), tx => erase(&tx, tenant, at))?;
         self.announce(2);
         let came_meanwhile = self.rows_of_tenant(tenant).await?;

@@ -27,6 +27,17 @@ const RESTORED: &str = "charter.db.restoring";
 /// [`StoreError::NotFound`] without a database; [`StoreError::AlreadyExists`] when `target` does;
 /// [`StoreError::Corrupt`] when what was copied is not sound; [`StoreError::Full`].
 pub fn back_up(data: &Path, target: &Path, at: Timestamp) -> Result<Manifest, StoreError> {
+    let source = open_to_read(data)?;
+    backup::create(target)?;
+    let layout = copy(&source, &target.join(DATABASE))?;
+    let files = vec![backup::described(target, DATABASE)?];
+    let manifest = Manifest::new(BackupEngine::Sqlite, layout, at, files);
+    manifest.write(target)?;
+    Ok(manifest)
+}
+
+/// The database of the data directory `data`, beside whoever uses it.
+pub(super) fn open_to_read(data: &Path) -> Result<Connection, StoreError> {
     let path = data.join(DATABASE);
     if !path.exists() {
         return Err(StoreError::NotFound {
@@ -34,15 +45,11 @@ pub fn back_up(data: &Path, target: &Path, at: Timestamp) -> Result<Manifest, St
             id: path.display().to_string(),
         });
     }
-    backup::create(target)?;
-    let source = Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)
-        .map_err(during("opening the database"))?;
-    connection::prepare_reader(&source).map_err(during("opening the database"))?;
-    let layout = copy(&source, &target.join(DATABASE))?;
-    let files = vec![backup::described(target, DATABASE)?];
-    let manifest = Manifest::new(BackupEngine::Sqlite, layout, at, files);
-    manifest.write(target)?;
-    Ok(manifest)
+    let opening = during("opening the database");
+    let source =
+        Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(&opening)?;
+    connection::prepare_reader(&source).map_err(&opening)?;
+    Ok(source)
 }
 
 /// Copies all pages in one step, so that writers do not make it begin anew; the layout's version.

@@ -12,13 +12,14 @@ use charter_store::StoreError;
 use charter_store::agent_skills::SkillsRevision;
 use charter_store::journal::Journal;
 use charter_store::tenant::{Erased, RowCounts, Tenants};
+use rusqlite::Connection;
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OpenFlags};
 use serde_json::{Map, Value};
 
+use super::backup::open_to_read;
 use super::failure::during;
 use super::statement::{execute, row, rows};
-use super::{DATABASE, SqliteStore, connection, evidence_log, outbox, schema};
+use super::{SqliteStore, connection, evidence_log, outbox, schema};
 use crate::backup::{self, BackupEngine, Manifest, Writing};
 use crate::column;
 use crate::record::skill::everything_changed;
@@ -29,9 +30,6 @@ const READING: &str = "reading the list of tables";
 const COUNTING: &str = "counting a tenant's rows";
 const EXPORTING: &str = "exporting a table";
 const ERASING: &str = "erasing a tenant";
-
-/// Unfinished runs that are counted.
-const MOST_RUNS: u64 = 1_000_000;
 
 /// Content of files is kept once for all scopes: what only a tenant's files refer to is the tenant's.
 const CONTENT: &str = "agent_skill_content";
@@ -47,18 +45,8 @@ pub fn export_tenant(
     target: &Path,
     at: Timestamp,
 ) -> Result<Manifest, StoreError> {
-    let path = data.join(DATABASE);
-    if !path.exists() {
-        return Err(StoreError::NotFound {
-            what: "database",
-            id: path.display().to_string(),
-        });
-    }
+    let mut source = open_to_read(data)?;
     backup::create(target)?;
-    let opening = during("opening the database");
-    let mut source =
-        Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(&opening)?;
-    connection::prepare_reader(&source).map_err(&opening)?;
     let snapshot = source.transaction().map_err(during(EXPORTING))?;
     let layout = schema::version(&snapshot)?;
     let mut files = Vec::new();
@@ -246,7 +234,11 @@ impl Tenants for SqliteStore {
     }
 
     async fn erase_tenant(&self, tenant: &TenantId, at: Timestamp) -> Result<Erased, StoreError> {
-        tenant::must_rest(tenant, self.count_unfinished_runs(tenant, MOST_RUNS).await?)?;
+        tenant::must_rest(
+            tenant,
+            self.count_unfinished_runs(tenant, tenant::MOST_RUNS)
+                .await?,
+        )?;
         let of = tenant.clone();
         let erased = self
             .write(move |connection| {
