@@ -8,7 +8,6 @@ which `bench/capacity.py` fits a model. Figures never decide the exit code; all 
 target/bench/replicas.json. What is measured: bench/README.md.
 """
 
-import argparse
 import json
 import pathlib
 import resource
@@ -23,7 +22,7 @@ import wrk
 from charter_server import Connection, Server
 from postgres import Postgres
 from replica_load import PLAYBOOKS, Stalling, package, runs_at_once, started, told
-from table import Line, grid, machine, say, show
+from table import Line, grid, machine, options_of, say, show
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 WORK = ROOT / "target" / "bench" / "replicas"
@@ -286,15 +285,7 @@ def build():
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--seconds", type=int, default=SECONDS)
-    parser.add_argument("--skills", type=int, default=SKILLS)
-    parser.add_argument("--no-build", action="store_true", help="measure what is built")
-    parser.add_argument("--release", type=pathlib.Path, default=RELEASE, help="where it is built")
-    options = parser.parse_args()
-    if not options.no_build:
-        build()
+    options = options_of(__doc__, build, ROUNDS, RELEASE, seconds=SECONDS, skills=SKILLS)
     figures = measure(options)
     FIGURES.write_text(json.dumps(figures, indent=1) + "\n")
     rows = figures["rows"]

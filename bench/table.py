@@ -94,14 +94,22 @@ def machine():
     return f"{os.cpu_count()} cores, {platform.machine()}, {platform.system()} {platform.release()}"
 
 
-def by_itself(doc, build, measure, rounds, release):
-    """What a part of the benchmarks does when it is run alone."""
+def options_of(doc, build, rounds, release, **numbers):
+    """What a part of the benchmarks is told when it is run alone: `numbers` are options with their defaults.
+    Builds what it measures, unless told not to."""
     parser = argparse.ArgumentParser(description=doc.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=rounds)
+    for name, default in {"rounds": rounds, **numbers}.items():
+        parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--no-build", action="store_true", help="measure what is built")
     parser.add_argument("--release", type=pathlib.Path, default=release, help="where it is built")
     options = parser.parse_args()
     if not options.no_build:
         build()
+    return options
+
+
+def by_itself(doc, build, measure, rounds, release):
+    """What a part of the benchmarks does when it is run alone."""
+    options = options_of(doc, build, rounds, release)
     lines = measure(options.rounds, options.release)
     print(show(lines, f"{machine()}; median of {options.rounds} rounds, ours and theirs in turn"))
