@@ -38,7 +38,7 @@ pub(crate) enum EgressRefusal {
     #[error("{host}:{port} is not in the tool's egress list")]
     NotListed { host: String, port: u16 },
     #[error(
-        "{host} resolves to {address}, a private or local address that the tool's egress list does not name"
+        "{host} resolves to {address}, a private or local address that the configuration does not grant"
     )]
     PrivateAddress { host: String, address: IpAddr },
     #[error("resolving {host}")]
@@ -152,7 +152,7 @@ mod tests {
         // Another spelling of 127.0.0.1 is a name: listed or not, it does not get there.
         assert_eq!(
             verdict(&["2130706433:5005"], "2130706433", 5005).await,
-            "2130706433 resolves to 127.0.0.1, a private or local address that the tool's egress list does not name"
+            "2130706433 resolves to 127.0.0.1, a private or local address that the configuration does not grant"
         );
         assert_eq!(
             verdict(&["2130706433:5005", "127.0.0.0/8:5005"], "2130706433", 5005).await,
@@ -199,6 +199,29 @@ mod tests {
                 "{host}: {said}"
             );
         }
+    }
+
+    /// What a package may say reaches the internet, and opens nothing of the network around the server.
+    #[tokio::test]
+    async fn an_entry_for_public_addresses_alone_opens_no_local_one() {
+        for (pattern, host, port) in [
+            ("127.0.0.1:5005", "127.0.0.1", 5005),
+            ("localhost:*", "localhost", 5005),
+            ("169.254.169.254", "169.254.169.254", 80),
+            ("0.0.0.0/0:*", "10.0.0.1", 22),
+            ("[::1]:80", "::1", 80),
+        ] {
+            let own: HostPattern = pattern.parse().unwrap();
+            let policy = EgressPolicy::new(vec![own.clone().public_only()]);
+            let said = policy.addresses(host, port).await.unwrap_err().to_string();
+            assert!(said.contains("the configuration does not grant"), "{said}");
+            // The same entry of somebody who may.
+            let both = EgressPolicy::new(vec![own.clone().public_only(), own]);
+            assert!(both.addresses(host, port).await.is_ok(), "{pattern}");
+        }
+        let own = "1.1.1.1:853".parse::<HostPattern>().unwrap().public_only();
+        let public = EgressPolicy::new(vec![own]);
+        assert!(public.addresses("1.1.1.1", 853).await.is_ok());
     }
 
     #[tokio::test]

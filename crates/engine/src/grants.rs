@@ -56,7 +56,8 @@ impl ToolGrants {
         files.flatten().cloned().collect()
     }
 
-    /// The tool's own hosts, and the operator's for every tool that has any.
+    /// The tool's own hosts, as far as they are on the public internet, and the operator's for every tool that
+    /// has any: what a package says opens nothing of the network that the server stands in.
     ///
     /// # Errors
     /// [`HostFault`] for the first text that is no pattern.
@@ -64,15 +65,15 @@ impl ToolGrants {
         if own.is_empty() {
             return Ok(Vec::new());
         }
-        own.iter()
-            .map(Text::as_str)
-            .chain(self.egress.iter().map(String::as_str))
-            .map(|pattern| {
-                pattern.parse().map_err(|source| HostFault {
-                    pattern: pattern.to_owned(),
-                    source,
-                })
-            })
-            .collect()
+        let own = own.iter().map(|own| Ok(parse(own.as_str())?.public_only()));
+        let granted = self.egress.iter().map(|granted| parse(granted));
+        own.chain(granted).collect()
     }
+}
+
+fn parse(pattern: &str) -> Result<HostPattern, HostFault> {
+    pattern.parse().map_err(|source| HostFault {
+        pattern: pattern.to_owned(),
+        source,
+    })
 }

@@ -81,6 +81,8 @@ impl Home {
         let home = home.with("CHARTER_MODEL__CACHE", models.to_str().unwrap());
         // A test that stops a server does not wait for steps that nobody ends.
         let home = home.with("CHARTER_REPLICA__DRAIN_S", "0");
+        // The services of tests listen on this machine.
+        let home = home.with("CHARTER_TOOLS__EGRESS", "127.0.0.1:*");
         match std::env::var(STORE).as_deref() {
             Ok("postgres") => home.on(&Arc::new(PostgresServer::shared().database())),
             _ => home,

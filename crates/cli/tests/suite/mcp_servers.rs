@@ -463,8 +463,8 @@ fn a_server_that_is_away_at_the_start_comes_later() {
     let nested = "local: not imported: nested: the parameter `at` has required fields of its own, which a \
                   parameter cannot say";
     assert_eq!(found[2], ("ok", nested));
-    let wall = "walled: 127.0.0.1 resolves to 127.0.0.1, a private or local address that the tool's egress \
-                list does not name";
+    let wall = "walled: 127.0.0.1 resolves to 127.0.0.1, a private or local address that the configuration \
+                does not grant";
     assert_eq!(found[3], ("wrong", wall));
     std::fs::copy(scripts().join("server.py"), &script).unwrap();
     eventually("the late server", || {

@@ -20,11 +20,22 @@ const WEB_PORTS: [u16; 2] = [80, 443];
 /// | `…:8443`, `…:*` | with this port, with any port |
 ///
 /// Names that resolve to private, loopback or link-local addresses are refused
-/// unless an entry names the address or its network; `localhost` names loopback.
+/// unless an entry names the address or its network; `localhost` names loopback. An entry that is
+/// [`Self::public_only`] opens none of them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct HostPattern {
     host: Host,
     port: Port,
+    locals: Locals,
+}
+
+/// Whether an entry opens private, loopback and link-local addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Locals {
+    /// Those that it names.
+    Named,
+    /// None.
+    Closed,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -53,6 +64,16 @@ pub struct HostPatternError {
 }
 
 impl HostPattern {
+    /// The same for public addresses alone: what somebody may say who is not trusted with the network that
+    /// this machine stands in.
+    #[must_use]
+    pub fn public_only(self) -> Self {
+        Self {
+            locals: Locals::Closed,
+            ..self
+        }
+    }
+
     pub(super) fn admits_host(&self, host: &str, port: u16) -> bool {
         self.admits_port(port)
             && match &self.host {
@@ -65,7 +86,8 @@ impl HostPattern {
     }
 
     pub(super) fn names_address(&self, host: &str, ip: IpAddr, port: u16) -> bool {
-        self.admits_port(port)
+        self.locals == Locals::Named
+            && self.admits_port(port)
             && match &self.host {
                 Host::Name(name) => name == "localhost" && host == name && ip.is_loopback(),
                 Host::Below(_) => false,
@@ -115,6 +137,7 @@ fn parse(text: &str) -> Option<HostPattern> {
         return Some(HostPattern {
             host,
             port: Port::Web,
+            locals: Locals::Named,
         });
     }
     let (host, port) = match text.rsplit_once(':') {
@@ -131,7 +154,11 @@ fn parse(text: &str) -> Option<HostPattern> {
         None if host.contains(':') => return None,
         None => parse_address(host).or_else(|| parse_name(host))?,
     };
-    Some(HostPattern { host, port })
+    Some(HostPattern {
+        host,
+        port,
+        locals: Locals::Named,
+    })
 }
 
 fn parse_address(text: &str) -> Option<Host> {

@@ -406,8 +406,8 @@ async fn a_lost_server_is_tried_again_with_growing_pauses_and_its_tools_stay() {
         let told = imports.borrow_and_update();
         let told = told.servers.values().next().unwrap();
         assert_eq!(told.tools, tools);
-        let wall = "127.0.0.1 resolves to 127.0.0.1, a private or local address that the tool's egress \
-                    list does not name";
+        let wall = "127.0.0.1 resolves to 127.0.0.1, a private or local address that the configuration \
+                    does not grant";
         let reason = wall.to_owned();
         assert_eq!(told.state, McpServerState::Failed { reason });
     }

@@ -115,8 +115,8 @@ async fn a_name_that_leads_to_a_private_address_is_refused() {
     let port = server.port();
     // A spelling of 127.0.0.1 that only the resolver understands: a listed name with a private address.
     let tries = json!({ "get": [format!("http://2130706433:{port}/hello")] });
-    let reason = "charter egress proxy: 2130706433 resolves to 127.0.0.1, a private or local address that the tool's \
-                  egress list does not name\n";
+    let reason = "charter egress proxy: 2130706433 resolves to 127.0.0.1, a private or local address that the \
+                  configuration does not grant\n";
     for fixture in both().await {
         let call = trying(&[format!("2130706433:{port}")], &tries);
         assert_eq!(

@@ -176,6 +176,7 @@ pub(super) async fn play(part: Part) -> Value {
         four_eyes: true,
         grants: ToolGrants {
             environment: [("LEDGER".to_owned(), part.ledger.clone())].into(),
+            egress: vec!["127.0.0.1:*".to_owned()],
             ..ToolGrants::default()
         },
         ..Settings::default()
