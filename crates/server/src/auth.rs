@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
-use axum::http::HeaderMap;
-use axum::http::header::{AUTHORIZATION, HOST};
+use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
+use axum::http::{HeaderMap, Uri};
 use charter_contract::error_code::ErrorCode;
 use charter_engine::{Caller, Engine, EngineError, KeyText, KeysKept, Providers};
 use sha2::{Digest, Sha256};
@@ -93,11 +93,16 @@ impl Access {
     pub(crate) fn anonymous(&self, headers: &HeaderMap) -> Result<Option<Caller>, EngineError> {
         match &self.local {
             None => Ok(None),
-            Some(local) if names_this_machine(headers) => Ok(Some(local.clone())),
-            Some(_) => {
+            Some(_) if !names_this_machine(headers) => {
                 let message = "without API keys the server answers to the name localhost only";
                 Err(EngineError::new(ErrorCode::PermissionDenied, message))
             }
+            // A browser sends simple requests of any page without asking first.
+            Some(_) if !is_of_this_server(headers) => {
+                let message = "pages of other sites may not call this server";
+                Err(EngineError::new(ErrorCode::PermissionDenied, message))
+            }
+            Some(local) => Ok(Some(local.clone())),
         }
     }
 
@@ -171,8 +176,25 @@ fn names_this_machine(headers: &HeaderMap) -> bool {
     is_this_machine(name)
 }
 
+/// Whether a request comes from no page at all, from one of this machine's, or from one of the server that
+/// it is sent to.
+pub(crate) fn is_of_this_server(headers: &HeaderMap) -> bool {
+    let Some(origin) = headers.get(ORIGIN) else {
+        return true;
+    };
+    let origin = origin
+        .to_str()
+        .ok()
+        .and_then(|origin| origin.parse::<Uri>().ok());
+    let Some(authority) = origin.as_ref().and_then(Uri::authority) else {
+        return false;
+    };
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+    host == Some(authority.as_str()) || is_this_machine(authority.host())
+}
+
 /// Whether a host's name is one by which programs reach the machine that they run on.
-pub(crate) fn is_this_machine(name: &str) -> bool {
+fn is_this_machine(name: &str) -> bool {
     let name = name.trim_start_matches('[').trim_end_matches(']');
     name == "localhost"
         || name
@@ -214,6 +236,34 @@ mod tests {
                 keyed,
                 "{address} {kept:?}"
             );
+        }
+    }
+
+    /// What a page of another site sends without being asked first is refused, whatever its body.
+    #[test]
+    fn a_page_of_another_site_does_not_act_as_the_local_user() {
+        let access = Access::in_process(Caller::local().unwrap());
+        let from = |origin: &str| {
+            let host = (HOST, "127.0.0.1:7407".parse().unwrap());
+            HeaderMap::from_iter([host, (ORIGIN, origin.parse().unwrap())])
+        };
+        for origin in [
+            "http://127.0.0.1:7407",
+            "http://localhost:5173",
+            "http://[::1]:1",
+        ] {
+            assert!(
+                access.anonymous(&from(origin)).unwrap().is_some(),
+                "{origin}"
+            );
+        }
+        for origin in [
+            "https://evil.example",
+            "null",
+            "http://127.0.0.1.evil.example",
+        ] {
+            let refused = access.anonymous(&from(origin)).unwrap_err();
+            assert_eq!(refused.code, ErrorCode::PermissionDenied, "{origin}");
         }
     }
 

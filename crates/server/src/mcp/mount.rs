@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::header::{HOST, ORIGIN, WWW_AUTHENTICATE};
-use axum::http::{HeaderMap, HeaderValue, Uri};
+use axum::http::header::WWW_AUTHENTICATE;
+use axum::http::{HeaderMap, HeaderValue};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use charter_contract::error_code::ErrorCode;
@@ -16,6 +16,7 @@ use tracing::Span;
 
 use super::sessions::{MAX_SESSIONS, Sessions};
 use super::{Mcp, Shared, Who};
+use crate::auth::is_of_this_server;
 use crate::error::ApiError;
 use crate::state::AppState;
 
@@ -117,21 +118,4 @@ impl Gate {
         }
         Ok(caller)
     }
-}
-
-/// Whether a request comes from no page at all, from one of this machine's, or from one of the server that
-/// it is sent to.
-fn is_of_this_server(headers: &HeaderMap) -> bool {
-    let Some(origin) = headers.get(ORIGIN) else {
-        return true;
-    };
-    let origin = origin
-        .to_str()
-        .ok()
-        .and_then(|origin| origin.parse::<Uri>().ok());
-    let Some(authority) = origin.as_ref().and_then(Uri::authority) else {
-        return false;
-    };
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
-    host == Some(authority.as_str()) || crate::auth::is_this_machine(authority.host())
 }
