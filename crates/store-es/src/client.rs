@@ -7,6 +7,7 @@ use base64::prelude::BASE64_STANDARD as BASE64;
 use charter_store::skill_index::SkillIndexError;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use reqwest::{Certificate, Client, Method, Response, Url, redirect};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::options::{Credentials, EsOptions, SetupError, base};
@@ -91,8 +92,10 @@ impl Node {
         if !base.path().ends_with('/') {
             base.set_path(&format!("{}/", base.path()));
         }
-        // Nobody is followed elsewhere, with the credentials.
+        // Nobody is followed elsewhere, with the credentials. Answers are small, and packing them costs the node
+        // more than sending them.
         let mut client = Client::builder()
+            .no_gzip()
             .no_proxy()
             .redirect(redirect::Policy::none())
             .connect_timeout(options.timeout);
@@ -133,8 +136,11 @@ impl Node {
         }
     }
 
-    /// The answer as JSON; what is not there is told apart.
-    pub(crate) async fn answer(&self, ask: Ask<'_>) -> Result<Answer, SkillIndexError> {
+    /// The answer in the form that is expected; what is not there is told apart.
+    pub(crate) async fn answer<T: DeserializeOwned>(
+        &self,
+        ask: Ask<'_>,
+    ) -> Result<Answer<T>, SkillIndexError> {
         let doing = ask.doing;
         let url = self.base.join(ask.path.trim_start_matches('/'));
         let url = url.map_err(|error| self.form(doing, error.to_string()))?;
@@ -210,9 +216,9 @@ impl Node {
 
 /// What a node said.
 #[derive(Debug)]
-pub(crate) enum Answer {
+pub(crate) enum Answer<T> {
     /// This.
-    Found(Value),
+    Found(T),
     /// There is no such thing, in its words.
     Missing(String),
 }

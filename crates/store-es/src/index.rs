@@ -7,7 +7,7 @@ use charter_store::skill_index::{
     SkillIndex, SkillIndexError,
 };
 use reqwest::Method;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::sync::OnceCell;
 
 use crate::bulk::{self, POSITION};
@@ -64,13 +64,9 @@ impl EsSkillIndex {
 
     /// The indexes behind a name or pattern, each with what `of` says of it.
     async fn indexes(&self, path: &str) -> Result<Vec<(String, Value)>, SkillIndexError> {
-        match self
-            .node
-            .answer(Ask::new(LOOKING, Method::GET, path))
-            .await?
-        {
-            Answer::Found(Value::Object(found)) => Ok(found.into_iter().collect()),
-            Answer::Found(_) => Err(self.node.form(LOOKING, "no object".to_owned())),
+        let ask = Ask::new(LOOKING, Method::GET, path);
+        match self.node.answer::<Map<String, Value>>(ask).await? {
+            Answer::Found(found) => Ok(found.into_iter().collect()),
             Answer::Missing(_) => Ok(Vec::new()),
         }
     }
@@ -85,11 +81,8 @@ impl EsSkillIndex {
 
     async fn position(&self, index: &str) -> Result<IndexPosition, SkillIndexError> {
         let path = format!("{index}/_doc/{POSITION}");
-        match self
-            .node
-            .answer(Ask::new(LOOKING, Method::GET, &path))
-            .await?
-        {
+        let ask = Ask::new(LOOKING, Method::GET, &path);
+        match self.node.answer::<Value>(ask).await? {
             Answer::Missing(_) => Ok(IndexPosition::default()),
             Answer::Found(found) => {
                 let position = &found["_source"][POSITION];
@@ -108,7 +101,7 @@ impl EsSkillIndex {
 
     async fn delete(&self, index: &str) -> Result<(), SkillIndexError> {
         let ask = Ask::new(TAKING, Method::DELETE, index).slow();
-        match self.node.answer(ask).await? {
+        match self.node.answer::<Value>(ask).await? {
             // Whoever was faster wanted the same.
             Answer::Found(_) | Answer::Missing(_) => Ok(()),
         }
@@ -199,10 +192,10 @@ impl SkillIndex for EsSkillIndex {
         let Some(body) = search::body(product, question) else {
             return Ok(Vec::new());
         };
-        let path = format!("{}/_search", self.alias);
+        let path = format!("{}/_search?filter_path={}", self.alias, search::READ);
         let ask = Ask::new(search::DOING, Method::POST, &path).json(&body);
         match self.node.answer(ask).await? {
-            Answer::Found(answer) => search::hits(&self.node, &answer, question.most),
+            Answer::Found(answer) => search::hits(&self.node, answer, question.most),
             Answer::Missing(_) => Err(SkillIndexError::Missing {
                 place: self.node.place(),
                 index: self.alias.clone(),

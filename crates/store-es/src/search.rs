@@ -3,6 +3,7 @@
 use charter_contract::ids::{SkillId, TenantId};
 use charter_contract::scope::Scope;
 use charter_store::skill_index::{NearSkill, NearestSkills, Sight, SkillIndexError};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::client::Node;
@@ -49,28 +50,67 @@ fn layer(scope: &str, sight: &Sight) -> Option<Value> {
     })
 }
 
+/// The parts of an answer that are read.
+pub(crate) const READ: &str = "timed_out,_shards.failed,hits.hits._score,hits.hits.fields";
+
+/// What a node answers to a search, as far as it is asked for.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Answered {
+    timed_out: bool,
+    #[serde(rename = "_shards")]
+    shards: Shards,
+    /// Absent where nothing was found.
+    #[serde(default)]
+    hits: Hits,
+}
+
+#[derive(Debug, Deserialize)]
+struct Shards {
+    failed: u32,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Hits {
+    hits: Vec<Hit>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Hit {
+    #[serde(rename = "_score")]
+    score: f64,
+    fields: Fields,
+}
+
+#[derive(Debug, Deserialize)]
+struct Fields {
+    scope: [String; 1],
+    skill_id: [String; 1],
+}
+
 /// What a search found, nearest first.
 pub(crate) fn hits(
     node: &Node,
-    answer: &Value,
+    answer: Answered,
     most: usize,
 ) -> Result<Vec<NearSkill>, SkillIndexError> {
-    let whole = answer["timed_out"] == false && answer["_shards"]["failed"] == 0;
-    if !whole {
+    let Answered {
+        timed_out,
+        shards: Shards { failed },
+        hits: Hits { hits },
+    } = answer;
+    if timed_out || failed > 0 {
         return Err(SkillIndexError::Unreachable {
             place: node.place(),
             doing: DOING,
             source: format!(
-                "only a part of the index answered (timed out: {}, shards: {})",
-                answer["timed_out"], answer["_shards"]
+                "only a part of the index answered (timed out: {timed_out}, shards that failed: {failed})"
             )
             .into(),
         });
     }
-    let hits = answer["hits"]["hits"].as_array().map(Vec::as_slice);
-    let found: Option<Vec<NearSkill>> = hits.unwrap_or_default().iter().map(hit).collect();
+    let found: Option<Vec<NearSkill>> = hits.into_iter().map(near).collect();
     let mut found =
-        found.ok_or_else(|| node.form(DOING, "a hit has no scope, id or score".to_owned()))?;
+        found.ok_or_else(|| node.form(DOING, "a hit has an id that no skill has".to_owned()))?;
     found.sort_by(|a, b| {
         let nearer = b.cosine.total_cmp(&a.cosine);
         nearer.then_with(|| (&a.scope, &a.id).cmp(&(&b.scope, &b.id)))
@@ -79,17 +119,16 @@ pub(crate) fn hits(
     Ok(found)
 }
 
-fn hit(hit: &Value) -> Option<NearSkill> {
-    let scope = hit["fields"]["scope"][0].as_str()?;
-    let scope = match scope {
+fn near(hit: Hit) -> Option<NearSkill> {
+    let ([scope], [id]) = (hit.fields.scope, hit.fields.skill_id);
+    let scope = match scope.as_str() {
         "" => Scope::Global,
         tenant => Scope::Tenant(TenantId::parse(tenant).ok()?),
     };
-    // Both give (1 + cosine) / 2.
-    let score = hit["_score"].as_f64()?;
     Some(NearSkill {
         scope,
-        id: SkillId::parse(hit["fields"]["skill_id"][0].as_str()?).ok()?,
-        cosine: (2.0 * score - 1.0) as f32,
+        id: SkillId::parse(&id).ok()?,
+        // Both give (1 + cosine) / 2.
+        cosine: (2.0 * hit.score - 1.0) as f32,
     })
 }

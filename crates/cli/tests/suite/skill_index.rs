@@ -1,10 +1,14 @@
 //! Skills found by a search node: kept in step with storage, through what happens to the node and to servers.
 
+use std::sync::Arc;
+
+use charter_testkit::postgres_server::PostgresServer;
 use charter_testkit::search_server::{Gate, SearchServer};
 use serde_json::{Value, json};
 
 use crate::home::{Api, Home, Server, eventually, ids};
 use crate::skills::{delete, home_with, put};
+use crate::tenants::erase;
 
 /// A node that can be out of reach, and an index on it.
 struct Node {
@@ -29,6 +33,14 @@ impl Node {
             .with("CHARTER_SKILL_INDEX__TIMEOUT_MS", "20000")
             .with("CHARTER_SKILL_INDEX__VECTORS_IN_MEMORY", "false")
     }
+}
+
+/// How many entries of a tenant the node has; nothing while it makes its index ready.
+fn entries_of(node: &Node, tenant: &str) -> Option<u64> {
+    let url = format!("{}/{}/_count?q=scope:{tenant}", node.gate.url(), node.index);
+    let mut answer = ureq::get(&url).call().ok()?;
+    let counted = answer.body_mut().read_to_string().ok()?;
+    serde_json::from_str::<Value>(&counted).ok()?["count"].as_u64()
 }
 
 fn leaf(id: &str, summary: &str) -> Value {
@@ -157,6 +169,34 @@ fn b001_6_a_node_finds_what_the_key_may_reach() {
     // What processes tell each other of skills is no event of the tenant.
     let events = root.get("/v1/events?after=0").expect(200);
     assert!(!events.to_string().contains("denied1"), "{events}");
+}
+
+/// The skills of an erased tenant are not on the node any more, while servers go on; another tenant's are.
+#[test]
+fn postgres_a_node_has_nothing_of_an_erased_tenant() {
+    let database = Arc::new(PostgresServer::shared().database());
+    let node = Node::new();
+    let keys = [
+        ("ann", "acme", "admin", None),
+        ("eve", "umbra", "admin", None),
+    ];
+    let home = node.of(home_with(&keys).on(&database));
+    let server = home.serve();
+    let (ann, eve) = (server.key("ann"), server.key("eve"));
+    put(&ann, &leaf("backups", "list stale backups of a vault")).expect(201);
+    put(&eve, &leaf("flowers", "water the flowers")).expect(201);
+    in_step(&server);
+    assert_eq!(entries_of(&node, "acme"), Some(1));
+    assert_eq!(entries_of(&node, "umbra"), Some(1));
+    let erased = erase(&home, &["--confirm", "acme"]).json(0);
+    assert_eq!(erased["erased"]["agent_skill"], 1, "{erased:#}");
+    eventually("nothing of the tenant on the node", || {
+        (entries_of(&node, "acme") == Some(0)).then_some(())
+    });
+    in_step(&server);
+    assert_eq!(entries_of(&node, "umbra"), Some(1));
+    assert_eq!(found(&ann, "old backups"), [""; 0]);
+    assert_eq!(found(&eve, "flowers"), ["flowers"]);
 }
 
 /// With the vectors in memory as well, a node that is out of reach is made up for.
