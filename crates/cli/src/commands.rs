@@ -7,6 +7,7 @@ mod candidate;
 mod catalogue;
 mod completions;
 mod config;
+mod dev;
 mod doctor;
 mod events;
 mod evidence;
@@ -15,8 +16,10 @@ pub(crate) mod extract;
 pub(crate) mod filter;
 mod gate;
 mod graph;
+mod init;
 mod key;
 mod lens;
+mod man;
 mod mcp;
 mod memory;
 mod migrate;
@@ -83,6 +86,8 @@ enum Command {
     Ask(ask::Ask),
     /// Route a query without acting, measure routing, or fit it.
     Route(route::Route),
+    Init(init::Init),
+    Dev(dev::Dev),
     /// Check, compare, register and list packages.
     #[command(subcommand)]
     Package(package::Package),
@@ -160,12 +165,14 @@ enum Command {
     Config(config::ConfigCommand),
     /// Write a completion script for a shell.
     Completions(completions::Completions),
+    Man(man::Man),
 }
 
 /// Runs a command; the number is the exit code.
 pub(crate) async fn run(cli: Cli) -> anyhow::Result<u8> {
     let (listen, role) = match &cli.command {
         Command::Serve(serve) => (serve.listen, serve.role),
+        Command::Dev(dev) => (dev.listen, None),
         _ => (None, None),
     };
     let flags = Flags {
@@ -183,6 +190,8 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Validate(command) => return validate::run(&command, format),
         Command::Policy(command) => return policy::run(&command, format),
         Command::Completions(command) => return completions::run(&command),
+        Command::Init(command) => return init::run(&command, format),
+        Command::Man(command) => return man::run(&command),
         Command::Evidence(evidence::Evidence::Verify(command)) => {
             return evidence::verify(&command, format);
         }
@@ -194,7 +203,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<u8> {
     let config = Config::load(&flags)?;
     // What works on for others tells of it; other commands are short.
     let telemetry = match &command {
-        Command::Serve(_) | Command::Mcp => Telemetry::start(&config)?,
+        Command::Serve(_) | Command::Dev(_) | Command::Mcp => Telemetry::start(&config)?,
         _ => None,
     };
     crate::terminal::start_log(&config.log, telemetry.as_ref());
@@ -213,6 +222,7 @@ async fn dispatch(
 ) -> anyhow::Result<u8> {
     match command {
         Command::Serve(_) => serve::run(config, telemetry).await,
+        Command::Dev(command) => dev::run(&command, config, telemetry, format).await,
         Command::Executor(command) => executor::run(&command, config).await,
         Command::Mcp => mcp::run(config).await,
         Command::Ask(command) => ask::run(&command, config, format).await,
@@ -245,7 +255,9 @@ async fn dispatch(
         Command::Schema(_)
         | Command::Validate(_)
         | Command::Policy(_)
-        | Command::Completions(_) => Ok(crate::failure::EXIT_OK),
+        | Command::Completions(_)
+        | Command::Init(_)
+        | Command::Man(_) => Ok(crate::failure::EXIT_OK),
     }
 }
 

@@ -92,6 +92,7 @@ pub use missions::{
 };
 pub use packages::{
     Difference, DocumentChange, Mode, PackageDiff, PackageReport, PackageShown, Registered,
+    RoutingTried,
 };
 pub use plans::SentPlan;
 pub use providers::{Claim, ClaimGrant, Provider, Providers, Tenancy};

@@ -24,6 +24,7 @@ use crate::lenses::LensJob;
 use crate::{Caller, Engine, EngineError};
 
 pub use compare::{Difference, DocumentChange, PackageDiff};
+pub use gate::RoutingTried;
 pub use shown::{PackageShown, Registered};
 
 use admit::Admitted;
@@ -39,6 +40,8 @@ pub struct PackageReport {
     pub problems: Vec<Problem>,
     /// Number of documents that were read.
     pub documents: usize,
+    /// Where its routing tests led; none where something else is wrong already.
+    pub tests: Vec<RoutingTried>,
 }
 
 impl PackageReport {
@@ -58,6 +61,29 @@ pub enum Mode {
     Apply,
     /// Say what would happen and write nothing.
     DryRun,
+    /// Put it in force under a version that follows from its content, so that each change of somebody who is
+    /// still writing can be.
+    Draft,
+}
+
+/// What the version of a package is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Naming {
+    /// That of the manifest.
+    OfManifest,
+    /// That and the content's hash.
+    Draft,
+    /// The one that it had.
+    As(String),
+}
+
+impl Mode {
+    fn naming(self) -> Naming {
+        match self {
+            Self::Apply | Self::DryRun => Naming::OfManifest,
+            Self::Draft => Naming::Draft,
+        }
+    }
 }
 
 impl Engine {
@@ -70,11 +96,12 @@ impl Engine {
         caller: &Caller,
         bundle: PackageBundle,
     ) -> Result<PackageReport, EngineError> {
-        match self.admit(caller, bundle).await? {
+        match self.admit(caller, bundle, Naming::OfManifest).await? {
             Ok(admitted) => {
                 let mut problems = admitted.warnings.clone();
-                problems.extend(self.gate(&admitted).await?.problems);
-                Ok(admitted.report(problems))
+                let gated = self.gate(&admitted).await?;
+                problems.extend(gated.problems);
+                Ok(admitted.report(problems, gated.tests))
             }
             Err(report) => Ok(report),
         }
@@ -90,7 +117,7 @@ impl Engine {
         bundle: PackageBundle,
     ) -> Result<PackageDiff, EngineError> {
         let admitted = self
-            .admit(caller, bundle)
+            .admit(caller, bundle, Naming::OfManifest)
             .await?
             .map_err(|report| refusal(&report))?;
         Ok(compare::diff(&admitted))
@@ -120,7 +147,7 @@ impl Engine {
     ) -> Result<Registered, EngineError> {
         let _one_at_a_time = self.registration_turn().await?;
         let admitted = self
-            .admit(caller, bundle)
+            .admit(caller, bundle, mode.naming())
             .await?
             .map_err(|report| refusal(&report))?;
         may_change(caller, &admitted.origin.scope)?;
@@ -135,7 +162,7 @@ impl Engine {
         bundle: PackageBundle,
     ) -> Result<Registered, EngineError> {
         let admitted = self
-            .admit(caller, bundle)
+            .admit(caller, bundle, Naming::OfManifest)
             .await?
             .map_err(|report| refusal(&report))?;
         self.enter(caller, admitted, Mode::Apply).await
@@ -161,17 +188,19 @@ impl Engine {
             problems: admitted.warnings.clone(),
             embedded: 0,
             lenses: Vec::new(),
+            tests: Vec::new(),
         };
         if already_registered(&history, &admitted)? == InForce::Yes {
-            if mode == Mode::Apply {
+            if mode != Mode::DryRun {
                 registered.lenses = self.looked_at_again(&admitted).await?;
             }
             return Ok(registered);
         }
         let gated = self.gate(&admitted).await?;
         if !gated.problems.is_empty() {
-            return Err(failed_tests(&admitted.report(gated.problems)));
+            return Err(failed_tests(&admitted.report(gated.problems, gated.tests)));
         }
+        registered.tests = gated.tests;
         let lenses = self.indexed(&admitted, mode).await?;
         registered.lenses.clone_from(&lenses.done);
         if mode == Mode::DryRun {
@@ -279,12 +308,16 @@ impl Engine {
             .await?
             .ok_or_else(|| EngineError::not_found("version", format!("{package} {version}")))?;
         let admitted = self
-            .admit(caller, PackageBundle { files })
+            .admit(
+                caller,
+                PackageBundle { files },
+                Naming::As(version.to_owned()),
+            )
             .await?
             .map_err(|report| refusal(&report))?;
         let gated = self.gate(&admitted).await?;
         if !gated.problems.is_empty() {
-            return Err(failed_tests(&admitted.report(gated.problems)));
+            return Err(failed_tests(&admitted.report(gated.problems, gated.tests)));
         }
         let lenses = self.indexed(&admitted, Mode::Apply).await?;
         let done = lenses.done.clone();
@@ -300,6 +333,7 @@ impl Engine {
             problems: admitted.warnings,
             embedded,
             lenses: done,
+            tests: gated.tests,
         })
     }
 

@@ -6,6 +6,7 @@ mod approvals;
 mod bodies;
 mod candidates;
 mod catalogue;
+mod console;
 mod events;
 mod evidence;
 mod evidence_log;
@@ -205,10 +206,13 @@ pub(crate) fn probes() -> Router<AppState> {
         .route("/metrics", get(health::metrics))
 }
 
-/// What is not part of the API: probes, metrics, the reference page.
+/// What is not part of the API: probes, metrics, the reference page, the console.
 pub(crate) fn pages() -> Router<AppState> {
     probes()
-        .route("/", get(pages::reference))
+        .route("/", get(console::start))
+        .route("/console", get(console::folder))
+        .route("/console/", get(console::page))
+        .route("/console/{*path}", get(console::show))
         .route("/reference", get(pages::reference))
         .merge(agent_skills::taken_words())
 }

@@ -154,6 +154,16 @@ async fn validate(dir: &Path, client: &Client, format: Format) -> anyhow::Result
     Ok(if failed { EXIT_NEGATIVE } else { EXIT_OK })
 }
 
+/// How many of a package's routing tests lead where they should; empty where it has none.
+pub(super) fn tests_told(tests: &Value) -> String {
+    let tests = tests.as_array().map(Vec::as_slice).unwrap_or_default();
+    let passed = tests.iter().filter(|test| test["passed"] == true).count();
+    match tests.len() {
+        0 => String::new(),
+        all => format!(", {passed} of {all} routing tests pass"),
+    }
+}
+
 async fn diff(dir: &Path, client: &Client, format: Format) -> anyhow::Result<u8> {
     let diff = client
         .post("/v1/packages/diff", Some(&bundle(dir)?))
@@ -182,7 +192,7 @@ async fn register(
     Ok(EXIT_OK)
 }
 
-fn bundle(dir: &Path) -> anyhow::Result<Value> {
+pub(super) fn bundle(dir: &Path) -> anyhow::Result<Value> {
     Ok(json!({"files": read_files(dir)?}))
 }
 
@@ -257,10 +267,11 @@ fn report_table(report: &Value) -> String {
         serde_json::from_value(report["problems"].clone()).unwrap_or_default();
     let count = problems.len();
     let what = format!(
-        "{} {}: {} document(s), {count} problem(s)",
+        "{} {}: {} document(s), {count} problem(s){}",
         report["package"].as_str().unwrap_or("package"),
         report["version"].as_str().unwrap_or_default(),
-        report["documents"]
+        report["documents"],
+        tests_told(&report["tests"])
     );
     format!("{}{what}", output::problems(&problems))
 }

@@ -1,7 +1,10 @@
 //! `charter schema …`
 
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
 use charter_contract::error_code::ErrorCode;
-use charter_contract::schema::{self as schemas, SchemaEntry};
+use charter_contract::schema::{self as schemas, SchemaEntry, SchemaName};
 use clap::Subcommand;
 use serde_json::{Value, json};
 
@@ -18,7 +21,31 @@ pub(crate) enum Schema {
         /// Its name.
         name: String,
     },
+    /// Write the schemas of what a package holds, for editors that check YAML by them.
+    Write {
+        /// The directory; what is there is written over.
+        dir: PathBuf,
+    },
 }
+
+/// What stands in the files of a package.
+const OF_PACKAGES: [SchemaName; 15] = [
+    SchemaName::Agent,
+    SchemaName::Domain,
+    SchemaName::DomainLens,
+    SchemaName::GraphEdge,
+    SchemaName::GraphNode,
+    SchemaName::Guardrail,
+    SchemaName::MissionType,
+    SchemaName::PackageManifest,
+    SchemaName::Playbook,
+    SchemaName::Policy,
+    SchemaName::PromptTemplate,
+    SchemaName::RoutingTest,
+    SchemaName::Skill,
+    SchemaName::Template,
+    SchemaName::Tool,
+];
 
 pub(crate) fn run(command: &Schema, format: Format) -> anyhow::Result<u8> {
     match command {
@@ -40,8 +67,40 @@ pub(crate) fn run(command: &Schema, format: Format) -> anyhow::Result<u8> {
             let as_json = |value: &Value| serde_json::to_string_pretty(value).unwrap_or_default();
             output::print(format, entry.json(), as_json)?;
         }
+        Schema::Write { dir } => {
+            let files = write_for_editors(dir)?;
+            output::print(format, &json!({"directory": dir, "files": files}), |_| {
+                format!("{} schemas in {}", files.len(), dir.display())
+            })?;
+        }
     }
     Ok(EXIT_OK)
+}
+
+/// Writes a schema for each kind of file that a package may have: one document, or a list of them.
+pub(super) fn write_for_editors(dir: &Path) -> anyhow::Result<Vec<String>> {
+    let making = || format!("making {}", dir.display());
+    std::fs::create_dir_all(dir).with_context(making)?;
+    let mut written = Vec::new();
+    for name in OF_PACKAGES {
+        let entry = name.entry();
+        let mut document = entry.json().clone();
+        let fields = document.as_object_mut();
+        let draft = fields.and_then(|fields| fields.remove("$schema"));
+        let schema = json!({
+            "$schema": draft, "title": entry.title, "definitions": {"document": document},
+            "anyOf": [
+                {"$ref": "#/definitions/document"},
+                {"type": "array", "items": {"$ref": "#/definitions/document"}},
+            ],
+        });
+        let file = format!("{name}.json");
+        let path = dir.join(&file);
+        std::fs::write(&path, format!("{schema:#}\n"))
+            .with_context(|| format!("writing {}", path.display()))?;
+        written.push(file);
+    }
+    Ok(written)
 }
 
 fn summary(entry: &SchemaEntry) -> Value {

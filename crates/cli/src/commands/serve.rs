@@ -25,6 +25,16 @@ pub(crate) struct Serve {
 }
 
 pub(crate) async fn run(config: &Config, telemetry: Option<&Telemetry>) -> anyhow::Result<u8> {
+    serve(config, telemetry, |_| {}).await?;
+    Ok(EXIT_OK)
+}
+
+/// Serves until the process is asked to stop; tells the address once it can be reached there.
+pub(super) async fn serve(
+    config: &Config,
+    telemetry: Option<&Telemetry>,
+    ready: impl FnOnce(SocketAddr),
+) -> anyhow::Result<()> {
     let running = boot::start(config).await?;
     if let Some(telemetry) = telemetry {
         telemetry.observe(&running.engine);
@@ -62,9 +72,10 @@ pub(crate) async fn run(config: &Config, telemetry: Option<&Telemetry>) -> anyho
             engine.interrupt();
         });
     };
+    // Who connects from now on is answered as soon as it is served.
+    ready(address);
     charter_server::serve(listener, routes, stop).await?;
-    running.stop().await?;
-    Ok(EXIT_OK)
+    running.stop().await
 }
 
 /// Resolves when the process is asked to stop.

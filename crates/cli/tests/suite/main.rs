@@ -22,6 +22,7 @@ mod candidates;
 mod chaos;
 mod commands;
 mod crash;
+mod dev;
 mod errors;
 mod events;
 mod evidence;

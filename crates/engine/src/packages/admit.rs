@@ -8,12 +8,14 @@ use charter_contract::catalogue::agent::AgentManifest;
 use charter_contract::ids::Label;
 use charter_contract::package::PackageBundle;
 use charter_contract::scope::Scope;
+use charter_contract::text::Version;
 use charter_domain::catalogue::{Origin, View};
 use charter_domain::package::{Against, Gravity, Package, Problem, check, read};
 use charter_store::catalogue::{CatalogueRevision, ContentHash, NewDocument};
 use sha2::{Digest, Sha256};
 
-use super::{PackageReport, scope_of};
+use super::gate::RoutingTried;
+use super::{Naming, PackageReport, scope_of};
 use crate::catalogue::Live;
 use crate::{Caller, Engine, EngineError};
 
@@ -32,8 +34,9 @@ pub(crate) struct Admitted {
 }
 
 impl Admitted {
-    pub(crate) fn report(&self, problems: Vec<Problem>) -> PackageReport {
+    pub(crate) fn report(&self, problems: Vec<Problem>, tests: Vec<RoutingTried>) -> PackageReport {
         PackageReport {
+            tests,
             package: Some(self.origin.package.clone()),
             version: Some(self.origin.version.clone()),
             problems,
@@ -48,10 +51,11 @@ impl Engine {
         &self,
         caller: &Caller,
         bundle: PackageBundle,
+        naming: Naming,
     ) -> Result<Result<Admitted, PackageReport>, EngineError> {
         let live = self.live();
         let caller = caller.clone();
-        let checking = tokio::task::spawn_blocking(move || admit(&caller, &live, bundle));
+        let checking = tokio::task::spawn_blocking(move || admit(&caller, &live, bundle, naming));
         checking
             .await
             .map_err(|error| EngineError::internal("checking a package", error))?
@@ -62,6 +66,7 @@ fn admit(
     caller: &Caller,
     live: &Live,
     bundle: PackageBundle,
+    naming: Naming,
 ) -> Result<Result<Admitted, PackageReport>, EngineError> {
     let content_hash = hash_files(&bundle);
     let reading = read(bundle);
@@ -71,13 +76,14 @@ fn admit(
             version: None,
             problems: reading.problems,
             documents: 0,
+            tests: Vec::new(),
         }));
     };
     let manifest = &package.manifest.value;
     let origin = Arc::new(Origin {
         scope: scope_of(caller, manifest.scope),
         package: manifest.name.clone(),
-        version: manifest.version.to_string(),
+        version: naming.version(&manifest.version, content_hash),
     });
     // What is global may lean on nothing that only one tenant has.
     let before = match &origin.scope {
@@ -120,7 +126,7 @@ fn admit(
     };
     if failed {
         let problems = admitted.warnings.clone();
-        return Ok(Err(admitted.report(problems)));
+        return Ok(Err(admitted.report(problems, Vec::new())));
     }
     Ok(Ok(admitted))
 }
@@ -169,6 +175,20 @@ fn stored_form(package: &Package) -> Result<Vec<NewDocument>, EngineError> {
             })
         })
         .collect()
+}
+
+impl Naming {
+    fn version(self, manifest: &Version, content: ContentHash) -> String {
+        match self {
+            Self::OfManifest => manifest.to_string(),
+            // Build metadata in the sense of SemVer 2.0.0, section 10.
+            Self::Draft => {
+                let [a, b, c, d, ..] = content.0;
+                format!("{manifest}+draft.{:08x}", u32::from_be_bytes([a, b, c, d]))
+            }
+            Self::As(version) => version,
+        }
+    }
 }
 
 fn hash_files(bundle: &PackageBundle) -> ContentHash {

@@ -9,8 +9,10 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::package::RoutingTest;
 use charter_contract::scope::Scope;
 use charter_domain::package::{Problem, Sourced};
+use charter_search::VerdictKind;
 use charter_search::embed::Vector;
 use charter_store::vector::{StoredVector, TextHash};
+use serde::Serialize;
 
 use super::admit::Admitted;
 use crate::catalogue::{IndexSet, Stacked, text_hash, texts_of};
@@ -20,11 +22,34 @@ use crate::{Engine, EngineError};
 /// Texts embedded by one call.
 const EMBED_BATCH: usize = 256;
 
+/// Where a routing test of a package led, in the catalogue as it would be with the package in force.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RoutingTried {
+    /// The query.
+    pub query: String,
+    /// The file that the test stands in.
+    pub file: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// Whether it led where it should.
+    pub passed: bool,
+    /// Narrow, broad or miss.
+    pub kind: VerdictKind,
+    /// The best candidate; absent for a miss.
+    pub reached: Option<String>,
+    /// The best candidate's chance of being right, 0 to 1, whether or not it was enough.
+    pub score: Option<f32>,
+    /// Why, for people.
+    pub reason: String,
+}
+
 /// What the gate found.
 #[derive(Debug)]
 pub(super) struct Gated {
     /// Failed routing tests.
     pub(super) problems: Vec<Problem>,
+    /// All of them.
+    pub(super) tests: Vec<RoutingTried>,
     /// Vectors of texts that had none.
     pub(super) vectors: HashMap<TextHash, Vector>,
 }
@@ -37,16 +62,17 @@ impl Engine {
             Scope::Tenant(_) => &admitted.after.tenant,
         };
         let fresh = self.embed_missing(texts_of(layer)).await?;
-        let problems = if admitted.package.tests.is_empty() {
-            Vec::new()
-        } else {
-            let stacked = self.stacked_with(admitted, layer, &fresh).await?;
-            self.run_tests(admitted, &stacked).await?
+        let mut gated = Gated {
+            problems: Vec::new(),
+            tests: Vec::new(),
+            vectors: HashMap::new(),
         };
-        Ok(Gated {
-            problems,
-            vectors: fresh,
-        })
+        if !admitted.package.tests.is_empty() {
+            let stacked = self.stacked_with(admitted, layer, &fresh).await?;
+            self.run_tests(admitted, &stacked, &mut gated).await?;
+        }
+        gated.vectors = fresh;
+        Ok(gated)
     }
 
     /// Vectors for those texts that the store has none for (B000-9).
@@ -137,9 +163,9 @@ impl Engine {
         &self,
         admitted: &Admitted,
         stacked: &Stacked,
-    ) -> Result<Vec<Problem>, EngineError> {
+        gated: &mut Gated,
+    ) -> Result<(), EngineError> {
         let live = self.live();
-        let mut problems = Vec::new();
         for test in &admitted.package.tests {
             let text = test.value.query.as_str();
             let query = self.embedded(text).await?;
@@ -151,11 +177,29 @@ impl Engine {
                 &query,
                 self.settings().candidates,
             )?;
-            if let Some(message) = failure(&test.value, &verdict, self.settings().broad_skills) {
-                problems.push(failed(test, message));
-            }
+            let failure = failure(&test.value, &verdict, self.settings().broad_skills);
+            gated.tests.push(tried(test, verdict, failure.is_none()));
+            gated
+                .problems
+                .extend(failure.map(|message| failed(test, message)));
         }
-        Ok(problems)
+        Ok(())
+    }
+}
+
+fn tried(test: &Sourced<RoutingTest>, verdict: RoutedVerdict, passed: bool) -> RoutingTried {
+    let best = verdict.candidates.into_iter().next();
+    RoutingTried {
+        query: verdict.query,
+        file: test.place.file.to_string(),
+        line: test.place.position("/query").line,
+        passed,
+        kind: verdict.kind,
+        score: best.as_ref().map(|best| best.score),
+        reached: best
+            .filter(|_| verdict.kind != VerdictKind::Miss)
+            .map(|best| best.id),
+        reason: verdict.reason,
     }
 }
 

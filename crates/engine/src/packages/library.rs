@@ -30,7 +30,7 @@ impl Engine {
         if problems.is_empty() {
             return Ok(job);
         }
-        Err(refusal(&admitted.report(problems)))
+        Err(refusal(&admitted.report(problems, Vec::new())))
     }
 
     /// What became of the sources of a package that is in force as it is.
@@ -44,6 +44,6 @@ impl Engine {
         if problems.is_empty() {
             return Ok(done);
         }
-        Err(refusal(&admitted.report(problems)))
+        Err(refusal(&admitted.report(problems, Vec::new())))
     }
 }

@@ -8,7 +8,7 @@ use charter_domain::package::Problem;
 use charter_store::catalogue::{Change, PackageVersion};
 use serde::Serialize;
 
-use super::PackageDiff;
+use super::{PackageDiff, RoutingTried};
 use crate::LensIndexed;
 
 /// One entry of a package's history.
@@ -74,4 +74,6 @@ pub struct Registered {
     pub embedded: usize,
     /// What became of its active lenses.
     pub lenses: Vec<LensIndexed>,
+    /// Where its routing tests led; none where nothing had to be done.
+    pub tests: Vec<RoutingTried>,
 }

@@ -60,6 +60,10 @@ pub(crate) struct RegisterQuery {
     /// Say what would happen and write nothing.
     #[serde(default)]
     dry_run: bool,
+    /// Put it in force as the manifest's version with `+draft.` and a part of the content's hash, so that other
+    /// content of the same version is taken.
+    #[serde(default)]
+    draft: bool,
 }
 
 /// Put a package in force.
@@ -73,10 +77,10 @@ pub(crate) async fn register(
     Asked(asked): Asked<RegisterQuery>,
     Valid(bundle): Valid<PackageBundle>,
 ) -> Result<(StatusCode, Json<Registered>), ApiError> {
-    let mode = if asked.dry_run {
-        Mode::DryRun
-    } else {
-        Mode::Apply
+    let mode = match asked {
+        RegisterQuery { dry_run: true, .. } => Mode::DryRun,
+        RegisterQuery { draft: true, .. } => Mode::Draft,
+        RegisterQuery { .. } => Mode::Apply,
     };
     let registered = state.engine.register_package(&caller, bundle, mode).await;
     let registered = registered.map_err(|error| ApiError::new(&state, error))?;

@@ -1,0 +1,193 @@
+//! `charter dev`
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context;
+use charter_engine::Problem;
+use clap::Args;
+use notify::{RecursiveMode, Watcher};
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, oneshot};
+
+use super::{package, serve};
+use crate::client::Client;
+use crate::config::Config;
+use crate::failure::{EXIT_NEGATIVE, EXIT_OK, Reported};
+use crate::output::{self, Format};
+use crate::telemetry::Telemetry;
+
+/// Work on a package: serve, check and reload it at each change, and show where its routing tests lead.
+///
+/// Where a server holds the data directory already, or one is named with --server, that one is used. What is
+/// in force is a draft: the manifest's version with `+draft.` and a part of the content's hash. While something
+/// is wrong the last good draft stays in force.
+#[derive(Debug, Args)]
+pub(crate) struct Dev {
+    /// The package's directory.
+    #[arg(default_value = ".")]
+    dir: PathBuf,
+    /// Address to listen on; anything but loopback needs API keys.
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) listen: Option<SocketAddr>,
+    /// Check and load it once; exit 0 when it is in force, 1 when something is wrong.
+    #[arg(long)]
+    once: bool,
+}
+
+/// What is saved within this time is one change.
+const SETTLE: Duration = Duration::from_millis(150);
+
+pub(crate) async fn run(
+    command: &Dev,
+    config: &Config,
+    telemetry: Option<&Telemetry>,
+    format: Format,
+) -> anyhow::Result<u8> {
+    let dir = command.dir.as_path();
+    if command.once {
+        let client = Client::connect(config).await?;
+        let loaded = load(dir, &client, format).await;
+        client.close().await?;
+        return loaded.map(|sound| if sound { EXIT_OK } else { EXIT_NEGATIVE });
+    }
+    if config.server.is_some() {
+        return watch(dir, config, format).await;
+    }
+    let (ready, address) = oneshot::channel();
+    let serving = serve::serve(config, telemetry, |address| {
+        // Nobody waits for it any more where watching has failed, which is told.
+        ready.send(address).ok();
+    });
+    let watching = async {
+        let Ok(address) = address.await else {
+            // Serving has failed, and says why.
+            return std::future::pending().await;
+        };
+        watch(dir, &served(config, format!("http://{address}")), format).await
+    };
+    let served_until = tokio::select! {
+        ended = watching => return ended,
+        ended = serving => ended,
+    };
+    match served_until {
+        Ok(()) => Ok(EXIT_OK),
+        Err(error) => match Client::holder(&error) {
+            Some(holder) => watch(dir, &served(config, holder), format).await,
+            None => Err(error),
+        },
+    }
+}
+
+/// The same configuration for the server at an address.
+fn served(config: &Config, server: String) -> Config {
+    Config {
+        server: Some(server),
+        ..config.clone()
+    }
+}
+
+/// Loads the package now and after each change, until the process is asked to stop.
+async fn watch(dir: &Path, config: &Config, format: Format) -> anyhow::Result<u8> {
+    let client = Client::to_server(config)?;
+    let (changed, mut changes) = mpsc::channel(1);
+    let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+        // A failed watch is a change as well: reading the directory says what is wrong with it. One that waits
+        // already stands for all.
+        if event.as_ref().map_or(true, is_change) {
+            changed.try_send(()).ok();
+        }
+    })
+    .context("watching for changes")?;
+    watcher
+        .watch(dir, RecursiveMode::Recursive)
+        .with_context(|| format!("watching {}", dir.display()))?;
+    let stop = serve::stop_signal();
+    tokio::pin!(stop);
+    loop {
+        if let Err(error) = load(dir, &client, format).await {
+            // Somebody who is writing leaves things half done; what cannot be read now can be read later.
+            eprintln!("error: {error:#}");
+        }
+        tokio::select! {
+            () = &mut stop => return Ok(EXIT_OK),
+            _ = changes.recv() => {}
+        }
+        tokio::time::sleep(SETTLE).await;
+        changes.try_recv().ok();
+    }
+}
+
+/// Whether files may be different now: looking at them is no change, nor is what editors keep hidden.
+fn is_change(event: &notify::Event) -> bool {
+    let hidden = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str());
+        name.is_none_or(|name| name.starts_with('.') || name.ends_with('~'))
+    };
+    !event.kind.is_access() && !event.paths.iter().all(hidden)
+}
+
+/// Puts the package in force as a draft and tells what came of it; whether it is in force.
+async fn load(dir: &Path, client: &Client, format: Format) -> anyhow::Result<bool> {
+    let bundle = package::bundle(dir)?;
+    let registered = client.post("/v1/packages?draft=true", Some(&bundle)).await;
+    let (sound, mut report) = match registered {
+        Ok(registered) => (true, registered),
+        Err(error) => match error.downcast::<Reported>() {
+            Ok(reported) if reported.details["problems"].is_array() => (false, reported.details),
+            Ok(reported) => return Err(reported.into()),
+            Err(error) => return Err(error),
+        },
+    };
+    report["in_force"] = json!(sound);
+    match format {
+        // A line for each load, for programs that follow.
+        Format::Json => println!("{report}"),
+        Format::Table | Format::Yaml => output::print(format, &report, told)?,
+    }
+    Ok(sound)
+}
+
+fn told(report: &Value) -> String {
+    let version = report["version"].as_str().unwrap_or_default();
+    let named = match report["package"].as_str() {
+        Some(name) => format!("{name} {version}"),
+        None => "the package".to_owned(),
+    };
+    let problems: Vec<Problem> =
+        serde_json::from_value(report["problems"].clone()).unwrap_or_default();
+    let state = match (report["in_force"] == true, report["unchanged"] == true) {
+        (true, true) => "unchanged",
+        (true, false) => "in force",
+        (false, _) => "NOT in force",
+    };
+    let mut lines = vec![format!(
+        "{}{named}: {state}{}",
+        output::problems(&problems),
+        package::tests_told(&report["tests"])
+    )];
+    lines.extend(
+        report["tests"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(test_told),
+    );
+    lines.join("\n")
+}
+
+fn test_told(test: &Value) -> String {
+    let mark = if test["passed"] == true {
+        "ok  "
+    } else {
+        "FAIL"
+    };
+    let reached = test["reached"].as_str().unwrap_or("nothing");
+    let score = test["score"].as_f64().unwrap_or_default();
+    format!(
+        "  {mark} {} -> {reached} ({}, {score:.2})",
+        test["query"].as_str().unwrap_or_default(),
+        test["kind"].as_str().unwrap_or_default()
+    )
+}
