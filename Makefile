@@ -34,13 +34,14 @@ MUTANTS_VERSION := 27.1.0
 MUTANTS := target/tools/bin/cargo-mutants
 CHARTER := target/debug/charter
 
-.PHONY: help quickstart test test-model check mutants bench bench-peers build model postgres opensearch telemetry check-deploy clean-quickstart
+.PHONY: help quickstart test test-model check mutants bench bench-peers build model postgres opensearch telemetry tutorial check-deploy clean-quickstart
 
 help:
 	@echo "make quickstart  build, and answer a real question over a simulated cloud estate"
 	@echo "make test        run every test"
 	@echo "make test-model  ask a language model on this machine; MODEL=FILE.gguf for another than Gemma 3 270M"
 	@echo "make check       formatting, lints, repository rules, generated files"
+	@echo "make tutorial    do what the tutorial says, command by command, and compare what is printed"
 	@echo "make check-deploy check the compose file and the Helm chart with Helm and the schemas of both"
 	@echo "make mutants     break the gate, approvals and the run machine on purpose: a test must notice (takes a while)"
 	@echo "make bench       measure against named peers (takes a while)"
@@ -64,6 +65,7 @@ test:
 	$(CARGO) test --locked --workspace
 	$(CARGO) test --locked --workspace --test suite -- --ignored
 	$(VENV)/bin/python quickstart/run.py --charter $(CHARTER)
+	$(PYTHON) docs/follow.py --charter $(CHARTER) --models target/models docs/tutorial.md
 	@echo "test: all passed"
 
 # A server of another make (llama.cpp) and a small model with open weights (Gemma 3 270M), or the one in
@@ -76,6 +78,9 @@ check:
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	$(CARGO) run --locked -q -p xtask -- tidy
 	$(CARGO) run --locked -q -p xtask -- codegen --check
+
+tutorial: build model
+	$(PYTHON) docs/follow.py --charter $(CHARTER) --models target/models docs/tutorial.md
 
 # Helm and the schema of compose files come by way of the Go proxy; takes a few minutes the first time.
 check-deploy: $(DEPLOY)/.ready
