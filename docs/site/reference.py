@@ -8,10 +8,12 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 METHODS = ["get", "post", "put", "patch", "delete"]
 BODY = "#/components/schemas/"
+FAILURE = "[`agent_error`](../contracts/agent_error.md)"
 
 # An operation that needs no caller, or whose need depends on what it is asked for.
 NEEDS = {"Nobody": "none, and no credential", "Caller": "those of the method that it carries"}
@@ -86,9 +88,25 @@ class Schema:
             for key, word in words.items()
             if key in self.node and self.node[key] != unsaid.get(key) and "e+38" not in str(self.node[key])
         ]
-        if self.node.get("default") not in (None, "", [], {}):
-            said.append(f"default {code(self.node['default'])}")
+        default = self.node.get("default")
+        if default not in (None, "", []) and not isinstance(default, dict):
+            said.insert(0, f"default {code(default)}")
         return said
+
+    def meaning(self) -> str:
+        """What it is for, and what else is asked of a value."""
+        said = self.node.get("description", "").strip().removesuffix(".")
+        bounds = "; ".join(self.bounds())
+        whole = f"{said} ({bounds})" if said and bounds else said or bounds
+        return cell(f"{whole}." if whole else "")
+
+    def variant(self) -> str:
+        """By which value one of several objects is told from the others."""
+        for name, value in self.node.get("properties", {}).items():
+            fixed = [value["const"]] if "const" in value else value.get("enum", [])
+            if len(fixed) == 1:
+                return f" where {code(name)} is {code(fixed[0])}"
+        return ""
 
     def objects(self, path: str = "", depth: int = 0) -> Iterator[tuple[str, "Schema"]]:
         """Every object in it with its path, this one first."""
@@ -110,11 +128,9 @@ def fields(schema: Schema) -> str:
     """The fields of one object as a table; those that storage sets come last."""
     required = set(schema.node.get("required", []))
     rows = []
-    for name, value in sorted(schema.node["properties"].items(), key=lambda named: (named[0] not in required, named[0].startswith("_"))):
+    for name, value in sorted(schema.node["properties"].items(), key=lambda field: (field[0] not in required, field[0][0] == "_")):
         of = schema.at(value)
-        meaning = [of.node.get("description", ""), "; ".join(of.bounds())]
-        said = ". ".join(part.rstrip(".") for part in meaning if part)
-        rows.append([code(name), cell(of.kind()), "yes" if name in required else "", cell(said + "." if said else "")])
+        rows.append([code(name), cell(of.kind()), "yes" if name in required else "", of.meaning()])
     return table(["Field", "Type", "Required", "Meaning"], rows)
 
 
@@ -134,9 +150,10 @@ def described(schema: Schema, level: int) -> str:
     seen: dict[str, int] = {}
     for path, part in schema.objects():
         if path:
-            seen[path] = seen.get(path, 0) + 1
-            again = f" ({seen[path]})" if seen[path] > 1 else ""
-            parts.append(f"{'#' * level} `{path}`{again}\n")
+            name = code(path) + part.variant()
+            seen[name] = seen.get(name, 0) + 1
+            again = f", {seen[name]}" if seen[name] > 1 else ""
+            parts.append(f"{'#' * level} {name}{again}\n")
             parts.append(part.node.get("description", "") + "\n")
         parts += [alternatives(part), fields(part)]
     return "\n".join(part for part in parts if part.strip())
@@ -210,18 +227,37 @@ class Rest:
         if given := operation.get("parameters"):
             rows = []
             for parameter in given:
-                schema = Schema(parameter.get("schema", {}), self.document["components"]["schemas"])
-                said = ". ".join(part for part in [parameter.get("description", "").rstrip("."), "; ".join(schema.bounds())] if part)
-                rows.append([code(parameter["name"]), parameter["in"], cell(schema.at(schema.node).kind()), "yes" if parameter.get("required") else "", cell(said)])
+                named = self.document["components"]["schemas"]
+                schema = Schema({}, named).at(parameter.get("schema", {}))
+                meaning = Schema(schema.node | {"description": parameter.get("description", "")}, named).meaning()
+                required = "yes" if parameter.get("required") else ""
+                rows.append([code(parameter["name"]), parameter["in"], cell(schema.kind()), required, meaning])
             parts.append(table(["Parameter", "In", "Type", "Required", "Meaning"], rows))
         if body := operation.get("requestBody"):
             parts.append(f"Body: {self.body(body['content'])}{'' if body.get('required', True) else ', may be left out'}.\n")
-        rows = [
-            [status, cell(answer.get("description", "")), self.body(answer.get("content", {}))]
-            for status, answer in sorted(operation["responses"].items())
-        ]
+        rows, failures = [], []
+        for status, answer in sorted(operation["responses"].items()):
+            said, body = cell(answer.get("description", "")), self.body(answer.get("content", {}))
+            if body == FAILURE:
+                own = f" ({said})" if said != self.usual.get(status) else ""
+                failures.append(f"`{status}`{own}")
+            else:
+                rows.append([status, said, body])
         parts.append(table(["Status", "When", "Body"], rows))
+        if failures:
+            parts.append(f"[Failures](index.md#failures): {', '.join(failures)}.\n")
         return "\n".join(part for part in parts if part.strip())
+
+    @cached_property
+    def usual(self) -> dict[str, str]:
+        """What each status of a failure means where an operation says nothing of its own."""
+        said: dict[str, list[str]] = {}
+        for item in self.document["paths"].values():
+            for operation in (item[method] for method in METHODS if method in item):
+                for status, answer in operation["responses"].items():
+                    if self.body(answer.get("content", {})) == FAILURE:
+                        said.setdefault(status, []).append(cell(answer.get("description", "")))
+        return {status: max(texts, key=texts.count) for status, texts in sorted(said.items())}
 
     def pages(self) -> dict[str, str]:
         """A page for each group of operations, one for bodies that are no contracts, and one that lists."""
@@ -239,14 +275,15 @@ class Rest:
                 [f"[`{method.upper()} {path}`]({name}.md#{anchor(f'{method} {path}')})", cell(operation.get("summary", "")), self.needs[operation["operationId"]]]
                 for method, path, operation in operations
             ]
-            listed.append(f"## [{group[0].upper() + group[1:]}]({name}.md)\n\n" + table(["Operation", "", "Scopes"], rows))
+            listed.append(f"## [{group[0].upper() + group[1:]}]({name}.md)\n\n" + table(["Operation", "What it does", "Scopes"], rows))
         pages["bodies"] = self.bodies()
         opening = (
             "# REST\n\nJSON over HTTP, in UTF-8. A caller presents `Authorization: Bearer …` ([keys, roles, scopes](../identity.md)); a "
             "failure is an [`agent_error`](../contracts/agent_error.md) with one of [these codes](../errors/index.md). A server shows "
             "its own reference at `/reference`, and the [OpenAPI document](../files/schemas/openapi.json) at `/v1/openapi.json`. Bodies that are no contract are on [a page of their own](bodies.md).\n\n"
         )
-        pages["index"] = opening + "\n".join(listed)
+        failures = table(["Status", "Unless the operation says otherwise"], [[code(status), said] for status, said in self.usual.items()])
+        pages["index"] = opening + "\n".join(listed) + f"\n## Failures\n\nThe body is an {FAILURE}.\n\n{failures}"
         return pages
 
     def bodies(self) -> str:
