@@ -35,6 +35,7 @@ DEPLOY := target/deploy-venv
 MUTANTS_VERSION := 27.1.0
 MUTANTS := target/tools/bin/cargo-mutants
 CHARTER := target/debug/charter
+TUTORIAL := $(PYTHON) -m doctest docs/follow.py && $(PYTHON) docs/follow.py --charter $(CHARTER) --models target/models docs/tutorial.md
 
 .PHONY: help quickstart test test-model check mutants bench bench-peers build model postgres opensearch telemetry docs tutorial check-deploy clean-quickstart
 
@@ -68,7 +69,7 @@ test:
 	$(CARGO) test --locked --workspace
 	$(CARGO) test --locked --workspace --test suite -- --ignored
 	$(VENV)/bin/python quickstart/run.py --charter $(CHARTER)
-	$(PYTHON) docs/follow.py --charter $(CHARTER) --models target/models docs/tutorial.md
+	$(TUTORIAL)
 	@echo "test: all passed"
 
 # A server of another make (llama.cpp) and a small model with open weights (Gemma 3 270M), or the one in
@@ -87,7 +88,7 @@ docs: $(CHARTER) $(DOCS_READY)
 	$(DOCS)/bin/python docs/site/build.py --charter $(CHARTER) --output target/site
 
 tutorial: build model
-	$(PYTHON) docs/follow.py --charter $(CHARTER) --models target/models docs/tutorial.md
+	$(TUTORIAL)
 
 # Helm and the schema of compose files come by way of the Go proxy; takes a few minutes the first time.
 check-deploy: $(DEPLOY)/.ready

@@ -6,9 +6,9 @@ The page starts in an empty directory, with `charter` on the path and nothing el
 
 A fenced block is a file (`yaml file=PATH`) or a transcript (`console`). In a transcript, a line after `$ ` is a command
 and the lines after it are all that it prints; a line `…` stands for any lines, `…` within a line for any words, and
-`<name>` for a word or a part of one, the same wherever the page names it again. A command ends with the exit code 0, or with the one
-that its comment names (`# exit code 1`). A block `console terminal=NAME` is typed in a terminal of its own, where the
-command goes on; the next block for that terminal comes after Ctrl-C.
+`<name>` for a word or a part of one, the same wherever the page names it again. A command ends with the exit code 0,
+or with the one that its comment names (`# exit code 1`). A block `console terminal=NAME` is typed in a terminal of its
+own, where the command goes on; the next block for that terminal comes after Ctrl-C.
 """
 
 import argparse
@@ -74,7 +74,15 @@ class Block:
 
 
 def blocks(page: str) -> Iterator[Block]:
-    """The fenced blocks of a page that a reader acts on, in order."""
+    """The fenced blocks of a page that a reader acts on, in order.
+
+    >>> page = "Text.\\n```yaml file=a/b.yaml\\nx: 1\\n```\\n```text\\nno\\n```\\n```console terminal=t\\n$ a \\\\\\n b  # exit code 2\\nout\\n```\\n"
+    >>> file, transcript = blocks(page)
+    >>> file.option("file"), file.lines, transcript.option("terminal")
+    ('a/b.yaml', ['x: 1'], 't')
+    >>> transcript.commands()
+    [Command(line='a \\\\\\n b', shown=['out'], code=2)]
+    """
     lines = iter(enumerate(page.splitlines(), 1))
     for at, line in lines:
         if line.startswith("```"):
@@ -89,7 +97,13 @@ def blocks(page: str) -> Iterator[Block]:
 
 
 def word_agrees(shown: str, found: str, named: Named) -> Named | None:
-    """Whether a word is the one shown, which may hold one name: `<run>`, `(<score>)`."""
+    """Whether a word is the one shown, which may hold one name: `<run>`, `(<score>)`.
+
+    >>> word_agrees("(<score>)", "(0.85)", {})
+    {'<score>': '0.85'}
+    >>> word_agrees("<run>", "run-2", {"<run>": "run-1"}), word_agrees("a", "b", {})
+    (None, None)
+    """
     name = NAME.search(shown)
     if not name:
         return named if shown == found else None
@@ -115,7 +129,13 @@ def words_agree(shown: list[str], found: list[str], named: Named) -> Named | Non
 
 
 def lines_agree(shown: list[str], found: list[str], named: Named) -> Named | None:
-    """Whether lines are all those shown; a line `…` stands for any lines."""
+    """Whether lines are all those shown; a line `…` stands for any lines.
+
+    >>> lines_agree(["<run> done", "…", "took …"], ["run-1  done", "x", "took 3 ms"], {})
+    {'<run>': 'run-1'}
+    >>> lines_agree(["done"], ["done", "and something that is not shown"], {})
+    >>> lines_agree(["<run> began", "<run> ended"], ["run-1 began", "run-2 ended"], {})
+    """
     if not shown:
         return named if not found else None
     if shown[0].strip() == "…":
