@@ -51,6 +51,11 @@ class Pages:
         for page in sorted((self.root / "docs").rglob("*.md")):
             path = page.relative_to(self.root).as_posix()
             self.placed.setdefault(path, path.removeprefix("docs/"))
+        # Pages beside docs/ that its list names, such as the README of a client.
+        for line in (self.root / "docs/README.md").read_text().splitlines():
+            if (entry := ENTRY.match(line)) and entry["target"].endswith(".md"):
+                path = posixpath.normpath(posixpath.join("docs", entry["target"]))
+                self.placed.setdefault(path, path.replace("README.md", "index.md"))
         for schema in sorted((self.root / "schemas").glob("*.json")):
             path = f"schemas/{schema.name}"
             self.placed.setdefault(path, f"contracts/{schema.stem}.md")
