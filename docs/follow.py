@@ -76,7 +76,8 @@ class Block:
 def blocks(page: str) -> Iterator[Block]:
     """The fenced blocks of a page that a reader acts on, in order.
 
-    >>> page = "Text.\\n```yaml file=a/b.yaml\\nx: 1\\n```\\n```text\\nno\\n```\\n```console terminal=t\\n$ a \\\\\\n b  # exit code 2\\nout\\n```\\n"
+    >>> page = "Text.\\n```yaml file=a/b.yaml\\nx: 1\\n```\\n```text\\nno\\n```\\n"
+    >>> page += "```console terminal=t\\n$ a \\\\\\n b  # exit code 2\\nout\\n```\\n"
     >>> file, transcript = blocks(page)
     >>> file.option("file"), file.lines, transcript.option("terminal")
     ('a/b.yaml', ['x: 1'], 't')
@@ -162,7 +163,12 @@ class Reader:
         self.terminals: dict[str, subprocess.Popen] = {}
         self.outside = Path(tempfile.mkdtemp(prefix="charter-follow-"))
         self.shell = subprocess.Popen(
-            ["bash", "--noprofile", "--norc"], cwd=place, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            ["bash", "--noprofile", "--norc"],
+            cwd=place,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
 
     def close(self) -> None:
@@ -204,7 +210,10 @@ class Reader:
                 return
             if not command.line.startswith(LOOKS) or time.monotonic() > until:
                 shown = "\n".join(command.shown)
-                raise Surprise(f"$ {command.line}\nended with {code}, not {command.code}, or printed\n{output}\nwhere the page shows\n{shown}")
+                raise Surprise(
+                    f"$ {command.line}\nended with {code}, not {command.code}, or printed\n{output}\n"
+                    f"where the page shows\n{shown}"
+                )
             time.sleep(0.2)
 
     def ran(self, line: str) -> tuple[int, str]:
@@ -226,7 +235,12 @@ class Reader:
         variables = dict(entry.split("=", 1) for entry in environment.split("\0") if "=" in entry)
         with log.open("w") as out:
             process = subprocess.Popen(
-                ["bash", "-c", f"exec {command.line}"], cwd=self.place, env=variables, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT
+                ["bash", "-c", f"exec {command.line}"],
+                cwd=self.place,
+                env=variables,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
             )
         self.terminals[terminal] = process
         until = time.monotonic() + PATIENCE_S

@@ -31,7 +31,9 @@ def made(charter: Path) -> dict[str, str]:
     document = json.loads((ROOT / "schemas/openapi.json").read_text())
     rest = reference.Rest(document, reference.scopes(operations), set(contracts) - {"index"}).pages()
     # Defaults that depend on whoever asks are those of anybody's home.
-    asked = subprocess.run([charter.resolve(), "config", "schema"], env={"HOME": "~"}, capture_output=True, text=True, check=True)
+    asked = subprocess.run(
+        [charter.resolve(), "config", "schema"], env={"HOME": "~"}, capture_output=True, text=True, check=True
+    )
     found = {f"contracts/{name}.md": text for name, text in contracts.items()}
     found |= {f"rest/{name}.md": text for name, text in rest.items()}
     found["configuration.md"] = reference.configuration_page(json.loads(asked.stdout))
@@ -98,7 +100,23 @@ def main() -> int:
         print(f"docs: {astray}", file=sys.stderr)
         return 1
     shutil.rmtree(given.output, ignore_errors=True)
-    sphinx = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-n", "-j", "auto", "-c", HERE, "-d", f"{source}-state", source, given.output]
+    sphinx = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-q",
+        "-W",
+        "--keep-going",
+        "-n",
+        "-j",
+        "auto",
+        "-c",
+        HERE,
+        "-d",
+        f"{source}-state",
+        source,
+        given.output,
+    ]
     if subprocess.run(sphinx).returncode:
         return 1
     mend(given.output)

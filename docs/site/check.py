@@ -11,7 +11,14 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 # What a page loads by itself, by element and attribute. A link is only followed by whoever clicks it.
-LOADS = {("script", "src"), ("link", "href"), ("img", "src"), ("source", "srcset"), ("iframe", "src"), ("object", "data")}
+LOADS = {
+    ("script", "src"),
+    ("link", "href"),
+    ("img", "src"),
+    ("source", "srcset"),
+    ("iframe", "src"),
+    ("object", "data"),
+}
 TEST = re.compile(r"`([a-z][a-z0-9]*(?:_[a-z0-9]+){3,})`")
 
 

@@ -18,6 +18,29 @@ FAILURE = "[`agent_error`](../contracts/agent_error.md)"
 # An operation that needs no caller, or whose need depends on what it is asked for.
 NEEDS = {"Nobody": "none, and no credential", "Caller": "those of the method that it carries"}
 
+CONTRACTS = """# Contracts
+
+Every document, request and message has a contract: a JSON Schema, made from the type that reads it.
+`charter validate FILE` checks a file against its own.
+
+"""
+
+REST = """# REST
+
+JSON over HTTP, in UTF-8. A caller presents `Authorization: Bearer …` ([keys, roles, scopes](../identity.md)); a failure
+is an [`agent_error`](../contracts/agent_error.md) with one of [these codes](../errors/index.md). A server shows its own
+reference at `/reference`, and the [OpenAPI document](../files/schemas/openapi.json) at `/v1/openapi.json`. Bodies that
+are no contract are on [a page of their own](bodies.md).
+
+"""
+
+CONFIGURATION = """# Configuration
+
+One TOML file; `CHARTER_CONFIG` or `--config` names it. A setting may also come from a variable, with two underscores
+between parts: `[tools] concurrency` is `CHARTER_TOOLS__CONCURRENCY`. Flags come before variables, variables before the
+file. `charter config show` prints what is in force, `charter config schema` this page's source.
+"""
+
 
 def cell(text: object) -> str:
     """A text as a cell of a table."""
@@ -128,7 +151,9 @@ def fields(schema: Schema) -> str:
     """The fields of one object as a table; those that storage sets come last."""
     required = set(schema.node.get("required", []))
     rows = []
-    for name, value in sorted(schema.node["properties"].items(), key=lambda field: (field[0] not in required, field[0][0] == "_")):
+    for name, value in sorted(
+        schema.node["properties"].items(), key=lambda field: (field[0] not in required, field[0][0] == "_")
+    ):
         of = schema.at(value)
         rows.append([code(name), cell(of.kind()), "yes" if name in required else "", of.meaning()])
     return table(["Field", "Type", "Required", "Meaning"], rows)
@@ -168,16 +193,16 @@ def contract_pages(schemas: Path) -> dict[str, str]:
         node = json.loads(file.read_text())
         schema = Schema(node, node.get("$defs", {}))
         said = node.get("description", "")
-        pages[file.stem] = f"# `{file.stem}`\n\n{said}\n\n" + (
-            f"`charter schema show {file.stem}` prints its [JSON Schema](../files/schemas/{file.name}); "
-            f"a server has it at `/v1/schemas/{file.stem}`.\n\n"
-        ) + described(schema, 2)
+        pages[file.stem] = (
+            f"# `{file.stem}`\n\n{said}\n\n"
+            + (
+                f"`charter schema show {file.stem}` prints its [JSON Schema](../files/schemas/{file.name}); "
+                f"a server has it at `/v1/schemas/{file.stem}`.\n\n"
+            )
+            + described(schema, 2)
+        )
         rows.append([f"[`{file.stem}`]({file.stem}.md)", cell(said.split("\n\n")[0])])
-    opening = (
-        "# Contracts\n\nEvery document, request and message has a contract: a JSON Schema, made from the type that reads it. "
-        "`charter validate FILE` checks a file against its own.\n\n"
-    )
-    pages["index"] = opening + table(["Contract", "What it is"], rows)
+    pages["index"] = CONTRACTS + table(["Contract", "What it is"], rows)
     return pages
 
 
@@ -222,7 +247,11 @@ class Rest:
 
     def operation(self, method: str, path: str, operation: dict) -> str:
         name = operation["operationId"]
-        parts = [f"## `{method.upper()} {path}`\n", f"{operation.get('summary', '')}\n", f"{operation.get('description', '')}\n"]
+        parts = [
+            f"## `{method.upper()} {path}`\n",
+            f"{operation.get('summary', '')}\n",
+            f"{operation.get('description', '')}\n",
+        ]
         parts.append(f"Operation `{name}` · scopes: {self.needs[name]}\n")
         if given := operation.get("parameters"):
             rows = []
@@ -234,7 +263,9 @@ class Rest:
                 rows.append([code(parameter["name"]), parameter["in"], cell(schema.kind()), required, meaning])
             parts.append(table(["Parameter", "In", "Type", "Required", "Meaning"], rows))
         if body := operation.get("requestBody"):
-            parts.append(f"Body: {self.body(body['content'])}{'' if body.get('required', True) else ', may be left out'}.\n")
+            parts.append(
+                f"Body: {self.body(body['content'])}{'' if body.get('required', True) else ', may be left out'}.\n"
+            )
         rows, failures = [], []
         for status, answer in sorted(operation["responses"].items()):
             said, body = cell(answer.get("description", "")), self.body(answer.get("content", {}))
@@ -270,20 +301,27 @@ class Rest:
         listed = []
         for group, operations in sorted(groups.items()):
             name = group.replace(" ", "-")
-            pages[name] = f"# {group[0].upper() + group[1:]}\n\n" + "\n".join(self.operation(*found) for found in operations)
+            pages[name] = f"# {group[0].upper() + group[1:]}\n\n" + "\n".join(
+                self.operation(*found) for found in operations
+            )
             rows = [
-                [f"[`{method.upper()} {path}`]({name}.md#{anchor(f'{method} {path}')})", cell(operation.get("summary", "")), self.needs[operation["operationId"]]]
+                [
+                    f"[`{method.upper()} {path}`]({name}.md#{anchor(f'{method} {path}')})",
+                    cell(operation.get("summary", "")),
+                    self.needs[operation["operationId"]],
+                ]
                 for method, path, operation in operations
             ]
-            listed.append(f"## [{group[0].upper() + group[1:]}]({name}.md)\n\n" + table(["Operation", "What it does", "Scopes"], rows))
+            listed.append(
+                f"## [{group[0].upper() + group[1:]}]({name}.md)\n\n"
+                + table(["Operation", "What it does", "Scopes"], rows)
+            )
         pages["bodies"] = self.bodies()
-        opening = (
-            "# REST\n\nJSON over HTTP, in UTF-8. A caller presents `Authorization: Bearer …` ([keys, roles, scopes](../identity.md)); a "
-            "failure is an [`agent_error`](../contracts/agent_error.md) with one of [these codes](../errors/index.md). A server shows "
-            "its own reference at `/reference`, and the [OpenAPI document](../files/schemas/openapi.json) at `/v1/openapi.json`. Bodies that are no contract are on [a page of their own](bodies.md).\n\n"
+        failures = table(
+            ["Status", "Unless the operation says otherwise"],
+            [[code(status), said] for status, said in self.usual.items()],
         )
-        failures = table(["Status", "Unless the operation says otherwise"], [[code(status), said] for status, said in self.usual.items()])
-        pages["index"] = opening + "\n".join(listed) + f"\n## Failures\n\nThe body is an {FAILURE}.\n\n{failures}"
+        pages["index"] = REST + "\n".join(listed) + f"\n## Failures\n\nThe body is an {FAILURE}.\n\n{failures}"
         return pages
 
     def bodies(self) -> str:
@@ -306,12 +344,7 @@ def anchor(heading: str) -> str:
 def configuration_page(schema: dict) -> str:
     """The configuration: a table for each section of the file."""
     root = Schema(schema, schema.get("$defs", {}) | schema.get("definitions", {}))
-    parts = [
-        "# Configuration\n",
-        "One TOML file; `CHARTER_CONFIG` or `--config` names it. A setting may also come from a variable, with two underscores "
-        "between parts: `[tools] concurrency` is `CHARTER_TOOLS__CONCURRENCY`. Flags come before variables, variables before "
-        "the file. `charter config show` prints what is in force, `charter config schema` this page's source.\n",
-    ]
+    parts = [CONFIGURATION]
     for path, part in root.objects():
         if path:
             parts.append(f"## `[{path}]`\n" if not path.endswith("[]") else f"## `[[{path.removesuffix('[]')}]]`\n")
