@@ -14,6 +14,7 @@ own, where the command goes on; the next block for that terminal comes after Ctr
 import argparse
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -176,6 +177,7 @@ class Reader:
             self.interrupt(name)
         self.shell.stdin.close()
         self.shell.wait(PATIENCE_S)
+        shutil.rmtree(self.outside)
 
     def follows(self, page: Path) -> None:
         for block in blocks(page.read_text()):
