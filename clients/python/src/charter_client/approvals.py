@@ -1,0 +1,62 @@
+"""Approvals: people's decisions on exact calls."""
+
+from __future__ import annotations
+
+from charter_client._operation import Awaiting, Blocking, iteration, operation
+from charter_client._wire import Call, Pages, Repeat, paged, part, reading
+from charter_client.shown import Approval
+
+_APPROVAL = reading(Approval)
+_PAGE = paged(Approval)
+
+
+def decide(approval_id: str, word: str, digest: str, reason: str | None) -> Call[Approval]:
+    """The call that says a person's word."""
+    path = f"/v1/approvals/{part(approval_id)}/{word}"
+    return Call("POST", path, _APPROVAL, body={"digest": digest, "reason": reason}, repeat=Repeat.NEVER)
+
+
+class ApprovalOperations:
+    """Look at what waits for a person, and say their word.
+
+    A decision names the digest of the call that the person saw: another one raises
+    `VersionConflict`, a second decision `IllegalTransition`, a decision on one's own call
+    `PermissionDenied` where four eyes are asked for.
+    """
+
+    @iteration
+    def list(self, *, state: str | None = None, run_id: str | None = None, page_size: int = 50) -> Pages[Approval]:
+        """The tenant's approvals, newest first; only `pending`, `approved`, `rejected`, `consumed` or `lapsed` ones."""
+        return Pages("/v1/approvals", _PAGE, {"state": state, "run_id": run_id, "limit": page_size})
+
+    @operation
+    def show(self, approval_id: str) -> Call[Approval]:
+        """An approval with the exact call that it is for."""
+        return Call("GET", f"/v1/approvals/{part(approval_id)}", _APPROVAL)
+
+    @operation
+    def approve(self, approval_id: str, digest: str, *, reason: str | None = None) -> Call[Approval]:
+        """Approves exactly the call with this digest; its run goes on."""
+        return decide(approval_id, "approve", digest, reason)
+
+    @operation
+    def reject(self, approval_id: str, digest: str, *, reason: str | None = None) -> Call[Approval]:
+        """Refuses it; its step fails with `approval_rejected`."""
+        return decide(approval_id, "reject", digest, reason)
+
+    @operation
+    def happened(
+        self, approval_id: str, digest: str, *, output: object = None, reason: str | None = None
+    ) -> Call[Approval]:
+        """Says that an interrupted call did happen, and what the tool would have given; it is not called again."""
+        path = f"/v1/approvals/{part(approval_id)}/happened"
+        body = {"digest": digest, "reason": reason, "output": output}
+        return Call("POST", path, _APPROVAL, body=body, repeat=Repeat.NEVER)
+
+
+class Approvals(ApprovalOperations, Blocking):
+    """Look at what waits for a person, and say their word."""
+
+
+class AsyncApprovals(ApprovalOperations, Awaiting):
+    """Look at what waits for a person, and say their word; every operation is awaited."""

@@ -1,0 +1,208 @@
+"""The catalogue: which documents are in force for something, and packages that bring them."""
+
+from __future__ import annotations
+
+import builtins
+from pathlib import Path
+from typing import Any, Literal
+
+from charter_client._operation import Awaiting, Blocking, iteration, operation
+from charter_client._wire import Call, Pages, Repeat, paged, part, reading, unread
+from charter_client.contract import (
+    Agent,
+    Guardrail,
+    MissionType,
+    Playbook,
+    Policy,
+    PromptTemplate,
+    Skill,
+    Template,
+    Tool,
+)
+from charter_client.shown import InForce, Listed, PackageDiff, PackageReport, PackageVersion, Registered
+
+#: Bounds of a package that is read, as the command line has them.
+MAX_PACKAGE_BYTES = 15 << 20
+MAX_PACKAGE_FILES = 20_000
+
+Scope = Literal["tenant", "global"]
+
+_SKILL = reading(InForce[Skill])
+_PLAYBOOK = reading(InForce[Playbook])
+_AGENT = reading(InForce[Agent])
+_TOOL = reading(InForce[Tool])
+_TOOLS = reading(list[InForce[Tool]])
+_MISSION_TYPE = reading(InForce[MissionType])
+_PROMPT_TEMPLATE = reading(InForce[PromptTemplate])
+_GUARDRAILS = reading(list[InForce[Guardrail]])
+_POLICIES = reading(list[InForce[Policy]])
+_TEMPLATE = reading(InForce[Template])
+_LISTED = paged(Listed)
+_REPORT = reading(PackageReport)
+_DIFF = reading(PackageDiff)
+_REGISTERED = reading(Registered)
+_VERSIONS = reading(list[PackageVersion])
+
+
+def resolve(kind: str, id_: str, read: Any) -> Call[Any]:
+    """The call that fetches a document by its exact id."""
+    return Call("GET", f"/v1/resolve/{kind}/{part(id_)}", read)
+
+
+class ResolveOperations:
+    """Documents in force, and which layer won. What the caller may not see raises `NotFound`."""
+
+    @operation
+    def skill(self, skill_id: str) -> Call[InForce[Skill]]:
+        """A skill."""
+        return resolve("skill", skill_id, _SKILL)
+
+    @operation
+    def playbook(self, playbook_id: str) -> Call[InForce[Playbook]]:
+        """A playbook."""
+        return resolve("playbook", playbook_id, _PLAYBOOK)
+
+    @operation
+    def agent(self, agent_id: str) -> Call[InForce[Agent]]:
+        """An agent."""
+        return resolve("agent", agent_id, _AGENT)
+
+    @operation
+    def tool(self, tool_id: str) -> Call[InForce[Tool]]:
+        """A tool."""
+        return resolve("tool", tool_id, _TOOL)
+
+    @operation
+    def tools(
+        self, *, tool_class: Literal["readonly", "write"] | None = None, domain: str | None = None
+    ) -> Call[builtins.list[InForce[Tool]]]:
+        """The active tools of a class and domain."""
+        return Call("GET", "/v1/resolve/tools", _TOOLS, query={"tool_class": tool_class, "domain": domain})
+
+    @operation
+    def mission_type(self, mission_type_id: str) -> Call[InForce[MissionType]]:
+        """A kind of missions."""
+        return resolve("mission_type", mission_type_id, _MISSION_TYPE)
+
+    @operation
+    def prompt_template(self, prompt_template_id: str) -> Call[InForce[PromptTemplate]]:
+        """A prompt template."""
+        return resolve("prompt_template", prompt_template_id, _PROMPT_TEMPLATE)
+
+    @operation
+    def guardrails(
+        self, *, skill_id: str | None = None, agent_id: str | None = None, domain: str | None = None
+    ) -> Call[builtins.list[InForce[Guardrail]]]:
+        """Every guardrail that bears on a skill or playbook, an agent, a domain, in the order of asking."""
+        query = {"skill_id": skill_id, "agent_id": agent_id, "domain": domain}
+        return Call("GET", "/v1/resolve/guardrails", _GUARDRAILS, query=query)
+
+    @operation
+    def policies(self, tool_id: str) -> Call[builtins.list[InForce[Policy]]]:
+        """The policies that govern a tool."""
+        return Call("GET", "/v1/resolve/policies", _POLICIES, query={"tool": tool_id})
+
+    @operation
+    def template(
+        self,
+        output_type: str,
+        *,
+        skill_id: str | None = None,
+        agent_id: str | None = None,
+        domain: str | None = None,
+    ) -> Call[InForce[Template]]:
+        """The template that renders an output; raises `TemplateMissing` where none does."""
+        query = {"output_type": output_type, "skill_id": skill_id, "agent_id": agent_id, "domain": domain}
+        return Call("GET", "/v1/resolve/template", _TEMPLATE, query=query)
+
+    @iteration
+    def list(self, kind: str, *, page_size: int = 100) -> Pages[Listed]:
+        """The documents of a kind (`skill`, `tool`, `playbook`, `mission_type`, ...) that the caller sees, by id."""
+        return Pages(f"/v1/list/{part(kind)}", _LISTED, {"limit": page_size})
+
+
+class Resolve(ResolveOperations, Blocking):
+    """Documents in force, and which layer won."""
+
+
+class AsyncResolve(ResolveOperations, Awaiting):
+    """Documents in force, and which layer won; every operation is awaited."""
+
+
+class PackageOperations:
+    """Packages: directories of documents, registered in one version at a time (README, "Packages")."""
+
+    @operation
+    def validate(self, directory: str | Path) -> Call[PackageReport]:
+        """Checks a package; every problem with file and line. Writes nothing."""
+        return Call("POST", "/v1/packages/validate", _REPORT, body=read_package(directory))
+
+    @operation
+    def diff(self, directory: str | Path) -> Call[PackageDiff]:
+        """What registering the package would change. Raises `InvalidDocument` for one that is not sound."""
+        return Call("POST", "/v1/packages/diff", _DIFF, body=read_package(directory))
+
+    @operation
+    def register(self, directory: str | Path, *, dry_run: bool = False) -> Call[Registered]:
+        """Puts a package in force, whole or not at all. The same content again changes nothing.
+
+        Raises `InvalidDocument` with every problem, `VersionConflict` when the version is there with
+        other content, `PermissionDenied` without the role for its scope.
+        """
+        return Call("POST", "/v1/packages", _REGISTERED, query={"dry_run": dry_run}, body=read_package(directory))
+
+    @operation
+    def list(self) -> Call[builtins.list[PackageVersion]]:
+        """The packages in force: the tenant's, then the global ones."""
+        return Call("GET", "/v1/packages", _VERSIONS)
+
+    @operation
+    def history(self, name: str, *, scope: Scope = "tenant") -> Call[builtins.list[PackageVersion]]:
+        """Everything that happened to a package, oldest first."""
+        return Call("GET", f"/v1/packages/{part(name)}/history", _VERSIONS, query={"scope": scope})
+
+    @operation
+    def roll_back(self, name: str, version: str, *, scope: Scope = "tenant") -> Call[Registered]:
+        """Puts an earlier version in force again."""
+        query = {"version": version, "scope": scope}
+        return Call("POST", f"/v1/packages/{part(name)}/rollback", _REGISTERED, query=query, repeat=Repeat.NEVER)
+
+    @operation
+    def unregister(self, name: str, *, scope: Scope = "tenant") -> Call[None]:
+        """Takes a package out of force. Raises `StillReferenced` while others need it."""
+        return Call("DELETE", f"/v1/packages/{part(name)}", unread, query={"scope": scope}, repeat=Repeat.NEVER)
+
+
+class Packages(PackageOperations, Blocking):
+    """Check, compare and register packages."""
+
+
+class AsyncPackages(PackageOperations, Awaiting):
+    """Check, compare and register packages; every operation is awaited."""
+
+
+def read_package(directory: str | Path) -> dict[str, dict[str, str]]:
+    """Every text file of a directory, by its path; hidden files, caches and links are left out."""
+    root = Path(directory)
+    files: dict[str, str] = {}
+    size = 0
+    for path in _files(root):
+        size += path.stat().st_size
+        if size > MAX_PACKAGE_BYTES or len(files) >= MAX_PACKAGE_FILES:
+            raise ValueError(f"{root} is larger than {MAX_PACKAGE_BYTES} bytes or {MAX_PACKAGE_FILES} files")
+        try:
+            files[path.relative_to(root).as_posix()] = path.read_bytes().decode()
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{path} is not valid UTF-8: {error}") from error
+    if not files:
+        raise ValueError(f"{root} holds no files")
+    return {"files": files}
+
+
+def _files(directory: Path) -> builtins.list[Path]:
+    found = []
+    for path in sorted(directory.iterdir()):
+        if path.name.startswith(".") or path.name == "__pycache__" or path.is_symlink():
+            continue
+        found.extend(_files(path) if path.is_dir() else [path])
+    return found

@@ -1,0 +1,524 @@
+"""A class for each error code, made from the server's table by generate.py. Do not edit."""
+
+from __future__ import annotations
+
+from charter_client.errors import ApiError
+
+
+class InputFailure(ApiError):
+    """What was sent is wrong."""
+
+
+class ExecutionFailure(ApiError):
+    """Something that was run failed."""
+
+
+class ResourceFailure(ApiError):
+    """Something that is needed is missing or full."""
+
+
+class PermissionFailure(ApiError):
+    """It is not allowed."""
+
+
+class TimeoutFailure(ApiError):
+    """It took too long."""
+
+
+class SystemFailure(ApiError):
+    """The system itself failed."""
+
+
+class InvalidDocument(InputFailure):
+    """The document breaks its contract.
+
+    Correct every violation listed; `charter validate` shows them before sending. See docs/errors/invalid_document.md.
+    """
+
+    code = "invalid_document"
+
+
+class InvalidRequest(InputFailure):
+    """The request is not valid.
+
+    Correct the fields named in the details. See docs/errors/invalid_request.md.
+    """
+
+    code = "invalid_request"
+
+
+class InvalidUtf8(InputFailure):
+    """The text is not valid UTF-8.
+
+    Send UTF-8. See docs/errors/invalid_utf8.md.
+    """
+
+    code = "invalid_utf8"
+
+
+class TooLarge(InputFailure):
+    """What was sent is too large.
+
+    Stay within the limit named in the details. See docs/errors/too_large.md.
+    """
+
+    code = "too_large"
+
+
+class UnsupportedVersion(InputFailure):
+    """This version of the contract is not supported.
+
+    Use one of the versions named in the details. See docs/errors/unsupported_version.md.
+    """
+
+    code = "unsupported_version"
+
+
+class UnsupportedFlow(InputFailure):
+    """Requests of this kind are not supported yet.
+
+    Ask for something that can be answered by reading. See docs/errors/unsupported_flow.md.
+    """
+
+    code = "unsupported_flow"
+
+
+class UnknownDomain(InputFailure):
+    """The domain is not known or not active.
+
+    Register the domain first, or correct its name. See docs/errors/unknown_domain.md.
+    """
+
+    code = "unknown_domain"
+
+
+class DeprecatedCollection(InputFailure):
+    """This collection no longer exists.
+
+    Use the successor named in the details. See docs/errors/deprecated_collection.md.
+    """
+
+    code = "deprecated_collection"
+
+
+class MissingParameters(InputFailure):
+    """Some parameters are missing.
+
+    Give the parameters named in the details. See docs/errors/missing_parameters.md.
+    """
+
+    code = "missing_parameters"
+
+
+class InvalidParameters(InputFailure):
+    """Some parameters do not fit.
+
+    Correct the parameters named in the details. See docs/errors/invalid_parameters.md.
+    """
+
+    code = "invalid_parameters"
+
+
+class NotFound(InputFailure):
+    """Nothing was found by that id.
+
+    Check the id; list what is there. See docs/errors/not_found.md.
+    """
+
+    code = "not_found"
+
+
+class NoMatch(InputFailure):
+    """Nothing in the catalogue answers this request.
+
+    Ask in other words, or register a skill for it. See docs/errors/no_match.md.
+    """
+
+    code = "no_match"
+
+
+class AlreadyExists(InputFailure):
+    """Something else exists under that id.
+
+    Choose another id. See docs/errors/already_exists.md.
+    """
+
+    code = "already_exists"
+
+
+class VersionConflict(InputFailure):
+    """The version exists with other content.
+
+    Raise the version, or read the newest state and try again. See docs/errors/version_conflict.md.
+    """
+
+    code = "version_conflict"
+
+
+class IllegalTransition(InputFailure):
+    """This is not possible in the present state.
+
+    Look at the present state first. See docs/errors/illegal_transition.md.
+    """
+
+    code = "illegal_transition"
+
+
+class Immutable(InputFailure):
+    """This cannot be changed or deleted.
+
+    Add a new record instead. See docs/errors/immutable.md.
+    """
+
+    code = "immutable"
+
+
+class StillReferenced(InputFailure):
+    """Other documents still refer to this.
+
+    Remove the references named in the details first, or force it. See docs/errors/still_referenced.md.
+    """
+
+    code = "still_referenced"
+
+
+class RoutingTestFailed(InputFailure):
+    """A routing test of the package failed.
+
+    Look at the verdict of each test in the details. See docs/errors/routing_test_failed.md.
+    """
+
+    code = "routing_test_failed"
+
+
+class SessionNotFound(InputFailure):
+    """The session is not known or is over.
+
+    Start a new session. See docs/errors/session_not_found.md.
+    """
+
+    code = "session_not_found"
+
+
+class ModelRouteUnknown(InputFailure):
+    """No usable model is configured for this route.
+
+    Look at `models` in the configuration: `charter models list` shows the routes, `charter models test` asks them. See docs/errors/model_route_unknown.md.
+    """
+
+    code = "model_route_unknown"
+
+
+class Unauthenticated(PermissionFailure):
+    """Please authenticate.
+
+    Send a valid credential. See docs/errors/unauthenticated.md.
+    """
+
+    code = "unauthenticated"
+
+
+class PermissionDenied(PermissionFailure):
+    """This is not allowed.
+
+    Ask an administrator for the permission named in the details. See docs/errors/permission_denied.md.
+    """
+
+    code = "permission_denied"
+
+
+class GuardrailBlocked(PermissionFailure):
+    """A guardrail does not allow this.
+
+    Read the guardrail's message in the details. See docs/errors/guardrail_blocked.md.
+    """
+
+    code = "guardrail_blocked"
+
+
+class ApprovalRequired(PermissionFailure):
+    """This needs an approval.
+
+    Have the pending approval decided. See docs/errors/approval_required.md.
+    """
+
+    code = "approval_required"
+
+
+class PolicyDenied(PermissionFailure):
+    """A policy does not allow this.
+
+    Read the policy named in the details; `charter gate explain` says why. See docs/errors/policy_denied.md.
+    """
+
+    code = "policy_denied"
+
+
+class ApprovalRejected(PermissionFailure):
+    """A person did not approve this.
+
+    Read the reason in the run. See docs/errors/approval_rejected.md.
+    """
+
+    code = "approval_rejected"
+
+
+class ApprovalExpired(PermissionFailure):
+    """Nobody approved this in time.
+
+    Start it again, and have it approved. See docs/errors/approval_expired.md.
+    """
+
+    code = "approval_expired"
+
+
+class EgressDenied(PermissionFailure):
+    """This address may not be reached.
+
+    Add the host to the tool's egress list. See docs/errors/egress_denied.md.
+    """
+
+    code = "egress_denied"
+
+
+class ModelAccessDenied(PermissionFailure):
+    """The provider of a model refused access.
+
+    Check the key of the provider, what it may do, and its billing; `charter models test` asks again. See docs/errors/model_access_denied.md.
+    """
+
+    code = "model_access_denied"
+
+
+class ToolFailed(ExecutionFailure):
+    """A tool failed.
+
+    Look at the tool's output in the run. See docs/errors/tool_failed.md.
+    """
+
+    code = "tool_failed"
+
+
+class ToolResultInvalid(ExecutionFailure):
+    """A tool returned something that it does not promise.
+
+    Correct the tool or its output schema. See docs/errors/tool_result_invalid.md.
+    """
+
+    code = "tool_result_invalid"
+
+
+class ModelFailed(ExecutionFailure):
+    """The provider of a model failed.
+
+    Try again in a moment. See docs/errors/model_failed.md.
+    """
+
+    code = "model_failed"
+
+
+class ModelRefused(ExecutionFailure):
+    """A model declined to answer.
+
+    Ask in other words, or use another model for this route. See docs/errors/model_refused.md.
+    """
+
+    code = "model_refused"
+
+
+class ModelAnswerInvalid(ExecutionFailure):
+    """A model's answer is not what was asked for.
+
+    Ask for less at once, or use a more capable model for this route. See docs/errors/model_answer_invalid.md.
+    """
+
+    code = "model_answer_invalid"
+
+
+class TemplateMissing(ExecutionFailure):
+    """No template fits this output.
+
+    Register a template for this output type. See docs/errors/template_missing.md.
+    """
+
+    code = "template_missing"
+
+
+class PlaceholderMissing(ExecutionFailure):
+    """A value for the output is missing.
+
+    Give the values named in the details, or correct the template. See docs/errors/placeholder_missing.md.
+    """
+
+    code = "placeholder_missing"
+
+
+class ExpressionFailed(ExecutionFailure):
+    """An expression could not be evaluated.
+
+    Correct the expression named in the details. See docs/errors/expression_failed.md.
+    """
+
+    code = "expression_failed"
+
+
+class Cancelled(ExecutionFailure):
+    """This was cancelled.
+
+    Start it again if it is still wanted. See docs/errors/cancelled.md.
+    """
+
+    code = "cancelled"
+
+
+class ToolTimeout(TimeoutFailure):
+    """A tool took too long.
+
+    Try again, or raise the tool's time limit. See docs/errors/tool_timeout.md.
+    """
+
+    code = "tool_timeout"
+
+
+class RequestTimeout(TimeoutFailure):
+    """The request took too long.
+
+    Try again, or follow the run instead of waiting. See docs/errors/request_timeout.md.
+    """
+
+    code = "request_timeout"
+
+
+class ModelMissing(ResourceFailure):
+    """The embedding model is not available.
+
+    Fetch it with `charter model fetch`, or configure where it is. See docs/errors/model_missing.md.
+    """
+
+    code = "model_missing"
+
+
+class ModelMismatch(ResourceFailure):
+    """The index was made with another model.
+
+    Run `charter reindex`. See docs/errors/model_mismatch.md.
+    """
+
+    code = "model_mismatch"
+
+
+class StorageFull(ResourceFailure):
+    """No storage space is left.
+
+    Free some space; nothing that was acknowledged is lost. See docs/errors/storage_full.md.
+    """
+
+    code = "storage_full"
+
+
+class DataDirectoryLocked(ResourceFailure):
+    """Another server uses the data directory.
+
+    Stop the other server, or use another directory. See docs/errors/data_directory_locked.md.
+    """
+
+    code = "data_directory_locked"
+
+
+class RateLimited(ResourceFailure):
+    """Too many requests.
+
+    Wait as long as the details say. See docs/errors/rate_limited.md.
+    """
+
+    code = "rate_limited"
+
+
+class Overloaded(ResourceFailure):
+    """The server is busy.
+
+    Try again in a moment. See docs/errors/overloaded.md.
+    """
+
+    code = "overloaded"
+
+
+class Unavailable(ResourceFailure):
+    """This is not available at the moment.
+
+    Try again in a moment; `charter doctor` shows what is missing. See docs/errors/unavailable.md.
+    """
+
+    code = "unavailable"
+
+
+class Internal(SystemFailure):
+    """Something went wrong in the system.
+
+    Report the error id to whoever runs the system. See docs/errors/internal.md.
+    """
+
+    code = "internal"
+
+
+#: The class of each type.
+BY_TYPE: dict[str, type[ApiError]] = {
+    "input_error": InputFailure,
+    "execution_error": ExecutionFailure,
+    "resource_error": ResourceFailure,
+    "permission_error": PermissionFailure,
+    "timeout_error": TimeoutFailure,
+    "system_error": SystemFailure,
+}
+
+#: The class of each code.
+BY_CODE: dict[str, type[ApiError]] = {
+    "invalid_document": InvalidDocument,
+    "invalid_request": InvalidRequest,
+    "invalid_utf8": InvalidUtf8,
+    "too_large": TooLarge,
+    "unsupported_version": UnsupportedVersion,
+    "unsupported_flow": UnsupportedFlow,
+    "unknown_domain": UnknownDomain,
+    "deprecated_collection": DeprecatedCollection,
+    "missing_parameters": MissingParameters,
+    "invalid_parameters": InvalidParameters,
+    "not_found": NotFound,
+    "no_match": NoMatch,
+    "already_exists": AlreadyExists,
+    "version_conflict": VersionConflict,
+    "illegal_transition": IllegalTransition,
+    "immutable": Immutable,
+    "still_referenced": StillReferenced,
+    "routing_test_failed": RoutingTestFailed,
+    "session_not_found": SessionNotFound,
+    "model_route_unknown": ModelRouteUnknown,
+    "unauthenticated": Unauthenticated,
+    "permission_denied": PermissionDenied,
+    "guardrail_blocked": GuardrailBlocked,
+    "approval_required": ApprovalRequired,
+    "policy_denied": PolicyDenied,
+    "approval_rejected": ApprovalRejected,
+    "approval_expired": ApprovalExpired,
+    "egress_denied": EgressDenied,
+    "model_access_denied": ModelAccessDenied,
+    "tool_failed": ToolFailed,
+    "tool_result_invalid": ToolResultInvalid,
+    "model_failed": ModelFailed,
+    "model_refused": ModelRefused,
+    "model_answer_invalid": ModelAnswerInvalid,
+    "template_missing": TemplateMissing,
+    "placeholder_missing": PlaceholderMissing,
+    "expression_failed": ExpressionFailed,
+    "cancelled": Cancelled,
+    "tool_timeout": ToolTimeout,
+    "request_timeout": RequestTimeout,
+    "model_missing": ModelMissing,
+    "model_mismatch": ModelMismatch,
+    "storage_full": StorageFull,
+    "data_directory_locked": DataDirectoryLocked,
+    "rate_limited": RateLimited,
+    "overloaded": Overloaded,
+    "unavailable": Unavailable,
+    "internal": Internal,
+}

@@ -1,0 +1,109 @@
+"""Evidence: signed, immutable records of what was found and done."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+from charter_client._operation import Awaiting, Blocking, iteration, operation
+from charter_client._wire import Call, Pages, paged, part, reading
+from charter_client.contract import Evidence as EvidenceRecord
+from charter_client.shown import LogCheckpoint, LogConsistency, LogKey
+
+_RECORD = reading(EvidenceRecord)
+_PAGE = paged(EvidenceRecord)
+_KEY = reading(LogKey)
+_CHECKPOINT = reading(LogCheckpoint)
+_CONSISTENCY = reading(LogConsistency)
+
+
+class EvidenceOperations:
+    """Find, show and export evidence. What an export proves is checked by `charter_client.evidence_log.verify`."""
+
+    @iteration
+    def list(
+        self,
+        *,
+        run_id: str | None = None,
+        finding_id: str | None = None,
+        type: str | None = None,
+        system: str | None = None,
+        captured_from: datetime | None = None,
+        captured_until: datetime | None = None,
+        page_size: int = 50,
+    ) -> Pages[EvidenceRecord]:
+        """Records by time of capture: of one run or one finding, of a type (`api_call`), of a system (`aws.ec2`)."""
+        query = _query(run_id, finding_id, type, system, captured_from, captured_until)
+        return Pages("/v1/evidence", _PAGE, {**query, "limit": page_size})
+
+    @operation
+    def show(self, evidence_id: str) -> Call[EvidenceRecord]:
+        """A record with all that it is attached to; without its payload where the caller may not see it."""
+        return Call("GET", f"/v1/evidence/{part(evidence_id)}", _RECORD)
+
+    @operation
+    def export(
+        self,
+        file: str | Path,
+        *,
+        run_id: str | None = None,
+        finding_id: str | None = None,
+        type: str | None = None,
+        system: str | None = None,
+        captured_from: datetime | None = None,
+        captured_until: datetime | None = None,
+    ) -> Call[Path]:
+        """Writes the tenant's evidence with its proofs into a file, or what fits the filters. Gives the file."""
+        target = Path(file)
+        query = _query(run_id, finding_id, type, system, captured_from, captured_until)
+        return Call("GET", "/v1/evidence/export", lambda _: target, query=query, file=target)
+
+    @operation
+    def key(self) -> Call[LogKey]:
+        """The public key that signs. Hand it out by another way than exports."""
+        return Call("GET", "/v1/evidence/log/key", _KEY)
+
+    @operation
+    def checkpoint(self) -> Call[LogCheckpoint]:
+        """The signed head of now. Keep it: later exports are compared with it."""
+        return Call("GET", "/v1/evidence/log/checkpoint", _CHECKPOINT)
+
+    @operation
+    def consistency(self, from_size: int, to_size: int) -> Call[LogConsistency]:
+        """The proof that the log of one size is the beginning of that of another."""
+        query = {"from": from_size, "to": to_size}
+        return Call("GET", "/v1/evidence/log/consistency", _CONSISTENCY, query=query)
+
+
+def _query(
+    run_id: str | None,
+    finding_id: str | None,
+    type_: str | None,
+    system: str | None,
+    captured_from: datetime | None,
+    captured_until: datetime | None,
+) -> dict[str, object]:
+    return {
+        "run_id": run_id,
+        "finding_id": finding_id,
+        "type": type_,
+        "system": system,
+        "captured_from": _moment(captured_from),
+        "captured_until": _moment(captured_until),
+    }
+
+
+def _moment(at: datetime | None) -> str | None:
+    if at is None:
+        return None
+    if at.tzinfo is None:
+        raise ValueError("a moment needs a time zone, for example datetime.now(timezone.utc)")
+    return at.isoformat()
+
+
+class Evidence(EvidenceOperations, Blocking):
+    """Find, show and export evidence."""
+
+
+class AsyncEvidence(EvidenceOperations, Awaiting):
+    """Find, show and export evidence; every operation is awaited."""

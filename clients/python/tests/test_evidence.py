@@ -1,0 +1,292 @@
+"""The check of exported evidence: on files of the real server, on bent ones, and against the command line's own."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from charter_client import AsyncCharter, Charter
+from charter_client.errors import CharterError
+from charter_client.evidence_log import (
+    EMPTY,
+    Head,
+    Malformed,
+    Verdict,
+    extends,
+    includes,
+    leaf_hash,
+    node_hash,
+    verify,
+    verify_consistency,
+)
+from conftest import Server
+
+Lines = list[dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def exported(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An export of everything, with an attachment among the leaves."""
+    with Charter(server.address, server.key("ann")) as charter:
+        answer = charter.ask("Which of my security groups are open to the internet?", {"region": "us-east-1"})
+        attached = f"/v1/evidence/{answer.evidence_ids[0]}/attachments"
+        charter.send("POST", attached, {"bundle_id": "b1"})
+        return charter.evidence.export(tmp_path_factory.mktemp("evidence") / "evidence.jsonl")
+
+
+def command_line(server: Server, file: Path, *options: str) -> dict[str, Any]:
+    """What `charter evidence verify` says of a file."""
+    done = server.command("evidence", "verify", str(file), *options, "--output", "json")
+    assert done.returncode in (0, 1), done.stderr
+    said: dict[str, Any] = json.loads(done.stdout)
+    return said
+
+
+def as_said(verdict: Verdict) -> dict[str, Any]:
+    """A verdict in the form of the command line."""
+    faults = [vars(fault) for fault in verdict.faults]
+    return {**vars(verdict), "faults": faults, "good": verdict.is_good}
+
+
+def test_a_sound_export_is_good_and_both_implementations_say_the_same(
+    server: Server, charter: Charter, exported: Path
+) -> None:
+    key = charter.evidence.key().key
+    verdict = verify(exported, key=key)
+    assert verdict.faults == [] and verdict.coverage == "complete"
+    assert verdict.records == verdict.payloads > 2 and verdict.leaves == verdict.size == verdict.records + 1
+    assert as_said(verdict) == command_line(server, exported, "--key", key)
+    assert verify(exported.read_text(encoding="utf-8").splitlines()).is_good
+
+
+def test_a_selection_is_proved_to_be_in_the_log(charter: Charter, exported: Path, tmp_path: Path) -> None:
+    run_id = charter.ask("are any buckets public?", {"region": "us-east-1"}).run_id
+    records = list(charter.evidence.list(run_id=run_id))
+    file = charter.evidence.export(tmp_path / "run.jsonl", run_id=run_id)
+    verdict = verify(file, key=charter.evidence.key().key)
+    assert (verdict.is_good, verdict.coverage, verdict.records) == (True, "selection", len(records))
+    assert verdict.size > verdict.leaves
+
+
+def test_the_log_is_a_continuation_of_what_it_was(charter: Charter, exported: Path, tmp_path: Path) -> None:
+    older = charter.evidence.checkpoint()
+    charter.ask("are any buckets public?", {"region": "eu-west-1"})
+    newer = charter.evidence.checkpoint()
+    assert newer.size > older.size
+    key = charter.evidence.key().key
+    now = charter.evidence.export(tmp_path / "now.jsonl")
+    assert verify(now, key=key, since=older.checkpoint).is_good
+    assert verify(now, key=key, since=exported).is_good
+    (tmp_path / "older.txt").write_text(older.checkpoint, encoding="utf-8")
+    assert verify(now, key=key, since=tmp_path / "older.txt").is_good
+    assert str(verify(exported, since=newer.checkpoint).faults[0]).startswith("the log has shrunk")
+
+    proved = charter.evidence.consistency(older.size, newer.size)
+    assert verify_consistency(proved, key)
+    bent = proved.model_copy(update={"proof": [*proved.proof[:-1], "0" * 64]})
+    assert not verify_consistency(bent, key)
+
+
+def bend_record(lines: Lines) -> None:
+    lines[1]["record"] = lines[1]["record"].replace('"summary":"', '"summary":"Not: ', 1)
+
+
+def bend_payload(lines: Lines) -> None:
+    lines[1]["payload"]["text"] = '{"n":9}'
+
+
+def bend_salt(lines: Lines) -> None:
+    lines[1]["payload"]["salt"] = "9" * 64
+
+
+def bend_record_and_leaf(lines: Lines) -> None:
+    bend_record(lines)
+    leaf = json.loads(lines[1]["leaf"])
+    leaf["record_sha256"] = hashlib.sha256(lines[1]["record"].encode()).hexdigest()
+    lines[1]["leaf"] = json.dumps(leaf, separators=(",", ":"))
+
+
+def bend_attachment(lines: Lines) -> None:
+    at = next(at for at, line in enumerate(lines) if at and '"attachment"' in line["leaf"])
+    lines[at]["leaf"] = lines[at]["leaf"].replace('"b1"', '"b2"')
+
+
+def bend_checkpoint(lines: Lines) -> None:
+    origin, size, *rest = lines[0]["checkpoint"].split("\n")
+    lines[0]["checkpoint"] = "\n".join([origin, str(int(size) - 1), *rest])
+
+
+def make_up_a_class(lines: Lines) -> None:
+    del lines[1]["payload"]
+    lines[1]["withheld"] = "secret"
+
+
+def drop_payload(lines: Lines) -> None:
+    del lines[1]["payload"]
+
+
+def drop_record(lines: Lines) -> None:
+    del lines[1]["record"]
+
+
+def drop_line(lines: Lines) -> None:
+    del lines[2]
+
+
+def drop_first(lines: Lines) -> None:
+    del lines[1]
+
+
+def drop_end(lines: Lines) -> None:
+    del lines[3:]
+
+
+def swap(lines: Lines) -> None:
+    lines[1], lines[2] = lines[2], lines[1]
+
+
+def swap_with_numbers(lines: Lines) -> None:
+    swap(lines)
+    lines[1]["index"], lines[2]["index"] = 0, 1
+
+
+def twice(lines: Lines) -> None:
+    lines.insert(2, lines[1])
+
+
+def another_tenant(lines: Lines) -> None:
+    lines[0]["tenant_id"] = "acme"
+
+
+def another_form(lines: Lines) -> None:
+    lines[0]["format"] = "charter-evidence/2"
+
+
+def no_leaf(lines: Lines) -> None:
+    lines[1] = {"index": 0}
+
+
+BENDS: list[Callable[[Lines], None]] = [
+    bend_record, bend_payload, bend_salt, bend_record_and_leaf, bend_attachment, bend_checkpoint, make_up_a_class,
+    drop_payload, drop_record, drop_line, drop_first, drop_end, swap, swap_with_numbers, twice, another_tenant,
+    another_form, no_leaf,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("bend", BENDS, ids=lambda bend: bend.__name__)
+def test_what_was_bent_is_found_by_both_in_the_same_places(
+    server: Server, exported: Path, tmp_path: Path, bend: Callable[[Lines], None]
+) -> None:
+    lines = [json.loads(line) for line in exported.read_text(encoding="utf-8").splitlines()]
+    bend(lines)
+    bent = tmp_path / "bent.jsonl"
+    bent.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), encoding="utf-8")
+    verdict, said = verify(bent), command_line(server, bent)
+    assert not verdict.is_good and not said["good"]
+    places = [(fault.line, fault.evidence_id) for fault in verdict.faults]
+    assert places == [(fault["line"], fault["evidence_id"]) for fault in said["faults"]]
+    if bend is not no_leaf:
+        # In what way it is no leaf is said in the words of the JSON library.
+        assert [fault.problem for fault in verdict.faults] == [fault["problem"] for fault in said["faults"]]
+
+
+def test_an_export_of_another_key_is_not_believed(exported: Path) -> None:
+    name = json.loads(exported.read_text(encoding="utf-8").split("\n", 1)[0])["key"].split("+")[0]
+    raw = b"\x01" + bytes(range(32))
+    id_ = hashlib.sha256(name.encode() + b"\n" + raw).digest()[:4].hex()
+    other = f"{name}+{id_}+{base64.b64encode(raw).decode()}"
+    (fault,) = verify(exported, key=other).faults
+    assert str(fault).startswith(f"line 1: it is signed by {name}+")
+    with pytest.raises(Malformed):
+        verify(exported, key="no key")
+    with pytest.raises(Malformed):
+        verify(exported, key=f"{name}+00000000+{base64.b64encode(raw).decode()}")
+
+
+def test_a_file_that_is_no_export_is_a_fault_and_not_a_crash(tmp_path: Path) -> None:
+    file = tmp_path / "none.jsonl"
+    for content in (b"", b"{}\n", b"\xff\xfe\n", b'{"format":"charter-evidence/1"}\n'):
+        file.write_bytes(content)
+        assert str(verify(file).faults[0]).startswith("line 1: this is no header of an export")
+    with pytest.raises(FileNotFoundError):
+        verify(tmp_path / "absent.jsonl")
+
+
+def test_an_export_that_is_refused_leaves_no_file(charter: Charter, tmp_path: Path) -> None:
+    with pytest.raises(CharterError):
+        charter.evidence.export(tmp_path / "x.jsonl", type="no_such_type")
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- the tree, against the recursive definition of RFC 9162 section 2.1
+
+
+def root_of(leaves: list[bytes]) -> bytes:
+    if len(leaves) < 2:
+        return leaves[0] if leaves else EMPTY
+    split = 1 << (len(leaves) - 1).bit_length() - 1
+    return node_hash(root_of(leaves[:split]), root_of(leaves[split:]))
+
+
+def path_of(index: int, leaves: list[bytes]) -> list[bytes]:
+    if len(leaves) == 1:
+        return []
+    split = 1 << (len(leaves) - 1).bit_length() - 1
+    if index < split:
+        return [*path_of(index, leaves[:split]), root_of(leaves[split:])]
+    return [*path_of(index - split, leaves[split:]), root_of(leaves[:split])]
+
+
+def subproof_of(size: int, leaves: list[bytes], whole: bool) -> list[bytes]:
+    if size == len(leaves):
+        return [] if whole else [root_of(leaves)]
+    split = 1 << (len(leaves) - 1).bit_length() - 1
+    if size <= split:
+        return [*subproof_of(size, leaves[:split], whole), root_of(leaves[split:])]
+    return [*subproof_of(size - split, leaves[split:], False), root_of(leaves[:split])]
+
+
+LEAVES = [leaf_hash(str(n).encode()) for n in range(20)]
+
+
+def test_every_inclusion_proof_holds_for_its_leaf_alone() -> None:
+    for size in range(1, len(LEAVES) + 1):
+        leaves = LEAVES[:size]
+        root = root_of(leaves)
+        for index in range(size):
+            proof = path_of(index, leaves)
+            assert includes(index, size, leaves[index], proof, root)
+            assert not includes(index, size, leaf_hash(b"other"), proof, root)
+            assert not includes(index, size, leaves[index], [*proof, EMPTY], root)
+            assert not includes(size, size, leaves[index], proof, root)
+            if proof:
+                assert not includes(index, size, leaves[index], proof[:-1], root)
+
+
+def test_every_consistency_proof_holds_for_its_heads_alone() -> None:
+    chance = random.Random(7)
+    for size in range(len(LEAVES) + 1):
+        new = Head(size, root_of(LEAVES[:size]))
+        for older in range(size + 1):
+            old = Head(older, root_of(LEAVES[:older]))
+            proof = subproof_of(older, LEAVES[:size], True) if older else []
+            assert extends(old, new, proof)
+            assert not extends(old, new, [*proof, EMPTY])
+            assert not extends(Head(older, leaf_hash(b"other")), new, proof)
+            if 0 < older < size and proof:
+                bent = list(proof)
+                bent[chance.randrange(len(bent))] = EMPTY
+                assert not extends(old, new, bent)
+
+
+async def test_an_export_is_awaited(async_charter: AsyncCharter, tmp_path: Path) -> None:
+    file = await async_charter.evidence.export(tmp_path / "evidence.jsonl")
+    assert verify(file, key=(await async_charter.evidence.key()).key).is_good
+    assert not (tmp_path / "evidence.jsonl.part").exists()

@@ -1,0 +1,143 @@
+"""Runs that change something: what they wait for, who says it, and how they are steered."""
+
+from __future__ import annotations
+
+import pytest
+
+from charter_client import AsyncCharter, Charter, Run, WaitedTooLong
+from charter_client.codes import IllegalTransition, InvalidDocument, PermissionDenied, VersionConflict
+from conftest import Server
+
+REMEDIATE, PUBLISH = "security.remediate_public_exposure", "reliability.publish_notice"
+REGION = {"region": "us-east-1", "profile": ""}
+TEXT = {"text": "Closed on Monday."}
+
+
+def awaiting_approval(charter: Charter) -> Run:
+    """A run whose plan was confirmed."""
+    run = charter.runs.start_playbook(PUBLISH, TEXT)
+    charter.runs.confirm(run.run_id, run.plan_digest)
+    run = charter.runs.wait(run.run_id)
+    assert run.waits_for == "approval"
+    return run
+
+
+def test_a_change_waits_for_parameters_confirmation_and_approval(
+    server: Server, charter: Charter, bob: Charter
+) -> None:
+    answer = charter.ask("put a notice on the site of the shop")
+    assert answer.waits_for == "parameters"
+    assert answer.run_id is not None and answer.metadata.missing_parameters == ["text"]
+
+    run = charter.runs.give(answer.run_id, TEXT)
+    assert run.waits_for == "confirmation" and all(step.state == "pending" for step in run.steps)
+    with pytest.raises(IllegalTransition, match="look at it again"):
+        charter.runs.confirm(run.run_id, "sha256:another")
+
+    charter.runs.confirm(run.run_id, run.plan_digest)
+    run = charter.runs.wait(run.run_id)
+    (approval,) = run.approvals
+    assert (approval.call.tool, approval.requested_by, approval.four_eyes) == ("charter.fs.write", "ann", True)
+    assert approval.call.parameters["content"] == "Closed on Monday."
+    with pytest.raises(PermissionDenied):
+        charter.approvals.approve(approval.approval_id, approval.digest)
+    with pytest.raises(VersionConflict):
+        bob.approvals.approve(approval.approval_id, "sha256:another")
+
+    seen = bob.approvals.show(approval.approval_id)
+    assert seen == approval and approval in list(bob.approvals.list(state="pending", run_id=run.run_id))
+    rejected = bob.approvals.reject(approval.approval_id, seen.digest, reason="not on a Friday")
+    assert (rejected.state, rejected.by, rejected.reason) == ("rejected", "bob", "not on a Friday")
+    with pytest.raises(IllegalTransition):
+        bob.approvals.approve(approval.approval_id, seen.digest)
+
+    run = charter.runs.wait(run.run_id)
+    assert run.status == "rolled_back" and server.notice.read_text(encoding="utf-8") == "Open every day."
+    failure = next(step.failure for step in run.steps if step.failure)
+    assert failure["code"] == "approval_rejected"
+    replay = charter.runs.replay(run.run_id)
+    assert replay.diverges is None and replay.events == len(run.events)
+
+
+def test_what_was_approved_is_done_proved_and_taken_back(server: Server, charter: Charter, bob: Charter) -> None:
+    run = awaiting_approval(charter)
+    (approval,) = run.approvals
+    bob.approvals.approve(approval.approval_id, approval.digest, reason="agreed")
+    run = charter.runs.wait(run.run_id)
+    assert run.status == "completed" and server.notice.read_text(encoding="utf-8") == "Closed on Monday."
+    assert run.output("look")["content"] == "Open every day." and run.output() == run.output("publish")
+    decisions = {step["step"]: step["approvals"] for step in charter.explain(run=run.run_id).steps}
+    assert decisions["publish"][0]["by"] == "bob"
+
+    back = charter.runs.wait(charter.runs.roll_back(run.run_id).run_id)
+    for asked in bob.approvals.list(state="pending", run_id=back.run_id):
+        bob.approvals.approve(asked.approval_id, asked.digest)
+    back = charter.runs.wait(back.run_id)
+    assert server.notice.read_text(encoding="utf-8") == "Open every day." and not back.is_busy
+
+
+def test_a_dry_run_changes_nothing_and_asks_nobody(server: Server, charter: Charter) -> None:
+    run = charter.runs.wait(charter.runs.start_playbook(PUBLISH, TEXT, dry_run=True).run_id)
+    assert (run.dry_run, run.waits_for, run.is_busy) == (True, None, False)
+    assert server.notice.read_text(encoding="utf-8") == "Open every day."
+
+
+def test_runs_are_paused_resumed_and_aborted(charter: Charter) -> None:
+    run = awaiting_approval(charter)
+    assert charter.runs.pause(run.run_id).status == "paused"
+    assert charter.runs.resume(run.run_id).status == "awaiting_approval"
+    charter.runs.abort(run.run_id, reason="enough")
+    assert charter.runs.wait(run.run_id).status == "aborted"
+    (lapsed,) = charter.approvals.list(run_id=run.run_id)
+    assert lapsed.state == "lapsed"
+
+
+def test_a_tool_is_called_through_the_gate(charter: Charter) -> None:
+    run = charter.runs.wait(charter.runs.call_tool("aws.describe_security_groups", REGION).run_id)
+    assert run.status == "completed" and run.output()[0]["GroupId"].startswith("sg-")
+    assert charter.explain(run=run.run_id).steps[0]["decisions"]
+    rules = {"region": "us-east-1", "rules": []}
+    said = charter.explain(tool="aws.lock_security_group", playbook=REMEDIATE, step="step_2", parameters=rules)
+    assert said.verdict == "needs_approval" and said.rules
+
+
+def test_a_plan_that_cannot_be_run_is_refused_with_every_violation(charter: Charter) -> None:
+    with pytest.raises(InvalidDocument) as refused:
+        charter.runs.start_plan({"id": "plan-1", "steps": []})
+    assert len(refused.value.details["violations"]) > 1
+
+
+def test_listings_go_over_all_pages(charter: Charter) -> None:
+    for _ in range(3):
+        charter.runs.start_playbook(PUBLISH, TEXT)
+    few, all_ = charter.runs.list(page_size=2), charter.runs.list(page_size=1000)
+    assert [run.run_id for run in few] == [run.run_id for run in all_]
+
+
+def test_waiting_ends(charter: Charter, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = charter.runs.start_playbook(PUBLISH, TEXT)
+    assert charter.runs.wait(run.run_id, timeout_s=0).waits_for == "confirmation"
+    monkeypatch.setattr("charter_client.shown.BUSY", frozenset({run.status}))
+    with pytest.raises(WaitedTooLong, match="still awaiting_confirmation"):
+        charter.runs.wait(run.run_id, timeout_s=0.1)
+
+
+def test_what_happens_is_announced(charter: Charter) -> None:
+    run = charter.runs.start_playbook(PUBLISH, TEXT)
+    told = charter.watch(topic="run.status", after=0)
+    announced = next(event for event in told if event.data.get("run_id") == run.run_id)
+    assert announced.topic == "run.status" and announced.data["status"] == "awaiting_confirmation"
+
+
+async def test_the_same_is_awaited(async_charter: AsyncCharter) -> None:
+    run = await async_charter.runs.start_playbook(PUBLISH, TEXT)
+    await async_charter.runs.confirm(run.run_id, run.plan_digest)
+    run = await async_charter.runs.wait(run.run_id)
+    (approval,) = run.approvals
+    with pytest.raises(PermissionDenied):
+        await async_charter.approvals.approve(approval.approval_id, approval.digest)
+    assert approval in [found async for found in async_charter.approvals.list(run_id=run.run_id)]
+    await async_charter.runs.abort(run.run_id)
+    assert (await async_charter.runs.wait(run.run_id)).status == "aborted"
+    announced = await anext(async_charter.watch(topic="run.status", after=0))
+    assert announced.topic == "run.status"
