@@ -44,7 +44,7 @@ TUTORIAL := $(PYTHON) -m doctest docs/follow.py && $(PYTHON) docs/follow.py --ch
 help:
 	@echo "make quickstart  build, and answer a real question over a simulated cloud estate"
 	@echo "make test        run every test"
-	@echo "make test-python run the tests of the Python client against a real server"
+	@echo "make test-python run the tests, guide and examples of the Python client against a real server"
 	@echo "make test-model  ask a language model on this machine; MODEL=FILE.gguf for another than Gemma 3 270M"
 	@echo "make check       formatting, lints, repository rules, generated files, documentation"
 	@echo "make docs        build the documentation's site into target/site, and check every link"

@@ -9,7 +9,7 @@
 `AsyncCharter` has the same operations to await. Failures are in `charter_client.errors` and
 `charter_client.codes`, values in `charter_client.shown` and `charter_client.contract`, the check of
 exported evidence in `charter_client.evidence_log`, adapters in `charter_client.langchain` and
-`charter_client.openai_agents`.
+`charter_client.openai_agents`. The guide is docs/guides/python.md.
 """
 
 from charter_client.client import AsyncCharter, Charter
