@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from charter_client import AsyncCharter, Charter
 from charter_client.errors import CharterError
@@ -208,6 +209,54 @@ def test_an_export_of_another_key_is_not_believed(exported: Path) -> None:
         verify(exported, key="no key")
     with pytest.raises(Malformed):
         verify(exported, key=f"{name}+00000000+{base64.b64encode(raw).decode()}")
+
+
+def signed(server: Server, key: str, text: str, name: str | None = None) -> str:
+    """A note as whoever has the server's secret seed could sign one."""
+    seed = bytes.fromhex((server.data / "evidence.key").read_text(encoding="ascii").strip())
+    name_, id_, _ = key.split("+", 2)
+    blob = bytes.fromhex(id_) + Ed25519PrivateKey.from_private_bytes(seed).sign(text.encode())
+    return f"{text}\n\u2014 {name or name_} {base64.b64encode(blob).decode()}\n"
+
+
+def test_a_log_that_its_own_key_rewrote_is_found_out_by_an_older_head(
+    server: Server, charter: Charter, exported: Path, tmp_path: Path
+) -> None:
+    key = charter.evidence.key().key
+    origin = key.split("+")[0]
+    for size, root in ((1, "A" * 43 + "="), (0, "A" * 43 + "=")):
+        older = tmp_path / f"older-{size}.txt"
+        older.write_text(signed(server, key, f"{origin}\n{size}\n{root}\n"), encoding="utf-8")
+        verdict = verify(exported, key=key, since=older)
+        assert [fault.problem.split(":")[0] for fault in verdict.faults] == ["the log was rewritten"]
+        assert as_said(verdict) == command_line(server, exported, "--key", key, "--since", str(older))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "another/evidence/local\n1\n{root}\n",
+        "{origin}\n01\n{root}\n",
+        "{origin}\n+1\n{root}\n",
+        "{origin}\n18446744073709551616\n{root}\n",
+        "{origin}\n1\nAAAA\n",
+        "{origin}\n1\n{root}\nextension\n",
+        "{origin}\n1\n",
+    ],
+)
+def test_a_signed_text_that_is_no_checkpoint_of_the_log_is_refused_by_both(
+    server: Server, charter: Charter, exported: Path, tmp_path: Path, text: str
+) -> None:
+    key = charter.evidence.key().key
+    head, *rest = exported.read_text(encoding="utf-8").splitlines()
+    header = json.loads(head)
+    header["checkpoint"] = signed(server, key, text.format(origin=key.split("+")[0], root="A" * 43 + "="))
+    bent = tmp_path / "bent.jsonl"
+    bent.write_text("\n".join([json.dumps(header), *rest]) + "\n", encoding="utf-8")
+    (fault,) = verify(bent, key=key).faults
+    (said,) = command_line(server, bent, "--key", key)["faults"]
+    assert str(fault).startswith("line 1: the checkpoint: ")
+    assert fault.problem.rsplit(":", 1)[0] == said["problem"].rsplit(":", 1)[0]
 
 
 def test_a_file_that_is_no_export_is_a_fault_and_not_a_crash(tmp_path: Path) -> None:
