@@ -137,6 +137,12 @@ def test_a_stream_that_never_comes_is_given_up() -> None:
     watched.broke_off(UNSENT)
     with pytest.raises(Unreachable, match="broke off"):
         watched.broke_off(BROKE)
+    starting_over = watch(ends=False)
+    for _ in range(2):
+        assert list(starting_over.feed(b"data: 1\n\n")) == [1]
+        starting_over.broke_off(None)
+    with pytest.raises(Unreachable, match="the server closed it"):
+        starting_over.broke_off(None)
     ending = watch()
     ending.broke_off(None)
     assert ending.opening() is None

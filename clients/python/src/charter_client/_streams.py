@@ -110,8 +110,9 @@ class Watch(Generic[T]):
     def feed(self, piece: bytes) -> Iterator[T]:
         """What a piece tells."""
         for event in self._reader.feed(piece):
-            self._failed = 0
-            self._last_id = event.id or self._last_id
+            if event.id is not None:
+                # It got further. What has no ids starts over, and that not for ever.
+                self._failed, self._last_id = 0, event.id
             self._over = self._stream.is_last(event)
             value = self._stream.read(event)
             if value is not None:
