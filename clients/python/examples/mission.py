@@ -6,6 +6,7 @@ with Charter() as charter:
     mission = charter.missions.start(
         "What does the internet reach in our account, and what is to be fixed first?",
         mission_type="security.account_brief",
+        mission_id="brief-1",  # the same order again finds the mission that it began
         model="offline",
         context_refs={"region": "us-east-1"},
     )

@@ -16,7 +16,7 @@ BRIEF = "security.account_brief"
 
 @pytest.fixture(scope="module")
 def mission(server: Server) -> Mission:
-    """A brief on the account, as far as it goes without a person."""
+    """A brief on the account, as far as it goes without a person. The guide and an example order the same one."""
     with Charter(server.address, server.key("ann")) as charter:
         started = charter.missions.start(
             GOAL, mission_type=BRIEF, mission_id="brief-1", model="offline", context_refs={"region": "us-east-1"}
