@@ -9,14 +9,18 @@ use std::num::NonZeroU64;
 
 use charter_contract::catalogue::tool::RateLimit;
 use charter_contract::time::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// Microseconds of a minute.
 const MINUTE: i128 = 60_000_000;
 
 /// A rate and a burst, both at least one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Rate {
+    /// How often a minute.
     per_minute: u64,
+    /// How often at once.
     burst: u64,
 }
 

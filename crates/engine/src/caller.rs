@@ -7,9 +7,12 @@ pub use charter_contract::identity::{AccessScope, AccessScopes, CatalogueRole};
 use charter_contract::ids::{TenantId, UserId};
 pub use charter_contract::link_graph::SkillGrants;
 use charter_contract::scope::Scope;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::json;
 
-use crate::error::EngineError;
+use crate::quotas::QuotaShown;
+use crate::{Engine, EngineError};
 
 /// An authenticated caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,5 +115,54 @@ impl Caller {
             return Ok(());
         }
         Err(EngineError::new(ErrorCode::PermissionDenied, rule))
+    }
+}
+
+/// Who the caller is, and what it may do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct CallerShown {
+    /// Whose data it sees.
+    pub tenant: TenantId,
+    /// Who it is within the tenant.
+    pub user: UserId,
+    /// The level: `user`, `operator` or `admin`.
+    pub role: Role,
+    /// The tier up to which it is served.
+    pub tier: Tier,
+    /// What it may do to the catalogue.
+    pub catalogue: CatalogueRole,
+    /// Which skills of the link graph it may reach.
+    #[schemars(with = "Vec<String>")]
+    pub agent_skills: SkillGrants,
+    /// Which parts of the interface its credential opens; `["*"]` is all.
+    #[schemars(with = "Vec<String>")]
+    pub scopes: AccessScopes,
+    /// What its tenant may ask, and how much of it is taken.
+    pub quota: QuotaShown,
+}
+
+impl Engine {
+    /// Who the caller is, and what it may do.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn show_caller(&self, caller: &Caller) -> Result<CallerShown, EngineError> {
+        let Rights {
+            role,
+            tier,
+            catalogue,
+            agent_skills,
+            scopes,
+        } = caller.rights();
+        Ok(CallerShown {
+            tenant: caller.tenant.clone(),
+            user: caller.user.clone(),
+            role,
+            tier,
+            catalogue,
+            agent_skills,
+            scopes,
+            quota: self.quota_of(&caller.tenant).await?,
+        })
     }
 }

@@ -54,7 +54,9 @@ pub use agent_skills::{
     SkillsImported, SkillsSent,
 };
 pub use approvals::{ApprovalListing, Say};
-pub use caller::{AccessScope, AccessScopes, Caller, CatalogueRole, Role, SkillGrants, Tier};
+pub use caller::{
+    AccessScope, AccessScopes, Caller, CallerShown, CatalogueRole, Role, SkillGrants, Tier,
+};
 pub use candidates::{CODE_AGENT_ROUTE, CodeAgent, Composer, Generator, GeneratorError};
 pub use catalogue::Live;
 pub use charter_domain::approval::{Answer, Approval, Digest, Happened};
@@ -96,7 +98,7 @@ pub use packages::{
 };
 pub use plans::SentPlan;
 pub use providers::{Claim, ClaimGrant, Provider, Providers, Tenancy};
-pub use quotas::{Quota, Quotas};
+pub use quotas::{Quota, QuotaShown, Quotas, RunsTaken};
 pub use requests::{Follows, Progress, ProgressEvent};
 pub use resolve::{
     InForce, Listed, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, ToolFilter,

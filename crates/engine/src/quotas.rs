@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::TenantId;
 use charter_domain::rate_limit::Rate;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::json;
 
 use crate::{Caller, Engine, EngineError};
@@ -33,7 +35,41 @@ impl Quotas {
     }
 }
 
+/// What the caller's tenant may ask, and how much of it is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct QuotaShown {
+    /// How often it may call, in each process; null where nothing bounds it.
+    pub calls: Option<Rate>,
+    /// Its runs; null where nothing bounds them.
+    pub runs: Option<RunsTaken>,
+}
+
+/// How many runs of a tenant are under way or wait, and how many may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RunsTaken {
+    /// How many may.
+    pub most: u64,
+    /// How many do, counted up to `most`.
+    pub unfinished: u64,
+}
+
 impl Engine {
+    /// What a tenant may ask, and how much of it is taken.
+    pub(crate) async fn quota_of(&self, tenant: &TenantId) -> Result<QuotaShown, EngineError> {
+        let quota = self.settings().quotas.of(tenant);
+        let runs = match quota.runs {
+            None => None,
+            Some(most) => Some(RunsTaken {
+                most,
+                unfinished: self.store().count_unfinished_runs(tenant, most).await?,
+            }),
+        };
+        Ok(QuotaShown {
+            calls: quota.calls,
+            runs,
+        })
+    }
+
     /// Counts a call of the caller's tenant.
     ///
     /// # Errors

@@ -22,7 +22,7 @@ use utoipa::openapi::path::Operation;
 pub(crate) enum Need {
     /// Nothing: there is no caller.
     Nobody,
-    /// A caller; what is asked of it names an operation of its own.
+    /// A caller, whatever its scopes: it asks about itself, or what it asks for names an operation of its own.
     Caller,
     /// All of these scopes.
     Scopes(&'static [AccessScope]),
@@ -46,6 +46,8 @@ const TABLE: &[(&str, Need)] = &[
     ("list_schemas", Nobody),
     ("openapi", Nobody),
     ("show_schema", Nobody),
+    // Of every caller, whatever its scopes.
+    ("show_caller", Need::Caller),
     // Requests, sessions and tags.
     ("ask", Scopes(&[RequestsWrite])),
     ("get_tags", Scopes(&[RequestsRead])),

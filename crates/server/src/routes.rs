@@ -4,6 +4,7 @@ mod agent_skill_files;
 mod agent_skills;
 mod approvals;
 mod bodies;
+mod caller;
 mod candidates;
 mod catalogue;
 mod console;
@@ -170,6 +171,7 @@ fn proof() -> OpenApiRouter<AppState> {
 /// Who may call.
 fn administration() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
+        .routes(routes!(caller::show))
         .routes(routes!(keys::create, keys::list))
         .routes(routes!(keys::show))
         .routes(routes!(keys::rotate))

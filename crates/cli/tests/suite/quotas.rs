@@ -75,6 +75,9 @@ fn a_tenant_has_as_many_runs_as_it_may() {
         refused.clone().fails(429, "rate_limited");
         assert_eq!(refused.body["technical_details"]["quota"], "runs");
     };
+    let quota = ann.get("/v1/caller").expect(200)["quota"].clone();
+    let taken = json!({"calls": null, "runs": {"most": 2, "unfinished": 2}});
+    assert_eq!(quota, taken);
     let third = asked();
     full(ann.ask(&third));
     let steps = json!([{"id": "step-001", "tool": "vault.list_backups", "parameters": {}}]);

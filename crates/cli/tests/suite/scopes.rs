@@ -15,8 +15,8 @@ const OPEN: [&str; 5] = [
     "show_schema",
 ];
 
-/// Operations whose body names what is asked; they have tests of their own.
-const NAMED_INSIDE: [&str; 1] = ["a2a_call"];
+/// Operations that a key of no scope may call, or whose body names what is asked; they have tests of their own.
+const OF_ANY_CALLER: [&str; 2] = ["a2a_call", "show_caller"];
 
 fn served() -> (Home, Server) {
     let home =
@@ -65,7 +65,7 @@ fn every_operation_needs_a_credential_with_its_scope() {
             continue;
         }
         assert_eq!(unknown.status, 401, "{id}: {:#}", unknown.body);
-        if NAMED_INSIDE.contains(&id.as_str()) {
+        if OF_ANY_CALLER.contains(&id.as_str()) {
             continue;
         }
         if path.starts_with("/a2a/") {
@@ -189,4 +189,31 @@ fn viewers_look_and_editors_register() {
         .post("/v1/packages", &global.bundle())
         .fails(403, "permission_denied");
     of("user", "admin").register(&global);
+}
+
+/// Whoever has a credential may know whom it stands for, what it opens and what its tenant may ask, also where it
+/// opens nothing.
+#[test]
+fn a_caller_may_know_who_it_is() {
+    let (_home, server) = served();
+    let order = json!({
+        "name": "looks", "user": "bea", "role": "operator", "catalogue": "viewer", "agent_skills": ["sql"],
+        "scopes": ["runs:read"],
+    });
+    let made = server.key("ann").post("/v1/keys", &order).expect(201);
+    let bea = server.key(made["secret"].as_str().unwrap());
+    let unbounded = json!({"calls": null, "runs": null});
+    assert_eq!(
+        bea.get("/v1/caller").expect(200),
+        json!({
+            "tenant": "acme", "user": "bea", "role": "operator", "tier": "basic", "catalogue": "viewer",
+            "agent_skills": ["sql"], "scopes": ["runs:read"], "quota": unbounded,
+        })
+    );
+    let shown = limited(&server, json!([])).get("/v1/caller").expect(200);
+    assert_eq!(
+        (&shown["user"], &shown["scopes"]),
+        (&json!("ann"), &json!([]))
+    );
+    server.api.get("/v1/caller").fails(401, "unauthenticated");
 }

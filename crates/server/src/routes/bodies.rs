@@ -4,8 +4,8 @@
 use charter_contract::catalogue::evidence::Attachment;
 use charter_contract::schema::{Draft, of_type};
 use charter_engine::{
-    GraphQuery, KeyOrder, KeyRotation, LeaseRequest, MemoryQuery, MissionOrder, Remember,
-    SkillSearch, SkillsSent, Supersede,
+    CallerShown, GraphQuery, KeyOrder, KeyRotation, LeaseRequest, MemoryQuery, MissionOrder,
+    Remember, SkillSearch, SkillsSent, Supersede,
 };
 use schemars::JsonSchema;
 use serde_json::Value;
@@ -14,12 +14,13 @@ use super::{agent_skills, approvals, candidates, gate, lenses, missions, plans, 
 use crate::a2a::{JsonRpcCall, SentMessage};
 
 /// Each by the name that operations refer to it with.
-pub(crate) fn schemas() -> [(&'static str, Value); 26] {
+pub(crate) fn schemas() -> [(&'static str, Value); 27] {
     [
         ("a2a_call", of::<JsonRpcCall>()),
         ("a2a_message", of::<SentMessage>()),
         ("approval_report", of::<approvals::Told>()),
         ("approval_word", of::<approvals::Seen>()),
+        ("caller", of::<CallerShown>()),
         ("candidate_proof", of::<candidates::Proven>()),
         ("evidence_attachment", of::<Attachment>()),
         ("gate_question", of::<gate::Wanted>()),

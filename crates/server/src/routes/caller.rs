@@ -1,0 +1,22 @@
+//! Who is asking, as the server knows them.
+
+use axum::Json;
+use axum::extract::State;
+use charter_engine::CallerShown;
+
+use crate::error::ApiError;
+use crate::extract::By;
+use crate::state::AppState;
+
+/// Show who the caller is, what it may do, and what its tenant may ask.
+#[utoipa::path(get, path = "/v1/caller", tag = "caller", operation_id = "show_caller",
+    responses((status = 200, description = "The caller", body = ref("#/components/schemas/caller"))))]
+pub(crate) async fn show(
+    State(state): State<AppState>,
+    By(caller): By,
+) -> Result<Json<CallerShown>, ApiError> {
+    let shown = state.engine.show_caller(&caller).await;
+    shown
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
+}
