@@ -9,6 +9,7 @@ pub mod domain;
 pub mod evidence;
 pub mod graph;
 pub mod guardrail;
+pub mod heading;
 pub mod lens;
 pub mod mission_type;
 mod placeholders;

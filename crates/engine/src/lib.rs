@@ -10,6 +10,7 @@ mod approvals;
 mod caller;
 mod candidates;
 mod catalogue;
+mod documents;
 mod engine;
 mod error;
 mod events;
@@ -67,6 +68,7 @@ pub use charter_domain::rate_limit::Rate;
 pub use charter_domain::run::{Outcome, RunEvent, StopCause};
 pub use charter_domain::skill_folder::SkillFile;
 pub use charter_domain::template::Wanted;
+pub use documents::{CatalogueShown, DocumentFilter, KindShown, Listed};
 pub use engine::{Engine, IdSource, Ports};
 pub use error::EngineError;
 pub use events::{Event, EventListing};
@@ -100,9 +102,7 @@ pub use plans::SentPlan;
 pub use providers::{Claim, ClaimGrant, Provider, Providers, Tenancy};
 pub use quotas::{Quota, QuotaShown, Quotas, RunsTaken};
 pub use requests::{Follows, Progress, ProgressEvent};
-pub use resolve::{
-    InForce, Listed, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, ToolFilter,
-};
+pub use resolve::{InForce, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, ToolFilter};
 pub use routing::{Purpose, RoutedCandidate, RoutedVerdict};
 pub use runs::{
     Assumed, CallExplained, Confirmation, Diverges, HistoryEvent, Replayed, RunEvidence,

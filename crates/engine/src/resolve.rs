@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::agent::AgentManifest;
 use charter_contract::catalogue::guardrail::Guardrail;
 use charter_contract::catalogue::mission_type::MissionType;
@@ -271,41 +270,6 @@ impl Engine {
             .map(InForce::from)
             .collect()
     }
-
-    /// The documents of one kind that the caller sees, by id, at most `limit` after `after`.
-    #[must_use]
-    pub fn list_documents(
-        &self,
-        caller: &Caller,
-        kind: DocumentKind,
-        after: &str,
-        limit: usize,
-    ) -> Vec<Listed> {
-        let view = self.live().view(&caller.tenant);
-        view.ids(kind)
-            .into_iter()
-            .filter(|id| *id > after)
-            .filter_map(|id| {
-                let (layer, own) = match view.tenant.document(kind, id) {
-                    Some(document) => (&view.tenant, document),
-                    None => (&view.global, view.global.document(kind, id)?),
-                };
-                let internal = own.as_tool().is_some_and(Tool::is_internal);
-                let origin = layer.origin(kind, id)?;
-                (!internal).then(|| Listed {
-                    id: id.to_owned(),
-                    kind,
-                    domain: own.domain().map(ToString::to_string),
-                    status: own.status(),
-                    is_candidate: own.is_candidate(),
-                    tenant: origin.scope.tenant().is_some(),
-                    package: origin.package.to_string(),
-                    package_version: origin.version.clone(),
-                })
-            })
-            .take(limit)
-            .collect()
-    }
 }
 
 /// The guardrails on a subject, whose owner and domain are looked up where they are not given.
@@ -327,27 +291,6 @@ fn bearing_on(view: &View, subject: Subject<'_>) -> Vec<Resolved> {
         ..subject
     };
     guardrail::resolve(view, subject)
-}
-
-/// A document in a listing.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Listed {
-    /// Its id.
-    pub id: String,
-    /// Its kind.
-    pub kind: DocumentKind,
-    /// Its domain, where it has one.
-    pub domain: Option<String>,
-    /// Whether it is offered.
-    pub status: Status,
-    /// Whether it was generated and nobody has accepted it yet.
-    pub is_candidate: bool,
-    /// Whether it is the tenant's own.
-    pub tenant: bool,
-    /// The package that registered it.
-    pub package: String,
-    /// That package's version.
-    pub package_version: String,
 }
 
 #[cfg(test)]

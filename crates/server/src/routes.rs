@@ -79,6 +79,7 @@ fn catalogue() -> OpenApiRouter<AppState> {
         .routes(routes!(resolve::policies))
         .routes(routes!(gate::explain))
         .routes(routes!(catalogue::list))
+        .routes(routes!(catalogue::show))
         .routes(routes!(packages::list))
         .routes(routes!(packages::validate))
         .routes(routes!(packages::diff))

@@ -17,11 +17,29 @@ pub(crate) struct List {
     /// Start after this id.
     #[arg(long)]
     after: Option<String>,
+    /// Only those whose id or title contains this.
+    #[arg(long)]
+    query: Option<String>,
+    /// Only those of this domain.
+    #[arg(long)]
+    domain: Option<String>,
+    /// `active` or `inactive`.
+    #[arg(long)]
+    status: Option<String>,
+    /// Only those of this package.
+    #[arg(long)]
+    package: Option<String>,
 }
 
 pub(crate) async fn run(command: &List, config: &Config, format: Format) -> anyhow::Result<u8> {
     let client = Client::connect(config).await?;
-    let query = query(&[("after", command.after.as_deref())]);
+    let query = query(&[
+        ("after", command.after.as_deref()),
+        ("query", command.query.as_deref()),
+        ("domain", command.domain.as_deref()),
+        ("status", command.status.as_deref()),
+        ("package", command.package.as_deref()),
+    ]);
     let listed = client
         .get(&format!("/v1/list/{}{query}", encoded(&command.kind)))
         .await;

@@ -19,6 +19,7 @@ mod backup;
 mod bad_input;
 mod builtin;
 mod candidates;
+mod catalogue;
 mod chaos;
 mod commands;
 mod crash;

@@ -11,6 +11,7 @@ use super::agent::AgentManifest;
 use super::domain::Domain;
 use super::graph::{GraphEdge, GraphNode};
 use super::guardrail::Guardrail;
+use super::heading::{Headed, Heading};
 use super::lens::DomainLens;
 use super::mission_type::MissionType;
 use super::playbook::Playbook;
@@ -163,35 +164,26 @@ impl Document {
         }
     }
 
+    /// The domain it names, if any. A domain names itself.
+    #[must_use]
+    pub fn domain(&self) -> Option<&DomainId> {
+        self.heading().domain
+    }
+
     /// Whether it was generated and nobody has accepted it yet (B000-4).
     #[must_use]
-    pub const fn is_candidate(&self) -> bool {
-        match self {
-            Self::Skill(skill) => skill.is_candidate,
-            Self::Playbook(playbook) => playbook.is_candidate,
-            Self::Tool(_)
-            | Self::Guardrail(_)
-            | Self::DomainLens(_)
-            | Self::Template(_)
-            | Self::Agent(_)
-            | Self::GraphNode(_)
-            | Self::GraphEdge(_)
-            | Self::Domain(_)
-            | Self::Policy(_)
-            | Self::MissionType(_)
-            | Self::PromptTemplate(_) => false,
-        }
+    pub fn is_candidate(&self) -> bool {
+        self.heading().is_candidate
     }
 }
 
-/// What the documents have in common.
-trait Common {
+/// What the documents are known by.
+trait Identified {
     fn id(&self) -> Cow<'_, str>;
-    fn domain(&self) -> Option<&DomainId>;
 }
 
 macro_rules! documents {
-    ($( $(#[$meta:meta])* $variant:ident($inner:ty), id $id:ident, domain $domain:ident; )+) => {
+    ($( $(#[$meta:meta])* $variant:ident($inner:ty), id $id:ident; )+) => {
         /// A registrable document of any kind. Serialises as the document itself.
         #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
         #[serde(untagged)]
@@ -208,13 +200,7 @@ macro_rules! documents {
             /// Its id within its kind. An edge's is `from:type:to`.
             #[must_use]
             pub fn id(&self) -> Cow<'_, str> {
-                match self { $( Self::$variant(document) => Common::id(document) ),+ }
-            }
-
-            /// The domain it names, if any. A domain names itself.
-            #[must_use]
-            pub fn domain(&self) -> Option<&DomainId> {
-                match self { $( Self::$variant(document) => Common::domain(document) ),+ }
+                match self { $( Self::$variant(document) => Identified::id(document) ),+ }
             }
 
             /// Its tenant; none for a global document.
@@ -246,6 +232,10 @@ macro_rules! documents {
                 let mut report = Report::new();
                 match self { $( Self::$variant(document) => Contract::check(document, &mut report) ),+ }
                 report
+            }
+
+            fn headed(&self) -> &dyn Headed {
+                match self { $( Self::$variant(document) => document ),+ }
             }
 
             /// Reads a document that was checked and stored before: types only, no report.
@@ -288,51 +278,50 @@ macro_rules! documents {
                 }
             }
 
-            impl Common for $inner {
+            impl Identified for $inner {
                 fn id(&self) -> Cow<'_, str> {
                     documents!(@id self, $id)
-                }
-
-                fn domain(&self) -> Option<&DomainId> {
-                    documents!(@domain self, $domain)
                 }
             }
         )+
     };
     (@id $document:ident, edge) => { $document.edge_id().into() };
     (@id $document:ident, $id:ident) => { $document.$id.as_str().into() };
-    (@domain $document:ident, itself) => { Some(&$document.domain_id) };
-    (@domain $document:ident, always) => { Some(&$document.domain) };
-    (@domain $document:ident, maybe) => { $document.domain.as_ref() };
 }
 
 documents! {
     /// A skill.
-    Skill(Skill), id skill_id, domain always;
+    Skill(Skill), id skill_id;
     /// A tool.
-    Tool(Tool), id tool_id, domain always;
+    Tool(Tool), id tool_id;
     /// A guardrail.
-    Guardrail(Guardrail), id guardrail_id, domain maybe;
+    Guardrail(Guardrail), id guardrail_id;
     /// A domain lens.
-    DomainLens(DomainLens), id lens_id, domain always;
+    DomainLens(DomainLens), id lens_id;
     /// A template.
-    Template(Template), id template_id, domain maybe;
+    Template(Template), id template_id;
     /// A playbook.
-    Playbook(Playbook), id playbook_id, domain always;
+    Playbook(Playbook), id playbook_id;
     /// An agent.
-    Agent(AgentManifest), id agent_id, domain always;
+    Agent(AgentManifest), id agent_id;
     /// A node of the expert graph.
-    GraphNode(GraphNode), id id, domain maybe;
+    GraphNode(GraphNode), id id;
     /// An edge of the expert graph.
-    GraphEdge(GraphEdge), id edge, domain maybe;
+    GraphEdge(GraphEdge), id edge;
     /// A domain.
-    Domain(Domain), id domain_id, domain itself;
+    Domain(Domain), id domain_id;
     /// A policy.
-    Policy(Policy), id policy_id, domain maybe;
+    Policy(Policy), id policy_id;
     /// A kind of missions.
-    MissionType(MissionType), id mission_type, domain always;
+    MissionType(MissionType), id mission_type;
     /// A prompt template.
-    PromptTemplate(PromptTemplate), id prompt_id, domain always;
+    PromptTemplate(PromptTemplate), id prompt_id;
+}
+
+impl Headed for Document {
+    fn heading(&self) -> Heading<'_> {
+        self.headed().heading()
+    }
 }
 
 fn not_registrable(kind: DocumentKind) -> Violation {

@@ -7,6 +7,7 @@ use charter_contract::catalogue::agent::AgentManifest;
 use charter_contract::catalogue::domain::Domain;
 use charter_contract::catalogue::graph::{GraphEdge, GraphNode};
 use charter_contract::catalogue::guardrail::Guardrail;
+use charter_contract::catalogue::heading::{Headed, Heading};
 use charter_contract::catalogue::lens::DomainLens;
 use charter_contract::catalogue::mission_type::MissionType;
 use charter_contract::catalogue::playbook::Playbook;
@@ -175,6 +176,17 @@ impl Layer {
             self,
             kind,
             |shelf| shelf.get(id).map(|entry| entry.document.status),
+            None
+        )
+    }
+
+    /// What a listing says of a document, if it is there.
+    #[must_use]
+    pub fn heading(&self, kind: DocumentKind, id: &str) -> Option<Heading<'_>> {
+        on_shelf!(
+            self,
+            kind,
+            |shelf| shelf.get(id).map(|entry| entry.document.heading()),
             None
         )
     }

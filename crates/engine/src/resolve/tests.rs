@@ -1,4 +1,4 @@
-use charter_contract::catalogue::Document;
+use charter_contract::catalogue::{Document, DocumentKind};
 use charter_contract::ids::PackageName;
 use charter_contract::scope::Scope;
 use charter_domain::catalogue::{Layer, Origin};

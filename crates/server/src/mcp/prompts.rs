@@ -4,7 +4,7 @@ use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::playbook::Playbook;
 use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::parameter::Parameter;
-use charter_engine::{EngineError, InForce};
+use charter_engine::{DocumentFilter, EngineError, InForce};
 use rmcp::ErrorData;
 use rmcp::model::{
     CompleteRequestParams, CompleteResult, CompletionInfo, GetPromptResult, JsonObject,
@@ -22,9 +22,13 @@ const PAGE: usize = 100;
 pub(super) fn list(call: &Call, after: Option<String>) -> ListPromptsResult {
     let after = after.unwrap_or_default();
     let kind = DocumentKind::Playbook;
-    let mut found = call
-        .engine()
-        .list_documents(&call.caller, kind, &after, PAGE + 1);
+    let mut found = call.engine().list_documents(
+        &call.caller,
+        kind,
+        &DocumentFilter::default(),
+        &after,
+        PAGE + 1,
+    );
     let more = found.len() > PAGE;
     found.truncate(PAGE);
     let next = found.last().filter(|_| more).map(|last| last.id.clone());

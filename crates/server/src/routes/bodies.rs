@@ -4,17 +4,19 @@
 use charter_contract::catalogue::evidence::Attachment;
 use charter_contract::schema::{Draft, of_type};
 use charter_engine::{
-    CallerShown, GraphQuery, KeyOrder, KeyRotation, LeaseRequest, MemoryQuery, MissionOrder,
-    Remember, SkillSearch, SkillsSent, Supersede,
+    CallerShown, CatalogueShown, GraphQuery, KeyOrder, KeyRotation, LeaseRequest, MemoryQuery,
+    MissionOrder, Remember, SkillSearch, SkillsSent, Supersede,
 };
 use schemars::JsonSchema;
 use serde_json::Value;
 
-use super::{agent_skills, approvals, candidates, gate, lenses, missions, plans, playbooks, runs};
+use super::{
+    agent_skills, approvals, candidates, catalogue, gate, lenses, missions, plans, playbooks, runs,
+};
 use crate::a2a::{JsonRpcCall, SentMessage};
 
 /// Each by the name that operations refer to it with.
-pub(crate) fn schemas() -> [(&'static str, Value); 27] {
+pub(crate) fn schemas() -> [(&'static str, Value); 29] {
     [
         ("a2a_call", of::<JsonRpcCall>()),
         ("a2a_message", of::<SentMessage>()),
@@ -22,6 +24,8 @@ pub(crate) fn schemas() -> [(&'static str, Value); 27] {
         ("approval_word", of::<approvals::Seen>()),
         ("caller", of::<CallerShown>()),
         ("candidate_proof", of::<candidates::Proven>()),
+        ("catalogue", of::<CatalogueShown>()),
+        ("document_page", of::<catalogue::Listing>()),
         ("evidence_attachment", of::<Attachment>()),
         ("gate_question", of::<gate::Wanted>()),
         ("graph_query", of::<GraphQuery>()),

@@ -1,10 +1,12 @@
-//! Listing what is registered.
+//! What is registered: listed by kind, and counted.
 
 use axum::Json;
 use axum::extract::State;
+use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::catalogue::{DocumentKind, DocumentKindError};
 use charter_contract::error_code::ErrorCode;
-use charter_engine::{EngineError, Listed};
+use charter_engine::{CatalogueShown, DocumentFilter, EngineError, Listed};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use utoipa::IntoParams;
 
@@ -25,18 +27,30 @@ pub(crate) struct ListQuery {
     after: Option<String>,
     /// At most so many, up to 1000; 100 when absent.
     limit: Option<usize>,
+    /// Only those whose id or title contains this, in capitals or not.
+    query: Option<String>,
+    /// Only those of this domain.
+    domain: Option<String>,
+    /// Only those that are `active`, or `inactive`.
+    #[param(value_type = Option<String>)]
+    status: Option<Status>,
+    /// Only those of this package.
+    package: Option<String>,
 }
 
-#[derive(Serialize)]
+/// One page of documents.
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct Listing {
+    /// By id.
     entries: Vec<Listed>,
+    /// The id after which the next page starts.
     next: Option<String>,
 }
 
 /// List the documents of one kind that the caller sees.
 #[utoipa::path(get, path = "/v1/list/{kind}", tag = "catalogue", operation_id = "list_documents",
     params(("kind" = String, Path, description = "skill, tool, guardrail, domain_lens, template, playbook, agent, graph_node, graph_edge, domain, policy, mission_type or prompt_template"), ListQuery),
-    responses((status = 200, description = "A page", body = Object), (status = 410, description = "A deprecated collection", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 200, description = "A page", body = ref("#/components/schemas/document_page")), (status = 410, description = "A deprecated collection", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn list(
     State(state): State<AppState>,
     By(caller): By,
@@ -46,13 +60,26 @@ pub(crate) async fn list(
     let kind = kind_of(&kind).map_err(|error| ApiError::new(&state, error))?;
     let limit = asked.limit.unwrap_or(PAGE).clamp(1, MAX_PAGE);
     let after = asked.after.unwrap_or_default();
+    let filter = DocumentFilter {
+        query: asked.query,
+        domain: asked.domain,
+        status: asked.status,
+        package: asked.package,
+    };
     let mut entries = state
         .engine
-        .list_documents(&caller, kind, &after, limit + 1);
+        .list_documents(&caller, kind, &filter, &after, limit + 1);
     let more = entries.len() > limit;
     entries.truncate(limit);
     let next = entries.last().filter(|_| more).map(|last| last.id.clone());
     Ok(Json(Listing { entries, next }))
+}
+
+/// Count the documents of each kind that the caller sees.
+#[utoipa::path(get, path = "/v1/catalogue", tag = "catalogue", operation_id = "show_catalogue",
+    responses((status = 200, description = "The kinds", body = ref("#/components/schemas/catalogue"))))]
+pub(crate) async fn show(State(state): State<AppState>, By(caller): By) -> Json<CatalogueShown> {
+    Json(state.engine.show_catalogue(&caller))
 }
 
 /// A collection that can be listed. The deprecated ones answer 410 with their successor (ruling 1).

@@ -5,7 +5,7 @@ mod agent_skills;
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::error_code::ErrorCode;
-use charter_engine::{EngineError, Purpose, RoutedCandidate, ToolFilter};
+use charter_engine::{DocumentFilter, EngineError, Purpose, RoutedCandidate, ToolFilter};
 use rmcp::model::ToolAnnotations;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -239,10 +239,14 @@ fn list(call: &Call, input: &Input, kinds: &[Kind], limit: usize) -> Result<Outp
 
 /// Registered documents that may be used, after one.
 fn documents(call: &Call, of: DocumentKind, kind: Kind, after: &str, limit: usize) -> Vec<Found> {
+    let offered = DocumentFilter {
+        status: Some(Status::Active),
+        ..DocumentFilter::default()
+    };
     let mut listed = call
         .engine()
-        .list_documents(&call.caller, of, after, usize::MAX);
-    listed.retain(|entry| entry.status == Status::Active && !entry.is_candidate);
+        .list_documents(&call.caller, of, &offered, after, usize::MAX);
+    listed.retain(|entry| !entry.is_candidate);
     let ids = listed.iter().take(limit);
     ids.filter_map(|entry| of_document(call, kind, &entry.id))
         .collect()

@@ -1,0 +1,202 @@
+//! Listing documents by kind and id, and counting them.
+
+use charter_contract::catalogue::DocumentKind;
+use charter_contract::catalogue::heading::Heading;
+use charter_contract::catalogue::vocabulary::Status;
+use charter_contract::ids::DomainId;
+use charter_domain::catalogue::{Layer, Origin, View};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{Caller, Engine};
+
+/// Longest summary in a listing, in characters.
+const MAX_SUMMARY: usize = 200;
+
+/// Which documents to list. Absent fields do not restrict.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DocumentFilter {
+    /// What the id or the title contains, in capitals or not.
+    pub query: Option<String>,
+    /// Of this domain.
+    pub domain: Option<String>,
+    /// Offered, or not.
+    pub status: Option<Status>,
+    /// Of this package.
+    pub package: Option<String>,
+}
+
+/// A document in a listing.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Listed {
+    /// Its id.
+    pub id: String,
+    /// Its kind.
+    pub kind: DocumentKind,
+    /// What people call it, where it says so.
+    pub title: Option<String>,
+    /// What it is for, where it says so; at most 200 characters.
+    pub summary: Option<String>,
+    /// Its domain, where it has one.
+    pub domain: Option<DomainId>,
+    /// Whether it is offered.
+    pub status: Status,
+    /// Whether it was generated and nobody has accepted it yet.
+    pub is_candidate: bool,
+    /// Whether it is the tenant's own.
+    pub tenant: bool,
+    /// The package that registered it.
+    pub package: String,
+    /// That package's version.
+    pub package_version: String,
+}
+
+/// What there is of each kind.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct CatalogueShown {
+    /// Every kind, those without a document too.
+    pub kinds: Vec<KindShown>,
+}
+
+/// What there is of one kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct KindShown {
+    /// The kind.
+    pub kind: DocumentKind,
+    /// How many documents a listing of it has.
+    pub documents: usize,
+    /// How many of them are the tenant's own.
+    pub of_tenant: usize,
+}
+
+impl Engine {
+    /// The documents of one kind that the caller sees, by id, at most `limit` after `after`.
+    #[must_use]
+    pub fn list_documents(
+        &self,
+        caller: &Caller,
+        kind: DocumentKind,
+        filter: &DocumentFilter,
+        after: &str,
+        limit: usize,
+    ) -> Vec<Listed> {
+        let view = self.live().view(&caller.tenant);
+        let query = filter.query.as_deref().map(str::to_lowercase);
+        let ids = view.ids(kind).into_iter().filter(|id| *id > after);
+        let found = ids.filter_map(|id| Seen::of(&view, kind, id));
+        let found = found.filter(|seen| seen.passes(filter, query.as_deref()));
+        found.take(limit).map(Seen::listed).collect()
+    }
+
+    /// How many documents of each kind the caller sees.
+    #[must_use]
+    pub fn show_catalogue(&self, caller: &Caller) -> CatalogueShown {
+        let view = self.live().view(&caller.tenant);
+        let kinds = DocumentKind::ALL
+            .iter()
+            .filter(|kind| kind.is_registrable());
+        let count = |kind: &DocumentKind| {
+            let ids = view.ids(*kind).into_iter();
+            let seen: Vec<Seen<'_>> = ids.filter_map(|id| Seen::of(&view, *kind, id)).collect();
+            KindShown {
+                kind: *kind,
+                documents: seen.len(),
+                of_tenant: seen.iter().filter(|seen| seen.is_tenants()).count(),
+            }
+        };
+        CatalogueShown {
+            kinds: kinds.map(count).collect(),
+        }
+    }
+}
+
+impl Listed {
+    /// A document as a listing has it; none of what the caller does not see.
+    pub(super) fn of(view: &View, kind: DocumentKind, id: &str) -> Option<Self> {
+        Seen::of(view, kind, id).map(Seen::listed)
+    }
+}
+
+/// What is looked at of a document before anything of it is copied.
+struct Seen<'v> {
+    kind: DocumentKind,
+    id: &'v str,
+    heading: Heading<'v>,
+    origin: &'v Origin,
+}
+
+impl<'v> Seen<'v> {
+    /// The tenant's before the global one; internal tools are nobody's (B000-10).
+    fn of(view: &'v View, kind: DocumentKind, id: &'v str) -> Option<Self> {
+        let in_layer = |layer: &'v Layer| Some((layer.heading(kind, id)?, layer.origin(kind, id)?));
+        let (heading, origin) = in_layer(&view.tenant).or_else(|| in_layer(&view.global))?;
+        (!heading.is_internal).then_some(Self {
+            kind,
+            id,
+            heading,
+            origin,
+        })
+    }
+
+    fn is_tenants(&self) -> bool {
+        self.origin.scope.tenant().is_some()
+    }
+
+    /// Whether the filter lets it through, with its query in small letters.
+    fn passes(&self, filter: &DocumentFilter, query: Option<&str>) -> bool {
+        let title = self.heading.title.unwrap_or_default();
+        let says = |query: &str| {
+            self.id.to_lowercase().contains(query) || title.to_lowercase().contains(query)
+        };
+        let of_domain = |domain: &String| {
+            self.heading
+                .domain
+                .is_some_and(|own| own.as_ref() == domain)
+        };
+        query.is_none_or(says)
+            && filter.domain.as_ref().is_none_or(of_domain)
+            && filter
+                .status
+                .is_none_or(|status| self.heading.status == status)
+            && filter
+                .package
+                .as_ref()
+                .is_none_or(|package| self.origin.package.as_ref() == package)
+    }
+
+    fn listed(self) -> Listed {
+        Listed {
+            tenant: self.is_tenants(),
+            id: self.id.to_owned(),
+            kind: self.kind,
+            title: self.heading.title.map(str::to_owned),
+            summary: self.heading.summary.map(opening),
+            domain: self.heading.domain.cloned(),
+            status: self.heading.status,
+            is_candidate: self.heading.is_candidate,
+            package: self.origin.package.to_string(),
+            package_version: self.origin.version.clone(),
+        }
+    }
+}
+
+/// The beginning of a text.
+fn opening(text: &str) -> String {
+    match text.char_indices().nth(MAX_SUMMARY) {
+        None => text.to_owned(),
+        Some(_) => text.chars().take(MAX_SUMMARY - 1).chain(['…']).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_summary_is_cut_between_characters() {
+        let exact = "ä".repeat(MAX_SUMMARY);
+        assert_eq!(opening(&exact), exact);
+        let cut = opening(&"ä".repeat(MAX_SUMMARY + 1));
+        assert_eq!(cut, "ä".repeat(MAX_SUMMARY - 1) + "…");
+    }
+}
