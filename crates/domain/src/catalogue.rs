@@ -6,6 +6,7 @@
 
 mod edges;
 mod layer;
+mod layered;
 mod lookup;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,6 +34,7 @@ use crate::glob;
 pub use edges::Direction;
 pub use layer::Layer;
 use layer::Shelf;
+pub use layered::Layered;
 
 /// The package version that put a document in force.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -6,6 +6,7 @@
 
 mod check;
 mod layout;
+mod locate;
 mod needs;
 mod policy_text;
 mod problem;
@@ -20,6 +21,7 @@ use charter_contract::package::{PackageManifest, RoutingTest};
 use crate::source::{Located, Position};
 
 pub use check::{Against, check, check_policies};
+pub use locate::locate;
 pub use needs::{Need, needs};
 pub use problem::{Gravity, Problem};
 pub use read::{Reading, read};

@@ -67,6 +67,18 @@ impl Located {
             }
         }
     }
+
+    /// Where what follows the part at `pointer` begins; nothing follows the last one.
+    #[must_use]
+    pub fn end(&self, pointer: &str) -> Option<Position> {
+        let start = self.position(pointer);
+        let inside = format!("{pointer}/");
+        let after = self
+            .positions
+            .iter()
+            .filter(|(other, at)| **at > start && *other != pointer && !other.starts_with(&inside));
+        after.map(|(_, at)| *at).min()
+    }
 }
 
 const START: Position = Position {

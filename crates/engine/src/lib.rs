@@ -68,7 +68,9 @@ pub use charter_domain::rate_limit::Rate;
 pub use charter_domain::run::{Outcome, RunEvent, StopCause};
 pub use charter_domain::skill_folder::SkillFile;
 pub use charter_domain::template::Wanted;
-pub use documents::{CatalogueShown, DocumentFilter, KindShown, Listed};
+pub use documents::{
+    CatalogueShown, DocumentFilter, DocumentShown, KindShown, LayerShown, Listed, SourceShown,
+};
 pub use engine::{Engine, IdSource, Ports};
 pub use error::EngineError;
 pub use events::{Event, EventListing};

@@ -23,6 +23,7 @@ use serde::Serialize;
 use crate::lenses::LensJob;
 use crate::{Caller, Engine, EngineError};
 
+pub(crate) use compare::differing_fields;
 pub use compare::{Difference, DocumentChange, PackageDiff};
 pub use gate::RoutingTried;
 pub use shown::{PackageShown, Registered};

@@ -119,6 +119,7 @@ const TABLE: &[(&str, Need)] = &[
     ("search_lenses", Scopes(&[CatalogueRead])),
     ("show_agent_skill", Scopes(&[CatalogueRead])),
     ("show_catalogue", Scopes(&[CatalogueRead])),
+    ("show_document", Scopes(&[CatalogueRead])),
     ("show_lens", Scopes(&[CatalogueRead])),
     ("unregister_package", Edit),
     ("validate_package", Scopes(&[CatalogueRead])),

@@ -8,6 +8,7 @@ mod caller;
 mod candidates;
 mod catalogue;
 mod console;
+mod documents;
 mod events;
 mod evidence;
 mod evidence_log;
@@ -80,6 +81,7 @@ fn catalogue() -> OpenApiRouter<AppState> {
         .routes(routes!(gate::explain))
         .routes(routes!(catalogue::list))
         .routes(routes!(catalogue::show))
+        .routes(routes!(documents::show))
         .routes(routes!(packages::list))
         .routes(routes!(packages::validate))
         .routes(routes!(packages::diff))

@@ -1,9 +1,9 @@
-//! Looking at what is registered: lists, counts.
+//! Looking at what is registered: lists, counts, single documents.
 
 use serde_json::{Value, json};
 
 use crate::home::{Api, Home, ids};
-use crate::packages::{Package, SKILL, backups, global_backups, guardrail, skill};
+use crate::packages::{Package, SKILL, SKILL_FILE, backups, global_backups, guardrail, skill};
 
 const KEYS: [(&str, &str, &str, &str); 3] = [
     ("root", "root", "root", "admin"),
@@ -94,4 +94,79 @@ fn the_catalogue_counts_what_a_tenant_sees() {
     // The tools of missions' stages are internal: in no list, and in no number.
     let (tools, _) = count(&ann, "tool");
     assert!(tools > 1, "{tools}");
+}
+
+/// B000-1: both layers are shown, which of them counts, in what they differ, and the text as it was written.
+#[test]
+fn b000_1_a_document_is_shown_with_both_layers_and_its_source() {
+    let home = Home::with_keys(&KEYS);
+    let server = home.serve();
+    let [root, ann, uma] = KEYS.map(|(key, ..)| server.key(key));
+    let rail = |scope: &str| guardrail("shared.rail", "skill", "*", scope, "");
+    root.register(&global_backups().with("guardrails/rail.yaml", &rail("soft_warn")));
+    let own = backups()
+        .edit(
+            SKILL_FILE,
+            "display_name: Find stale backups",
+            "display_name: Acme's own",
+        )
+        .with("guardrails/rail.yaml", &rail("hard_block"));
+    ann.register(&own);
+    let path = format!("/v1/documents/skill/{SKILL}");
+    let layers = |api: &Api, path: &str| {
+        let shown = api.get(path).expect(200);
+        let layers = shown["layers"].as_array().unwrap().iter();
+        let brief = |layer: &Value| {
+            json!([
+                layer["scope"],
+                layer["in_force"],
+                layer["package"],
+                layer["package_version"]
+            ])
+        };
+        layers.map(brief).collect::<Vec<_>>()
+    };
+    let shared = json!(["global", true, "backups", "1.0.0"]);
+    let above = json!(["tenant", true, "backups", "1.0.0"]);
+    let below = json!(["global", false, "backups", "1.0.0"]);
+    assert_eq!(layers(&ann, &path), [above.clone(), below]);
+    assert_eq!(layers(&uma, &path), std::slice::from_ref(&shared));
+    // A tenant's guardrail adds to the global one and does not replace it.
+    let rails = layers(&ann, "/v1/documents/guardrail/shared.rail");
+    assert_eq!(rails, [above, shared]);
+    let shown = ann.get(&path).expect(200);
+    assert_eq!(
+        (&shown["kind"], &shown["id"]),
+        (&json!("skill"), &json!(SKILL))
+    );
+    assert_eq!(shown["differs"], json!(["/display_name"]));
+    let own_source = json!({"file": SKILL_FILE, "line": 1, "text": own.text(SKILL_FILE)});
+    assert_eq!(shown["layers"][0]["source"], own_source);
+    assert_eq!(shown["layers"][0]["document"]["display_name"], "Acme's own");
+    assert_eq!(
+        shown["layers"][1]["document"]["display_name"],
+        "Find stale backups"
+    );
+    let domain = ann.get("/v1/documents/domain/security").expect(200);
+    let built_in = &domain["layers"][0];
+    assert_eq!(
+        (&built_in["package"], &built_in["source"]),
+        (&json!("charter"), &Value::Null)
+    );
+    uma.get("/v1/documents/skill/reliability.nothing")
+        .fails(404, "not_found");
+    uma.get("/v1/documents/widget/x").fails(404, "not_found");
+    uma.get("/v1/documents/intent/x")
+        .fails(410, "deprecated_collection");
+}
+
+/// B000-10: what is in no list is found by no id.
+#[test]
+fn b000_10_an_internal_tool_is_not_shown() {
+    let home = Home::new();
+    let server = home.serve();
+    for id in ["charter.mission.plan", "charter.mission.work"] {
+        let path = format!("/v1/documents/tool/{id}");
+        server.api.get(&path).fails(404, "not_found");
+    }
 }

@@ -139,3 +139,42 @@ fn b000_1_a_tenants_mission_type_and_prompt_shadow_the_global_ones() {
     assert_eq!(without.ids(DocumentKind::MissionType), ["m"]);
     assert!(Layer::default().is_empty() && tenant.len() == 2);
 }
+
+/// B000-1, ruling 5: a tenant's document takes the place of the global one, and its guardrail or policy stands
+/// beside it.
+#[test]
+fn b000_1_which_layers_documents_count() {
+    let rail = |message: &str| {
+        let rail = json!({
+            "guardrail_id": "x", "scope": "skill", "applies_to": ["*"], "rule": "r",
+            "enforcement": "soft_warn", "message": message
+        });
+        Document::Guardrail(serde_json::from_value(rail).unwrap())
+    };
+    let layer = |documents: &[Document]| {
+        let mut layer = Layer::default();
+        for document in documents {
+            layer.insert(document.clone(), origin("p"), String::new());
+        }
+        Arc::new(layer)
+    };
+    let view = View {
+        tenant: layer(&[agent("x", &["s.own"]), rail("own")]),
+        global: layer(&[agent("x", &["s.all"]), rail("all"), agent("y", &[])]),
+    };
+    let layered = |kind, id| {
+        let found = view.layered(kind, id).into_iter();
+        found
+            .map(|one| (one.document, one.in_force))
+            .collect::<Vec<_>>()
+    };
+    let shadowed = [
+        (agent("x", &["s.own"]), true),
+        (agent("x", &["s.all"]), false),
+    ];
+    assert_eq!(layered(DocumentKind::Agent, "x"), shadowed);
+    let both = [(rail("own"), true), (rail("all"), true)];
+    assert_eq!(layered(DocumentKind::Guardrail, "x"), both);
+    assert_eq!(layered(DocumentKind::Agent, "y"), [(agent("y", &[]), true)]);
+    assert_eq!(layered(DocumentKind::Skill, "x"), []);
+}

@@ -153,7 +153,7 @@ impl Reader {
 
 /// The documents of a file: the file itself, the items of its list, or in the graph's folder the
 /// items of its `nodes` and `edges`.
-fn parts(file: &Place, role: Role) -> Vec<Place> {
+pub(super) fn parts(file: &Place, role: Role) -> Vec<Place> {
     let at = |pointer: String| Place {
         pointer,
         ..file.clone()

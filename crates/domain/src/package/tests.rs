@@ -10,6 +10,7 @@ use charter_contract::scope::Scope;
 use super::*;
 use crate::catalogue::{Layer, Origin, View};
 
+mod locate;
 mod missions;
 
 const MANIFEST_TEXT: &str = "name: demo\nversion: 1.0.0\ntitle: Demo\n";

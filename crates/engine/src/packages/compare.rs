@@ -99,8 +99,7 @@ fn change(before: &Layer, after: &Layer, kind: DocumentKind, id: &str) -> Option
                 let document = layer.document(kind, id)?;
                 serde_json::to_value(document).ok()
             };
-            let mut fields = Vec::new();
-            differing(&json(before)?, &json(after)?, String::new(), &mut fields);
+            let fields = differing_fields(&json(before)?, &json(after)?);
             (Difference::Changed, fields)
         }
         (None, _) => (Difference::Added, Vec::new()),
@@ -112,6 +111,13 @@ fn change(before: &Layer, after: &Layer, kind: DocumentKind, id: &str) -> Option
         difference,
         fields,
     })
+}
+
+/// JSON pointers of the parts in which two documents differ; a list is one part.
+pub(crate) fn differing_fields(old: &Value, new: &Value) -> Vec<String> {
+    let mut fields = Vec::new();
+    differing(old, new, String::new(), &mut fields);
+    fields
 }
 
 fn differing(old: &Value, new: &Value, pointer: String, fields: &mut Vec<String>) {

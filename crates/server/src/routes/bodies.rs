@@ -4,8 +4,8 @@
 use charter_contract::catalogue::evidence::Attachment;
 use charter_contract::schema::{Draft, of_type};
 use charter_engine::{
-    CallerShown, CatalogueShown, GraphQuery, KeyOrder, KeyRotation, LeaseRequest, MemoryQuery,
-    MissionOrder, Remember, SkillSearch, SkillsSent, Supersede,
+    CallerShown, CatalogueShown, DocumentShown, GraphQuery, KeyOrder, KeyRotation, LeaseRequest,
+    MemoryQuery, MissionOrder, Remember, SkillSearch, SkillsSent, Supersede,
 };
 use schemars::JsonSchema;
 use serde_json::Value;
@@ -16,7 +16,7 @@ use super::{
 use crate::a2a::{JsonRpcCall, SentMessage};
 
 /// Each by the name that operations refer to it with.
-pub(crate) fn schemas() -> [(&'static str, Value); 29] {
+pub(crate) fn schemas() -> [(&'static str, Value); 30] {
     [
         ("a2a_call", of::<JsonRpcCall>()),
         ("a2a_message", of::<SentMessage>()),
@@ -25,6 +25,7 @@ pub(crate) fn schemas() -> [(&'static str, Value); 29] {
         ("caller", of::<CallerShown>()),
         ("candidate_proof", of::<candidates::Proven>()),
         ("catalogue", of::<CatalogueShown>()),
+        ("document", of::<DocumentShown>()),
         ("document_page", of::<catalogue::Listing>()),
         ("evidence_attachment", of::<Attachment>()),
         ("gate_question", of::<gate::Wanted>()),

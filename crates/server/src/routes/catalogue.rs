@@ -83,7 +83,7 @@ pub(crate) async fn show(State(state): State<AppState>, By(caller): By) -> Json<
 }
 
 /// A collection that can be listed. The deprecated ones answer 410 with their successor (ruling 1).
-fn kind_of(text: &str) -> Result<DocumentKind, EngineError> {
+pub(super) fn kind_of(text: &str) -> Result<DocumentKind, EngineError> {
     match DocumentKind::parse(text) {
         Ok(kind) if kind.is_registrable() => Ok(kind),
         Ok(kind) => Err(EngineError::new(

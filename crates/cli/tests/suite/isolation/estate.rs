@@ -125,6 +125,7 @@ impl Estate {
 pub(crate) fn is_shared(place: &str) -> bool {
     let shared = [
         "list",
+        "documents",
         "artifacts",
         "schemas",
         "versions",
@@ -152,22 +153,31 @@ fn add(known: &mut Known, places: &[&'static str], id: impl Into<String>) {
 /// What the package brings, and the words of the interface.
 fn catalogue() -> Known {
     let mut known = Known::new();
-    add(&mut known, &["skill", "skill_id"], SKILL);
+    add(&mut known, &["skill", "skill_id", "document"], SKILL);
     add(
         &mut known,
-        &["playbook", "playbooks", "playbook_id"],
+        &["playbook", "playbooks", "playbook_id", "document"],
         PLAYBOOK,
     );
     add(
         &mut known,
-        &["agent", "agent_id"],
+        &["agent", "agent_id", "document"],
         "domain.reliability.recovery",
     );
-    add(&mut known, &["tool", "tool_id"], "vault.list_backups");
-    add(&mut known, &["mission_type"], KIND);
-    add(&mut known, &["prompt_template"], "reliability.worker");
-    add(&mut known, &["lenses", "lens_ids"], LENS);
-    add(&mut known, &["node", "from", "to"], "iso.a8.13");
+    add(
+        &mut known,
+        &["tool", "tool_id", "document"],
+        "vault.list_backups",
+    );
+    add(&mut known, &["mission_type", "document"], KIND);
+    add(
+        &mut known,
+        &["prompt_template", "document"],
+        "reliability.worker",
+    );
+    add(&mut known, &["lenses", "lens_ids", "document"], LENS);
+    add(&mut known, &["node", "from", "to", "document"], "iso.a8.13");
+    add(&mut known, &["document"], "reliability.look");
     add(&mut known, &["packages"], "backups");
     add(&mut known, &["framework"], "ISO27001");
     add(&mut known, &["domain"], "reliability");
@@ -193,7 +203,7 @@ fn catalogue() -> Known {
         "mission_type",
         "prompt_template",
     ] {
-        add(&mut known, &["list"], kind);
+        add(&mut known, &["list", "documents"], kind);
     }
     known
 }

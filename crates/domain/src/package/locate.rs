@@ -1,0 +1,95 @@
+//! Where a document stands among the files of the package that it came with.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use charter_contract::catalogue::Document;
+use serde_json::Value;
+
+use super::Place;
+use super::layout::{self, Role};
+use super::read::parts;
+use crate::source::{self, Position};
+
+/// The place of the document of this kind and id, where the files hold one.
+#[must_use]
+pub fn locate(files: &BTreeMap<String, String>, document: &Document) -> Option<Place> {
+    let names = names(document);
+    let mut likely_first: Vec<(&String, &String)> = files.iter().collect();
+    // Reading is what takes long, and an id hardly ever stands otherwise than it reads.
+    likely_first.sort_by_key(|(_, text)| !names.iter().all(|name| text.contains(name.as_str())));
+    let mut files = likely_first.into_iter();
+    files.find_map(|(path, text)| in_file(path, text, document, &names))
+}
+
+/// The values of the fields that make its id.
+fn names(document: &Document) -> Vec<String> {
+    match document {
+        Document::GraphEdge(edge) => vec![edge.from.to_string(), edge.to.to_string()],
+        other => vec![other.id().into_owned()],
+    }
+}
+
+fn in_file(path: &str, text: &str, document: &Document, names: &[String]) -> Option<Place> {
+    let role = layout::role(path);
+    if !matches!(role, Role::Documents(_) | Role::Graph) {
+        return None;
+    }
+    let file = Place {
+        file: path.into(),
+        pointer: String::new(),
+        located: Arc::new(source::read(text).ok()?),
+        text: text.into(),
+    };
+    let is_it = |place: &Place| {
+        let value = file.located.value.pointer(&place.pointer);
+        value.is_some_and(|value| is(value, role, document, names))
+    };
+    parts(&file, role).into_iter().find(is_it)
+}
+
+/// Whether a value is the document, in whatever version.
+fn is(value: &Value, role: Role, document: &Document, names: &[String]) -> bool {
+    let has = |name: &String| {
+        let fields = value.as_object().into_iter().flatten();
+        fields.into_iter().any(|(_, field)| field == name.as_str())
+    };
+    let kind = match role {
+        Role::Documents(kind) => kind,
+        Role::Graph => layout::graph_kind(value),
+        Role::Manifest | Role::Tests | Role::Opaque | Role::Stray => return false,
+    };
+    kind == document.kind()
+        && names.iter().all(has)
+        && Document::from_value(kind, value).is_ok_and(|(found, _)| found.id() == document.id())
+}
+
+impl Place {
+    /// The document's text as it stands in its file, in whole lines where it has them for itself, and the line
+    /// that the text begins at, from 1.
+    #[must_use]
+    pub fn passage(&self) -> (usize, &str) {
+        if self.pointer.is_empty() {
+            return (1, &self.text);
+        }
+        let start = self.position("");
+        let end = self.located.end(&self.pointer);
+        let end = end.map_or(self.text.len(), |end| border(&self.text, end));
+        let passage = self.text.get(border(&self.text, start)..end);
+        (start.line, passage.unwrap_or_default().trim_end())
+    }
+}
+
+/// Where a part begins, in bytes: with its line, unless something stands before it there.
+fn border(text: &str, at: Position) -> usize {
+    let before: usize = text
+        .split_inclusive('\n')
+        .take(at.line - 1)
+        .map(str::len)
+        .sum();
+    let line = text[before..].lines().next().unwrap_or_default();
+    let column = line.char_indices().nth(at.column - 1);
+    let column = column.map_or(line.len(), |(column, _)| column);
+    let alone = line[..column].chars().all(|c| c == ' ' || c == '-');
+    if alone { before } else { before + column }
+}
