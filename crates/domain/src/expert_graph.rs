@@ -48,7 +48,7 @@ impl Depth {
     /// As far as a walk may go.
     pub const MOST: Self = Self(MAX_DEPTH);
 
-    fn edges(self) -> usize {
+    pub(crate) fn edges(self) -> usize {
         usize::from(self.0)
     }
 }

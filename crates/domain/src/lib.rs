@@ -11,6 +11,7 @@ pub mod candidate;
 pub mod catalogue;
 pub mod clock;
 pub mod console_link;
+pub mod dependencies;
 pub mod evidence_log;
 pub mod expert_graph;
 pub mod expression;

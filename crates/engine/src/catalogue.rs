@@ -12,6 +12,7 @@ use std::sync::{Arc, OnceLock};
 
 use charter_contract::ids::TenantId;
 use charter_domain::catalogue::{Snapshot, View};
+use charter_domain::dependencies::Dependents;
 use charter_domain::policy::PolicySet;
 use charter_search::{Layer, Layers, RouteSettings, Scope};
 use charter_store::catalogue::CatalogueRevision;
@@ -69,6 +70,15 @@ impl Live {
     /// What one tenant's requests are routed over.
     pub(crate) fn stacked(&self, tenant: &TenantId) -> Arc<Stacked> {
         Arc::clone(self.tenants.get(tenant).unwrap_or(&self.global))
+    }
+
+    /// Who needs what in a tenant's layer, and in the global one. Read on the first question about this
+    /// revision of each.
+    pub(crate) fn dependents(&self, tenant: &TenantId) -> [Arc<Dependents>; 2] {
+        [Some(tenant.clone()), None].map(|scope| {
+            let state = self.scopes.get(&scope);
+            state.map(load::ScopeState::dependents).unwrap_or_default()
+        })
     }
 
     /// The global indexes, for stacking another layer over them.

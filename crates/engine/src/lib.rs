@@ -61,6 +61,8 @@ pub use caller::{
 pub use candidates::{CODE_AGENT_ROUTE, CodeAgent, Composer, Generator, GeneratorError};
 pub use catalogue::Live;
 pub use charter_domain::approval::{Answer, Approval, Digest, Happened};
+pub use charter_domain::dependencies::{Dependency, DocumentName, Side};
+pub use charter_domain::expert_graph::Depth;
 pub use charter_domain::guardrail::Subject;
 pub use charter_domain::link_graph::LinkFinding;
 pub use charter_domain::package::{Gravity, Problem};
@@ -69,7 +71,8 @@ pub use charter_domain::run::{Outcome, RunEvent, StopCause};
 pub use charter_domain::skill_folder::SkillFile;
 pub use charter_domain::template::Wanted;
 pub use documents::{
-    CatalogueShown, DocumentFilter, DocumentShown, KindShown, LayerShown, Listed, SourceShown,
+    CatalogueShown, DependencyNode, DocumentDependencies, DocumentFilter, DocumentShown, KindShown,
+    LayerShown, Listed, SourceShown,
 };
 pub use engine::{Engine, IdSource, Ports};
 pub use error::EngineError;

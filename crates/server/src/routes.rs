@@ -82,6 +82,7 @@ fn catalogue() -> OpenApiRouter<AppState> {
         .routes(routes!(catalogue::list))
         .routes(routes!(catalogue::show))
         .routes(routes!(documents::show))
+        .routes(routes!(documents::dependencies))
         .routes(routes!(packages::list))
         .routes(routes!(packages::validate))
         .routes(routes!(packages::diff))

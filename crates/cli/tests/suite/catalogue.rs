@@ -1,4 +1,4 @@
-//! Looking at what is registered: lists, counts, single documents.
+//! Looking at what is registered: lists, counts, single documents and what needs them.
 
 use serde_json::{Value, json};
 
@@ -169,4 +169,66 @@ fn b000_10_an_internal_tool_is_not_shown() {
         let path = format!("/v1/documents/tool/{id}");
         server.api.get(&path).fails(404, "not_found");
     }
+}
+
+/// What breaks if a tool changes: everything that registration would not let in without it, and what rests on that.
+#[test]
+fn what_a_document_needs_and_what_needs_it_is_shown() {
+    let home = Home::new();
+    let server = home.serve();
+    server.api.register(&backups());
+    let path = "/v1/documents/tool/vault.list_backups/dependencies";
+    let shown = server.api.get(path).expect(200);
+    assert_eq!(
+        (&shown["root"]["id"], &shown["root"]["package"]),
+        (&json!("vault.list_backups"), &json!("backups"))
+    );
+    let nodes = shown["nodes"].as_array().unwrap().iter();
+    let brief = |node: &Value| {
+        json!([
+            node["side"],
+            node["distance"],
+            node["kind"],
+            node["id"],
+            node["document"]["title"]
+        ])
+    };
+    let agent = "domain.reliability.recovery";
+    assert_eq!(
+        nodes.map(brief).collect::<Vec<_>>(),
+        [
+            json!(["needs", 1, "domain", "reliability", "Reliability"]),
+            json!(["needed_by", 1, "skill", SKILL, "Find stale backups"]),
+            json!(["needed_by", 2, "template", "reliability.stale_backup", null]),
+            json!(["needed_by", 2, "agent", agent, "Recovery"]),
+        ]
+    );
+    let needing = json!({"kind": "skill", "id": SKILL});
+    let tool = json!({"kind": "tool", "id": "vault.list_backups"});
+    let needs = json!({"from": needing, "to": tool, "pointer": "/execution_plan/steps/0/tool_id"});
+    let edges = shown["edges"].as_array().unwrap();
+    assert!(edges.len() == 4 && edges.contains(&needs), "{edges:#?}");
+    assert_eq!(shown["truncated"], false);
+    let near = server
+        .api
+        .get(&format!("{path}?direction=needed_by&depth=1"))
+        .expect(200);
+    assert_eq!(ids(&near["nodes"], "id"), [SKILL]);
+    for query in ["depth=0", "depth=11", "direction=up"] {
+        let refused = server.api.get(&format!("{path}?{query}"));
+        refused.fails(400, "invalid_request");
+    }
+    let unknown = "/v1/documents/tool/vault.nothing/dependencies";
+    server.api.get(unknown).fails(404, "not_found");
+    // What is registered afterwards counts at once.
+    let more = Package::new("more", "1.0.0", "tenant").with(
+        "skills/more.yaml",
+        &skill("reliability.more", "count backups"),
+    );
+    server.api.register(&more);
+    let near = server
+        .api
+        .get(&format!("{path}?direction=needed_by&depth=1"))
+        .expect(200);
+    assert_eq!(ids(&near["nodes"], "id"), [SKILL, "reliability.more"]);
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use charter_contract::catalogue::{Document, DocumentKind};
 
-use super::{Layer, Origin, View};
+use super::{Origin, View};
 
 /// A document as one layer has it.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,20 +24,23 @@ const fn stands_beside(kind: DocumentKind) -> bool {
 }
 
 impl View {
+    /// Whether the tenant's document of this kind and id takes the place of a global one.
+    #[must_use]
+    pub fn shadows(&self, kind: DocumentKind, id: &str) -> bool {
+        !stands_beside(kind) && self.tenant.status(kind, id).is_some()
+    }
+
     /// The documents of this kind and id, the tenant's own first.
     #[must_use]
     pub fn layered(&self, kind: DocumentKind, id: &str) -> Vec<Layered> {
-        let in_layer = |layer: &Arc<Layer>| {
-            let document = layer.document(kind, id)?;
-            Some((document, Arc::clone(layer.origin(kind, id)?)))
-        };
-        let found = [&self.tenant, &self.global]
-            .into_iter()
-            .filter_map(in_layer);
-        let layered = found.enumerate().map(|(at, (document, origin))| Layered {
-            document,
-            origin,
-            in_force: at == 0 || stands_beside(kind),
+        let shadowed = self.shadows(kind, id);
+        let layers = [(&self.tenant, true), (&self.global, !shadowed)];
+        let layered = layers.into_iter().filter_map(|(layer, in_force)| {
+            Some(Layered {
+                document: layer.document(kind, id)?,
+                origin: Arc::clone(layer.origin(kind, id)?),
+                in_force,
+            })
         });
         layered.collect()
     }

@@ -1,7 +1,7 @@
 //! From stored documents to a live catalogue, reusing every scope that did not change.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use charter_contract::catalogue::domain::Domain;
 use charter_contract::catalogue::{Document, DocumentKind};
@@ -10,6 +10,7 @@ use charter_contract::ids::{PackageName, TenantId};
 use charter_contract::scope::Scope;
 use charter_contract::violation::Violation;
 use charter_domain::catalogue::{BUILT_IN, Layer, Origin, Snapshot};
+use charter_domain::dependencies::Dependents;
 use charter_effects::Imports;
 use charter_search::RouteSettings;
 use charter_search::embed::{EmbeddingModel, Vector};
@@ -31,6 +32,16 @@ pub(crate) struct ScopeState {
     digest: [u8; 32],
     pub(crate) layer: Arc<Layer>,
     pub(crate) indexes: IndexSet,
+    /// Made on the first question.
+    dependents: Arc<OnceLock<Arc<Dependents>>>,
+}
+
+impl ScopeState {
+    /// What the scope's documents refer to.
+    pub(super) fn dependents(&self) -> Arc<Dependents> {
+        let read = || Arc::new(Dependents::of(&self.layer));
+        Arc::clone(self.dependents.get_or_init(read))
+    }
 }
 
 impl Engine {
@@ -59,6 +70,7 @@ impl Engine {
                         digest,
                         layer,
                         indexes,
+                        dependents: Arc::default(),
                     }
                 }
             };

@@ -4,8 +4,9 @@
 use charter_contract::catalogue::evidence::Attachment;
 use charter_contract::schema::{Draft, of_type};
 use charter_engine::{
-    CallerShown, CatalogueShown, DocumentShown, GraphQuery, KeyOrder, KeyRotation, LeaseRequest,
-    MemoryQuery, MissionOrder, Remember, SkillSearch, SkillsSent, Supersede,
+    CallerShown, CatalogueShown, DocumentDependencies, DocumentShown, GraphQuery, KeyOrder,
+    KeyRotation, LeaseRequest, MemoryQuery, MissionOrder, Remember, SkillSearch, SkillsSent,
+    Supersede,
 };
 use schemars::JsonSchema;
 use serde_json::Value;
@@ -16,7 +17,7 @@ use super::{
 use crate::a2a::{JsonRpcCall, SentMessage};
 
 /// Each by the name that operations refer to it with.
-pub(crate) fn schemas() -> [(&'static str, Value); 30] {
+pub(crate) fn schemas() -> [(&'static str, Value); 31] {
     [
         ("a2a_call", of::<JsonRpcCall>()),
         ("a2a_message", of::<SentMessage>()),
@@ -26,6 +27,7 @@ pub(crate) fn schemas() -> [(&'static str, Value); 30] {
         ("candidate_proof", of::<candidates::Proven>()),
         ("catalogue", of::<CatalogueShown>()),
         ("document", of::<DocumentShown>()),
+        ("document_dependencies", of::<DocumentDependencies>()),
         ("document_page", of::<catalogue::Listing>()),
         ("evidence_attachment", of::<Attachment>()),
         ("gate_question", of::<gate::Wanted>()),

@@ -2,11 +2,13 @@
 
 use axum::Json;
 use axum::extract::State;
-use charter_engine::DocumentShown;
+use charter_engine::{Depth, DocumentDependencies, DocumentShown, Side};
+use serde::Deserialize;
+use utoipa::IntoParams;
 
 use super::catalogue::kind_of;
 use crate::error::ApiError;
-use crate::extract::{By, Path};
+use crate::extract::{Asked, By, Path};
 use crate::state::AppState;
 
 /// Show a document as the tenant's layer and the global one have it, with its text as it was written.
@@ -22,6 +24,38 @@ pub(crate) async fn show(
     let kind = kind_of(&kind).map_err(|error| ApiError::new(&state, error))?;
     let shown = state.engine.show_document(&caller, kind, &id).await;
     shown
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct DependenciesQuery {
+    /// `needs`: what the document cannot do without; `needed_by`: what cannot do without it; both when absent.
+    #[param(value_type = Option<String>)]
+    direction: Option<Side>,
+    /// How many references away, 1 to 10; 10 when absent.
+    #[param(value_type = Option<u8>, minimum = 1, maximum = 10)]
+    depth: Option<Depth>,
+}
+
+/// Show what a document needs and what needs it: what breaks if it changes.
+#[utoipa::path(get, path = "/v1/documents/{kind}/{document}/dependencies", tag = "catalogue", operation_id = "document_dependencies",
+    params(("kind" = String, Path, description = "A kind that can be listed"), ("document" = String, Path, description = "The exact id"), DependenciesQuery),
+    responses((status = 200, description = "The documents around it", body = ref("#/components/schemas/document_dependencies")),
+        (status = 410, description = "A deprecated collection", body = ref("#/components/schemas/agent_error"))))]
+pub(crate) async fn dependencies(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path((kind, id)): Path<(String, String)>,
+    Asked(asked): Asked<DependenciesQuery>,
+) -> Result<Json<DocumentDependencies>, ApiError> {
+    let kind = kind_of(&kind).map_err(|error| ApiError::new(&state, error))?;
+    let DependenciesQuery { direction, depth } = asked;
+    let found = state
+        .engine
+        .document_dependencies(&caller, (kind, &id), direction, depth);
+    found
         .map(Json)
         .map_err(|error| ApiError::new(&state, error))
 }
