@@ -108,7 +108,7 @@ pub use providers::{Claim, ClaimGrant, Provider, Providers, Tenancy};
 pub use quotas::{Quota, QuotaShown, Quotas, RunsTaken};
 pub use requests::{Follows, Progress, ProgressEvent};
 pub use resolve::{InForce, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, ToolFilter};
-pub use routing::{Purpose, RoutedCandidate, RoutedVerdict};
+pub use routing::{Purpose, RoutedCandidate, RoutedVerdict, TriedThresholds, VerdictShown};
 pub use runs::{
     Assumed, CallExplained, Confirmation, Diverges, HistoryEvent, Replayed, RunEvidence,
     RunExplained, RunListing, RunShown, RunState, RunSummary, StepExplained, StepShown, ThoughtOf,

@@ -41,6 +41,9 @@ pub struct RoutedCandidate {
     pub fused: f32,
     /// Words in common, weighted.
     pub lexical: f32,
+    /// The same as a share of what the query could reach, 0 to 1; absent in verdicts of before it was noted.
+    #[serde(default)]
+    pub coverage: Option<f32>,
     /// Similarity of meaning; absent where only words were compared.
     pub cosine: Option<f32>,
 }
@@ -54,7 +57,7 @@ pub struct RoutedVerdict {
     pub kind: VerdictKind,
     /// Best first.
     pub candidates: Vec<RoutedCandidate>,
-    /// The thresholds in force.
+    /// The thresholds that decided.
     pub thresholds: Thresholds,
     /// The embedding model; absent where only words were compared.
     pub model: Option<String>,
@@ -106,7 +109,78 @@ impl RoutedVerdict {
     }
 }
 
+/// Thresholds that are tried in place of those in force. Absent ones stay.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct TriedThresholds {
+    /// Candidates with a lower score are dropped.
+    pub floor: Option<f32>,
+    /// From this score on the best candidate may stand alone.
+    pub narrow: Option<f32>,
+    /// How far its fused score must lead for that.
+    pub margin: Option<f32>,
+}
+
+impl TriedThresholds {
+    /// These over those in force.
+    fn over(self, in_force: Thresholds) -> Result<Thresholds, EngineError> {
+        let tried = |name: &str, tried: Option<f32>, in_force: f32| match tried {
+            None => Ok(in_force),
+            Some(tried) if (0.0..=1.0).contains(&tried) => Ok(tried),
+            Some(tried) => {
+                let message = format!("`{name}` is {tried}; it is 0 to 1");
+                Err(EngineError::new(ErrorCode::InvalidRequest, message))
+            }
+        };
+        Ok(Thresholds {
+            floor: tried("floor", self.floor, in_force.floor)?,
+            narrow: tried("narrow", self.narrow, in_force.narrow)?,
+            margin: tried("margin", self.margin, in_force.margin)?,
+        })
+    }
+}
+
+/// A verdict as somebody looks at it who asks why, and what it would be.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct VerdictShown {
+    /// The verdict.
+    #[serde(flatten)]
+    pub verdict: RoutedVerdict,
+    /// The thresholds in force, whichever decided.
+    pub in_force: Thresholds,
+    /// What was found and is below the floor, best first.
+    pub dropped: Vec<RoutedCandidate>,
+}
+
 impl Engine {
+    /// Routes a request over what the caller sees, with what a request would not be told; and with other
+    /// thresholds, where some are tried. Nothing is kept.
+    ///
+    /// # Errors
+    /// As for [`Engine::route`]; `invalid_request` for a threshold that is not 0 to 1.
+    pub async fn try_route(
+        &self,
+        caller: &Caller,
+        purpose: Purpose,
+        text: &str,
+        top_k: usize,
+        tried: TriedThresholds,
+    ) -> Result<VerdictShown, EngineError> {
+        let live = self.live();
+        let in_force = live.settings.thresholds;
+        let settings = RouteSettings {
+            thresholds: tried.over(in_force)?,
+            ..live.settings
+        };
+        let query = self.embedded(text).await?;
+        let stacked = live.stacked(&caller.tenant);
+        let (verdict, dropped) = weigh(&stacked, &settings, purpose, text, &query, top_k)?;
+        Ok(VerdictShown {
+            verdict,
+            in_force,
+            dropped,
+        })
+    }
+
     /// Routes a request over what the caller sees.
     ///
     /// # Errors
@@ -154,6 +228,19 @@ pub(crate) fn route_over(
     query: &EmbeddedQuery,
     top_k: usize,
 ) -> Result<RoutedVerdict, EngineError> {
+    let weighed = weigh(stacked, settings, purpose, text, query, top_k);
+    weighed.map(|(verdict, _)| verdict)
+}
+
+/// The verdict, and what is below the floor.
+fn weigh(
+    stacked: &Stacked,
+    settings: &RouteSettings,
+    purpose: Purpose,
+    text: &str,
+    query: &EmbeddedQuery,
+    top_k: usize,
+) -> Result<(RoutedVerdict, Vec<RoutedCandidate>), EngineError> {
     let of_kind = |kind: DocumentKind| {
         move |_: Scope, id: &str| id.split_once(' ').is_some_and(|(k, _)| k == kind.as_str())
     };
@@ -170,7 +257,8 @@ pub(crate) fn route_over(
     let found = search(layers, query, allowed, settings, top_k).map_err(refused)?;
     let model = query.model().map(ToString::to_string);
     let verdict = decide(found, &settings.thresholds, model);
-    Ok(RoutedVerdict {
+    let dropped = verdict.dropped.iter().filter_map(candidate).collect();
+    let verdict = RoutedVerdict {
         query: text.to_owned(),
         kind: verdict.kind,
         candidates: verdict.candidates.iter().filter_map(candidate).collect(),
@@ -178,7 +266,8 @@ pub(crate) fn route_over(
         model: verdict.model,
         reason: verdict.reason,
         follows: None,
-    })
+    };
+    Ok((verdict, dropped))
 }
 
 fn candidate(found: &Candidate) -> Option<RoutedCandidate> {
@@ -190,6 +279,7 @@ fn candidate(found: &Candidate) -> Option<RoutedCandidate> {
         score: found.score,
         fused: found.fused,
         lexical: found.lexical,
+        coverage: Some(found.coverage),
         cosine: found.cosine,
     })
 }

@@ -28,7 +28,10 @@ pub struct Verdict {
     pub kind: VerdictKind,
     /// What is left at or above the floor, in order of preference.
     pub candidates: Vec<Candidate>,
-    /// The thresholds in force.
+    /// What was found and is below the floor, best first.
+    #[serde(default)]
+    pub dropped: Vec<Candidate>,
+    /// The thresholds that decided.
     pub thresholds: Thresholds,
     /// The embedding model, as `name/quantisation`; `None` if only words were compared.
     pub model: Option<String>,
@@ -47,15 +50,14 @@ pub fn decide(
     thresholds: &Thresholds,
     model: Option<String>,
 ) -> Verdict {
-    let dropped = candidates.len();
-    let mut kept = candidates;
-    kept.retain(|candidate| candidate.score >= thresholds.floor);
-    let dropped = dropped - kept.len();
+    let reaches = |candidate: &Candidate| candidate.score >= thresholds.floor;
+    let (mut kept, dropped): (Vec<_>, Vec<_>) = candidates.into_iter().partition(reaches);
     let tenant_wins = prefer_tenant(&mut kept, thresholds);
-    let (kind, reason) = weigh(&kept, thresholds, tenant_wins, dropped);
+    let (kind, reason) = weigh(&kept, thresholds, tenant_wins, dropped.len());
     Verdict {
         kind,
         candidates: kept,
+        dropped,
         thresholds: *thresholds,
         model,
         reason,
@@ -199,6 +201,15 @@ mod tests {
             verdict(&[("a", Global, 0.5, 1.0), ("b", Global, 0.25, 0.9)]),
             outcome(VerdictKind::Broad, &["a", "b"])
         );
+    }
+
+    #[test]
+    fn b000_3_what_is_below_the_floor_is_told_of_best_first() {
+        let hits = [("a", 0.5), ("b", 0.2), ("c", 0.1)];
+        let hits = hits.map(|(id, score)| hit(id, Scope::Global, score, score));
+        let verdict = decide(hits.to_vec(), &EDGES, None);
+        assert_eq!(verdict.candidates, hits[..1]);
+        assert_eq!(verdict.dropped, hits[1..]);
     }
 
     #[test]

@@ -29,6 +29,15 @@ pub(crate) struct Route {
     /// How many candidates.
     #[arg(long)]
     top_k: Option<usize>,
+    /// The floor to try, 0 to 1; the one in force when absent.
+    #[arg(long)]
+    floor: Option<f32>,
+    /// The narrow threshold to try, 0 to 1.
+    #[arg(long)]
+    narrow: Option<f32>,
+    /// The margin to try, 0 to 1.
+    #[arg(long)]
+    margin: Option<f32>,
     #[command(subcommand)]
     command: Option<RouteCommand>,
 }
@@ -75,10 +84,15 @@ pub(crate) async fn run(command: &Route, config: &Config, format: Format) -> any
 async fn route(command: &Route, config: &Config, format: Format) -> anyhow::Result<u8> {
     let client = Client::connect(config).await?;
     let top_k = command.top_k.map(|k| k.to_string());
+    let tried = [command.floor, command.narrow, command.margin];
+    let [floor, narrow, margin] = tried.map(|tried| tried.map(|tried| tried.to_string()));
     let query = query(&[
         ("query", command.query.as_deref()),
         ("purpose", command.purpose.as_deref()),
         ("top_k", top_k.as_deref()),
+        ("floor", floor.as_deref()),
+        ("narrow", narrow.as_deref()),
+        ("margin", margin.as_deref()),
     ]);
     let verdict = client.get(&format!("/v1/route{query}")).await;
     client.close().await?;

@@ -40,7 +40,9 @@ fn b000_2_inactive_is_left_out_and_nothing_but_ids_and_scores_is_shown() {
     fields.sort_unstable();
     assert_eq!(
         fields,
-        ["cosine", "fused", "id", "kind", "lexical", "scope", "score"]
+        [
+            "cosine", "coverage", "fused", "id", "kind", "lexical", "scope", "score"
+        ]
     );
     // It is registered all the same.
     let listed = server.api.get("/v1/list/skill").expect(200);
@@ -103,6 +105,47 @@ fn b000_3_the_verdict_is_recorded_with_its_grounds() {
     assert!(routed["thresholds"]["floor"].as_f64().unwrap() > 0.0);
     assert!(routed["model"].as_str().unwrap().contains("MiniLM"));
     assert!(routed["reason"].as_str().unwrap().contains(SKILL));
+}
+
+/// B000-3: whoever tunes thresholds sees what they would come to, and nothing of it stays.
+#[test]
+fn b000_3_other_thresholds_are_tried_and_not_kept() {
+    let home = Home::new();
+    let server = home.serve();
+    let tapes = skill("reliability.check_tapes", "count the tape drives");
+    server
+        .api
+        .register(&backups().with("skills/tapes.yaml", &tapes));
+    let path = "/v1/route?query=which+backups+have+grown+stale";
+    let route = |tried: &str| server.api.get(&format!("{path}{tried}")).expect(200);
+    let as_it_is = route("");
+    let in_force = &as_it_is["in_force"];
+    assert_eq!(&as_it_is["thresholds"], in_force);
+    let all = |verdict: &Value| {
+        let mut all = ids(&verdict["candidates"], "id");
+        all.extend(ids(&verdict["dropped"], "id"));
+        all
+    };
+    let found = [SKILL, "reliability.check_tapes"];
+    assert_eq!(all(&as_it_is), found);
+    let none = route("&floor=1");
+    assert_eq!(none["kind"], "miss");
+    assert_eq!(ids(&none["dropped"], "id"), found);
+    assert_eq!(none["thresholds"]["floor"], 1.0);
+    assert_eq!(none["thresholds"]["narrow"], in_force["narrow"]);
+    assert_eq!(&none["in_force"], in_force);
+    let broad = route("&floor=0&narrow=1&margin=0");
+    assert_eq!(
+        (&broad["kind"], &broad["dropped"]),
+        (&json!("broad"), &json!([]))
+    );
+    let narrow = route("&floor=0&narrow=0&margin=0");
+    assert_eq!(narrow["kind"], "narrow");
+    for tried in ["floor=1.1", "narrow=-0.1", "margin=NaN", "floor=high"] {
+        let refused = server.api.get(&format!("{path}&{tried}"));
+        refused.fails(400, "invalid_request");
+    }
+    assert_eq!(route("")["kind"], as_it_is["kind"]);
 }
 
 /// B000-5: on a miss, and then only, the agents that come near are named.

@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use charter_engine::{Purpose, RoutedVerdict};
+use charter_engine::{Purpose, TriedThresholds, VerdictShown};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -20,21 +20,39 @@ pub(crate) struct RouteQuery {
     purpose: Option<Purpose>,
     /// How many candidates, at least 1.
     top_k: Option<usize>,
+    /// The floor to try, 0 to 1; the one in force when absent.
+    #[param(minimum = 0, maximum = 1)]
+    floor: Option<f32>,
+    /// The narrow threshold to try, 0 to 1.
+    #[param(minimum = 0, maximum = 1)]
+    narrow: Option<f32>,
+    /// The margin to try, 0 to 1.
+    #[param(minimum = 0, maximum = 1)]
+    margin: Option<f32>,
 }
 
-/// Route a query: the verdict, with candidates, scores, thresholds and reason.
+/// Route a query without acting: the verdict, with candidates, scores, thresholds and reason, as it is or as
+/// it would be with other thresholds.
+///
+/// `thresholds` decided; `in_force` are those that apply when none are tried. `dropped` was found and is below
+/// the floor.
 #[utoipa::path(get, path = "/v1/route", tag = "routing", operation_id = "route", params(RouteQuery),
     responses((status = 200, description = "The verdict", body = Object)))]
 pub(crate) async fn route(
     State(state): State<AppState>,
     By(caller): By,
     Asked(asked): Asked<RouteQuery>,
-) -> Result<Json<RoutedVerdict>, ApiError> {
+) -> Result<Json<VerdictShown>, ApiError> {
     let purpose = asked.purpose.unwrap_or(Purpose::Actions);
     let top_k = asked.top_k.unwrap_or(state.engine.settings().candidates);
+    let tried = TriedThresholds {
+        floor: asked.floor,
+        narrow: asked.narrow,
+        margin: asked.margin,
+    };
     let verdict = state
         .engine
-        .route(&caller, purpose, &asked.query, top_k)
+        .try_route(&caller, purpose, &asked.query, top_k, tried)
         .await;
     verdict
         .map(Json)
