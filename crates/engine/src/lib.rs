@@ -100,8 +100,8 @@ pub use missions::{
     TaskShown, check_bundle,
 };
 pub use packages::{
-    Difference, DocumentChange, Mode, PackageDiff, PackageReport, PackageShown, Registered,
-    RoutingTried,
+    ChangedDocument, Difference, DocumentChange, Mode, PackageDiff, PackageReport, PackageShown,
+    Registered, RoutingTried, VersionsDiff, VersionsWanted,
 };
 pub use plans::SentPlan;
 pub use providers::{Claim, ClaimGrant, Provider, Providers, Tenancy};

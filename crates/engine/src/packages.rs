@@ -9,6 +9,7 @@ mod compare;
 mod gate;
 mod library;
 mod shown;
+mod versions;
 
 use std::sync::Arc;
 
@@ -27,6 +28,7 @@ pub(crate) use compare::differing_fields;
 pub use compare::{Difference, DocumentChange, PackageDiff};
 pub use gate::RoutingTried;
 pub use shown::{PackageShown, Registered};
+pub use versions::{ChangedDocument, VersionsDiff, VersionsWanted};
 
 use admit::Admitted;
 

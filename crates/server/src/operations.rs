@@ -87,6 +87,7 @@ const TABLE: &[(&str, Need)] = &[
     ("bulk_agent_skills", Edit),
     ("delete_agent_skill", Edit),
     ("diff_package", Scopes(&[CatalogueRead])),
+    ("diff_versions", Scopes(&[CatalogueRead])),
     ("document_dependencies", Scopes(&[CatalogueRead])),
     ("explain_gate", Scopes(&[CatalogueRead])),
     ("fetch_instruction", Scopes(&[CatalogueRead])),

@@ -88,6 +88,7 @@ fn catalogue() -> OpenApiRouter<AppState> {
         .routes(routes!(packages::diff))
         .routes(routes!(packages::register))
         .routes(routes!(packages::history))
+        .routes(routes!(packages::versions))
         .routes(routes!(packages::rollback))
         .routes(routes!(packages::unregister))
         .routes(routes!(candidates::promote))

@@ -1,4 +1,4 @@
-//! Looking at what is registered: lists, counts, single documents and what needs them.
+//! Looking at what is registered: lists, counts, single documents and what needs them, versions of packages.
 
 use serde_json::{Value, json};
 
@@ -231,4 +231,109 @@ fn what_a_document_needs_and_what_needs_it_is_shown() {
         .get(&format!("{path}?direction=needed_by&depth=1"))
         .expect(200);
     assert_eq!(ids(&near["nodes"], "id"), [SKILL, "reliability.more"]);
+}
+
+const VERSIONS: &str = "/v1/packages/backups/diff";
+
+/// Ann's package in two versions: a skill changed, one came, a guardrail went.
+fn two_versions(ann: &Api) {
+    let rail = guardrail("old", "skill", "*", "soft_warn", "");
+    ann.register(&backups().with("guardrails/old.yaml", &rail));
+    let second = backups()
+        .edit("package.yaml", "version: 1.0.0", "version: 1.1.0")
+        .edit(
+            SKILL_FILE,
+            "display_name: Find stale backups",
+            "display_name: Stale ones",
+        )
+        .with(
+            "skills/more.yaml",
+            &skill("reliability.more", "count backups"),
+        );
+    ann.register(&second);
+}
+
+/// What was done to which document.
+fn changes(diff: &Value) -> Vec<Value> {
+    let changes = diff["changes"].as_array().unwrap().iter();
+    let brief = |change: &Value| {
+        json!([
+            change["difference"],
+            change["kind"],
+            change["id"],
+            change["fields"]
+        ])
+    };
+    changes.map(brief).collect()
+}
+
+/// B000-7: what a new version changed is seen afterwards as well, document by document.
+#[test]
+fn b000_7_two_stored_versions_of_a_package_are_compared() {
+    let home = Home::with_keys(&KEYS);
+    let server = home.serve();
+    let [_, ann, uma] = KEYS.map(|(key, ..)| server.key(key));
+    two_versions(&ann);
+    let diff = ann.get(VERSIONS).expect(200);
+    assert_eq!(
+        changes(&diff),
+        [
+            json!(["changed", "skill", SKILL, ["/display_name"]]),
+            json!(["added", "skill", "reliability.more", []]),
+            json!(["removed", "guardrail", "old", []]),
+        ]
+    );
+    assert_eq!(
+        (&diff["from"], &diff["to"]),
+        (&json!("1.0.0"), &json!("1.1.0"))
+    );
+    let names = |side: &str| {
+        let changes = diff["changes"].as_array().unwrap().iter();
+        let names = changes.map(|change| change[side]["display_name"].clone());
+        names.collect::<Vec<_>>()
+    };
+    assert_eq!(
+        names("before"),
+        [json!("Find stale backups"), Value::Null, Value::Null]
+    );
+    assert_eq!(
+        names("after"),
+        [json!("Stale ones"), json!("more"), Value::Null]
+    );
+    assert_eq!(diff["changes"][2]["before"]["guardrail_id"], "old");
+    uma.get(VERSIONS).fails(404, "not_found");
+}
+
+/// Any two versions, by pages; before the first there was nothing.
+#[test]
+fn versions_of_a_package_are_named_and_their_changes_paged() {
+    let home = Home::with_keys(&KEYS);
+    let server = home.serve();
+    let ann = server.key("ann");
+    two_versions(&ann);
+    let get = |query: &str| ann.get(&format!("{VERSIONS}?{query}"));
+    let mut paged = Vec::new();
+    let mut next = String::new();
+    loop {
+        let page = get(&format!("limit=1{next}")).expect(200);
+        paged.extend(changes(&page));
+        match page["next"].as_str() {
+            Some(after) => next = format!("&after={}", after.replace(' ', "+")),
+            None => break,
+        }
+    }
+    assert_eq!(paged, changes(&get("").expect(200)));
+    let back = get("from=1.1.0&to=1.0.0").expect(200);
+    let gone = json!(["removed", "skill", "reliability.more", []]);
+    assert_eq!(changes(&back)[1], gone);
+    let born = get("to=1.0.0").expect(200);
+    assert_eq!((&born["from"], changes(&born).len()), (&Value::Null, 5));
+    for (query, status, code) in [
+        ("to=9.9.9", 404, "not_found"),
+        ("from=9.9.9", 404, "not_found"),
+        ("scope=global", 404, "not_found"),
+        ("after=nowhere", 400, "invalid_request"),
+    ] {
+        get(query).fails(status, code);
+    }
 }

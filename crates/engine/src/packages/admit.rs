@@ -158,7 +158,7 @@ fn context_types(agent: &AgentManifest, view: &View) -> Vec<Label> {
     types
 }
 
-fn stored_form(package: &Package) -> Result<Vec<NewDocument>, EngineError> {
+pub(super) fn stored_form(package: &Package) -> Result<Vec<NewDocument>, EngineError> {
     package
         .documents
         .iter()

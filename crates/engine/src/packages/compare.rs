@@ -1,5 +1,6 @@
 //! What a package would change, and what others would lose.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use charter_contract::catalogue::DocumentKind;
@@ -8,6 +9,7 @@ use charter_contract::scope::Scope;
 use charter_contract::violation::pointer_segment;
 use charter_domain::catalogue::{Layer, Origin, View};
 use charter_domain::package::needs;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -15,7 +17,7 @@ use super::admit::Admitted;
 use crate::catalogue::Live;
 
 /// What happens to one document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Difference {
     /// It is new.
@@ -27,7 +29,7 @@ pub enum Difference {
 }
 
 /// One changed document.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct DocumentChange {
     /// Which collection.
     pub kind: DocumentKind,
@@ -66,23 +68,27 @@ pub(super) fn diff(admitted: &Admitted) -> PackageDiff {
         Scope::Global => (&admitted.before.global, &admitted.after.global),
         Scope::Tenant(_) => (&admitted.before.tenant, &admitted.after.tenant),
     };
-    let mut changes = Vec::new();
-    for kind in DocumentKind::ALL {
-        let old = owned(before, *kind, &origin.package);
-        let new = owned(after, *kind, &origin.package);
-        let ids = old.iter().chain(new.iter().filter(|id| !old.contains(id)));
-        changes.extend(ids.filter_map(|id| change(before, after, *kind, id)));
-    }
-    changes.sort_by(|a, b| (a.kind, &a.id).cmp(&(b.kind, &b.id)));
     PackageDiff {
         package: origin.package.clone(),
         from: version_in_force(before, &origin.package),
         to: origin.version.clone(),
-        changes,
+        changes: changes(before, after, &origin.package),
     }
 }
 
-fn owned<'l>(layer: &'l Layer, kind: DocumentKind, package: &PackageName) -> Vec<&'l str> {
+/// What becomes of a package's documents from one layer to another, by kind and id.
+pub(super) fn changes(before: &Layer, after: &Layer, package: &PackageName) -> Vec<DocumentChange> {
+    let mut changes = Vec::new();
+    for kind in DocumentKind::ALL {
+        let mut ids = owned(before, *kind, package);
+        ids.extend(owned(after, *kind, package));
+        let ids = ids.into_iter();
+        changes.extend(ids.filter_map(|id| change(before, after, *kind, id)));
+    }
+    changes
+}
+
+fn owned<'l>(layer: &'l Layer, kind: DocumentKind, package: &PackageName) -> BTreeSet<&'l str> {
     let belongs = |id: &&str| {
         layer
             .origin(kind, id)

@@ -6,7 +6,7 @@ use charter_contract::schema::{Draft, of_type};
 use charter_engine::{
     CallerShown, CatalogueShown, DocumentDependencies, DocumentShown, GraphQuery, KeyOrder,
     KeyRotation, LeaseRequest, MemoryQuery, MissionOrder, Remember, SkillSearch, SkillsSent,
-    Supersede,
+    Supersede, VersionsDiff,
 };
 use schemars::JsonSchema;
 use serde_json::Value;
@@ -17,7 +17,7 @@ use super::{
 use crate::a2a::{JsonRpcCall, SentMessage};
 
 /// Each by the name that operations refer to it with.
-pub(crate) fn schemas() -> [(&'static str, Value); 31] {
+pub(crate) fn schemas() -> [(&'static str, Value); 32] {
     [
         ("a2a_call", of::<JsonRpcCall>()),
         ("a2a_message", of::<SentMessage>()),
@@ -50,6 +50,7 @@ pub(crate) fn schemas() -> [(&'static str, Value); 31] {
         ("skill_bulk", of::<agent_skills::Bulk>()),
         ("skill_files", of::<SkillsSent>()),
         ("skill_search", of::<SkillSearch>()),
+        ("versions_diff", of::<VersionsDiff>()),
     ]
 }
 

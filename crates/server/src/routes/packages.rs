@@ -5,7 +5,9 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use charter_contract::ids::PackageName;
 use charter_contract::package::{PackageBundle, PackageScope};
-use charter_engine::{Mode, PackageDiff, PackageReport, PackageShown, Registered};
+use charter_engine::{
+    Mode, PackageDiff, PackageReport, PackageShown, Registered, VersionsDiff, VersionsWanted,
+};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -110,6 +112,53 @@ pub(crate) async fn history(
     history
         .map(Json)
         .map_err(|error| ApiError::new(&state, error))
+}
+
+/// Changes of a page when nothing else is asked for.
+const PAGE: usize = 100;
+
+/// Most changes of a page.
+const MAX_PAGE: usize = 1_000;
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct VersionsQuery {
+    /// The earlier version; when absent the last one before `to` with another number.
+    from: Option<String>,
+    /// The later version; the last one when absent.
+    to: Option<String>,
+    /// `tenant` (the default) or `global`.
+    #[param(value_type = Option<String>)]
+    scope: Option<PackageScope>,
+    /// Where the page starts: `next` of the page before.
+    after: Option<String>,
+    /// At most so many changes, up to 1000; 100 when absent.
+    limit: Option<usize>,
+}
+
+/// Compare two versions of a package as they were registered, with each changed document before and after.
+#[utoipa::path(get, path = "/v1/packages/{name}/diff", tag = "packages", operation_id = "diff_versions",
+    params(("name" = String, Path, description = "The package"), VersionsQuery),
+    responses((status = 200, description = "A page of changes, by kind and id", body = ref("#/components/schemas/versions_diff"))))]
+pub(crate) async fn versions(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(name): Path<String>,
+    Asked(asked): Asked<VersionsQuery>,
+) -> Result<Json<VersionsDiff>, ApiError> {
+    let name: PackageName = parsed(&state, &name)?;
+    let scope = asked.scope.unwrap_or(PackageScope::Tenant);
+    let wanted = VersionsWanted {
+        from: asked.from,
+        to: asked.to,
+        after: asked.after,
+        limit: asked.limit.unwrap_or(PAGE).clamp(1, MAX_PAGE),
+    };
+    let diff = state
+        .engine
+        .diff_versions(&caller, scope, &name, wanted)
+        .await;
+    diff.map(Json).map_err(|error| ApiError::new(&state, error))
 }
 
 #[derive(Deserialize, IntoParams)]
