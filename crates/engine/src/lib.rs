@@ -110,9 +110,9 @@ pub use requests::{Follows, Progress, ProgressEvent};
 pub use resolve::{InForce, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, ToolFilter};
 pub use routing::{Purpose, RoutedCandidate, RoutedVerdict, TriedThresholds, VerdictShown};
 pub use runs::{
-    Assumed, CallExplained, Confirmation, Diverges, HistoryEvent, Replayed, RunEvidence,
-    RunExplained, RunListing, RunShown, RunState, RunSummary, StepExplained, StepShown, ThoughtOf,
-    Within,
+    Assumed, CallExplained, Confirmation, Diverges, HistoryEvent, Replayed, RunEventListing,
+    RunEventShown, RunEvidence, RunExplained, RunListing, RunShown, RunState, RunSummary,
+    StepExplained, StepShown, ThoughtOf, Within,
 };
 pub use sessions::{SessionShown, TurnShown};
 pub use settings::{ClientTools, Duty, LensSettings, MemorySettings, Settings, SkillVectors};

@@ -69,6 +69,7 @@ const TABLE: &[(&str, Need)] = &[
     ("report_call", Scopes(&[RunsWrite])),
     ("resume_run", Scopes(&[RunsWrite])),
     ("roll_back_run", Scopes(&[RunsWrite])),
+    ("run_events", Scopes(&[RunsRead])),
     ("show_run", Scopes(&[RunsRead])),
     ("start_playbook", Scopes(&[RunsWrite])),
     ("start_run", Scopes(&[RunsWrite])),

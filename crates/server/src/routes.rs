@@ -106,6 +106,7 @@ fn work() -> OpenApiRouter<AppState> {
         .routes(routes!(runs::list))
         .routes(routes!(plans::start))
         .routes(routes!(runs::show))
+        .routes(routes!(runs::events))
         .routes(routes!(runs::replay))
         .routes(routes!(runs::give))
         .routes(routes!(runs::confirm))

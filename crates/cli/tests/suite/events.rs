@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::home::{Api, Home, eventually};
-use crate::playbooks::{decide, keyed, settled, waiting};
+use crate::home::{Api, Home, eventually, ids};
+use crate::missions::streamed;
+use crate::playbooks::{decide, keyed, path_of, settled, waiting};
 
 fn topics(api: &Api, query: &str) -> Vec<(String, Value)> {
     let page = api.get(&format!("/v1/events{query}")).expect(200);
@@ -53,6 +54,51 @@ fn ruling_28_every_step_of_an_approval_is_announced() {
     let rest = format!("?after={}", all["next"]);
     assert_eq!(topics(&bob, &rest), []);
     bob.get("/v1/events?after=x").fails(400, "invalid_request");
+}
+
+/// A run's journal is read by page, and told as it is written until the run ends; each event says where the run
+/// stands after it. The steps say what they wait for.
+#[test]
+fn a_run_is_followed_to_its_end() {
+    let (_home, server, service) = keyed();
+    let run = waiting(&server);
+    let [ann, eve] = ["ann", "eve"].map(|key| server.key(key));
+    let path = path_of(&run, "/events");
+    let told = std::thread::scope(|scope| {
+        let following = scope.spawn(|| streamed(&ann, &path, None));
+        decide(&server.key("bob"), &run["approvals"][0], "approve").expect(200);
+        service.next().answer_with("{}");
+        following.join().unwrap()
+    });
+    let page = ann.get(&format!("{path}?limit=1000")).expect(200);
+    let data: Vec<&Value> = told.iter().map(|(_, _, data)| data).collect();
+    let journal: Vec<&Value> = page["entries"].as_array().unwrap().iter().collect();
+    assert_eq!(data, journal);
+    let shown = settled(&ann, &run, "completed");
+    assert_eq!(
+        ids(&shown["events"], "event"),
+        ids(&page["entries"], "event")
+    );
+    let moves = told.iter().filter(|(name, ..)| name == "status");
+    let moves: Vec<&Value> = moves.map(|(_, _, data)| &data["status"]).collect();
+    let way = json!([
+        "awaiting_confirmation",
+        "working",
+        "awaiting_approval",
+        "working",
+        "completed"
+    ]);
+    assert_eq!(json!(moves), way);
+    assert_eq!(streamed(&ann, &path, Some("2")), told[2..]);
+    let page = ann.get(&format!("{path}?after=2&limit=1")).expect(200);
+    assert_eq!((&page["entries"][0], &page["next"]), (data[2], &json!(3)));
+    let claims = shown["steps"].as_array().unwrap().iter();
+    let claims = claims.map(|step| step["entry"]["edges"].clone());
+    assert!(claims.clone().all(|claims| claims.is_array()), "{shown:#}");
+    eve.get(&path).fails(404, "not_found");
+    let headers = [("accept", "text/event-stream")];
+    let refused = eve.call("GET", &path, &headers, Vec::new());
+    refused.fails(404, "not_found");
 }
 
 /// A watcher sees what happens as it happens, may take up where it stopped, and does not keep the server

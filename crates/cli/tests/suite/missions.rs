@@ -390,7 +390,7 @@ fn missions_are_listed() {
 }
 
 /// The events of a stream: name, id, data.
-fn streamed(api: &Api, path: &str, after: Option<&str>) -> Vec<(String, u64, Value)> {
+pub(crate) fn streamed(api: &Api, path: &str, after: Option<&str>) -> Vec<(String, u64, Value)> {
     let mut headers = vec![("accept", "text/event-stream")];
     headers.extend(after.map(|id| ("last-event-id", id)));
     let text = api.call("GET", path, &headers, Vec::new()).expect(200);

@@ -1,26 +1,18 @@
-//! A mission as it goes on: its journal, with where the mission stands after each event, by page or as
-//! it happens; and waiting for it to end or to need a person.
+//! A mission as it goes on: the journal of its run, with where the mission stands after each event; and waiting
+//! for it to end or to need a person.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use charter_contract::ids::{MissionId, RunId};
+use charter_contract::ids::MissionId;
 use charter_contract::mission::MissionState;
 use charter_domain::run::Run;
-use charter_store::journal::JournalEvent;
-use futures_util::Stream;
+use futures_util::{Stream, StreamExt};
 use serde::Serialize;
 
 use super::MissionShown;
-use crate::runs::HistoryEvent;
+use crate::runs::{Followed, HistoryEvent};
 use crate::{Caller, Engine, EngineError};
-
-/// Time after which a mission is looked at even if nobody in this process said that there is news.
-const LOOK_EVERY: Duration = Duration::from_secs(2);
-
-/// Events that are read at once.
-const BATCH: usize = 500;
 
 /// An event of a mission's journal.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -47,6 +39,26 @@ pub struct MissionEventListing {
     pub next: Option<u64>,
 }
 
+/// Where a mission stands, and its run.
+type Stands = (MissionState, &'static str);
+
+fn stands(run: &Run) -> Stands {
+    (charter_domain::mission::state(run), run.status())
+}
+
+impl From<Followed<Stands>> for MissionEvent {
+    fn from(followed: Followed<Stands>) -> Self {
+        let (mission_state, status) = followed.after;
+        let before = followed.before.map(|(state, _)| state);
+        Self {
+            mission_state,
+            status,
+            moved: before != Some(mission_state),
+            entry: followed.entry,
+        }
+    }
+}
+
 impl Engine {
     /// A page of a mission's journal, from the event after `after` on.
     ///
@@ -60,23 +72,11 @@ impl Engine {
         limit: usize,
     ) -> Result<MissionEventListing, EngineError> {
         let record = self.mission_record(caller, mission).await?;
-        let mut folded = Folding::default();
-        let mut entries = Vec::new();
-        for entry in self.history(&record.run_id).await? {
-            let event = folded.take(entry)?;
-            if event.entry.sequence > after {
-                entries.push(event);
-            }
-            if entries.len() > limit {
-                break;
-            }
-        }
-        let more = entries.len() > limit;
-        entries.truncate(limit);
-        let last = entries.last().filter(|_| more);
+        let page = self.journal_page(&record.run_id, stands, after, limit);
+        let (found, next) = page.await?;
         Ok(MissionEventListing {
-            next: last.map(|event| event.entry.sequence),
-            entries,
+            entries: found.into_iter().map(MissionEvent::from).collect(),
+            next,
         })
     }
 
@@ -92,26 +92,8 @@ impl Engine {
         after: u64,
     ) -> Result<impl Stream<Item = MissionEvent> + Send + use<>, EngineError> {
         let record = self.mission_record(caller, mission).await?;
-        let follower = Follower {
-            engine: Arc::clone(self),
-            run: record.run_id,
-            after,
-            folded: Folding::default(),
-            read: VecDeque::new(),
-        };
-        Ok(futures_util::stream::unfold(
-            follower,
-            |mut follower| async move {
-                match follower.next().await {
-                    Ok(event) => event.map(|event| (event, follower)),
-                    Err(error) => {
-                        let run = &follower.run;
-                        tracing::warn!(run.id = %run, error = %error, "a stream of a mission ends early");
-                        None
-                    }
-                }
-            },
-        ))
+        let followed = self.follow_journal(record.run_id, stands, after);
+        Ok(followed.map(MissionEvent::from))
     }
 
     /// A mission as it stands when it ends or waits for a person, or after `patience`, whichever comes
@@ -128,95 +110,5 @@ impl Engine {
         let record = self.mission_record(caller, mission).await?;
         self.await_run(caller, &record.run_id, patience).await?;
         self.show_mission(caller, mission).await
-    }
-}
-
-impl TryFrom<JournalEvent> for HistoryEvent {
-    type Error = EngineError;
-
-    fn try_from(stored: JournalEvent) -> Result<Self, EngineError> {
-        let event = serde_json::from_str(&stored.payload);
-        Ok(Self {
-            sequence: stored.sequence,
-            at: stored.at,
-            event: event
-                .map_err(|error| EngineError::internal("reading a mission's journal", error))?,
-        })
-    }
-}
-
-/// A journal folded so far.
-#[derive(Debug, Default)]
-struct Folding {
-    run: Option<Run>,
-    sequence: u64,
-}
-
-impl Folding {
-    fn take(&mut self, entry: HistoryEvent) -> Result<MissionEvent, EngineError> {
-        let before = self.run.as_ref().map(charter_domain::mission::state);
-        let (event, at) = (entry.event.clone(), entry.at);
-        let damaged = |error| EngineError::internal("folding a mission's journal", error);
-        let run = match &mut self.run {
-            Some(run) => {
-                run.apply(event, at).map_err(damaged)?;
-                run
-            }
-            none => none.insert(Run::start(event, at).map_err(damaged)?),
-        };
-        self.sequence = entry.sequence;
-        let mission_state = charter_domain::mission::state(run);
-        Ok(MissionEvent {
-            mission_state,
-            status: run.status(),
-            moved: before != Some(mission_state),
-            entry,
-        })
-    }
-
-    fn is_over(&self) -> bool {
-        self.run.as_ref().is_some_and(|run| run.outcome().is_some())
-    }
-}
-
-/// A stream's place.
-struct Follower {
-    engine: Arc<Engine>,
-    run: RunId,
-    after: u64,
-    folded: Folding,
-    read: VecDeque<HistoryEvent>,
-}
-
-impl Follower {
-    async fn next(&mut self) -> Result<Option<MissionEvent>, EngineError> {
-        loop {
-            while let Some(entry) = self.read.pop_front() {
-                let event = self.folded.take(entry)?;
-                if event.entry.sequence > self.after {
-                    return Ok(Some(event));
-                }
-            }
-            if self.folded.is_over() {
-                return Ok(None);
-            }
-            // Registered before looking, so that what comes meanwhile is not missed.
-            let engine = Arc::clone(&self.engine);
-            let news = engine.news().notified();
-            let mut news = std::pin::pin!(news);
-            news.as_mut().enable();
-            let after = self.folded.sequence;
-            let read = engine.store().events(&self.run, after, BATCH).await?;
-            if !read.is_empty() {
-                let read = read.into_iter().map(HistoryEvent::try_from);
-                self.read.extend(read.collect::<Result<Vec<_>, _>>()?);
-                continue;
-            }
-            tokio::select! {
-                () = engine.shutdown().cancelled() => return Ok(None),
-                () = news => {}
-                () = tokio::time::sleep(LOOK_EVERY) => {}
-            }
-        }
     }
 }

@@ -2,6 +2,7 @@
 
 use charter_contract::ids::{Label, RunId, StepId, ToolId};
 use charter_domain::approval::{Approval, Digest};
+use charter_domain::graph::Entry;
 use charter_domain::run::{Outcome, Run, StepState};
 use charter_store::journal::{GENESIS, RunRecord, verify_chain};
 use serde::Serialize;
@@ -59,6 +60,8 @@ pub struct StepShown {
     pub tool: Option<ToolId>,
     /// Whether it changes something.
     pub writes: bool,
+    /// When it may start: its claims on earlier steps.
+    pub entry: Entry,
     /// The step that it reverses.
     pub reverses: Option<StepId>,
     /// Where it stands.
@@ -82,6 +85,7 @@ impl RunState {
                     step: id.clone(),
                     tool: step.tool().cloned(),
                     writes: step.writes(),
+                    entry: step.entry.clone(),
                     reverses: step.reverses.clone(),
                     state: state.clone(),
                 })

@@ -159,9 +159,9 @@ pub(crate) async fn artifact(
 #[into_params(parameter_in = Query)]
 pub(crate) struct JournalQuery {
     /// Only after the event of this number.
-    after: Option<u64>,
+    pub(super) after: Option<u64>,
     /// At most so many, up to 1000; 50 when absent. Not for a stream.
-    limit: Option<usize>,
+    pub(super) limit: Option<usize>,
 }
 
 /// A mission's journal: a page of it, or with `Accept: text/event-stream` as it is written, until the
@@ -292,7 +292,7 @@ pub(crate) async fn diff(
     })))
 }
 
-fn bounded(limit: Option<usize>) -> usize {
+pub(super) fn bounded(limit: Option<usize>) -> usize {
     limit.unwrap_or(PAGE).clamp(1, MAX_PAGE)
 }
 

@@ -2,18 +2,24 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::sse::Event;
+use axum::response::{IntoResponse, Response};
 use charter_contract::ids::RunId;
 use charter_engine::{Confirmation, Replayed, RunListing, RunShown};
 use charter_store::page::PageRequest;
+use futures_util::StreamExt;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use utoipa::IntoParams;
 
+use super::events::{last_event, wants_stream};
+use super::missions::{JournalQuery, bounded};
 use crate::error::ApiError;
 use crate::extract::{Asked, By, Path, Sent, parsed};
 use crate::state::AppState;
+use crate::streams;
 
 /// Runs of a page when nothing else is asked for.
 const PAGE: usize = 50;
@@ -54,6 +60,41 @@ pub(crate) async fn show(
     shown
         .map(Json)
         .map_err(|error| ApiError::new(&state, error))
+}
+
+/// A run's journal: a page of it, or with `Accept: text/event-stream` as it is written, until the run has ended.
+///
+/// Each event carries `status`, where the run stands after it. In a stream an event by which the run comes to
+/// another status is called `status`, any other `journal`; its id is its number. A stream that broke off is taken
+/// up with `Last-Event-ID` or `after`.
+#[utoipa::path(get, path = "/v1/runs/{id}/events", tag = "runs", operation_id = "run_events",
+    params(("id" = String, Path, description = "`run-…`"), JournalQuery),
+    responses((status = 200, description = "A page, or the stream", body = Object)))]
+pub(crate) async fn events(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    Asked(asked): Asked<JournalQuery>,
+) -> Result<Response, ApiError> {
+    let id: RunId = parsed(&state, &id)?;
+    let failed = |error| ApiError::new(&state, error);
+    let after = asked.after.unwrap_or_default();
+    if !wants_stream(&headers) {
+        let limit = bounded(asked.limit);
+        let page = state.engine.run_events(&caller, &id, after, limit);
+        let page = page.await.map_err(failed)?;
+        return Ok(Json(page).into_response());
+    }
+    let after = last_event(&headers).unwrap_or(after);
+    let followed = state.engine.follow_run(&caller, &id, after).await;
+    let events = followed.map_err(failed)?.map(|event| {
+        let name = if event.moved { "status" } else { "journal" };
+        let sent = Event::default().id(event.entry.sequence.to_string());
+        sent.event(name).data(json!(event).to_string())
+    });
+    let place = state.stream_place().map_err(failed)?;
+    Ok(streams::sent(&state, &headers, place, events))
 }
 
 /// Replay a run's journal without any effect, and say where it diverges if it does.

@@ -1,0 +1,246 @@
+//! A run as it goes on: its journal, with where the run stands after each event, by page or as it is written.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use charter_contract::ids::RunId;
+use charter_domain::run::Run;
+use charter_store::journal::JournalEvent;
+use futures_util::Stream;
+use serde::Serialize;
+
+use super::HistoryEvent;
+use crate::{Caller, Engine, EngineError};
+
+/// Time after which a run is looked at even if nobody in this process said that there is news.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+
+/// Events that are read at once.
+const BATCH: usize = 500;
+
+/// An event of a run's journal.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunEventShown {
+    /// The event.
+    #[serde(flatten)]
+    pub entry: HistoryEvent,
+    /// Where the run stands after it: `working`, `awaiting_approval` and so on.
+    pub status: &'static str,
+    /// Whether the run stood elsewhere before.
+    #[serde(skip)]
+    pub moved: bool,
+}
+
+/// One page of a run's journal.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunEventListing {
+    /// Oldest first.
+    pub entries: Vec<RunEventShown>,
+    /// The event to go on after; absent when there are no more now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<u64>,
+}
+
+/// An event, and what was made of the run before and after it.
+pub(crate) struct Followed<S> {
+    pub(crate) entry: HistoryEvent,
+    pub(crate) before: Option<S>,
+    pub(crate) after: S,
+}
+
+impl Engine {
+    /// A page of a run's journal, from the event after `after` on.
+    ///
+    /// # Errors
+    /// `not_found`; `internal` for a journal that cannot be read.
+    pub async fn run_events(
+        &self,
+        caller: &Caller,
+        run: &RunId,
+        after: u64,
+        limit: usize,
+    ) -> Result<RunEventListing, EngineError> {
+        self.record_of(caller, run).await?;
+        let (found, next) = self.journal_page(run, Run::status, after, limit).await?;
+        Ok(RunEventListing {
+            entries: found.into_iter().map(RunEventShown::from).collect(),
+            next,
+        })
+    }
+
+    /// A run's journal from the event after `after` on, as it is written. Ends with the run, or when the engine
+    /// stops or storage fails; the reader takes up after the last event that it saw.
+    ///
+    /// # Errors
+    /// `not_found`.
+    pub async fn follow_run(
+        self: &Arc<Self>,
+        caller: &Caller,
+        run: &RunId,
+        after: u64,
+    ) -> Result<impl Stream<Item = RunEventShown> + Send + use<>, EngineError> {
+        self.record_of(caller, run).await?;
+        let followed = self.follow_journal(run.clone(), Run::status, after);
+        Ok(futures_util::StreamExt::map(followed, RunEventShown::from))
+    }
+
+    /// Events after one, at most `limit`, and the one to go on after where there are more. `stands` says what is
+    /// to be told of the run.
+    pub(crate) async fn journal_page<S: Copy>(
+        &self,
+        run: &RunId,
+        stands: fn(&Run) -> S,
+        after: u64,
+        limit: usize,
+    ) -> Result<(Vec<Followed<S>>, Option<u64>), EngineError> {
+        let mut folding = Folding::new(stands);
+        let mut found = Vec::new();
+        for entry in self.history(run).await? {
+            let followed = folding.take(entry)?;
+            if followed.entry.sequence > after {
+                found.push(followed);
+            }
+            if found.len() > limit {
+                break;
+            }
+        }
+        let more = found.len() > limit;
+        found.truncate(limit);
+        let last = found.last().filter(|_| more);
+        let next = last.map(|followed| followed.entry.sequence);
+        Ok((found, next))
+    }
+
+    /// Events after one as they are written, until the run ends.
+    pub(crate) fn follow_journal<S: Copy + Send + 'static>(
+        self: &Arc<Self>,
+        run: RunId,
+        stands: fn(&Run) -> S,
+        after: u64,
+    ) -> impl Stream<Item = Followed<S>> + Send + use<S> {
+        let follower = Follower {
+            engine: Arc::clone(self),
+            run,
+            after,
+            folding: Folding::new(stands),
+            read: VecDeque::new(),
+        };
+        futures_util::stream::unfold(follower, |mut follower| async move {
+            match follower.next().await {
+                Ok(followed) => followed.map(|followed| (followed, follower)),
+                Err(error) => {
+                    let run = &follower.run;
+                    tracing::warn!(run.id = %run, error = %error, "a stream of a run ends early");
+                    None
+                }
+            }
+        })
+    }
+}
+
+impl From<Followed<&'static str>> for RunEventShown {
+    fn from(followed: Followed<&'static str>) -> Self {
+        Self {
+            status: followed.after,
+            moved: followed.before != Some(followed.after),
+            entry: followed.entry,
+        }
+    }
+}
+
+impl TryFrom<JournalEvent> for HistoryEvent {
+    type Error = EngineError;
+
+    fn try_from(stored: JournalEvent) -> Result<Self, EngineError> {
+        let event = serde_json::from_str(&stored.payload);
+        Ok(Self {
+            sequence: stored.sequence,
+            at: stored.at,
+            event: event
+                .map_err(|error| EngineError::internal("reading a run's journal", error))?,
+        })
+    }
+}
+
+/// A journal folded so far.
+struct Folding<S> {
+    run: Option<Run>,
+    sequence: u64,
+    stands: fn(&Run) -> S,
+}
+
+impl<S> Folding<S> {
+    fn new(stands: fn(&Run) -> S) -> Self {
+        Self {
+            run: None,
+            sequence: 0,
+            stands,
+        }
+    }
+
+    fn take(&mut self, entry: HistoryEvent) -> Result<Followed<S>, EngineError> {
+        let before = self.run.as_ref().map(self.stands);
+        let (event, at) = (entry.event.clone(), entry.at);
+        let damaged = |error| EngineError::internal("folding a run's journal", error);
+        let run = match &mut self.run {
+            Some(run) => {
+                run.apply(event, at).map_err(damaged)?;
+                run
+            }
+            none => none.insert(Run::start(event, at).map_err(damaged)?),
+        };
+        self.sequence = entry.sequence;
+        Ok(Followed {
+            before,
+            after: (self.stands)(run),
+            entry,
+        })
+    }
+
+    fn is_over(&self) -> bool {
+        self.run.as_ref().is_some_and(|run| run.outcome().is_some())
+    }
+}
+
+/// A stream's place.
+struct Follower<S> {
+    engine: Arc<Engine>,
+    run: RunId,
+    after: u64,
+    folding: Folding<S>,
+    read: VecDeque<HistoryEvent>,
+}
+
+impl<S> Follower<S> {
+    async fn next(&mut self) -> Result<Option<Followed<S>>, EngineError> {
+        loop {
+            while let Some(entry) = self.read.pop_front() {
+                let followed = self.folding.take(entry)?;
+                if followed.entry.sequence > self.after {
+                    return Ok(Some(followed));
+                }
+            }
+            if self.folding.is_over() {
+                return Ok(None);
+            }
+            // Registered before looking, so that what comes meanwhile is not missed.
+            let engine = Arc::clone(&self.engine);
+            let news = engine.news().notified();
+            let mut news = std::pin::pin!(news);
+            news.as_mut().enable();
+            let after = self.folding.sequence;
+            let read = engine.store().events(&self.run, after, BATCH).await?;
+            if !read.is_empty() {
+                let read = read.into_iter().map(HistoryEvent::try_from);
+                self.read.extend(read.collect::<Result<Vec<_>, _>>()?);
+                continue;
+            }
+            tokio::select! {
+                () = engine.shutdown().cancelled() => return Ok(None),
+                () = news => {}
+                () = tokio::time::sleep(LOOK_EVERY) => {}
+            }
+        }
+    }
+}
