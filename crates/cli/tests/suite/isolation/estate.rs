@@ -26,9 +26,10 @@ pub(crate) const KEYS: [(&str, &str, &str, &str); 3] = [
     ("eve", "umbra", "eve", "admin"),
 ];
 
+/// Its call is under way for as long as the lease, so that it still is when everything was tried.
 const CLIENT_TOOL: &str = "tool_id: vault.ask_desktop\nname: ask_desktop\nprovider: aws\ntool_class: readonly\n\
     domain: reliability\ndescription: Asks the desktop.\nparameters: []\nexecution_target: client\nlanguage: bash\n\
-    implementation: {type: script, path: scripts/ask.sh}\n";
+    implementation: {type: script, path: scripts/ask.sh}\ntimeout_ms: 600000\n";
 
 const PROMPT: &str = "prompt_id: reliability.worker\ndomain: reliability\ntitle: Worker\nrole_type: worker\n\
     system_prompt: You look after backups.\ntask_prompt: 'Look after this: ${objective}'\nmodel_route: tier_high_reasoning\n";
