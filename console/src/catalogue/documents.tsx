@@ -1,0 +1,164 @@
+/** The documents of one kind that the caller sees. */
+
+import type { Listed } from "@charter/client";
+import { NativeSelect, Text } from "@mantine/core";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { useMemo } from "react";
+
+import { type Kind, kindOf, KINDS } from "~/catalogue/kinds";
+import { EmptyState } from "~/parts/empty-state";
+import { Failure } from "~/parts/failure";
+import { type Column, Listing } from "~/parts/listing";
+import { Waiting } from "~/parts/loaded";
+import { Mark } from "~/parts/mark";
+import { PageHead } from "~/parts/page-head";
+import { usePages } from "~/parts/pages";
+import { SearchField } from "~/parts/search-field";
+import { useCharter } from "~/session/session";
+
+/** Documents of one page. */
+const PAGE = 1_000;
+
+const route = getRouteApi("/catalogue/$kind");
+
+export function Documents() {
+  const { kind: name } = route.useParams();
+  const kind = kindOf(name);
+  if (kind === undefined) {
+    return (
+      <>
+        <PageHead title="There is no such kind" />
+        <EmptyState title={`“${name}” is no kind of document`}>
+          The kinds are {KINDS.map(({ kind }) => kind).join(", ")}.
+        </EmptyState>
+      </>
+    );
+  }
+  return <OfKind key={name} kind={kind} />;
+}
+
+function OfKind({ kind: { kind, label, what } }: { kind: Kind }) {
+  const charter = useCharter();
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const pages = usePages<Listed>(["catalogue", "list", kind], (after) =>
+    charter.get("/v1/list/{kind}", {
+      params: { path: { kind }, query: { limit: PAGE, ...(after === undefined ? {} : { after }) } },
+    }),
+  );
+  const domains = useMemo(
+    () => [...new Set(pages.entries.flatMap(({ domain }) => domain ?? []))].sort(),
+    [pages.entries],
+  );
+  const rows = pages.entries.filter(
+    (entry) =>
+      (search.q === undefined || entry.id.toLowerCase().includes(search.q.toLowerCase())) &&
+      (search.domain === undefined || entry.domain === search.domain) &&
+      (search.status === undefined || entry.status === search.status),
+  );
+  return (
+    <>
+      <PageHead title={label} lead={what} />
+      <nav className="kinds" aria-label="Kinds of documents">
+        {KINDS.map((other) => (
+          <Link
+            key={other.kind}
+            to="/catalogue/$kind"
+            params={{ kind: other.kind }}
+            className="kind"
+            activeProps={{ "aria-current": "page" }}
+          >
+            {other.label}
+          </Link>
+        ))}
+      </nav>
+      <div className="toolbar">
+        <SearchField
+          label="Find by id"
+          value={search.q ?? ""}
+          onChange={(q) => void navigate({ search: (last) => ({ ...last, q: q || undefined }), replace: true })}
+        />
+        <NativeSelect
+          aria-label="Domain"
+          value={search.domain ?? ""}
+          data={[{ value: "", label: "All domains" }, ...domains]}
+          onChange={(event) => {
+            const domain = event.currentTarget.value || undefined;
+            void navigate({ search: (last) => ({ ...last, domain }), replace: true });
+          }}
+        />
+        <NativeSelect
+          aria-label="Status"
+          value={search.status ?? ""}
+          data={[
+            { value: "", label: "Any status" },
+            { value: "active", label: "Active" },
+            { value: "inactive", label: "Inactive" },
+          ]}
+          onChange={(event) => {
+            const status = (event.currentTarget.value || undefined) as typeof search.status;
+            void navigate({ search: (last) => ({ ...last, status }), replace: true });
+          }}
+        />
+        <Text size="sm" c="dimmed" role="status">
+          {rows.length} {pages.onMore === undefined ? "" : "so far"}
+        </Text>
+      </div>
+      {pages.error !== null ? (
+        <Failure error={pages.error} onRetry={pages.refetch} />
+      ) : pages.isPending ? (
+        <Waiting />
+      ) : pages.entries.length === 0 ? (
+        <EmptyState title={`No ${label.toLowerCase()} yet`} command="charter package register DIR">
+          {what} They come with packages; registering one checks every file and puts all of it in force at once.
+        </EmptyState>
+      ) : (
+        <Listing
+          label={label}
+          columns={COLUMNS}
+          rows={rows}
+          rowKey={({ id }) => id}
+          onMore={pages.onMore}
+          isReading={pages.isReading}
+        />
+      )}
+    </>
+  );
+}
+
+const COLUMNS: Column<Listed>[] = [
+  {
+    name: "Id",
+    width: "minmax(16rem, 3fr)",
+    cell: ({ id }) => (
+      <span className="mono" title={id}>
+        {id}
+      </span>
+    ),
+  },
+  { name: "Domain", width: "minmax(6rem, 1fr)", cell: ({ domain }) => domain ?? "" },
+  {
+    name: "Status",
+    width: "9rem",
+    cell: ({ status, is_candidate }) => (
+      <>
+        <Mark tone={status === "active" ? "good" : "calm"}>{status}</Mark>{" "}
+        {is_candidate && <Mark tone="warn">candidate</Mark>}
+      </>
+    ),
+  },
+  {
+    name: "Layer",
+    width: "6rem",
+    cell: ({ tenant }) => (tenant ? <Mark tone="info">tenant</Mark> : <Mark>global</Mark>),
+  },
+  {
+    name: "Package",
+    width: "minmax(10rem, 1.2fr)",
+    cell: (entry) => (
+      <>
+        <span className="mono">{entry.package}</span> <span className="quiet">{entry.package_version}</span>
+      </>
+    ),
+  },
+];

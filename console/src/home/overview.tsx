@@ -1,0 +1,93 @@
+/** The first screen: what is in force here, and for an empty installation how to begin. */
+
+import type { PackageShown } from "@charter/client";
+import { Anchor, List, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+
+import { KINDS } from "~/catalogue/kinds";
+import { Command } from "~/parts/command";
+import { Loaded } from "~/parts/loaded";
+import { Mark } from "~/parts/mark";
+import { Moment } from "~/parts/moment";
+import { PageHead } from "~/parts/page-head";
+import { Section } from "~/parts/section";
+import { useCharter } from "~/session/session";
+
+export function Overview() {
+  const charter = useCharter();
+  const packages = useQuery({ queryKey: ["packages"], queryFn: () => charter.get("/v1/packages") });
+  return (
+    <>
+      <PageHead
+        title="Overview"
+        lead="What your agents may do here, what they did, and what waits for you."
+      />
+      <Loaded query={packages}>
+        {(found) => (found.length === 0 ? <FirstSteps /> : <InForce packages={found} />)}
+      </Loaded>
+    </>
+  );
+}
+
+function FirstSteps() {
+  return (
+    <div className="empty-state">
+      <Text fw={600} size="lg" component="h2">
+        Nothing is in force yet
+      </Text>
+      <Text c="dimmed" mt={6} maw="44rem">
+        Charter knows what agents may do from packages: directories of skills, tools, guardrails and playbooks.
+        Register one, then ask something that it answers.
+      </Text>
+      <List type="ordered" mt="md" spacing="md" maw="46rem">
+        <List.Item>
+          Check a package. Every problem comes with its file and line.
+          <Command text="charter package validate packages/aws-security" />
+        </List.Item>
+        <List.Item>
+          Put it in force. All of it, or nothing.
+          <Command text="charter package register packages/aws-security" />
+        </List.Item>
+        <List.Item>
+          Ask, and see the run with its steps and evidence.
+          <Command text='charter ask "are any buckets public?" -p region=eu-west-1' />
+        </List.Item>
+      </List>
+    </div>
+  );
+}
+
+function InForce({ packages }: { packages: PackageShown[] }) {
+  return (
+    <div className="sections">
+      <Section title="Packages in force" lead="Each brought its documents in one step, after its tests passed.">
+        <List listStyleType="none" spacing={8}>
+          {packages.map((shown) => (
+            <List.Item key={`${shown.scope} ${shown.package}`}>
+              <span className="mono">{shown.package}</span> {shown.version}{" "}
+              <Mark tone={shown.scope === "tenant" ? "info" : "calm"}>{shown.scope}</Mark>{" "}
+              <Text span c="dimmed" size="sm">
+                {shown.documents} documents, <Moment at={shown.at} /> by {shown.actor}
+              </Text>
+            </List.Item>
+          ))}
+        </List>
+      </Section>
+      <Section title="What agents may do" lead="Every document that you see, by kind.">
+        <List listStyleType="none" spacing={6}>
+          {KINDS.map(({ kind, label, what }) => (
+            <List.Item key={kind}>
+              <Anchor renderRoot={(props) => <Link to="/catalogue/$kind" params={{ kind }} {...props} />} fw={550}>
+                {label}
+              </Anchor>{" "}
+              <Text span c="dimmed" size="sm">
+                {what}
+              </Text>
+            </List.Item>
+          ))}
+        </List>
+      </Section>
+    </div>
+  );
+}

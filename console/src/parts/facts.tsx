@@ -1,0 +1,18 @@
+/** Names and values of one thing. */
+
+import type { ReactNode } from "react";
+
+/** Rows without a value are left out. */
+export function Facts({ rows }: { rows: [name: string, value: ReactNode][] }) {
+  const told = rows.filter(([, value]) => value !== undefined && value !== null && value !== "");
+  return (
+    <dl className="facts">
+      {told.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

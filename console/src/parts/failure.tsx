@@ -1,0 +1,59 @@
+/** What went wrong, what to do about it, and what to name when asking for help. */
+
+import { CharterError } from "@charter/client";
+import { Alert, Button, Code, Group, Spoiler, Text } from "@mantine/core";
+import { IconAlertTriangle } from "@tabler/icons-react";
+
+interface Props {
+  error: unknown;
+  /** Tries again. */
+  onRetry?: () => void;
+}
+
+export function Failure({ error, onRetry }: Props) {
+  const known = error instanceof CharterError ? error : undefined;
+  const message = error instanceof Error ? error.message : String(error);
+  const details = known === undefined ? {} : rest(known.details);
+  return (
+    <Alert
+      variant="outline"
+      color="red"
+      role="alert"
+      icon={<IconAlertTriangle size={18} />}
+      title={known === undefined ? "Something went wrong" : <span className="mono">{known.code}</span>}
+      className="failure"
+    >
+      <Text>{message}</Text>
+      {known?.recommendations.map(({ text }) => (
+        <Text key={text} mt={4}>
+          {text}
+        </Text>
+      ))}
+      {Object.keys(details).length > 0 && (
+        <Spoiler maxHeight={90} showLabel="Show all" hideLabel="Show less" mt="xs">
+          <Code block>{JSON.stringify(details, null, 2)}</Code>
+        </Spoiler>
+      )}
+      {(onRetry !== undefined || known?.requestId !== undefined) && (
+        <Group mt="sm" gap="sm">
+          {onRetry !== undefined && (
+            <Button size="compact-sm" variant="default" onClick={onRetry}>
+              Try again
+            </Button>
+          )}
+          {known?.requestId !== undefined && (
+            <Text size="xs" c="dimmed">
+              Request <span className="mono">{known.requestId}</span>
+            </Text>
+          )}
+        </Group>
+      )}
+    </Alert>
+  );
+}
+
+/** Details that the text has not said already. */
+function rest(details: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const said = ["error_code", "documentation", "retryable"];
+  return Object.fromEntries(Object.entries(details).filter(([name]) => !said.includes(name)));
+}

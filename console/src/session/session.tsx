@@ -1,0 +1,124 @@
+/**
+ * Who is asking. A server on loopback without keys needs no key; any other does. The key is kept for this
+ * tab only, in `sessionStorage`, and is gone when the tab is closed.
+ */
+
+import { Charter, CharterError } from "@charter/client";
+import { useQueryClient } from "@tanstack/react-query";
+import {
+  createContext,
+  lazy,
+  type ReactNode,
+  Suspense,
+  useCallback,
+  useContext,
+  useEffect,
+  useMemo,
+  useState,
+} from "react";
+
+import { onRefusal } from "~/queries";
+
+const KEY = "charter.key";
+
+const SignIn = lazy(() => import("./sign-in"));
+
+/** A session that is open. */
+interface Session {
+  /** The client, with the key of this session. */
+  charter: Charter;
+  /** Whether a key was given, so that there is something to sign out of. */
+  withKey: boolean;
+  /** Forgets the key. */
+  signOut: () => void;
+}
+
+const SessionContext = createContext<Session | undefined>(undefined);
+
+/** The session; screens are drawn only while there is one. */
+export function useSession(): Session {
+  const session = useContext(SessionContext);
+  if (session === undefined) throw new Error("there is no session here: `SessionProvider` is missing");
+  return session;
+}
+
+/** The client of the session. */
+export function useCharter(): Charter {
+  return useSession().charter;
+}
+
+/** A client of the server that the console came from. */
+function client(key: string | undefined): Charter {
+  return new Charter({ baseUrl: location.origin, key });
+}
+
+/** Whether the server knows who asks with this client. What a key does not open it still knows. */
+async function isKnown(charter: Charter): Promise<void> {
+  try {
+    await charter.get("/v1/packages");
+  } catch (error) {
+    const isRefusedOnly = error instanceof CharterError && error.code === "permission_denied";
+    if (!isRefusedOnly) throw error;
+  }
+}
+
+/** How far the session is. */
+type Standing =
+  | { at: "asking" }
+  | { at: "open" }
+  | { at: "closed"; error: CharterError | undefined };
+
+/** Draws `children` once the server knows who is asking, and a form for the key until then. */
+export function SessionProvider({ children }: { children: ReactNode }) {
+  const queries = useQueryClient();
+  const [key, setKey] = useState(() => sessionStorage.getItem(KEY) ?? undefined);
+  const [standing, setStanding] = useState<Standing>({ at: "asking" });
+
+  const open = useCallback(
+    async (candidate: string | undefined, asked: boolean) => {
+      try {
+        await isKnown(client(candidate));
+      } catch (error) {
+        if (!(error instanceof CharterError)) throw error;
+        const isFirstLook = error.code === "unauthenticated" && !asked && candidate === undefined;
+        setStanding({ at: "closed", error: isFirstLook ? undefined : error });
+        return;
+      }
+      if (candidate === undefined) sessionStorage.removeItem(KEY);
+      else sessionStorage.setItem(KEY, candidate);
+      queries.clear();
+      setKey(candidate);
+      setStanding({ at: "open" });
+    },
+    [queries],
+  );
+
+  const close = useCallback(
+    (error?: CharterError) => {
+      sessionStorage.removeItem(KEY);
+      queries.clear();
+      setKey(undefined);
+      setStanding({ at: "closed", error });
+    },
+    [queries],
+  );
+
+  useEffect(() => {
+    void open(sessionStorage.getItem(KEY) ?? undefined, false);
+  }, [open]);
+  useEffect(() => onRefusal(close), [close]);
+
+  const session = useMemo<Session>(
+    () => ({ charter: client(key), withKey: key !== undefined, signOut: () => close() }),
+    [key, close],
+  );
+  if (standing.at === "asking") return null;
+  if (standing.at === "closed") {
+    return (
+      <Suspense fallback={null}>
+        <SignIn error={standing.error} onKey={(text) => open(text, true)} />
+      </Suspense>
+    );
+  }
+  return <SessionContext.Provider value={session}>{children}</SessionContext.Provider>;
+}

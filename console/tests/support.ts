@@ -1,0 +1,143 @@
+/**
+ * What every story needs: a server with packages, a page that fails on any error in the browser's console,
+ * and a look at each screen in both colour schemes, with axe.
+ */
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdirSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+
+import AxeBuilder from "@axe-core/playwright";
+import { expect, type Page, test as base } from "@playwright/test";
+
+import { ROOT, Server, type ServerOptions } from "../../clients/typescript/tests/server";
+
+export { expect };
+
+const SCREENSHOTS = join(ROOT, "target", "console", "screenshots");
+
+/** Packages that most stories are told with. */
+export const PACKAGES = ["aws-security", "cost-hygiene", "crm-leads"];
+
+/** A server with the console before it. */
+export interface Console {
+  server: Server;
+  /** The address of the console's first screen, without a slash at its end. */
+  url: string;
+}
+
+/** Starts a server that serves the console; `stop` ends it. */
+export async function consoleOver(
+  options: ServerOptions = {},
+  before?: (charter: (...words: string[]) => Promise<string>) => Promise<void>,
+): Promise<Console & { stop: () => Promise<void> }> {
+  const server = await Server.start(options, before);
+  const { url, stop } = await preview(server.url);
+  return {
+    server,
+    url,
+    stop: async () => {
+      await stop();
+      await server.stop();
+    },
+  };
+}
+
+/** Serves the console's build before a server. */
+async function preview(server: string): Promise<{ url: string; stop: () => Promise<void> }> {
+  const port = await freePort();
+  const vite = join(ROOT, "node_modules", "vite", "bin", "vite.js");
+  const words = [vite, "preview", "--host", "127.0.0.1", "--port", String(port), "--strictPort"];
+  const child = spawn(process.execPath, words, {
+    cwd: join(ROOT, "console"),
+    env: { ...process.env, CHARTER_SERVER: server },
+    stdio: "ignore",
+  });
+  const url = `http://127.0.0.1:${port}/console`;
+  await expect.poll(() => answers(url), { timeout: 30_000 }).toBe(true);
+  return { url, stop: () => ended(child) };
+}
+
+async function answers(url: string): Promise<boolean> {
+  return fetch(`${url}/`).then(
+    (response) => response.ok,
+    () => false,
+  );
+}
+
+function ended(child: ChildProcess): Promise<void> {
+  return new Promise((done) => {
+    child.once("exit", () => done());
+    child.kill("SIGTERM");
+  });
+}
+
+function freePort(): Promise<number> {
+  return new Promise((found) => {
+    const probe = createServer().listen(0, "127.0.0.1", () => {
+      const address = probe.address();
+      const port = typeof address === "object" && address !== null ? address.port : 0;
+      probe.close(() => found(port));
+    });
+  });
+}
+
+interface Fixtures {
+  /** Fails the test on errors in the browser's console and on refused resources. */
+  quiet: void;
+}
+
+interface WorkerFixtures {
+  /** A server on loopback without keys, with the example packages in force. Shared: change nothing in it. */
+  filled: Console;
+}
+
+export const test = base.extend<Fixtures, WorkerFixtures>({
+  filled: [
+    async ({}, use) => {
+      const { stop, ...console } = await consoleOver({ withModel: true });
+      await console.server.register(...PACKAGES);
+      await use(console);
+      await stop();
+    },
+    { scope: "worker", timeout: 180_000 },
+  ],
+  quiet: [
+    async ({ page }, use, info) => {
+      const said: string[] = [];
+      page.on("console", (message) => {
+        // An answer that is an error is shown on the screen, where the story looks at it.
+        const isAnswer = message.text().startsWith("Failed to load resource");
+        if (message.type() === "error" && !isAnswer) said.push(message.text());
+      });
+      page.on("pageerror", (error) => said.push(String(error)));
+      await use();
+      if (info.status === "passed") expect(said, "errors in the browser's console").toEqual([]);
+    },
+    { auto: true },
+  ],
+});
+
+/** Looks at the screen in both colour schemes: a screenshot of each, and no violation that axe finds. */
+export async function looksRight(page: Page, name: string): Promise<void> {
+  mkdirSync(SCREENSHOTS, { recursive: true });
+  for (const scheme of ["light", "dark"]) {
+    await page.evaluate((value) => {
+      // As another tab would change it.
+      localStorage.setItem("charter.scheme", value);
+      const change = { key: "charter.scheme", newValue: value, storageArea: localStorage };
+      dispatchEvent(new StorageEvent("storage", change));
+    }, scheme);
+    await expect(page.locator("html")).toHaveAttribute("data-mantine-color-scheme", scheme);
+    await page.waitForTimeout(250);
+    await page.screenshot({ path: join(SCREENSHOTS, `${name}-${scheme}.png`) });
+    const { violations } = await new AxeBuilder({ page }).analyze();
+    const found = violations.map(({ id, help, nodes }) => ({
+      id,
+      help,
+      at: nodes.slice(0, 5).map(({ html, failureSummary }) => `${html.slice(0, 200)} · ${failureSummary}`),
+    }));
+    expect(found, `axe on ${name} in ${scheme}`).toEqual([]);
+  }
+}

@@ -1,0 +1,55 @@
+/** How the console is built: hashed files below `dist/assets`, each beside its Brotli form. */
+
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { brotliCompressSync } from "node:zlib";
+
+import react from "@vitejs/plugin-react";
+import { defineConfig, type Plugin, type ProxyOptions } from "vite";
+
+/** Files below this many bytes are sent as they are. */
+const LEAST_TO_COMPRESS = 1_024;
+
+const DIST = fileURLToPath(new URL("dist", import.meta.url));
+
+/** Takes the last build's files away and puts `NAME.br` beside the new ones. The folder itself stays: the
+ * server is compiled with it. */
+function compressed(): Plugin {
+  return {
+    name: "compressed",
+    apply: "build",
+    buildStart: () => rmSync(join(DIST, "assets"), { recursive: true, force: true }),
+    closeBundle() {
+      for (const name of readdirSync(DIST, { recursive: true, encoding: "utf8" })) {
+        const path = join(DIST, name);
+        if (name.endsWith(".br") || !/\.(html|js|css|svg)$/.test(name)) continue;
+        if (statSync(path).size < LEAST_TO_COMPRESS) rmSync(`${path}.br`, { force: true });
+        else writeFileSync(`${path}.br`, brotliCompressSync(readFileSync(path)));
+      }
+    },
+  };
+}
+
+/** The server that the console is developed against. */
+const server = process.env["CHARTER_SERVER"] ?? "http://127.0.0.1:7407";
+const forwarded: ProxyOptions = {
+  target: server,
+  // The head of a stream goes on at once, not with its first event.
+  configure: (proxy) =>
+    proxy.on("proxyRes", (_answer, _request, response) => {
+      setImmediate(() => "flushHeaders" in response && !response.headersSent && response.flushHeaders());
+    }),
+};
+const proxy = Object.fromEntries(
+  ["/v1", "/healthz", "/readyz", "/metrics"].map((path) => [path, forwarded]),
+);
+
+export default defineConfig({
+  base: "/console/",
+  plugins: [react(), compressed()],
+  resolve: { alias: { "~": fileURLToPath(new URL("src", import.meta.url)) } },
+  build: { outDir: "dist", emptyOutDir: false, target: "es2022", assetsInlineLimit: 0 },
+  server: { proxy },
+  preview: { proxy },
+});
