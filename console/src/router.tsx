@@ -3,13 +3,27 @@
 import { createRouter } from "@tanstack/react-router";
 
 import { routes as catalogue } from "~/catalogue/routes";
+import { routes as graph } from "~/graph/routes";
 import { routes as health } from "~/health/routes";
 import { routes as home } from "~/home/routes";
+import { routes as keys } from "~/keys/routes";
+import { routes as lenses } from "~/lenses/routes";
+import { routes as memory } from "~/memory/routes";
+import { routes as packages } from "~/packages/routes";
+import { routes as routing } from "~/routing/routes";
 import { rootRoute, ScreenFailed } from "~/shell/root";
+import { routes as skills } from "~/skills/routes";
 
 const routeTree = rootRoute.addChildren([
   ...home,
   ...catalogue,
+  ...packages,
+  ...routing,
+  ...skills,
+  ...lenses,
+  ...graph,
+  ...memory,
+  ...keys,
   ...health,
 ]);
 

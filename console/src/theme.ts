@@ -74,6 +74,7 @@ export const variables: CSSVariablesResolver = () => ({
     "--charter-line": "#d9dfe4",
     "--charter-hover": "#eef3f6",
     "--charter-code": "#f4f6f8",
+    "--charter-selected": "#d9edf4",
   },
   dark: {
     "--mantine-color-body": "#14181c",
@@ -85,6 +86,7 @@ export const variables: CSSVariablesResolver = () => ({
     "--charter-line": "#2d353d",
     "--charter-hover": "#1e252b",
     "--charter-code": "#11161a",
+    "--charter-selected": "#12323e",
   },
 });
 

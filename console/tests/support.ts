@@ -83,6 +83,13 @@ function freePort(): Promise<number> {
   });
 }
 
+/** What the tenant of these stories changed in the package that everybody has. */
+function theirs(files: Record<string, string>): void {
+  const skill = "skills/cost.detect_idle_resources.yaml";
+  files["package.yaml"] = (files["package.yaml"] ?? "").replace(/^version: .*$/m, "version: 0.2.0");
+  files[skill] = (files[skill] ?? "").replace("display_name: Detect Idle Resources", "display_name: Find What Idles");
+}
+
 interface Fixtures {
   /** Fails the test on errors in the browser's console and on refused resources. */
   quiet: void;
@@ -98,6 +105,9 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
     async ({}, use) => {
       const { stop, ...console } = await consoleOver({ withModel: true });
       await console.server.register(...PACKAGES);
+      // The tenant's own over the global one, and a version that changes it.
+      await console.server.registerOwn("cost-hygiene");
+      await console.server.registerOwn("cost-hygiene", theirs);
       await use(console);
       await stop();
     },

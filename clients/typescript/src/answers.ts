@@ -99,7 +99,7 @@ export interface DependencyNode extends DocumentRef {
 
 /** What a document needs, and what needs it: what breaks if it changes. */
 export interface Dependencies {
-  root: DocumentRef & { document: Listed | null };
+  root: Listed;
   nodes: DependencyNode[];
   /** `from` needs `to`; the pointer says where it says so. */
   edges: { from: DocumentRef; to: DocumentRef; pointer: string }[];
@@ -258,6 +258,8 @@ export type LensWork = { at: string } & (
 
 /** A lens with what became of its source. */
 export type LensShown = Schemas["domain_lens"] & {
+  lens_id: string;
+  domain: string;
   scope: LayerScope;
   index: {
     chunks: number;
@@ -303,13 +305,16 @@ export interface LensAnswer {
   passages: Passage[];
 }
 
+/** A node of the expert graph, under the names that answers use. */
+export type GraphNodeShown = Schemas["graph_node"] & { id: string };
+
 /** A node near another one of the expert graph. */
 export interface Neighbour {
   distance: number;
   from: string;
   edge: string;
   direction: "in" | "out";
-  node: Schemas["graph_node"];
+  node: GraphNodeShown;
   layer: Won;
 }
 
@@ -339,7 +344,7 @@ export interface OpenRisk {
 export type GraphAnswer =
   | {
       query: "neighbours";
-      node: Schemas["graph_node"];
+      node: GraphNodeShown;
       layer: Won;
       found: Neighbour[];
       truncated: boolean;
@@ -420,8 +425,8 @@ export interface Answers {
   "/v1/resolve/tool/{id}": { get: InForce<Schemas["tool"]> };
   "/v1/resolve/mission_type/{id}": { get: InForce<Schemas["mission_type"]> };
   "/v1/resolve/prompt_template/{id}": { get: InForce<Schemas["prompt_template"]> };
-  "/v1/resolve/guardrails": { get: Matched<Schemas["guardrail"]>[] };
-  "/v1/resolve/policies": { get: Matched<Schemas["policy"]>[] };
+  "/v1/resolve/guardrails": { get: Matched<Schemas["guardrail"] & { guardrail_id: string }>[] };
+  "/v1/resolve/policies": { get: Matched<Schemas["policy"] & { policy_id: string }>[] };
   "/v1/documents/{kind}/{document}": { get: DocumentShown };
   "/v1/documents/{kind}/{document}/dependencies": { get: Dependencies };
   "/v1/catalogue": { get: CatalogueShown };

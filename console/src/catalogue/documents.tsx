@@ -2,8 +2,8 @@
 
 import type { Listed } from "@charter/client";
 import { NativeSelect, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { useMemo } from "react";
 
 import { type Kind, kindOf, KINDS } from "~/catalogue/kinds";
 import { EmptyState } from "~/parts/empty-state";
@@ -41,21 +41,20 @@ function OfKind({ kind: { kind, label, what } }: { kind: Kind }) {
   const charter = useCharter();
   const search = route.useSearch();
   const navigate = route.useNavigate();
-  const pages = usePages<Listed>(["catalogue", "list", kind], (after) =>
+  const { q: query, domain, status, package: brought } = search;
+  const pages = usePages<Listed>(["catalogue", "list", kind, search], (after) =>
     charter.get("/v1/list/{kind}", {
-      params: { path: { kind }, query: { limit: PAGE, ...(after === undefined ? {} : { after }) } },
+      params: { path: { kind }, query: { limit: PAGE, ...told({ query, domain, status, package: brought, after }) } },
     }),
   );
-  const domains = useMemo(
-    () => [...new Set(pages.entries.flatMap(({ domain }) => domain ?? []))].sort(),
-    [pages.entries],
-  );
-  const rows = pages.entries.filter(
-    (entry) =>
-      (search.q === undefined || entry.id.toLowerCase().includes(search.q.toLowerCase())) &&
-      (search.domain === undefined || entry.domain === search.domain) &&
-      (search.status === undefined || entry.status === search.status),
-  );
+  const domains = useQuery({
+    queryKey: ["catalogue", "domains"],
+    queryFn: () => charter.get("/v1/list/{kind}", { params: { path: { kind: "domain" }, query: { limit: PAGE } } }),
+  });
+  const counts = useQuery({ queryKey: ["catalogue", "counts"], queryFn: () => charter.get("/v1/catalogue") });
+  const all = counts.data?.kinds.find((counted) => counted.kind === kind)?.documents;
+  const isFiltered = [query, domain, status, brought].some((chosen) => chosen !== undefined);
+  const rows = pages.entries;
   return (
     <>
       <PageHead title={label} lead={what} />
@@ -65,8 +64,9 @@ function OfKind({ kind: { kind, label, what } }: { kind: Kind }) {
             key={other.kind}
             to="/catalogue/$kind"
             params={{ kind: other.kind }}
+            search={brought === undefined ? {} : { package: brought }}
             className="kind"
-            activeProps={{ "aria-current": "page" }}
+            aria-current={other.kind === kind ? "page" : undefined}
           >
             {other.label}
           </Link>
@@ -74,14 +74,14 @@ function OfKind({ kind: { kind, label, what } }: { kind: Kind }) {
       </nav>
       <div className="toolbar">
         <SearchField
-          label="Find by id"
+          label="Find by id or title"
           value={search.q ?? ""}
           onChange={(q) => void navigate({ search: (last) => ({ ...last, q: q || undefined }), replace: true })}
         />
         <NativeSelect
           aria-label="Domain"
           value={search.domain ?? ""}
-          data={[{ value: "", label: "All domains" }, ...domains]}
+          data={[{ value: "", label: "All domains" }, ...(domains.data?.entries.map(({ id }) => id) ?? [])]}
           onChange={(event) => {
             const domain = event.currentTarget.value || undefined;
             void navigate({ search: (last) => ({ ...last, domain }), replace: true });
@@ -100,15 +100,26 @@ function OfKind({ kind: { kind, label, what } }: { kind: Kind }) {
             void navigate({ search: (last) => ({ ...last, status }), replace: true });
           }}
         />
+        {brought !== undefined && (
+          <Link to="/catalogue/$kind" params={{ kind }} search={{ ...search, package: undefined }}>
+            Package {brought} ✕
+          </Link>
+        )}
         <Text size="sm" c="dimmed" role="status">
-          {rows.length} {pages.onMore === undefined ? "" : "so far"}
+          {isFiltered && pages.onMore === undefined ? `${rows.length} of ${all ?? "…"}` : (all ?? "…")}
         </Text>
       </div>
       {pages.error !== null ? (
         <Failure error={pages.error} onRetry={pages.refetch} />
       ) : pages.isPending ? (
         <Waiting />
-      ) : pages.entries.length === 0 ? (
+      ) : rows.length === 0 && isFiltered ? (
+        <EmptyState title={`No ${label.toLowerCase()} are like that`}>
+          <Link to="/catalogue/$kind" params={{ kind }}>
+            Show all of them
+          </Link>
+        </EmptyState>
+      ) : rows.length === 0 ? (
         <EmptyState title={`No ${label.toLowerCase()} yet`} command="charter package register DIR">
           {what} They come with packages; registering one checks every file and puts all of it in force at once.
         </EmptyState>
@@ -120,20 +131,32 @@ function OfKind({ kind: { kind, label, what } }: { kind: Kind }) {
           rowKey={({ id }) => id}
           onMore={pages.onMore}
           isReading={pages.isReading}
+          rowHeight={50}
         />
       )}
     </>
   );
 }
 
+/** What was chosen, without what was not. */
+function told<Chosen extends object>(chosen: Chosen): Partial<Chosen> {
+  return Object.fromEntries(Object.entries(chosen).filter(([, value]) => value !== undefined)) as Partial<Chosen>;
+}
+
 const COLUMNS: Column<Listed>[] = [
   {
-    name: "Id",
-    width: "minmax(16rem, 3fr)",
-    cell: ({ id }) => (
-      <span className="mono" title={id}>
-        {id}
-      </span>
+    name: "Document",
+    width: "minmax(18rem, 3fr)",
+    cell: ({ kind, id, title, summary }) => (
+      <>
+        <Link to="/catalogue/$kind/$id" params={{ kind, id }} className="row-link">
+          {title ?? id}
+        </Link>{" "}
+        {title !== null && title !== id && <span className="quiet mono">{id}</span>}
+        <div className="quiet clipped" title={summary ?? undefined}>
+          {summary}
+        </div>
+      </>
     ),
   },
   { name: "Domain", width: "minmax(6rem, 1fr)", cell: ({ domain }) => domain ?? "" },

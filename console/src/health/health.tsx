@@ -1,5 +1,6 @@
 /** Whether the server can answer, and by what it routes. */
 
+import { Progress, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 
 import { useLink } from "~/live/live";
@@ -8,6 +9,7 @@ import { Loaded } from "~/parts/loaded";
 import { Mark } from "~/parts/mark";
 import { PageHead } from "~/parts/page-head";
 import { Section } from "~/parts/section";
+import { useCharter } from "~/session/session";
 
 /** How often the server is asked whether it is ready, in milliseconds. */
 const EVERY_MS = 10_000;
@@ -38,11 +40,13 @@ export function Health() {
               <Facts
                 rows={[
                   ["State", <Mark tone={status === "ready" ? "good" : "bad"}>{status}</Mark>],
+                  ["Version", <Version />],
                   ["Events", link.state === "open" ? "arrive live" : "do not arrive at present"],
                   ["Agent skills on a search node", skill_index?.state.replaceAll("_", " ")],
                 ]}
               />
             </Section>
+            <Quotas />
             <Section title="Routing">
               <Facts
                 rows={[
@@ -55,5 +59,62 @@ export function Health() {
         )}
       </Loaded>
     </>
+  );
+}
+
+/** The version, as the description of the API has it. */
+function Version() {
+  const charter = useCharter();
+  const version = useQuery({
+    queryKey: ["health", "version"],
+    queryFn: async () => {
+      const response = await charter.download("/v1/openapi.json");
+      const { info } = (await response.json()) as { info: { version: string } };
+      return info.version;
+    },
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  return version.data ?? "…";
+}
+
+/** What the tenant may ask, and how much of it is used. */
+function Quotas() {
+  const charter = useCharter();
+  const caller = useQuery({
+    queryKey: ["health", "caller"],
+    queryFn: () => charter.get("/v1/caller"),
+    refetchInterval: EVERY_MS,
+  });
+  return (
+    <Section title="Quotas" lead="What your tenant may ask of this installation, so that others have their share.">
+      <Loaded query={caller}>
+        {({ tenant, quota: { calls, runs } }) => (
+          <>
+            <Facts
+              rows={[
+                ["Tenant", tenant],
+                [
+                  "Calls",
+                  calls === null ? "not bounded" : `${calls.per_minute} a minute, at most ${calls.burst} at once`,
+                ],
+                ["Runs", runs === null ? "not bounded" : `${runs.unfinished} of ${runs.most} under way or waiting`],
+              ]}
+            />
+            {runs !== null && (
+              <Progress
+                mt="sm"
+                value={(100 * runs.unfinished) / Math.max(runs.most, 1)}
+                aria-label="Runs under way or waiting, of those allowed"
+              />
+            )}
+            {calls === null && runs === null && (
+              <Text size="sm" c="dimmed" mt="sm">
+                The operator bounds tenants in the configuration, under <span className="mono">[quotas.each]</span>.
+              </Text>
+            )}
+          </>
+        )}
+      </Loaded>
+    </Section>
   );
 }

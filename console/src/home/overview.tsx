@@ -1,7 +1,7 @@
 /** The first screen: what is in force here, and for an empty installation how to begin. */
 
 import type { PackageShown } from "@charter/client";
-import { Anchor, List, Text } from "@mantine/core";
+import { List, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 
@@ -60,12 +60,20 @@ function FirstSteps() {
 
 function InForce({ packages }: { packages: PackageShown[] }) {
   return (
-    <div className="sections">
+    <div className="panes">
+      <MayDo />
       <Section title="Packages in force" lead="Each brought its documents in one step, after its tests passed.">
         <List listStyleType="none" spacing={8}>
           {packages.map((shown) => (
             <List.Item key={`${shown.scope} ${shown.package}`}>
-              <span className="mono">{shown.package}</span> {shown.version}{" "}
+              <Link
+                to="/packages/$scope/$name"
+                params={{ scope: shown.scope, name: shown.package }}
+                className="mono"
+              >
+                {shown.package}
+              </Link>{" "}
+              {shown.version}{" "}
               <Mark tone={shown.scope === "tenant" ? "info" : "calm"}>{shown.scope}</Mark>{" "}
               <Text span c="dimmed" size="sm">
                 {shown.documents} documents, <Moment at={shown.at} /> by {shown.actor}
@@ -74,20 +82,26 @@ function InForce({ packages }: { packages: PackageShown[] }) {
           ))}
         </List>
       </Section>
-      <Section title="What agents may do" lead="Every document that you see, by kind.">
-        <List listStyleType="none" spacing={6}>
-          {KINDS.map(({ kind, label, what }) => (
-            <List.Item key={kind}>
-              <Anchor renderRoot={(props) => <Link to="/catalogue/$kind" params={{ kind }} {...props} />} fw={550}>
-                {label}
-              </Anchor>{" "}
-              <Text span c="dimmed" size="sm">
-                {what}
-              </Text>
-            </List.Item>
-          ))}
-        </List>
-      </Section>
     </div>
+  );
+}
+
+/** Documents by kind, with their numbers. */
+function MayDo() {
+  const charter = useCharter();
+  const catalogue = useQuery({ queryKey: ["catalogue", "counts"], queryFn: () => charter.get("/v1/catalogue") });
+  const counts = new Map(catalogue.data?.kinds.map((counted) => [counted.kind, counted]));
+  return (
+    <Section title="What agents may do" lead="Every document that you see, by kind.">
+      <div className="counts">
+        {KINDS.map(({ kind, label, what }) => (
+          <Link key={kind} to="/catalogue/$kind" params={{ kind }} className="count">
+            <span className="count-number">{counts.get(kind)?.documents.toLocaleString("en") ?? "–"}</span>
+            <span className="count-label">{label}</span>
+            <span className="count-what">{what}</span>
+          </Link>
+        ))}
+      </div>
+    </Section>
   );
 }

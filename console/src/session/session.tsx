@@ -3,7 +3,7 @@
  * tab only, in `sessionStorage`, and is gone when the tab is closed.
  */
 
-import { Charter, CharterError } from "@charter/client";
+import { type CallerShown, Charter, CharterError } from "@charter/client";
 import { useQueryClient } from "@tanstack/react-query";
 import {
   createContext,
@@ -27,6 +27,8 @@ const SignIn = lazy(() => import("./sign-in"));
 interface Session {
   /** The client, with the key of this session. */
   charter: Charter;
+  /** Who asks, and what they may do. */
+  caller: CallerShown;
   /** Whether a key was given, so that there is something to sign out of. */
   withKey: boolean;
   /** Forgets the key. */
@@ -52,20 +54,15 @@ function client(key: string | undefined): Charter {
   return new Charter({ baseUrl: location.origin, key });
 }
 
-/** Whether the server knows who asks with this client. What a key does not open it still knows. */
-async function isKnown(charter: Charter): Promise<void> {
-  try {
-    await charter.get("/v1/packages");
-  } catch (error) {
-    const isRefusedOnly = error instanceof CharterError && error.code === "permission_denied";
-    if (!isRefusedOnly) throw error;
-  }
+/** Who asks, and what they may do. What a screen offers follows it; the server decides all the same. */
+export function useCaller(): CallerShown {
+  return useSession().caller;
 }
 
 /** How far the session is. */
 type Standing =
   | { at: "asking" }
-  | { at: "open" }
+  | { at: "open"; caller: CallerShown }
   | { at: "closed"; error: CharterError | undefined };
 
 /** Draws `children` once the server knows who is asking, and a form for the key until then. */
@@ -76,8 +73,9 @@ export function SessionProvider({ children }: { children: ReactNode }) {
 
   const open = useCallback(
     async (candidate: string | undefined, asked: boolean) => {
+      let caller: CallerShown;
       try {
-        await isKnown(client(candidate));
+        caller = await client(candidate).get("/v1/caller");
       } catch (error) {
         if (!(error instanceof CharterError)) throw error;
         const isFirstLook = error.code === "unauthenticated" && !asked && candidate === undefined;
@@ -88,7 +86,7 @@ export function SessionProvider({ children }: { children: ReactNode }) {
       else sessionStorage.setItem(KEY, candidate);
       queries.clear();
       setKey(candidate);
-      setStanding({ at: "open" });
+      setStanding({ at: "open", caller });
     },
     [queries],
   );
@@ -108,9 +106,13 @@ export function SessionProvider({ children }: { children: ReactNode }) {
   }, [open]);
   useEffect(() => onRefusal(close), [close]);
 
-  const session = useMemo<Session>(
-    () => ({ charter: client(key), withKey: key !== undefined, signOut: () => close() }),
-    [key, close],
+  const caller = standing.at === "open" ? standing.caller : undefined;
+  const session = useMemo<Session | undefined>(
+    () =>
+      caller === undefined
+        ? undefined
+        : { charter: client(key), caller, withKey: key !== undefined, signOut: () => close() },
+    [key, caller, close],
   );
   if (standing.at === "asking") return null;
   if (standing.at === "closed") {

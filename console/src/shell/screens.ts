@@ -4,8 +4,15 @@
 
 import {
   IconActivityHeartbeat,
+  IconBinaryTree,
+  IconBook2,
+  IconBrain,
   IconHome,
+  IconKey,
   IconListDetails,
+  IconPackage,
+  IconRoute,
+  IconTopologyStar3,
   type TablerIcon,
 } from "@tabler/icons-react";
 
@@ -31,11 +38,23 @@ export const GROUPS: { label: string; screens: Screen[] }[] = [
     label: "Catalogue",
     screens: [
       { to: "/catalogue", label: "Documents", icon: IconListDetails, key: "d" },
+      { to: "/packages", label: "Packages", icon: IconPackage, key: "p" },
+      { to: "/routing", label: "Routing", icon: IconRoute, key: "t" },
+    ],
+  },
+  {
+    label: "Knowledge",
+    screens: [
+      { to: "/skills", label: "Agent skills", icon: IconBinaryTree, key: "s" },
+      { to: "/lenses", label: "Lenses", icon: IconBook2, key: "l" },
+      { to: "/graph", label: "Expert graph", icon: IconTopologyStar3, key: "x" },
+      { to: "/memory", label: "Memory", icon: IconBrain, key: "y" },
     ],
   },
   {
     label: "Administration",
     screens: [
+      { to: "/keys", label: "Keys", icon: IconKey, key: "k" },
       { to: "/health", label: "Health and quotas", icon: IconActivityHeartbeat, key: "h" },
     ],
   },

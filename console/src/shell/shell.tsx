@@ -126,19 +126,21 @@ function Navigation({ path }: { path: string }) {
 }
 
 function Who() {
-  const { withKey, signOut } = useSession();
-  if (!withKey) {
-    return (
-      <Tooltip label="This server has no keys: whoever uses this machine is its administrator." multiline w={240}>
-        <Text size="sm" c="dimmed" tabIndex={0}>
-          Local user
+  const { caller, withKey, signOut } = useSession();
+  const rights = `${caller.role} of the tenant ${caller.tenant}, ${caller.tier} tier, catalogue ${caller.catalogue}`;
+  const why = withKey ? "" : " This server has no keys: whoever uses its machine may do all.";
+  return (
+    <>
+      <Tooltip label={`${rights}.${why}`} multiline w={260}>
+        <Text size="sm" c="dimmed" tabIndex={0} className="who">
+          {caller.user} · {caller.role}
         </Text>
       </Tooltip>
-    );
-  }
-  return (
-    <Button variant="default" size="compact-sm" onClick={signOut}>
-      Sign out
-    </Button>
+      {withKey && (
+        <Button variant="default" size="compact-sm" onClick={signOut}>
+          Sign out
+        </Button>
+      )}
+    </>
   );
 }

@@ -1,0 +1,173 @@
+/** What agents and people wanted remembered: found by meaning, words and tags; and what waits for a word. */
+
+import type { MemoryShown } from "@charter/client";
+import { SegmentedControl } from "@mantine/core";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+
+import { StateMark } from "~/memory/state-mark";
+import { EmptyState } from "~/parts/empty-state";
+import { Failure } from "~/parts/failure";
+import { type Column, Listing } from "~/parts/listing";
+import { Loaded, Waiting } from "~/parts/loaded";
+import { Mark } from "~/parts/mark";
+import { Moment } from "~/parts/moment";
+import { PageHead } from "~/parts/page-head";
+import { usePages } from "~/parts/pages";
+import { SearchField } from "~/parts/search-field";
+import { useCharter } from "~/session/session";
+
+const PAGE = 200;
+
+/** Memories that a search returns; the server's bound. */
+const FOUND = 50;
+
+const route = getRouteApi("/memory");
+
+export function Memories() {
+  const { q, tag, show } = route.useSearch();
+  const navigate = route.useNavigate();
+  return (
+    <>
+      <PageHead
+        title="Memory"
+        lead="What is remembered beyond a session, in versions of which one is in force. What an agent writes waits for a person's word."
+      />
+      <div className="toolbar">
+        <SearchField
+          label="Find a memory"
+          placeholder="Where do we deploy?"
+          value={q ?? ""}
+          onChange={(text) => void navigate({ search: (last) => ({ ...last, q: text || undefined }), replace: true })}
+        />
+        <SegmentedControl
+          aria-label="What is shown"
+          size="xs"
+          value={show ?? "accepted"}
+          data={[
+            { value: "accepted", label: "In force" },
+            { value: "proposed", label: "Waiting for a word" },
+          ]}
+          onChange={(value) =>
+            void navigate({ search: (last) => ({ ...last, show: value === "proposed" ? "proposed" : undefined }) })
+          }
+        />
+        {tag !== undefined && (
+          <Link to="/memory" search={(last) => ({ ...last, tag: undefined })} aria-label={`Any tag instead of ${tag}`}>
+            Tag {tag} ✕
+          </Link>
+        )}
+      </div>
+      {q === undefined && tag === undefined ? <Newest proposed={show === "proposed"} /> : <Found />}
+    </>
+  );
+}
+
+function Newest({ proposed }: { proposed: boolean }) {
+  const charter = useCharter();
+  const pages = usePages<MemoryShown>(["memory", "list", proposed], (after) =>
+    charter.get("/v1/memories", {
+      params: { query: { proposed, limit: PAGE, ...(after === undefined ? {} : { after }) } },
+    }),
+  );
+  if (pages.error !== null) return <Failure error={pages.error} onRetry={pages.refetch} />;
+  if (pages.isPending) return <Waiting />;
+  if (pages.entries.length === 0) {
+    return proposed ? (
+      <EmptyState title="Nothing waits for a word">
+        What an agent wants remembered, and what a user shares with the tenant, stands here until somebody accepts or
+        rejects it.
+      </EmptyState>
+    ) : (
+      <EmptyState
+        title="Nothing is remembered yet"
+        command='charter memory add --title Region --tag aws --importance 7 "We deploy to eu-west-1."'
+      >
+        Agents and people write down what is to be known beyond a session. Private memories are seen by their owner
+        alone, shared ones by everybody of the tenant.
+      </EmptyState>
+    );
+  }
+  return <Table rows={pages.entries} onMore={pages.onMore} isReading={pages.isReading} />;
+}
+
+function Found() {
+  const charter = useCharter();
+  const { q, tag, show } = route.useSearch();
+  const found = useQuery({
+    queryKey: ["memory", "search", q, tag, show],
+    queryFn: () =>
+      charter.post("/v1/memories/search", {
+        body: {
+          text: q ?? null,
+          tags_all: tag === undefined ? [] : [tag],
+          proposed: show === "proposed",
+          limit: FOUND,
+        },
+      }),
+    placeholderData: keepPreviousData,
+  });
+  return (
+    <Loaded query={found}>
+      {(rows) =>
+        rows.length === 0 ? (
+          <EmptyState title="No memory is like that">
+            Memories are compared by meaning and words. Those of others that are private are not searched.
+          </EmptyState>
+        ) : (
+          <Table rows={rows} />
+        )
+      }
+    </Loaded>
+  );
+}
+
+interface TableProps {
+  rows: MemoryShown[];
+  onMore?: (() => void) | undefined;
+  isReading?: boolean;
+}
+
+function Table({ rows, onMore, isReading = false }: TableProps) {
+  return (
+    <Listing
+      label="Memories"
+      columns={COLUMNS}
+      rows={rows}
+      rowKey={({ memory_id }) => memory_id}
+      onMore={onMore}
+      isReading={isReading}
+      rowHeight={52}
+    />
+  );
+}
+
+const COLUMNS: Column<MemoryShown>[] = [
+  {
+    name: "Memory",
+    width: "minmax(18rem, 3fr)",
+    cell: ({ memory_id, memory }) => (
+      <>
+        <Link to="/memory/$id" params={{ id: memory_id }} className="row-link">
+          {memory?.title ?? "Removed"}
+        </Link>
+        <div className="quiet clipped">{memory?.content}</div>
+      </>
+    ),
+  },
+  {
+    name: "Tags",
+    width: "minmax(8rem, 1.2fr)",
+    cell: ({ memory }) => (
+      <span className="marks">
+        {(memory?.tags ?? []).map((tag) => (
+          <Mark key={tag}>{tag}</Mark>
+        ))}
+      </span>
+    ),
+  },
+  { name: "State", width: "11rem", cell: (shown) => <StateMark shown={shown} /> },
+  { name: "Importance", width: "5.5rem", align: "end", cell: ({ memory }) => memory?.metadata?.importance ?? "–" },
+  { name: "Owner", width: "minmax(6rem, 0.8fr)", cell: ({ owner, visibility }) => `${owner}, ${visibility}` },
+  { name: "Written", width: "8rem", cell: ({ at }) => <Moment at={at} /> },
+];

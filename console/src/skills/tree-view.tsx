@@ -1,0 +1,101 @@
+/** The tree by keyboard and mouse: arrows walk, open and close; Enter shows a skill. */
+
+import { UnstyledButton } from "@mantine/core";
+import { IconChevronRight, IconFileText, IconFolder, IconFolderOpen } from "@tabler/icons-react";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { type KeyboardEvent, useEffect, useRef, useState } from "react";
+
+import type { TreeRow } from "~/skills/tree";
+
+interface Props {
+  rows: TreeRow[];
+  selected: string | undefined;
+  onSelect: (id: string) => void;
+  onToggle: (path: string) => void;
+  onMore: (() => void) | undefined;
+}
+
+const HEIGHT = 30;
+
+export function TreeView({ rows, selected, onSelect, onToggle, onMore }: Props) {
+  const frame = useRef<HTMLDivElement>(null);
+  const [focused, setFocused] = useState(0);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => frame.current,
+    estimateSize: () => HEIGHT,
+    overscan: 20,
+  });
+  const items = virtual.getVirtualItems();
+  const last = items.at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (last >= rows.length - 1) onMore?.();
+  }, [last, rows.length, onMore]);
+
+  const focus = (index: number) => {
+    const at = Math.max(0, Math.min(rows.length - 1, index));
+    setFocused(at);
+    virtual.scrollToIndex(at);
+    requestAnimationFrame(() => frame.current?.querySelector<HTMLElement>(`[data-row="${at}"]`)?.focus());
+  };
+  const pressed = (event: KeyboardEvent, row: TreeRow, index: number) => {
+    const steps: Record<string, () => void> = {
+      ArrowDown: () => focus(index + 1),
+      ArrowUp: () => focus(index - 1),
+      Home: () => focus(0),
+      End: () => focus(rows.length - 1),
+      ArrowRight: () => (row.skill.is_folder && !row.isOpen ? onToggle(row.path) : focus(index + 1)),
+      ArrowLeft: () => {
+        if (row.isOpen) return onToggle(row.path);
+        const parent = rows.slice(0, index).findLastIndex(({ level }) => level < row.level);
+        if (parent >= 0) focus(parent);
+      },
+    };
+    const step = steps[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    step();
+  };
+
+  return (
+    <div className="tree panel" ref={frame} role="tree" aria-label="Agent skills">
+      <div style={{ height: virtual.getTotalSize(), position: "relative" }} role="presentation">
+        {items.map(({ index, start }) => {
+          const row = rows[index];
+          if (row === undefined) return null;
+          const { skill, level, isOpen } = row;
+          const Icon = skill.is_folder ? (isOpen ? IconFolderOpen : IconFolder) : IconFileText;
+          return (
+            <UnstyledButton
+              key={row.path}
+              role="treeitem"
+              aria-level={level}
+              aria-selected={skill.skill_id === selected}
+              aria-expanded={skill.is_folder ? isOpen : undefined}
+              data-row={index}
+              tabIndex={index === Math.min(focused, rows.length - 1) ? 0 : -1}
+              className="tree-row"
+              style={{ transform: `translateY(${start}px)`, height: HEIGHT, paddingLeft: `${level * 1.1 - 0.6}rem` }}
+              title={skill.summary}
+              onFocus={() => setFocused(index)}
+              onKeyDown={(event) => pressed(event, row, index)}
+              onClick={() => {
+                onSelect(skill.skill_id);
+                if (skill.is_folder) onToggle(row.path);
+              }}
+            >
+              <IconChevronRight
+                size={14}
+                className="tree-turn"
+                data-open={isOpen}
+                visibility={skill.is_folder ? "visible" : "hidden"}
+              />
+              <Icon size={16} stroke={1.6} />
+              <span className="tree-label">{skill.skill_id}</span>
+            </UnstyledButton>
+          );
+        })}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,85 @@
+/** The skill tree as rows: a folder's children are read when it is opened. */
+
+import type { AgentSkillShown, Charter } from "@charter/client";
+import { useQueries } from "@tanstack/react-query";
+import { useMemo } from "react";
+
+import { usePages } from "~/parts/pages";
+import { useCharter } from "~/session/session";
+
+/** Skills of one page. */
+const PAGE = 1_000;
+
+/** One row: a skill at one of the places where it hangs. */
+export interface TreeRow {
+  /** The way to it from its root; a skill with two parents stands at two places. */
+  path: string;
+  skill: AgentSkillShown;
+  level: number;
+  isOpen: boolean;
+}
+
+/** Joins the ids of a way; no id holds it. */
+const STEP = " › ";
+
+/** The last skill of a way. */
+function lastOf(path: string): string {
+  return path.split(STEP).at(-1) ?? path;
+}
+
+/** Everything that a folder points at, in its order. */
+export async function childrenOf(charter: Charter, id: string): Promise<AgentSkillShown[]> {
+  const found: AgentSkillShown[] = [];
+  let after: string | undefined;
+  do {
+    const page = await charter.get("/v1/agent-skills/{id}/children", {
+      params: { path: { id }, query: { limit: PAGE, ...(after === undefined ? {} : { after }) } },
+    });
+    found.push(...page.entries);
+    after = page.next ?? undefined;
+  } while (after !== undefined);
+  return found;
+}
+
+/** The rows of the tree with these folders open. */
+export function useTree(open: ReadonlySet<string>) {
+  const charter = useCharter();
+  const roots = usePages(["skills", "roots"], (after) =>
+    charter.get("/v1/agent-skills", {
+      params: { query: { limit: PAGE, ...(after === undefined ? {} : { after }) } },
+    }),
+  );
+  const opened = useMemo(() => [...new Set([...open].map(lastOf))], [open]);
+  const read = useQueries({
+    queries: opened.map((id) => ({
+      queryKey: ["skills", "children", id],
+      queryFn: () => childrenOf(charter, id),
+    })),
+    combine: (results) => ({
+      children: new Map(results.flatMap(({ data }, at) => (data ? [[opened[at], data] as const] : []))),
+      isReading: results.some(({ isFetching }) => isFetching),
+      error: results.find(({ error }) => error !== null)?.error ?? null,
+    }),
+  });
+  const rows = useMemo(
+    () => below(roots.entries, "", 1, open, read.children),
+    [roots.entries, open, read.children],
+  );
+  return { roots, rows, isReading: read.isReading, error: read.error };
+}
+
+function below(
+  skills: AgentSkillShown[],
+  parent: string,
+  level: number,
+  open: ReadonlySet<string>,
+  children: ReadonlyMap<string | undefined, AgentSkillShown[]>,
+): TreeRow[] {
+  return skills.flatMap((skill) => {
+    const path = parent === "" ? skill.skill_id : `${parent}${STEP}${skill.skill_id}`;
+    const isOpen = open.has(path);
+    const row: TreeRow = { path, skill, level, isOpen };
+    const inside = isOpen ? (children.get(skill.skill_id) ?? []) : [];
+    return [row, ...below(inside, path, level + 1, open, children)];
+  });
+}
