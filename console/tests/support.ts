@@ -13,7 +13,7 @@ import { expect, type Page, test as base } from "@playwright/test";
 
 import { ROOT, Server, type ServerOptions } from "../../clients/typescript/tests/server";
 
-export { expect };
+export { expect, type Page };
 
 const SCREENSHOTS = join(ROOT, "target", "console", "screenshots");
 

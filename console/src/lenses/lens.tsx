@@ -64,7 +64,14 @@ export function Lens() {
                   ["Domain", found.domain],
                   ["Content", String(found.content_type).replaceAll("_", " ")],
                   ["From", <span className="mono">{found.source.ref}</span>],
-                  ["Tags", (found.tags ?? []).map((tag) => <Mark key={tag}>{tag}</Mark>)],
+                  [
+                    "Tags",
+                    <span key="tags" className="marks">
+                      {(found.tags ?? []).map((tag) => (
+                        <Mark key={tag}>{tag}</Mark>
+                      ))}
+                    </span>,
+                  ],
                   ["Layer", found.scope],
                 ]}
               />

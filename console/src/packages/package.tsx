@@ -199,7 +199,7 @@ function Differences({ diff, changes, onMore }: DifferencesProps) {
     <>
       <Group justify="space-between" mb="xs">
         <Text>
-          {what} {changes.length} {onMore === undefined ? "" : "and more "}documents differ.
+          {what} {changes.length === 1 ? "One document differs." : `${changes.length}${onMore === undefined ? "" : " and more"} documents differ.`}
         </Text>
         <Radio.Group
           aria-label="Which differences"

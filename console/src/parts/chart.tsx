@@ -108,7 +108,8 @@ const KINDS = { document: Box };
 
 function laidOut(nodes: ChartNode[], edges: ChartEdge[], direction: "LR" | "TB") {
   const graph = new dagre.graphlib.Graph({ multigraph: true });
-  graph.setGraph({ rankdir: direction, nodesep: 14, ranksep: 56, marginx: 8, marginy: 8 });
+  const hasWords = edges.some(({ label }) => label !== undefined);
+  graph.setGraph({ rankdir: direction, nodesep: 14, ranksep: hasWords ? 120 : 56, marginx: 8, marginy: 8 });
   graph.setDefaultEdgeLabel(() => ({}));
   for (const { id } of nodes) graph.setNode(id, { width: WIDTH, height: HEIGHT });
   edges.forEach(({ from, to }, at) => graph.setEdge(from, to, {}, String(at)));

@@ -9,10 +9,12 @@ import { Mark } from "~/parts/mark";
 import { Section } from "~/parts/section";
 import { Source } from "~/parts/source";
 import { useCharter } from "~/session/session";
-import { childrenOf } from "~/skills/tree";
 
 /** The largest file that is shown, in bytes. */
 const MOST_SHOWN_BYTES = 512 << 10;
+
+/** Children that are listed beside the tree, which has them all. */
+const MOST_LISTED = 50;
 
 const route = getRouteApi("/skills");
 
@@ -61,15 +63,16 @@ export function SkillPane({ id }: { id: string }) {
 function PointsAt({ id }: { id: string }) {
   const charter = useCharter();
   const children = useQuery({
-    queryKey: ["skills", "children", id],
-    queryFn: () => childrenOf(charter, id),
+    queryKey: ["skills", "first children", id],
+    queryFn: () =>
+      charter.get("/v1/agent-skills/{id}/children", { params: { path: { id }, query: { limit: MOST_LISTED } } }),
   });
   return (
     <Section title="Points at">
       <Loaded query={children}>
-        {(found) => (
+        {({ entries, next }) => (
           <List listStyleType="none" spacing={4}>
-            {found.map((child) => (
+            {entries.map((child) => (
               <List.Item key={child.skill_id}>
                 <Link
                   from="/skills"
@@ -84,6 +87,13 @@ function PointsAt({ id }: { id: string }) {
                 </Text>
               </List.Item>
             ))}
+            {next != null && (
+              <List.Item>
+                <Text span c="dimmed">
+                  and more, in the tree.
+                </Text>
+              </List.Item>
+            )}
           </List>
         )}
       </Loaded>

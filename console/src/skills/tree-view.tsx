@@ -1,9 +1,8 @@
 /** The tree by keyboard and mouse: arrows walk, open and close; Enter shows a skill. */
 
-import { UnstyledButton } from "@mantine/core";
 import { IconChevronRight, IconFileText, IconFolder, IconFolderOpen } from "@tabler/icons-react";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { type KeyboardEvent, memo, useCallback, useEffect, useRef, useState } from "react";
 
 import type { TreeRow } from "~/skills/tree";
 
@@ -24,7 +23,7 @@ export function TreeView({ rows, selected, onSelect, onToggle, onMore }: Props) 
     count: rows.length,
     getScrollElement: () => frame.current,
     estimateSize: () => HEIGHT,
-    overscan: 20,
+    overscan: 8,
   });
   const items = virtual.getVirtualItems();
   const last = items.at(-1)?.index ?? 0;
@@ -38,7 +37,7 @@ export function TreeView({ rows, selected, onSelect, onToggle, onMore }: Props) 
     virtual.scrollToIndex(at);
     requestAnimationFrame(() => frame.current?.querySelector<HTMLElement>(`[data-row="${at}"]`)?.focus());
   };
-  const pressed = (event: KeyboardEvent, row: TreeRow, index: number) => {
+  const press = (event: KeyboardEvent, row: TreeRow, index: number) => {
     const steps: Record<string, () => void> = {
       ArrowDown: () => focus(index + 1),
       ArrowUp: () => focus(index - 1),
@@ -57,45 +56,84 @@ export function TreeView({ rows, selected, onSelect, onToggle, onMore }: Props) 
     step();
   };
 
+  const choose = ({ skill, path }: TreeRow) => {
+    onSelect(skill.skill_id);
+    if (skill.is_folder) onToggle(path);
+  };
+  // Rows are drawn again only when they change, whatever these have become meanwhile.
+  const latest = useRef({ press, choose, setFocused });
+  useEffect(() => {
+    latest.current = { press, choose, setFocused };
+  });
+  const act = useCallback((): Acts => latest.current, []);
+
   return (
     <div className="tree panel" ref={frame} role="tree" aria-label="Agent skills">
       <div style={{ height: virtual.getTotalSize(), position: "relative" }} role="presentation">
         {items.map(({ index, start }) => {
           const row = rows[index];
           if (row === undefined) return null;
-          const { skill, level, isOpen } = row;
-          const Icon = skill.is_folder ? (isOpen ? IconFolderOpen : IconFolder) : IconFileText;
           return (
-            <UnstyledButton
+            <Row
               key={row.path}
-              role="treeitem"
-              aria-level={level}
-              aria-selected={skill.skill_id === selected}
-              aria-expanded={skill.is_folder ? isOpen : undefined}
-              data-row={index}
-              tabIndex={index === Math.min(focused, rows.length - 1) ? 0 : -1}
-              className="tree-row"
-              style={{ transform: `translateY(${start}px)`, height: HEIGHT, paddingLeft: `${level * 1.1 - 0.6}rem` }}
-              title={skill.summary}
-              onFocus={() => setFocused(index)}
-              onKeyDown={(event) => pressed(event, row, index)}
-              onClick={() => {
-                onSelect(skill.skill_id);
-                if (skill.is_folder) onToggle(row.path);
-              }}
-            >
-              <IconChevronRight
-                size={14}
-                className="tree-turn"
-                data-open={isOpen}
-                visibility={skill.is_folder ? "visible" : "hidden"}
-              />
-              <Icon size={16} stroke={1.6} />
-              <span className="tree-label">{skill.skill_id}</span>
-            </UnstyledButton>
+              row={row}
+              index={index}
+              start={start}
+              isSelected={row.skill.skill_id === selected}
+              isReached={index === Math.min(focused, rows.length - 1)}
+              act={act}
+            />
           );
         })}
       </div>
     </div>
   );
 }
+
+/** What a row sets off. */
+interface Acts {
+  press: (event: KeyboardEvent, row: TreeRow, index: number) => void;
+  choose: (row: TreeRow) => void;
+  setFocused: (index: number) => void;
+}
+
+interface RowProps {
+  row: TreeRow;
+  index: number;
+  start: number;
+  isSelected: boolean;
+  /** Whether the tabulator leads to it. */
+  isReached: boolean;
+  act: () => Acts;
+}
+
+const Row = memo(function Row({ row, index, start, isSelected, isReached, act }: RowProps) {
+  const { skill, level, isOpen } = row;
+  const Icon = skill.is_folder ? (isOpen ? IconFolderOpen : IconFolder) : IconFileText;
+  return (
+    <button
+      type="button"
+      role="treeitem"
+      aria-level={level}
+      aria-selected={isSelected}
+      aria-expanded={skill.is_folder ? isOpen : undefined}
+      data-row={index}
+      tabIndex={isReached ? 0 : -1}
+      className="tree-row"
+      style={{ transform: `translateY(${start}px)`, height: HEIGHT, paddingLeft: `${level * 1.1 - 0.6}rem` }}
+      title={skill.summary}
+      onFocus={() => act().setFocused(index)}
+      onKeyDown={(event) => act().press(event, row, index)}
+      onClick={() => act().choose(row)}
+    >
+      <IconChevronRight
+        size={14}
+        className="tree-turn"
+        data-open={isOpen}
+        visibility={skill.is_folder ? "visible" : "hidden"}
+      />
+      <Icon size={16} stroke={1.6} />
+      <span className="tree-label">{skill.skill_id}</span>
+    </button>
+  );
+});

@@ -1,7 +1,7 @@
 /** The skill tree as rows: a folder's children are read when it is opened. */
 
 import type { AgentSkillShown, Charter } from "@charter/client";
-import { useQueries } from "@tanstack/react-query";
+import { experimental_streamedQuery as streamedQuery, useQueries } from "@tanstack/react-query";
 import { useMemo } from "react";
 
 import { usePages } from "~/parts/pages";
@@ -27,18 +27,21 @@ function lastOf(path: string): string {
   return path.split(STEP).at(-1) ?? path;
 }
 
-/** Everything that a folder points at, in its order. */
-export async function childrenOf(charter: Charter, id: string): Promise<AgentSkillShown[]> {
-  const found: AgentSkillShown[] = [];
+/**
+ * Reads what a folder points at, and hands on what came so far: the first rows of a large folder are there at
+ * once.
+ */
+async function* growing(charter: Charter, id: string): AsyncGenerator<AgentSkillShown[]> {
+  let found: AgentSkillShown[] = [];
   let after: string | undefined;
   do {
     const page = await charter.get("/v1/agent-skills/{id}/children", {
       params: { path: { id }, query: { limit: PAGE, ...(after === undefined ? {} : { after }) } },
     });
-    found.push(...page.entries);
+    found = [...found, ...page.entries];
+    yield found;
     after = page.next ?? undefined;
   } while (after !== undefined);
-  return found;
 }
 
 /** The rows of the tree with these folders open. */
@@ -53,7 +56,11 @@ export function useTree(open: ReadonlySet<string>) {
   const read = useQueries({
     queries: opened.map((id) => ({
       queryKey: ["skills", "children", id],
-      queryFn: () => childrenOf(charter, id),
+      queryFn: streamedQuery({
+        streamFn: () => growing(charter, id),
+        reducer: (_before: AgentSkillShown[], now: AgentSkillShown[]) => now,
+        initialValue: [],
+      }),
     })),
     combine: (results) => ({
       children: new Map(results.flatMap(({ data }, at) => (data ? [[opened[at], data] as const] : []))),
