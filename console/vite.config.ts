@@ -31,6 +31,11 @@ function compressed(): Plugin {
   };
 }
 
+/** What the server allows the page, so that a preview breaks where it would. */
+const POLICY =
+  "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; " +
+  "frame-ancestors 'none'; base-uri 'none'; form-action 'none'; object-src 'none'";
+
 /** The server that the console is developed against. */
 const server = process.env["CHARTER_SERVER"] ?? "http://127.0.0.1:7407";
 const forwarded: ProxyOptions = {
@@ -51,5 +56,5 @@ export default defineConfig({
   resolve: { alias: { "~": fileURLToPath(new URL("src", import.meta.url)) } },
   build: { outDir: "dist", emptyOutDir: false, target: "es2022", assetsInlineLimit: 0 },
   server: { proxy },
-  preview: { proxy },
+  preview: { proxy, headers: { "Content-Security-Policy": POLICY } },
 });

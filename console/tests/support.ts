@@ -33,7 +33,7 @@ export async function consoleOver(
   before?: (charter: (...words: string[]) => Promise<string>) => Promise<void>,
 ): Promise<Console & { stop: () => Promise<void> }> {
   const server = await Server.start(options, before);
-  const { url, stop } = await preview(server.url);
+  const { url, stop } = await served(server);
   return {
     server,
     url,
@@ -42,6 +42,15 @@ export async function consoleOver(
       await server.stop();
     },
   };
+}
+
+/** The console as the binary serves it, or as Vite does where somebody asked for that. */
+async function served(server: Server): Promise<{ url: string; stop: () => Promise<void> }> {
+  if (process.env["CHARTER_CONSOLE"] === "preview") return preview(server.url);
+  const url = `${server.url}/console`;
+  if (await answers(url)) return { url, stop: () => Promise.resolve() };
+  await server.stop();
+  throw new Error("the binary has no console: `make console build` makes one, CHARTER_CONSOLE=preview does without");
 }
 
 /** Serves the console's build before a server. */
