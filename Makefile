@@ -62,7 +62,7 @@ help:
 	@echo "make postgres    install the PostgreSQL server that storage is tested on into target/postgres"
 	@echo "make opensearch  install the OpenSearch node that search is tested on into target/opensearch"
 	@echo "make console     build the web console into console/dist, and the TypeScript client that it uses"
-	@echo "make test-console test both over a real server, in Debian's chromium or the one that CHARTER_CHROMIUM names"
+	@echo "make test-console test both over a real server, in Debian's chromium or the one that CHROMIUM names"
 	@echo "make telemetry   install the types of OTLP that traces and metrics are tested with into target/telemetry-peers"
 
 build:

@@ -4,11 +4,11 @@ import { existsSync } from "node:fs";
 
 import { defineConfig } from "@playwright/test";
 
-const chromium = process.env["CHARTER_CHROMIUM"] ?? "/usr/bin/chromium";
+const chromium = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 if (!existsSync(chromium)) {
   throw new Error(
     `there is no Chromium at ${chromium}: install it, on Debian with \`apt-get install chromium\`, ` +
-      "or name another one in CHARTER_CHROMIUM",
+      "or name another one in CHROMIUM",
   );
 }
 

@@ -46,11 +46,11 @@ export async function consoleOver(
 
 /** The console as the binary serves it, or as Vite does where somebody asked for that. */
 async function served(server: Server): Promise<{ url: string; stop: () => Promise<void> }> {
-  if (process.env["CHARTER_CONSOLE"] === "preview") return preview(server.url);
+  if (process.env["CONSOLE_FROM"] === "preview") return preview(server.url);
   const url = `${server.url}/console`;
   if (await answers(url)) return { url, stop: () => Promise.resolve() };
   await server.stop();
-  throw new Error("the binary has no console: `make console build` makes one, CHARTER_CONSOLE=preview does without");
+  throw new Error("the binary has no console: `make console build` makes one, CONSOLE_FROM=preview does without");
 }
 
 /** Serves the console's build before a server. */

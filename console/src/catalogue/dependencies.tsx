@@ -8,7 +8,7 @@ import { lazy, Suspense } from "react";
 
 import { kindOf } from "~/catalogue/kinds";
 import type { ChartEdge, ChartNode } from "~/parts/chart";
-import { Loaded, Waiting } from "~/parts/loaded";
+import { Loaded } from "~/parts/loaded";
 import { Mark, type Tone } from "~/parts/mark";
 import { Section } from "~/parts/section";
 import { useCharter } from "~/session/session";
@@ -110,7 +110,7 @@ function Picture({ found }: { found: Dependencies }) {
   );
   const edges = found.edges.map(({ from, to }): ChartEdge => ({ from: keyOf(from), to: keyOf(to) }));
   return (
-    <Suspense fallback={<Waiting />}>
+    <Suspense fallback={<div className="chart-room" />}>
       <Chart
         label="Dependencies; an arrow leads to what is needed"
         nodes={nodes}

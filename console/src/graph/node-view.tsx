@@ -10,7 +10,7 @@ import { toneOf } from "~/graph/node-types";
 import { PickNode } from "~/graph/pick-node";
 import type { ChartEdge, ChartNode } from "~/parts/chart";
 import { Facts } from "~/parts/facts";
-import { Loaded, Waiting } from "~/parts/loaded";
+import { Loaded } from "~/parts/loaded";
 import { Mark } from "~/parts/mark";
 import { Section } from "~/parts/section";
 import { useCharter } from "~/session/session";
@@ -69,7 +69,7 @@ function Near({ id }: { id: string }) {
               }}
             />
           </Group>
-          <Suspense fallback={<Waiting />}>
+          <Suspense fallback={<div className="chart-room" />}>
             <Chart
               label="The node and what is near it; arrows as the edges lead"
               nodes={[

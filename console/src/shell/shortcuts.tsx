@@ -1,11 +1,12 @@
 /** Keys that lead somewhere: `?` lists them, `/` goes to the search, `g` and a letter to a screen. */
 
-import { Kbd, Modal, Switch, Table } from "@mantine/core";
 import { useLocalStorage } from "@mantine/hooks";
 import { useNavigate } from "@tanstack/react-router";
-import { useEffect, useState } from "react";
+import { lazy, Suspense, useEffect, useState } from "react";
 
 import { GROUPS } from "~/shell/screens";
+
+const ShortcutList = lazy(() => import("./shortcut-list"));
 
 /** How long `g` waits for its letter, in milliseconds. */
 const WAIT_MS = 1_500;
@@ -55,41 +56,10 @@ export function Shortcuts({ opened, onOpen, onClose, onScheme }: Props) {
     return () => document.removeEventListener("keydown", pressed);
   }, [begun, enabled, navigate, onOpen, onScheme]);
 
+  if (!opened) return null;
   return (
-    <Modal opened={opened} onClose={onClose} title="Keyboard shortcuts" size="md">
-      <Table>
-        <Table.Tbody>
-          <Row keys={["?"]} what="Show this list" />
-          <Row keys={["/"]} what="Go to the search of the screen" />
-          <Row keys={["c"]} what="Change between dark and light" />
-          {GROUPS.flatMap((group) => group.screens).map(({ key, label }) => (
-            <Row key={key} keys={["g", key]} what={label} />
-          ))}
-        </Table.Tbody>
-      </Table>
-      <Switch
-        mt="md"
-        label="Single keys are shortcuts"
-        description="Turn this off if speech input or an assistive tool sends single letters. ? always works."
-        checked={enabled}
-        onChange={(event) => setEnabled(event.currentTarget.checked)}
-      />
-    </Modal>
-  );
-}
-
-function Row({ keys, what }: { keys: string[]; what: string }) {
-  return (
-    <Table.Tr>
-      <Table.Td w={90}>
-        {keys.map((key, at) => (
-          <span key={at}>
-            {at > 0 && " "}
-            <Kbd>{key}</Kbd>
-          </span>
-        ))}
-      </Table.Td>
-      <Table.Td>{what}</Table.Td>
-    </Table.Tr>
+    <Suspense fallback={null}>
+      <ShortcutList onClose={onClose} enabled={enabled} onEnabled={setEnabled} />
+    </Suspense>
   );
 }
