@@ -145,7 +145,7 @@ console: $(WEB_READY)
 	$(NPM) run --silent generate --workspace @charter/client
 	$(NPM) run --silent build --workspace @charter/client --workspace charter-console
 
-test-console: build model console
+test-console: build model console $(VENV_READY)
 	$(NPM) test --workspace @charter/client
 	CHARTER="$(CHARTER)" $(NPM) test --workspace charter-console
 

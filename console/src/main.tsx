@@ -2,6 +2,7 @@
 
 import "@mantine/core/styles.css";
 import "./theme.css";
+import "./work.css";
 
 import { MantineProvider } from "@mantine/core";
 import { QueryClientProvider } from "@tanstack/react-query";

@@ -2,7 +2,9 @@
 
 import { createRouter } from "@tanstack/react-router";
 
+import { routes as approvals } from "~/approvals/routes";
 import { routes as catalogue } from "~/catalogue/routes";
+import { routes as evidence } from "~/evidence/routes";
 import { routes as graph } from "~/graph/routes";
 import { routes as health } from "~/health/routes";
 import { routes as home } from "~/home/routes";
@@ -11,11 +13,15 @@ import { routes as lenses } from "~/lenses/routes";
 import { routes as memory } from "~/memory/routes";
 import { routes as packages } from "~/packages/routes";
 import { routes as routing } from "~/routing/routes";
+import { routes as runs } from "~/runs/routes";
 import { rootRoute, ScreenFailed } from "~/shell/root";
 import { routes as skills } from "~/skills/routes";
 
 const routeTree = rootRoute.addChildren([
   ...home,
+  ...approvals,
+  ...runs,
+  ...evidence,
   ...catalogue,
   ...packages,
   ...routing,

@@ -33,7 +33,7 @@ export interface ServerOptions {
 export class Server {
   readonly url: string;
   readonly #folder: string;
-  readonly #process: ChildProcess;
+  #process: ChildProcess;
   readonly #command: string[];
   readonly #environment: NodeJS.ProcessEnv;
 
@@ -61,8 +61,7 @@ export class Server {
     const environment = { ...process.env, ...model, ...options.environment };
     const command = [binary, "--config", config, "--data-dir", join(folder, "data")];
     await before?.((...words) => called([...command, ...words], environment));
-    const [program = "", ...words] = [...command, "serve", "--listen", "127.0.0.1:0"];
-    const child = spawn(program, words, { env: environment, stdio: ["ignore", "pipe", "pipe"] });
+    const child = served(command, environment, "127.0.0.1:0");
     try {
       return new Server(await listening(child), folder, child, command, environment);
     } catch (error) {
@@ -95,6 +94,15 @@ export class Server {
     if (!response.ok) throw new Error(`${name} was not registered: ${await response.text()}`);
   }
 
+  /** Kills the server in the midst of what it does, and starts it again over the same data. */
+  async crash(): Promise<void> {
+    const ended = new Promise((done) => this.#process.once("exit", done));
+    this.#process.kill("SIGKILL");
+    await ended;
+    this.#process = served(this.#command, this.#environment, new URL(this.url).host);
+    await listening(this.#process);
+  }
+
   /** Stops the server and takes its data away. */
   async stop(): Promise<void> {
     const ended = new Promise((done) => this.#process.once("exit", done));
@@ -112,6 +120,12 @@ async function filesOf(folder: string): Promise<Record<string, string>> {
   const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
   const texts = paths.map(async (path) => [relative(folder, path), await readFile(path, "utf8")] as const);
   return Object.fromEntries(await Promise.all(texts));
+}
+
+/** Begins to serve at an address. */
+function served(command: string[], environment: NodeJS.ProcessEnv, listen: string): ChildProcess {
+  const [program = "", ...words] = [...command, "serve", "--listen", listen];
+  return spawn(program, words, { env: environment, stdio: ["ignore", "pipe", "pipe"] });
 }
 
 async function called(command: string[], environment: NodeJS.ProcessEnv): Promise<string> {

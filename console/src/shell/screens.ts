@@ -11,8 +11,11 @@ import {
   IconKey,
   IconListDetails,
   IconPackage,
+  IconPlayerPlay,
+  IconRosetteDiscountCheck,
   IconRoute,
   IconTopologyStar3,
+  IconUserCheck,
   type TablerIcon,
 } from "@tabler/icons-react";
 
@@ -32,6 +35,9 @@ export const GROUPS: { label: string; screens: Screen[] }[] = [
     label: "Work",
     screens: [
       { to: "/", label: "Overview", icon: IconHome, key: "o" },
+      { to: "/approvals", label: "Approvals", icon: IconUserCheck, key: "a" },
+      { to: "/runs", label: "Runs", icon: IconPlayerPlay, key: "r" },
+      { to: "/evidence", label: "Evidence", icon: IconRosetteDiscountCheck, key: "e" },
     ],
   },
   {

@@ -1,0 +1,129 @@
+/** One approval: the exact call, why a person is asked, what would change, and the decision. */
+
+import type { Approval } from "@charter/client";
+import { Anchor, List, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+
+import { Change } from "~/approvals/change";
+import { Decide } from "~/approvals/decide";
+import { RULES, standingOf } from "~/approvals/words";
+import { Copy } from "~/parts/command";
+import { Facts } from "~/parts/facts";
+import { Loaded } from "~/parts/loaded";
+import { LongJson } from "~/parts/long-json";
+import { Mark } from "~/parts/mark";
+import { Moment } from "~/parts/moment";
+import { PageHead } from "~/parts/page-head";
+import { Section } from "~/parts/section";
+import { useCharter } from "~/session/session";
+
+const route = getRouteApi("/approvals/$approval");
+
+/** Whether a tool's name is a stage of missions, which is no document of the catalogue. */
+const isStage = (tool: string) => tool.startsWith("charter.mission.");
+
+export function OneApproval() {
+  const { approval: id } = route.useParams();
+  const charter = useCharter();
+  const query = useQuery({
+    queryKey: ["approvals", "one", id],
+    queryFn: () => charter.get("/v1/approvals/{id}", { params: { path: { id } } }),
+  });
+  return <Loaded query={query}>{(approval) => <Shown key={id} approval={approval} />}</Loaded>;
+}
+
+function Shown({ approval }: { approval: Approval }) {
+  const { call } = approval;
+  const { word, tone } = standingOf(approval);
+  return (
+    <>
+      <PageHead
+        title={call.tool}
+        crumbs={[<Link to="/approvals">Approvals</Link>, <span>{approval.approval_id}</span>]}
+        marks={<Mark tone={tone}>{word}</Mark>}
+        lead={
+          <>
+            {approval.requested_by} asked <Moment at={approval.requested_at} />
+            {approval.state === "pending" && (
+              <>
+                ; it lapses <Moment at={approval.expires_at} />
+              </>
+            )}
+            .
+          </>
+        }
+      />
+      <Decide approval={approval} />
+      <div className="approval-parts">
+        <div className="approval-column">
+          <Section title="The exact call" lead="An answer is good for this call alone: for no other arguments, and once.">
+            <Facts
+              rows={[
+                [
+                  "Tool",
+                  isStage(call.tool) ? (
+                    <span className="mono">{call.tool}</span>
+                  ) : (
+                    <Anchor href={`${import.meta.env.BASE_URL}catalogue/tool/${call.tool}`} className="mono">
+                      {call.tool}
+                    </Anchor>
+                  ),
+                ],
+                [
+                  "Step",
+                  <Anchor
+                    renderRoot={(props) => (
+                      <Link to="/runs/$run" params={{ run: call.run_id }} search={{ step: call.step }} {...props} />
+                    )}
+                    className="mono"
+                  >
+                    {call.step}
+                  </Anchor>,
+                ],
+                ["Run", <span className="mono">{call.run_id}</span>],
+                ["Asked by", approval.requested_by],
+                [
+                  "Digest",
+                  <span className="digest">
+                    <span className="mono">{approval.digest}</span>
+                    <Copy text={approval.digest} label="Copy the digest" />
+                  </span>,
+                ],
+              ]}
+            />
+            <div className="below">
+              <LongJson value={call.parameters} label="Arguments" />
+            </div>
+          </Section>
+        </div>
+        <div className="approval-column">
+          <Section title="Why you are asked">
+            <List listStyleType="none" spacing="sm">
+              {approval.rules.map(({ kind, id, message, note }) => (
+                <List.Item key={`${kind} ${id}`}>
+                  <Mark tone={kind === "interrupted" ? "bad" : "info"}>{RULES[kind]}</Mark>{" "}
+                  <span className="mono">{id}</span>
+                  <Text size="sm" mt={2}>
+                    {message}
+                  </Text>
+                  {note !== undefined && (
+                    <Text size="sm" c="dimmed">
+                      {note}
+                    </Text>
+                  )}
+                </List.Item>
+              ))}
+            </List>
+            {approval.four_eyes && (
+              <Text size="sm" mt="sm">
+                Four eyes: somebody else than {approval.requested_by} has to agree.
+              </Text>
+            )}
+          </Section>
+          <Change approval={approval} />
+        </div>
+      </div>
+    </>
+  );
+}

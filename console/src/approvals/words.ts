@@ -1,0 +1,54 @@
+/** How approvals stand, and what asks for them, in words. */
+
+import type { Approval, ApprovalState, RuleSaid } from "@charter/client";
+
+import type { Tone } from "~/parts/mark";
+
+const STATES: Record<ApprovalState, { word: string; tone: Tone }> = {
+  pending: { word: "waits", tone: "warn" },
+  approved: { word: "approved", tone: "good" },
+  rejected: { word: "rejected", tone: "bad" },
+  consumed: { word: "approved and used", tone: "good" },
+  lapsed: { word: "lapsed", tone: "calm" },
+};
+
+/** Where an approval stands, as people read it. */
+export function standingOf(approval: Approval): { word: string; tone: Tone } {
+  if (approval.happened !== undefined) return { word: "happened, as reported", tone: "good" };
+  if (approval.state === "pending" && isLate(approval)) return { word: "lapses", tone: "calm" };
+  return STATES[approval.state];
+}
+
+/** Whether its time is over, though nobody has noted that yet. */
+export function isLate({ expires_at }: Approval): boolean {
+  return new Date(expires_at).getTime() <= Date.now();
+}
+
+/** Whether the question is about a call that was begun and may have happened. */
+export function isInDoubt({ rules }: Approval): boolean {
+  return rules.some(({ kind }) => kind === "interrupted");
+}
+
+/** What kind of rule asks. */
+export const RULES: Record<RuleSaid["kind"], string> = {
+  permission: "Permission",
+  policy: "Policy",
+  guardrail: "Guardrail",
+  rate_limit: "Rate limit",
+  tool: "Tool",
+  safety: "Safety class",
+  interrupted: "Interrupted before",
+  approval: "Approval",
+};
+
+/** Arguments on one line. */
+export function inShort(parameters: Record<string, unknown>): string {
+  const parts = Object.entries(parameters).filter(([, value]) => value !== "" && value !== null);
+  return parts.map(([name, value]) => `${name}: ${short(value)}`).join(" · ");
+}
+
+function short(value: unknown): string {
+  if (Array.isArray(value)) return value.length === 1 ? short(value[0]) : `${value.length} entries`;
+  if (typeof value === "object" && value !== null) return `{${Object.keys(value).join(", ")}}`;
+  return String(value);
+}

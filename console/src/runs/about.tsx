@@ -1,0 +1,132 @@
+/** What stands behind the tabs of a run: values, evidence, and the versions that it executes. */
+
+import type { Replayed, RunEventShown, RunShown } from "@charter/client";
+import { Anchor, Button, List, Text } from "@mantine/core";
+import { useMutation } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+
+import { Facts } from "~/parts/facts";
+import { Failure } from "~/parts/failure";
+import { type Column, Listing } from "~/parts/listing";
+import { Mark } from "~/parts/mark";
+import { Section } from "~/parts/section";
+import { JsonSource } from "~/parts/source";
+import type { FoldedRun, FoldedStep } from "~/runs/fold";
+import { useCharter } from "~/session/session";
+
+/** The parameters, and what each step has given so far. */
+export function RunValues({ run }: { run: FoldedRun }) {
+  const given = [...run.steps.values()].filter(({ output }) => output !== undefined);
+  return (
+    <div className="sections">
+      <Section title="Parameters">
+        <JsonSource value={run.parameters} label="Values of the run's parameters" />
+      </Section>
+      <Section title="Outputs" lead="What each step has given, as of the event that is shown.">
+        {given.length === 0 ? (
+          <Text size="sm">No step has given anything yet.</Text>
+        ) : (
+          <Listing label="Outputs" columns={OUTPUTS} rows={given} rowKey={({ plan }) => plan.id} className="outputs" />
+        )}
+      </Section>
+    </div>
+  );
+}
+
+const OUTPUTS: Column<FoldedStep>[] = [
+  { name: "Step", width: "minmax(8rem, 1fr)", cell: ({ plan }) => <span className="mono">{plan.id}</span> },
+  {
+    name: "Output",
+    width: "minmax(14rem, 3fr)",
+    cell: ({ output }) => {
+      const text = JSON.stringify(output).slice(0, 400);
+      return (
+        <span className="mono" title={text}>
+          {text}
+        </span>
+      );
+    },
+  },
+];
+
+/** The records that the run left. */
+export function RunEvidence({ run }: { run: RunShown }) {
+  if (run.evidence.length === 0) {
+    return (
+      <Text size="sm">
+        This run left no evidence{" "}
+        {run.status === "working" ? "yet: it is written when the run ends." : ": none of its tools declares any, or no call succeeded."}
+      </Text>
+    );
+  }
+  return (
+    <List listStyleType="none" spacing="xs">
+      {run.evidence.map(({ evidence_id: id, summary, warning }) => (
+        <List.Item key={id}>
+          <Anchor renderRoot={(props) => <Link to="/evidence/$id" params={{ id }} {...props} />}>{summary}</Anchor>{" "}
+          <span className="mono quiet">{id}</span> {warning !== undefined && <Mark tone="warn">{warning}</Mark>}
+        </List.Item>
+      ))}
+    </List>
+  );
+}
+
+/** What the run executes, and whether its journal is whole. */
+export function RunVersions({ run, started }: { run: RunShown; started: RunEventShown | undefined }) {
+  const charter = useCharter();
+  const replay = useMutation({
+    mutationFn: () => charter.get("/v1/runs/{id}/replay", { params: { path: { id: run.run_id } } }),
+  });
+  const pins = started?.event === "started" ? started.pins : [];
+  return (
+    <div className="sections">
+      <Section title="Versions" lead="What the run executes is what these documents were when it started, whatever is registered later.">
+        <List listStyleType="none" spacing={6}>
+          {pins.map(({ kind, id, package: name, version, tenant }) => (
+            <List.Item key={`${kind} ${id}`}>
+              <span className="quiet">{kind}</span> <span className="mono">{id}</span>{" "}
+              <Text span size="sm" c="dimmed">
+                {name} {version}, {tenant === undefined ? "global" : "of the tenant"}
+              </Text>
+            </List.Item>
+          ))}
+        </List>
+      </Section>
+      <Section
+        title="Is the journal whole?"
+        lead="The server folds it again without any effect: each event has to follow from those before it, by its hash and by what the run machine could have written."
+        actions={
+          <Button size="compact-sm" variant="default" loading={replay.isPending} onClick={() => replay.mutate()}>
+            Check it
+          </Button>
+        }
+      >
+        <Facts rows={[["Plan", <span className="mono">{run.plan_digest}</span>]]} />
+        {replay.data !== undefined && <Verdict found={replay.data} />}
+        {replay.error !== null && <Failure error={replay.error} />}
+      </Section>
+    </div>
+  );
+}
+
+function Verdict({ found }: { found: Replayed }) {
+  return (
+    <div className="below">
+      {found.diverges === null ? (
+        <Text>
+          <Mark tone="good">whole</Mark> All {found.events} events follow from one another.
+        </Text>
+      ) : (
+        <Text>
+          <Mark tone="bad">not whole</Mark> Event {found.diverges.at}: {found.diverges.detail}
+        </Text>
+      )}
+      <Facts
+        rows={[
+          ["Head", <span className="mono">{found.head}</span>],
+          ["State", found.state_digest && <span className="mono">{found.state_digest}</span>],
+        ]}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,152 @@
+/** What a run waits for from people: values, the confirmation of its plan, approvals. */
+
+import type { RunShown } from "@charter/client";
+import { Anchor, Button, Group, List, Text, TextInput } from "@mantine/core";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+
+import { inShort } from "~/approvals/words";
+import { Failure } from "~/parts/failure";
+import { Mark } from "~/parts/mark";
+import { Section } from "~/parts/section";
+import { JsonSource } from "~/parts/source";
+import { useCharter } from "~/session/session";
+
+export function Asked({ run }: { run: RunShown }) {
+  const waiting = run.approvals.filter(({ state }) => state === "pending");
+  return (
+    <div className="asked">
+      {run.status === "awaiting_parameters" && <Give run={run} />}
+      {run.status === "awaiting_confirmation" && <Confirm run={run} />}
+      {waiting.length > 0 && (
+        <Section title={waiting.length === 1 ? "It waits for an approval" : `It waits for ${waiting.length} approvals`}>
+          <List listStyleType="none" spacing="xs">
+            {waiting.map(({ approval_id: approval, call }) => (
+              <List.Item key={approval}>
+                <Anchor
+                  className="mono"
+                  fw={600}
+                  renderRoot={(props) => <Link to="/approvals/$approval" params={{ approval }} {...props} />}
+                >
+                  {call.tool}
+                </Anchor>{" "}
+                <Text span size="sm" c="dimmed">
+                  {call.step} · {inShort(call.parameters)}
+                </Text>
+              </List.Item>
+            ))}
+          </List>
+        </Section>
+      )}
+    </div>
+  );
+}
+
+function Give({ run }: { run: RunShown }) {
+  const charter = useCharter();
+  const queries = useQueryClient();
+  const [texts, setTexts] = useState<Record<string, string>>({});
+  const give = useMutation({
+    mutationFn: () => {
+      const given = Object.entries(texts).filter(([, text]) => text !== "");
+      const parameters = Object.fromEntries(given.map(([name, text]) => [name, valueOf(text)]));
+      return charter.post("/v1/runs/{id}/parameters", { params: { path: { id: run.run_id } }, body: { parameters } });
+    },
+    onSuccess: (after) => queries.setQueryData(["run", run.run_id], after),
+  });
+  return (
+    <Section title="It needs values" lead="Nothing starts before they are given.">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          give.mutate();
+        }}
+      >
+        {run.missing.map((name) => (
+          <TextInput
+            key={name}
+            label={name}
+            description="A text, or JSON: 3, true, [“a”]"
+            maw="30rem"
+            mb="sm"
+            value={texts[name] ?? ""}
+            onChange={(event) => {
+              const text = event.currentTarget.value;
+              setTexts((last) => ({ ...last, [name]: text }));
+            }}
+          />
+        ))}
+        <Button type="submit" loading={give.isPending}>
+          Give the values
+        </Button>
+      </form>
+      {give.error !== null && (
+        <div className="below">
+          <Failure error={give.error} />
+        </div>
+      )}
+    </Section>
+  );
+}
+
+/** What is typed: JSON where it is JSON, else the text itself. */
+function valueOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function Confirm({ run }: { run: RunShown }) {
+  const charter = useCharter();
+  const queries = useQueryClient();
+  const [typed, setTyped] = useState("");
+  const confirm = useMutation({
+    mutationFn: () =>
+      charter.post("/v1/runs/{id}/confirm", {
+        params: { path: { id: run.run_id } },
+        body: { digest: run.plan_digest, ...(run.typed === null ? {} : { typed }) },
+      }),
+    onSuccess: (after) => queries.setQueryData(["run", run.run_id], after),
+  });
+  const forward = run.steps.filter(({ reverses }) => reverses === null);
+  return (
+    <Section title="Confirm the plan" lead="Nothing starts before somebody saw it and agreed. Writes may still ask for an approval of each call.">
+      <List type="ordered" size="sm" spacing={4}>
+        {forward.map(({ step, tool, writes }) => (
+          <List.Item key={step}>
+            <span className="mono">{tool ?? step}</span> <Mark tone={writes ? "warn" : "calm"}>{writes ? "writes" : "reads"}</Mark>
+          </List.Item>
+        ))}
+      </List>
+      <div className="below">
+        <JsonSource value={run.parameters} label="With these values" />
+      </div>
+      <Text size="sm" c="dimmed" mt="xs">
+        Plan <span className="mono">{run.plan_digest}</span>
+      </Text>
+      {run.typed !== null && (
+        <TextInput
+          mt="sm"
+          maw="30rem"
+          label={`Type the value of ${run.typed}`}
+          description="This playbook destroys something. Typing it shows that you mean exactly this."
+          value={typed}
+          onChange={(event) => setTyped(event.currentTarget.value)}
+        />
+      )}
+      <Group mt="md">
+        <Button loading={confirm.isPending} disabled={run.typed !== null && typed === ""} onClick={() => confirm.mutate()}>
+          Confirm and run
+        </Button>
+      </Group>
+      {confirm.error !== null && (
+        <div className="below">
+          <Failure error={confirm.error} />
+        </div>
+      )}
+    </Section>
+  );
+}

@@ -1,0 +1,23 @@
+import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+
+import { numberOf, readSearch, textOf, wordOf } from "~/parts/search-params";
+import { rootRoute } from "~/shell/root";
+
+export const routes = [
+  createRoute({
+    getParentRoute: () => rootRoute,
+    path: "/runs",
+    component: lazyRouteComponent(() => import("./runs"), "Runs"),
+  }),
+  createRoute({
+    getParentRoute: () => rootRoute,
+    path: "/runs/$run",
+    validateSearch: readSearch((raw) => ({
+      step: textOf(raw, "step"),
+      /** The event of the journal that the run is shown after. */
+      at: numberOf(raw, "at", 1, Number.MAX_SAFE_INTEGER),
+      tab: wordOf(raw, "tab", ["journal", "values", "evidence", "versions"]),
+    })),
+    component: lazyRouteComponent(() => import("./run"), "OneRun"),
+  }),
+] as const;

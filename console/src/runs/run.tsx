@@ -1,0 +1,127 @@
+/** One run: where it stands, its steps as they go on, its journal, and what it was at any event. */
+
+import type { RunEventShown, RunShown } from "@charter/client";
+import { Alert, Button, Group, Tabs, Text } from "@mantine/core";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { useCallback, useDeferredValue, useMemo } from "react";
+
+import { Loaded } from "~/parts/loaded";
+import { Mark } from "~/parts/mark";
+import { Moment } from "~/parts/moment";
+import { PageHead } from "~/parts/page-head";
+import { Asked } from "~/runs/asked";
+import { folded } from "~/runs/fold";
+import { Journal } from "~/runs/journal";
+import { useJournal } from "~/runs/journal-query";
+import { Orders } from "~/runs/orders";
+import { RunEvidence, RunValues, RunVersions } from "~/runs/about";
+import { Scrubber } from "~/runs/scrubber";
+import { StepGraph } from "~/runs/step-graph";
+import { StepPanel } from "~/runs/step-panel";
+import { inWords, runTone } from "~/runs/words";
+import { useCharter } from "~/session/session";
+
+const route = getRouteApi("/runs/$run");
+
+export function OneRun() {
+  const { run: id } = route.useParams();
+  const charter = useCharter();
+  const queries = useQueryClient();
+  const query = useQuery({
+    queryKey: ["run", id],
+    queryFn: () => charter.get("/v1/runs/{id}", { params: { path: { id } } }),
+  });
+  const again = useCallback(() => void queries.invalidateQueries({ queryKey: ["run", id] }), [queries, id]);
+  const journal = useJournal<RunEventShown>("runs", id, again);
+  return (
+    <Loaded query={query}>
+      {(run) => <Loaded query={journal}>{(events) => <Shown key={id} run={run} events={events} />}</Loaded>}
+    </Loaded>
+  );
+}
+
+function Shown({ run, events }: { run: RunShown; events: RunEventShown[] }) {
+  const { step: selected, at, tab } = route.useSearch();
+  const navigate = route.useNavigate();
+  const last = events.at(-1)?.sequence ?? 0;
+  const isPast = at !== undefined && at < last;
+  // While the scrubber is dragged the picture follows as fast as it can, and the scrubber never waits for it.
+  const until = useDeferredValue(isPast ? at : last);
+  const then = useMemo(() => folded(events, until), [events, until]);
+  const go = useCallback(
+    (to: { step?: string | undefined; at?: number | undefined; tab?: typeof tab }) =>
+      void navigate({ search: (now) => ({ ...now, ...to }), replace: true, resetScroll: false }),
+    [navigate],
+  );
+  const seek = useCallback((to: number) => go({ at: to >= last ? undefined : to }), [go, last]);
+  if (then === undefined) return <Text>The journal of this run has no beginning.</Text>;
+  const started = events[0];
+  const steps = [...then.steps.values()];
+  const chosen = selected === undefined ? undefined : then.steps.get(selected);
+  return (
+    <>
+      <PageHead
+        title={run.title}
+        crumbs={[<Link to="/runs">Runs</Link>, <span>{run.run_id}</span>]}
+        marks={
+          <>
+            <Mark tone={runTone(run.status)}>{inWords(run.status)}</Mark>
+            {run.dry_run && <Mark>dry run: changes nothing</Mark>}
+          </>
+        }
+        lead={
+          <>
+            {started?.event === "started" ? `For ${started.by}, started ` : "Started "}
+            <Moment at={run.created_at} />, last change <Moment at={run.updated_at} />.
+          </>
+        }
+        actions={<Orders run={run} />}
+      />
+      <Asked run={run} />
+      <Scrubber events={events} at={isPast ? at : last} onSeek={seek} />
+      {isPast && (
+        <Alert variant="light" color="lake" className="past" mt="sm" p="xs">
+          <Group justify="space-between">
+            <Text size="sm">
+              As of event {at} of {last}: the run was <strong>{inWords(then.status)}</strong>. Graph, step and values
+              are those of then.
+            </Text>
+            <Button size="compact-sm" variant="default" onClick={() => go({ at: undefined })}>
+              Back to now
+            </Button>
+          </Group>
+        </Alert>
+      )}
+      <div className="run-parts" data-wide={chosen === undefined}>
+        <StepGraph
+          steps={steps}
+          selected={selected}
+          onSelect={(step) => go({ step: step === selected ? undefined : step })}
+          graphKey={run.run_id}
+        />
+        {chosen !== undefined && <StepPanel run={run} step={chosen} onClose={() => go({ step: undefined })} />}
+      </div>
+      <Tabs value={tab ?? "journal"} onChange={(to) => go({ tab: to as typeof tab })} keepMounted={false} className="run-tabs">
+        <Tabs.List>
+          <Tabs.Tab value="journal">Journal ({last})</Tabs.Tab>
+          <Tabs.Tab value="values">Values</Tabs.Tab>
+          <Tabs.Tab value="evidence">Evidence ({run.evidence.length})</Tabs.Tab>
+          <Tabs.Tab value="versions">Versions</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="journal" pt="sm">
+          <Journal events={events} at={isPast ? at : last} onSeek={seek} onStep={(step) => go({ step })} />
+        </Tabs.Panel>
+        <Tabs.Panel value="values" pt="sm">
+          <RunValues run={then} />
+        </Tabs.Panel>
+        <Tabs.Panel value="evidence" pt="sm">
+          <RunEvidence run={run} />
+        </Tabs.Panel>
+        <Tabs.Panel value="versions" pt="sm">
+          <RunVersions run={run} started={started} />
+        </Tabs.Panel>
+      </Tabs>
+    </>
+  );
+}

@@ -1,0 +1,136 @@
+/**
+ * The steps of a run and how each stands. Places are worked out once for a graph; what changes as the run
+ * goes on, or as it is scrubbed, is drawn anew without laying out again.
+ */
+
+import "@xyflow/react/dist/style.css";
+
+import { useComputedColorScheme } from "@mantine/core";
+import {
+  Background,
+  Controls,
+  type Edge,
+  Handle,
+  MarkerType,
+  MiniMap,
+  type Node,
+  type NodeProps,
+  Position,
+  ReactFlow,
+} from "@xyflow/react";
+import { memo, useMemo } from "react";
+
+import type { Tone } from "~/parts/mark";
+import type { FoldedStep } from "~/runs/fold";
+import { HEIGHT, laidOut, WIDTH } from "~/runs/layout";
+import { inWords, stepTone } from "~/runs/words";
+
+interface Props {
+  steps: FoldedStep[];
+  selected: string | undefined;
+  onSelect: (step: string) => void;
+  /** Where the graph's steps come from: another one is laid out anew. */
+  graphKey: string;
+}
+
+/** Above so many steps the picture gets a map of itself. */
+const LARGE = 60;
+
+interface Drawn extends Record<string, unknown> {
+  label: string;
+  what: string;
+  state: string;
+  tone: Tone;
+  reverses: boolean;
+}
+
+export function StepGraph({ steps, selected, onSelect, graphKey }: Props) {
+  const scheme = useComputedColorScheme("light");
+  // A run that grew has other steps or arrows; everything else leaves the places as they are.
+  const shape = steps.map(({ plan }) => `${plan.id}<${plan.entry.edges.map(({ from }) => from).join(",")}`).join(" ");
+  const { places, edges } = useMemo(() => drawnOnce(steps), [shape]);
+  const nodes = steps.map((step): Node<Drawn> => {
+    const { plan, standing } = step;
+    const what = plan.action.do === "call" ? plan.action.tool : plan.action.do;
+    const state = inWords(standing.state);
+    return {
+      id: plan.id,
+      type: "step",
+      position: places.get(plan.id) ?? { x: 0, y: 0 },
+      data: { label: plan.id, what, state, tone: stepTone(standing.state), reverses: plan.reverses !== undefined },
+      selected: plan.id === selected,
+      width: WIDTH,
+      height: HEIGHT,
+      ariaLabel: `${plan.id}, ${what}, ${state}`,
+    };
+  });
+  return (
+    <div className="chart panel step-graph" role="region" aria-label="Step graph">
+      <ReactFlow
+        key={`${graphKey} ${steps.length}`}
+        nodes={nodes}
+        edges={edges}
+        nodeTypes={KINDS}
+        colorMode={scheme}
+        fitView
+        fitViewOptions={steps.length > LARGE ? { minZoom: 0.6, maxZoom: 1, nodes: nodes.slice(0, 12) } : { maxZoom: 1, padding: 0.12 }}
+        minZoom={0.05}
+        nodesDraggable={false}
+        nodesConnectable={false}
+        edgesFocusable={false}
+        onlyRenderVisibleElements={steps.length > LARGE}
+        onNodeClick={(_, node) => onSelect(node.id)}
+        ariaLabelConfig={{ "node.a11yDescription.default": "Press Enter to show it." }}
+        onKeyDown={(event) => {
+          const focused = (event.target as HTMLElement).closest<HTMLElement>("[data-id]")?.dataset["id"];
+          if (event.key === "Enter" && focused !== undefined) onSelect(focused);
+        }}
+      >
+        <Background gap={20} />
+        <Controls showInteractive={false} />
+        {steps.length > LARGE && <MiniMap pannable zoomable ariaLabel="Map of the steps" nodeStrokeWidth={8} />}
+      </ReactFlow>
+    </div>
+  );
+}
+
+const Step = memo(function Step({ data, selected }: NodeProps<Node<Drawn>>) {
+  return (
+    <div className="chart-node step-node" data-tone={data.tone} data-main={selected} data-reverses={data.reverses}>
+      <Handle type="target" position={Position.Top} isConnectable={false} />
+      <span className="step-node-head">
+        <span className="chart-label mono">{data.label}</span>
+        <span className="step-node-state">{data.state}</span>
+      </span>
+      <span className="chart-kind step-node-what" title={data.what}>
+        {data.reverses ? `takes back by ${data.what}` : data.what}
+      </span>
+      <Handle type="source" position={Position.Bottom} isConnectable={false} />
+    </div>
+  );
+});
+
+const KINDS = { step: Step };
+
+/** Places and arrows: a reversal hangs on what it reverses by a broken line. */
+function drawnOnce(steps: FoldedStep[]) {
+  const arrows = steps.flatMap(({ plan }) => [
+    ...plan.entry.edges.map(({ from, on }) => ({ from, to: plan.id, on: on as string })),
+    ...(plan.reverses === undefined ? [] : [{ from: plan.reverses, to: plan.id, on: "reverses" }]),
+  ]);
+  const places = laidOut(
+    steps.map(({ plan }) => plan.id),
+    arrows,
+  );
+  const edges = arrows.map(
+    ({ from, to, on }, at): Edge => ({
+      id: `${at}`,
+      source: from,
+      target: to,
+      ...(on === "success" ? {} : { label: on }),
+      ...(on === "success" ? {} : { style: { strokeDasharray: "5 4" } }),
+      markerEnd: { type: MarkerType.ArrowClosed },
+    }),
+  );
+  return { places, edges };
+}

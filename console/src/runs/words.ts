@@ -1,0 +1,43 @@
+/** How runs and steps stand, in words and tones. */
+
+import type { RunStatus, StepStanding } from "@charter/client";
+
+import type { Tone } from "~/parts/mark";
+
+const RUNS: Record<RunStatus, Tone> = {
+  awaiting_parameters: "warn",
+  awaiting_confirmation: "warn",
+  working: "info",
+  awaiting_approval: "warn",
+  paused: "calm",
+  stopping: "warn",
+  rolling_back: "warn",
+  completed: "good",
+  incomplete: "warn",
+  failed: "bad",
+  aborted: "bad",
+  rolled_back: "calm",
+  rollback_failed: "bad",
+};
+
+const STEPS: Record<StepStanding["state"], Tone> = {
+  pending: "calm",
+  awaiting_approval: "warn",
+  running: "info",
+  retrying: "warn",
+  succeeded: "good",
+  failed: "bad",
+  skipped: "calm",
+  cancelled: "calm",
+};
+
+const ENDED = new Set<string>(["completed", "incomplete", "failed", "aborted", "rolled_back", "rollback_failed"]);
+
+export const runTone = (status: RunStatus): Tone => RUNS[status] ?? "calm";
+export const stepTone = (state: StepStanding["state"]): Tone => STEPS[state] ?? "calm";
+
+/** Whether a run is over. */
+export const isOver = (status: RunStatus): boolean => ENDED.has(status);
+
+/** A word of the wire as people read it. */
+export const inWords = (word: string): string => word.replaceAll("_", " ");

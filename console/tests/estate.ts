@@ -1,0 +1,151 @@
+/**
+ * A server over a simulated AWS account with good and bad resources, as `make quickstart` has it: what
+ * stories about runs, approvals, evidence and missions are told with.
+ */
+
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+import { ROOT } from "../../clients/typescript/tests/server";
+import { type Console, consoleOver, test as base } from "./support";
+
+const run = promisify(execFile);
+
+const PYTHON = process.env["CHARTER_QUICKSTART_PYTHON"] ?? join(ROOT, "target", "quickstart-venv", "bin", "python");
+
+const SIMULATED = {
+  AWS_ACCESS_KEY_ID: "simulated",
+  AWS_SECRET_ACCESS_KEY: "simulated",
+  AWS_DEFAULT_REGION: "us-east-1",
+};
+
+/** What a story asks a server for over REST. */
+export interface Api {
+  get<Answer>(path: string): Promise<Answer>;
+  post<Answer>(path: string, body?: unknown): Promise<Answer>;
+}
+
+/** A console over the simulated account. */
+export interface Estate extends Console {
+  api: Api;
+  /** Starts the playbook that locks what is open, confirms it, and waits until it asks a person. */
+  remediation(parameters?: Record<string, unknown>): Promise<{ run: string; approval: string }>;
+  /** Waits until a run stands where it is wanted. */
+  settled(run: string, status: string): Promise<void>;
+}
+
+/** Asks a server over REST; anything but success fails the story. */
+export function apiOf(url: string): Api {
+  const ask = async (path: string, init?: RequestInit) => {
+    const response = await fetch(`${url}${path}`, init);
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${path} answered ${response.status}: ${text}`);
+    return JSON.parse(text);
+  };
+  return {
+    get: (path) => ask(path),
+    post: (path, body = {}) =>
+      ask(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
+  };
+}
+
+async function begun(): Promise<{ estate: Estate; stop: () => Promise<void> }> {
+  const state = await mkdtemp(join(tmpdir(), "charter-estate-"));
+  const port = await freePort();
+  const simulator = (word: string) =>
+    run(PYTHON, [join(ROOT, "quickstart", "simulator.py"), word, "--port", String(port), "--state", state]);
+  await simulator("start");
+  const aws = { ...SIMULATED, AWS_ENDPOINT_URL: `http://127.0.0.1:${port}` };
+  await run(PYTHON, [join(ROOT, "quickstart", "estate.py")], { env: { ...process.env, ...aws } });
+  const web = spawn(PYTHON, [join(ROOT, "quickstart", "web.py"), "--port", "0"], { stdio: ["ignore", "pipe", "ignore"] });
+  const config = [
+    "[tools]",
+    `python = ${JSON.stringify(PYTHON)}`,
+    `environment = ${JSON.stringify(Object.keys(aws))}`,
+    `egress = ["127.0.0.1:${port}"]`,
+    "[search]",
+    'provider = "searxng"',
+    `url = ${JSON.stringify(`${await saidBy(web)}/`)}`,
+    'plain_http = "loopback"',
+  ];
+  const { stop, ...console } = await consoleOver({ config: config.join("\n"), environment: aws, withModel: true });
+  await console.server.register("aws-security", "cost-hygiene");
+  const api = apiOf(console.server.url);
+  const settled = (id: string, status: string) => until(api, id, status);
+  const estate: Estate = {
+    ...console,
+    api,
+    settled,
+    remediation: (parameters) => remediation(api, settled, parameters),
+  };
+  return {
+    estate,
+    stop: async () => {
+      await stop();
+      web.kill();
+      await simulator("stop");
+      await rm(state, { recursive: true, force: true });
+    },
+  };
+}
+
+interface Shown {
+  run_id: string;
+  status: string;
+  plan_digest: string;
+  approvals: { approval_id: string }[];
+}
+
+async function remediation(api: Api, settled: Estate["settled"], parameters: Record<string, unknown> = {}) {
+  const { run_id: id, plan_digest } = await api.post<Shown>("/v1/playbooks/security.remediate_public_exposure/runs", {
+    parameters: { region: "us-east-1", profile: "", ...parameters },
+  });
+  await api.post(`/v1/runs/${id}/confirm`, { digest: plan_digest });
+  await settled(id, "awaiting_approval");
+  const { approvals } = await api.get<Shown>(`/v1/runs/${id}`);
+  return { run: id, approval: approvals[0]?.approval_id ?? "" };
+}
+
+/** How long a run may take, in milliseconds. */
+const SETTLES_MS = 90_000;
+
+async function until(api: Api, id: string, status: string): Promise<void> {
+  const late = Date.now() + SETTLES_MS;
+  for (;;) {
+    const shown = await api.get<Shown>(`/v1/runs/${id}`);
+    if (shown.status === status) return;
+    if (Date.now() > late) throw new Error(`${id} is ${shown.status}, not ${status}`);
+    await new Promise((done) => setTimeout(done, 100));
+  }
+}
+
+function saidBy(child: ChildProcess): Promise<string> {
+  return new Promise((found) => {
+    child.stdout?.once("data", (text: Buffer) => found(text.toString().trim().split(/\s+/).at(-1) ?? ""));
+  });
+}
+
+function freePort(): Promise<number> {
+  return new Promise((found) => {
+    const probe = createServer().listen(0, "127.0.0.1", () => {
+      const address = probe.address();
+      const port = typeof address === "object" && address !== null ? address.port : 0;
+      probe.close(() => found(port));
+    });
+  });
+}
+
+export const test = base.extend<object, { estate: Estate }>({
+  estate: [
+    async ({}, use) => {
+      const { estate, stop } = await begun();
+      await use(estate);
+      await stop();
+    },
+    { scope: "worker", timeout: 240_000 },
+  ],
+});

@@ -1,0 +1,70 @@
+/** Finding evidence, and verifying it in the browser. */
+
+import { test } from "./estate";
+import { consoleOver, expect, looksRight } from "./support";
+
+test("a browser without evidence says how the first record comes", async ({ page }) => {
+  const { url, stop } = await consoleOver();
+  try {
+    await page.goto(`${url}/evidence`);
+    await expect(page.getByRole("heading", { name: "No evidence yet" })).toBeVisible();
+    await looksRight(page, "evidence-empty");
+  } finally {
+    await stop();
+  }
+});
+
+test("a record is found by filters, verified in the page, and a changed one is not", async ({ page, estate }) => {
+  test.setTimeout(180_000);
+  await estate.server.charter("ask", "Which of my security groups are open to the internet?", "-p", "region=us-east-1");
+  await page.goto(`${estate.url}/evidence`);
+  const list = page.getByRole("table", { name: "Evidence" });
+  await expect(list.getByRole("link").first()).toBeVisible();
+  await looksRight(page, "evidence");
+  await page.getByLabel("Type").selectOption("iam_policy");
+  await expect(page.getByRole("heading", { name: "No record fits" })).toBeVisible();
+  await page.getByLabel("Type").selectOption("config_snapshot");
+  await page.getByLabel("Source").fill("aws.ec2");
+  await expect(page).toHaveURL(/system=aws.ec2/);
+  await page.getByLabel("Captured from").fill("2020-01-01");
+  await expect(page).toHaveURL(/from=2020-01-01/);
+  await expect(list.getByRole("link", { name: /Security groups/ }).first()).toBeVisible();
+  await page.getByLabel("Captured until").fill("2020-01-02");
+  await expect(page.getByRole("heading", { name: "No record fits" })).toBeVisible();
+  await page.getByRole("button", { name: "Clear" }).click();
+  await list.getByRole("link", { name: /Security groups/ }).first().click();
+
+  const verdict = page.getByRole("status", { name: "Verdict" });
+  await expect(verdict).toContainText("This record is in the signed log");
+  await expect(verdict.getByText("Not known")).toHaveCount(1);
+  await expect(page.getByRole("link", { name: /View security groups in EC2/ })).toHaveAttribute("href", /console.aws/);
+  const { key } = await estate.api.get<{ key: string }>("/v1/evidence/log/key");
+  await page.getByLabel("Key that you trust").fill(key);
+  await expect(verdict.getByText("Not known")).toHaveCount(0);
+  await expect(verdict).toContainText("It is the key that you trust");
+  await looksRight(page, "evidence-verified");
+
+  // Somebody between server and browser changes what the record says.
+  await page.route(/\/v1\/evidence\/ev_[^/]+$/, async (route) => {
+    const response = await route.fetch();
+    const record = await response.json();
+    await route.fulfill({ response, json: { ...record, summary: "Nothing is open." } });
+  });
+  await page.reload();
+  await expect(page.getByRole("heading", { name: "Nothing is open." })).toBeVisible();
+  await expect(verdict).toContainText("Something does not fit");
+  await expect(verdict).toContainText("It is not the record that was proved.");
+  await looksRight(page, "evidence-changed");
+  await page.evaluate(() => localStorage.removeItem("charter.evidence-key"));
+});
+
+test("evidence leads to the run that it is from, and back", async ({ page, estate }) => {
+  const { entries } = await estate.api.get<{ entries: { id: string; attached_to: { run_id?: string }[] }[] }>("/v1/evidence?limit=1");
+  const run = entries[0]?.attached_to.find(({ run_id }) => run_id)?.run_id ?? "";
+  await page.goto(`${estate.url}/evidence/${entries[0]?.id}`);
+  await page.getByRole("link", { name: run }).click();
+  await expect(page).toHaveURL(new RegExp(run));
+  await page.getByRole("tab", { name: /Evidence/ }).click();
+  await page.getByRole("tabpanel").getByRole("link").first().click();
+  await expect(page.getByRole("heading", { name: "Verification" })).toBeVisible();
+});

@@ -1,0 +1,173 @@
+/** Watching a run, going back in it, and ordering it about. */
+
+import type { RunEventShown, RunShown, RunSummary, StepShown } from "@charter/client";
+
+import { folded } from "../src/runs/fold";
+import { type Api, apiOf, test } from "./estate";
+import { consoleOver, expect, looksRight } from "./support";
+
+test("a list without runs says how the first one starts", async ({ page }) => {
+  const { url, stop } = await consoleOver();
+  try {
+    await page.goto(`${url}/runs`);
+    await expect(page.getByRole("heading", { name: "Nothing has run yet" })).toBeVisible();
+    await looksRight(page, "runs-empty");
+  } finally {
+    await stop();
+  }
+});
+
+test("a run is given its values, confirmed, watched, scrubbed, ended and taken back", async ({ page, estate }) => {
+  test.setTimeout(300_000);
+  const { api, url } = estate;
+  const { run_id: id } = await api.post<RunShown>("/v1/playbooks/security.remediate_public_exposure/runs", { parameters: {} });
+  await page.goto(`${url}/runs`);
+  await page.getByRole("table", { name: "Runs" }).getByRole("link").first().click();
+  await expect(page).toHaveURL(new RegExp(id));
+  await expect(page.getByRole("heading", { name: "It needs values" })).toBeVisible();
+  await looksRight(page, "run-parameters");
+  await page.getByLabel("region").fill("us-east-1");
+  if (await page.getByLabel("profile").isVisible()) await page.getByLabel("profile").fill('""');
+  await page.getByRole("button", { name: "Give the values" }).click();
+  await expect(page.getByRole("heading", { name: "Confirm the plan" })).toBeVisible();
+  await looksRight(page, "run-confirm");
+  await page.getByRole("button", { name: "Confirm and run" }).click();
+
+  // From here on nobody reloads: the run's own stream brings each event.
+  const graph = page.getByRole("region", { name: "Step graph" });
+  await expect(graph.getByText("awaiting approval")).toBeVisible({ timeout: 60_000 });
+  await expect(page.getByRole("heading", { name: "It waits for an approval" })).toBeVisible();
+  await page.getByRole("button", { name: "Pause" }).click();
+  await page.getByRole("button", { name: "Resume" }).click();
+  await expect(page.getByRole("button", { name: "Pause" })).toBeVisible();
+  await graph.getByText("step_1").click();
+  await expect(page.getByRole("heading", { name: "step_1" })).toBeVisible();
+  await expect(page.getByLabel("Output")).toContainText("lockable_rules");
+  await looksRight(page, "run-approval");
+
+  const { approvals } = await api.get<RunShown>(`/v1/runs/${id}`);
+  const [approval] = approvals;
+  await api.post(`/v1/approvals/${approval?.approval_id}/approve`, { digest: approval?.digest });
+  await expect(page.getByRole("banner").or(page.locator(".page-head")).getByText("completed")).toBeVisible({ timeout: 60_000 });
+  await expect(graph.getByText("succeeded")).toHaveCount(2);
+
+  // As of the event before the first step began nothing had a result.
+  await page.getByRole("button", { name: "First event" }).click();
+  await expect(page.getByText(/As of event 1 of/)).toBeVisible();
+  await expect(graph.getByText("pending")).toHaveCount(3);
+  await expect(page.getByLabel("Output")).toBeHidden();
+  await page.getByRole("button", { name: "Event after" }).click();
+  await expect(page).toHaveURL(/at=2/);
+  await page.getByRole("tab", { name: "Values" }).click();
+  await expect(page.getByText("No step has given anything yet.")).toBeVisible();
+  await page.getByRole("slider", { name: "Event" }).focus();
+  await page.keyboard.press("End");
+  await expect(page.getByText(/As of event/)).toBeHidden();
+  await expect(page.getByRole("table", { name: "Outputs" }).getByRole("row")).toHaveCount(3);
+  await page.getByRole("tab", { name: "Journal" }).click();
+  await page.getByRole("button", { name: "Show the run after event 5" }).click();
+  await expect(page.getByText(/As of event 5 of/)).toBeVisible();
+  await looksRight(page, "run-past");
+  await page.getByRole("button", { name: "Back to now" }).click();
+  await page.getByRole("tab", { name: "Versions" }).click();
+  await page.getByRole("button", { name: "Check it" }).click();
+  await expect(page.getByText(/^whole/)).toBeVisible();
+  await looksRight(page, "run-versions");
+
+  await page.getByRole("button", { name: "Roll back" }).click();
+  await expect(page).not.toHaveURL(new RegExp(id));
+  await expect(page.locator(".page-head").getByText("completed")).toBeVisible({ timeout: 60_000 });
+  await looksRight(page, "run-rollback");
+});
+
+test("a run that is aborted says by whom and why", async ({ page, estate }) => {
+  test.setTimeout(120_000);
+  const { run } = await estate.remediation();
+  await page.goto(`${estate.url}/runs/${run}`);
+  await page.getByRole("button", { name: "Abort" }).click();
+  const dialog = page.getByRole("dialog", { name: "Abort the run" });
+  await dialog.getByLabel("Reason").fill("Wrong account.");
+  await looksRight(page, "run-abort");
+  await dialog.getByLabel("Take back what it wrote").uncheck();
+  await dialog.getByRole("button", { name: "Abort the run" }).click();
+  await expect(page.locator(".page-head").getByText("aborted")).toBeVisible();
+  await expect(page.getByText("by local: Wrong account.").first()).toBeVisible();
+});
+
+test("what a run is folded to is what the server says of each step", async ({ estate }) => {
+  const { entries } = await estate.api.get<{ entries: { run_id: string }[] }>("/v1/runs?limit=50");
+  expect(entries.length).toBeGreaterThan(2);
+  for (const { run_id: id } of entries) {
+    const shown = await estate.api.get<RunShown>(`/v1/runs/${id}`);
+    const { entries: events } = await estate.api.get<{ entries: RunEventShown[] }>(`/v1/runs/${id}/events?limit=1000`);
+    const mine = Object.fromEntries([...(folded(events)?.steps ?? [])].map(([step, { standing }]) => [step, standing]));
+    expect(mine, id).toEqual(Object.fromEntries(shown.steps.map((step) => [step.step, standingOf(step)])));
+  }
+});
+
+/** Of a step as the server shows it: where it stands. */
+function standingOf(step: StepShown): Record<string, unknown> {
+  const plan = new Set(["step", "tool", "writes", "reverses", "entry"]);
+  return Object.fromEntries(Object.entries(step).filter(([name]) => !plan.has(name)));
+}
+
+/** How long the page may be busy at a stretch while somebody moves through a large run, in milliseconds. */
+const LONGEST_STALL_MS = 400;
+
+test("a run of a thousand steps stays smooth", async ({ page }) => {
+  test.setTimeout(300_000);
+  const { url, server, stop } = await consoleOver();
+  try {
+    const api = apiOf(server.url);
+    const id = await large(api);
+    await page.addInitScript(() => {
+      const stalls: number[] = [];
+      Object.assign(window, { stalls });
+      new PerformanceObserver((list) => stalls.push(...list.getEntries().map(({ duration }) => duration))).observe({
+        type: "longtask",
+      });
+    });
+    const began = Date.now();
+    await page.goto(`${url}/runs/${id}`);
+    await expect(page.getByRole("region", { name: "Step graph" }).locator(".step-node").first()).toBeVisible();
+    const opened = Date.now() - began;
+    const drawn = await page.locator(".step-node").count();
+    expect(drawn, "only steps in view are drawn").toBeLessThan(400);
+    await page.evaluate(() => ((window as unknown as { stalls: number[] }).stalls.length = 0));
+    await page.getByRole("slider", { name: "Event" }).focus();
+    for (let press = 0; press < 40; press++) await page.keyboard.press("ArrowLeft");
+    await page.keyboard.press("Home");
+    await expect(page.getByText(/As of event 1 of/)).toBeVisible();
+    await page.getByRole("table", { name: "Journal" }).evaluate((list) => list.scrollTo(0, list.scrollHeight / 2));
+    await page.waitForTimeout(500);
+    const stalls = await page.evaluate(() => (window as unknown as { stalls: number[] }).stalls);
+    const longest = Math.max(0, ...stalls);
+    test.info().annotations.push({ type: "measured", description: `opened in ${opened} ms, longest stall ${longest} ms` });
+    console.log(`1,000 steps: opened in ${opened} ms, ${drawn} drawn, longest stall while scrubbing ${longest} ms`);
+    expect(longest).toBeLessThan(LONGEST_STALL_MS);
+    await looksRight(page, "run-large");
+  } finally {
+    await stop();
+  }
+});
+
+/** A run of a thousand steps that call a built-in tool, in twenty lines of fifty. */
+async function large(api: Api): Promise<string> {
+  const name = (at: number) => `step-${String(at).padStart(3, "0")}`;
+  const steps = Array.from({ length: 1_000 }, (_, at) => ({
+    id: name(at),
+    tool: "charter.visualise",
+    parameters: { mark: "bar", data: [{ at }], encoding: { x: { field: "at", type: "quantitative" } } },
+    ...(at < 20 ? {} : { dependencies: [name(at - 20)] }),
+  }));
+  const execution_plan = {
+    id: "plan-01930000-0000-7000-8000-000000000001",
+    request_id: "req-01930000-0000-7000-8000-000000000001",
+    steps,
+  };
+  const { run_id } = await api.post<RunShown>("/v1/runs", { execution_plan });
+  await expect
+    .poll(async () => (await api.get<{ entries: RunSummary[] }>("/v1/runs?limit=1")).entries[0]?.status, { timeout: 200_000 })
+    .toBe("completed");
+  return run_id;
+}
