@@ -11,6 +11,7 @@ import { routes as home } from "~/home/routes";
 import { routes as keys } from "~/keys/routes";
 import { routes as lenses } from "~/lenses/routes";
 import { routes as memory } from "~/memory/routes";
+import { routes as missions } from "~/missions/routes";
 import { routes as packages } from "~/packages/routes";
 import { routes as routing } from "~/routing/routes";
 import { routes as runs } from "~/runs/routes";
@@ -22,6 +23,7 @@ const routeTree = rootRoute.addChildren([
   ...approvals,
   ...runs,
   ...evidence,
+  ...missions,
   ...catalogue,
   ...packages,
   ...routing,

@@ -14,6 +14,7 @@ import {
   IconPlayerPlay,
   IconRosetteDiscountCheck,
   IconRoute,
+  IconTargetArrow,
   IconTopologyStar3,
   IconUserCheck,
   type TablerIcon,
@@ -38,6 +39,7 @@ export const GROUPS: { label: string; screens: Screen[] }[] = [
       { to: "/approvals", label: "Approvals", icon: IconUserCheck, key: "a" },
       { to: "/runs", label: "Runs", icon: IconPlayerPlay, key: "r" },
       { to: "/evidence", label: "Evidence", icon: IconRosetteDiscountCheck, key: "e" },
+      { to: "/missions", label: "Missions", icon: IconTargetArrow, key: "m" },
     ],
   },
   {

@@ -1,0 +1,120 @@
+/** What a mission came to: claims with what supports them, contradictions, and what was not covered. */
+
+import type { ArtifactShown, MissionShown, Remark, SupportedClaim } from "@charter/client";
+import { List, Text } from "@mantine/core";
+
+import { Citations, type Cited, useCited } from "~/missions/citations";
+import { isOver } from "~/missions/words";
+import { EmptyState } from "~/parts/empty-state";
+import { Mark } from "~/parts/mark";
+import { Section } from "~/parts/section";
+
+interface Aggregated {
+  contradictions?: Remark[];
+  coverage_gaps?: Remark[];
+}
+
+interface Reviewed {
+  review_status?: string;
+  issues?: Remark[];
+  required_edits?: Remark[];
+}
+
+export function Result({ mission, artifacts }: { mission: MissionShown; artifacts: ArtifactShown[] }) {
+  const cited = useCited(mission.mission_id, mission.run_id, artifacts);
+  const last = (kind: string) => artifacts.findLast((shown) => shown.kind === kind)?.artifact;
+  const aggregated = last("aggregation_packet") as Aggregated | undefined;
+  const review = last("review_packet") as Reviewed | undefined;
+  if (aggregated === undefined && mission.output === undefined) {
+    return (
+      <EmptyState title={isOver(mission.state) ? "It came to nothing" : "There is no result yet"}>
+        {isOver(mission.state)
+          ? (mission.reason ?? "The mission ended before its results were brought together. Its artifacts are kept.")
+          : "It is shown here as soon as the workers' results were brought together and reviewed."}
+      </EmptyState>
+    );
+  }
+  const contradictions = [...(aggregated?.contradictions ?? []), ...(mission.output?.contradictions ?? [])];
+  return (
+    <div className="mission-result">
+      <div className="approval-column">
+        <Section
+          title="Summary"
+          actions={
+            review?.review_status !== undefined && (
+              <Mark tone={review.review_status === "approved" ? "good" : "warn"}>review: {review.review_status.replaceAll("_", " ")}</Mark>
+            )
+          }
+        >
+          <Text className="mission-summary">{mission.output?.summary ?? "The review approved no output."}</Text>
+        </Section>
+        <Section title={`Claims (${mission.output?.claims?.length ?? 0})`} lead="Each cites what it rests on; evidence can be verified.">
+          <Claims claims={mission.output?.claims ?? []} cited={cited} />
+        </Section>
+      </div>
+      <div className="approval-column">
+        <Remarks title="Contradictions" none="The sources do not disagree." remarks={unique(contradictions)} cited={cited} tone="warn" />
+        <Remarks title="Not covered" none="Nothing is said to be missing." remarks={unique(aggregated?.coverage_gaps ?? [])} cited={cited} tone="warn" />
+        <Remarks
+          title="What the review found"
+          none="It had nothing to object."
+          remarks={[...(review?.issues ?? []), ...(review?.required_edits ?? [])]}
+          cited={cited}
+          tone="bad"
+        />
+      </div>
+    </div>
+  );
+}
+
+function Claims({ claims, cited }: { claims: SupportedClaim[]; cited: Cited }) {
+  return (
+    <List type="ordered" spacing="md" className="claims">
+      {claims.map(({ claim, support_refs }) => (
+        <List.Item key={claim}>
+          <Text size="sm">{claim}</Text>
+          <Citations refs={support_refs} cited={cited} />
+        </List.Item>
+      ))}
+    </List>
+  );
+}
+
+interface RemarksProps {
+  title: string;
+  /** Said where there are none. */
+  none: string;
+  remarks: Remark[];
+  cited: Cited;
+  tone: "warn" | "bad";
+}
+
+function Remarks({ title, none, remarks, cited, tone }: RemarksProps) {
+  return (
+    <Section title={title} actions={remarks.length > 0 && <Mark tone={tone}>{remarks.length}</Mark>}>
+      {remarks.length === 0 ? (
+        <Text size="sm" c="dimmed">
+          {none}
+        </Text>
+      ) : (
+        <List spacing="sm" listStyleType="none">
+          {remarks.map((remark) => (
+            <List.Item key={textOf(remark)}>
+              <Text size="sm">{textOf(remark)}</Text>
+              {typeof remark !== "string" && <Citations refs={remark.refs ?? []} cited={cited} />}
+            </List.Item>
+          ))}
+        </List>
+      )}
+    </Section>
+  );
+}
+
+function textOf(remark: Remark): string {
+  return typeof remark === "string" ? remark : remark.description;
+}
+
+/** Each remark once: the reviewed output repeats those that were brought together. */
+function unique(remarks: Remark[]): Remark[] {
+  return [...new Map(remarks.map((remark) => [textOf(remark), remark])).values()];
+}
