@@ -74,6 +74,7 @@ test("a question arrives live, shows the exact call, and is approved", async ({ 
   await looksRight(page, "approval-used");
   // What was locked is opened again, for the stories after this one.
   const back = await estate.api.post<{ run_id: string }>(`/v1/runs/${run}/rollback`);
+  await estate.approve(back.run_id);
   await estate.settled(back.run_id, "completed");
 });
 
@@ -169,7 +170,7 @@ function purging(port: number): Record<string, string> {
     ],
     safety: { safety_class: "supervised" },
   };
-  const manifest = { name: "vaults", version: "0.1.0", scope: "tenant", description: "Purges vaults." };
+  const manifest = { name: "vaults", title: "Vaults", version: "0.1.0", scope: "tenant", description: "Purges vaults." };
   const files = { "package.yaml": manifest, "tools/purge.yaml": tool, "playbooks/purge.yaml": playbook };
   // JSON is YAML.
   return Object.fromEntries(Object.entries(files).map(([path, value]) => [path, JSON.stringify(value, null, 2)]));

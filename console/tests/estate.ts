@@ -34,6 +34,8 @@ export interface Estate extends Console {
   api: Api;
   /** Starts the playbook that locks what is open, confirms it, and waits until it asks a person. */
   remediation(parameters?: Record<string, unknown>): Promise<{ run: string; approval: string }>;
+  /** Approves what a run waits for. */
+  approve(run: string): Promise<void>;
   /** Waits until a run stands where it is wanted. */
   settled(run: string, status: string): Promise<void>;
 }
@@ -54,14 +56,31 @@ export function apiOf(url: string): Api {
 }
 
 async function begun(): Promise<{ estate: Estate; stop: () => Promise<void> }> {
+  const ends: (() => Promise<unknown>)[] = [];
+  const stop = async () => {
+    for (const end of ends.reverse()) await end();
+  };
+  try {
+    return { estate: await built(ends), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Starts what an estate is made of; `ends` gets what ends each part. */
+async function built(ends: (() => Promise<unknown>)[]): Promise<Estate> {
   const state = await mkdtemp(join(tmpdir(), "charter-estate-"));
+  ends.push(() => rm(state, { recursive: true, force: true }));
   const port = await freePort();
   const simulator = (word: string) =>
     run(PYTHON, [join(ROOT, "quickstart", "simulator.py"), word, "--port", String(port), "--state", state]);
+  ends.push(() => simulator("stop"));
   await simulator("start");
   const aws = { ...SIMULATED, AWS_ENDPOINT_URL: `http://127.0.0.1:${port}` };
   await run(PYTHON, [join(ROOT, "quickstart", "estate.py")], { env: { ...process.env, ...aws } });
   const web = spawn(PYTHON, [join(ROOT, "quickstart", "web.py"), "--port", "0"], { stdio: ["ignore", "pipe", "ignore"] });
+  ends.push(async () => web.kill());
   const config = [
     "[tools]",
     `python = ${JSON.stringify(PYTHON)}`,
@@ -73,23 +92,16 @@ async function begun(): Promise<{ estate: Estate; stop: () => Promise<void> }> {
     'plain_http = "loopback"',
   ];
   const { stop, ...console } = await consoleOver({ config: config.join("\n"), environment: aws, withModel: true });
+  ends.push(stop);
   await console.server.register("aws-security", "cost-hygiene");
   const api = apiOf(console.server.url);
   const settled = (id: string, status: string) => until(api, id, status);
-  const estate: Estate = {
+  return {
     ...console,
     api,
     settled,
+    approve: (id) => approve(api, settled, id),
     remediation: (parameters) => remediation(api, settled, parameters),
-  };
-  return {
-    estate,
-    stop: async () => {
-      await stop();
-      web.kill();
-      await simulator("stop");
-      await rm(state, { recursive: true, force: true });
-    },
   };
 }
 
@@ -97,7 +109,13 @@ interface Shown {
   run_id: string;
   status: string;
   plan_digest: string;
-  approvals: { approval_id: string }[];
+  approvals: { approval_id: string; digest: string }[];
+}
+
+async function approve(api: Api, settled: Estate["settled"], id: string): Promise<void> {
+  await settled(id, "awaiting_approval");
+  const { approvals } = await api.get<Shown>(`/v1/runs/${id}`);
+  for (const { approval_id: approval, digest } of approvals) await api.post(`/v1/approvals/${approval}/approve`, { digest });
 }
 
 async function remediation(api: Api, settled: Estate["settled"], parameters: Record<string, unknown> = {}) {

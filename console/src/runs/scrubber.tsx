@@ -40,7 +40,8 @@ export function Scrubber({ events, at, onSeek }: Props) {
       </span>
       <Slider
         className="scrubber-slider"
-        thumbProps={{ "aria-label": "Event", "aria-valuetext": spoken(event, value, last) } as never}
+        thumbLabel="Event"
+        thumbProps={{ "aria-valuetext": spoken(event, value, last) }}
         min={1}
         max={Math.max(2, last)}
         step={1}
