@@ -15,7 +15,8 @@ import { type Console, consoleOver, test as base } from "./support";
 
 const run = promisify(execFile);
 
-const PYTHON = process.env["CHARTER_QUICKSTART_PYTHON"] ?? join(ROOT, "target", "quickstart-venv", "bin", "python");
+/** A Python with what the simulated account needs. */
+export const PYTHON = process.env["CHARTER_QUICKSTART_PYTHON"] ?? join(ROOT, "target", "quickstart-venv", "bin", "python");
 
 const SIMULATED = {
   AWS_ACCESS_KEY_ID: "simulated",

@@ -42,7 +42,7 @@ test("a run is given its values, confirmed, watched, scrubbed, ended and taken b
   await expect(page.getByRole("button", { name: "Pause" })).toBeVisible();
   await graph.getByText("step_1").click();
   await expect(page.getByRole("heading", { name: "step_1" })).toBeVisible();
-  await expect(page.getByLabel("Output")).toContainText("lockable_rules");
+  await expect(page.getByLabel("Output")).toContainText("security_groups");
   await looksRight(page, "run-approval");
 
   await estate.approve(id);

@@ -71,6 +71,11 @@ export class Server {
     }
   }
 
+  /** Where its data lies. */
+  get data(): string {
+    return join(this.#folder, "data");
+  }
+
   /** A command of the command line, with this server; answers with what it printed. */
   charter(...words: string[]): Promise<string> {
     return called([...this.#command, ...words], this.#environment);

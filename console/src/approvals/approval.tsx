@@ -65,7 +65,12 @@ function Shown({ approval }: { approval: Approval }) {
                   isStage(call.tool) ? (
                     <span className="mono">{call.tool}</span>
                   ) : (
-                    <Anchor href={`${import.meta.env.BASE_URL}catalogue/tool/${call.tool}`} className="mono">
+                    <Anchor
+                      className="mono"
+                      renderRoot={(props) => (
+                        <Link to="/catalogue/$kind/$id" params={{ kind: "tool", id: call.tool }} {...props} />
+                      )}
+                    >
                       {call.tool}
                     </Anchor>
                   ),

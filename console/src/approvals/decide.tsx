@@ -125,7 +125,7 @@ function Form({ approval }: { approval: Approval }) {
   );
 }
 
-const LEAD = "If you approve, exactly the call below is made, once. If you reject, the step fails and nothing is called.";
+const LEAD = "If you approve, exactly this call is made, once. If you reject, the step fails and nothing is called.";
 
 const IN_DOUBT =
   "The call was begun, and the process died before it heard the answer. Look where it writes, then say what is so: made again it may happen twice.";

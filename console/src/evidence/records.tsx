@@ -19,7 +19,7 @@ import { inWords } from "~/runs/words";
 import { useCharter } from "~/session/session";
 
 /** Records of one page. */
-const PAGE = 200;
+const PAGE = 500;
 
 /** How long typing has to rest, in milliseconds. */
 const REST_MS = 300;

@@ -72,7 +72,16 @@ function Shown({ mission, events }: { mission: MissionShown; events: MissionEven
           rows={[
             [
               "Type",
-              <Anchor href={`${import.meta.env.BASE_URL}catalogue/mission_type/${mission.mission_type}`} className="mono">
+              <Anchor
+                className="mono"
+                renderRoot={(props) => (
+                  <Link
+                    to="/catalogue/$kind/$id"
+                    params={{ kind: "mission_type", id: mission.mission_type }}
+                    {...props}
+                  />
+                )}
+              >
                 {mission.mission_type}
               </Anchor>,
             ],

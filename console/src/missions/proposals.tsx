@@ -90,7 +90,7 @@ function Decision({ approval: id }: { approval: string }) {
       <Loaded query={query}>
         {(approval) => (
           <>
-            <Text size="sm" c="dimmed" pb="xs">
+            <Text size="sm" c="dimmed" pb="xs" className="check-detail">
               Bound to <span className="mono">{approval.digest}</span>
             </Text>
             <JsonSource value={approval.call.parameters} label={`Exact call of ${approval.call.tool}`} />
