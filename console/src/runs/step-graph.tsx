@@ -12,13 +12,12 @@ import {
   type Edge,
   Handle,
   MarkerType,
-  MiniMap,
   type Node,
   type NodeProps,
   Position,
   ReactFlow,
 } from "@xyflow/react";
-import { memo, useMemo } from "react";
+import { memo, useMemo, useRef } from "react";
 
 import type { Tone } from "~/parts/mark";
 import type { FoldedStep } from "~/runs/fold";
@@ -33,7 +32,7 @@ interface Props {
   graphKey: string;
 }
 
-/** Above so many steps the picture gets a map of itself. */
+/** Above so many steps only those in view are drawn, and the picture begins with the first ones. */
 const LARGE = 60;
 
 interface Drawn extends Record<string, unknown> {
@@ -49,20 +48,28 @@ export function StepGraph({ steps, selected, onSelect, graphKey }: Props) {
   // A run that grew has other steps or arrows; everything else leaves the places as they are.
   const shape = steps.map(({ plan }) => `${plan.id}<${plan.entry.edges.map(({ from }) => from).join(",")}`).join(" ");
   const { places, edges } = useMemo(() => drawnOnce(steps), [shape]);
+  // A node that is as it was keeps its object, so that only what changed is drawn anew.
+  const drawn = useRef(new Map<string, Node<Drawn>>());
   const nodes = steps.map((step): Node<Drawn> => {
     const { plan, standing } = step;
     const what = plan.action.do === "call" ? plan.action.tool : plan.action.do;
     const state = inWords(standing.state);
-    return {
+    const position = places.get(plan.id) ?? { x: 0, y: 0 };
+    const last = drawn.current.get(plan.id);
+    const isSelected = plan.id === selected;
+    if (last?.data.state === state && last.position === position && last.selected === isSelected) return last;
+    const node: Node<Drawn> = {
       id: plan.id,
       type: "step",
-      position: places.get(plan.id) ?? { x: 0, y: 0 },
+      position,
       data: { label: plan.id, what, state, tone: stepTone(standing.state), reverses: plan.reverses !== undefined },
-      selected: plan.id === selected,
+      selected: isSelected,
       width: WIDTH,
       height: HEIGHT,
       ariaLabel: `${plan.id}, ${what}, ${state}`,
     };
+    drawn.current.set(plan.id, node);
+    return node;
   });
   return (
     <div className="chart panel step-graph" role="region" aria-label="Step graph">
@@ -88,7 +95,6 @@ export function StepGraph({ steps, selected, onSelect, graphKey }: Props) {
       >
         <Background gap={20} />
         <Controls showInteractive={false} />
-        {steps.length > LARGE && <MiniMap pannable zoomable ariaLabel="Map of the steps" nodeStrokeWidth={8} />}
       </ReactFlow>
     </div>
   );
