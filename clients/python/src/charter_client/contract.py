@@ -321,10 +321,76 @@ class ApprovalWord(Wire):
     reason: str | None = None
 
 
+class CallerQuotaCalls(Wire):
+    """How often it may call, in each process; null where nothing bounds it."""
+
+    burst: int
+    """How often at once."""
+    per_minute: int
+    """How often a minute."""
+
+
+class CallerQuotaRuns(Wire):
+    """Its runs; null where nothing bounds them."""
+
+    most: int
+    """How many may."""
+    unfinished: int
+    """How many do, counted up to `most`."""
+
+
+class CallerQuota(Wire):
+    """What its tenant may ask, and how much of it is taken."""
+
+    calls: CallerQuotaCalls | None = None
+    """How often it may call, in each process; null where nothing bounds it."""
+    runs: CallerQuotaRuns | None = None
+    """Its runs; null where nothing bounds them."""
+
+
+class Caller(Wire):
+    """Who the caller is, and what it may do."""
+
+    agent_skills: list[str]
+    """Which skills of the link graph it may reach."""
+    catalogue: Literal["viewer", "editor", "admin"]
+    """What it may do to the catalogue."""
+    quota: CallerQuota
+    """What its tenant may ask, and how much of it is taken."""
+    role: Literal["user", "operator", "admin"]
+    """The level: `user`, `operator` or `admin`."""
+    scopes: list[str]
+    """Which parts of the interface its credential opens; `["*"]` is all."""
+    tenant: str
+    """Whose data it sees."""
+    tier: Literal["basic", "advanced"]
+    """The tier up to which it is served."""
+    user: str
+    """Who it is within the tenant."""
+
+
 class CandidateProof(Wire):
     """The run that a candidate is accepted on."""
 
     run_id: str
+
+
+class CatalogueKind(Wire):
+    """What there is of one kind."""
+
+    documents: int
+    """How many documents a listing of it has."""
+    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"]
+    """The kind."""
+    of_tenant: int
+    """How many of them are the tenant's own."""
+
+
+class Catalogue(Wire):
+    """What there is of each kind."""
+
+    kinds: list[CatalogueKind]
+    """Every kind, those without a document too."""
 
 
 class ContextModelItem(Wire):
@@ -464,6 +530,191 @@ class DecisionTree(Wire):
     """Where it starts."""
     version: str | None = None
     """Its version."""
+
+
+class DocumentLayerSource(Wire):
+    """Where it was written; null for what no package's file holds."""
+
+    file: str
+    """The file, relative to the package."""
+    line: int
+    """The line of the file that the text begins at, from 1."""
+    text: str
+    """The document's text."""
+
+
+class DocumentLayer(Wire):
+    """A document as one layer has it."""
+
+    document: dict[str, Any]
+    """The document, which keeps the contract of its kind."""
+    in_force: bool
+    """
+    Whether it counts: a global document does not that the tenant's own shadows. Guardrails and policies of
+    both layers do.
+    """
+    package: str
+    """The package that registered it."""
+    package_version: str
+    """That package's version."""
+    scope: Literal["tenant", "global"]
+    """Whose layer."""
+    source: DocumentLayerSource | None = None
+    """Where it was written; null for what no package's file holds."""
+
+
+class Document(Wire):
+    """A document as the layers have it."""
+
+    differs: list[str]
+    """JSON pointers of the parts in which the two layers differ."""
+    id: str
+    """Its id."""
+    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"]
+    """Its kind."""
+    layers: list[DocumentLayer]
+    """What each layer has, the tenant's own first."""
+
+
+class DocumentDependenciesEdgeFrom(Wire):
+    """Which needs the other."""
+
+    id: str
+    """The id."""
+    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"]
+    """Which collection."""
+
+
+class DocumentDependenciesEdgeTo(Wire):
+    """Which is needed."""
+
+    id: str
+    """The id."""
+    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"]
+    """Which collection."""
+
+
+class DocumentDependenciesEdge(Wire):
+    """One document's reference to another."""
+
+    from_: DocumentDependenciesEdgeFrom = Field(..., alias="from")
+    """Which needs the other."""
+    pointer: str
+    """Where the reference stands in the document that needs the other."""
+    to: DocumentDependenciesEdgeTo
+    """Which is needed."""
+
+
+class DocumentDependenciesNodeDocument(Wire):
+    """The document; null where there is none."""
+
+    domain: str | None = None
+    """Its domain, where it has one."""
+    id: str
+    """Its id."""
+    is_candidate: bool
+    """Whether it was generated and nobody has accepted it yet."""
+    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"]
+    """Its kind."""
+    package: str
+    """The package that registered it."""
+    package_version: str
+    """That package's version."""
+    status: Literal["active", "inactive"]
+    """Whether it is offered."""
+    summary: str | None = None
+    """What it is for, where it says so; at most 200 characters."""
+    tenant: bool
+    """Whether it is the tenant's own."""
+    title: str | None = None
+    """What people call it, where it says so."""
+
+
+class DocumentDependenciesNode(Wire):
+    """A document that another one leads to."""
+
+    distance: int
+    """How many references away it is, by the shortest way."""
+    document: DocumentDependenciesNodeDocument | None = None
+    """The document; null where there is none."""
+    id: str
+    """Its id."""
+    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"]
+    """Its kind."""
+    side: Literal["needs", "needed_by"]
+    """Whether the root needs it, or it needs the root."""
+
+
+class DocumentDependenciesRoot(Wire):
+    """The document that was asked for."""
+
+    domain: str | None = None
+    """Its domain, where it has one."""
+    id: str
+    """Its id."""
+    is_candidate: bool
+    """Whether it was generated and nobody has accepted it yet."""
+    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"]
+    """Its kind."""
+    package: str
+    """The package that registered it."""
+    package_version: str
+    """That package's version."""
+    status: Literal["active", "inactive"]
+    """Whether it is offered."""
+    summary: str | None = None
+    """What it is for, where it says so; at most 200 characters."""
+    tenant: bool
+    """Whether it is the tenant's own."""
+    title: str | None = None
+    """What people call it, where it says so."""
+
+
+class DocumentDependencies(Wire):
+    """The documents around one."""
+
+    edges: list[DocumentDependenciesEdge]
+    """Which of them refers to which; at most 10,000."""
+    nodes: list[DocumentDependenciesNode]
+    """What it needs, then what needs it, nearest first; at most 1,000."""
+    root: DocumentDependenciesRoot
+    """The document that was asked for."""
+    truncated: bool
+    """Whether the rest was left out."""
+
+
+class DocumentPageEntry(Wire):
+    """A document in a listing."""
+
+    domain: str | None = None
+    """Its domain, where it has one."""
+    id: str
+    """Its id."""
+    is_candidate: bool
+    """Whether it was generated and nobody has accepted it yet."""
+    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"]
+    """Its kind."""
+    package: str
+    """The package that registered it."""
+    package_version: str
+    """That package's version."""
+    status: Literal["active", "inactive"]
+    """Whether it is offered."""
+    summary: str | None = None
+    """What it is for, where it says so; at most 200 characters."""
+    tenant: bool
+    """Whether it is the tenant's own."""
+    title: str | None = None
+    """What people call it, where it says so."""
+
+
+class DocumentPage(Wire):
+    """One page of documents."""
+
+    entries: list[DocumentPageEntry]
+    """By id."""
+    next: str | None = None
+    """The id after which the next page starts."""
 
 
 class Domain(Wire):
@@ -2993,6 +3244,38 @@ class ToolResult(Wire):
     """When it ended."""
     tool: str
     """The tool."""
+
+
+class VersionsDiffChange(Wire):
+    """One changed document, as it was and as it became."""
+
+    after: dict[str, Any] | None = None
+    """The document in the later version; null where there is none."""
+    before: dict[str, Any] | None = None
+    """The document in the earlier version; null where there is none."""
+    difference: Literal["added", "changed", "removed"]
+    """What happens to it."""
+    fields: list[str]
+    """JSON pointers of the parts that differ, for a changed document."""
+    id: str
+    """The document."""
+    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"]
+    """Which collection."""
+
+
+class VersionsDiff(Wire):
+    """What changed from one version to another: one page."""
+
+    changes: list[VersionsDiffChange]
+    """The changed documents, by kind and id."""
+    from_: str | None = Field(None, alias="from")
+    """The earlier version; null where there is none, and everything is new."""
+    next: str | None = None
+    """Where the next page starts."""
+    package: str
+    """The package."""
+    to: str
+    """The later version."""
 
 
 class WorkerResultCitation(Wire):
