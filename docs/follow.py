@@ -173,8 +173,12 @@ class Reader:
         )
 
     def close(self) -> None:
-        for name in list(self.terminals):
-            self.interrupt(name)
+        try:
+            for name in list(self.terminals):
+                self.interrupt(name)
+        finally:
+            for process in self.terminals.values():
+                process.kill()
         self.shell.stdin.close()
         self.shell.wait(PATIENCE_S)
         shutil.rmtree(self.outside)
@@ -273,6 +277,8 @@ def main() -> int:
     parser.add_argument("--models", type=Path, help="a folder that has the embedding model, so that none is fetched")
     parser.add_argument("pages", type=Path, nargs="+", help="pages, of which each goes on where the one before it ends")
     given = parser.parse_args()
+    # A job in the background ignores Ctrl-C, and what it starts would too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("CHARTER_")}
     environment["PATH"] = f"{given.charter.resolve().parent}:{environment['PATH']}"
     # A port that is free: another server may have the default one.
