@@ -130,7 +130,6 @@ mutants: $(MUTANTS)
 		PROPTEST_MAX_SHRINK_ITERS=0 $(MUTANTS) mutants --output target $(MUTANTS_ARGS)
 
 bench: model $(BENCH_READY) $(STEP_PEERS_READY) $(SKILL_PEERS_READY) $(MISSION_PEERS_READY) $(OPENSEARCH_READY) $(POSTGRES_READY)
-	$(CARGO) build --locked --release -p charter-cli
 	$(BENCH_VENV)/bin/python bench/run.py
 	$(SKILL_PEERS)/bin/python bench/skills.py
 	$(SKILL_PEERS)/bin/python bench/search.py
@@ -245,6 +244,8 @@ $(TELEMETRY_READY): crates/cli/tests/telemetry/requirements.txt
 $(DOCS_READY): docs/site/requirements.txt
 	$(PYTHON) -m venv $(DOCS)
 	$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary=:all: -r $<
+	touch $@
+
 $(PYTHON_READY): clients/python/requirements.txt
 	$(PYTHON) -m venv $(PYTHON_VENV)
 	$(PYTHON_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary=:all: -r $<

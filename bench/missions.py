@@ -9,18 +9,16 @@ everywhere. What each line measures: bench/README.md. The peers are installed by
 """
 
 import json
-import pathlib
 import shutil
 import statistics
 import subprocess
 
+from release import RELEASE, ROOT, build
 from table import Line, by_itself, say
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 PEERS = ROOT / "bench" / "peers"
 PYTHON = ROOT / "target" / "mission-peers" / "bin" / "python"
 WORK = ROOT / "target" / "bench" / "missions"
-RELEASE = ROOT / "target" / "release"
 
 ROUNDS = 3
 # A mission's graph holds 1,000 tasks, of which four are its own: prompts, passes, aggregation and review.
@@ -69,14 +67,6 @@ def answer(side, width):
     if done.returncode:
         raise RuntimeError(f"{name} ended with {done.returncode}: see {log}")
     return json.loads(done.stdout.splitlines()[-1]) | {"tasks": tasks}
-
-
-def build():
-    say("building mission_bench (release)")
-    cargo = ["cargo", "build", "--locked", "--release", "--quiet"]
-    subprocess.run(
-        [*cargo, "-p", "charter-engine", "--example", "mission_bench"], check=True, cwd=ROOT
-    )
 
 
 def measure(rounds, release=RELEASE):

@@ -9,11 +9,9 @@ target/bench/replicas.json. What is measured: bench/README.md.
 """
 
 import json
-import pathlib
 import resource
 import shutil
 import statistics
-import subprocess
 import time
 from urllib.parse import quote
 
@@ -21,14 +19,13 @@ import catalogue
 import wrk
 from charter_server import Connection, Server
 from postgres import Postgres
+from release import RELEASE, ROOT, build
 from replica_load import PLAYBOOKS, Stalling, package, runs_at_once, started, told
 from table import Line, grid, machine, options_of, say, show
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 WORK = ROOT / "target" / "bench" / "replicas"
 FIGURES = ROOT / "target" / "bench" / "replicas.json"
 MODEL = ROOT / "target" / "models" / "all-MiniLM-L6-v2"
-RELEASE = ROOT / "target" / "release"
 DATABASE = "charter"
 
 REPLICAS = (1, 2, 4)
@@ -277,11 +274,6 @@ def costs_of(rows):
                 + [f"{each('wal_bytes', 1 / 1024):.1f}", f"{middle(rows, what, count, busy):.2f}"]
             )
     return table
-
-
-def build():
-    say("building (release)")
-    subprocess.run(["cargo", "build", "--locked", "--release", "--quiet", "-p", "charter-cli"], check=True, cwd=ROOT)
 
 
 def main():

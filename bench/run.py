@@ -24,13 +24,12 @@ import catalogue
 import steps
 import wrk
 from charter_server import Connection, Server
+from release import RELEASE, ROOT, build
 from table import Line, machine, say, show
 from tokenizers import Tokenizer
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 PEERS = ROOT / "bench" / "peers"
 WORK = ROOT / "target" / "bench"
-RELEASE = ROOT / "target" / "release"
 SEED_ENVELOPE = ROOT / "crates/contract/tests/seeds/mission_envelope.json"
 ENVELOPE_SCHEMA = ROOT / "schemas/mission_envelope.json"
 
@@ -53,18 +52,6 @@ def last_json(command, **options):
 
 def p50(values):
     return statistics.median(values)
-
-
-def build():
-    say("building (release)")
-    cargo = ["cargo", "build", "--release", "--quiet"]
-    subprocess.run([*cargo, "-p", "charter-cli"], check=True, cwd=ROOT)
-    packages = ("charter-contract", "charter-search", "charter-server")
-    examples = ("envelope_bench", "embed_bench", "bare_route")
-    chosen = [part for package in packages for part in ("-p", package)]
-    chosen += [part for example in examples for part in ("--example", example)]
-    subprocess.run([*cargo, *chosen], check=True, cwd=ROOT)
-    steps.build()
 
 
 def find_model(given):

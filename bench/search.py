@@ -23,10 +23,10 @@ import time
 import numpy
 
 from charter_server import Connection, Server
+from release import RELEASE, ROOT, build
 from table import Line, machine, say, show
 from vectors import made_up
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 NODE = ROOT / "target/opensearch/node"
 MODEL = ROOT / "target/models/all-MiniLM-L6-v2"
 BATCH = 500
@@ -167,9 +167,8 @@ def main():
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--queries", type=int, default=100)
-    parser.add_argument("--debug", action="store_true", help="measure the debug build")
     options = parser.parse_args()
-    binary = ROOT / "target" / ("debug" if options.debug else "release") / "charter"
+    build()
     rows, queries = made_up(options.rows, options.queries)
     with tempfile.TemporaryDirectory(prefix="charter-bench-") as temporary:
         folder = pathlib.Path(temporary)
@@ -183,7 +182,7 @@ def main():
                 "CHARTER_SKILL_INDEX__TIMEOUT_MS": "60000",
                 "CHARTER_LIMITS__BODY_BYTES": str(64 << 20),
             }
-            server = Server(binary, MODEL, folder / "data", settings)
+            server = Server(RELEASE / "charter", MODEL, folder / "data", settings)
             try:
                 lines = compare(server, node, rows, queries, options)
             finally:

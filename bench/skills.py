@@ -19,10 +19,10 @@ import time
 import numpy
 
 import postgres
+from release import RELEASE, build
 from table import Line, machine, say, show
 from vectors import DIMS, made_up
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 TOP_K = 10
 ADD_BATCH = 5_000
 SKILLS_BENCH = "skills_bench"
@@ -160,13 +160,6 @@ def timed(peer, queries, exact):
     return statistics.median(times), right / (len(queries) * TOP_K)
 
 
-def build(debug):
-    profile = [] if debug else ["--release"]
-    cargo = ["cargo", "build", "--quiet", *profile, "-p", "charter-search"]
-    subprocess.run([*cargo, "--example", SKILLS_BENCH], check=True, cwd=ROOT)
-    return ROOT / "target" / ("debug" if debug else "release") / "examples" / SKILLS_BENCH
-
-
 def ours(program, files, share):
     command = [program, *files, str(DIMS), str(share)]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
@@ -178,7 +171,8 @@ def measured(rows, queries, options):
     visible = numpy.arange(0, len(rows), round(1 / options.share))
     nearest = Numpy(rows, visible)
     exact = [nearest.ask(query) for query in queries]
-    program = build(options.debug)
+    build()
+    program = RELEASE / "examples" / SKILLS_BENCH
     mine, theirs, peers = [], {}, {}
     with tempfile.TemporaryDirectory() as folder:
         files = [pathlib.Path(folder) / name for name in ("rows", "queries")]
@@ -208,7 +202,6 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--only", nargs="*", choices=PEERS)
-    parser.add_argument("--debug", action="store_true", help="our development build, for a trial")
     options = parser.parse_args()
     mine, theirs = measured(*made_up(options.rows, options.queries), options)
     own = statistics.median(figure["p50_ms"] for figure in mine)

@@ -23,14 +23,13 @@ import urllib.request
 
 from charter_server import free_port
 from postgres import Postgres
+from release import RELEASE, ROOT, build
 from table import Line, by_itself, say
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 PEERS = ROOT / "bench" / "peers"
 INSTALLED = ROOT / "target" / "bench-peers"
 WORK = ROOT / "target" / "bench" / "steps"
 FIGURES = ROOT / "target" / "bench" / "steps.json"
-RELEASE = ROOT / "target" / "release"
 
 ROUNDS = 3
 SEQUENCE = {"runs": 1, "steps": 1_000, "in_flight": 1}
@@ -208,14 +207,6 @@ def on_postgres(release, server):
         "dbos": lambda: dbos("PostgreSQL", server.database("dbos")),
         "bare": lambda: BareCommits(server),
     }
-
-
-def build():
-    say("building (release)")
-    cargo = ["cargo", "build", "--locked", "--release", "--quiet"]
-    for package, example in (("engine", "step_bench"), ("store-sql", "bare_commit")):
-        chosen = ["-p", f"charter-{package}", "--example", example]
-        subprocess.run([*cargo, *chosen], check=True, cwd=ROOT)
 
 
 def in_turn(running, scenario, rounds):
