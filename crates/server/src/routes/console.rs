@@ -46,7 +46,7 @@ pub(crate) async fn page(
     State(state): State<AppState>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    file(&state, PAGE, &headers)
+    answer::<Built>(PAGE, &headers).ok_or_else(|| without_console(&state))
 }
 
 /// A file of the console. What has no ending is a place within the page.
@@ -56,21 +56,26 @@ pub(crate) async fn show(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    if Built::get(&path).is_some() {
-        return file(&state, &path, &headers);
+    match answer::<Built>(&path, &headers) {
+        Some(response) => Ok(response),
+        None if path.starts_with(ASSETS) => Err(super::unknown(State(state), uri).await),
+        None => Err(without_console(&state)),
     }
-    if path.starts_with(ASSETS) {
-        return Err(super::unknown(State(state), uri).await);
-    }
-    file(&state, PAGE, &headers)
 }
 
-fn file(state: &AppState, path: &str, asked: &HeaderMap) -> Result<Response, ApiError> {
-    let plain = Built::get(path).ok_or_else(|| {
-        let message =
-            "this binary was built without the web console; run `make console` and build it again";
-        ApiError::new(state, EngineError::new(ErrorCode::NotFound, message))
-    })?;
+fn without_console(state: &AppState) -> ApiError {
+    let message =
+        "this binary was built without the web console; run `make console` and build it again";
+    ApiError::new(state, EngineError::new(ErrorCode::NotFound, message))
+}
+
+/// The file at `path`; the page where it is a place within it. Nothing where neither was built.
+fn answer<Files: RustEmbed>(path: &str, asked: &HeaderMap) -> Option<Response> {
+    let (path, plain) = match Files::get(path) {
+        Some(file) => (path, file),
+        None if path.starts_with(ASSETS) => return None,
+        None => (PAGE, Files::get(PAGE)?),
+    };
     let tag = tag(&plain);
     let cache = match path.starts_with(ASSETS) {
         true => "public, max-age=31536000, immutable",
@@ -96,9 +101,9 @@ fn file(state: &AppState, path: &str, asked: &HeaderMap) -> Result<Response, Api
         .iter()
         .any(|known| known == tag)
     {
-        return Ok(reply(headers, StatusCode::NOT_MODIFIED, "".into()));
+        return Some(reply(headers, StatusCode::NOT_MODIFIED, "".into()));
     }
-    let packed = takes_brotli(asked).then(|| Built::get(&format!("{path}.br")));
+    let packed = takes_brotli(asked).then(|| Files::get(&format!("{path}.br")));
     let body = match packed.flatten() {
         Some(packed) => {
             headers.push((CONTENT_ENCODING, HeaderValue::from_static("br")));
@@ -106,7 +111,7 @@ fn file(state: &AppState, path: &str, asked: &HeaderMap) -> Result<Response, Api
         }
         None => plain.data,
     };
-    Ok(reply(headers, StatusCode::OK, body.into_owned().into()))
+    Some(reply(headers, StatusCode::OK, body.into_owned().into()))
 }
 
 fn tag(file: &EmbeddedFile) -> HeaderValue {
@@ -138,5 +143,132 @@ fn content_type(path: &str) -> &'static str {
         Some("woff2") => "font/woff2",
         Some("txt") => "text/plain; charset=utf-8",
         _ => "application/octet-stream",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A page, a script with a packed twin, and one without.
+    #[derive(RustEmbed)]
+    #[folder = "tests/console"]
+    struct Sample;
+
+    #[derive(RustEmbed)]
+    #[folder = "tests/console/none"]
+    #[allow_missing = true]
+    struct Nothing;
+
+    fn asking(asked: &[(HeaderName, &str)]) -> HeaderMap {
+        let pairs = asked.iter();
+        pairs
+            .map(|(name, value)| (name.clone(), value.parse().unwrap()))
+            .collect()
+    }
+
+    fn header<'a>(response: &'a Response, name: &HeaderName) -> Option<&'a str> {
+        response
+            .headers()
+            .get(name)
+            .map(|value| value.to_str().unwrap())
+    }
+
+    async fn body(response: Response) -> Vec<u8> {
+        let limit = 1 << 20;
+        axum::body::to_bytes(response.into_body(), limit)
+            .await
+            .unwrap()
+            .into()
+    }
+
+    async fn plain(path: &str) -> Vec<u8> {
+        body(answer::<Sample>(path, &HeaderMap::new()).unwrap()).await
+    }
+
+    #[tokio::test]
+    async fn a_place_within_the_page_is_the_page() {
+        let page = plain("index.html").await;
+        assert!(page.starts_with(b"<!doctype html>"));
+        for place in ["", "runs", "runs/run-1", "evidence/ev-1.2"] {
+            assert_eq!(plain(place).await, page, "{place}");
+        }
+    }
+
+    #[test]
+    fn what_lies_beside_the_console_is_not_served() {
+        for path in ["../console.rs", "../../../Cargo.toml", "/etc/passwd"] {
+            let response = answer::<Sample>(path, &HeaderMap::new()).unwrap();
+            let kind = header(&response, &CONTENT_TYPE);
+            assert_eq!(kind, Some("text/html; charset=utf-8"), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_a_page_of_another_build_names_is_unknown() {
+        assert!(answer::<Sample>("assets/gone-1a2b3c.js", &HeaderMap::new()).is_none());
+    }
+
+    #[test]
+    fn without_the_console_there_is_neither_page_nor_place() {
+        for path in ["index.html", "runs", "assets/main-4d5e6f.js"] {
+            assert!(
+                answer::<Nothing>(path, &HeaderMap::new()).is_none(),
+                "{path}"
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn a_packed_file_goes_to_clients_that_unpack_it_alone() {
+        let asset = "assets/main-4d5e6f.js";
+        let packed = answer::<Sample>(asset, &asking(&[(ACCEPT_ENCODING, "gzip, br")])).unwrap();
+        assert_eq!(header(&packed, &CONTENT_ENCODING), Some("br"));
+        assert_eq!(
+            header(&packed, &CONTENT_TYPE),
+            Some("text/javascript; charset=utf-8")
+        );
+        assert_ne!(body(packed).await, plain(asset).await);
+
+        let gzip = answer::<Sample>(asset, &asking(&[(ACCEPT_ENCODING, "gzip")])).unwrap();
+        assert_eq!(header(&gzip, &CONTENT_ENCODING), None);
+        assert_eq!(header(&gzip, &VARY), Some("accept-encoding"));
+        assert_eq!(body(gzip).await, plain(asset).await);
+
+        let unpacked = answer::<Sample>("index.html", &asking(&[(ACCEPT_ENCODING, "br")]));
+        assert_eq!(header(&unpacked.unwrap(), &CONTENT_ENCODING), None);
+    }
+
+    #[tokio::test]
+    async fn a_file_that_did_not_change_is_not_sent_again() {
+        let first = answer::<Sample>("index.html", &HeaderMap::new()).unwrap();
+        let tag = header(&first, &ETAG).unwrap();
+        let again = answer::<Sample>("index.html", &asking(&[(IF_NONE_MATCH, tag)])).unwrap();
+        assert_eq!(again.status(), StatusCode::NOT_MODIFIED);
+        assert!(body(again).await.is_empty());
+        let other = asking(&[(IF_NONE_MATCH, "\"of another build\"")]);
+        let changed = answer::<Sample>("index.html", &other).unwrap();
+        assert_eq!(changed.status(), StatusCode::OK);
+    }
+
+    #[test]
+    fn the_page_is_asked_for_again_and_what_it_names_is_not() {
+        let page = answer::<Sample>("index.html", &HeaderMap::new()).unwrap();
+        assert_eq!(header(&page, &CACHE_CONTROL), Some("no-cache"));
+        let asset = answer::<Sample>("assets/main-4d5e6f.js", &HeaderMap::new()).unwrap();
+        assert!(
+            header(&asset, &CACHE_CONTROL)
+                .unwrap()
+                .contains("immutable")
+        );
+    }
+
+    #[test]
+    fn scripts_of_other_servers_and_within_the_page_are_refused() {
+        let page = answer::<Sample>("index.html", &HeaderMap::new()).unwrap();
+        let policy = header(&page, &CONTENT_SECURITY_POLICY).unwrap();
+        assert!(policy.contains("default-src 'self'") && policy.contains("frame-ancestors 'none'"));
+        assert!(!policy.contains("script-src"), "{policy}");
+        assert_eq!(header(&page, &X_CONTENT_TYPE_OPTIONS), Some("nosniff"));
     }
 }

@@ -1,0 +1,1 @@
+document.body.append("a script that packing makes shorter: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
