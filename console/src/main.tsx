@@ -1,8 +1,7 @@
 /** Starts the console. */
 
 import "@mantine/core/styles.css";
-import "./theme.css";
-import "./work.css";
+import "./styles/index.css";
 
 import { MantineProvider } from "@mantine/core";
 import { QueryClientProvider } from "@tanstack/react-query";

@@ -8,15 +8,10 @@ import type { RunShown } from "@charter/client";
 import { apiOf, test } from "./estate";
 import { consoleOver, expect, looksRight } from "./support";
 
-test("an inbox without questions says who is asked, and when", async ({ page }) => {
-  const { url, stop } = await consoleOver();
-  try {
-    await page.goto(`${url}/approvals`);
-    await expect(page.getByRole("heading", { name: "Nobody has been asked yet" })).toBeVisible();
-    await looksRight(page, "approvals-empty");
-  } finally {
-    await stop();
-  }
+test("an inbox without questions says who is asked, and when", async ({ page, fresh: { url } }) => {
+  await page.goto(`${url}/approvals`);
+  await expect(page.getByRole("heading", { name: "Nobody has been asked yet" })).toBeVisible();
+  await looksRight(page, "approvals-empty");
 });
 
 test("a call that is rejected fails its step and is not made", async ({ page, estate }) => {

@@ -3,17 +3,12 @@
 import type { MissionShown } from "@charter/client";
 
 import { test } from "./estate";
-import { consoleOver, expect, looksRight } from "./support";
+import { expect, looksRight } from "./support";
 
-test("a list without missions says how the first one starts", async ({ page }) => {
-  const { url, stop } = await consoleOver();
-  try {
-    await page.goto(`${url}/missions`);
-    await expect(page.getByRole("heading", { name: "No missions yet" })).toBeVisible();
-    await looksRight(page, "missions-empty");
-  } finally {
-    await stop();
-  }
+test("a list without missions says how the first one starts", async ({ page, fresh: { url } }) => {
+  await page.goto(`${url}/missions`);
+  await expect(page.getByRole("heading", { name: "No missions yet" })).toBeVisible();
+  await looksRight(page, "missions-empty");
 });
 
 test("a mission is followed live, read with its sources, and decided on", async ({ page, estate }) => {

@@ -1,49 +1,44 @@
 /** Screens stay smooth with 10,000 skills: only what is in view is drawn. Figures are printed. */
 
-import { consoleOver, expect, type Page, test } from "./support";
+import { expect, type Page, test } from "./support";
 
 const MANY = 10_000;
 
 /** How much longer than at rest a frame may take while somebody scrolls, at the median, in milliseconds. */
 const SLOWER_MS = 50;
 
-test("the skill tree and the list of skills stay smooth with 10,000 of them", async ({ page }) => {
-  const { url, server, stop } = await consoleOver();
-  try {
-    const leaves = Array.from({ length: MANY - 1 }, (_, at) => ({
-      skill_id: `many.skill-${String(at).padStart(5, "0")}`,
-      summary: `Does thing ${at} of the many things there are to do.`,
-      is_folder: false,
-      instruction: `Do thing ${at}.`,
-    }));
-    const folder = { skill_id: "many", summary: "Many.", is_folder: true, sub_skills: leaves.map((leaf) => leaf.skill_id) };
-    const sent = await fetch(`${server.url}/v1/agent-skills/bulk`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ skills: [...leaves, folder] }),
-    });
-    expect(sent.status).toBe(200);
-    await page.goto(`${url}/skills`);
-    const opened = Date.now();
-    await page.getByRole("treeitem", { name: "many" }).click();
-    await expect(page.getByRole("treeitem", { name: "many.skill-00000" })).toBeVisible();
-    console.log(`scale: a folder of ${MANY - 1} skills is open after ${Date.now() - opened} ms`);
-    await staysSmooth(page, ".tree", "the skill tree");
+test("the skill tree and the list of skills stay smooth with 10,000 of them", async ({ page, fresh: { url, server } }) => {
+  const leaves = Array.from({ length: MANY - 1 }, (_, at) => ({
+    skill_id: `many.skill-${String(at).padStart(5, "0")}`,
+    summary: `Does thing ${at} of the many things there are to do.`,
+    is_folder: false,
+    instruction: `Do thing ${at}.`,
+  }));
+  const folder = { skill_id: "many", summary: "Many.", is_folder: true, sub_skills: leaves.map((leaf) => leaf.skill_id) };
+  const sent = await fetch(`${server.url}/v1/agent-skills/bulk`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ skills: [...leaves, folder] }),
+  });
+  expect(sent.status).toBe(200);
+  await page.goto(`${url}/skills`);
+  const opened = Date.now();
+  await page.getByRole("treeitem", { name: "many" }).click();
+  await expect(page.getByRole("treeitem", { name: "many.skill-00000" })).toBeVisible();
+  console.log(`scale: a folder of ${MANY - 1} skills is open after ${Date.now() - opened} ms`);
+  await staysSmooth(page, ".tree", "the skill tree");
 
-    await server.registerOwn("cost-hygiene", copied);
-    const begun = Date.now();
-    await page.goto(`${url}/catalogue/skill`);
-    await expect(page.getByRole("table", { name: "Skills" }).getByRole("row").nth(5)).toBeVisible();
-    console.log(`scale: the list of ${MANY} skills is shown after ${Date.now() - begun} ms`);
-    await expect(page.getByRole("status").filter({ hasText: String(MANY) })).toBeVisible();
-    await staysSmooth(page, ".listing", "the list of skills");
-    const found = Date.now();
-    await page.getByLabel("Find by id or title").fill("copy_09876");
-    await expect(page.getByRole("row").filter({ hasText: "copy_09876" })).toBeVisible();
-    console.log(`scale: one of ${MANY} skills is found after ${Date.now() - found} ms`);
-  } finally {
-    await stop();
-  }
+  await server.registerOwn("cost-hygiene", copied);
+  const begun = Date.now();
+  await page.goto(`${url}/catalogue/skill`);
+  await expect(page.getByRole("table", { name: "Skills" }).getByRole("row").nth(5)).toBeVisible();
+  console.log(`scale: the list of ${MANY} skills is shown after ${Date.now() - begun} ms`);
+  await expect(page.getByRole("status").filter({ hasText: String(MANY) })).toBeVisible();
+  await staysSmooth(page, ".listing", "the list of skills");
+  const found = Date.now();
+  await page.getByLabel("Find by id or title").fill("copy_09876");
+  await expect(page.getByRole("row").filter({ hasText: "copy_09876" })).toBeVisible();
+  console.log(`scale: one of ${MANY} skills is found after ${Date.now() - found} ms`);
 });
 
 /** Many small skills beside those of the package. */

@@ -2,25 +2,20 @@
 
 import { consoleOver, expect, looksRight, test } from "./support";
 
-test("a server without keys is open to the local user, and an empty one says how to begin", async ({ page }) => {
-  const { url, stop, server } = await consoleOver();
-  try {
-    await page.goto(`${url}/`);
-    await expect(page.getByRole("heading", { name: "Nothing is in force yet" })).toBeVisible();
-    await expect(page.getByText("charter package register packages/aws-security")).toBeVisible();
-    await expect(page.getByRole("status").filter({ hasText: "Live" })).toBeVisible();
-    await looksRight(page, "overview-empty");
-    await page.goto(`${url}/catalogue/playbook`);
-    await expect(page.getByRole("heading", { name: "No playbooks yet" })).toBeVisible();
-    await looksRight(page, "documents-empty");
-    await page.goto(`${url}/`);
-    await server.registerOwn("cost-hygiene");
-    // No reload: the event of the registration did it.
-    await expect(page.getByRole("heading", { name: "Packages in force" })).toBeVisible();
-    await expect(page.getByText("cost-hygiene")).toBeVisible();
-  } finally {
-    await stop();
-  }
+test("a server without keys is open to the local user, and an empty one says how to begin", async ({ page, fresh: { url, server } }) => {
+  await page.goto(`${url}/`);
+  await expect(page.getByRole("heading", { name: "Nothing is in force yet" })).toBeVisible();
+  await expect(page.getByText("charter package register packages/aws-security")).toBeVisible();
+  await expect(page.getByRole("status").filter({ hasText: "Live" })).toBeVisible();
+  await looksRight(page, "overview-empty");
+  await page.goto(`${url}/catalogue/playbook`);
+  await expect(page.getByRole("heading", { name: "No playbooks yet" })).toBeVisible();
+  await looksRight(page, "documents-empty");
+  await page.goto(`${url}/`);
+  await server.registerOwn("cost-hygiene");
+  // No reload: the event of the registration did it.
+  await expect(page.getByRole("heading", { name: "Packages in force" })).toBeVisible();
+  await expect(page.getByText("cost-hygiene")).toBeVisible();
 });
 
 test("a server with keys asks for one, keeps it for the tab only, and asks again when it was revoked", async ({

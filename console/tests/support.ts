@@ -100,6 +100,8 @@ function theirs(files: Record<string, string>): void {
 }
 
 interface Fixtures {
+  /** A server of the test's own, on loopback and without keys, with nothing in it. */
+  fresh: Console;
   /** Fails the test on errors in the browser's console and on refused resources. */
   quiet: void;
 }
@@ -122,6 +124,11 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
     },
     { scope: "worker", timeout: 180_000 },
   ],
+  fresh: async ({}, use) => {
+    const { stop, ...console } = await consoleOver();
+    await use(console);
+    await stop();
+  },
   quiet: [
     async ({ page }, use, info) => {
       const said: string[] = [];
@@ -137,6 +144,30 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
     { auto: true },
   ],
 });
+
+/** How long the page was busy at a stretch. */
+export interface Stalls {
+  /** Forgets those so far. */
+  forget(): Promise<void>;
+  /** The longest, in milliseconds; 0 where none took longer than the 50 that a browser tells of. */
+  longest(): Promise<number>;
+}
+
+/** Watches for stalls on every page that is opened from here on. */
+export async function stallsOf(page: Page): Promise<Stalls> {
+  await page.addInitScript(() => {
+    const stalls: number[] = [];
+    Object.assign(window, { stalls });
+    new PerformanceObserver((list) => stalls.push(...list.getEntries().map(({ duration }) => duration))).observe({
+      type: "longtask",
+    });
+  });
+  const read = () => page.evaluate(() => (window as unknown as { stalls: number[] }).stalls);
+  return {
+    forget: () => page.evaluate(() => void (window as unknown as { stalls: number[] }).stalls.splice(0)),
+    longest: async () => Math.round(Math.max(0, ...(await read()))),
+  };
+}
 
 /** Looks at the screen in both colour schemes: a screenshot of each, and no violation that axe finds. */
 export async function looksRight(page: Page, name: string): Promise<void> {

@@ -6,12 +6,11 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 
 import { inShort, isInDoubt, RULES, standingOf } from "~/approvals/words";
 import { EmptyState } from "~/parts/empty-state";
-import { Failure } from "~/parts/failure";
-import { type Column, Listing } from "~/parts/listing";
-import { Waiting } from "~/parts/loaded";
+import type { Column } from "~/parts/listing";
 import { Mark } from "~/parts/mark";
 import { Moment } from "~/parts/moment";
 import { PageHead } from "~/parts/page-head";
+import { Paged } from "~/parts/paged";
 import { type Pages, usePages } from "~/parts/pages";
 import { useCharter } from "~/session/session";
 
@@ -52,23 +51,14 @@ export function Inbox() {
           {waiting === 0 ? "Nothing waits for you" : `${waiting} ${waiting === 1 ? "waits" : "wait"} for a decision`}
         </Text>
       </div>
-      {pages.error !== null ? (
-        <Failure error={pages.error} onRetry={pages.refetch} />
-      ) : pages.isPending ? (
-        <Waiting />
-      ) : pages.entries.length === 0 ? (
-        <NothingAsked filtered={state !== undefined} />
-      ) : (
-        <Listing
-          label="Approvals"
-          columns={COLUMNS}
-          rows={pages.entries}
-          rowKey={({ approval_id }) => approval_id}
-          onMore={pages.onMore}
-          isReading={pages.isReading}
-          rowHeight={54}
-        />
-      )}
+      <Paged
+        pages={pages}
+        label="Approvals"
+        columns={COLUMNS}
+        rowKey={({ approval_id }) => approval_id}
+        rowHeight={54}
+        empty={<NothingAsked filtered={state !== undefined} />}
+      />
     </>
   );
 }

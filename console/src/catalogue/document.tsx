@@ -9,6 +9,7 @@ import { BearsOn } from "~/catalogue/bears-on";
 import { DependencyView } from "~/catalogue/dependencies";
 import { kindOf } from "~/catalogue/kinds";
 import { LayerMark, Layers } from "~/catalogue/layers";
+import { PackageLink } from "~/catalogue/package-link";
 import { EmptyState } from "~/parts/empty-state";
 import { Facts } from "~/parts/facts";
 import { Loaded } from "~/parts/loaded";
@@ -124,17 +125,7 @@ function Body({ shown }: { shown: DocumentShown }) {
         <Section title="Where it comes from">
           <Facts
             rows={[
-              [
-                "Package",
-                <Link
-                  key="package"
-                  to="/packages/$scope/$name"
-                  params={{ scope: layer.scope, name: layer.package }}
-                  className="mono"
-                >
-                  {layer.package}
-                </Link>,
-              ],
+              ["Package", <PackageLink key="package" layer={layer} />],
               ["Version", layer.package_version],
               ["Layer", layer.scope],
               ["File", source === null ? "none: it was built in, imported or generated" : <span className="mono">{source.file}:{source.line}</span>],

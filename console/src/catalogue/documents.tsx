@@ -7,11 +7,10 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 
 import { type Kind, kindOf, KINDS } from "~/catalogue/kinds";
 import { EmptyState } from "~/parts/empty-state";
-import { Failure } from "~/parts/failure";
-import { type Column, Listing } from "~/parts/listing";
-import { Waiting } from "~/parts/loaded";
+import type { Column } from "~/parts/listing";
 import { Mark } from "~/parts/mark";
 import { PageHead } from "~/parts/page-head";
+import { Paged } from "~/parts/paged";
 import { usePages } from "~/parts/pages";
 import { SearchField } from "~/parts/search-field";
 import { useCharter } from "~/session/session";
@@ -54,7 +53,6 @@ function OfKind({ kind: { kind, label, what } }: { kind: Kind }) {
   const counts = useQuery({ queryKey: ["catalogue", "counts"], queryFn: () => charter.get("/v1/catalogue") });
   const all = counts.data?.kinds.find((counted) => counted.kind === kind)?.documents;
   const isFiltered = [query, domain, status, brought].some((chosen) => chosen !== undefined);
-  const rows = pages.entries;
   return (
     <>
       <PageHead title={label} lead={what} />
@@ -106,34 +104,29 @@ function OfKind({ kind: { kind, label, what } }: { kind: Kind }) {
           </Link>
         )}
         <Text size="sm" c="dimmed" role="status">
-          {isFiltered && pages.onMore === undefined ? `${rows.length} of ${all ?? "…"}` : (all ?? "…")}
+          {isFiltered && pages.onMore === undefined ? `${pages.entries.length} of ${all ?? "…"}` : (all ?? "…")}
         </Text>
       </div>
-      {pages.error !== null ? (
-        <Failure error={pages.error} onRetry={pages.refetch} />
-      ) : pages.isPending ? (
-        <Waiting />
-      ) : rows.length === 0 && isFiltered ? (
-        <EmptyState title={`No ${label.toLowerCase()} are like that`}>
-          <Link to="/catalogue/$kind" params={{ kind }}>
-            Show all of them
-          </Link>
-        </EmptyState>
-      ) : rows.length === 0 ? (
-        <EmptyState title={`No ${label.toLowerCase()} yet`} command="charter package register DIR">
-          {what} They come with packages; registering one checks every file and puts all of it in force at once.
-        </EmptyState>
-      ) : (
-        <Listing
-          label={label}
-          columns={COLUMNS}
-          rows={rows}
-          rowKey={({ id }) => id}
-          onMore={pages.onMore}
-          isReading={pages.isReading}
-          rowHeight={50}
-        />
-      )}
+      <Paged
+        pages={pages}
+        label={label}
+        columns={COLUMNS}
+        rowKey={({ id }) => id}
+        rowHeight={50}
+        empty={
+          isFiltered ? (
+            <EmptyState title={`No ${label.toLowerCase()} are like that`}>
+              <Link to="/catalogue/$kind" params={{ kind }}>
+                Show all of them
+              </Link>
+            </EmptyState>
+          ) : (
+            <EmptyState title={`No ${label.toLowerCase()} yet`} command="charter package register DIR">
+              {what} They come with packages; registering one checks every file and puts all of it in force at once.
+            </EmptyState>
+          )
+        }
+      />
     </>
   );
 }

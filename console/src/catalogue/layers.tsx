@@ -2,8 +2,8 @@
 
 import type { DocumentLayer, DocumentShown } from "@charter/client";
 import { Group, List, Text } from "@mantine/core";
-import { Link } from "@tanstack/react-router";
 
+import { PackageLink } from "~/catalogue/package-link";
 import { JsonDifference } from "~/parts/difference";
 import { Facts } from "~/parts/facts";
 import { Mark } from "~/parts/mark";
@@ -74,17 +74,7 @@ function Layer({ layer }: { layer: DocumentLayer }) {
       </Group>
       <Facts
         rows={[
-          [
-            "Package",
-            <Link
-              key="package"
-              to="/packages/$scope/$name"
-              params={{ scope: layer.scope, name: layer.package }}
-              className="mono"
-            >
-              {layer.package}
-            </Link>,
-          ],
+          ["Package", <PackageLink key="package" layer={layer} />],
           ["Version", layer.package_version],
           ["File", layer.source === null ? undefined : <span className="mono">{layer.source.file}</span>],
         ]}

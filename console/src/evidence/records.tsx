@@ -8,11 +8,10 @@ import { useEffect, useState } from "react";
 
 import { TYPES } from "~/evidence/types";
 import { EmptyState } from "~/parts/empty-state";
-import { Failure } from "~/parts/failure";
-import { type Column, Listing } from "~/parts/listing";
-import { Waiting } from "~/parts/loaded";
+import type { Column } from "~/parts/listing";
 import { Mark } from "~/parts/mark";
 import { PageHead } from "~/parts/page-head";
+import { Paged, SoFar } from "~/parts/paged";
 import { usePages } from "~/parts/pages";
 import { SearchField } from "~/parts/search-field";
 import { inWords } from "~/runs/words";
@@ -70,27 +69,15 @@ export function Records() {
             Clear
           </Button>
         )}
-        <Text size="sm" c="dimmed" role="status">
-          {pages.entries.length} {pages.entries.length === 1 ? "record" : "records"}
-          {pages.onMore === undefined ? "" : " so far"}
-        </Text>
+        <SoFar pages={pages} one="record" many="records" />
       </div>
-      {pages.error !== null ? (
-        <Failure error={pages.error} onRetry={pages.refetch} />
-      ) : pages.isPending ? (
-        <Waiting />
-      ) : pages.entries.length === 0 ? (
-        <NoRecords filtered={isFiltered} />
-      ) : (
-        <Listing
-          label="Evidence"
-          columns={COLUMNS}
-          rows={pages.entries}
-          rowKey={({ id }) => id}
-          onMore={pages.onMore}
-          isReading={pages.isReading}
-        />
-      )}
+      <Paged
+        pages={pages}
+        label="Evidence"
+        columns={COLUMNS}
+        rowKey={({ id }) => id}
+        empty={<NoRecords filtered={isFiltered} />}
+      />
     </>
   );
 }

@@ -9,11 +9,11 @@ import { MakeKey } from "~/keys/make-key";
 import { Secret } from "~/keys/secret";
 import { EmptyState } from "~/parts/empty-state";
 import { Failure } from "~/parts/failure";
-import { type Column, Listing } from "~/parts/listing";
-import { Waiting } from "~/parts/loaded";
+import type { Column } from "~/parts/listing";
 import { Mark, type Tone } from "~/parts/mark";
 import { Moment } from "~/parts/moment";
 import { PageHead } from "~/parts/page-head";
+import { Paged } from "~/parts/paged";
 import { usePages } from "~/parts/pages";
 import { useCharter } from "~/session/session";
 
@@ -47,26 +47,19 @@ export function Keys() {
           </Button>
         }
       />
-      {pages.error !== null ? (
-        <Failure error={pages.error} onRetry={pages.refetch} />
-      ) : pages.isPending ? (
-        <Waiting />
-      ) : pages.entries.length === 0 ? (
-        <EmptyState title="No keys yet" command="charter key create ci --role operator --scope catalogue:write">
-          Without any key this server answers whoever uses its machine, and listens to nobody else. From the first key
-          on, everybody needs one: whoever uses this machine too.
-        </EmptyState>
-      ) : (
-        <Listing
-          label="Keys"
-          columns={columns(setDoing)}
-          rows={pages.entries}
-          rowKey={({ key_id }) => key_id}
-          onMore={pages.onMore}
-          isReading={pages.isReading}
-          rowHeight={48}
-        />
-      )}
+      <Paged
+        pages={pages}
+        label="Keys"
+        columns={columns(setDoing)}
+        rowKey={({ key_id }) => key_id}
+        rowHeight={48}
+        empty={
+          <EmptyState title="No keys yet" command="charter key create ci --role operator --scope catalogue:write">
+            Without any key this server answers whoever uses its machine, and listens to nobody else. From the first key
+            on, everybody needs one: whoever uses this machine too.
+          </EmptyState>
+        }
+      />
       <MakeKey opened={doing?.what === "make"} onClose={() => setDoing(undefined)} onMade={done} />
       {doing?.what === "rotate" && <Rotate shown={doing.key} onClose={() => setDoing(undefined)} onMade={done} />}
       {doing?.what === "revoke" && <Revoke shown={doing.key} onClose={() => setDoing(undefined)} onDone={done} />}

@@ -7,12 +7,12 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 
 import { StateMark } from "~/memory/state-mark";
 import { EmptyState } from "~/parts/empty-state";
-import { Failure } from "~/parts/failure";
 import { type Column, Listing } from "~/parts/listing";
-import { Loaded, Waiting } from "~/parts/loaded";
+import { Loaded } from "~/parts/loaded";
 import { Mark } from "~/parts/mark";
 import { Moment } from "~/parts/moment";
 import { PageHead } from "~/parts/page-head";
+import { Paged } from "~/parts/paged";
 import { usePages } from "~/parts/pages";
 import { SearchField } from "~/parts/search-field";
 import { useCharter } from "~/session/session";
@@ -70,25 +70,27 @@ function Newest({ proposed }: { proposed: boolean }) {
       params: { query: { proposed, limit: PAGE, ...(after === undefined ? {} : { after }) } },
     }),
   );
-  if (pages.error !== null) return <Failure error={pages.error} onRetry={pages.refetch} />;
-  if (pages.isPending) return <Waiting />;
-  if (pages.entries.length === 0) {
-    return proposed ? (
+  return <Paged {...TABLE} pages={pages} empty={<NothingRemembered proposed={proposed} />} />;
+}
+
+function NothingRemembered({ proposed }: { proposed: boolean }) {
+  if (proposed) {
+    return (
       <EmptyState title="Nothing waits for a word">
         What an agent wants remembered, and what a user shares with the tenant, stands here until somebody accepts or
         rejects it.
       </EmptyState>
-    ) : (
-      <EmptyState
-        title="Nothing is remembered yet"
-        command='charter memory add --title Region --tag aws --importance 7 "We deploy to eu-west-1."'
-      >
-        Agents and people write down what is to be known beyond a session. Private memories are seen by their owner
-        alone, shared ones by everybody of the tenant.
-      </EmptyState>
     );
   }
-  return <Table rows={pages.entries} onMore={pages.onMore} isReading={pages.isReading} />;
+  return (
+    <EmptyState
+      title="Nothing is remembered yet"
+      command='charter memory add --title Region --tag aws --importance 7 "We deploy to eu-west-1."'
+    >
+      Agents and people write down what is to be known beyond a session. Private memories are seen by their owner alone,
+      shared ones by everybody of the tenant.
+    </EmptyState>
+  );
 }
 
 function Found() {
@@ -115,30 +117,10 @@ function Found() {
             Memories are compared by meaning and words. Those of others that are private are not searched.
           </EmptyState>
         ) : (
-          <Table rows={rows} />
+          <Listing {...TABLE} rows={rows} />
         )
       }
     </Loaded>
-  );
-}
-
-interface TableProps {
-  rows: MemoryShown[];
-  onMore?: (() => void) | undefined;
-  isReading?: boolean;
-}
-
-function Table({ rows, onMore, isReading = false }: TableProps) {
-  return (
-    <Listing
-      label="Memories"
-      columns={COLUMNS}
-      rows={rows}
-      rowKey={({ memory_id }) => memory_id}
-      onMore={onMore}
-      isReading={isReading}
-      rowHeight={52}
-    />
   );
 }
 
@@ -171,3 +153,10 @@ const COLUMNS: Column<MemoryShown>[] = [
   { name: "Owner", width: "minmax(6rem, 0.8fr)", cell: ({ owner, visibility }) => `${owner}, ${visibility}` },
   { name: "Written", width: "8rem", cell: ({ at }) => <Moment at={at} /> },
 ];
+
+const TABLE = {
+  label: "Memories",
+  columns: COLUMNS,
+  rowKey: ({ memory_id }: MemoryShown) => memory_id,
+  rowHeight: 52,
+};

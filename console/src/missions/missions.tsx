@@ -1,17 +1,16 @@
 /** The missions of the tenant, newest first. */
 
 import type { MissionSummary } from "@charter/client";
-import { NativeSelect, Text } from "@mantine/core";
+import { NativeSelect } from "@mantine/core";
 import { getRouteApi, Link } from "@tanstack/react-router";
 
 import { missionTone, STATES } from "~/missions/words";
 import { EmptyState } from "~/parts/empty-state";
-import { Failure } from "~/parts/failure";
-import { type Column, Listing } from "~/parts/listing";
-import { Waiting } from "~/parts/loaded";
+import type { Column } from "~/parts/listing";
 import { Mark } from "~/parts/mark";
 import { Moment } from "~/parts/moment";
 import { PageHead } from "~/parts/page-head";
+import { Paged, SoFar } from "~/parts/paged";
 import { usePages } from "~/parts/pages";
 import { inWords } from "~/runs/words";
 import { useCharter } from "~/session/session";
@@ -48,38 +47,29 @@ export function Missions() {
             void navigate({ search: { state: chosen }, replace: true });
           }}
         />
-        <Text size="sm" c="dimmed" role="status">
-          {pages.entries.length} {pages.entries.length === 1 ? "mission" : "missions"}
-          {pages.onMore === undefined ? "" : " so far"}
-        </Text>
+        <SoFar pages={pages} one="mission" many="missions" />
       </div>
-      {pages.error !== null ? (
-        <Failure error={pages.error} onRetry={pages.refetch} />
-      ) : pages.isPending ? (
-        <Waiting />
-      ) : pages.entries.length === 0 ? (
-        state === undefined ? (
-          <EmptyState
-            title="No missions yet"
-            command='charter mission start "What does the internet reach?" --type security.account_brief --model offline'
-          >
-            A mission turns a goal into a reviewed result. Its tasks, artifacts and what it proposes are shown here as
-            they come, and nothing is changed before a person agreed. The model offline needs no key.
-          </EmptyState>
-        ) : (
-          <EmptyState title="No mission stands there">Choose another state above.</EmptyState>
-        )
-      ) : (
-        <Listing
-          label="Missions"
-          columns={COLUMNS}
-          rows={pages.entries}
-          rowKey={({ mission_id }) => mission_id}
-          onMore={pages.onMore}
-          isReading={pages.isReading}
-        />
-      )}
+      <Paged
+        pages={pages}
+        label="Missions"
+        columns={COLUMNS}
+        rowKey={({ mission_id }) => mission_id}
+        empty={<NoMissions filtered={state !== undefined} />}
+      />
     </>
+  );
+}
+
+function NoMissions({ filtered }: { filtered: boolean }) {
+  if (filtered) return <EmptyState title="No mission stands there">Choose another state above.</EmptyState>;
+  return (
+    <EmptyState
+      title="No missions yet"
+      command='charter mission start "What does the internet reach?" --type security.account_brief --model offline'
+    >
+      A mission turns a goal into a reviewed result. Its tasks, artifacts and what it proposes are shown here as they
+      come, and nothing is changed before a person agreed. The model offline needs no key.
+    </EmptyState>
   );
 }
 

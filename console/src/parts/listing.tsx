@@ -16,7 +16,7 @@ export interface Column<Row> {
   cell: (row: Row) => ReactNode;
 }
 
-interface Props<Row> {
+export interface ListingProps<Row> {
   /** What is listed, for screen readers. */
   label: string;
   columns: Column<Row>[];
@@ -37,7 +37,7 @@ const OVERSCAN = 12;
 /** How many rows before the end the next page is read. */
 const AHEAD = 30;
 
-export function Listing<Row>(props: Props<Row>) {
+export function Listing<Row>(props: ListingProps<Row>) {
   const { label, columns, rows, rowKey, onMore, isReading = false, rowHeight = 38 } = props;
   const frame = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({

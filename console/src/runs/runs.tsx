@@ -1,16 +1,14 @@
 /** Every run of the tenant, newest first. */
 
 import type { RunSummary } from "@charter/client";
-import { Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 
 import { EmptyState } from "~/parts/empty-state";
-import { Failure } from "~/parts/failure";
-import { type Column, Listing } from "~/parts/listing";
-import { Waiting } from "~/parts/loaded";
+import type { Column } from "~/parts/listing";
 import { Mark } from "~/parts/mark";
 import { Moment } from "~/parts/moment";
 import { PageHead } from "~/parts/page-head";
+import { Paged, SoFar } from "~/parts/paged";
 import { usePages } from "~/parts/pages";
 import { inWords, runTone } from "~/runs/words";
 import { useCharter } from "~/session/session";
@@ -29,31 +27,21 @@ export function Runs() {
         title="Runs"
         lead="Everything that agents do is a run of steps: a skill's plan, a playbook, a plan that was sent, a mission. Newest first."
       />
-      {pages.error !== null ? (
-        <Failure error={pages.error} onRetry={pages.refetch} />
-      ) : pages.isPending ? (
-        <Waiting />
-      ) : pages.entries.length === 0 ? (
-        <EmptyState title="Nothing has run yet" command='charter ask "are any buckets public?" -p region=eu-west-1'>
-          A request that a skill answers starts a run. It is shown here with its steps as they happen, and stays, so
-          that everybody can see later what was called, with which arguments, and why it was allowed.
-        </EmptyState>
-      ) : (
-        <>
-          <Text size="sm" c="dimmed" role="status" pb="xs">
-            {pages.entries.length} {pages.entries.length === 1 ? "run" : "runs"}
-            {pages.onMore === undefined ? "" : " so far; scroll for older ones"}
-          </Text>
-          <Listing
-            label="Runs"
-            columns={COLUMNS}
-            rows={pages.entries}
-            rowKey={({ run_id }) => run_id}
-            onMore={pages.onMore}
-            isReading={pages.isReading}
-          />
-        </>
-      )}
+      <div className="toolbar">
+        <SoFar pages={pages} one="run" many="runs" />
+      </div>
+      <Paged
+        pages={pages}
+        label="Runs"
+        columns={COLUMNS}
+        rowKey={({ run_id }) => run_id}
+        empty={
+          <EmptyState title="Nothing has run yet" command='charter ask "are any buckets public?" -p region=eu-west-1'>
+            A request that a skill answers starts a run. It is shown here with its steps as they happen, and stays, so
+            that everybody can see later what was called, with which arguments, and why it was allowed.
+          </EmptyState>
+        }
+      />
     </>
   );
 }
