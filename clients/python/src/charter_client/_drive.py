@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, Generic, TypeVar
 
 import httpx
 
@@ -35,6 +35,32 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         part.unlink(missing_ok=True)
 
 
+class Going(Generic[T]):
+    """Steps that are being carried out: what is to be done next, and what they come to."""
+
+    value: T
+
+    def __init__(self, steps: Generator[Act, Any, T]) -> None:
+        self._steps = steps
+        self._on: Callable[[], Act] = lambda: next(steps)
+
+    def act(self) -> Act | None:
+        """What is to be done next; nothing once `value` is there."""
+        try:
+            return self._on()
+        except StopIteration as end:
+            self.value = end.value
+            return None
+
+    def tell(self, answer: Any) -> None:
+        """What the last act came to."""
+        self._on = lambda: self._steps.send(answer)
+
+    def fail(self, failure: CharterError) -> None:
+        """Why the last act came to nothing."""
+        self._on = lambda: self._steps.throw(failure)
+
+
 class BlockingDriver:
     """Carries steps out in the thread that asks."""
 
@@ -48,19 +74,13 @@ class BlockingDriver:
 
     def run(self, steps: Call[T] | Steps[T]) -> T:
         """What the steps come to."""
-        going = iter(steps)
-        go_on: Callable[[Any], Act] = going.send
-        said: Any = None
-        while True:
+        going = Going(iter(steps))
+        while (act := going.act()) is not None:
             try:
-                act = go_on(said)
-            except StopIteration as end:
-                value: T = end.value
-                return value
-            try:
-                said, go_on = self._do(act), going.send
+                going.tell(self._do(act))
             except CharterError as failure:
-                said, go_on = failure, going.throw
+                going.fail(failure)
+        return going.value
 
     def _do(self, act: Act) -> Any:
         match act:
@@ -131,19 +151,13 @@ class AsyncDriver:
 
     async def run(self, steps: Call[T] | Steps[T]) -> T:
         """What the steps come to."""
-        going = iter(steps)
-        go_on: Callable[[Any], Act] = going.send
-        said: Any = None
-        while True:
+        going = Going(iter(steps))
+        while (act := going.act()) is not None:
             try:
-                act = go_on(said)
-            except StopIteration as end:
-                value: T = end.value
-                return value
-            try:
-                said, go_on = await self._do(act), going.send
+                going.tell(await self._do(act))
             except CharterError as failure:
-                said, go_on = failure, going.throw
+                going.fail(failure)
+        return going.value
 
     async def _do(self, act: Act) -> Any:
         match act:
