@@ -1,8 +1,8 @@
 //! Files that are made from the code and committed: JSON Schemas, the OpenAPI document, the
 //! command line's reference, the states of runs.
 //!
-//! Builds the programs that print them, in one call, so that features and outputs do not depend on
-//! what else is built. Knows nothing of their contents.
+//! Builds the programs that print them, in one call for the whole workspace: features and outputs do not depend on
+//! what else is built, and what tests built is not built again. Knows nothing of their contents.
 
 mod cli_reference;
 
@@ -81,20 +81,14 @@ fn generate(workspace: &Workspace) -> anyhow::Result<Outputs> {
 
 /// Builds the programs that print; their paths by name.
 fn build() -> anyhow::Result<BTreeMap<String, PathBuf>> {
-    let packages = [
-        "charter-contract",
-        "charter-domain",
-        "charter-server",
-        "charter-cli",
-    ];
     let output = cargo()
         .args([
             "build",
+            "--workspace",
             "--quiet",
             "--message-format",
             "json-render-diagnostics",
         ])
-        .args(packages.iter().flat_map(|package| ["--package", package]))
         .args([
             "--example",
             "write_schemas",
