@@ -88,6 +88,8 @@ def loosened(schema: Any) -> Any:
     kept = {name: value for name, value in schema.items() if name not in CHECKED_BY_SERVER}
     for values in kept.pop("patternProperties", {}).values():
         kept["additionalProperties"] = values
+    if all(set(option) == {"required"} for option in kept.get("oneOf", [{}])):
+        del kept["oneOf"]
     if isinstance(kept.get("additionalProperties"), bool) and "properties" in kept:
         del kept["additionalProperties"]
     if kept.get("format") in ("uint", "uint8", "uint16", "uint32", "uint64", "float", "double"):

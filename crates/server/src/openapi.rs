@@ -88,6 +88,19 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_sent_plan_is_of_exactly_one_kind() {
+        let document = document();
+        let order = &document["components"]["schemas"]["plan_order"];
+        assert_eq!(order["required"], Value::Null);
+        let kinds = order["oneOf"].as_array().unwrap().iter();
+        let kinds: Vec<_> = kinds.map(|kind| kind["required"][0].as_str()).collect();
+        assert_eq!(
+            kinds,
+            ["execution_plan", "pipeline", "decision_tree"].map(Some)
+        );
+    }
+
     /// A body that says nothing about itself cannot be checked, neither by clients nor by tests.
     #[test]
     fn every_body_is_described() {

@@ -2047,12 +2047,12 @@ class PipelineDefinition(Wire):
 class PlanOrder(Wire):
     """A plan and what it is run with."""
 
-    decision_tree: DecisionTree
+    decision_tree: DecisionTree | None = None
     dry_run: bool = False
-    execution_plan: ExecutionPlan
+    execution_plan: ExecutionPlan | None = None
     fallbacks: list[Any] = []
     parameters: dict[str, Any] = {}
-    pipeline: PipelineDefinition
+    pipeline: PipelineDefinition | None = None
 
 
 class PlaybookClassification(Wire):

@@ -8,7 +8,7 @@ use charter_contract::validate::{Contract, read_value};
 use charter_engine::{EngineError, RunShown, SentPlan};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::runs::shown;
 use crate::error::ApiError;
@@ -18,6 +18,7 @@ use crate::state::AppState;
 /// A plan and what it is run with.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = one_kind)]
 pub(crate) struct Wanted {
     #[schemars(schema_with = "execution_plan")]
     execution_plan: Option<Value>,
@@ -31,6 +32,14 @@ pub(crate) struct Wanted {
     parameters: Map<String, Value>,
     #[serde(default)]
     dry_run: bool,
+}
+
+/// Fields with a schema of their own count as required, which of these exactly one is.
+fn one_kind(schema: &mut Schema) {
+    let kinds = schema.remove("required").unwrap_or_default();
+    let kinds = kinds.as_array().map(Vec::as_slice).unwrap_or_default();
+    let one = kinds.iter().map(|kind| json!({"required": [kind]}));
+    schema.insert("oneOf".to_owned(), one.collect());
 }
 
 fn execution_plan(_: &mut SchemaGenerator) -> Schema {
