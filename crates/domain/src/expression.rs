@@ -15,9 +15,13 @@ pub use reads::{Reads, STEP_VARIABLES};
 /// Longest accepted expression, in bytes.
 pub const MAX_EXPRESSION: usize = 4_096;
 
-/// Most operators, brackets and dots of an expression, those inside its texts counted as well: a
-/// longer chain of them is nested so deep that reading it could exhaust the stack.
+/// Most operators, brackets and dots of an expression, those inside its texts counted as well: each may nest what
+/// follows, and reading, evaluating and dropping go as deep as it is nested.
 pub const MAX_OPERATORS: usize = 256;
+
+/// What an expression of [`MAX_OPERATORS`] is read and evaluated on. Each level of brackets takes the parser some twenty
+/// frames; with none of them optimised, 256 levels need more than the 2 MiB that a thread has.
+const STACK: usize = 16 << 20;
 
 /// Why an expression is refused or has no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -69,7 +73,8 @@ impl Condition {
         if operators(source) > MAX_OPERATORS {
             return Err(ExpressionError::TooDeep);
         }
-        Program::compile(source)
+        let compiled = deeply(|| Program::compile(source));
+        compiled
             .map(|program| Self { program })
             .map_err(|errors| ExpressionError::Syntax(errors.to_string()))
     }
@@ -77,7 +82,7 @@ impl Condition {
     /// The names that the expression uses and `known` does not have.
     #[must_use]
     pub fn unknown_variables(&self, known: &[&str]) -> Vec<String> {
-        let references = self.program.references();
+        let references = deeply(|| self.program.references());
         let used = references.variables().into_iter();
         used.filter(|name| !known.contains(name))
             .map(str::to_owned)
@@ -89,7 +94,7 @@ impl Condition {
     /// # Errors
     /// [`ExpressionError::Unknown`], [`ExpressionError::Whole`], [`ExpressionError::Loops`].
     pub fn reads(&self) -> Result<Reads, ExpressionError> {
-        Reads::of(self.program.expression())
+        deeply(|| Reads::of(self.program.expression()))
     }
 
     /// Answers as [`Condition::holds`] does, unless that could be too much work.
@@ -115,12 +120,17 @@ impl Condition {
                 .add_variable(name.as_str(), value)
                 .map_err(|error| ExpressionError::Failed(error.to_string()))?;
         }
-        match self.program.execute(&context) {
+        match deeply(|| self.program.execute(&context)) {
             Ok(cel::Value::Bool(answer)) => Ok(answer),
             Ok(other) => Err(ExpressionError::NotBoolean(other.type_of().to_string())),
             Err(error) => Err(ExpressionError::Failed(error.to_string())),
         }
     }
+}
+
+/// Goes through an expression with enough stack left for the deepest that is accepted.
+fn deeply<T>(work: impl FnOnce() -> T) -> T {
+    stacker::maybe_grow(STACK, STACK, work)
 }
 
 fn operators(source: &str) -> usize {
