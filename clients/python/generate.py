@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,12 @@ CHECKED_BY_SERVER = frozenset(
 def contract() -> str:
     """The models of every schema of the OpenAPI document."""
     document = json.loads(OPENAPI.read_text(encoding="utf-8"))
-    schemas = {name: loosened(schema) for name, schema in document["components"]["schemas"].items()}
+    components = document["components"]["schemas"]
+    sent = re.findall(r'"#/components/schemas/(\w+)"', json.dumps([*bodies(document)]))
+    schemas = {}
+    for name, schema in components.items():
+        shown = "$id" not in schema and name not in sent
+        schemas[name] = loosened(united(opened(schema) if shown else schema, components))
     document = {
         "openapi": document["openapi"],
         "info": document["info"],
@@ -79,6 +85,91 @@ def without_header(text: str) -> str:
     return "\n" + "".join(lines[start:])
 
 
+def bodies(document: dict[str, Any]) -> Iterator[Any]:
+    """What operations are sent."""
+    for path in document["paths"].values():
+        yield from (operation.get("requestBody") for operation in path.values())
+
+
+def opened(schema: Any) -> Any:
+    """A schema of what the server says, in which a newer server may use further words."""
+    if isinstance(schema, list):
+        return [opened(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {name: opened(value) for name, value in schema.items()}
+    if isinstance(made.get("enum"), list):
+        words = {"enum": [word for word in made.pop("enum") if word is not None]}
+        types = made.pop("type", "string")
+        null = [{"type": "null"}] if "null" in types else []
+        made["anyOf"] = [words | {"type": "string"}, {"type": "string"}, *null]
+    return made
+
+
+def united(schema: Any, components: dict[str, Any]) -> Any:
+    """A schema in which forms that are told apart by a word are one class with the fields of all.
+
+    `{"state": "failed", "failure": ...}` or `{"state": "pending"}` becomes a class with `state` and perhaps `failure`:
+    whoever reads it asks for the field, and a form that a newer server adds is read as well.
+    """
+    if isinstance(schema, list):
+        return [united(part, components) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {name: united(value, components) for name, value in schema.items()}
+    word = next((word for word in ("oneOf", "anyOf") if word in made), None)
+    if word is None or isinstance(made[word], dict):
+        return made
+    found = [fields_of(form, components) for form in made[word]]
+    forms = [form for form in found if form is not None]
+    if len(forms) < len(found) or not ("properties" in made or told_apart(forms)):
+        return made
+    del made[word]
+    properties, always = made.setdefault("properties", {}), set.intersection(*(set(needed) for _, needed in forms))
+    for name in sorted({name for fields, _ in forms for name in fields}):
+        properties[name] = one_of([fields[name] for fields, _ in forms if name in fields])
+    made["required"] = sorted(always | set(made.get("required", [])))
+    made["type"] = "object"
+    return made
+
+
+Fields = tuple[dict[str, Any], list[str]]
+
+
+def fields_of(schema: dict[str, Any], components: dict[str, Any]) -> Fields | None:
+    """The properties of an object and which of them are always there; nothing for what is no object."""
+    if not schema:
+        # Anything: a form that says nothing of its own.
+        return {}, []
+    if "$ref" in schema:
+        named = schema["$ref"].rsplit("/", 1)[-1]
+        return fields_of(united(components[named], components), components)
+    if "properties" not in schema:
+        return None
+    properties, required = dict(schema["properties"]), list(schema.get("required", []))
+    for part in schema.get("allOf", []):
+        fields = fields_of(part, components)
+        if fields is None:
+            return None
+        properties |= fields[0]
+        required += fields[1]
+    return properties, required
+
+
+def told_apart(forms: list[Fields]) -> bool:
+    """Whether one property has a word of its own in each form."""
+    return any(all("const" in fields.get(name, {}) for fields, _ in forms) for name in forms[0][0])
+
+
+def one_of(found: list[dict[str, Any]]) -> Any:
+    """A property as several forms have it."""
+    words = [word for one in found for word in one.get("enum", [one["const"]] if "const" in one else [])]
+    if all("const" in one or "enum" in one for one in found):
+        return opened({"type": "string", "enum": sorted(set(words))})
+    bare = [{name: value for name, value in one.items() if name != "description"} for one in found]
+    return found[0] if all(one == bare[0] for one in bare) else {"description": "It depends on the form."}
+
+
 def loosened(schema: Any) -> Any:
     """A schema with what a reader has to know: names, types, what is always there."""
     if isinstance(schema, list):
@@ -96,29 +187,8 @@ def loosened(schema: Any) -> Any:
         del kept["format"]
     if "properties" in kept:
         kept["properties"] = {name: loosened(value) for name, value in kept["properties"].items()}
-        one_name_each(kept)
         return {name: value if name == "properties" else loosened(value) for name, value in kept.items()}
     return {name: loosened(value) for name, value in kept.items()}
-
-
-def one_name_each(schema: dict[str, Any]) -> None:
-    """A document may be written with other names for some fields. The server writes the first."""
-    properties, rest = schema["properties"], []
-    always = set(schema.get("required", []))
-    for name in [name for name in properties if name.startswith("_") and name[1:] in properties]:
-        del properties[name]
-    for part in schema.pop("allOf", []):
-        options = [option["required"] for option in part.get("anyOf", []) if set(option) == {"required"}]
-        if not options:
-            rest.append(part)
-            continue
-        first, *others = options
-        always.update(first)
-        for name in {name for other in others for name in other} & {"id", "_id"}:
-            properties.pop(name, None)
-    if rest:
-        schema["allOf"] = rest
-    schema["required"] = sorted(always)
 
 
 ROW = re.compile(r'^\s*(\w+) = "(\w+)", (\w+), (retry|no), "((?:[^"\\]|\\.)*)", "((?:[^"\\]|\\.)*)";', re.MULTILINE)

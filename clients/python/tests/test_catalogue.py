@@ -52,7 +52,7 @@ def test_a_package_is_checked_compared_and_registered(charter: Charter, package:
     report = charter.packages.validate(package)
     assert report.is_sound and report.package == "cost-hygiene"
     diff = charter.packages.diff(package)
-    assert diff.from_version is None and {change.difference for change in diff.changes} == {"added"}
+    assert diff.from_ is None and {change.difference for change in diff.changes} == {"added"}
     assert charter.packages.register(package, dry_run=True).unchanged
     registered = charter.packages.register(package)
     assert not registered.unchanged

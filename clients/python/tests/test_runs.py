@@ -54,7 +54,7 @@ def test_a_change_waits_for_parameters_confirmation_and_approval(
     run = charter.runs.wait(run.run_id)
     assert run.status == "rolled_back" and server.notice.read_text(encoding="utf-8") == "Open every day."
     failure = next(step.failure for step in run.steps if step.failure)
-    assert failure["code"] == "approval_rejected"
+    assert failure.code == "approval_rejected"
     replay = charter.runs.replay(run.run_id)
     assert replay.diverges is None and replay.events == len(run.events)
 
@@ -66,8 +66,8 @@ def test_what_was_approved_is_done_proved_and_taken_back(server: Server, charter
     run = charter.runs.wait(run.run_id)
     assert run.status == "completed" and server.notice.read_text(encoding="utf-8") == "Closed on Monday."
     assert run.output("look")["content"] == "Open every day." and run.output() == run.output("publish")
-    decisions = {step["step"]: step["approvals"] for step in charter.explain(run=run.run_id).steps}
-    assert decisions["publish"][0]["by"] == "bob"
+    decisions = {step.step: step.approvals for step in charter.explain(run=run.run_id).steps}
+    assert decisions["publish"][0].by == "bob"
 
     back = charter.runs.wait(charter.runs.roll_back(run.run_id).run_id)
     for asked in bob.approvals.list(state="pending", run_id=back.run_id):
@@ -95,7 +95,7 @@ def test_runs_are_paused_resumed_and_aborted(charter: Charter) -> None:
 def test_a_tool_is_called_through_the_gate(charter: Charter) -> None:
     run = charter.runs.wait(charter.runs.call_tool("aws.describe_security_groups", REGION).run_id)
     assert run.status == "completed" and run.output()[0]["GroupId"].startswith("sg-")
-    assert charter.explain(run=run.run_id).steps[0]["decisions"]
+    assert charter.explain(run=run.run_id).steps[0].decisions
     rules = {"region": "us-east-1", "rules": []}
     said = charter.explain(tool="aws.lock_security_group", playbook=REMEDIATE, step="step_2", parameters=rules)
     assert said.verdict == "needs_approval" and said.rules

@@ -10,7 +10,7 @@ import type {
   SuccessResponse,
 } from "openapi-typescript-helpers";
 
-import type { Api } from "./api.js";
+import type { paths } from "./generated/openapi.js";
 import { CharterError } from "./error.js";
 import { follow, type Followed, type FollowOptions } from "./events.js";
 
@@ -36,12 +36,12 @@ type Answer<Operation> =
 
 /** Calls of one method, by path. */
 type Call<Method extends HttpMethod> = <
-  Path extends PathsWithMethod<Api, Method>,
-  Init extends MaybeOptionalInit<Api[Path], Method>,
+  Path extends PathsWithMethod<paths, Method>,
+  Init extends MaybeOptionalInit<paths[Path], Method>,
 >(
   path: Path,
   ...sent: Sent<Init>
-) => Promise<Answer<Api[Path][Method & keyof Api[Path]]>>;
+) => Promise<Answer<paths[Path][Method & keyof paths[Path]]>>;
 
 /** How a call looks once types are checked. */
 type Plain = (path: string, sent?: object) => Promise<{ data?: unknown }>;
@@ -61,7 +61,7 @@ export class Charter {
   constructor(options: CharterOptions) {
     this.#options = options;
     const send = (request: Request) => this.#send(request);
-    const client = createClient<Api>({ baseUrl: options.baseUrl, fetch: send });
+    const client = createClient<paths>({ baseUrl: options.baseUrl, fetch: send });
     this.get = called(client.GET as unknown as Plain) as Call<"get">;
     this.post = called(client.POST as unknown as Plain) as Call<"post">;
     this.put = called(client.PUT as unknown as Plain) as Call<"put">;

@@ -4,6 +4,5 @@ export { Charter, type CharterOptions } from "./charter.js";
 export { CharterError, type Recommendation } from "./error.js";
 export { type Followed, type FollowOptions, type LinkState, type ServerEvent } from "./events.js";
 export type * from "./answers.js";
-export type * from "./work.js";
-export type { Api } from "./api.js";
+export type { paths } from "./generated/openapi.js";
 export type { components } from "./generated/openapi.js";

@@ -5,6 +5,7 @@ import { Anchor, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 
+import { decisionOf, hasHappened } from "~/approvals/words";
 import { Facts } from "~/parts/facts";
 import { LongJson } from "~/parts/long-json";
 import { Mark } from "~/parts/mark";
@@ -31,14 +32,15 @@ export function After({ approval }: { approval: Approval }) {
   const shown = query.data?.steps.find((one) => one.step === step);
   const succeeded = query.data?.events.findLast((event) => event.event === "step_succeeded" && event.step === step);
   const failure = shown?.state === "failed" ? shown.failure : undefined;
-  const title = approval.happened === undefined ? TITLES[approval.state] : "It happened, as was reported";
+  const decision = decisionOf(approval);
+  const title = hasHappened(approval) ? "It happened, as was reported" : TITLES[approval.state];
   return (
     <Section title={title}>
       <Facts
         rows={[
-          ["By", approval.by],
-          ["When", approval.at !== undefined && <Moment at={approval.at} />],
-          ["Reason", approval.reason],
+          ["By", decision?.by],
+          ["When", decision && <Moment at={decision.at} />],
+          ["Reason", decision?.reason],
           ["The step", shown && <Mark tone={stepTone(shown.state)}>{inWords(shown.state)}</Mark>],
           [
             "The run",

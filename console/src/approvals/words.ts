@@ -12,9 +12,19 @@ const STATES: Record<ApprovalState, { word: string; tone: Tone }> = {
   lapsed: { word: "lapsed", tone: "calm" },
 };
 
+/** Who decided, when and why; nothing where nobody has. */
+export function decisionOf(approval: Approval): { by: string; at: string; reason?: string } | undefined {
+  return approval.state === "pending" || approval.state === "lapsed" ? undefined : approval;
+}
+
+/** Whether somebody reported that the call, which was interrupted, did happen. */
+export function hasHappened(approval: Approval): boolean {
+  return (approval.state === "approved" || approval.state === "consumed") && approval.happened !== undefined;
+}
+
 /** Where an approval stands, as people read it. */
 export function standingOf(approval: Approval): { word: string; tone: Tone } {
-  if (approval.happened !== undefined) return { word: "happened, as reported", tone: "good" };
+  if (hasHappened(approval)) return { word: "happened, as reported", tone: "good" };
   if (approval.state === "pending" && isLate(approval)) return { word: "lapses", tone: "calm" };
   return STATES[approval.state];
 }

@@ -68,7 +68,7 @@ function Shown({ record }: { record: EvidenceShown }) {
             </List>
           </Section>
           <Section title="What it supports" lead="A record is attached to what rests on it. Later attachments are leaves of their own.">
-            <Attachments attached={record.attached_to} />
+            <Attachments attached={record.attached_to ?? []} />
           </Section>
         </div>
         <div className="approval-column">

@@ -15,11 +15,11 @@ export function useArtifacts(mission: string): UseQueryResult<ArtifactShown[]> {
     queryKey: ["mission", mission, "artifacts"],
     queryFn: async () => {
       const found: ArtifactShown[] = [];
-      let after: string | undefined;
+      let after: number | undefined;
       do {
         const query = { limit: PAGE, ...(after === undefined ? {} : { after }) };
         const page = await charter.get("/v1/missions/{id}/artifacts", {
-          params: { path: { id: mission }, query: query as never },
+          params: { path: { id: mission }, query },
         });
         found.push(...page.entries);
         after = page.next ?? undefined;

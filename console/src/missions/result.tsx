@@ -1,6 +1,6 @@
 /** What a mission came to: claims with what supports them, contradictions, and what was not covered. */
 
-import type { ArtifactShown, MissionShown, Remark, SupportedClaim } from "@charter/client";
+import type { ArtifactShown, components, MissionShown } from "@charter/client";
 import { List, Text } from "@mantine/core";
 
 import { Citations, type Cited, useCited } from "~/missions/citations";
@@ -8,6 +8,18 @@ import { isOver } from "~/missions/words";
 import { EmptyState } from "~/parts/empty-state";
 import { Mark } from "~/parts/mark";
 import { Section } from "~/parts/section";
+
+type Aggregation = components["schemas"]["aggregation_packet"];
+type Remark = NonNullable<Aggregation["contradictions"]>[number];
+
+type SupportedClaim = NonNullable<Aggregation["evidence_matrix"]>[number];
+
+/** What a review approved: the fields of the mission's output that are shown here. */
+interface Output {
+  summary?: string;
+  claims?: SupportedClaim[];
+  contradictions?: Remark[];
+}
 
 interface Aggregated {
   contradictions?: Remark[];
@@ -21,11 +33,12 @@ interface Reviewed {
 }
 
 export function Result({ mission, artifacts }: { mission: MissionShown; artifacts: ArtifactShown[] }) {
+  const output: Output | undefined = mission.output;
   const cited = useCited(mission.mission_id, mission.run_id, artifacts);
   const last = (kind: string) => artifacts.findLast((shown) => shown.kind === kind)?.artifact;
   const aggregated = last("aggregation_packet") as Aggregated | undefined;
   const review = last("review_packet") as Reviewed | undefined;
-  if (aggregated === undefined && mission.output === undefined) {
+  if (aggregated === undefined && output === undefined) {
     return (
       <EmptyState title={isOver(mission.state) ? "It came to nothing" : "There is no result yet"}>
         {isOver(mission.state)
@@ -34,7 +47,7 @@ export function Result({ mission, artifacts }: { mission: MissionShown; artifact
       </EmptyState>
     );
   }
-  const contradictions = [...(aggregated?.contradictions ?? []), ...(mission.output?.contradictions ?? [])];
+  const contradictions = [...(aggregated?.contradictions ?? []), ...(output?.contradictions ?? [])];
   return (
     <div className="mission-result">
       <div className="approval-column">
@@ -46,10 +59,10 @@ export function Result({ mission, artifacts }: { mission: MissionShown; artifact
             )
           }
         >
-          <Text className="mission-summary">{mission.output?.summary ?? "The review approved no output."}</Text>
+          <Text className="mission-summary">{output?.summary ?? "The review approved no output."}</Text>
         </Section>
-        <Section title={`Claims (${mission.output?.claims?.length ?? 0})`} lead="Each cites what it rests on; evidence can be verified.">
-          <Claims claims={mission.output?.claims ?? []} cited={cited} />
+        <Section title={`Claims (${output?.claims?.length ?? 0})`} lead="Each cites what it rests on; evidence can be verified.">
+          <Claims claims={output?.claims ?? []} cited={cited} />
         </Section>
       </div>
       <div className="approval-column">

@@ -73,7 +73,7 @@ function Row({ candidate, behind, isDropped, thresholds }: RowProps) {
       <Table.Td className="number">{fused.toFixed(3)}</Table.Td>
       <Table.Td className="number">{behind <= 0 ? "–" : behind.toFixed(3)}</Table.Td>
       <Table.Td className="number">{lexical.toFixed(2)}</Table.Td>
-      <Table.Td className="number">{coverage.toFixed(3)}</Table.Td>
+      <Table.Td className="number">{coverage === null ? "–" : coverage.toFixed(3)}</Table.Td>
       <Table.Td className="number">{cosine === null ? "–" : cosine.toFixed(3)}</Table.Td>
     </Table.Tr>
   );

@@ -16,6 +16,7 @@ const RUNS: Record<RunStatus, Tone> = {
   incomplete: "warn",
   failed: "bad",
   aborted: "bad",
+  budget_exceeded: "bad",
   rolled_back: "calm",
   rollback_failed: "bad",
 };
@@ -31,7 +32,7 @@ const STEPS: Record<StepStanding["state"], Tone> = {
   cancelled: "calm",
 };
 
-const ENDED = new Set<string>(["completed", "incomplete", "failed", "aborted", "rolled_back", "rollback_failed"]);
+const ENDED = new Set<string>(["completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"]);
 
 export const runTone = (status: RunStatus): Tone => RUNS[status] ?? "calm";
 export const stepTone = (state: StepStanding["state"]): Tone => STEPS[state] ?? "calm";

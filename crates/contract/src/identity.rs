@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::catalogue::vocabulary::{Role, Tier};
@@ -128,7 +129,7 @@ impl From<AccessScopes> for Vec<String> {
 }
 
 /// What the holder of a credential may do within its tenant.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rights {
     /// `user`, `operator` or `admin`.
@@ -138,8 +139,10 @@ pub struct Rights {
     /// What it may do to the catalogue.
     pub catalogue: CatalogueRole,
     /// Which skills of the link graph it may reach.
+    #[schemars(with = "Vec<String>")]
     pub agent_skills: SkillGrants,
     /// Which parts of the interface it opens.
+    #[schemars(with = "Vec<String>")]
     pub scopes: AccessScopes,
 }
 

@@ -37,6 +37,7 @@ pub mod number;
 pub mod package;
 pub mod parameter;
 pub mod placeholder;
+pub mod run_status;
 pub mod schema;
 pub mod scope;
 pub mod text;

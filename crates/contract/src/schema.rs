@@ -262,16 +262,22 @@ impl SchemaEntry {
     /// are reported.
     #[must_use]
     pub fn generate(&self) -> Value {
-        canonical::sorted(self.made())
+        canonical::sorted(self.made(self.aliases))
     }
 
-    fn made(&self) -> Value {
+    /// The JSON Schema of what is stored and answered: with one spelling of everything.
+    #[must_use]
+    pub fn written(&self) -> Value {
+        canonical::sorted(self.made(&[]))
+    }
+
+    fn made(&self, aliases: &[Alias]) -> Value {
         let mut json = match self.origin {
             // The text is embedded; a test reads every one of them.
             Origin::Seed(text) => return serde_json::from_str(text).unwrap_or(Value::Bool(false)),
             Origin::Type(generate) | Origin::Authored(generate) => generate(self.draft),
         };
-        aliases::describe(&mut json, self.aliases);
+        aliases::describe(&mut json, aliases);
         if let Some(root) = json.as_object_mut() {
             root.insert(
                 "$id".into(),

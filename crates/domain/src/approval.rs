@@ -8,6 +8,7 @@
 use charter_contract::canonical;
 use charter_contract::ids::{ApprovalId, RunId, StepId, TenantId, ToolId, UserId};
 use charter_contract::time::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
@@ -15,7 +16,9 @@ use sha2::{Digest as _, Sha256};
 use crate::gate::{Rule, RuleKind};
 
 /// SHA-256 of what is approved, as `sha256:` and 64 hex digits.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(transparent)]
 pub struct Digest(String);
 
@@ -53,7 +56,7 @@ impl std::fmt::Display for Digest {
 }
 
 /// One exact call of a tool.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExactCall {
     /// The run.
     pub run_id: RunId,
@@ -76,7 +79,8 @@ impl ExactCall {
 }
 
 /// Who decided, when, and why.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ApprovalDecided")]
 pub struct Decided {
     /// Who.
     pub by: UserId,
@@ -88,14 +92,16 @@ pub struct Decided {
 }
 
 /// That an interrupted call did happen, on somebody's word.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ReportedHappening")]
 pub struct Happened {
     /// What it came to; `null` when nobody knows.
     pub output: Value,
 }
 
 /// An agreement, and what was agreed to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ApprovalAgreed")]
 pub struct Agreed {
     /// Who, when, and why.
     #[serde(flatten)]
@@ -106,7 +112,8 @@ pub struct Agreed {
 }
 
 /// Where an approval stands.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ApprovalState")]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum State {
     /// Nobody has decided.
@@ -136,7 +143,7 @@ impl State {
 }
 
 /// An approval.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Approval {
     /// Its id.
     pub approval_id: ApprovalId,

@@ -28,6 +28,7 @@ use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::catalogue::{Document, DocumentKind};
 use charter_contract::ids::{PackageName, TenantId};
 use charter_contract::scope::Scope;
+use schemars::JsonSchema;
 
 use crate::glob;
 
@@ -92,7 +93,8 @@ impl Snapshot {
 }
 
 /// Which layer a document was found in, and what that means for the other layer's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, JsonSchema)]
+#[schemars(rename = "LayerWon")]
 #[serde(rename_all = "snake_case")]
 pub enum Won {
     /// Only the tenant has it.

@@ -30,6 +30,7 @@ pub struct DocumentName {
 
 /// Which way a walk goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "DependencySide")]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
     /// To what a document cannot do without.

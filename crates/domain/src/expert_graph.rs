@@ -71,7 +71,7 @@ impl From<Depth> for u8 {
 }
 
 /// A node that a walk came to.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Neighbour {
     /// How many edges away it is, by the shortest way.
     pub distance: usize,
@@ -88,7 +88,8 @@ pub struct Neighbour {
 }
 
 /// What a walk found, and whether there was more than it may return.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Bounded{T}")]
 pub struct Bounded<T> {
     /// What it found, in order.
     pub found: Vec<T>,

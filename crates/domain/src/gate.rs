@@ -12,6 +12,7 @@ mod policies;
 
 use charter_contract::catalogue::playbook::SafetyClass;
 use charter_contract::catalogue::tool::{Tool, ToolClass};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -21,7 +22,9 @@ pub use considered::{Considered, Says, Why, rate_limit};
 pub use finding::{Asked, Finding};
 
 /// What kind of rule spoke.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum RuleKind {
     /// What may be called at all, and by whom.
@@ -43,7 +46,8 @@ pub enum RuleKind {
 }
 
 /// One rule's word on an effect.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "RuleSaid")]
 pub struct Rule {
     /// What kind of rule.
     pub kind: RuleKind,
@@ -70,7 +74,8 @@ impl Rule {
 }
 
 /// The gate's answer, with the rules that made it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "GateDecision")]
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub enum Decision {
     /// It may happen.

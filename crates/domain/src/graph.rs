@@ -13,6 +13,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use charter_contract::dependency::{self, Node};
 use charter_contract::ids::{Label, StepId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use compile::{
@@ -83,7 +84,7 @@ fn path(steps: &[StepId]) -> String {
 }
 
 /// What a graph is made from.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GraphParts {
     /// The steps in listed order; reversals among them.
     pub steps: Vec<Step>,
@@ -106,7 +107,7 @@ pub struct GraphParts {
 }
 
 /// A sound graph of steps.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "GraphParts", into = "GraphParts")]
 pub struct StepGraph {
     parts: GraphParts,

@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use charter_contract::catalogue::template::Template;
 use charter_contract::catalogue::vocabulary::Status;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
+use schemars::JsonSchema;
 use serde_json::{Map, Value};
 
 use crate::catalogue::{Found, View};
@@ -19,7 +20,8 @@ use crate::catalogue::{Found, View};
 pub const FUEL: u64 = 50_000;
 
 /// Where a template was found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, JsonSchema)]
+#[schemars(rename = "TemplateLevel")]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
     /// Written for the skill.

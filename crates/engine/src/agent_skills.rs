@@ -46,7 +46,8 @@ const TOP_K: usize = 10;
 const MAX_TOP_K: usize = 100;
 
 /// A skill as discovery and navigation show it: never its instruction or vector (B001-3).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "AgentSkillSummary")]
 pub struct SkillShown {
     /// Its id.
     pub skill_id: SkillId,
@@ -70,7 +71,8 @@ impl From<&SkillNode> for SkillShown {
 }
 
 /// One skill, with the layer that it comes from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "AgentSkillInScope")]
 pub struct SkillInScope {
     /// The skill.
     #[serde(flatten)]
@@ -80,7 +82,8 @@ pub struct SkillInScope {
 }
 
 /// A hit of a search.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "AgentSkillFound")]
 pub struct SkillFound {
     /// The skill.
     #[serde(flatten)]
@@ -90,7 +93,8 @@ pub struct SkillFound {
 }
 
 /// One page of skills.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "AgentSkillPage")]
 pub struct SkillListing {
     /// The skills.
     pub entries: Vec<SkillShown>,
@@ -99,7 +103,8 @@ pub struct SkillListing {
 }
 
 /// The instruction of one skill.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "AgentSkillInstruction")]
 pub struct SkillInstruction {
     /// Whose.
     pub skill_id: SkillId,
@@ -108,7 +113,8 @@ pub struct SkillInstruction {
 }
 
 /// A file of a skill, without its content.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "AgentSkillFile")]
 pub struct SkillFileShown {
     /// Its path, relative to the skill.
     pub path: String,

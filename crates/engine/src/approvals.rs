@@ -13,6 +13,7 @@ use charter_store::approval::{
     ApprovalChange, ApprovalFilter, ApprovalMove, ApprovalRecord, ApprovalState,
 };
 use charter_store::page::PageRequest;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::runs::Workspace;
@@ -33,7 +34,8 @@ pub struct Say {
 }
 
 /// One page of approvals.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "ApprovalPage")]
 pub struct ApprovalListing {
     /// Newest first.
     pub entries: Vec<Approval>,

@@ -120,6 +120,7 @@ impl Caller {
 
 /// Who the caller is, and what it may do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "Caller")]
 pub struct CallerShown {
     /// Whose data it sees.
     pub tenant: TenantId,

@@ -9,12 +9,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use charter_contract::ids::{ApprovalId, RunId, TenantId};
+use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
 use charter_domain::run::Run;
 use charter_store::approval::ApprovalChange;
 use charter_store::journal::Append;
 use charter_store::outbox::{Message, NewMessage};
 use futures_util::Stream;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -27,7 +29,8 @@ const BATCH: usize = 500;
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// Something that happened.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Event")]
 pub struct Event {
     /// Grows with every event; a reader goes on after it.
     pub id: u64,
@@ -40,7 +43,8 @@ pub struct Event {
 }
 
 /// One page of events.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "EventPage")]
 pub struct EventListing {
     /// Oldest first.
     pub entries: Vec<Event>,
@@ -156,11 +160,11 @@ pub(crate) fn about_approval(
 pub(crate) fn about_run(
     tenant: &TenantId,
     run: &Run,
-    before: &str,
+    before: Option<RunStatus>,
     approvals: &[ApprovalChange],
     at: Timestamp,
 ) -> Vec<NewMessage> {
-    let status = (run.status() != before).then(|| NewMessage {
+    let status = (Some(run.status()) != before).then(|| NewMessage {
         topic: "run.status".to_owned(),
         tenant: Some(tenant.to_string()),
         payload: json!({"run_id": run.id(), "status": run.status()}).to_string(),

@@ -14,6 +14,7 @@ use charter_domain::evidence_log::proof::Head;
 use charter_domain::evidence_log::tree::{self, MissingNode};
 use charter_domain::evidence_log::{Checkpoint, Cover, Hash, KeyName, Signer, origin};
 use charter_store::evidence_log::PublishedCheckpoint;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{Caller, Engine, EngineError};
@@ -57,7 +58,8 @@ impl EvidenceKey {
 }
 
 /// The public key of a tenant's log.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "EvidenceLogKey")]
 pub struct LogKey {
     /// As C2SP `signed-note` writes it: `name+id+key`.
     pub key: String,
@@ -70,7 +72,8 @@ pub struct LogKey {
 }
 
 /// A signed head.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "EvidenceLogCheckpoint")]
 pub struct LogCheckpoint {
     /// The log's name.
     pub origin: String,
@@ -83,7 +86,8 @@ pub struct LogCheckpoint {
 }
 
 /// That one head is the beginning of another.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "EvidenceLogConsistency")]
 pub struct LogConsistency {
     /// The smaller log.
     pub from: LogHead,
@@ -94,7 +98,8 @@ pub struct LogConsistency {
 }
 
 /// A head, with the note that was handed out for it, if one was.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "EvidenceLogHead")]
 pub struct LogHead {
     /// Leaves.
     pub size: u64,

@@ -83,7 +83,8 @@ pub struct LeaseRequest {
 }
 
 /// A lease that goes on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "LeaseRenewed")]
 pub struct Renewed {
     /// For how long the call is held from now on, in milliseconds.
     pub lease_ms: u64,

@@ -66,7 +66,7 @@ pub enum GraphQuery {
 }
 
 /// What the graph says.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "query", rename_all = "snake_case")]
 pub enum GraphAnswer {
     /// What is near a node.

@@ -25,6 +25,7 @@ use charter_contract::text::ShortText;
 use charter_contract::time::Timestamp;
 use charter_domain::catalogue::{Entry, Found};
 use charter_search::{PassageHit, RouteSettings, search_passages};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -43,7 +44,8 @@ const PASSAGES: usize = 5;
 const MAX_PASSAGES: usize = 50;
 
 /// A lens as it is shown: the document, and what became of its source.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Lens")]
 pub struct LensShown {
     /// The document, with the hash of what its index was made of.
     #[serde(flatten)]
@@ -59,7 +61,8 @@ pub struct LensShown {
 }
 
 /// What is known of an index.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "LensIndex")]
 pub struct IndexShown {
     /// Passages.
     pub chunks: usize,
@@ -107,7 +110,7 @@ impl LensFilter {
 }
 
 /// The passages that come closest to a question.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct LensAnswer {
     /// What was asked.
     pub query: String,
@@ -122,7 +125,8 @@ pub struct LensAnswer {
 }
 
 /// One passage, with where it is from.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Passage")]
 pub struct PassageShown {
     /// Its lens.
     pub lens_id: LensId,

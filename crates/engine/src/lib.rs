@@ -65,6 +65,7 @@ pub use charter_domain::dependencies::{Dependency, DocumentName, Side};
 pub use charter_domain::expert_graph::Depth;
 pub use charter_domain::guardrail::Subject;
 pub use charter_domain::link_graph::LinkFinding;
+pub use charter_domain::mission::diff::MissionDiff;
 pub use charter_domain::package::{Gravity, Problem};
 pub use charter_domain::rate_limit::Rate;
 pub use charter_domain::run::{Outcome, RunEvent, StopCause};
@@ -106,7 +107,7 @@ pub use packages::{
 pub use plans::SentPlan;
 pub use providers::{Claim, ClaimGrant, Provider, Providers, Tenancy};
 pub use quotas::{Quota, QuotaShown, Quotas, RunsTaken};
-pub use requests::{Follows, Progress, ProgressEvent};
+pub use requests::{Follows, Progress, ProgressEvent, RequestShown};
 pub use resolve::{InForce, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, ToolFilter};
 pub use routing::{Purpose, RoutedCandidate, RoutedVerdict, TriedThresholds, VerdictShown};
 pub use runs::{

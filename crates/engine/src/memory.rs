@@ -19,6 +19,7 @@ use charter_store::memory::{
     MemoryDecision, MemoryRecord, MemoryVector, MemoryVerdict, NewMemory, NewVersion, Proposals,
 };
 use charter_store::page::PageRequest;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{Caller, Engine, EngineError};
@@ -39,7 +40,8 @@ pub enum MemoryWord {
 }
 
 /// A page of memories.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "MemoryPage")]
 pub struct MemoryListing {
     /// The memories, newest first.
     pub entries: Vec<MemoryShown>,

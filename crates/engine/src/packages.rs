@@ -19,6 +19,7 @@ use charter_contract::package::{PackageBundle, PackageScope};
 use charter_contract::scope::Scope;
 use charter_domain::package::{Gravity, Problem};
 use charter_store::catalogue::{Change, PackageVersion, Registration};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::lenses::LensJob;
@@ -33,7 +34,7 @@ pub use versions::{ChangedDocument, VersionsDiff, VersionsWanted};
 use admit::Admitted;
 
 /// What checking a package found.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PackageReport {
     /// The package's name, where its manifest could be read.
     pub package: Option<PackageName>,

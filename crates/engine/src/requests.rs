@@ -25,6 +25,7 @@ use serde_json::Value;
 
 use crate::{Caller, EngineError, LensFilter, Tier};
 
+pub use answer::RequestShown;
 pub(crate) use cancel::runs_of;
 pub(crate) use change::response as change_response;
 pub(crate) use classify::Classified;

@@ -1,5 +1,6 @@
 //! Resolving: which documents are in force for something. Served from the snapshot, no storage.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use charter_contract::catalogue::agent::AgentManifest;
@@ -13,16 +14,19 @@ use charter_contract::catalogue::template::Template;
 use charter_contract::catalogue::tool::{Tool, ToolClass};
 use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::PackageName;
 use charter_domain::catalogue::{Entry, Found, View, Won};
 use charter_domain::glob;
 use charter_domain::guardrail::{self, Resolved, Subject};
 use charter_domain::template::{self, Level, Wanted};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
 use crate::{Caller, Engine, EngineError};
 
 /// A document in force, and why this one.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "{T}InForce")]
 pub struct InForce<T> {
     /// The document.
     #[serde(flatten)]
@@ -46,6 +50,28 @@ impl<T: Serialize> Serialize for Shown<T> {
     }
 }
 
+impl<T: JsonSchema> JsonSchema for Shown<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Shown".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "object",
+            "properties": {
+                "document": generator.subschema_for::<T>(),
+                "package": generator.subschema_for::<PackageName>(),
+                "package_version": generator.subschema_for::<String>(),
+            },
+            "required": ["document", "package", "package_version"],
+        })
+    }
+}
+
 impl<T> InForce<T> {
     /// The document itself.
     #[must_use]
@@ -64,7 +90,7 @@ impl<T> From<Found<T>> for InForce<T> {
 }
 
 /// A guardrail that bears on the subject.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ResolvedGuardrail {
     /// The guardrail.
     #[serde(flatten)]
@@ -74,7 +100,7 @@ pub struct ResolvedGuardrail {
 }
 
 /// A policy that governs the tool.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ResolvedPolicy {
     /// The policy.
     #[serde(flatten)]
@@ -84,7 +110,7 @@ pub struct ResolvedPolicy {
 }
 
 /// The template that renders an output.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ResolvedTemplate {
     /// The template.
     #[serde(flatten)]

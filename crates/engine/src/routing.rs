@@ -6,6 +6,7 @@ use charter_search::{
     Allowed, Candidate, EmbeddedQuery, QueryError, RouteQuery, RouteSettings, Scope, Thresholds,
     VerdictKind, decide, search,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::catalogue::{Stacked, parse_entry_id};
@@ -27,7 +28,7 @@ pub enum Purpose {
 }
 
 /// One candidate, with what explains its place.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RoutedCandidate {
     /// What it is.
     pub kind: DocumentKind,
@@ -49,7 +50,7 @@ pub struct RoutedCandidate {
 }
 
 /// A verdict with everything it depends on, so that it can be shown and replayed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RoutedVerdict {
     /// What was asked.
     pub query: String,
@@ -140,7 +141,8 @@ impl TriedThresholds {
 }
 
 /// A verdict as somebody looks at it who asks why, and what it would be.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Verdict")]
 pub struct VerdictShown {
     /// The verdict.
     #[serde(flatten)]

@@ -25,6 +25,7 @@ use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::skill::Skill;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RunId, SkillId, TenantId, UserId};
+use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
 use charter_domain::catalogue::{Entry, Found, Origin, View};
 use charter_domain::graph::{self, StepGraph};
@@ -32,6 +33,7 @@ use charter_domain::run::{Opening, Pin, Run, RunEvent, Started};
 use charter_store::journal::{GENESIS, RunPhase, RunRecord};
 use charter_store::mission::ArtifactRecord;
 use charter_store::page::PageRequest;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -92,7 +94,7 @@ impl Engine {
             started,
             artifacts,
         } = new;
-        let told = events::about_run(&record.tenant_id, &run, "", &[], record.created_at);
+        let told = events::about_run(&record.tenant_id, &run, None, &[], record.created_at);
         let events = journal::chain(GENESIS, 0, &[started])?;
         self.store()
             .create_run(&record, events, artifacts, told)
@@ -126,7 +128,7 @@ impl Engine {
             } else {
                 RunPhase::Waiting
             },
-            status: run.status().to_owned(),
+            status: run.status().to_string(),
             wake_at: None,
             version: 1,
             created_at: at,
@@ -158,13 +160,15 @@ impl Engine {
 }
 
 /// A run in a listing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RunSummary {
     /// Its id.
     pub run_id: RunId,
     /// What started it.
     pub title: String,
-    /// Where it stands: `working`, `awaiting_approval`, `completed` and so on.
+    /// Where it stands: `working`, `awaiting_approval`, `completed` and so on. As text, because a newer replica may
+    /// have written one that is not known here.
+    #[schemars(with = "RunStatus")]
     pub status: String,
     /// Number of events in the journal.
     pub version: u64,
@@ -188,7 +192,8 @@ impl From<RunRecord> for RunSummary {
 }
 
 /// One page of runs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "RunPage")]
 pub struct RunListing {
     /// Newest first.
     pub entries: Vec<RunSummary>,

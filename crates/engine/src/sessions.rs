@@ -5,13 +5,14 @@ use charter_contract::ids::{RequestId, SessionId};
 use charter_contract::time::Timestamp;
 use charter_store::session::{SessionRecord, Turn};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::requests::Asked;
 use crate::{Caller, Engine, EngineError};
 
 /// A session as its user sees it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SessionShown {
     /// Its id.
     pub session_id: SessionId,
@@ -24,7 +25,8 @@ pub struct SessionShown {
 }
 
 /// One question and its answer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "SessionTurn")]
 pub struct TurnShown {
     /// The request.
     pub request_id: RequestId,

@@ -73,7 +73,7 @@ pub(crate) fn run(run: &RunId, tenant: &TenantId) -> Span {
 pub(crate) fn run_left(span: &Span, left: &Result<Run, EngineError>) {
     match left {
         Ok(run) => {
-            span.record("charter.run.status", run.status());
+            span.record("charter.run.status", run.status().as_str());
             let failed = match run.outcome() {
                 None | Some(Outcome::Completed { .. }) => false,
                 Some(
@@ -83,7 +83,7 @@ pub(crate) fn run_left(span: &Span, left: &Result<Run, EngineError>) {
                 ) => true,
             };
             if failed {
-                fails(span, run.status());
+                fails(span, run.status().as_str());
             }
         }
         Err(error) => failed(span, error),

@@ -5,12 +5,16 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::index::RouteIndex;
 
 /// Where an entry is registered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[schemars(rename = "LayerScope")]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
     /// The caller's own tenant.

@@ -2,6 +2,7 @@
 //!
 //! Plain data, stored beside an index for each embedding model. Must not know indexes or queries.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How words and vectors are weighed.
@@ -97,7 +98,7 @@ impl ScoreModel {
 }
 
 /// Where a verdict turns (B000-3).
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Thresholds {
     /// Candidates with a lower score are dropped.

@@ -2,6 +2,7 @@
 //!
 //! Must not search or score. It records everything it used, so that it can be stored and replayed.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::layers::Scope;
@@ -9,7 +10,7 @@ use crate::rank::Candidate;
 use crate::settings::Thresholds;
 
 /// What a routing decision comes to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum VerdictKind {
     /// The first candidate is the answer.

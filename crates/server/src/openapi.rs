@@ -25,10 +25,11 @@ pub fn document() -> Value {
     let mut document = serde_json::to_value(&api).unwrap_or_default();
     name_rests(&mut document);
     let contracts =
-        schema::all().map(|entry| (entry.name.as_str().to_owned(), embedded(entry.json())));
+        schema::all().map(|entry| (entry.name.as_str().to_owned(), embedded(entry.written())));
     let bodies = routes::body_schemas();
     let bodies = bodies.map(|(name, schema)| (name.to_owned(), schema));
-    document["components"]["schemas"] = Value::Object(contracts.chain(bodies).collect());
+    let described = contracts.chain(bodies).chain(routes::answer_schemas());
+    document["components"]["schemas"] = Value::Object(described.collect());
     failures::describe(&mut document);
     document["components"]["securitySchemes"]["api_key"] =
         serde_json::json!({"type": "http", "scheme": "bearer", "description": "An API key"});
@@ -44,8 +45,7 @@ fn name_rests(document: &mut Value) {
 }
 
 /// A schema as a part of the document: its own definitions are found inside it.
-fn embedded(schema: &Value) -> Value {
-    let mut schema = schema.clone();
+fn embedded(mut schema: Value) -> Value {
     let Some(fields) = schema.as_object_mut() else {
         return schema;
     };
@@ -101,15 +101,42 @@ mod tests {
         );
     }
 
-    /// A body that says nothing about itself cannot be checked, neither by clients nor by tests.
+    /// Documents of other specifications, and what is any JSON.
+    const OF_OTHERS: [&str; 6] = [
+        "a2a_call",
+        "agent_card",
+        "agent_skills_mapping",
+        "card_keys",
+        "openapi",
+        "show_schema",
+    ];
+
+    /// What says nothing about itself cannot be checked, neither by clients nor by tests.
     #[test]
-    fn every_body_is_described() {
+    fn every_body_and_every_answer_is_described() {
         let document = document();
         let operations = document["paths"].as_object().unwrap().values();
         for operation in operations.flat_map(|path| path.as_object().unwrap().values()) {
-            let body = &operation["requestBody"]["content"]["application/json"];
-            let described = body.is_null() || body["schema"]["$ref"].is_string();
-            assert!(described, "{}", operation["operationId"]);
+            let id = operation["operationId"].as_str().unwrap();
+            let answers = operation["responses"].as_object().unwrap().values();
+            let answers = answers.filter(|_| !OF_OTHERS.contains(&id));
+            for body in answers.chain([&operation["requestBody"]]) {
+                let body = &body["content"]["application/json"];
+                let described = body.is_null() || !body["schema"]["$ref"].is_null();
+                assert!(described || body["schema"]["anyOf"].is_array(), "{id}");
+            }
         }
+    }
+
+    /// Contracts, bodies and answers are named in one place.
+    #[test]
+    fn no_two_schemas_have_one_name() {
+        let contracts = schema::all().map(|entry| entry.name.as_str().to_owned());
+        let bodies = routes::body_schemas().map(|(name, _)| name.to_owned());
+        let answers = routes::answer_schemas().into_iter().map(|(name, _)| name);
+        let mut names: Vec<_> = contracts.chain(bodies).chain(answers).collect();
+        names.sort_unstable();
+        let twice: Vec<_> = names.windows(2).filter(|two| two[0] == two[1]).collect();
+        assert!(twice.is_empty(), "{twice:?}");
     }
 }

@@ -2,6 +2,7 @@
 
 mod agent_skill_files;
 mod agent_skills;
+mod answers;
 mod approvals;
 mod bodies;
 mod caller;
@@ -32,6 +33,7 @@ mod schemas;
 mod sessions;
 mod tags;
 
+pub(crate) use answers::schemas as answer_schemas;
 pub(crate) use bodies::schemas as body_schemas;
 
 use axum::Router;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from charter_client._operation import Awaiting, Blocking, iteration, operation
 from charter_client._wire import Call, Pages, Repeat, paged, part, reading
-from charter_client.shown import Approval
+from charter_client.contract import Approval
 
 _APPROVAL = reading(Approval)
 _PAGE = paged(Approval)

@@ -9,17 +9,21 @@ from typing import Any, Literal
 from charter_client._operation import Awaiting, Blocking, iteration, operation
 from charter_client._wire import Call, Pages, Repeat, paged, part, reading, unread
 from charter_client.contract import (
-    Agent,
-    Guardrail,
-    MissionType,
-    Playbook,
-    Policy,
-    PromptTemplate,
-    Skill,
-    Template,
-    Tool,
+    AgentManifestInForce,
+    DocumentSummary,
+    MissionTypeInForce,
+    Package,
+    PackageDiff,
+    PlaybookInForce,
+    PromptTemplateInForce,
+    Registered,
+    ResolvedGuardrail,
+    ResolvedPolicy,
+    ResolvedTemplate,
+    SkillInForce,
+    ToolInForce,
 )
-from charter_client.shown import InForce, Listed, PackageDiff, PackageReport, PackageVersion, Registered
+from charter_client.shown import PackageReport
 
 #: Bounds of a package that is read, as the command line has them.
 MAX_PACKAGE_BYTES = 15 << 20
@@ -27,21 +31,21 @@ MAX_PACKAGE_FILES = 20_000
 
 Scope = Literal["tenant", "global"]
 
-_SKILL = reading(InForce[Skill])
-_PLAYBOOK = reading(InForce[Playbook])
-_AGENT = reading(InForce[Agent])
-_TOOL = reading(InForce[Tool])
-_TOOLS = reading(list[InForce[Tool]])
-_MISSION_TYPE = reading(InForce[MissionType])
-_PROMPT_TEMPLATE = reading(InForce[PromptTemplate])
-_GUARDRAILS = reading(list[InForce[Guardrail]])
-_POLICIES = reading(list[InForce[Policy]])
-_TEMPLATE = reading(InForce[Template])
-_LISTED = paged(Listed)
+_SKILL = reading(SkillInForce)
+_PLAYBOOK = reading(PlaybookInForce)
+_AGENT = reading(AgentManifestInForce)
+_TOOL = reading(ToolInForce)
+_TOOLS = reading(list[ToolInForce])
+_MISSION_TYPE = reading(MissionTypeInForce)
+_PROMPT_TEMPLATE = reading(PromptTemplateInForce)
+_GUARDRAILS = reading(list[ResolvedGuardrail])
+_POLICIES = reading(list[ResolvedPolicy])
+_TEMPLATE = reading(ResolvedTemplate)
+_LISTED = paged(DocumentSummary)
 _REPORT = reading(PackageReport)
 _DIFF = reading(PackageDiff)
 _REGISTERED = reading(Registered)
-_VERSIONS = reading(list[PackageVersion])
+_VERSIONS = reading(list[Package])
 
 
 def resolve(kind: str, id_: str, read: Any) -> Call[Any]:
@@ -53,52 +57,52 @@ class ResolveOperations:
     """Documents in force, and which layer won. What the caller may not see raises `NotFound`."""
 
     @operation
-    def skill(self, skill_id: str) -> Call[InForce[Skill]]:
+    def skill(self, skill_id: str) -> Call[SkillInForce]:
         """A skill."""
         return resolve("skill", skill_id, _SKILL)
 
     @operation
-    def playbook(self, playbook_id: str) -> Call[InForce[Playbook]]:
+    def playbook(self, playbook_id: str) -> Call[PlaybookInForce]:
         """A playbook."""
         return resolve("playbook", playbook_id, _PLAYBOOK)
 
     @operation
-    def agent(self, agent_id: str) -> Call[InForce[Agent]]:
+    def agent(self, agent_id: str) -> Call[AgentManifestInForce]:
         """An agent."""
         return resolve("agent", agent_id, _AGENT)
 
     @operation
-    def tool(self, tool_id: str) -> Call[InForce[Tool]]:
+    def tool(self, tool_id: str) -> Call[ToolInForce]:
         """A tool."""
         return resolve("tool", tool_id, _TOOL)
 
     @operation
     def tools(
         self, *, tool_class: Literal["readonly", "write"] | None = None, domain: str | None = None
-    ) -> Call[builtins.list[InForce[Tool]]]:
+    ) -> Call[builtins.list[ToolInForce]]:
         """The active tools of a class and domain."""
         return Call("GET", "/v1/resolve/tools", _TOOLS, query={"tool_class": tool_class, "domain": domain})
 
     @operation
-    def mission_type(self, mission_type_id: str) -> Call[InForce[MissionType]]:
+    def mission_type(self, mission_type_id: str) -> Call[MissionTypeInForce]:
         """A kind of missions."""
         return resolve("mission_type", mission_type_id, _MISSION_TYPE)
 
     @operation
-    def prompt_template(self, prompt_template_id: str) -> Call[InForce[PromptTemplate]]:
+    def prompt_template(self, prompt_template_id: str) -> Call[PromptTemplateInForce]:
         """A prompt template."""
         return resolve("prompt_template", prompt_template_id, _PROMPT_TEMPLATE)
 
     @operation
     def guardrails(
         self, *, skill_id: str | None = None, agent_id: str | None = None, domain: str | None = None
-    ) -> Call[builtins.list[InForce[Guardrail]]]:
+    ) -> Call[builtins.list[ResolvedGuardrail]]:
         """Every guardrail that bears on a skill or playbook, an agent, a domain, in the order of asking."""
         query = {"skill_id": skill_id, "agent_id": agent_id, "domain": domain}
         return Call("GET", "/v1/resolve/guardrails", _GUARDRAILS, query=query)
 
     @operation
-    def policies(self, tool_id: str) -> Call[builtins.list[InForce[Policy]]]:
+    def policies(self, tool_id: str) -> Call[builtins.list[ResolvedPolicy]]:
         """The policies that govern a tool."""
         return Call("GET", "/v1/resolve/policies", _POLICIES, query={"tool": tool_id})
 
@@ -110,13 +114,13 @@ class ResolveOperations:
         skill_id: str | None = None,
         agent_id: str | None = None,
         domain: str | None = None,
-    ) -> Call[InForce[Template]]:
+    ) -> Call[ResolvedTemplate]:
         """The template that renders an output; raises `TemplateMissing` where none does."""
         query = {"output_type": output_type, "skill_id": skill_id, "agent_id": agent_id, "domain": domain}
         return Call("GET", "/v1/resolve/template", _TEMPLATE, query=query)
 
     @iteration
-    def list(self, kind: str, *, page_size: int = 100) -> Pages[Listed]:
+    def list(self, kind: str, *, page_size: int = 100) -> Pages[DocumentSummary]:
         """The documents of a kind (`skill`, `tool`, `playbook`, `mission_type`, ...) that the caller sees, by id."""
         return Pages(f"/v1/list/{part(kind)}", _LISTED, {"limit": page_size})
 
@@ -152,12 +156,12 @@ class PackageOperations:
         return Call("POST", "/v1/packages", _REGISTERED, query={"dry_run": dry_run}, body=read_package(directory))
 
     @operation
-    def list(self) -> Call[builtins.list[PackageVersion]]:
+    def list(self) -> Call[builtins.list[Package]]:
         """The packages in force: the tenant's, then the global ones."""
         return Call("GET", "/v1/packages", _VERSIONS)
 
     @operation
-    def history(self, name: str, *, scope: Scope = "tenant") -> Call[builtins.list[PackageVersion]]:
+    def history(self, name: str, *, scope: Scope = "tenant") -> Call[builtins.list[Package]]:
         """Everything that happened to a package, oldest first."""
         return Call("GET", f"/v1/packages/{part(name)}/history", _VERSIONS, query={"scope": scope})
 

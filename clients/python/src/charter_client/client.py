@@ -17,31 +17,25 @@ from uuid import uuid4
 from charter_client._drive import AsyncDriver, BlockingDriver
 from charter_client._operation import Awaiting, Blocking, iteration, operation
 from charter_client._settings import TIMEOUT_S, Settings
-from charter_client._streams import Event, Stream
+from charter_client._streams import Event as Sent
+from charter_client._streams import Stream
 from charter_client._wire import Call, Repeat, Steps, anything, part, reading, told, without_nothing
 from charter_client.approvals import Approvals, AsyncApprovals
 from charter_client.catalogue import AsyncPackages, AsyncResolve, Packages, Resolve
+from charter_client.contract import SessionShown
 from charter_client.errors import NotCharter
 from charter_client.evidence import AsyncEvidence, Evidence
 from charter_client.keys import AsyncKeys, Keys
 from charter_client.memories import AsyncMemories, Memories
 from charter_client.missions import AsyncMissions, Missions
 from charter_client.runs import AsyncRuns, Runs
-from charter_client.shown import (
-    Announcement,
-    Answer,
-    Explanation,
-    Progress,
-    RecordedRequest,
-    Session,
-    Verdict,
-)
+from charter_client.shown import Answer, Event, Explanation, Progress, Request, Verdict
 
 _ANSWER = reading(Answer)
-_REQUEST = reading(RecordedRequest)
+_REQUEST = reading(Request)
 _VERDICT = reading(Verdict)
 _EXPLANATION = reading(Explanation)
-_SESSION = reading(Session)
+_SESSION = reading(SessionShown)
 
 
 def request_body(
@@ -77,12 +71,12 @@ def ask(body: Mapping[str, object]) -> Call[Answer]:
     return Call("POST", "/v1/requests", _ANSWER, body=body)
 
 
-def recorded(request_id: str) -> Call[RecordedRequest]:
+def recorded(request_id: str) -> Call[Request]:
     """The call that shows a request."""
     return Call("GET", f"/v1/requests/{part(request_id)}", _REQUEST)
 
 
-def _on_the_way(event: Event) -> Progress | Answer:
+def _on_the_way(event: Sent) -> Progress | Answer:
     if event.name == "progress":
         return Progress.model_validate(event.data)
     if event.name == "response":
@@ -92,8 +86,8 @@ def _on_the_way(event: Event) -> Progress | Answer:
     raise NotCharter(f"the stream of an answer brought the event {event.name!r}")
 
 
-def _announced(event: Event) -> Announcement:
-    return Announcement.model_validate({"id": event.id, "topic": event.name, **event.data})
+def _announced(event: Sent) -> Event:
+    return Event.model_validate({"id": event.id, "topic": event.name, **event.data})
 
 
 class CharterOperations:
@@ -167,7 +161,7 @@ class CharterOperations:
         )
 
     @operation
-    def request(self, request_id: str) -> Call[RecordedRequest]:
+    def request(self, request_id: str) -> Call[Request]:
         """A request as it is recorded, with its answer once there is one."""
         return recorded(request_id)
 
@@ -210,7 +204,7 @@ class CharterOperations:
         return Call("POST", "/v1/gate/explain", _EXPLANATION, body=body)
 
     @iteration
-    def watch(self, *, topic: str | None = None, after: int | None = None) -> Stream[Announcement]:
+    def watch(self, *, topic: str | None = None, after: int | None = None) -> Stream[Event]:
         """What happens to the tenant's runs and approvals, as it happens; it does not end by itself.
 
         Only of a topic (`approval.requested`) or of those below it (`approval`); after the event of
@@ -220,12 +214,12 @@ class CharterOperations:
         return Stream("GET", "/v1/events", _announced, lambda event: False, query, ends=False)
 
     @operation
-    def open_session(self) -> Call[Session]:
+    def open_session(self) -> Call[SessionShown]:
         """Opens a conversation: give its `session_id` to `ask`, and later questions may lean on earlier ones."""
         return Call("POST", "/v1/sessions", _SESSION, repeat=Repeat.NEVER)
 
     @operation
-    def session(self, session_id: str) -> Call[Session]:
+    def session(self, session_id: str) -> Call[SessionShown]:
         """A session with its newest turns."""
         return Call("GET", f"/v1/sessions/{part(session_id)}", _SESSION)
 

@@ -50,11 +50,6 @@ class A2aMessage(Wire):
     tenant: str | None = None
 
 
-class AgentClassification(Wire):
-    domain: str
-    """The domain it belongs to."""
-
-
 class AgentComposition(Wire):
     """How it goes together with others."""
 
@@ -77,7 +72,6 @@ class Agent(Wire):
     """What it can do, one line each; embedded."""
     capabilities_embedding: list[float] | None = None
     """The vector of its capabilities, when the document carries one."""
-    classification: AgentClassification | None = None
     composition: AgentComposition = Field(
         {"compatible_agents": [], "conflicts_with_agents": [], "usable_in_profiles": []},
         validate_default=True,
@@ -245,6 +239,79 @@ class AgentSkill(Wire):
     """A short description, shown on discovery."""
 
 
+class AgentSkillFile(Wire):
+    """A file of a skill, without its content."""
+
+    bytes: int
+    """Its size, in bytes."""
+    digest: str
+    """`sha256:…` of its content."""
+    executable: bool
+    """Whether it may be executed."""
+    path: str
+    """Its path, relative to the skill."""
+
+
+class AgentSkillFiles(Wire):
+    files: list[AgentSkillFile]
+
+
+class AgentSkillFound(Wire):
+    """A hit of a search."""
+
+    is_folder: bool
+    """Whether it points at other skills."""
+    score: float
+    """Chance that it is right, 0 to 1."""
+    skill_id: str
+    """Its id."""
+    sub_skills: list[str]
+    """The skills it points at; one that does not exist is listed all the same."""
+    summary: str
+    """What it is for."""
+
+
+class AgentSkillHits(Wire):
+    hits: list[AgentSkillFound]
+
+
+class AgentSkillInScope(Wire):
+    """One skill, with the layer that it comes from."""
+
+    is_folder: bool
+    """Whether it points at other skills."""
+    scope: Literal["tenant", "global"] | str
+    """`tenant` or `global`."""
+    skill_id: str
+    """Its id."""
+    sub_skills: list[str]
+    """The skills it points at; one that does not exist is listed all the same."""
+    summary: str
+    """What it is for."""
+
+
+class AgentSkillInstruction(Wire):
+    """The instruction of one skill."""
+
+    instruction: str
+    """The instruction."""
+    skill_id: str
+    """Whose."""
+
+
+class AgentSkillSummary(Wire):
+    """A skill as discovery and navigation show it: never its instruction or vector (B001-3)."""
+
+    is_folder: bool
+    """Whether it points at other skills."""
+    skill_id: str
+    """Its id."""
+    sub_skills: list[str]
+    """The skills it points at; one that does not exist is listed all the same."""
+    summary: str
+    """What it is for."""
+
+
 class AggregationPacketContradictions(Wire):
     """The two forms in which a remark may be written."""
 
@@ -305,6 +372,17 @@ class AggregationPacket(Wire):
     """Its tenant; stamped when stored."""
 
 
+class ApprovalDecided(Wire):
+    """Who decided, when, and why."""
+
+    at: AwareDatetime
+    """When."""
+    by: str
+    """Who."""
+    reason: str | None = None
+    """Why, in their words."""
+
+
 class ApprovalReport(Wire):
     """What a person saw of a call that was interrupted, and what it came to."""
 
@@ -321,52 +399,26 @@ class ApprovalWord(Wire):
     reason: str | None = None
 
 
-class CallerQuotaCalls(Wire):
-    """How often it may call, in each process; null where nothing bounds it."""
+class AssumedFacts(Wire):
+    """Facts of a run that nobody knows before it runs, as they were taken for the explanation."""
 
-    burst: int
-    """How often at once."""
-    per_minute: int
-    """How often a minute."""
-
-
-class CallerQuotaRuns(Wire):
-    """Its runs; null where nothing bounds them."""
-
-    most: int
-    """How many may."""
-    unfinished: int
-    """How many do, counted up to `most`."""
+    approvals: int
+    """Approvals that the run was given."""
+    approvers: list[str]
+    """Who approved exactly this call."""
+    calls: dict[str, int]
+    """Calls that it began."""
+    interrupted: bool
+    """Whether an earlier attempt of the step was interrupted."""
 
 
-class CallerQuota(Wire):
-    """What its tenant may ask, and how much of it is taken."""
+class BudgetSpent(Wire):
+    """A budget, and what was used of it."""
 
-    calls: CallerQuotaCalls | None = None
-    """How often it may call, in each process; null where nothing bounds it."""
-    runs: CallerQuotaRuns | None = None
-    """Its runs; null where nothing bounds them."""
-
-
-class Caller(Wire):
-    """Who the caller is, and what it may do."""
-
-    agent_skills: list[str]
-    """Which skills of the link graph it may reach."""
-    catalogue: Literal["viewer", "editor", "admin"]
-    """What it may do to the catalogue."""
-    quota: CallerQuota
-    """What its tenant may ask, and how much of it is taken."""
-    role: Literal["user", "operator", "admin"]
-    """The level: `user`, `operator` or `admin`."""
-    scopes: list[str]
-    """Which parts of the interface its credential opens; `["*"]` is all."""
-    tenant: str
-    """Whose data it sees."""
-    tier: Literal["basic", "advanced"]
-    """The tier up to which it is served."""
-    user: str
-    """Who it is within the tenant."""
+    budget: int | None
+    """What was allowed; absent for no bound."""
+    used: int | None
+    """What was used; absent when nobody told."""
 
 
 class CandidateProof(Wire):
@@ -380,17 +432,10 @@ class CatalogueKind(Wire):
 
     documents: int
     """How many documents a listing of it has."""
-    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"]
+    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"] | str
     """The kind."""
     of_tenant: int
     """How many of them are the tenant's own."""
-
-
-class Catalogue(Wire):
-    """What there is of each kind."""
-
-    kinds: list[CatalogueKind]
-    """Every kind, those without a document too."""
 
 
 class ContextModelItem(Wire):
@@ -429,6 +474,17 @@ class ContextModel(Wire):
     """Most tokens it may have."""
 
 
+class CoveringAction(Wire):
+    """A skill or playbook with the tools that join it to a resource type."""
+
+    id: str
+    """Its id."""
+    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"] | str
+    """`skill` or `playbook`."""
+    tools: list[str]
+    """Those of its tools."""
+
+
 class DecisionTreeInput(Wire):
     """
     A parameter of a tool, skill or playbook (000 §2.4).
@@ -458,7 +514,7 @@ class DecisionTreeInput(Wire):
     """Type of its value."""
 
 
-class DecisionTreeNodesBranch(Wire):
+class DecisionTreeNodeBranch(Wire):
     """A branch of a decision."""
 
     next: str
@@ -467,46 +523,30 @@ class DecisionTreeNodesBranch(Wire):
     """The expression."""
 
 
-class DecisionTreeNodes(Wire):
-    """The first branch whose expression is true is taken, else `otherwise`."""
+class DecisionTreeNode(Wire):
+    """One node."""
 
-    branches: list[DecisionTreeNodesBranch]
+    branches: list[DecisionTreeNodeBranch] | None = None
     """The branches, in the order in which they are tried."""
-    id: str
-    """Its name within the tree."""
-    otherwise: str
-    """Where to go when none is true."""
-    question: str | None = None
-    """What is asked."""
-    type: Literal["decision"]
-
-
-class DecisionTreeNodes1(Wire):
-    """A tool is called, then the tree goes on."""
-
-    id: str
-    """Its name within the tree."""
-    next: str
-    """Where to go on success."""
-    on_failure: str | None = None
-    """Where to go on failure; the tree fails when absent."""
-    parameters: dict[str, Any] = {}
-    """The tool's arguments."""
-    tool: str
-    """The tool."""
-    type: Literal["action"]
-
-
-class DecisionTreeNodes2(Wire):
-    """The tree ends."""
-
     details: dict[str, Any] | None = None
     """More about it."""
     id: str
     """Its name within the tree."""
-    result: str
+    next: str | None = None
+    """Where to go on success."""
+    on_failure: str | None = None
+    """Where to go on failure; the tree fails when absent."""
+    otherwise: str | None = None
+    """Where to go when none is true."""
+    parameters: dict[str, Any] = {}
+    """The tool's arguments."""
+    question: str | None = None
+    """What is asked."""
+    result: str | None = None
     """What was decided."""
-    type: Literal["outcome"]
+    tool: str | None = None
+    """The tool."""
+    type: Literal["action", "decision", "outcome"] | str
 
 
 class DecisionTree(Wire):
@@ -524,7 +564,7 @@ class DecisionTree(Wire):
     """Anything else about it."""
     name: str
     """Its name."""
-    nodes: list[DecisionTreeNodes | DecisionTreeNodes1 | DecisionTreeNodes2]
+    nodes: list[DecisionTreeNode]
     """Its nodes."""
     root: str
     """Where it starts."""
@@ -532,8 +572,59 @@ class DecisionTree(Wire):
     """Its version."""
 
 
-class DocumentLayerSource(Wire):
-    """Where it was written; null for what no package's file holds."""
+class Diverges(Wire):
+    """Where a journal is not what the run machine wrote."""
+
+    at: int
+    """The event's position, from 1."""
+    detail: str
+    """What is wrong with it."""
+
+
+class DocumentChange(Wire):
+    """One changed document."""
+
+    difference: Literal["added", "changed", "removed"]
+    """What happens to it."""
+    fields: list[str]
+    """JSON pointers of the parts that differ, for a changed document."""
+    id: str
+    """The document."""
+    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"] | str
+    """Which collection."""
+
+
+class DocumentName(Wire):
+    """A document by its kind and id."""
+
+    id: str
+    """The id."""
+    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"] | str
+    """Which collection."""
+
+
+class DocumentPin(Wire):
+    """
+    A document version that a run executes: what it was when the run started, whatever is
+    registered later.
+    """
+
+    content_hash: str
+    """`sha256:…` of its content."""
+    id: str
+    """The document."""
+    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"] | str
+    """Which collection."""
+    package: str
+    """Its package."""
+    tenant: str | None = None
+    """The tenant whose layer it was found in; absent for the global one."""
+    version: str
+    """Its package's version."""
+
+
+class DocumentSource(Wire):
+    """A document as its author wrote it."""
 
     file: str
     """The file, relative to the package."""
@@ -543,178 +634,29 @@ class DocumentLayerSource(Wire):
     """The document's text."""
 
 
-class DocumentLayer(Wire):
-    """A document as one layer has it."""
-
-    document: dict[str, Any]
-    """The document, which keeps the contract of its kind."""
-    in_force: bool
-    """
-    Whether it counts: a global document does not that the tenant's own shadows. Guardrails and policies of
-    both layers do.
-    """
-    package: str
-    """The package that registered it."""
-    package_version: str
-    """That package's version."""
-    scope: Literal["tenant", "global"]
-    """Whose layer."""
-    source: DocumentLayerSource | None = None
-    """Where it was written; null for what no package's file holds."""
-
-
-class Document(Wire):
-    """A document as the layers have it."""
-
-    differs: list[str]
-    """JSON pointers of the parts in which the two layers differ."""
-    id: str
-    """Its id."""
-    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"]
-    """Its kind."""
-    layers: list[DocumentLayer]
-    """What each layer has, the tenant's own first."""
-
-
-class DocumentDependenciesEdgeFrom(Wire):
-    """Which needs the other."""
-
-    id: str
-    """The id."""
-    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"]
-    """Which collection."""
-
-
-class DocumentDependenciesEdgeTo(Wire):
-    """Which is needed."""
-
-    id: str
-    """The id."""
-    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"]
-    """Which collection."""
-
-
-class DocumentDependenciesEdge(Wire):
-    """One document's reference to another."""
-
-    from_: DocumentDependenciesEdgeFrom = Field(..., alias="from")
-    """Which needs the other."""
-    pointer: str
-    """Where the reference stands in the document that needs the other."""
-    to: DocumentDependenciesEdgeTo
-    """Which is needed."""
-
-
-class DocumentDependenciesNodeDocument(Wire):
-    """The document; null where there is none."""
-
-    domain: str | None = None
-    """Its domain, where it has one."""
-    id: str
-    """Its id."""
-    is_candidate: bool
-    """Whether it was generated and nobody has accepted it yet."""
-    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"]
-    """Its kind."""
-    package: str
-    """The package that registered it."""
-    package_version: str
-    """That package's version."""
-    status: Literal["active", "inactive"]
-    """Whether it is offered."""
-    summary: str | None = None
-    """What it is for, where it says so; at most 200 characters."""
-    tenant: bool
-    """Whether it is the tenant's own."""
-    title: str | None = None
-    """What people call it, where it says so."""
-
-
-class DocumentDependenciesNode(Wire):
-    """A document that another one leads to."""
-
-    distance: int
-    """How many references away it is, by the shortest way."""
-    document: DocumentDependenciesNodeDocument | None = None
-    """The document; null where there is none."""
-    id: str
-    """Its id."""
-    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"]
-    """Its kind."""
-    side: Literal["needs", "needed_by"]
-    """Whether the root needs it, or it needs the root."""
-
-
-class DocumentDependenciesRoot(Wire):
-    """The document that was asked for."""
-
-    domain: str | None = None
-    """Its domain, where it has one."""
-    id: str
-    """Its id."""
-    is_candidate: bool
-    """Whether it was generated and nobody has accepted it yet."""
-    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"]
-    """Its kind."""
-    package: str
-    """The package that registered it."""
-    package_version: str
-    """That package's version."""
-    status: Literal["active", "inactive"]
-    """Whether it is offered."""
-    summary: str | None = None
-    """What it is for, where it says so; at most 200 characters."""
-    tenant: bool
-    """Whether it is the tenant's own."""
-    title: str | None = None
-    """What people call it, where it says so."""
-
-
-class DocumentDependencies(Wire):
-    """The documents around one."""
-
-    edges: list[DocumentDependenciesEdge]
-    """Which of them refers to which; at most 10,000."""
-    nodes: list[DocumentDependenciesNode]
-    """What it needs, then what needs it, nearest first; at most 1,000."""
-    root: DocumentDependenciesRoot
-    """The document that was asked for."""
-    truncated: bool
-    """Whether the rest was left out."""
-
-
-class DocumentPageEntry(Wire):
+class DocumentSummary(Wire):
     """A document in a listing."""
 
-    domain: str | None = None
+    domain: str | None
     """Its domain, where it has one."""
     id: str
     """Its id."""
     is_candidate: bool
     """Whether it was generated and nobody has accepted it yet."""
-    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"]
+    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"] | str
     """Its kind."""
     package: str
     """The package that registered it."""
     package_version: str
     """That package's version."""
-    status: Literal["active", "inactive"]
+    status: Literal["active", "inactive"] | str
     """Whether it is offered."""
-    summary: str | None = None
+    summary: str | None
     """What it is for, where it says so; at most 200 characters."""
     tenant: bool
     """Whether it is the tenant's own."""
-    title: str | None = None
+    title: str | None
     """What people call it, where it says so."""
-
-
-class DocumentPage(Wire):
-    """One page of documents."""
-
-    entries: list[DocumentPageEntry]
-    """By id."""
-    next: str | None = None
-    """The id after which the next page starts."""
 
 
 class Domain(Wire):
@@ -740,11 +682,6 @@ class Domain(Wire):
     """Its version."""
 
 
-class DomainLensClassification(Wire):
-    domain: str
-    """The domain it belongs to."""
-
-
 class DomainLensSource(Wire):
     """Where it is fetched from."""
 
@@ -757,7 +694,6 @@ class DomainLensSource(Wire):
 class DomainLens(Wire):
     """A domain lens."""
 
-    classification: DomainLensClassification | None = None
     content_hash: str | None = None
     """
     Hash of what was fetched last, e.g. `sha256:…`; kept with the index and shown with the lens,
@@ -810,6 +746,28 @@ class EnvironmentAccess(Wire):
     """When it was asked for."""
     value: str | None = None
     """`set`: the value."""
+
+
+class Event(Wire):
+    """Something that happened."""
+
+    at: AwareDatetime
+    """When."""
+    data: Any
+    """What it happened to."""
+    id: int
+    """Grows with every event; a reader goes on after it."""
+    topic: str
+    """What happened, e.g. `approval.requested`."""
+
+
+class EventPage(Wire):
+    """One page of events."""
+
+    entries: list[Event]
+    """Oldest first."""
+    next: int
+    """The id to go on after; the one that was asked for when there is nothing new."""
 
 
 class EvidenceAttachedToItem(Wire):
@@ -919,6 +877,78 @@ class EvidenceAttachment(Wire):
     """A run."""
 
 
+class EvidenceHeader(Wire):
+    """The first line."""
+
+    checkpoint: str
+    """The signed head that every proof leads to."""
+    coverage: Literal["complete", "selection"]
+    """Whether every leaf of the checkpoint follows."""
+    format: str
+    """[`FORMAT`]."""
+    key: str
+    """The public key, as C2SP writes it: `name+id+key`."""
+    tenant_id: str
+    """Whose evidence it is."""
+
+
+class EvidenceLogCheckpoint(Wire):
+    """A signed head."""
+
+    checkpoint: str
+    """The signed note."""
+    origin: str
+    """The log's name."""
+    root: str
+    """Hash of the tree."""
+    size: int
+    """Leaves."""
+
+
+class EvidenceLogHead(Wire):
+    """A head, with the note that was handed out for it, if one was."""
+
+    checkpoint: str | None = None
+    """The signed note."""
+    root: str
+    """Hash of the tree."""
+    size: int
+    """Leaves."""
+
+
+class EvidenceLogKey(Wire):
+    """The public key of a tenant's log."""
+
+    algorithm: str
+    """`ed25519`."""
+    id: str
+    """Its id, in hexadecimal."""
+    key: str
+    """As C2SP `signed-note` writes it: `name+id+key`."""
+    name: str
+    """The log's name, which is also the key's."""
+
+
+class EvidencePage(Wire):
+    entries: list[Evidence]
+    next: str | None
+
+
+class ExactCall(Wire):
+    """One exact call of a tool."""
+
+    parameters: dict[str, Any]
+    """The arguments, resolved."""
+    run_id: str
+    """The run."""
+    step: str
+    """The step."""
+    tool: str
+    """The tool."""
+    tool_hash: str
+    """The content of the tool's pinned version."""
+
+
 class ExecutionPlanErrorHandling(Wire):
     """Global error handling strategy"""
 
@@ -987,30 +1017,22 @@ class ExecutionPlan(Wire):
 
 
 class ExecutorCallImplementation(Wire):
-    """A script of a package version."""
-
-    entry: str
-    """Its path among the files."""
-    files: str
-    """Digest of the files that it may open or import, which the lease gives access to."""
-    language: Literal["python", "bash"]
-    """The interpreter."""
-    type: Literal["script"]
-
-
-class ExecutorCallImplementation1(Wire):
-    """An HTTP exchange with placeholders."""
+    """What to run."""
 
     body: Any | None = None
     """The body, sent as JSON."""
+    entry: str | None = None
+    """Its path among the files."""
+    files: str | None = None
+    """Digest of the files that it may open or import, which the lease gives access to."""
     headers: dict[str, str] | None = None
     """Headers."""
-    method: Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
-    """The method."""
+    language: Literal["bash", "python"] | str | None = None
+    method: Literal["DELETE", "GET", "HEAD", "PATCH", "POST", "PUT"] | str | None = None
     query: dict[str, Any] | None = None
     """Query parameters."""
-    type: Literal["http"]
-    url: str
+    type: Literal["http", "script"] | str
+    url: str | None = None
     """The link."""
 
 
@@ -1025,7 +1047,7 @@ class ExecutorCall(Wire):
     """Names of the variables that the tool asks for; the executor decides which it grants."""
     idempotency_key: str
     """The same for every attempt of one effect."""
-    implementation: ExecutorCallImplementation | ExecutorCallImplementation1
+    implementation: ExecutorCallImplementation
     """What to run."""
     lease_id: str
     """The executor's hold on the call. Each time the call is offered it is another one."""
@@ -1042,28 +1064,23 @@ class ExecutorCall(Wire):
 
 
 class ExecutorOutcomeResult(Wire):
-    """The tool answered."""
+    """How it ended."""
 
-    output: Any
-    """Its result."""
-    status: Literal["succeeded"]
-
-
-class ExecutorOutcomeResult1(Wire):
-    """The tool failed, or could not be run."""
-
-    error_type: Literal["input_error", "execution_error", "resource_error", "permission_error", "timeout_error", "system_error"]
-    """The kind of failure."""
-    message: str
+    error_type: Literal["execution_error", "input_error", "permission_error", "resource_error", "system_error", "timeout_error"] | str | None = (
+        None
+    )
+    message: str | None = None
     """What happened, secrets redacted; at most 8192 bytes."""
-    retryable: bool
+    output: Any | None = None
+    """Its result."""
+    retryable: bool | None = None
     """Whether the same call may succeed later."""
     stale: bool | None = None
     """
     Whether what was to be changed is not as the call expected it: an HTTP tool was answered 409 or
     412. False when absent.
     """
-    status: Literal["failed"]
+    status: Literal["failed", "succeeded"] | str
 
 
 class ExecutorOutcome(Wire):
@@ -1073,8 +1090,19 @@ class ExecutorOutcome(Wire):
     """Wall-clock time."""
     log: str = ""
     """The end of the tool's log, secrets redacted; at most 65536 bytes."""
-    result: ExecutorOutcomeResult | ExecutorOutcomeResult1
+    result: ExecutorOutcomeResult
     """How it ended."""
+
+
+class FieldChange(Wire):
+    """One place in which two values differ."""
+
+    left: Any | None = None
+    """What stood there; absent when nothing did."""
+    pointer: str
+    """Where, as a JSON pointer."""
+    right: Any | None = None
+    """What stands there; absent when nothing does."""
 
 
 class FileSystemOperationEdit(Wire):
@@ -1195,15 +1223,9 @@ class GateQuestion(Wire):
     tool: str | None = None
 
 
-class GraphEdgeClassification(Wire):
-    domain: str | None
-    """The domain it belongs to."""
-
-
 class GraphEdge(Wire):
     """An edge."""
 
-    classification: GraphEdgeClassification | None = None
     created_at: AwareDatetime | None = None
     """When it was first registered."""
     domain: str | None = None
@@ -1224,17 +1246,11 @@ class GraphEdge(Wire):
     """Its version."""
 
 
-class GraphNodeClassification(Wire):
-    domain: str | None
-    """The domain it belongs to; every type but `ResourceType` names it."""
-
-
 class GraphNode(Wire):
     """A node. Which of the optional fields it must have depends on its type."""
 
     approach: str | None = None
     """Remediation: how it is done."""
-    classification: GraphNodeClassification | None = None
     collection_method: str | None = None
     """EvidenceType: how it is collected."""
     created_at: AwareDatetime | None = None
@@ -1267,81 +1283,51 @@ class GraphNode(Wire):
     """Its version."""
 
 
-class GraphQueryGraphQuery(Wire):
-    """What is near a node."""
+class GraphPath(Wire):
+    """A path that visits no node twice."""
 
-    depth: int | None = None
-    """How far; 1 when absent."""
-    direction: Literal["out", "in"] | None = None
-    """Which way; both when absent."""
-    edges: list[Literal["requires", "evidenced_by", "collected_via", "is_a", "remediated_by"]] = (
-        []
-    )
-    """Along which types of edges; all when empty."""
-    node: str
-    """The node."""
-    query: Literal["neighbours"]
+    edges: list[Literal["requires", "evidenced_by", "collected_via", "is_a", "remediated_by"] | str]
+    """The edges between them, one fewer."""
+    nodes: list[str]
+    """The nodes, from the first to the last."""
 
 
-class GraphQueryGraphQuery1To(Wire):
+class GraphQueryTo(Wire):
     """At any node of a type."""
 
     type: Literal["Control", "Requirement", "EvidenceType", "ResourceType", "Risk", "Remediation"]
 
 
-class GraphQueryGraphQuery1To1(Wire):
+class GraphQueryTo1(Wire):
     """At one node."""
 
     node: str
 
 
-class GraphQueryGraphQuery1(Wire):
-    """How a node leads to others."""
+class GraphQuery(Wire):
+    """A question to the graph."""
 
     depth: int | None = None
-    """How long a path may be; as long as allowed when absent."""
+    """How far; 1 when absent."""
     direction: Literal["out", "in"] | None = None
-    """Which way every edge is followed; `out` when absent."""
-    from_: str = Field(..., alias="from")
+    """Which way; both when absent."""
+    domain: str | None = None
+    """Of this domain; of all when absent."""
+    edges: list[Literal["requires", "evidenced_by", "collected_via", "is_a", "remediated_by"]] = (
+        []
+    )
+    """Along which types of edges; all when empty."""
+    framework: str | None = None
+    """The framework, e.g. `SOC2`."""
+    from_: str | None = Field(None, alias="from")
     """The node, e.g. a control."""
     limit: int | None = None
     """How many."""
-    query: Literal["paths"]
-    to: GraphQueryGraphQuery1To | GraphQueryGraphQuery1To1 | None = None
+    node: str | None = None
+    """The node."""
+    query: Literal["coverage", "neighbours", "paths", "unremediated"] | str
+    to: GraphQueryTo | GraphQueryTo1 | None = None
     """Where to; any resource type when absent."""
-
-
-class GraphQueryGraphQuery2(Wire):
-    """Risks that nothing addresses."""
-
-    domain: str | None = None
-    """Of this domain; of all when absent."""
-    query: Literal["unremediated"]
-
-
-class GraphQueryGraphQuery3(Wire):
-    """Which controls of a framework registered skills and playbooks look after."""
-
-    framework: str
-    """The framework, e.g. `SOC2`."""
-    query: Literal["coverage"]
-
-
-class GraphQuery(
-    RootModel[
-        GraphQueryGraphQuery
-        | GraphQueryGraphQuery1
-        | GraphQueryGraphQuery2
-        | GraphQueryGraphQuery3
-    ]
-):
-    root: GraphQueryGraphQuery | GraphQueryGraphQuery1 | GraphQueryGraphQuery2 | GraphQueryGraphQuery3
-    """A question to the graph."""
-
-
-class GuardrailClassification(Wire):
-    domain: str | None
-    """The domain it belongs to; absent for a global one."""
 
 
 class GuardrailException(Wire):
@@ -1358,7 +1344,6 @@ class Guardrail(Wire):
 
     applies_to: list[str]
     """Globs on dot segments: `security.*`."""
-    classification: GuardrailClassification | None = None
     created_at: AwareDatetime | None = None
     """When it was first registered."""
     domain: str | None = None
@@ -1420,6 +1405,13 @@ class KeyRotation(Wire):
     """For how long the old one still lets in, in seconds."""
 
 
+class LeaseRenewed(Wire):
+    """A lease that goes on."""
+
+    lease_ms: int
+    """For how long the call is held from now on, in milliseconds."""
+
+
 class LeaseRequest(Wire):
     """What an executor says when it asks for a call."""
 
@@ -1427,6 +1419,48 @@ class LeaseRequest(Wire):
     """Its name, for messages."""
     wait_ms: int = 0
     """How long it waits when there is no call, in milliseconds; at most 30 s."""
+
+
+class LensIndex(Wire):
+    """What is known of an index."""
+
+    bytes: int
+    """Bytes of the source."""
+    chunks: int
+    """Passages."""
+    fetched_at: AwareDatetime
+    """When the source was last looked at."""
+    indexed_at: AwareDatetime
+    """When the index was made."""
+    model: str | None
+    """The embedding model; absent where only words are compared."""
+    other_model: bool
+    """
+    Whether the model in use is another one, so that only words are compared until it is indexed
+    again.
+    """
+
+
+class LensIndexed(Wire):
+    """What indexing a lens came to."""
+
+    lens_id: str
+    """Which lens."""
+    chunks: int | None = None
+    """Passages of the index."""
+    embedded: int | None = None
+    """Parts of passages that had to be embedded; the others' vectors were taken over."""
+    outcome: Literal["indexed", "not_fetched", "unchanged"] | str
+
+
+class LensOutcome(Wire):
+    """What indexing came to."""
+
+    chunks: int | None = None
+    """Passages of the index."""
+    embedded: int | None = None
+    """Parts of passages that had to be embedded; the others' vectors were taken over."""
+    outcome: Literal["indexed", "not_fetched", "unchanged"] | str
 
 
 class LensQuestion(Wire):
@@ -1444,6 +1478,39 @@ class LensQuestionToOne(Wire):
 
     query: str
     top_k: int | None = None
+
+
+class LensSource(Wire):
+    """Where a lens is fetched from."""
+
+    ref: str
+    """The link, or the path inside the package; of a folder every file is taken."""
+    type: Literal["url", "file"] | str
+    """A link, or a file or folder of the package."""
+
+
+class LensStage(Wire):
+    """How far indexing is."""
+
+    done: int | None = None
+    """Parts of passages that have a vector."""
+    of: int | None = None
+    """Parts of passages in all."""
+    stage: Literal["embedding", "fetching", "reading"] | str
+
+
+class LensWork(Wire):
+    """What indexing came to."""
+
+    at: AwareDatetime
+    """When it ended."""
+    chunks: int | None = None
+    """Passages of the index."""
+    embedded: int | None = None
+    """Parts of passages that had to be embedded; the others' vectors were taken over."""
+    failed: str | None = None
+    """Why."""
+    outcome: Literal["indexed", "not_fetched", "unchanged"] | str | None = None
 
 
 class LibrarianPassCachedPreview(Wire):
@@ -1501,6 +1568,21 @@ class LibrarianPass(Wire):
     """Its tenant; stamped when stored."""
 
 
+class LinkFinding(Wire):
+    """One thing that is worth a look."""
+
+    message: str
+    """What is wrong."""
+    rule: Literal["dangling_child", "empty_folder", "cycle"] | str
+    """`dangling_child`, `empty_folder` or `cycle`."""
+    skill_id: str
+    """The skill concerned."""
+
+
+class LinkFindings(Wire):
+    findings: list[LinkFinding]
+
+
 class MemoryEntryMetadata(Wire):
     """Additional metadata about the memory"""
 
@@ -1531,6 +1613,53 @@ class MemoryEntry(Wire):
     """Brief title summarizing the memory"""
     updated_at: AwareDatetime | None = None
     """When the memory was last updated"""
+
+
+class MemoryFound(Wire):
+    """A memory that was found."""
+
+    agent_id: str | None = None
+    """The agent that wrote it for them."""
+    at: AwareDatetime
+    """When it was written."""
+    author: str
+    """By whom."""
+    cosine: float | None
+    """Similarity of meaning; absent where only words were compared."""
+    decided_at: AwareDatetime | None = None
+    """When they did."""
+    decided_by: str | None = None
+    """Who decided on it."""
+    expires_at: AwareDatetime | None = None
+    """When the memory expires; absent when it is kept for good."""
+    fused: float
+    """What it is ranked by within this question, 0 to 1."""
+    lexical: float
+    """Words in common, weighted."""
+    memory: MemoryEntry | None = None
+    """The entry; absent once it was removed."""
+    memory_id: str
+    """The memory."""
+    owner: str
+    """Its owner."""
+    proposed: int | None = None
+    """The version that waits for a decision, if the reader may see it."""
+    removed_at: AwareDatetime | None = None
+    """When the content was removed."""
+    removed_by: str | None = None
+    """By whom; absent when it expired."""
+    state: Literal["proposed", "accepted", "superseded", "rejected"] | str
+    """Where that version stands."""
+    supersedes: int | None = None
+    """The version that was in force when it was written."""
+    version: int
+    """Which version this is."""
+    visibility: Literal["private", "shared"] | str
+    """Who sees it."""
+
+
+class MemoryHits(RootModel[list[MemoryFound]]):
+    root: list[MemoryFound]
 
 
 class MemoryNewMemoryMetadata(Wire):
@@ -1628,6 +1757,47 @@ class MemoryVersion(Wire):
     """What."""
 
 
+class MissionArtifact(Wire):
+    """An artifact of a mission, with where it stands among the mission's artifacts."""
+
+    artifact: dict[str, Any]
+    """The artifact, in the present form."""
+    artifact_id: str
+    """Its id, unique among those of its kind and mission."""
+    event: int
+    """The last event of the append that it was written with."""
+    kind: Literal["mission_envelope", "mission_task_graph", "prompt_package", "research_artifact", "librarian_pass", "worker_result", "aggregation_packet", "review_packet", "policy_decision", "writeback_proposal"] | str
+    """Which of the ten it is."""
+    place: int
+    """Its place, from 1, in the order of writing."""
+    task_id: str | None = None
+    """The task that it was made for."""
+
+
+class MissionArtifactKey(Wire):
+    """What tells artifacts of one mission apart, whatever their ids."""
+
+    kind: Literal["mission_envelope", "mission_task_graph", "prompt_package", "research_artifact", "librarian_pass", "worker_result", "aggregation_packet", "review_packet", "policy_decision", "writeback_proposal"] | str
+    """Its kind."""
+    number: int
+    """Its number among those of which all this is the same, from 1, in the order of storing."""
+    role: Literal["planner", "prompt_master", "researcher", "librarian", "worker", "aggregator", "reviewer"] | str | None
+    """The role of its task."""
+    subject: str | None
+    """What it is about: a decision's type and subject, a proposal's target and action."""
+    task: str | None
+    """Its task, by the name in the first mission if that has it."""
+
+
+class MissionArtifactPage(Wire):
+    """One page of a mission's artifacts."""
+
+    entries: list[MissionArtifact]
+    """In the order of writing."""
+    next: int | None = None
+    """The place to go on after; absent on the last page."""
+
+
 class MissionEnvelope(Wire):
     """A mission. Thirteen fields are required (002 §4.3)."""
 
@@ -1695,10 +1865,63 @@ class MissionOrder(Wire):
     """How many tokens it may use; what its kind says when absent."""
 
 
+class MissionReplayed(Wire):
+    """What replaying a mission came to."""
+
+    artifacts: int
+    """Artifacts that came out."""
+    divergence: str | None = None
+    """Where it came out otherwise, first of all."""
+    events: int
+    """Events that were replayed."""
+    identical: bool
+    """Whether everything came out as it is stored."""
+    mission_id: str
+    """The mission."""
+    run_id: str
+    """Its run."""
+
+
 class MissionStop(Wire):
     """Why a mission is stopped."""
 
     reason: str | None = None
+
+
+class MissionSummary(Wire):
+    """A mission in a listing."""
+
+    artifacts: int
+    """How many artifacts it has."""
+    created_at: AwareDatetime
+    """When it was created."""
+    mission_id: str
+    """Its id."""
+    run_id: str
+    """Its run."""
+    state: Literal["created", "planned", "prompted", "running", "aggregating", "reviewing", "awaiting_approval", "completed", "rejected", "failed", "cancelled", "budget_exceeded"] | str
+    """Where it stands."""
+    title: str
+    """What its run is called."""
+    updated_at: AwareDatetime
+    """When it last changed."""
+
+
+class MissionTask(Wire):
+    """A task of a mission."""
+
+    depends_on: list[str]
+    """Tasks that must succeed first."""
+    objective: str
+    """What it is to achieve."""
+    reason: str | None = None
+    """Why it failed."""
+    role_type: Literal["planner", "prompt_master", "researcher", "librarian", "worker", "aggregator", "reviewer"] | str
+    """Who does it."""
+    state: Literal["pending", "running", "succeeded", "failed", "blocked", "cancelled"] | str
+    """`pending`, `running`, `succeeded`, `failed`, `blocked` or `cancelled`."""
+    task_id: str
+    """Its id."""
 
 
 class MissionTaskGraphTask(Wire):
@@ -1887,6 +2110,33 @@ class MissionType(Wire):
     """What may be proposed, and how it is carried out."""
 
 
+class MissionTypeInForce(Wire):
+    """A document in force, and why this one."""
+
+    document: MissionType
+    layer: Literal["tenant", "global", "tenant_over_global"]
+    """Which layer won."""
+    package: str
+    package_version: str
+
+
+class Neighbour(Wire):
+    """A node that a walk came to."""
+
+    direction: Literal["out", "in"]
+    """Which way that edge was followed."""
+    distance: int
+    """How many edges away it is, by the shortest way."""
+    edge: Literal["requires", "evidenced_by", "collected_via", "is_a", "remediated_by"] | str
+    """The edge between the two."""
+    from_: str = Field(..., alias="from")
+    """The node before it on that way."""
+    layer: Literal["tenant", "global", "tenant_over_global"]
+    """The layer that it comes from."""
+    node: GraphNode
+    """The node."""
+
+
 class NetworkRequest(Wire):
     """One request over the network."""
 
@@ -1918,11 +2168,105 @@ class NetworkRequest(Wire):
     """The link."""
 
 
+class NewKey(Wire):
+    """A new key with its text, which is not shown again."""
+
+    agent_skills: list[str]
+    """Which skills of the link graph it may reach."""
+    catalogue: Literal["viewer", "editor", "admin"] | str
+    """What it may do to the catalogue."""
+    created_at: AwareDatetime
+    """When."""
+    created_by: str
+    """Who made it."""
+    expires_at: AwareDatetime | None
+    """From when on it lets nobody in."""
+    key_id: str
+    """Its id."""
+    last_used_at: AwareDatetime | None
+    """When it last let somebody in, to about a minute."""
+    name: str
+    """What people call it."""
+    revoked_at: AwareDatetime | None
+    """When it was revoked."""
+    revoked_by: str | None
+    """Who revoked it."""
+    role: Literal["user", "operator", "admin"] | str
+    """`user`, `operator` or `admin`."""
+    rotated_from: str | None
+    """The key whose place it took."""
+    scopes: list[str]
+    """Which parts of the interface it opens."""
+    secret: str
+    """What its holder keeps and sends."""
+    state: Literal["live", "expired", "revoked"]
+    """Whether it lets in."""
+    tenant_id: str
+    """Whose data it sees."""
+    tier: Literal["basic", "advanced"] | str
+    """The tier up to which it is served."""
+    user: str
+    """Whom it stands for."""
+
+
+class OpenRisk(Wire):
+    """A risk without a remediation."""
+
+    categories: list[str]
+    """The categories that it belongs to, nearest first."""
+    domain: str | None
+    """Its domain."""
+    id: str
+    """The risk."""
+    severity: Literal["critical", "high", "medium", "low", "info"] | str | None
+    """How bad it is."""
+
+
+class Package(Wire):
+    """One entry of a package's history."""
+
+    actor: str
+    """Who did it."""
+    at: AwareDatetime
+    """When."""
+    change: Literal["registered", "rolled_back", "unregistered"] | str
+    """`registered`, `rolled_back` or `unregistered`."""
+    content_hash: str
+    """`sha256:…` over all files."""
+    documents: int
+    """Number of documents in force after it."""
+    package: str
+    """The package."""
+    revision: int
+    """The catalogue's revision after it."""
+    scope: Literal["tenant", "global"] | str
+    """`global`, or `tenant` for the caller's own."""
+    version: str
+    """The version concerned."""
+
+
 class PackageBundle(Wire):
     """The files of a package, by their path relative to its root."""
 
     files: dict[str, str]
     """Path to content. Paths use `/` and stay inside the package."""
+
+
+class PackageDiff(Wire):
+    """What a package would change."""
+
+    changes: list[DocumentChange]
+    """The changed documents, by kind and id."""
+    from_: str | None = Field(..., alias="from")
+    """The version in force, if any."""
+    package: str
+    """The package."""
+    to: str
+    """The version compared."""
+
+
+class PackageList(RootModel[list[Package]]):
+    root: list[Package]
 
 
 class PackageManifest(Wire):
@@ -1940,6 +2284,68 @@ class PackageManifest(Wire):
     """Its title."""
     version: str
     """Its version."""
+
+
+class PairOfBudgetSpent(Wire):
+    """The same of both missions."""
+
+    left: BudgetSpent
+    """Of the first."""
+    right: BudgetSpent
+    """Of the second."""
+
+
+class PairOfMissionState(Wire):
+    """The same of both missions."""
+
+    left: Literal["created", "planned", "prompted", "running", "aggregating", "reviewing", "awaiting_approval", "completed", "rejected", "failed", "cancelled", "budget_exceeded"] | str
+    """Of the first."""
+    right: Literal["created", "planned", "prompted", "running", "aggregating", "reviewing", "awaiting_approval", "completed", "rejected", "failed", "cancelled", "budget_exceeded"] | str
+    """Of the second."""
+
+
+class PairOfNullableMissionId(Wire):
+    """The same of both missions."""
+
+    left: str | None
+    """Of the first."""
+    right: str | None
+    """Of the second."""
+
+
+class PairOfNullableString(Wire):
+    """The same of both missions."""
+
+    left: str | None
+    """Of the first."""
+    right: str | None
+    """Of the second."""
+
+
+class PartChange(Wire):
+    """What became of something from the first mission to the second."""
+
+    change: Literal["added", "changed", "removed", "same"] | str
+    fields: list[FieldChange] | None = None
+
+
+class PassagePosition(Wire):
+    """Where a passage stands in the text that was taken out of the source."""
+
+    end: int
+    """Behind the last byte."""
+    end_char: int
+    """Behind the last character."""
+    file: str | None = None
+    """The file, where the source is a folder of the package."""
+    headings: list[str] | None = None
+    """The headings that it begins under, the highest first."""
+    page: int | None = None
+    """The page that it begins on, where the source has pages."""
+    start: int
+    """The first byte."""
+    start_char: int
+    """The first character."""
 
 
 class PipelineDefinitionErrorHandling(Wire):
@@ -2053,11 +2459,6 @@ class PlanOrder(Wire):
     fallbacks: list[Any] = []
     parameters: dict[str, Any] = {}
     pipeline: PipelineDefinition | None = None
-
-
-class PlaybookClassification(Wire):
-    domain: str
-    """The domain it belongs to."""
 
 
 class PlaybookContext(Wire):
@@ -2201,7 +2602,6 @@ class Playbook(Wire):
 
     approach_hints: list[str] = []
     """Advice for whoever plans with it."""
-    classification: PlaybookClassification | None = None
     context: PlaybookContext = Field(
         {"context_descriptions": [], "supported_context_types": []},
         validate_default=True,
@@ -2261,6 +2661,16 @@ class Playbook(Wire):
     """When it was last registered."""
     version: str | None = None
     """Its version."""
+
+
+class PlaybookInForce(Wire):
+    """A document in force, and why this one."""
+
+    document: Playbook
+    layer: Literal["tenant", "global", "tenant_over_global"]
+    """Which layer won."""
+    package: str
+    package_version: str
 
 
 class PlaybookOrder(Wire):
@@ -2513,6 +2923,105 @@ class PromptTemplate(Wire):
     """Its version, which prompt packages carry as `template_version`."""
 
 
+class PromptTemplateInForce(Wire):
+    """A document in force, and why this one."""
+
+    document: PromptTemplate
+    layer: Literal["tenant", "global", "tenant_over_global"]
+    """Which layer won."""
+    package: str
+    package_version: str
+
+
+class PublishedSkill(Wire):
+    """One published skill."""
+
+    description: str
+    """What it does and when to use it."""
+    digest: str
+    """`sha256:…` of the artifact."""
+    name: str
+    """Its name in the open format."""
+    type: str
+    """`skill-md` or `archive`."""
+    url: str
+    """Where its artifact is."""
+
+
+class Rate(Wire):
+    """A rate and a burst, both at least one."""
+
+    burst: int
+    """How often at once."""
+    per_minute: int
+    """How often a minute."""
+
+
+class RelatedMemory(Wire):
+    """A memory that another one leads to."""
+
+    agent_id: str | None = None
+    """The agent that wrote it for them."""
+    at: AwareDatetime
+    """When it was written."""
+    author: str
+    """By whom."""
+    decided_at: AwareDatetime | None = None
+    """When they did."""
+    decided_by: str | None = None
+    """Who decided on it."""
+    distance: int
+    """Over how many others."""
+    expires_at: AwareDatetime | None = None
+    """When the memory expires; absent when it is kept for good."""
+    from_: str = Field(..., alias="from")
+    """The memory before it on the way."""
+    memory: MemoryEntry | None = None
+    """The entry; absent once it was removed."""
+    memory_id: str
+    """The memory."""
+    owner: str
+    """Its owner."""
+    proposed: int | None = None
+    """The version that waits for a decision, if the reader may see it."""
+    removed_at: AwareDatetime | None = None
+    """When the content was removed."""
+    removed_by: str | None = None
+    """By whom; absent when it expired."""
+    state: Literal["proposed", "accepted", "superseded", "rejected"] | str
+    """Where that version stands."""
+    supersedes: int | None = None
+    """The version that was in force when it was written."""
+    version: int
+    """Which version this is."""
+    visibility: Literal["private", "shared"] | str
+    """Who sees it."""
+
+
+class ReportedHappening(Wire):
+    """That an interrupted call did happen, on somebody's word."""
+
+    output: Any
+    """What it came to; `null` when nobody knows."""
+
+
+class Request(Wire):
+    """A request as it is recorded."""
+
+    answer: Any
+    """The answer, or the error that it came to; nothing while it is worked on."""
+    asked: dict[str, Any]
+    """The `request` as it was sent, and what whoever asked was then."""
+    created_at: AwareDatetime
+    """When it was asked."""
+    request_id: str
+    """Its id."""
+    updated_at: AwareDatetime
+    """When it last changed."""
+    verdict: Any
+    """Where it was routed; nothing before it is."""
+
+
 class ResearchArtifactResult(Wire):
     """One result of a search."""
 
@@ -2559,6 +3068,58 @@ class ResearchArtifact(Wire):
     """Its tenant; stamped when stored."""
 
 
+class ResolvedGuardrail(Wire):
+    """A guardrail that bears on the subject."""
+
+    document: Guardrail
+    layer: Literal["tenant", "global", "tenant_over_global"]
+    """Which layer won."""
+    matched: str
+    """The glob that matched."""
+    package: str
+    package_version: str
+
+
+class ResolvedGuardrails(RootModel[list[ResolvedGuardrail]]):
+    root: list[ResolvedGuardrail]
+
+
+class ResolvedPolicy(Wire):
+    """A policy that governs the tool."""
+
+    document: Policy
+    layer: Literal["tenant", "global", "tenant_over_global"]
+    """Which layer won."""
+    matched: str
+    """The glob that matched."""
+    package: str
+    package_version: str
+
+
+class ResourceCoverage(Wire):
+    """A resource type of a control, with what covers it."""
+
+    covered_by: list[CoveringAction]
+    """Skills and playbooks that call a tool for it."""
+    resource_type: str
+    """The resource type."""
+
+
+class ResultSourceResultSourceReported(Wire):
+    approval: str
+    """The question that this answers."""
+    by: str
+    """Who."""
+    reason: str | None = None
+    """How they know, in their words."""
+
+
+class ResultSourceResultSource(Wire):
+    """The effect was interrupted, and a person says that it happened."""
+
+    reported: ResultSourceResultSourceReported
+
+
 class ReviewPacketIssue(Wire):
     """Something that the reviewer found."""
 
@@ -2597,6 +3158,27 @@ class ReviewPacket(Wire):
     """Its tenant; stamped when stored."""
 
 
+class RoutedCandidate(Wire):
+    """One candidate, with what explains its place."""
+
+    cosine: float | None
+    """Similarity of meaning; absent where only words were compared."""
+    coverage: float | None
+    """The same as a share of what the query could reach, 0 to 1; absent in verdicts of before it was noted."""
+    fused: float
+    """What it is ranked by within this query."""
+    id: str
+    """Its id."""
+    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"] | str
+    """What it is."""
+    lexical: float
+    """Words in common, weighted."""
+    scope: Literal["tenant", "global"]
+    """The layer it came from."""
+    score: float
+    """Chance that it is right, 0 to 1; thresholds refer to it."""
+
+
 class RoutingTest(Wire):
     """A routing test of a package: what a query should and should not reach."""
 
@@ -2608,6 +3190,19 @@ class RoutingTest(Wire):
     """Skills and playbooks it must not reach."""
     query: str
     """The query, as a user would write it."""
+
+
+class RuleSaid(Wire):
+    """One rule's word on an effect."""
+
+    id: str
+    """Which one: a guardrail's or policy's id, a tool's, a playbook's, an approval's."""
+    kind: Literal["permission", "policy", "guardrail", "rate_limit", "tool", "safety", "interrupted", "approval"]
+    """What kind of rule."""
+    message: str
+    """What a person is told."""
+    note: str | None = None
+    """Why it had no answer, where it had none."""
 
 
 class RunAbort(Wire):
@@ -2624,10 +3219,98 @@ class RunConfirmation(Wire):
     typed: str | None = None
 
 
+class RunEvidence(Wire):
+    """One record of a run, as the run is shown with it."""
+
+    evidence_id: str
+    """The record."""
+    summary: str
+    """What it shows."""
+    warning: str | None = None
+    """What is wrong with it."""
+
+
+class RunOpening(Wire):
+    """What a run needs before its first step."""
+
+    confirm: bool
+    """Whether a person has to see the plan and agree to it."""
+    missing: list[str] | None = None
+    """The mandatory parameters that have no value yet."""
+    typed: str | None = None
+    """The parameter whose value has to be typed to confirm (`destructive`)."""
+
+
 class RunParameters(Wire):
     """Values for a run's parameters."""
 
     parameters: dict[str, Any]
+
+
+class RunReplayed(Wire):
+    """What a strict replay found."""
+
+    diverges: Diverges | None
+    """The first event that does not follow from those before it; absent when all do."""
+    events: int
+    """Events of the journal."""
+    head: str
+    """Hash of the last event, which all others are chained to."""
+    run_id: str
+    """The run."""
+    state_digest: str | None = None
+    """Digest of the whole state: equal for equal journals."""
+    status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str | None = (
+        None
+    )
+    """
+    Where the run stands after them, or before the first that does not fit; absent when that is the
+    first of all.
+    """
+
+
+class RunSummary(Wire):
+    """A run in a listing."""
+
+    created_at: AwareDatetime
+    """When it was created."""
+    run_id: str
+    """Its id."""
+    status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
+    """
+    Where it stands: `working`, `awaiting_approval`, `completed` and so on. As text, because a newer replica may
+    have written one that is not known here.
+    """
+    title: str
+    """What started it."""
+    updated_at: AwareDatetime
+    """When it last changed."""
+    version: int
+    """Number of events in the journal."""
+
+
+class RunsTaken(Wire):
+    """How many runs of a tenant are under way or wait, and how many may."""
+
+    most: int
+    """How many may."""
+    unfinished: int
+    """How many do, counted up to `most`."""
+
+
+class SaltedPayload(Wire):
+    """A payload with what is hashed before it."""
+
+    salt: str
+    """32 bytes in hexadecimal."""
+    text: str
+    """The payload."""
+
+
+class SchemaSummary(Wire):
+    name: str
+    source: str
+    title: str
 
 
 class SessionHistoryItem(Wire):
@@ -2666,6 +3349,19 @@ class Session(Wire):
     """Its user."""
 
 
+class SessionTurn(Wire):
+    """One question and its answer."""
+
+    at: AwareDatetime
+    """When."""
+    input: str
+    """What was asked."""
+    output: str | None
+    """What was answered; absent when the request failed."""
+    request_id: str
+    """The request."""
+
+
 class SkillAnalysisFinding(Wire):
     """A jq filter whose outputs are findings (this project)."""
 
@@ -2686,11 +3382,6 @@ class SkillAnalysis(Wire):
     """The rules, in order."""
     summary: str | None = None
     """A template of the summary over the findings."""
-
-
-class SkillClassification(Wire):
-    domain: str
-    """The domain it belongs to."""
 
 
 class SkillContext(Wire):
@@ -2775,7 +3466,6 @@ class Skill(Wire):
     """What it can do, one line each."""
     capability_id: str | None = None
     """The capability that it shares with other skills."""
-    classification: SkillClassification | None = None
     context: SkillContext = Field(
         {"context_descriptions": [], "supported_context_types": []},
         validate_default=True,
@@ -2850,6 +3540,16 @@ class SkillFiles(Wire):
     """Every file."""
 
 
+class SkillInForce(Wire):
+    """A document in force, and why this one."""
+
+    document: Skill
+    layer: Literal["tenant", "global", "tenant_over_global"]
+    """Which layer won."""
+    package: str
+    package_version: str
+
+
 class SkillSearch(Wire):
     """A search: by words or by a vector of the index's model."""
 
@@ -2861,6 +3561,107 @@ class SkillSearch(Wire):
     """How many hits, 1 to 100; 10 where it is not said."""
     vector: list[float] | None = None
     """What is looked for, as a vector."""
+
+
+class SkipReason(Wire):
+    """Why a step does not start."""
+
+    because: Literal["condition", "dry_run", "source"] | str
+    step: str | None = None
+    """The earlier step."""
+
+
+class SkipSource(Wire):
+    """A plan that came with the order to run it. Nobody registered it, so nobody reviewed it."""
+
+    id: Any
+    """It depends on the form."""
+    kind: Literal["decision_tree", "execution_plan", "mission", "pipeline"] | str
+
+
+class StepBranch(Wire):
+    """A way that a choice may take."""
+
+    next: str
+    """The step it leads to."""
+    when: str
+    """The CEL expression."""
+
+
+class StepEdge(Wire):
+    """One step's claim on an earlier one."""
+
+    from_: str = Field(..., alias="from")
+    """The earlier step."""
+    on: Literal["success", "failure", "settled", "chosen"]
+    """What must have become of it."""
+
+
+class StepFailure(Wire):
+    """Why a step failed."""
+
+    code: str
+    """Stable code, e.g. `tool_failed`."""
+    kind: Literal["input_error", "execution_error", "resource_error", "permission_error", "timeout_error", "system_error"] | str
+    """Which of the six kinds."""
+    message: str
+    """What a person is told; no secrets, no paths."""
+    retryable: bool
+    """Whether the same call may succeed later."""
+
+
+class StepRetry(Wire):
+    """How a step is tried again (B003-7)."""
+
+    delay_ms: int
+    """Time between attempts, in milliseconds."""
+    retries: int
+    """Retries after the first attempt."""
+
+
+class StepWait(Wire):
+    """Something that a step waits for."""
+
+    approval: str | None = None
+    """The approval's record."""
+    due: AwareDatetime | None = None
+    """Not before this."""
+    expires_at: AwareDatetime | None = None
+    """When it lapses."""
+    for_: (
+        Literal[
+            "approval",
+            "confirmation",
+            "moment",
+            "parameters",
+            "resumption",
+            "rollback",
+            "step",
+        ]
+        | str
+    ) = Field(..., alias="for")
+    missing: list[str] | None = None
+    """Which."""
+    of: str | None = None
+    """What it reverses."""
+    on: Literal["success", "failure", "settled", "chosen"] | None = None
+    """What must become of it."""
+    step: str | None = None
+    """The step."""
+
+
+class StopCause(Wire):
+    """Why a run stops before its way is over."""
+
+    because: Literal["aborted", "failure", "timed_out", "tokens_used_up"] | str
+    by: str | None = None
+    """Who."""
+    failure: StepFailure | None = None
+    """Why."""
+    reason: str | None = None
+    """Why."""
+    step: str | None = None
+    """The step."""
 
 
 class TagRecord(Wire):
@@ -2906,17 +3707,11 @@ class TagRecord(Wire):
     """The user."""
 
 
-class TemplateClassification(Wire):
-    domain: str | None
-    """The domain it is for; absent for the global default."""
-
-
 class Template(Wire):
     """A template."""
 
     agent_id: str | None = None
     """The agent it is for (this project; ruling 7)."""
-    classification: TemplateClassification | None = None
     created_at: AwareDatetime | None = None
     """When it was first registered."""
     domain: str | None = None
@@ -2943,9 +3738,24 @@ class Template(Wire):
     """Its version."""
 
 
-class ToolClassification(Wire):
-    domain: str
-    """The domain it belongs to."""
+class Thresholds(Wire):
+    """Where a verdict turns (B000-3)."""
+
+    floor: float
+    """Candidates with a lower score are dropped."""
+    margin: float
+    """How far its fused score must lead for that."""
+    narrow: float
+    """From this score on the best candidate may stand alone."""
+
+
+class TokensUsed(Wire):
+    """Tokens that models used."""
+
+    input: int
+    """That they were sent."""
+    output: int
+    """That they answered."""
 
 
 class ToolEvidence(Wire):
@@ -2968,57 +3778,32 @@ class ToolEvidence(Wire):
 
 
 class ToolImplementation(Wire):
-    """A script of the tool's language; exactly one of `path` and `body`."""
-
-    body: str | None = None
-    """The script itself."""
-    path: str | None = None
-    """A file of the package, relative to its root."""
-    type: Literal["script"]
-
-
-class ToolImplementation1(Wire):
-    """An HTTP call. Strings may hold `${name}` of a parameter."""
+    """How a tool is carried out (this project)."""
 
     body: Any | None = None
-    """The body, sent as JSON."""
+    """It depends on the form."""
+    definition: str | None = None
+    """`sha256:…` of the definition that was imported."""
     headers: dict[str, str] | None = None
     """Headers."""
-    method: Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
-    """The method."""
+    method: Literal["DELETE", "GET", "HEAD", "PATCH", "POST", "PUT"] | str | None = None
+    name: Literal["command.run", "env.get", "fs.copy", "fs.create", "fs.delete", "fs.edit", "fs.list", "fs.make_directory", "fs.move", "fs.read", "fs.search", "fs.stat", "fs.write", "net.get", "net.request", "visualise", "web.search"] | str | None = (
+        None
+    )
+    path: str | None = None
+    """A file of the package, relative to its root."""
     query: dict[str, str] | None = None
     """Query parameters."""
-    type: Literal["http"]
-    url: str
-    """The link, with placeholders."""
-
-
-class ToolImplementation2(Wire):
-    """A part of Charter. Only the tools of the built-in package have it."""
-
-    name: Literal["fs.read", "fs.write", "fs.create", "fs.edit", "fs.move", "fs.copy", "fs.delete", "fs.list", "fs.search", "fs.stat", "fs.make_directory", "env.get", "net.get", "net.request", "web.search", "command.run", "visualise"]
-    """Which."""
-    type: Literal["builtin"]
-
-
-class ToolImplementation3(Wire):
-    """A stage of a mission. Only the tools of the built-in package have it."""
-
-    stage: Literal["plan", "prompt", "pass", "research", "work", "aggregate", "review", "playbook", "webhook"]
-    """Which."""
-    type: Literal["stage"]
-
-
-class ToolImplementation4(Wire):
-    """A tool of a registered MCP server. Only imported tools have it."""
-
-    definition: str
-    """`sha256:…` of the definition that was imported."""
-    server: str
+    server: str | None = None
     """The server, as the configuration names it."""
-    tool: str
+    stage: Literal["aggregate", "pass", "plan", "playbook", "prompt", "research", "review", "webhook", "work"] | str | None = (
+        None
+    )
+    tool: str | None = None
     """The tool, as its server names it."""
-    type: Literal["mcp"]
+    type: Literal["builtin", "http", "mcp", "script", "stage"] | str
+    url: str | None = None
+    """The link, with placeholders."""
 
 
 class ToolParameter(Wire):
@@ -3062,7 +3847,6 @@ class ToolRateLimit(Wire):
 class Tool(Wire):
     """A tool of the catalogue."""
 
-    classification: ToolClassification | None = None
     created_at: AwareDatetime | None = None
     """When it was first registered."""
     description: str
@@ -3086,14 +3870,7 @@ class Tool(Wire):
     Whether repeating a call with the same arguments changes nothing more (this project). A write
     that was interrupted is repeated without asking only if its tool says so.
     """
-    implementation: (
-        ToolImplementation
-        | ToolImplementation1
-        | ToolImplementation2
-        | ToolImplementation3
-        | ToolImplementation4
-        | None
-    ) = None
+    implementation: ToolImplementation | None = None
     """How it is carried out (this project). Absent when the client brings its own."""
     language: Literal["python", "bash", "http", "builtin", "mcp"]
     """The language of its body."""
@@ -3179,6 +3956,16 @@ class ToolDefinition(Wire):
     """JSON Schema for the tool's result"""
 
 
+class ToolInForce(Wire):
+    """A document in force, and why this one."""
+
+    document: Tool
+    layer: Literal["tenant", "global", "tenant_over_global"]
+    """Which layer won."""
+    package: str
+    package_version: str
+
+
 class ToolInvocation(Wire):
     """One call of a tool."""
 
@@ -3246,36 +4033,23 @@ class ToolResult(Wire):
     """The tool."""
 
 
-class VersionsDiffChange(Wire):
-    """One changed document, as it was and as it became."""
-
-    after: dict[str, Any] | None = None
-    """The document in the later version; null where there is none."""
-    before: dict[str, Any] | None = None
-    """The document in the earlier version; null where there is none."""
-    difference: Literal["added", "changed", "removed"]
-    """What happens to it."""
-    fields: list[str]
-    """JSON pointers of the parts that differ, for a changed document."""
-    id: str
-    """The document."""
-    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"]
-    """Which collection."""
+class ToolsInForce(RootModel[list[ToolInForce]]):
+    root: list[ToolInForce]
 
 
-class VersionsDiff(Wire):
-    """What changed from one version to another: one page."""
+class Violation(Wire):
+    """One thing that is wrong."""
 
-    changes: list[VersionsDiffChange]
-    """The changed documents, by kind and id."""
-    from_: str | None = Field(None, alias="from")
-    """The earlier version; null where there is none, and everything is new."""
-    next: str | None = None
-    """Where the next page starts."""
-    package: str
-    """The package."""
-    to: str
-    """The later version."""
+    keyword: str
+    """The rule that was broken: a keyword of JSON Schema, or a word of this project."""
+    message: str
+    """What is wrong, in words."""
+    pointer: str
+    """Where, as a JSON pointer (RFC 6901); empty for the whole document."""
+    stage: Literal["structure", "schema", "meaning", "consistency"] | str
+    """The stage that found it."""
+    suggestion: str | None = None
+    """What to write instead, where that can be guessed."""
 
 
 class WorkerResultCitation(Wire):
@@ -3349,3 +4123,1468 @@ class WritebackProposal(Wire):
     """The type of the entity: `lead`."""
     tenant_id: str | None = None
     """Its tenant; stamped when stored."""
+
+
+class AgentManifestInForce(Wire):
+    """A document in force, and why this one."""
+
+    document: Agent
+    layer: Literal["tenant", "global", "tenant_over_global"]
+    """Which layer won."""
+    package: str
+    package_version: str
+
+
+class AgentSkillPage(Wire):
+    """One page of skills."""
+
+    entries: list[AgentSkillSummary]
+    """The skills."""
+    next: str | None
+    """Where the next page starts; absent on the last one."""
+
+
+class AgentSkillWritten(Wire):
+    """What came of writing one skill."""
+
+    created: bool
+    """Whether it is new in its scope."""
+    embedded: bool
+    """Whether its summary was embedded for this."""
+    skill_id: str
+    """Which."""
+    warnings: list[Violation] | None = None
+    """What is worth a look about it."""
+
+
+class AgentSkillsWrittenItem(Wire):
+    """What came of one skill of a bulk write."""
+
+    created: bool | None = None
+    """Whether it is new in its scope."""
+    details: Any | None = None
+    """Facts for a program."""
+    embedded: bool | None = None
+    """Whether its summary was embedded for this."""
+    error_code: Literal["invalid_document", "invalid_request", "invalid_utf8", "too_large", "unsupported_version", "unsupported_flow", "unknown_domain", "deprecated_collection", "missing_parameters", "invalid_parameters", "not_found", "no_match", "already_exists", "version_conflict", "illegal_transition", "immutable", "still_referenced", "routing_test_failed", "session_not_found", "model_route_unknown", "unauthenticated", "permission_denied", "guardrail_blocked", "approval_required", "policy_denied", "approval_rejected", "approval_expired", "egress_denied", "model_access_denied", "tool_failed", "tool_result_invalid", "model_failed", "model_refused", "model_answer_invalid", "template_missing", "placeholder_missing", "expression_failed", "cancelled", "tool_timeout", "request_timeout", "model_missing", "model_mismatch", "storage_full", "data_directory_locked", "rate_limited", "overloaded", "unavailable", "internal"] | str | None = (
+        None
+    )
+    """The failure's code."""
+    message: str | None = None
+    """What is wrong."""
+    result: Literal["refused", "written"] | str
+    skill_id: Any
+    """It depends on the form."""
+    warnings: list[Violation] | None = None
+    """What is worth a look about it."""
+
+
+class Approval(Wire):
+    """An approval."""
+
+    approval_id: str
+    """Its id."""
+    call: ExactCall
+    """What is approved."""
+    digest: str
+    """What the decision is bound to."""
+    expires_at: AwareDatetime
+    """When it lapses, decided or not."""
+    four_eyes: bool
+    """Whether somebody else than the requester has to decide."""
+    requested_at: AwareDatetime
+    """When it was asked for."""
+    requested_by: str
+    """On whose behalf the run acts."""
+    rules: list[RuleSaid]
+    """What asks for it."""
+    tenant_id: str
+    """Whose it is."""
+    at: AwareDatetime | None = None
+    """When."""
+    by: str | None = None
+    """Who."""
+    happened: ReportedHappening | None = None
+    """Instead of calling: it happened before. Absent for an agreement to the call."""
+    reason: str | None = None
+    """Why, in their words."""
+    state: Literal["approved", "consumed", "lapsed", "pending", "rejected"] | str
+
+
+class ApprovalAgreed(Wire):
+    """An agreement, and what was agreed to."""
+
+    at: AwareDatetime
+    """When."""
+    by: str
+    """Who."""
+    happened: ReportedHappening | None = None
+    """Instead of calling: it happened before. Absent for an agreement to the call."""
+    reason: str | None = None
+    """Why, in their words."""
+
+
+class ApprovalPage(Wire):
+    """One page of approvals."""
+
+    entries: list[Approval]
+    """Newest first."""
+    next: str | None
+    """Where the next page starts."""
+
+
+class BoundedGraphPath(Wire):
+    """What a walk found, and whether there was more than it may return."""
+
+    found: list[GraphPath]
+    """What it found, in order."""
+    truncated: bool
+    """Whether the rest was left out."""
+
+
+class BoundedOpenRisk(Wire):
+    """What a walk found, and whether there was more than it may return."""
+
+    found: list[OpenRisk]
+    """What it found, in order."""
+    truncated: bool
+    """Whether the rest was left out."""
+
+
+class Catalogue(Wire):
+    """What there is of each kind."""
+
+    kinds: list[CatalogueKind]
+    """Every kind, those without a document too."""
+
+
+class ChangedDocument(Wire):
+    """One changed document, as it was and as it became."""
+
+    after: dict[str, Any] | None
+    """The document in the later version; null where there is none."""
+    before: dict[str, Any] | None
+    """The document in the earlier version; null where there is none."""
+    difference: Literal["added", "changed", "removed"]
+    """What happens to it."""
+    fields: list[str]
+    """JSON pointers of the parts that differ, for a changed document."""
+    id: str
+    """The document."""
+    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"] | str
+    """Which collection."""
+
+
+class ControlCoverage(Wire):
+    """One control."""
+
+    control: str
+    """The control."""
+    guardrails: list[str]
+    """Guardrails that bear on what is listed for it."""
+    resource_types: list[ResourceCoverage]
+    """The resource types that its evidence is collected from, by id."""
+    standing: Literal["covered", "partial", "none"]
+    """How far it is looked after."""
+    title: str | None
+    """Its title."""
+    without_evidence: list[str]
+    """Requirements from which the graph leads to no resource type."""
+
+
+class Dependency(Wire):
+    """One document's reference to another."""
+
+    from_: DocumentName = Field(..., alias="from")
+    """Which needs the other."""
+    pointer: str
+    """Where the reference stands in the document that needs the other."""
+    to: DocumentName
+    """Which is needed."""
+
+
+class DependencyNode(Wire):
+    """A document that another one leads to."""
+
+    distance: int
+    """How many references away it is, by the shortest way."""
+    document: DocumentSummary | None
+    """The document; null where there is none."""
+    id: str
+    """Its id."""
+    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"] | str
+    """Its kind."""
+    side: Literal["needs", "needed_by"]
+    """Whether the root needs it, or it needs the root."""
+
+
+class DocumentDependencies(Wire):
+    """The documents around one."""
+
+    edges: list[Dependency]
+    """Which of them refers to which; at most 10,000."""
+    nodes: list[DependencyNode]
+    """What it needs, then what needs it, nearest first; at most 1,000."""
+    root: DocumentSummary
+    """The document that was asked for."""
+    truncated: bool
+    """Whether the rest was left out."""
+
+
+class DocumentLayer(Wire):
+    """A document as one layer has it."""
+
+    document: dict[str, Any]
+    """The document, which keeps the contract of its kind."""
+    in_force: bool
+    """
+    Whether it counts: a global document does not that the tenant's own shadows. Guardrails and policies of
+    both layers do.
+    """
+    package: str
+    """The package that registered it."""
+    package_version: str
+    """That package's version."""
+    scope: Literal["tenant", "global"] | str
+    """Whose layer."""
+    source: DocumentSource | None
+    """Where it was written; null for what no package's file holds."""
+
+
+class DocumentPage(Wire):
+    """One page of documents."""
+
+    entries: list[DocumentSummary]
+    """By id."""
+    next: str | None
+    """The id after which the next page starts."""
+
+
+class EvidenceLeaf(Wire):
+    """One leaf with what it commits to."""
+
+    index: int
+    """Its place in the log, from 0."""
+    leaf: str
+    """Its data: an [`super::Entry`] as JSON."""
+    payload: SaltedPayload | None = None
+    """The payload, unless it was removed or is withheld."""
+    proof: list[str]
+    """Its inclusion under the checkpoint, nearest sibling first."""
+    record: str | None = None
+    """The record without its payload, of a record's leaf."""
+    withheld: str | None = None
+    """The redaction class for which the payload is withheld from whoever exported it."""
+
+
+class EvidenceLogConsistency(Wire):
+    """That one head is the beginning of another."""
+
+    from_: EvidenceLogHead = Field(..., alias="from")
+    """The smaller log."""
+    proof: list[str]
+    """As RFC 9162 §2.1.4 orders it."""
+    to: EvidenceLogHead
+    """The larger one."""
+
+
+class EvidenceProof(Wire):
+    """One record's leaves with the checkpoint that they are proved under."""
+
+    header: EvidenceHeader
+    leaves: list[EvidenceLeaf]
+
+
+class Follows(Wire):
+    """Which turn of the session a verdict rests on, and why."""
+
+    alone: Literal["narrow", "broad", "miss"]
+    """What the text came to alone."""
+    because: str
+    """Why it is taken for a follow-up."""
+    request_id: str
+    """The request of that turn."""
+
+
+class FrameworkCoverage(Wire):
+    """What is known of a framework."""
+
+    controls: list[ControlCoverage]
+    """Its controls, by id."""
+    framework: str
+    """The framework, as its controls name it."""
+
+
+class GateDecision(Wire):
+    """The gate's answer, with the rules that made it."""
+
+    permitted_by: list[RuleSaid] | None = None
+    """What permits it."""
+    rules: list[RuleSaid] | None = None
+    """What asks for it; at least one."""
+    verdict: Literal["allow", "deny", "needs_approval"] | str
+    warnings: list[RuleSaid] | None = None
+    """What is said along with it."""
+
+
+class GraphAnswer(Wire):
+    """What the graph says."""
+
+    controls: list[ControlCoverage] | None = None
+    """Its controls, by id."""
+    found: Any | None = None
+    """It depends on the form."""
+    framework: str | None = None
+    """The framework, as its controls name it."""
+    layer: Literal["tenant", "global", "tenant_over_global"] | None = None
+    """The layer that it comes from."""
+    node: GraphNode | None = None
+    """The node."""
+    query: Literal["coverage", "neighbours", "paths", "unremediated"] | str
+    truncated: bool | None = None
+    """Whether the rest was left out."""
+
+
+class Key(Wire):
+    """A key without its secret."""
+
+    agent_skills: list[str]
+    """Which skills of the link graph it may reach."""
+    catalogue: Literal["viewer", "editor", "admin"] | str
+    """What it may do to the catalogue."""
+    created_at: AwareDatetime
+    """When."""
+    created_by: str
+    """Who made it."""
+    expires_at: AwareDatetime | None
+    """From when on it lets nobody in."""
+    key_id: str
+    """Its id."""
+    last_used_at: AwareDatetime | None
+    """When it last let somebody in, to about a minute."""
+    name: str
+    """What people call it."""
+    revoked_at: AwareDatetime | None
+    """When it was revoked."""
+    revoked_by: str | None
+    """Who revoked it."""
+    role: Literal["user", "operator", "admin"] | str
+    """`user`, `operator` or `admin`."""
+    rotated_from: str | None
+    """The key whose place it took."""
+    scopes: list[str]
+    """Which parts of the interface it opens."""
+    state: Literal["live", "expired", "revoked"]
+    """Whether it lets in."""
+    tenant_id: str
+    """Whose data it sees."""
+    tier: Literal["basic", "advanced"] | str
+    """The tier up to which it is served."""
+    user: str
+    """Whom it stands for."""
+
+
+class KeyPage(Wire):
+    """One page of keys."""
+
+    entries: list[Key]
+    """Newest first."""
+    next: str | None
+    """Where the next page starts."""
+
+
+class LateClaim(Wire):
+    """A claim that a step did not have when it was added."""
+
+    edge: StepEdge
+    """For what: a new step."""
+    step: str
+    """The step that waits."""
+
+
+class Lens(Wire):
+    """A lens as it is shown: the document, and what became of its source."""
+
+    content_hash: str | None = None
+    """
+    Hash of what was fetched last, e.g. `sha256:…`; kept with the index and shown with the lens,
+    whatever was authored.
+    """
+    content_type: Literal["framework", "cloud_service", "policy", "reference"] | str
+    """What kind of knowledge it is."""
+    created_at: AwareDatetime | None = None
+    """When it was first registered."""
+    description: str
+    """What it holds."""
+    domain: str
+    """The domain it belongs to."""
+    index: LensIndex | None
+    """Its index; absent until there is one."""
+    indexing: LensStage | None
+    """How far indexing is, while it goes on."""
+    last: LensWork | None
+    """What the last indexing came to that this process did."""
+    lens_id: str
+    """Its id."""
+    scope: Literal["tenant", "global"] | str
+    """Where it is registered."""
+    source: LensSource
+    """Where it is fetched from."""
+    status: Literal["active", "inactive"] | str
+    """Whether it is offered (this project, for lenses)."""
+    tags: list[str]
+    """Words to find it by."""
+    tenant_id: str | None = None
+    """Its tenant; absent for a global lens."""
+    tier: Literal["basic", "advanced"] | str
+    """The tier from which it may be used; lenses are refused on the basic tier (B000-16)."""
+    title: str
+    """Its title."""
+    updated_at: AwareDatetime | None = None
+    """When it was last registered."""
+    version: str | None = None
+    """Its version."""
+
+
+class LensList(RootModel[list[Lens]]):
+    root: list[Lens]
+
+
+class Memory(Wire):
+    """One version of a memory, with where it stands."""
+
+    agent_id: str | None = None
+    """The agent that wrote it for them."""
+    at: AwareDatetime
+    """When it was written."""
+    author: str
+    """By whom."""
+    decided_at: AwareDatetime | None = None
+    """When they did."""
+    decided_by: str | None = None
+    """Who decided on it."""
+    expires_at: AwareDatetime | None = None
+    """When the memory expires; absent when it is kept for good."""
+    memory: MemoryEntry | None = None
+    """The entry; absent once it was removed."""
+    memory_id: str
+    """The memory."""
+    owner: str
+    """Its owner."""
+    proposed: int | None = None
+    """The version that waits for a decision, if the reader may see it."""
+    removed_at: AwareDatetime | None = None
+    """When the content was removed."""
+    removed_by: str | None = None
+    """By whom; absent when it expired."""
+    state: Literal["proposed", "accepted", "superseded", "rejected"] | str
+    """Where that version stands."""
+    supersedes: int | None = None
+    """The version that was in force when it was written."""
+    version: int
+    """Which version this is."""
+    visibility: Literal["private", "shared"] | str
+    """Who sees it."""
+
+
+class MemoryPage(Wire):
+    """A page of memories."""
+
+    entries: list[Memory]
+    """The memories, newest first."""
+    next: str | None
+    """Where the next page starts; absent on the last one."""
+
+
+class MemoryVersions(RootModel[list[Memory]]):
+    root: list[Memory]
+
+
+class MissionArtifactChange(Wire):
+    """An artifact of either mission."""
+
+    ids: PairOfNullableString
+    """Its id in each mission that has it."""
+    key: MissionArtifactKey
+    """What it is matched by."""
+    change: Literal["added", "changed", "removed", "same"] | str
+    fields: list[FieldChange] | None = None
+
+
+class MissionPage(Wire):
+    """One page of missions."""
+
+    entries: list[MissionSummary]
+    """Newest first."""
+    next: str | None
+    """Where the next page starts."""
+
+
+class MissionProposal(Wire):
+    """A proposal of a mission."""
+
+    approval_id: str | None = None
+    """The approval that it waits for: its own, or one of the playbook's run."""
+    proposal: WritebackProposal
+    """The proposal."""
+    reason: str | None = None
+    """Why it was not carried out."""
+    run_id: str | None = None
+    """The playbook's run that carries it out, once there is one."""
+    state: Literal["proposed", "approved", "executed", "execution_failed", "rejected", "expired", "conflict"]
+    """Where it stands (B002-13)."""
+
+
+class MissionTaskChange(Wire):
+    """A task of either mission."""
+
+    ids: PairOfNullableString
+    """Its id in each mission that has it."""
+    objective: str
+    """What it is to achieve, in the second mission if that has it."""
+    role: Literal["planner", "prompt_master", "researcher", "librarian", "worker", "aggregator", "reviewer"] | str | None
+    """Who does it."""
+    change: Literal["added", "changed", "removed", "same"] | str
+    fields: list[FieldChange] | None = None
+
+
+class PackageProblem(Wire):
+    """One thing that is wrong, and where."""
+
+    column: int
+    """In characters, from 1."""
+    excerpt: str
+    """The line as it stands."""
+    file: str
+    """The file's path, relative to the package."""
+    gravity: Literal["error", "warning"]
+    """Whether it stops the registration."""
+    keyword: str
+    """The rule that is broken."""
+    line: int
+    """From 1."""
+    message: str
+    """What is wrong."""
+    pointer: str
+    """JSON pointer into the file."""
+    suggestion: str | None = None
+    """What to write instead, where that is known."""
+    width: int
+    """Characters to underline, at least 1."""
+
+
+class Passage(Wire):
+    """One passage, with where it is from."""
+
+    content_hash: str
+    """Hash of what was fetched."""
+    cosine: float | None
+    """Similarity of meaning; absent where only words were compared."""
+    domain: str
+    """The lens's domain."""
+    lens_id: str
+    """Its lens."""
+    lexical: float
+    """Words in common, weighted."""
+    position: PassagePosition
+    """Where it stands."""
+    scope: Literal["tenant", "global"] | str
+    """Where the lens is registered."""
+    score: float
+    """What it is ranked by, 0 to 1 within this answer."""
+    source: LensSource
+    """Where the lens was fetched from."""
+    text: str
+    """The text, exactly as it was taken out of the source."""
+    title: str
+    """The lens's title."""
+
+
+class PublishedIndex(Wire):
+    """The skills that somebody publishes."""
+
+    field_schema: str = Field(..., alias="$schema")
+    """Which form of index this is."""
+    skills: list[PublishedSkill]
+    """The skills, by name."""
+
+
+class QuotaShown(Wire):
+    """What the caller's tenant may ask, and how much of it is taken."""
+
+    calls: Rate | None
+    """How often it may call, in each process; null where nothing bounds it."""
+    runs: RunsTaken | None
+    """Its runs; null where nothing bounds them."""
+
+
+class RelatedMemories(RootModel[list[RelatedMemory]]):
+    root: list[RelatedMemory]
+
+
+class ResolvedPolicies(RootModel[list[ResolvedPolicy]]):
+    root: list[ResolvedPolicy]
+
+
+class ResolvedTemplate(Wire):
+    """The template that renders an output."""
+
+    document: Template
+    layer: Literal["tenant", "global", "tenant_over_global"]
+    """Which layer won."""
+    level: Literal["skill", "agent", "domain", "global"]
+    """The level that it was found on."""
+    package: str
+    package_version: str
+
+
+class RoutingTried(Wire):
+    """Where a routing test of a package led, in the catalogue as it would be with the package in force."""
+
+    file: str
+    """The file that the test stands in."""
+    kind: Literal["narrow", "broad", "miss"]
+    """Narrow, broad or miss."""
+    line: int
+    """The line, from 1."""
+    passed: bool
+    """Whether it led where it should."""
+    query: str
+    """The query."""
+    reached: str | None
+    """The best candidate; absent for a miss."""
+    reason: str
+    """Why, for people."""
+    score: float | None
+    """The best candidate's chance of being right, 0 to 1, whether or not it was enough."""
+
+
+class RuleFinding(Wire):
+    """One rule and what it says."""
+
+    asked: Literal["now", "once_approved", "not_asked"]
+    """Whether the decision rests on it."""
+    id: str
+    """Which one."""
+    kind: Literal["permission", "policy", "guardrail", "rate_limit", "tool", "safety", "interrupted", "approval"]
+    """What kind of rule."""
+    layer: Literal["tenant", "global"] | str | None = None
+    """The document's layer; absent where the rule is no document of its own."""
+    looks_at: list[Literal["kind", "subject", "mission", "approved", "approvers", "approvals", "calls"]] | None = (
+        None
+    )
+    """What of the run the rule looks at."""
+    message: str | None = None
+    """What the document tells people, where it speaks and has words for them."""
+    note: str | None = None
+    """Why an expression of it had no answer, where one had none."""
+    package: str | None = None
+    """The package that the document comes from."""
+    package_version: str | None = None
+    """That package's version."""
+    says: Literal["refuses", "asks_for_a_person", "warns", "permits", "does_not_apply"]
+    """What it says."""
+    why: str
+    """Why."""
+
+
+class RunOutcome(Wire):
+    """How a run ended."""
+
+    cause: StopCause | None = None
+    """Why."""
+    left: list[str] | None = None
+    """Steps whose writes stand, or may."""
+    missing_evidence: list[str] | None = None
+    """Evidence that was required and that no step produced: the run is incomplete."""
+    outcome: Literal["completed", "failed", "rollback_failed", "rolled_back"] | str
+
+
+class RunPage(Wire):
+    """One page of runs."""
+
+    entries: list[RunSummary]
+    """Newest first."""
+    next: str | None
+    """Where the next page starts."""
+
+
+class SchemaList(RootModel[list[SchemaSummary]]):
+    root: list[SchemaSummary]
+
+
+class SessionShown(Wire):
+    """A session as its user sees it."""
+
+    created_at: AwareDatetime
+    """When it was opened."""
+    expires_at: AwareDatetime
+    """When it ends unless a turn extends it."""
+    session_id: str
+    """Its id."""
+    turns: list[SessionTurn]
+    """Its newest turns, oldest first."""
+
+
+class StepAction(Wire):
+    """What a step does."""
+
+    branches: list[StepBranch] | None = None
+    """Expression and the step that it leads to, in the order in which they are tried."""
+    do: Literal["call", "choose", "conclude"] | str
+    otherwise: str | None = None
+    """Where to go when none holds."""
+    output: Any | None = None
+    """What is written out as the step's output."""
+    parameters: dict[str, Any] | None = None
+    """Its parameters, with references still in them."""
+    script: str | None = None
+    """A script of the pinned playbook that is run in place of the tool's own body."""
+    tool: str | None = None
+    """The tool."""
+    writes: bool | None = None
+    """Whether it changes something outside."""
+
+
+class StepBegun(Wire):
+    """An effect that is about to start."""
+
+    attempt: int
+    """From 1."""
+    idempotency_key: str
+    """The same for every attempt."""
+    parameters: dict[str, Any]
+    """The resolved parameters."""
+    policy_decision: GateDecision
+    """What the gate said."""
+    step: str
+    """The step."""
+
+
+class StepEntry(Wire):
+    """
+    When a step may start. It is decided once every source has settled; a step whose edges do not
+    hold, or whose expression is false, is skipped.
+    """
+
+    edges: list[StepEdge]
+    """Its claims on earlier steps; none for a step that may start at once."""
+    join: Literal["all", "any"]
+    """How many must hold."""
+    when: str | None = None
+    """A CEL expression that must be true as well."""
+
+
+class Verdict(Wire):
+    """A verdict as somebody looks at it who asks why, and what it would be."""
+
+    candidates: list[RoutedCandidate]
+    """Best first."""
+    dropped: list[RoutedCandidate]
+    """What was found and is below the floor, best first."""
+    follows: Follows | None = None
+    """The turn of the session that it rests on, where the text leans on one."""
+    in_force: Thresholds
+    """The thresholds in force, whichever decided."""
+    kind: Literal["narrow", "broad", "miss"]
+    """Narrow, broad or miss."""
+    model: str | None
+    """The embedding model; absent where only words were compared."""
+    query: str
+    """What was asked."""
+    reason: str
+    """Why, for people."""
+    thresholds: Thresholds
+    """The thresholds that decided."""
+
+
+class VersionsDiff(Wire):
+    """What changed from one version to another: one page."""
+
+    changes: list[ChangedDocument]
+    """The changed documents, by kind and id."""
+    from_: str | None = Field(..., alias="from")
+    """The earlier version; null where there is none, and everything is new."""
+    next: str | None
+    """Where the next page starts."""
+    package: str
+    """The package."""
+    to: str
+    """The later version."""
+
+
+class AgentSkillsImported(Wire):
+    """What came of an import."""
+
+    changed: list[str]
+    """Those that were there and are changed."""
+    created: list[str]
+    """The skills that are new."""
+    embedded: int
+    """How many summaries were embedded."""
+    problems: list[PackageProblem]
+    """Warnings."""
+    unchanged: list[str]
+    """Those that were there as they are."""
+
+
+class AgentSkillsWritten(Wire):
+    """What came of a bulk write, in the order of its skills."""
+
+    items: list[AgentSkillsWrittenItem]
+    """One answer for each skill."""
+    refused: int
+    """How many are not."""
+    written: int
+    """How many are written."""
+
+
+class ApprovalAsked(Wire):
+    """A person is asked about one exact call."""
+
+    approval: str
+    """The approval's record."""
+    call: ExactCall
+    """The call."""
+    digest: str
+    """What the decision is bound to."""
+    expires_at: AwareDatetime
+    """When it lapses."""
+    policy_decision: GateDecision
+    """What the gate said."""
+    step: str
+    """The step."""
+
+
+class CallExplained(Wire):
+    """What the gate would say to a call, and why."""
+
+    assumed: AssumedFacts | None
+    """What was taken for the facts that a run adds."""
+    decision: GateDecision | None
+    """
+    The decision as a journal would hold it; absent for what would be left out, which is not put
+    to the gate.
+    """
+    dry_run: bool
+    """Whether nothing is to be changed."""
+    kind: Literal["skill", "playbook", "execution_plan", "pipeline", "decision_tree", "mission", "tool_call"] | str
+    """What kind of run the call would belong to."""
+    parameters: dict[str, Any]
+    """The arguments, defaults filled in."""
+    role: Literal["user", "operator", "admin"] | str
+    """What they may do."""
+    rules: list[RuleFinding]
+    """Every rule that was considered, in the order in which the gate asks."""
+    step: str | None
+    """Its step; absent for the same."""
+    subject: str | None
+    """The skill or playbook; absent for a plan that is only thought of."""
+    tool: str
+    """What is called."""
+    user: str
+    """Who asks."""
+    verdict: str
+    """`allow`, `warn`, `needs_approval`, `deny`, or `left_out` in a run that changes nothing."""
+
+
+class Caller(Wire):
+    """Who the caller is, and what it may do."""
+
+    agent_skills: list[str]
+    """Which skills of the link graph it may reach."""
+    catalogue: Literal["viewer", "editor", "admin"] | str
+    """What it may do to the catalogue."""
+    quota: QuotaShown
+    """What its tenant may ask, and how much of it is taken."""
+    role: Literal["user", "operator", "admin"] | str
+    """The level: `user`, `operator` or `admin`."""
+    scopes: list[str]
+    """Which parts of the interface its credential opens; `["*"]` is all."""
+    tenant: str
+    """Whose data it sees."""
+    tier: Literal["basic", "advanced"] | str
+    """The tier up to which it is served."""
+    user: str
+    """Who it is within the tenant."""
+
+
+class Document(Wire):
+    """A document as the layers have it."""
+
+    differs: list[str]
+    """JSON pointers of the parts in which the two layers differ."""
+    id: str
+    """Its id."""
+    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"] | str
+    """Its kind."""
+    layers: list[DocumentLayer]
+    """What each layer has, the tenant's own first."""
+
+
+class LensAnswer(Wire):
+    """The passages that come closest to a question."""
+
+    extractive: bool
+    """Always true: passages are quoted, nothing is written."""
+    lenses: list[str]
+    """The lenses that were searched."""
+    model: str | None
+    """The embedding model; absent where only words were compared."""
+    passages: list[Passage]
+    """Best first."""
+    query: str
+    """What was asked."""
+
+
+class Mission(Wire):
+    """A mission."""
+
+    artifacts: int
+    """How many artifacts it has."""
+    created_at: AwareDatetime
+    """When it was created."""
+    events: int
+    """How many events its journal has."""
+    goal: str
+    """What is to be achieved."""
+    imported_at: AwareDatetime | None = None
+    """When it was imported, if it was; it is read only then."""
+    mission_id: str
+    """Its id."""
+    mission_type: str
+    """Its kind."""
+    offline: bool
+    """Whether the offline provider answers: no model is asked."""
+    output: dict[str, Any] | None = None
+    """The reviewed output, once there is one."""
+    proposals: list[MissionProposal]
+    """What it proposes to write back."""
+    reason: str | None = None
+    """Why it did not come to its end, where it did not."""
+    run_id: str
+    """The run that carries it out."""
+    state: Literal["created", "planned", "prompted", "running", "aggregating", "reviewing", "awaiting_approval", "completed", "rejected", "failed", "cancelled", "budget_exceeded"] | str
+    """Where it stands (B002-12)."""
+    status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
+    """Where its run stands: `working`, `awaiting_approval` and so on."""
+    tasks: list[MissionTask]
+    """Its tasks, in listed order."""
+    token_budget: int | None = None
+    """How many tokens it may use."""
+    tokens: TokensUsed
+    """Tokens used, and how many it may use."""
+    updated_at: AwareDatetime
+    """When it last changed."""
+
+
+class MissionDifferences(Wire):
+    """What two missions differ in. Shown as text by `Display`."""
+
+    artifacts: list[MissionArtifactChange]
+    """All other artifacts, by key."""
+    goal: PartChange
+    """The envelopes."""
+    missions: PairOfNullableMissionId
+    """Which missions these are."""
+    outcome: PairOfMissionState
+    """Where each stands."""
+    tasks: list[MissionTaskChange]
+    """The tasks: those of the first mission in its order, then those that only the second has."""
+    time_ms: PairOfBudgetSpent
+    """Milliseconds."""
+    tokens: PairOfBudgetSpent
+    """Tokens."""
+
+
+class PackageReport(Wire):
+    """What checking a package found."""
+
+    documents: int
+    """Number of documents that were read."""
+    package: str | None
+    """The package's name, where its manifest could be read."""
+    problems: list[PackageProblem]
+    """Errors and warnings, by file and place."""
+    tests: list[RoutingTried]
+    """Where its routing tests led; none where something else is wrong already."""
+    version: str | None
+    """Its version."""
+
+
+class PlannedStep(Wire):
+    """One step."""
+
+    action: StepAction
+    """What it does."""
+    after_failure: Literal["abort", "roll_back", "go_on"]
+    """What a failure does."""
+    cache_ttl_seconds: int
+    """How long a result may be used again for the same call, in seconds; 0 for never."""
+    entry: StepEntry
+    """When it may start."""
+    id: str
+    """Its id."""
+    mandate: str | None = None
+    """
+    The task of a mission that it is called for: the task's prompt package and pass say what may be
+    called (B002-5, B002-8).
+    """
+    retry: StepRetry
+    """How it is tried again."""
+    reverses: str | None = None
+    """The step that it reverses. A reversal is no part of the way forward."""
+    reviewed: bool
+    """Whether a person must review each call, whatever else holds (ruling 10)."""
+    spends: bool | None = None
+    """Whether it may use tokens of the run's budget: none is begun once that is used up (B002-17)."""
+    timeout_ms: int
+    """Limit of one attempt in milliseconds; 0 sets no limit of the step's own (B003-7)."""
+    unless_changed: str | None = None
+    """
+    An earlier call, which only reads, that must still answer what it did when this one begins: else
+    what this one changes is not what somebody decided on (B002-13).
+    """
+
+
+class Registered(Wire):
+    """What a registration did."""
+
+    diff: PackageDiff
+    """What changed, or would."""
+    embedded: int
+    """Texts that had to be embedded."""
+    lenses: list[LensIndexed]
+    """What became of its active lenses."""
+    package: str
+    """The package."""
+    problems: list[PackageProblem]
+    """Warnings."""
+    tests: list[RoutingTried]
+    """Where its routing tests led; none where nothing had to be done."""
+    unchanged: bool
+    """`true` when the same content was in force already, or for a dry run."""
+    version: str
+    """Its version."""
+
+
+class Step(Wire):
+    """A step in the plan."""
+
+    entry: StepEntry
+    """When it may start: its claims on earlier steps."""
+    reverses: str | None
+    """The step that it reverses."""
+    step: str
+    """Its id."""
+    tool: str | None
+    """The tool it calls."""
+    writes: bool
+    """Whether it changes something."""
+    approval: str | None = None
+    """The approval's record."""
+    attempt: int | None = None
+    """From 1."""
+    digest: str | None = None
+    """What the decision is bound to."""
+    due: AwareDatetime | None = None
+    """Not before this."""
+    expires_at: AwareDatetime | None = None
+    """When it lapses."""
+    failure: StepFailure | None = None
+    """Why."""
+    reason: SkipReason | None = None
+    """Why."""
+    state: Literal["awaiting_approval", "cancelled", "failed", "pending", "retrying", "running", "skipped", "succeeded"] | str
+
+
+class StepGraph(Wire):
+    """A sound graph of steps."""
+
+    evidence: list[str] | None = None
+    """Keys that some step's output must have for the run to be complete."""
+    fallback: StepGraph | None = None
+    """What is run once instead when a step fails that the run cannot do without (B003-8)."""
+    source: SkipSource | None = None
+    """
+    What it was compiled from, where that is no document of the catalogue; a fallback names what
+    the run was started with.
+    """
+    steps: list[PlannedStep]
+    """The steps in listed order; reversals among them."""
+    timeout_ms: int
+    """Time limit of the work, waiting for people not counted, in milliseconds; 0 sets none."""
+    token_budget: int | None = None
+    """Tokens that models may use for it; 0 sets no limit (B002-17)."""
+
+
+class Growth(Wire):
+    """Steps to add, and steps that wait for some of them from now on."""
+
+    claims: list[LateClaim] | None = None
+    """Claims that steps which have not started get on new ones."""
+    steps: list[PlannedStep] | None = None
+    """New steps, after those that are there. None of them is a reversal."""
+
+
+class JournalEvent(Wire):
+    """One event of a run's history."""
+
+    at: AwareDatetime
+    """When."""
+    sequence: int
+    """Position, from 1."""
+    approval: str | None = None
+    """The approval's record."""
+    attempt: int | None = None
+    """From 1."""
+    by: str | None = None
+    """On whose behalf it acts."""
+    call: ExactCall | None = None
+    """The call."""
+    cause: StopCause | None = None
+    """Why."""
+    digest: str | None = None
+    """What they saw."""
+    dry_run: bool = False
+    """Whether nothing is to be changed (B000-18)."""
+    due: AwareDatetime | None = None
+    """Not before this."""
+    duration_ms: int | None = None
+    """In milliseconds."""
+    event: Literal["approval_denied", "approval_granted", "approval_requested", "completed", "confirmed", "failed", "fell_back", "parameters_given", "paused", "resumed", "retry_scheduled", "rollback_failed", "rolled_back", "started", "step_begun", "step_failed", "step_refused", "step_skipped", "step_succeeded", "stopping"] | str
+    expires_at: AwareDatetime | None = None
+    """When it lapses."""
+    failure: StepFailure | None = None
+    """What the step fails with."""
+    graph: StepGraph | None = None
+    """What it executes."""
+    growth: Growth | None = None
+    """What it adds to the graph."""
+    idempotency_key: str | None = None
+    """The same for every attempt."""
+    left: list[str] | None = None
+    """Steps whose writes stand, or may."""
+    missing: list[str] | None = None
+    """Mandatory ones that are still missing."""
+    missing_evidence: list[str] | None = None
+    """Evidence that was required and that no step produced."""
+    opening: RunOpening = Field({"confirm": False}, validate_default=True)
+    """What it needs before its first step."""
+    output: Any | None = None
+    """What it produced."""
+    parameters: dict[str, Any] | None = None
+    """Values of the declared parameters."""
+    pins: list[DocumentPin] | None = None
+    """The versions it executes."""
+    policy_decision: GateDecision | None = None
+    """What the gate said."""
+    reason: SkipReason | None = None
+    """Why."""
+    role: Literal["admin", "operator", "user"] | str | None = None
+    roll_back: bool | None = None
+    """Whether completed writes are reversed."""
+    run_id: str | None = None
+    """The run."""
+    source: Literal["fresh"] | Literal["cached"] | Literal["decided"] | ResultSourceResultSource | None = (
+        None
+    )
+    """Where the result came from."""
+    step: str | None = None
+    """The step."""
+    tokens: TokensUsed | None = None
+    """Tokens that were used for it."""
+
+
+class MissionDiff(Wire):
+    """What two missions differ in, ids and times apart."""
+
+    differences: MissionDifferences
+    """Part by part."""
+    same: bool
+    """Whether both do and say the same, however long it took."""
+    text: str
+    """For people."""
+
+
+class MissionEvent(Wire):
+    """An event of a mission's journal."""
+
+    at: AwareDatetime
+    """When."""
+    mission_state: Literal["created", "planned", "prompted", "running", "aggregating", "reviewing", "awaiting_approval", "completed", "rejected", "failed", "cancelled", "budget_exceeded"] | str
+    """Where the mission stands after it."""
+    sequence: int
+    """Position, from 1."""
+    status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
+    """Where its run stands after it: `working`, `awaiting_approval` and so on."""
+    approval: str | None = None
+    """The approval's record."""
+    attempt: int | None = None
+    """From 1."""
+    by: str | None = None
+    """On whose behalf it acts."""
+    call: ExactCall | None = None
+    """The call."""
+    cause: StopCause | None = None
+    """Why."""
+    digest: str | None = None
+    """What they saw."""
+    dry_run: bool = False
+    """Whether nothing is to be changed (B000-18)."""
+    due: AwareDatetime | None = None
+    """Not before this."""
+    duration_ms: int | None = None
+    """In milliseconds."""
+    event: Literal["approval_denied", "approval_granted", "approval_requested", "completed", "confirmed", "failed", "fell_back", "parameters_given", "paused", "resumed", "retry_scheduled", "rollback_failed", "rolled_back", "started", "step_begun", "step_failed", "step_refused", "step_skipped", "step_succeeded", "stopping"] | str
+    expires_at: AwareDatetime | None = None
+    """When it lapses."""
+    failure: StepFailure | None = None
+    """What the step fails with."""
+    graph: StepGraph | None = None
+    """What it executes."""
+    growth: Growth | None = None
+    """What it adds to the graph."""
+    idempotency_key: str | None = None
+    """The same for every attempt."""
+    left: list[str] | None = None
+    """Steps whose writes stand, or may."""
+    missing: list[str] | None = None
+    """Mandatory ones that are still missing."""
+    missing_evidence: list[str] | None = None
+    """Evidence that was required and that no step produced."""
+    opening: RunOpening = Field({"confirm": False}, validate_default=True)
+    """What it needs before its first step."""
+    output: Any | None = None
+    """What it produced."""
+    parameters: dict[str, Any] | None = None
+    """Values of the declared parameters."""
+    pins: list[DocumentPin] | None = None
+    """The versions it executes."""
+    policy_decision: GateDecision | None = None
+    """What the gate said."""
+    reason: SkipReason | None = None
+    """Why."""
+    role: Literal["admin", "operator", "user"] | str | None = None
+    roll_back: bool | None = None
+    """Whether completed writes are reversed."""
+    run_id: str | None = None
+    """The run."""
+    source: Literal["fresh"] | Literal["cached"] | Literal["decided"] | ResultSourceResultSource | None = (
+        None
+    )
+    """Where the result came from."""
+    step: str | None = None
+    """The step."""
+    tokens: TokensUsed | None = None
+    """Tokens that were used for it."""
+
+
+class MissionEventPage(Wire):
+    """One page of a mission's journal."""
+
+    entries: list[MissionEvent]
+    """Oldest first."""
+    next: int | None = None
+    """The event to go on after; absent when there are no more now."""
+
+
+class Run(Wire):
+    """A run with its journal."""
+
+    approvals: list[Approval]
+    """Approvals that it waits for."""
+    confirm: bool
+    """Whether it waits for somebody to confirm the plan."""
+    created_at: AwareDatetime
+    """When it was created."""
+    dry_run: bool
+    """Whether it changes nothing."""
+    events: list[JournalEvent]
+    """What happened, oldest first."""
+    evidence: list[RunEvidence]
+    """Evidence of what it did, by capture time."""
+    in_doubt: list[str]
+    """Steps whose writes may have happened, and nobody knows."""
+    missing: list[str]
+    """Mandatory parameters without a value."""
+    outcome: RunOutcome | None
+    """How it ended."""
+    parameters: dict[str, Any]
+    """Values of its parameters."""
+    plan_digest: str
+    """What an agreement to run it is bound to."""
+    run_id: str
+    """Its id."""
+    status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
+    """
+    Where it stands: `working`, `awaiting_approval`, `completed` and so on. As text, because a newer replica may
+    have written one that is not known here.
+    """
+    steps: list[Step]
+    """Its steps in listed order, reversals last."""
+    title: str
+    """What started it."""
+    typed: str | None
+    """The parameter whose value has to be typed to confirm."""
+    updated_at: AwareDatetime
+    """When it last changed."""
+    version: int
+    """Number of events in the journal."""
+
+
+class RunEvent(Wire):
+    """An event of a run's journal."""
+
+    at: AwareDatetime
+    """When."""
+    sequence: int
+    """Position, from 1."""
+    status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
+    """Where the run stands after it: `working`, `awaiting_approval` and so on."""
+    approval: str | None = None
+    """The approval's record."""
+    attempt: int | None = None
+    """From 1."""
+    by: str | None = None
+    """On whose behalf it acts."""
+    call: ExactCall | None = None
+    """The call."""
+    cause: StopCause | None = None
+    """Why."""
+    digest: str | None = None
+    """What they saw."""
+    dry_run: bool = False
+    """Whether nothing is to be changed (B000-18)."""
+    due: AwareDatetime | None = None
+    """Not before this."""
+    duration_ms: int | None = None
+    """In milliseconds."""
+    event: Literal["approval_denied", "approval_granted", "approval_requested", "completed", "confirmed", "failed", "fell_back", "parameters_given", "paused", "resumed", "retry_scheduled", "rollback_failed", "rolled_back", "started", "step_begun", "step_failed", "step_refused", "step_skipped", "step_succeeded", "stopping"] | str
+    expires_at: AwareDatetime | None = None
+    """When it lapses."""
+    failure: StepFailure | None = None
+    """What the step fails with."""
+    graph: StepGraph | None = None
+    """What it executes."""
+    growth: Growth | None = None
+    """What it adds to the graph."""
+    idempotency_key: str | None = None
+    """The same for every attempt."""
+    left: list[str] | None = None
+    """Steps whose writes stand, or may."""
+    missing: list[str] | None = None
+    """Mandatory ones that are still missing."""
+    missing_evidence: list[str] | None = None
+    """Evidence that was required and that no step produced."""
+    opening: RunOpening = Field({"confirm": False}, validate_default=True)
+    """What it needs before its first step."""
+    output: Any | None = None
+    """What it produced."""
+    parameters: dict[str, Any] | None = None
+    """Values of the declared parameters."""
+    pins: list[DocumentPin] | None = None
+    """The versions it executes."""
+    policy_decision: GateDecision | None = None
+    """What the gate said."""
+    reason: SkipReason | None = None
+    """Why."""
+    role: Literal["admin", "operator", "user"] | str | None = None
+    roll_back: bool | None = None
+    """Whether completed writes are reversed."""
+    run_id: str | None = None
+    """The run."""
+    source: Literal["fresh"] | Literal["cached"] | Literal["decided"] | ResultSourceResultSource | None = (
+        None
+    )
+    """Where the result came from."""
+    step: str | None = None
+    """The step."""
+    tokens: TokensUsed | None = None
+    """Tokens that were used for it."""
+
+
+class RunEventPage(Wire):
+    """One page of a run's journal."""
+
+    entries: list[RunEvent]
+    """Oldest first."""
+    next: int | None = None
+    """The event to go on after; absent when there are no more now."""
+
+
+class RunStarted(Wire):
+    """A run's first event."""
+
+    by: str
+    """On whose behalf it acts."""
+    dry_run: bool
+    """Whether nothing is to be changed (B000-18)."""
+    graph: StepGraph
+    """What it executes."""
+    opening: RunOpening
+    """What it needs before its first step."""
+    parameters: dict[str, Any]
+    """Values of the declared parameters."""
+    pins: list[DocumentPin]
+    """The versions it executes."""
+    role: Literal["user", "operator", "admin"] | str
+    """What they may do."""
+    run_id: str
+    """The run."""
+
+
+class StepExplained(Wire):
+    """What the gate said to one step."""
+
+    approvals: list[Approval]
+    """The approvals that were asked for."""
+    decisions: list[JournalEvent]
+    """
+    The journal's events that begin, refuse or leave out the step, ask for an approval or decide on
+    one: each with the gate's decision and the rules that made it. Oldest first.
+    """
+    step: str
+    """The step."""
+    tool: str | None
+    """The tool it calls."""
+    waits_for: list[StepWait]
+    """What it waits for; nothing when it is next, has begun or ended."""
+    writes: bool
+    """Whether it changes something."""
+    approval: str | None = None
+    """The approval's record."""
+    attempt: int | None = None
+    """From 1."""
+    digest: str | None = None
+    """What the decision is bound to."""
+    due: AwareDatetime | None = None
+    """Not before this."""
+    expires_at: AwareDatetime | None = None
+    """When it lapses."""
+    failure: StepFailure | None = None
+    """Why."""
+    reason: SkipReason | None = None
+    """Why."""
+    state: Literal["awaiting_approval", "cancelled", "failed", "pending", "retrying", "running", "skipped", "succeeded"] | str | None = (
+        None
+    )
+
+
+class RunExplained(Wire):
+    """What the gate said to a run."""
+
+    run_id: str
+    """The run."""
+    status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
+    """Where it stands."""
+    steps: list[StepExplained]
+    """Its steps, or the one that was asked for."""
+
+
+class GateExplained(RootModel[CallExplained | RunExplained]):
+    root: CallExplained | RunExplained
+    """What the gate would say to a call, or said to a run."""
+
+
+StepGraph.model_rebuild()

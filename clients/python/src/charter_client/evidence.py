@@ -8,13 +8,13 @@ from pathlib import Path
 from charter_client._operation import Awaiting, Blocking, iteration, operation
 from charter_client._wire import Call, Pages, paged, part, reading
 from charter_client.contract import Evidence as EvidenceRecord
-from charter_client.shown import LogCheckpoint, LogConsistency, LogKey
+from charter_client.contract import EvidenceLogCheckpoint, EvidenceLogConsistency, EvidenceLogKey
 
 _RECORD = reading(EvidenceRecord)
 _PAGE = paged(EvidenceRecord)
-_KEY = reading(LogKey)
-_CHECKPOINT = reading(LogCheckpoint)
-_CONSISTENCY = reading(LogConsistency)
+_KEY = reading(EvidenceLogKey)
+_CHECKPOINT = reading(EvidenceLogCheckpoint)
+_CONSISTENCY = reading(EvidenceLogConsistency)
 
 
 class EvidenceOperations:
@@ -59,17 +59,17 @@ class EvidenceOperations:
         return Call("GET", "/v1/evidence/export", lambda _: target, query=query, file=target)
 
     @operation
-    def key(self) -> Call[LogKey]:
+    def key(self) -> Call[EvidenceLogKey]:
         """The public key that signs. Hand it out by another way than exports."""
         return Call("GET", "/v1/evidence/log/key", _KEY)
 
     @operation
-    def checkpoint(self) -> Call[LogCheckpoint]:
+    def checkpoint(self) -> Call[EvidenceLogCheckpoint]:
         """The signed head of now. Keep it: later exports are compared with it."""
         return Call("GET", "/v1/evidence/log/checkpoint", _CHECKPOINT)
 
     @operation
-    def consistency(self, from_size: int, to_size: int) -> Call[LogConsistency]:
+    def consistency(self, from_size: int, to_size: int) -> Call[EvidenceLogConsistency]:
         """The proof that the log of one size is the beginning of that of another."""
         query = {"from": from_size, "to": to_size}
         return Call("GET", "/v1/evidence/log/consistency", _CONSISTENCY, query=query)

@@ -396,7 +396,7 @@ def verify_consistency(proved: Any, key: str) -> bool:
             raise Malformed("the head is not the one of its checkpoint")
         return claimed
 
-    return extends(head(proved.from_head), head(proved.to_head), [_hash(node) for node in proved.proof])
+    return extends(head(proved.from_), head(proved.to), [_hash(node) for node in proved.proof])
 
 
 def _older(since: str | Path) -> str:

@@ -7,7 +7,8 @@ from typing import Literal
 
 from charter_client._operation import Awaiting, Blocking, iteration, operation
 from charter_client._wire import Call, Pages, Repeat, paged, part, reading, without_nothing
-from charter_client.shown import Key, NewKey
+from charter_client.contract import Key
+from charter_client.shown import NewKey
 
 _KEY = reading(Key)
 _NEW = reading(NewKey)

@@ -11,23 +11,17 @@ from uuid import uuid4
 from charter_client._operation import Awaiting, Blocking, iteration, operation
 from charter_client._streams import Event, Stream
 from charter_client._wire import Call, Pages, Pause, Repeat, Steps, paged, part, reading, without_nothing
+from charter_client.contract import MissionArtifact, MissionDiff, MissionEvent, MissionReplayed, MissionSummary
 from charter_client.errors import WaitedTooLong
 from charter_client.runs import FIRST_LOOK_S, LAST_LOOK_S
-from charter_client.shown import (
-    Artifact,
-    Mission,
-    MissionDiff,
-    MissionEvent,
-    MissionReplay,
-    MissionSummary,
-)
+from charter_client.shown import Mission
 
 _MISSION = reading(Mission)
-_REPLAY = reading(MissionReplay)
+_REPLAY = reading(MissionReplayed)
 _DIFF = reading(MissionDiff)
-_ARTIFACT = reading(Artifact)
+_ARTIFACT = reading(MissionArtifact)
 _PAGE = paged(MissionSummary)
-_ARTIFACTS = paged(Artifact)
+_ARTIFACTS = paged(MissionArtifact)
 _EVENTS = paged(MissionEvent)
 
 #: Where a mission stands that waits for a person.
@@ -126,18 +120,18 @@ class MissionOperations:
     @iteration
     def artifacts(
         self, mission_id: str, *, kind: str | None = None, task_id: str | None = None, page_size: int = 50
-    ) -> Pages[Artifact]:
+    ) -> Pages[MissionArtifact]:
         """What it produced, in the order of writing; only of a kind (`worker_result`) or for a task."""
         query = {"kind": kind, "task": task_id, "limit": page_size}
         return Pages(_path(mission_id, "/artifacts"), _ARTIFACTS, query)
 
     @operation
-    def artifact(self, mission_id: str, kind: str, artifact_id: str) -> Call[Artifact]:
+    def artifact(self, mission_id: str, kind: str, artifact_id: str) -> Call[MissionArtifact]:
         """One artifact, in the present form of its contract."""
         return Call("GET", _path(mission_id, f"/artifacts/{part(kind)}/{part(artifact_id)}"), _ARTIFACT)
 
     @operation
-    def replay(self, mission_id: str) -> Call[MissionReplay]:
+    def replay(self, mission_id: str) -> Call[MissionReplayed]:
         """Works it out again from its journal, without a model or a tool."""
         return Call("POST", _path(mission_id, "/replay"), _REPLAY)
 

@@ -222,7 +222,7 @@ def outcome(run: Run) -> Outcome:
         outputs = {step.step: run.output(step.step) for step in run.steps if step.state == "succeeded"}
         content = json.dumps(outputs, ensure_ascii=False)
     else:
-        failures = [f"{step.step}: {step.failure.get('message')}" for step in run.steps if step.failure]
+        failures = [f"{step.step}: {step.failure.message}" for step in run.steps if step.failure]
         content = "; ".join([f"{run.title}: {run.status.replace('_', ' ')}", *failures])
     return Outcome(content, run.run_id, run.status, evidence)
 

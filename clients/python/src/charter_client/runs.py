@@ -9,8 +9,9 @@ from uuid import uuid4
 
 from charter_client._operation import Awaiting, Blocking, iteration, operation
 from charter_client._wire import Call, Pages, Pause, Repeat, Steps, paged, part, reading
+from charter_client.contract import RunReplayed, RunSummary
 from charter_client.errors import WaitedTooLong
-from charter_client.shown import Replay, Run, RunSummary
+from charter_client.shown import Run
 
 #: Between two looks at what goes on by itself, in seconds: short at first, then longer.
 FIRST_LOOK_S = 0.05
@@ -18,7 +19,7 @@ LAST_LOOK_S = 2.0
 
 _RUN = reading(Run)
 _PAGE = paged(RunSummary)
-_REPLAY = reading(Replay)
+_REPLAY = reading(RunReplayed)
 
 PlanKind = Literal["execution_plan", "pipeline", "decision_tree"]
 
@@ -145,7 +146,7 @@ class RunOperations:
         return order_run(run_id, "rollback")
 
     @operation
-    def replay(self, run_id: str) -> Call[Replay]:
+    def replay(self, run_id: str) -> Call[RunReplayed]:
         """Folds the journal again without any effect: where it is not what the run machine wrote, if anywhere."""
         return Call("GET", f"/v1/runs/{part(run_id)}/replay", _REPLAY)
 

@@ -20,6 +20,8 @@ use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 use uuid::Uuid;
 
+use crate::described;
+
 /// How long anything may take before a test gives up.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 
@@ -429,6 +431,9 @@ impl Api {
         };
         if status >= 400 {
             self.check_failure(&body);
+        } else if !body.is_string() {
+            // Text is a stream of events or a file.
+            described::check(method, path, status, &body);
         }
         Answer { status, body }
     }

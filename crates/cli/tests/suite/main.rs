@@ -23,6 +23,7 @@ mod catalogue;
 mod chaos;
 mod commands;
 mod crash;
+mod described;
 mod dev;
 mod errors;
 mod events;

@@ -1,7 +1,9 @@
 //! Entries of the long-term memory (003 Memory Entry Schema). Searching and
 //! superseding are the engine's business.
 
-use schemars::JsonSchema;
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -50,6 +52,18 @@ pub struct MemoryEntry {
     /// Fields that the seed does not name.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
+}
+
+/// The seed's own text.
+impl JsonSchema for MemoryEntry {
+    fn schema_name() -> Cow<'static, str> {
+        "MemoryEntry".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let seed = SchemaName::MemoryEntry.entry().json();
+        Schema::try_from(seed.clone()).unwrap_or_default()
+    }
 }
 
 /// At least one tag.

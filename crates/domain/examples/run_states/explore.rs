@@ -46,7 +46,7 @@ type Explored<T> = Result<T, Box<dyn Error>>;
 pub(crate) fn explore(started: RunEvent, observed: &mut Observed) -> Explored<()> {
     observed.events.insert(word(&started));
     let mut run = Run::start(started, now()?)?;
-    observe(&mut observed.runs, EDGE, run.status(), "started");
+    observe(&mut observed.runs, EDGE, run.status().as_str(), "started");
     observed.laid_out(&run, "started");
     settle(&mut run, observed)?;
     let mut known = BTreeSet::from([point(&run)]);
@@ -104,18 +104,18 @@ impl Observed {
         let name = word(&event);
         let about = json!(event)["step"].as_str().map(str::to_owned);
         let replaces = matches!(event, RunEvent::FellBack { .. });
-        let status = run.status();
+        let status = run.status().as_str();
         let states: BTreeMap<StepId, &'static str> = run
             .steps()
             .map(|(step, state)| (step.clone(), state.word()))
             .collect();
         run.apply(event, now()?)?;
         self.events.insert(name.clone());
-        if status != run.status() {
-            observe(&mut self.runs, status, run.status(), &name);
+        if status != run.status().as_str() {
+            observe(&mut self.runs, status, run.status().as_str(), &name);
         }
         if run.outcome().is_some() {
-            self.runs.entry((run.status(), EDGE)).or_default();
+            self.runs.entry((run.status().as_str(), EDGE)).or_default();
         }
         if replaces {
             self.laid_out(run, &name);

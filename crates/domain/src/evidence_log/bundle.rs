@@ -4,6 +4,7 @@
 //! described for third parties in `docs/evidence.md`.
 
 use charter_contract::ids::{Label, TenantId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::hash::Hash;
@@ -15,7 +16,8 @@ pub const FORMAT: &str = "charter-evidence/1";
 pub const MAX_LINE: usize = 16 << 20;
 
 /// The first line.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "EvidenceHeader")]
 #[serde(deny_unknown_fields)]
 pub struct Header {
     /// [`FORMAT`].
@@ -31,7 +33,8 @@ pub struct Header {
 }
 
 /// How much of the log an export holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "EvidenceCoverage")]
 #[serde(rename_all = "snake_case")]
 pub enum Coverage {
     /// Every leaf: what is missing is found.
@@ -41,7 +44,8 @@ pub enum Coverage {
 }
 
 /// One leaf with what it commits to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "EvidenceLeaf")]
 #[serde(deny_unknown_fields)]
 pub struct Line {
     /// Its place in the log, from 0.
@@ -62,7 +66,7 @@ pub struct Line {
 }
 
 /// A payload with what is hashed before it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SaltedPayload {
     /// 32 bytes in hexadecimal.

@@ -3,9 +3,11 @@
 //! Leaves and inner nodes are hashed with different first bytes, so that neither can be passed off
 //! as the other (RFC 6962 §2.1, RFC 9162 §2.1.1).
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
@@ -51,6 +53,20 @@ impl Hash {
             hasher.update(part);
         }
         Self(hasher.finalize().into())
+    }
+}
+
+impl JsonSchema for Hash {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Sha256".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string", "pattern": "^[0-9a-f]{64}$"})
     }
 }
 

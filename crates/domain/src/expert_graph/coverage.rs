@@ -11,6 +11,7 @@ use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::graph::{EdgeType, NodeType};
 use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::ids::{DomainId, GraphNodeId, GuardrailId, Label, ToolId};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Depth, Direction, ExpertGraph, MAX_FOUND, Target, Wanted};
@@ -18,7 +19,8 @@ use crate::catalogue::View;
 use crate::guardrail::{self, Subject};
 
 /// What is known of a framework.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "FrameworkCoverage")]
 pub struct Coverage {
     /// The framework, as its controls name it.
     pub framework: String,
@@ -27,7 +29,8 @@ pub struct Coverage {
 }
 
 /// How far a control is looked after.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "ControlStanding")]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
     /// Every resource type that its evidence comes from.
@@ -39,7 +42,7 @@ pub enum Standing {
 }
 
 /// One control.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ControlCoverage {
     /// The control.
     pub control: GraphNodeId,
@@ -56,7 +59,7 @@ pub struct ControlCoverage {
 }
 
 /// A resource type of a control, with what covers it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ResourceCoverage {
     /// The resource type.
     pub resource_type: GraphNodeId,
@@ -65,7 +68,8 @@ pub struct ResourceCoverage {
 }
 
 /// A skill or playbook with the tools that join it to a resource type.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[schemars(rename = "CoveringAction")]
 pub struct Action {
     /// `skill` or `playbook`.
     pub kind: DocumentKind,

@@ -38,7 +38,8 @@ pub struct Wanted {
 }
 
 /// A path that visits no node twice.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "GraphPath")]
 pub struct Path {
     /// The nodes, from the first to the last.
     pub nodes: Vec<GraphNodeId>,

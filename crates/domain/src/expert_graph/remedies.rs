@@ -3,12 +3,13 @@
 use charter_contract::catalogue::graph::{EdgeType, NodeType};
 use charter_contract::catalogue::vocabulary::Severity;
 use charter_contract::ids::{DomainId, GraphNodeId};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Bounded, Direction, ExpertGraph, MAX_FOUND};
 
 /// A risk without a remediation.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct OpenRisk {
     /// The risk.
     pub id: GraphNodeId,

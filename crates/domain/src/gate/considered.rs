@@ -7,6 +7,7 @@ use std::fmt;
 use charter_contract::catalogue::guardrail::Enforcement;
 use charter_contract::catalogue::playbook::SafetyClass;
 use charter_contract::catalogue::tool::{Tool, ToolClass};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Decision, Question, Rule, RuleKind, variables};
@@ -14,7 +15,8 @@ use crate::guardrail::{self, EffectClass, Resolved, Word};
 use crate::rate_limit::{Left, TooSoon};
 
 /// What a rule says about an effect.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "RuleSays")]
 #[serde(rename_all = "snake_case")]
 pub enum Says {
     /// It may not happen.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use charter_contract::package::PackageScope;
 use charter_contract::scope::Scope;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Considered, RuleKind, Says, Why};
@@ -12,7 +13,8 @@ use crate::catalogue::Origin;
 use crate::policy::RunFact;
 
 /// Whether the gate asks a rule as things stand.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "RuleAsked")]
 #[serde(rename_all = "snake_case")]
 pub enum Asked {
     /// It does: the decision rests on it.
@@ -24,7 +26,8 @@ pub enum Asked {
 }
 
 /// One rule and what it says.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "RuleFinding")]
 pub struct Finding {
     /// What kind of rule.
     pub kind: RuleKind,

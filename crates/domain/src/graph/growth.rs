@@ -6,12 +6,13 @@
 use std::collections::{HashMap, HashSet};
 
 use charter_contract::ids::StepId;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Edge, GraphError, Step, StepGraph, check_expressions, named_by, sources};
 
 /// Steps to add, and steps that wait for some of them from now on.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Growth {
     /// New steps, after those that are there. None of them is a reversal.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -22,7 +23,7 @@ pub struct Growth {
 }
 
 /// A claim that a step did not have when it was added.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LateClaim {
     /// The step that waits.
     pub step: StepId,

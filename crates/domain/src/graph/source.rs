@@ -2,10 +2,12 @@
 
 use charter_contract::catalogue::policy::RunKind;
 use charter_contract::ids::{MissionId, PipelineId, PlanId, TreeId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A plan that came with the order to run it. Nobody registered it, so nobody reviewed it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SkipSource")]
 #[serde(tag = "kind", content = "id", rename_all = "snake_case")]
 pub enum Source {
     /// An `ExecutionPlan` (seed 003).

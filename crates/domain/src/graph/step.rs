@@ -1,11 +1,13 @@
 //! One step of a graph: what it does, when it may start, and what its failure does.
 
 use charter_contract::ids::{ScriptId, StepId, TaskId, ToolId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// What a step does.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "StepAction")]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum Action {
     /// Calls a tool: the only action that has an effect.
@@ -35,7 +37,8 @@ pub enum Action {
 }
 
 /// A way that a choice may take.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "StepBranch")]
 pub struct Branch {
     /// The CEL expression.
     pub when: String,
@@ -44,7 +47,8 @@ pub struct Branch {
 }
 
 /// What must have become of a source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "EdgeEnd")]
 #[serde(rename_all = "snake_case")]
 pub enum On {
     /// It succeeded.
@@ -58,7 +62,8 @@ pub enum On {
 }
 
 /// One step's claim on an earlier one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "StepEdge")]
 pub struct Edge {
     /// The earlier step.
     pub from: StepId,
@@ -67,7 +72,8 @@ pub struct Edge {
 }
 
 /// How many of a step's edges must hold.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "StepJoin")]
 #[serde(rename_all = "snake_case")]
 pub enum Join {
     /// Every one.
@@ -79,7 +85,8 @@ pub enum Join {
 
 /// When a step may start. It is decided once every source has settled; a step whose edges do not
 /// hold, or whose expression is false, is skipped.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "StepEntry")]
 pub struct Entry {
     /// Its claims on earlier steps; none for a step that may start at once.
     pub edges: Vec<Edge>,
@@ -92,7 +99,7 @@ pub struct Entry {
 }
 
 /// What happens to the rest of a run when a step fails.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AfterFailure {
     /// Nothing that has not started starts any more; the run fails.
@@ -104,7 +111,8 @@ pub enum AfterFailure {
 }
 
 /// How a step is tried again (B003-7).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "StepRetry")]
 pub struct Retry {
     /// Retries after the first attempt.
     pub retries: u32,
@@ -113,7 +121,8 @@ pub struct Retry {
 }
 
 /// One step.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "PlannedStep")]
 pub struct Step {
     /// Its id.
     pub id: StepId,

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use charter_contract::ids::SkillId;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{CyclePath, Place, Reach, SkillNode, SkillsView};
@@ -11,11 +12,12 @@ use super::{CyclePath, Place, Reach, SkillNode, SkillsView};
 pub const MAX_FINDINGS: usize = 1_000;
 
 /// One thing that is worth a look.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LinkFinding {
     /// The skill concerned.
     pub skill_id: SkillId,
     /// `dangling_child`, `empty_folder` or `cycle`.
+    #[schemars(extend("enum" = ["dangling_child", "empty_folder", "cycle"]))]
     pub rule: &'static str,
     /// What is wrong.
     pub message: String,

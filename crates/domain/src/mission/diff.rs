@@ -16,6 +16,7 @@ use charter_contract::mission::envelope::MissionEnvelope;
 use charter_contract::mission::task_graph::{Role, Task};
 use charter_contract::mission::{Artifact, ArtifactKind, MissionState};
 use charter_contract::number::Positive;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -46,7 +47,8 @@ pub struct Used {
 }
 
 /// The same of both missions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "PairOf{T}")]
 pub struct Pair<T> {
     /// Of the first.
     pub left: T,
@@ -55,7 +57,8 @@ pub struct Pair<T> {
 }
 
 /// What became of something from the first mission to the second.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "PartChange")]
 #[serde(tag = "change", content = "fields", rename_all = "snake_case")]
 pub enum Change {
     /// Only the second has it.
@@ -69,7 +72,8 @@ pub enum Change {
 }
 
 /// A budget, and what was used of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "BudgetSpent")]
 pub struct Spent {
     /// What was used; absent when nobody told.
     pub used: Option<u64>,
@@ -78,7 +82,8 @@ pub struct Spent {
 }
 
 /// A task of either mission.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "MissionTaskChange")]
 pub struct TaskChange {
     /// Who does it.
     pub role: Option<Role>,
@@ -92,7 +97,8 @@ pub struct TaskChange {
 }
 
 /// What tells artifacts of one mission apart, whatever their ids.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[schemars(rename = "MissionArtifactKey")]
 pub struct ArtifactKey {
     /// Its kind.
     pub kind: ArtifactKind,
@@ -107,7 +113,8 @@ pub struct ArtifactKey {
 }
 
 /// An artifact of either mission.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "MissionArtifactChange")]
 pub struct ArtifactChange {
     /// What it is matched by.
     pub key: ArtifactKey,
@@ -119,7 +126,8 @@ pub struct ArtifactChange {
 }
 
 /// What two missions differ in. Shown as text by `Display`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "MissionDifferences")]
 pub struct MissionDiff {
     /// Which missions these are.
     pub missions: Pair<Option<MissionId>>,

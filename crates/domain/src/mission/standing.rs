@@ -4,6 +4,7 @@
 use charter_contract::ids::{ProposalId, StepId};
 use charter_contract::mission::MissionState;
 use charter_contract::mission::review_packet::{ReviewPacket, ReviewStatus};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::layout::{Once, WRITE_BACK, change_step, once};
@@ -113,7 +114,7 @@ fn is_rejected(run: &Run) -> bool {
 }
 
 /// Where a write-back proposal stands (B002-13).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProposalState {
     /// Nobody has decided on it.

@@ -1,13 +1,17 @@
 //! What is wrong with a package, shown at its line.
 
 use charter_contract::violation::Violation;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Place;
 use crate::source::{Position, SourceError};
 
 /// Whether a problem stops the registration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[schemars(rename = "ProblemGravity")]
 #[serde(rename_all = "snake_case")]
 pub enum Gravity {
     /// Nothing is registered while it stands.
@@ -17,7 +21,8 @@ pub enum Gravity {
 }
 
 /// One thing that is wrong, and where.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "PackageProblem")]
 pub struct Problem {
     /// The file's path, relative to the package.
     pub file: String,

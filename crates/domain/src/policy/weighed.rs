@@ -8,6 +8,7 @@ use cedar_policy::{
     AuthorizationError, Authorizer, Decision, Effect, Entities, Policy as CedarPolicy,
     PolicyId as CedarId, PolicySet as CedarSet, Request, Response,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -16,7 +17,7 @@ use super::typed::{TypedLayer, described};
 use crate::catalogue::Origin;
 
 /// A fact about the run that a rule may look at: an attribute of `context.run`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RunFact {
     /// What is executed.

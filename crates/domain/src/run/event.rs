@@ -4,6 +4,7 @@ use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::vocabulary::Role;
 use charter_contract::ids::{ApprovalId, Label, RunId, StepId, UserId};
 use charter_contract::time::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -13,7 +14,8 @@ use crate::graph::{Growth, StepGraph};
 
 /// A document version that a run executes: what it was when the run started, whatever is
 /// registered later.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "DocumentPin")]
 pub struct Pin {
     /// Which collection.
     pub kind: DocumentKind,
@@ -34,7 +36,7 @@ pub struct Pin {
 pub use charter_contract::agentic::error::ErrorType as ErrorKind;
 
 /// Why a step failed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StepFailure {
     /// Which of the six kinds.
     pub kind: ErrorKind,
@@ -47,7 +49,7 @@ pub struct StepFailure {
 }
 
 /// Where a step's result came from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ResultSource {
     /// The effect happened in this run.
@@ -69,7 +71,8 @@ pub enum ResultSource {
 }
 
 /// Tokens that models used.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "TokensUsed")]
 pub struct Tokens {
     /// That they were sent.
     pub input: u64,
@@ -105,7 +108,8 @@ impl Tokens {
 }
 
 /// What a step's result brings besides its output.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "StepYield")]
 pub struct Yield {
     /// Tokens that were used for it.
     #[serde(default, skip_serializing_if = "Tokens::is_none")]
@@ -119,7 +123,8 @@ pub struct Yield {
 }
 
 /// What a run needs before its first step.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "RunOpening")]
 pub struct Opening {
     /// Whether a person has to see the plan and agree to it.
     pub confirm: bool,
@@ -132,7 +137,8 @@ pub struct Opening {
 }
 
 /// A run's first event.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "RunStarted")]
 pub struct Started {
     /// The run.
     pub run_id: RunId,
@@ -155,7 +161,8 @@ pub struct Started {
 }
 
 /// An effect that is about to start.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "StepBegun")]
 pub struct Begun {
     /// The step.
     pub step: StepId,
@@ -170,7 +177,7 @@ pub struct Begun {
 }
 
 /// A person is asked about one exact call.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ApprovalAsked {
     /// The step.
     pub step: StepId,
@@ -187,7 +194,7 @@ pub struct ApprovalAsked {
 }
 
 /// Why a step does not start.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "because", rename_all = "snake_case")]
 pub enum SkipReason {
     /// What it waited for did not come about.
@@ -202,7 +209,7 @@ pub enum SkipReason {
 }
 
 /// Why a run stops before its way is over.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "because", rename_all = "snake_case")]
 pub enum StopCause {
     /// A step failed that the run cannot do without.
@@ -226,7 +233,7 @@ pub enum StopCause {
 }
 
 /// One thing that happened.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum RunEvent {
     /// The run exists. Always first.

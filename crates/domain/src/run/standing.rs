@@ -1,14 +1,16 @@
 //! Where a run and its steps stand.
 
 use charter_contract::ids::{ApprovalId, Label, StepId, UserId};
+use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::event::{SkipReason, StepFailure, StopCause};
 use crate::approval::Digest;
 
 /// Where a step stands.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum StepState {
     /// Not started.
@@ -129,7 +131,8 @@ impl Stop {
 }
 
 /// How a run ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "RunOutcome")]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
     /// Everything that had to succeed did.
@@ -157,21 +160,23 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The outcome's name.
+    /// Where a run stands that ended so.
     #[must_use]
-    pub fn word(&self) -> &'static str {
+    pub fn status(&self) -> RunStatus {
         match self {
-            Self::Completed { missing_evidence } if missing_evidence.is_empty() => "completed",
-            Self::Completed { .. } => "incomplete",
+            Self::Completed { missing_evidence } if missing_evidence.is_empty() => {
+                RunStatus::Completed
+            }
+            Self::Completed { .. } => RunStatus::Incomplete,
             Self::Failed {
                 cause: StopCause::Aborted { .. },
-            } => "aborted",
+            } => RunStatus::Aborted,
             Self::Failed {
                 cause: StopCause::TokensUsedUp,
-            } => "budget_exceeded",
-            Self::Failed { .. } => "failed",
-            Self::RolledBack { .. } => "rolled_back",
-            Self::RollbackFailed { .. } => "rollback_failed",
+            } => RunStatus::BudgetExceeded,
+            Self::Failed { .. } => RunStatus::Failed,
+            Self::RolledBack { .. } => RunStatus::RolledBack,
+            Self::RollbackFailed { .. } => RunStatus::RollbackFailed,
         }
     }
 }

@@ -299,7 +299,9 @@ impl Driven {
     }
 
     fn outcome(&self) -> &'static str {
-        self.run.outcome().map_or("none", Outcome::word)
+        self.run
+            .outcome()
+            .map_or("none", |outcome| outcome.status().as_str())
     }
 }
 

@@ -3,6 +3,7 @@
 
 use charter_contract::ids::{ApprovalId, Label, StepId};
 use charter_contract::time::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Run;
@@ -10,7 +11,8 @@ use super::standing::StepState;
 use crate::graph::On;
 
 /// Something that a step waits for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "StepWait")]
 #[serde(tag = "for", rename_all = "snake_case")]
 pub enum Wait {
     /// Values of mandatory parameters.

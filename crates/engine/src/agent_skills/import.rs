@@ -47,7 +47,8 @@ pub struct SkillsSent {
 }
 
 /// What came of an import.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "AgentSkillsImported")]
 pub struct SkillsImported {
     /// The skills that are new.
     pub created: Vec<SkillId>,

@@ -14,6 +14,7 @@ use charter_domain::skill_folder::{SKILL_FILE, SkillFile, directory, name};
 use charter_store::agent_skills::SkillFileEntry;
 use charter_store::catalogue::ContentHash;
 use flate2::{Compression, GzBuilder};
+use schemars::JsonSchema;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -29,7 +30,7 @@ const ROOT: &str = "/.well-known/agent-skills";
 const ARCHIVE: &str = ".tar.gz";
 
 /// The skills that somebody publishes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PublishedIndex {
     /// Which form of index this is.
     #[serde(rename = "$schema")]
@@ -39,7 +40,7 @@ pub struct PublishedIndex {
 }
 
 /// One published skill.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PublishedSkill {
     /// Its name in the open format.
     pub name: String,

@@ -19,6 +19,7 @@ use charter_contract::violation::{Report, Violation};
 use charter_domain::skill_folder::SkillFile;
 use charter_search::embed::{EmbeddingModel, Vector};
 use charter_store::agent_skills::SkillsWrite;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::load::{BySummary, stored_form};
@@ -57,7 +58,8 @@ pub enum Force {
 }
 
 /// What came of writing one skill.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "AgentSkillWritten")]
 pub struct SkillWritten {
     /// Which.
     pub skill_id: SkillId,

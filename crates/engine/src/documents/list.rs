@@ -28,6 +28,7 @@ pub struct DocumentFilter {
 
 /// A document in a listing.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "DocumentSummary")]
 pub struct Listed {
     /// Its id.
     pub id: String,
@@ -53,6 +54,7 @@ pub struct Listed {
 
 /// What there is of each kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "Catalogue")]
 pub struct CatalogueShown {
     /// Every kind, those without a document too.
     pub kinds: Vec<KindShown>,
@@ -60,6 +62,7 @@ pub struct CatalogueShown {
 
 /// What there is of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "CatalogueKind")]
 pub struct KindShown {
     /// The kind.
     pub kind: DocumentKind,

@@ -16,6 +16,7 @@ use crate::{Caller, Engine, EngineError};
 
 /// A document as the layers have it.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Document")]
 pub struct DocumentShown {
     /// Its kind.
     pub kind: DocumentKind,
@@ -29,6 +30,7 @@ pub struct DocumentShown {
 
 /// A document as one layer has it.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "DocumentLayer")]
 pub struct LayerShown {
     /// Whose layer.
     pub scope: PackageScope,
@@ -48,6 +50,7 @@ pub struct LayerShown {
 
 /// A document as its author wrote it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "DocumentSource")]
 pub struct SourceShown {
     /// The file, relative to the package.
     pub file: String,

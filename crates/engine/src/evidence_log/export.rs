@@ -13,6 +13,7 @@ use charter_domain::evidence_log::{Cover, Coverage, Entry, Hash, Header, Line, t
 use charter_domain::redaction;
 use charter_store::evidence_log::{StoredLeaf, StoredRecord};
 use charter_store::page::PageRequest;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::damaged;
@@ -25,7 +26,7 @@ const PAGE: usize = 32;
 const MAX_SELECTED: usize = 100_000;
 
 /// One record's leaves with the checkpoint that they are proved under.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct EvidenceProof {
     header: Header,
     leaves: Vec<Line>,

@@ -56,7 +56,8 @@ pub struct KeyRotation {
 }
 
 /// A key without its secret.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "Key")]
 pub struct KeyShown {
     /// Its id.
     pub key_id: KeyId,
@@ -88,7 +89,7 @@ pub struct KeyShown {
 }
 
 /// Whether a key lets in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum KeyState {
     /// It does.
@@ -100,9 +101,11 @@ pub enum KeyState {
 }
 
 /// A new key with its text, which is not shown again.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "NewKey")]
 pub struct KeyMade {
     /// What its holder keeps and sends.
+    #[schemars(with = "String")]
     pub secret: KeyText,
     /// The key.
     #[serde(flatten)]
@@ -110,7 +113,8 @@ pub struct KeyMade {
 }
 
 /// One page of keys.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "KeyPage")]
 pub struct KeyListing {
     /// Newest first.
     pub entries: Vec<KeyShown>,

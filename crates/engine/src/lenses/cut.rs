@@ -2,13 +2,15 @@
 
 use charter_effects::{Extracted, MarkKind};
 use charter_search::{Window, WindowSettings, windows};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Most headings of a position.
 const MAX_HEADINGS: usize = 6;
 
 /// Where a passage stands in the text that was taken out of the source.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "PassagePosition")]
 pub struct Position {
     /// The file, where the source is a folder of the package.
     #[serde(default, skip_serializing_if = "Option::is_none")]

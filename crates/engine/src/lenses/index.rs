@@ -11,6 +11,7 @@ use charter_contract::time::Timestamp;
 use charter_effects::{SourceError, SourceFault, Validators};
 use charter_search::{WindowSettings, token_spans};
 use charter_store::lens::{LensChunk, NewLensIndex};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::cut::{Cut, cut};
@@ -75,7 +76,7 @@ impl Indexed {
 }
 
 /// What indexing a lens came to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LensIndexed {
     /// Which lens.
     pub lens_id: LensId,
@@ -85,7 +86,7 @@ pub struct LensIndexed {
 }
 
 /// What indexing came to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "outcome")]
 pub enum LensOutcome {
     /// The source is what the index was made of.

@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use charter_contract::time::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
@@ -13,7 +14,8 @@ use super::LensKey;
 use super::index::LensOutcome;
 
 /// How far indexing is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "LensStage")]
 #[serde(rename_all = "snake_case", tag = "stage")]
 pub enum Stage {
     /// Waiting for its turn, or for the source.
@@ -40,7 +42,8 @@ impl fmt::Display for Stage {
 }
 
 /// What indexing came to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "LensWork")]
 pub struct LastWork {
     /// When it ended.
     pub at: Timestamp,
@@ -50,7 +53,8 @@ pub struct LastWork {
 }
 
 /// What came of indexing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "LensWorkResult")]
 #[serde(untagged)]
 pub enum WorkResult {
     /// It was done.

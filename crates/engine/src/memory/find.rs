@@ -43,7 +43,7 @@ pub struct MemoryQuery {
 }
 
 /// A memory that was found.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct MemoryFound {
     /// What it is ranked by within this question, 0 to 1.
     pub fused: f32,

@@ -7,6 +7,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{AgentId, MemoryId, UserId};
 use charter_contract::time::Timestamp;
 use charter_store::memory::{MemoryRecord, MemoryVersion};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{absent, holding, person};
@@ -20,7 +21,8 @@ const MAX_DEPTH: u8 = 5;
 const MAX_RELATED: usize = 100;
 
 /// One version of a memory, with where it stands.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Memory")]
 pub struct MemoryShown {
     /// The memory.
     pub memory_id: MemoryId,
@@ -66,7 +68,7 @@ pub struct MemoryShown {
 }
 
 /// A memory that another one leads to.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RelatedMemory {
     /// Over how many others.
     pub distance: u8,

@@ -4,8 +4,9 @@
 use charter_contract::ids::{MissionId, TaskId, TenantId};
 use charter_contract::mission::{ArtifactKind, MissionRoot};
 use charter_store::mission::{ArtifactFilter, StoredArtifact};
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::{Caller, Engine, EngineError};
 
@@ -13,7 +14,8 @@ use crate::{Caller, Engine, EngineError};
 const PAGE: usize = 500;
 
 /// An artifact of a mission, with where it stands among the mission's artifacts.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "MissionArtifact")]
 pub struct ArtifactShown {
     /// Its place, from 1, in the order of writing.
     pub place: u64,
@@ -27,11 +29,13 @@ pub struct ArtifactShown {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_id: Option<TaskId>,
     /// The artifact, in the present form.
+    #[schemars(with = "Map<String, Value>")]
     pub artifact: Value,
 }
 
 /// One page of a mission's artifacts.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "MissionArtifactPage")]
 pub struct ArtifactListing {
     /// In the order of writing.
     pub entries: Vec<ArtifactShown>,

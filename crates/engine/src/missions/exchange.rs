@@ -123,7 +123,7 @@ fn at_odds(bundle: &Bundle, run: &Run, state: MissionState) -> Vec<BundleFault> 
         problem,
     };
     let mut faults = Vec::new();
-    if header.state != state || header.status != run.status() {
+    if header.state != state || header.status != run.status().as_str() {
         let problem = format!(
             "it says that the mission is {} and its run {}; the journal says {state} and {}",
             header.state,
@@ -185,7 +185,7 @@ impl Engine {
         let folded = Run::replay(history)
             .map_err(|error| EngineError::internal("folding a mission's journal", error))?;
         record.state = charter_domain::mission::state(&folded);
-        folded.status().clone_into(&mut run.status);
+        folded.status().as_str().clone_into(&mut run.status);
         Ok(bundle(&record, &run, artifacts, events))
     }
 

@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use charter_contract::ids::MissionId;
 use charter_contract::mission::MissionState;
+use charter_contract::run_status::RunStatus;
 use charter_domain::run::Run;
 use futures_util::{Stream, StreamExt};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::MissionShown;
@@ -15,7 +17,7 @@ use crate::runs::{Followed, HistoryEvent};
 use crate::{Caller, Engine, EngineError};
 
 /// An event of a mission's journal.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct MissionEvent {
     /// The event.
     #[serde(flatten)]
@@ -23,14 +25,15 @@ pub struct MissionEvent {
     /// Where the mission stands after it.
     pub mission_state: MissionState,
     /// Where its run stands after it: `working`, `awaiting_approval` and so on.
-    pub status: &'static str,
+    pub status: RunStatus,
     /// Whether the mission stood elsewhere before.
     #[serde(skip)]
     pub moved: bool,
 }
 
 /// One page of a mission's journal.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "MissionEventPage")]
 pub struct MissionEventListing {
     /// Oldest first.
     pub entries: Vec<MissionEvent>,
@@ -40,7 +43,7 @@ pub struct MissionEventListing {
 }
 
 /// Where a mission stands, and its run.
-type Stands = (MissionState, &'static str);
+type Stands = (MissionState, RunStatus);
 
 fn stands(run: &Run) -> Stands {
     (charter_domain::mission::state(run), run.status())

@@ -15,6 +15,7 @@ use charter_domain::graph::Growth;
 use charter_domain::mission::admit::{Admission, Inventory};
 use charter_domain::mission::{StageOutput, after_plan, after_turn};
 use charter_domain::run::{Run, RunEvent};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -22,7 +23,7 @@ use crate::runs::{Diverges, HistoryEvent};
 use crate::{Caller, Engine, EngineError};
 
 /// What replaying a mission came to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct MissionReplayed {
     /// The mission.
     pub mission_id: MissionId,

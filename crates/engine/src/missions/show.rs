@@ -8,6 +8,7 @@ use charter_contract::mission::envelope::MissionEnvelope;
 use charter_contract::mission::review_packet::ReviewPacket;
 use charter_contract::mission::task_graph::{MissionTaskGraph, Role, Task};
 use charter_contract::mission::writeback_proposal::WritebackProposal;
+use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
 use charter_contract::validate;
 use charter_domain::graph::Step;
@@ -17,6 +18,7 @@ use charter_domain::mission::{
 use charter_domain::run::{Outcome, Run, StepState, StopCause, Tokens};
 use charter_store::mission::MissionRecord;
 use charter_store::page::PageRequest;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -26,7 +28,8 @@ use super::write_back::playbook_run;
 use crate::{Caller, Engine, EngineError};
 
 /// A mission.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Mission")]
 pub struct MissionShown {
     /// Its id.
     pub mission_id: MissionId,
@@ -39,7 +42,7 @@ pub struct MissionShown {
     /// Where it stands (B002-12).
     pub state: MissionState,
     /// Where its run stands: `working`, `awaiting_approval` and so on.
-    pub status: &'static str,
+    pub status: RunStatus,
     /// Why it did not come to its end, where it did not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -71,7 +74,8 @@ pub struct MissionShown {
 }
 
 /// A task of a mission.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "MissionTask")]
 pub struct TaskShown {
     /// Its id.
     pub task_id: TaskId,
@@ -82,6 +86,7 @@ pub struct TaskShown {
     /// Tasks that must succeed first.
     pub depends_on: Vec<TaskId>,
     /// `pending`, `running`, `succeeded`, `failed`, `blocked` or `cancelled`.
+    #[schemars(extend("enum" = ["pending", "running", "succeeded", "failed", "blocked", "cancelled"]))]
     pub state: &'static str,
     /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -89,7 +94,8 @@ pub struct TaskShown {
 }
 
 /// A proposal of a mission.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "MissionProposal")]
 pub struct ProposalShown {
     /// The proposal.
     pub proposal: WritebackProposal,
@@ -107,7 +113,7 @@ pub struct ProposalShown {
 }
 
 /// A mission in a listing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct MissionSummary {
     /// Its id.
     pub mission_id: MissionId,
@@ -126,7 +132,8 @@ pub struct MissionSummary {
 }
 
 /// One page of missions.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "MissionPage")]
 pub struct MissionListing {
     /// Newest first.
     pub entries: Vec<MissionSummary>,

@@ -42,7 +42,7 @@ impl Engine {
             () = cancel.cancelled() => return Err(stopped()),
             ended = self.run_out(work, &playbook, &given, &run_id) => ended?,
         };
-        let word = ended.word();
+        let word = ended.status();
         match ended {
             Outcome::Completed { .. } => Ok(done(json!({"run_id": run_id, "outcome": word}))),
             Outcome::Failed { .. }

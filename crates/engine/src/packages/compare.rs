@@ -42,7 +42,7 @@ pub struct DocumentChange {
 }
 
 /// What a package would change.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PackageDiff {
     /// The package.
     pub package: PackageName,

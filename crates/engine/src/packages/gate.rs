@@ -12,6 +12,7 @@ use charter_domain::package::{Problem, Sourced};
 use charter_search::VerdictKind;
 use charter_search::embed::Vector;
 use charter_store::vector::{StoredVector, TextHash};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::admit::Admitted;
@@ -23,7 +24,7 @@ use crate::{Engine, EngineError};
 const EMBED_BATCH: usize = 256;
 
 /// Where a routing test of a package led, in the catalogue as it would be with the package in force.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RoutingTried {
     /// The query.
     pub query: String,

@@ -6,13 +6,15 @@ use charter_contract::scope::Scope;
 use charter_contract::time::Timestamp;
 use charter_domain::package::Problem;
 use charter_store::catalogue::{Change, PackageVersion};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{PackageDiff, RoutingTried};
 use crate::LensIndexed;
 
 /// One entry of a package's history.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Package")]
 pub struct PackageShown {
     /// The package.
     pub package: PackageName,
@@ -21,6 +23,7 @@ pub struct PackageShown {
     /// `global`, or `tenant` for the caller's own.
     pub scope: PackageScope,
     /// `registered`, `rolled_back` or `unregistered`.
+    #[schemars(extend("enum" = ["registered", "rolled_back", "unregistered"]))]
     pub change: &'static str,
     /// Number of documents in force after it.
     pub documents: usize,
@@ -58,7 +61,7 @@ impl From<PackageVersion> for PackageShown {
 }
 
 /// What a registration did.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Registered {
     /// The package.
     pub package: PackageName,

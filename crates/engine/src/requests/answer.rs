@@ -7,9 +7,13 @@ use charter_contract::agentic::request::AgentRequest;
 use charter_contract::agentic::response::AgentResponse;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RequestId, RunId, SkillId};
+use charter_contract::time::Timestamp;
 use charter_store::StoreError;
 use charter_store::request::RequestRecord;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 use tracing::Instrument;
 
 use super::analyse::Analysed;
@@ -55,6 +59,24 @@ enum Opened {
     Elsewhere,
 }
 
+/// A request as it is recorded.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Request")]
+pub struct RequestShown {
+    /// Its id.
+    pub request_id: RequestId,
+    /// When it was asked.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// The `request` as it was sent, and what whoever asked was then.
+    pub asked: Map<String, Value>,
+    /// Where it was routed; nothing before it is.
+    pub verdict: Option<Value>,
+    /// The answer, or the error that it came to; nothing while it is worked on.
+    pub answer: Option<Value>,
+}
+
 impl Engine {
     /// Answers a request, or returns the recorded answer of an earlier one with the same id.
     ///
@@ -83,19 +105,21 @@ impl Engine {
     ///
     /// # Errors
     /// `not_found`, also for another tenant's.
-    pub async fn request(&self, caller: &Caller, id: &RequestId) -> Result<Value, EngineError> {
+    pub async fn request(
+        &self,
+        caller: &Caller,
+        id: &RequestId,
+    ) -> Result<RequestShown, EngineError> {
         let found = self.store().request(&caller.tenant, id).await?;
         let record = found.ok_or_else(|| EngineError::not_found("request", id))?;
-        let json = |text: &Option<String>| -> Result<Value, EngineError> {
-            let text = text.as_deref().unwrap_or("null");
-            serde_json::from_str(text)
-                .map_err(|error| EngineError::internal("reading a recorded request", error))
-        };
-        Ok(json!({
-            "request_id": record.request_id, "created_at": record.created_at,
-            "updated_at": record.updated_at, "asked": json(&Some(record.asked))?,
-            "verdict": json(&record.verdict)?, "answer": json(&record.answer)?,
-        }))
+        Ok(RequestShown {
+            asked: recorded(&record.asked)?,
+            verdict: record.verdict.as_deref().map(recorded).transpose()?,
+            answer: record.answer.as_deref().map(recorded).transpose()?,
+            request_id: record.request_id,
+            created_at: record.created_at,
+            updated_at: record.updated_at,
+        })
     }
 
     /// Records a request and goes on to answer it without being waited for: what becomes of it is
@@ -378,4 +402,9 @@ fn leaves_open(code: ErrorCode) -> bool {
             | ErrorCode::Unavailable
             | ErrorCode::ApprovalRequired
     )
+}
+
+fn recorded<T: DeserializeOwned>(text: &str) -> Result<T, EngineError> {
+    serde_json::from_str(text)
+        .map_err(|error| EngineError::internal("reading a recorded request", error))
 }

@@ -10,6 +10,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RequestId, SkillId, TenantId};
 use charter_domain::follow_up::{self, Alone};
 use charter_search::{MAX_QUERY_BYTES, VerdictKind};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -32,7 +33,7 @@ pub(crate) struct FollowUp {
 }
 
 /// Which turn of the session a verdict rests on, and why.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Follows {
     /// The request of that turn.
     pub request_id: RequestId,

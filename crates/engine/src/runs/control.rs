@@ -289,7 +289,7 @@ impl Engine {
             head,
             ..
         } = self.fold(run_id).await?;
-        let (at, before) = (self.now(), run.status());
+        let (at, before) = (self.now(), Some(run.status()));
         let stood = missions::state_of(&run);
         let mut written = Vec::new();
         let mut events = run.decide(command).map_err(|error| illegal(&error))?;
@@ -315,7 +315,7 @@ impl Engine {
             fence: lease.fence,
             events: chain(head, version, &written)?,
             then,
-            status: run.status().to_owned(),
+            status: run.status().to_string(),
             messages: events::about_run(tenant, &run, before, &approvals, at),
             approvals,
             artifacts: Vec::new(),

@@ -2,28 +2,30 @@
 //! for. Asks the gate nothing.
 
 use charter_contract::ids::{RunId, StepId, ToolId};
+use charter_contract::run_status::RunStatus;
 use charter_domain::approval::Approval;
 use charter_domain::graph::{Step, StepGraph};
 use charter_domain::run::{Run, RunEvent, StepState, Wait};
 use charter_store::page::{MAX_PAGE, PageRequest};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::HistoryEvent;
 use crate::{Caller, Engine, EngineError};
 
 /// What the gate said to a run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RunExplained {
     /// The run.
     pub run_id: RunId,
     /// Where it stands.
-    pub status: &'static str,
+    pub status: RunStatus,
     /// Its steps, or the one that was asked for.
     pub steps: Vec<StepExplained>,
 }
 
 /// What the gate said to one step.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct StepExplained {
     /// The step.
     pub step: StepId,

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{ApprovalId, RunId, StepId, TenantId};
 use charter_contract::mission::MissionState;
+use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
 use charter_domain::gate;
 use charter_domain::run::{Beginning, Command, ErrorKind, Next, Run, RunEvent, Tokens};
@@ -46,7 +47,7 @@ struct Drive<'e> {
     cancel: CancellationToken,
     orders: &'e mut mpsc::Receiver<Order>,
     /// Where the run stands as far as watchers know.
-    told: &'static str,
+    told: Option<RunStatus>,
     /// Decided and not yet durable.
     unwritten: Vec<(RunEvent, Timestamp)>,
     approvals: Vec<ApprovalChange>,
@@ -188,8 +189,8 @@ impl Engine {
             }
         };
         let told = match hold {
-            Hold::Unstored(_) => "",
-            Hold::Held(_) | Hold::Returned => folded.run.status(),
+            Hold::Unstored(_) => None,
+            Hold::Held(_) | Hold::Returned => Some(folded.run.status()),
         };
         let mission = missions::state_of(&folded.run);
         let mut drive = Drive {

@@ -20,6 +20,7 @@ use charter_domain::run::{Begun, ResultSource, RunEvent};
 use charter_store::evidence::EvidenceFilter;
 use charter_store::journal::JournalEvent;
 use charter_store::page::{MAX_PAGE, PageRequest};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -64,7 +65,7 @@ struct Reported<'h> {
 }
 
 /// One record of a run, as the run is shown with it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RunEvidence {
     /// The record.
     pub evidence_id: EvidenceId,

@@ -15,6 +15,7 @@ use charter_contract::ids::{PlanId, PlaybookId, RunId, SkillId, StepId, ToolId, 
 use charter_domain::gate::{Decision, Finding};
 use charter_domain::graph::{Action, AfterFailure, GraphParts, Source, Step, StepGraph};
 use charter_domain::run::{Opening, Run};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -58,7 +59,7 @@ pub struct ThoughtOf {
 }
 
 /// What the gate would say to a call, and why.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct CallExplained {
     /// `allow`, `warn`, `needs_approval`, `deny`, or `left_out` in a run that changes nothing.
     pub verdict: &'static str,
@@ -88,7 +89,8 @@ pub struct CallExplained {
 }
 
 /// Facts of a run that nobody knows before it runs, as they were taken for the explanation.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "AssumedFacts")]
 pub struct Assumed {
     /// Who approved exactly this call.
     pub approvers: Vec<UserId>,

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use charter_contract::ids::RunId;
+use charter_contract::run_status::RunStatus;
 use charter_domain::run::Run;
 use charter_store::journal::JournalEvent;
 use futures_util::Stream;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::HistoryEvent;
@@ -20,20 +22,22 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 const BATCH: usize = 500;
 
 /// An event of a run's journal.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "RunEvent")]
 pub struct RunEventShown {
     /// The event.
     #[serde(flatten)]
     pub entry: HistoryEvent,
     /// Where the run stands after it: `working`, `awaiting_approval` and so on.
-    pub status: &'static str,
+    pub status: RunStatus,
     /// Whether the run stood elsewhere before.
     #[serde(skip)]
     pub moved: bool,
 }
 
 /// One page of a run's journal.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "RunEventPage")]
 pub struct RunEventListing {
     /// Oldest first.
     pub entries: Vec<RunEventShown>,
@@ -139,8 +143,8 @@ impl Engine {
     }
 }
 
-impl From<Followed<&'static str>> for RunEventShown {
-    fn from(followed: Followed<&'static str>) -> Self {
+impl From<Followed<RunStatus>> for RunEventShown {
+    fn from(followed: Followed<RunStatus>) -> Self {
         Self {
             status: followed.after,
             moved: followed.before != Some(followed.after),

@@ -5,6 +5,7 @@ use charter_contract::ids::RunId;
 use charter_contract::time::Timestamp;
 use charter_domain::run::{Run, RunEvent};
 use charter_store::journal::{EventHash, GENESIS, JournalEvent, NewEvent};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -39,7 +40,8 @@ impl Folded {
 }
 
 /// One event of a run's history.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "JournalEvent")]
 pub struct HistoryEvent {
     /// Position, from 1.
     pub sequence: u64,

@@ -1,10 +1,12 @@
 //! A run as people see it: where it stands, its plan and its history; and its strict replay.
 
 use charter_contract::ids::{Label, RunId, StepId, ToolId};
+use charter_contract::run_status::RunStatus;
 use charter_domain::approval::{Approval, Digest};
 use charter_domain::graph::Entry;
 use charter_domain::run::{Outcome, Run, StepState};
 use charter_store::journal::{GENESIS, RunRecord, verify_chain};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -12,7 +14,8 @@ use super::{HistoryEvent, RunEvidence, RunSummary};
 use crate::{Caller, Engine, EngineError};
 
 /// A run with its journal.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Run")]
 pub struct RunShown {
     /// The run.
     #[serde(flatten)]
@@ -29,7 +32,7 @@ pub struct RunShown {
 }
 
 /// Where a run stands.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RunState {
     /// What an agreement to run it is bound to.
     pub plan_digest: Digest,
@@ -52,7 +55,8 @@ pub struct RunState {
 }
 
 /// A step in the plan.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Step")]
 pub struct StepShown {
     /// Its id.
     pub step: StepId,
@@ -97,7 +101,8 @@ impl RunState {
 }
 
 /// What a strict replay found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "RunReplayed")]
 pub struct Replayed {
     /// The run.
     pub run_id: RunId,
@@ -108,7 +113,7 @@ pub struct Replayed {
     /// Where the run stands after them, or before the first that does not fit; absent when that is the
     /// first of all.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub status: Option<&'static str>,
+    pub status: Option<RunStatus>,
     /// Digest of the whole state: equal for equal journals.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state_digest: Option<Digest>,
@@ -117,7 +122,7 @@ pub struct Replayed {
 }
 
 /// Where a journal is not what the run machine wrote.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Diverges {
     /// The event's position, from 1.
     pub at: u64,

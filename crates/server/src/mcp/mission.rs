@@ -91,7 +91,7 @@ impl Work {
             | MissionState::Completed => None,
         };
         Self {
-            status: mission.status.to_owned(),
+            status: mission.status.to_string(),
             id: subject.id().to_owned(),
             run_ids: vec![mission.run_id.to_string()],
             content: Some(content),

@@ -7,8 +7,9 @@ use charter_contract::agentic::request::AgentRequest;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{MissionId, RequestId};
 use charter_contract::mission::MissionState;
-use charter_engine::{EngineError, Progress, RunShown};
+use charter_engine::{EngineError, Progress, RequestShown, RunShown};
 use rmcp::model::{CreateTaskResult, ElicitResult, InputRequests, InputRequiredResult};
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::call::{Asking, Call};
@@ -201,7 +202,7 @@ impl Subject {
         }
         let recorded = engine.request(caller, id).await?;
         let since = since_of(&recorded);
-        if let Value::Object(answer) = &recorded["answer"] {
+        if let Some(Value::Object(answer)) = &recorded.answer {
             let mut work = Work::of_answer(self, answer.clone());
             // A change is answered when it waits for somebody; how it went on says its run.
             if answer
@@ -241,11 +242,12 @@ impl Subject {
     async fn ask_again(
         &self,
         call: &Call,
-        recorded: &Value,
+        recorded: &RequestShown,
         patience: Duration,
     ) -> Result<Standing, EngineError> {
-        let request: AgentRequest = serde_json::from_value(recorded["asked"]["request"].clone())
-            .map_err(|error| EngineError::internal("reading a recorded request", error))?;
+        let request: AgentRequest =
+            AgentRequest::deserialize(recorded.asked.get("request").unwrap_or(&Value::Null))
+                .map_err(|error| EngineError::internal("reading a recorded request", error))?;
         let answering = call
             .engine()
             .answer(&call.caller, request, Progress::silent());
@@ -286,11 +288,10 @@ impl Subject {
     }
 }
 
-fn since_of(recorded: &Value) -> Since {
-    let text = |field: &str| recorded[field].as_str().unwrap_or_default().to_owned();
+fn since_of(recorded: &RequestShown) -> Since {
     Since {
-        created_at: text("created_at"),
-        updated_at: text("updated_at"),
+        created_at: recorded.created_at.to_string(),
+        updated_at: recorded.updated_at.to_string(),
     }
 }
 

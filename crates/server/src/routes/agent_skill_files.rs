@@ -10,6 +10,7 @@ use axum::http::header::{
 use axum::response::{IntoResponse, Response};
 use charter_contract::ids::SkillId;
 use charter_engine::{Artifact, PublishedIndex, SkillFileShown};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::agent_skills::Named;
@@ -17,7 +18,8 @@ use crate::error::ApiError;
 use crate::extract::{By, Path, parsed};
 use crate::state::AppState;
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "AgentSkillFiles")]
 pub(crate) struct Files {
     files: Vec<SkillFileShown>,
 }
@@ -25,7 +27,7 @@ pub(crate) struct Files {
 /// List the files of a skill.
 #[utoipa::path(get, path = "/v1/agent-skills/{id}/files", tag = "agent skills", operation_id = "agent_skill_files",
     params(("id" = String, Path, description = "The skill")),
-    responses((status = 200, description = "Path, digest, size and executable bit of each", body = Object)))]
+    responses((status = 200, description = "Path, digest, size and executable bit of each", body = ref("#/components/schemas/agent_skill_files"))))]
 pub(crate) async fn list(
     State(state): State<AppState>,
     By(caller): By,
@@ -59,7 +61,7 @@ pub(crate) async fn show(
 
 /// The index of the Agent Skills discovery draft.
 #[utoipa::path(get, path = "/.well-known/agent-skills/index.json", tag = "agent skills", operation_id = "published_agent_skills",
-    responses((status = 200, description = "The imported skills in the caller's reach", body = Object)))]
+    responses((status = 200, description = "The imported skills in the caller's reach", body = ref("#/components/schemas/published_index"))))]
 pub(crate) async fn published(
     State(state): State<AppState>,
     By(caller): By,

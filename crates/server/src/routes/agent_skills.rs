@@ -68,7 +68,7 @@ pub(crate) fn taken_paths() -> impl Iterator<Item = String> {
 #[utoipa::path(put, path = "/v1/agent-skills/{id}", tag = "agent skills", operation_id = "put_agent_skill",
     params(("id" = String, Path, description = "The skill, as in the body"), ScopeQuery),
     request_body = ref("#/components/schemas/agent_skill"),
-    responses((status = 200, description = "Written over", body = Object), (status = 201, description = "New", body = Object),
+    responses((status = 200, description = "Written over", body = ref("#/components/schemas/agent_skill_written")), (status = 201, description = "New", body = ref("#/components/schemas/agent_skill_written")),
         (status = 400, description = "Every violation; a cycle is named by its path", body = ref("#/components/schemas/agent_error")),
         (status = 409, description = "It was imported: import it again", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn put(
@@ -96,7 +96,7 @@ pub(crate) async fn put(
 /// Show a skill without its instruction.
 #[utoipa::path(get, path = "/v1/agent-skills/{id}", tag = "agent skills", operation_id = "show_agent_skill",
     params(("id" = String, Path, description = "The skill")),
-    responses((status = 200, description = "Id, summary, sub-skills and scope", body = Object)))]
+    responses((status = 200, description = "Id, summary, sub-skills and scope", body = ref("#/components/schemas/agent_skill_in_scope"))))]
 pub(crate) async fn show(
     State(state): State<AppState>,
     By(caller): By,
@@ -140,7 +140,7 @@ pub(crate) async fn delete(
 /// Fetch the instruction of exactly one skill.
 #[utoipa::path(get, path = "/v1/agent-skills/{id}/instruction", tag = "agent skills", operation_id = "fetch_instruction",
     params(("id" = String, Path, description = "The skill")),
-    responses((status = 200, description = "The instruction", body = Object)))]
+    responses((status = 200, description = "The instruction", body = ref("#/components/schemas/agent_skill_instruction"))))]
 pub(crate) async fn instruction(
     State(state): State<AppState>,
     By(caller): By,
@@ -172,7 +172,7 @@ impl PageQuery {
 /// List what a folder points at.
 #[utoipa::path(get, path = "/v1/agent-skills/{id}/children", tag = "agent skills", operation_id = "agent_skill_children",
     params(("id" = String, Path, description = "The folder"), PageQuery),
-    responses((status = 200, description = "A page, in the folder's order", body = Object)))]
+    responses((status = 200, description = "A page, in the folder's order", body = ref("#/components/schemas/agent_skill_page"))))]
 pub(crate) async fn children(
     State(state): State<AppState>,
     By(caller): By,
@@ -190,7 +190,7 @@ pub(crate) async fn children(
 
 /// List the skills that nothing points at, as far as the caller sees.
 #[utoipa::path(get, path = "/v1/agent-skills", tag = "agent skills", operation_id = "agent_skill_roots", params(PageQuery),
-    responses((status = 200, description = "A page, by id", body = Object)))]
+    responses((status = 200, description = "A page, by id", body = ref("#/components/schemas/agent_skill_page"))))]
 pub(crate) async fn roots(
     State(state): State<AppState>,
     By(caller): By,
@@ -203,7 +203,8 @@ pub(crate) async fn roots(
         .map_err(|error| ApiError::new(&state, error))
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "AgentSkillHits")]
 pub(crate) struct Hits {
     hits: Vec<SkillFound>,
 }
@@ -211,7 +212,7 @@ pub(crate) struct Hits {
 /// Find skills by words (`query`) or by a vector of the index's model (`vector`), at most `top_k`, with
 /// `only` `folders` or `leaves` where that is wanted.
 #[utoipa::path(post, path = "/v1/agent-skills/search", tag = "agent skills", operation_id = "search_agent_skills", request_body = ref("#/components/schemas/skill_search"),
-    responses((status = 200, description = "Id, summary, sub-skills and score of each hit, best first", body = Object)))]
+    responses((status = 200, description = "Id, summary, sub-skills and score of each hit, best first", body = ref("#/components/schemas/agent_skill_hits"))))]
 pub(crate) async fn search(
     State(state): State<AppState>,
     By(caller): By,
@@ -235,7 +236,7 @@ fn skills(_: &mut SchemaGenerator) -> Schema {
 
 /// Write many skills: `{"skills": […]}`. Each has an answer of its own.
 #[utoipa::path(post, path = "/v1/agent-skills/bulk", tag = "agent skills", operation_id = "bulk_agent_skills", params(ScopeQuery), request_body = ref("#/components/schemas/skill_bulk"),
-    responses((status = 200, description = "One answer for each skill, in their order", body = Object), (status = 400, description = "Two have one id; nothing is written", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 200, description = "One answer for each skill, in their order", body = ref("#/components/schemas/agent_skills_written")), (status = 400, description = "Two have one id; nothing is written", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn bulk(
     State(state): State<AppState>,
     By(caller): By,
@@ -264,7 +265,7 @@ pub(crate) struct ImportQuery {
 
 /// Import directories of Agent Skills: `{"files": [{"path", "text" or "base64", "executable"}]}`.
 #[utoipa::path(post, path = "/v1/agent-skills/import", tag = "agent skills", operation_id = "import_agent_skills", params(ImportQuery), request_body = ref("#/components/schemas/skill_files"),
-    responses((status = 200, description = "What is new, changed and unchanged", body = Object), (status = 400, description = "Every violation, with file and line; nothing is written", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 200, description = "What is new, changed and unchanged", body = ref("#/components/schemas/agent_skills_imported")), (status = 400, description = "Every violation, with file and line; nothing is written", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn import(
     State(state): State<AppState>,
     By(caller): By,
@@ -283,14 +284,15 @@ pub(crate) async fn import(
         .map_err(|error| ApiError::new(&state, error))
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "LinkFindings")]
 pub(crate) struct Findings {
     findings: Vec<LinkFinding>,
 }
 
 /// Look for what is wrong among the skills: children that do not exist, empty folders, cycles.
 #[utoipa::path(post, path = "/v1/agent-skills/lint", tag = "agent skills", operation_id = "lint_agent_skills",
-    responses((status = 200, description = "What is worth a look, by skill", body = Object)))]
+    responses((status = 200, description = "What is worth a look, by skill", body = ref("#/components/schemas/link_findings"))))]
 pub(crate) async fn lint(
     State(state): State<AppState>,
     By(caller): By,

@@ -32,7 +32,7 @@ pub(crate) struct ListQuery {
 
 /// List approvals, newest first.
 #[utoipa::path(get, path = "/v1/approvals", tag = "approvals", operation_id = "list_approvals", params(ListQuery),
-    responses((status = 200, description = "A page", body = Object)))]
+    responses((status = 200, description = "A page", body = ref("#/components/schemas/approval_page"))))]
 pub(crate) async fn list(
     State(state): State<AppState>,
     By(caller): By,
@@ -56,7 +56,7 @@ pub(crate) async fn list(
 /// Show an approval with the exact call that it is for.
 #[utoipa::path(get, path = "/v1/approvals/{id}", tag = "approvals", operation_id = "show_approval",
     params(("id" = String, Path, description = "`apr-…`")),
-    responses((status = 200, description = "The approval", body = Object)))]
+    responses((status = 200, description = "The approval", body = ref("#/components/schemas/approval"))))]
 pub(crate) async fn show(
     State(state): State<AppState>,
     By(caller): By,
@@ -93,7 +93,7 @@ pub(crate) struct Told {
 /// Approve exactly the call with this digest: `{"digest": "sha256:…", "reason": "…"}`.
 #[utoipa::path(post, path = "/v1/approvals/{id}/approve", tag = "approvals", operation_id = "approve",
     params(("id" = String, Path, description = "`apr-…`")), request_body = ref("#/components/schemas/approval_word"),
-    responses((status = 200, description = "The approval; its run goes on", body = Object), (status = 409, description = "It was decided, or lapsed, or is for something else", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 200, description = "The approval; its run goes on", body = ref("#/components/schemas/approval")), (status = 409, description = "It was decided, or lapsed, or is for something else", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn approve(
     State(state): State<AppState>,
     By(caller): By,
@@ -106,7 +106,7 @@ pub(crate) async fn approve(
 /// Reject it; the step fails.
 #[utoipa::path(post, path = "/v1/approvals/{id}/reject", tag = "approvals", operation_id = "reject",
     params(("id" = String, Path, description = "`apr-…`")), request_body = ref("#/components/schemas/approval_word"),
-    responses((status = 200, description = "The approval", body = Object)))]
+    responses((status = 200, description = "The approval", body = ref("#/components/schemas/approval"))))]
 pub(crate) async fn reject(
     State(state): State<AppState>,
     By(caller): By,
@@ -120,7 +120,7 @@ pub(crate) async fn reject(
 /// step succeeds with the output, which is what the tool would have given, or `null`.
 #[utoipa::path(post, path = "/v1/approvals/{id}/happened", tag = "approvals", operation_id = "happened",
     params(("id" = String, Path, description = "`apr-…`")), request_body = ref("#/components/schemas/approval_report"),
-    responses((status = 200, description = "The approval; its run goes on", body = Object), (status = 409, description = "It was decided, or lapsed, or is for something else, or is not about a call that was interrupted", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 200, description = "The approval; its run goes on", body = ref("#/components/schemas/approval")), (status = 409, description = "It was decided, or lapsed, or is for something else, or is not about a call that was interrupted", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn happened(
     State(state): State<AppState>,
     By(caller): By,

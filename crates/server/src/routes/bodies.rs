@@ -1,34 +1,26 @@
-//! The schemas of bodies that are this interface's own, for the OpenAPI document. Those of the
+//! The schemas of bodies that are sent and that are this interface's own, for the OpenAPI document. Those of the
 //! contracts are in `charter_contract::schema`.
 
 use charter_contract::catalogue::evidence::Attachment;
 use charter_contract::schema::{Draft, of_type};
 use charter_engine::{
-    CallerShown, CatalogueShown, DocumentDependencies, DocumentShown, GraphQuery, KeyOrder,
-    KeyRotation, LeaseRequest, MemoryQuery, MissionOrder, Remember, SkillSearch, SkillsSent,
-    Supersede, VersionsDiff,
+    GraphQuery, KeyOrder, KeyRotation, LeaseRequest, MemoryQuery, MissionOrder, Remember,
+    SkillSearch, SkillsSent, Supersede,
 };
 use schemars::JsonSchema;
 use serde_json::Value;
 
-use super::{
-    agent_skills, approvals, candidates, catalogue, gate, lenses, missions, plans, playbooks, runs,
-};
+use super::{agent_skills, approvals, candidates, gate, lenses, missions, plans, playbooks, runs};
 use crate::a2a::{JsonRpcCall, SentMessage};
 
 /// Each by the name that operations refer to it with.
-pub(crate) fn schemas() -> [(&'static str, Value); 32] {
+pub(crate) fn schemas() -> [(&'static str, Value); 26] {
     [
         ("a2a_call", of::<JsonRpcCall>()),
         ("a2a_message", of::<SentMessage>()),
         ("approval_report", of::<approvals::Told>()),
         ("approval_word", of::<approvals::Seen>()),
-        ("caller", of::<CallerShown>()),
         ("candidate_proof", of::<candidates::Proven>()),
-        ("catalogue", of::<CatalogueShown>()),
-        ("document", of::<DocumentShown>()),
-        ("document_dependencies", of::<DocumentDependencies>()),
-        ("document_page", of::<catalogue::Listing>()),
         ("evidence_attachment", of::<Attachment>()),
         ("gate_question", of::<gate::Wanted>()),
         ("graph_query", of::<GraphQuery>()),
@@ -50,7 +42,6 @@ pub(crate) fn schemas() -> [(&'static str, Value); 32] {
         ("skill_bulk", of::<agent_skills::Bulk>()),
         ("skill_files", of::<SkillsSent>()),
         ("skill_search", of::<SkillSearch>()),
-        ("versions_diff", of::<VersionsDiff>()),
     ]
 }
 

@@ -40,6 +40,7 @@ pub(crate) struct ListQuery {
 
 /// One page of documents.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "DocumentPage")]
 pub(crate) struct Listing {
     /// By id.
     entries: Vec<Listed>,

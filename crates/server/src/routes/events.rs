@@ -33,7 +33,7 @@ pub(crate) struct EventsQuery {
 /// `approval.consumed`, `approval.lapsed`, `run.status`, `catalogue.changed`, and for whoever keeps keys
 /// `key.created`, `key.rotated`, `key.revoked`. An event says what changed, by id. A stream that broke off is taken up with `Last-Event-ID` or `after`.
 #[utoipa::path(get, path = "/v1/events", tag = "events", operation_id = "events", params(EventsQuery),
-    responses((status = 200, description = "A page, or the stream", body = Object)))]
+    responses((status = 200, description = "A page, or the stream", body = ref("#/components/schemas/event_page"))))]
 pub(crate) async fn events(
     State(state): State<AppState>,
     By(caller): By,

@@ -7,6 +7,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::EvidenceId;
 use charter_engine::{EngineError, EvidenceQuery};
 use charter_store::page::PageRequest;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::IntoParams;
@@ -45,7 +46,8 @@ pub(crate) struct FindQuery {
     limit: Option<usize>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "EvidencePage")]
 pub(crate) struct Records {
     entries: Vec<EvidenceRecord>,
     next: Option<String>,
@@ -53,7 +55,7 @@ pub(crate) struct Records {
 
 /// Find evidence by what it is attached to, type, system and time.
 #[utoipa::path(get, path = "/v1/evidence", tag = "evidence", operation_id = "find_evidence", params(FindQuery),
-    responses((status = 200, description = "A page, by time of capture", body = Object)))]
+    responses((status = 200, description = "A page, by time of capture", body = ref("#/components/schemas/evidence_page"))))]
 pub(crate) async fn find(
     State(state): State<AppState>,
     By(caller): By,

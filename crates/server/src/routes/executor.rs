@@ -33,7 +33,7 @@ pub(crate) async fn lease(
 /// Hold a call for another term. A refusal means: end it, nobody waits for it any more.
 #[utoipa::path(post, path = "/v1/executor/leases/{id}/renew", tag = "executor", operation_id = "renew_call",
     params(("id" = String, Path, description = "`lease-…`")),
-    responses((status = 200, description = "`lease_ms` from now on", body = Object), (status = 409, description = "The lease is not held", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 200, description = "`lease_ms` from now on", body = ref("#/components/schemas/lease_renewed")), (status = 409, description = "The lease is not held", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn renew(
     State(state): State<AppState>,
     By(caller): By,

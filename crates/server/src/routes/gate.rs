@@ -2,12 +2,11 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RunId, StepId};
-use charter_engine::{EngineError, ThoughtOf, Within};
+use charter_engine::{CallExplained, EngineError, RunExplained, ThoughtOf, Within};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::error::ApiError;
@@ -35,28 +34,41 @@ enum Subject {
     Run(RunId, Option<StepId>),
 }
 
+/// What the gate would say to a call, or said to a run.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "GateExplained")]
+#[serde(untagged)]
+pub(crate) enum Explained {
+    /// The verdict on a call and every rule that was considered.
+    Call(Box<CallExplained>),
+    /// A run's steps with the decisions on each.
+    Run(Box<RunExplained>),
+}
+
 /// Explain the gate: `{"tool": "…", "parameters": {…}, "playbook": "…", "step": "…", "dry_run": true}`
 /// what it would say to the caller about a call, with `skill` in place of `playbook`, or neither for a
 /// plan of one step; `{"run": "run-…", "step": "…"}` what it said to a run. Nothing is called, written
 /// or counted.
 #[utoipa::path(post, path = "/v1/gate/explain", tag = "gate", operation_id = "explain_gate", request_body = ref("#/components/schemas/gate_question"),
-    responses((status = 200, description = "The verdict and every rule considered, or a run's decisions", body = Object), (status = 404, description = "The caller sees no such tool, skill, playbook, run or step", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 200, description = "The verdict and every rule considered, or a run's decisions", body = ref("#/components/schemas/gate_explained")), (status = 404, description = "The caller sees no such tool, skill, playbook, run or step", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn explain(
     State(state): State<AppState>,
     By(caller): By,
     Sent(wanted): Sent<Wanted>,
-) -> Result<Response, ApiError> {
-    let failed = |error| ApiError::new(&state, error);
-    match wanted.subject(&state)? {
+) -> Result<Json<Explained>, ApiError> {
+    let explained = match wanted.subject(&state)? {
         Subject::Call(thought) => {
             let explained = state.engine.explain_call(&caller, &thought).await;
-            Ok(Json(explained.map_err(failed)?).into_response())
+            explained.map(|call| Explained::Call(Box::new(call)))
         }
         Subject::Run(run, step) => {
             let explained = state.engine.explain_run(&caller, &run, step.as_ref()).await;
-            Ok(Json(explained.map_err(failed)?).into_response())
+            explained.map(|run| Explained::Run(Box::new(run)))
         }
-    }
+    };
+    explained
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
 }
 
 impl Wanted {

@@ -33,7 +33,7 @@ pub(crate) struct ListQuery {
 /// Make a key: `{"name": "ci", "role": "operator", "scopes": ["catalogue:write"], "expires_in_s": 86400}`.
 /// The answer holds its `secret`, which is not shown again.
 #[utoipa::path(post, path = "/v1/keys", tag = "keys", operation_id = "create_key", request_body = ref("#/components/schemas/key_order"),
-    responses((status = 201, description = "The key with its secret", body = Object)))]
+    responses((status = 201, description = "The key with its secret", body = ref("#/components/schemas/new_key"))))]
 pub(crate) async fn create(
     State(state): State<AppState>,
     By(caller): By,
@@ -46,7 +46,7 @@ pub(crate) async fn create(
 
 /// List the tenant's keys, newest first, ended ones too; never a secret.
 #[utoipa::path(get, path = "/v1/keys", tag = "keys", operation_id = "list_keys", params(ListQuery),
-    responses((status = 200, description = "A page", body = Object)))]
+    responses((status = 200, description = "A page", body = ref("#/components/schemas/key_page"))))]
 pub(crate) async fn list(
     State(state): State<AppState>,
     By(caller): By,
@@ -62,7 +62,7 @@ pub(crate) async fn list(
 /// Show a key without its secret.
 #[utoipa::path(get, path = "/v1/keys/{id}", tag = "keys", operation_id = "show_key",
     params(("id" = String, Path, description = "`key-…`")),
-    responses((status = 200, description = "The key", body = Object)))]
+    responses((status = 200, description = "The key", body = ref("#/components/schemas/key"))))]
 pub(crate) async fn show(
     State(state): State<AppState>,
     By(caller): By,
@@ -79,7 +79,7 @@ pub(crate) async fn show(
 /// `{"overlap_s": 3600}`. The answer holds the new `secret`.
 #[utoipa::path(post, path = "/v1/keys/{id}/rotate", tag = "keys", operation_id = "rotate_key",
     params(("id" = String, Path, description = "`key-…`")), request_body = ref("#/components/schemas/key_rotation"),
-    responses((status = 201, description = "The new key with its secret", body = Object), (status = 409, description = "The key has ended, or was rotated before", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 201, description = "The new key with its secret", body = ref("#/components/schemas/new_key")), (status = 409, description = "The key has ended, or was rotated before", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn rotate(
     State(state): State<AppState>,
     By(caller): By,
@@ -95,7 +95,7 @@ pub(crate) async fn rotate(
 /// End a key at once.
 #[utoipa::path(post, path = "/v1/keys/{id}/revoke", tag = "keys", operation_id = "revoke_key",
     params(("id" = String, Path, description = "`key-…`")),
-    responses((status = 200, description = "The key, which lets nobody in any more", body = Object)))]
+    responses((status = 200, description = "The key, which lets nobody in any more", body = ref("#/components/schemas/key"))))]
 pub(crate) async fn revoke(
     State(state): State<AppState>,
     By(caller): By,

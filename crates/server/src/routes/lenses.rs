@@ -22,7 +22,7 @@ pub(crate) struct ListQuery {
 
 /// List lenses, with what became of their sources.
 #[utoipa::path(get, path = "/v1/lenses", tag = "lenses", operation_id = "list_lenses", params(ListQuery),
-    responses((status = 200, description = "By id", body = Vec<Object>), (status = 403, description = "The caller is on the basic tier", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 200, description = "By id", body = ref("#/components/schemas/lens_list")), (status = 403, description = "The caller is on the basic tier", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn list(
     State(state): State<AppState>,
     By(caller): By,
@@ -42,7 +42,7 @@ pub(crate) async fn list(
 /// Show a lens: its index, how far indexing is, and what the last one came to.
 #[utoipa::path(get, path = "/v1/lenses/{id}", tag = "lenses", operation_id = "show_lens",
     params(("id" = String, Path, description = "The lens")),
-    responses((status = 200, description = "The lens", body = Object)))]
+    responses((status = 200, description = "The lens", body = ref("#/components/schemas/lens"))))]
 pub(crate) async fn show(
     State(state): State<AppState>,
     By(caller): By,
@@ -82,7 +82,7 @@ pub(crate) struct QuestionToOne {
 /// Find the passages that come closest, in every lens that the caller sees: `{"query": "…", "domain":
 /// "security", "lens_ids": […], "tags": […], "top_k": 5}`.
 #[utoipa::path(post, path = "/v1/lenses/search", tag = "lenses", operation_id = "search_lenses", request_body = ref("#/components/schemas/lens_question"),
-    responses((status = 200, description = "Passages with their places and sources, best first", body = Object), (status = 403, description = "The caller is on the basic tier", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 200, description = "Passages with their places and sources, best first", body = ref("#/components/schemas/lens_answer")), (status = 403, description = "The caller is on the basic tier", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn search(
     State(state): State<AppState>,
     By(caller): By,
@@ -106,7 +106,7 @@ pub(crate) async fn search(
 /// Find the passages of one lens that come closest: `{"query": "…", "top_k": 5}`.
 #[utoipa::path(post, path = "/v1/lenses/{id}/search", tag = "lenses", operation_id = "search_lens", request_body = ref("#/components/schemas/lens_question_to_one"),
     params(("id" = String, Path, description = "The lens")),
-    responses((status = 200, description = "Passages with their places and sources, best first", body = Object)))]
+    responses((status = 200, description = "Passages with their places and sources, best first", body = ref("#/components/schemas/lens_answer"))))]
 pub(crate) async fn search_one(
     State(state): State<AppState>,
     By(caller): By,
@@ -131,7 +131,7 @@ pub(crate) async fn search_one(
 /// it is.
 #[utoipa::path(post, path = "/v1/lenses/{id}/reindex", tag = "lenses", operation_id = "reindex_lens",
     params(("id" = String, Path, description = "The lens")),
-    responses((status = 202, description = "It has begun", body = Object), (status = 503, description = "It is being indexed already", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 202, description = "It has begun", body = ref("#/components/schemas/lens")), (status = 503, description = "It is being indexed already", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn reindex(
     State(state): State<AppState>,
     By(caller): By,

@@ -23,7 +23,7 @@ const PAGE: usize = 50;
 /// "user_statement", "importance": 7}, "related_memories": []}, "visibility": "private", "agent_id": "…"}`.
 /// What an agent writes, and what a user shares, is a proposal.
 #[utoipa::path(post, path = "/v1/memories", tag = "memories", operation_id = "remember", request_body = ref("#/components/schemas/memory_new"),
-    responses((status = 201, description = "The memory", body = Object), (status = 400, description = "It breaks its contract", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 201, description = "The memory", body = ref("#/components/schemas/memory")), (status = 400, description = "It breaks its contract", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn add(
     State(state): State<AppState>,
     By(caller): By,
@@ -49,7 +49,7 @@ pub(crate) struct ListQuery {
 
 /// List memories, newest first: those in force, or those with a proposal.
 #[utoipa::path(get, path = "/v1/memories", tag = "memories", operation_id = "list_memories",
-    params(ListQuery), responses((status = 200, description = "A page", body = Object)))]
+    params(ListQuery), responses((status = 200, description = "A page", body = ref("#/components/schemas/memory_page"))))]
 pub(crate) async fn list(
     State(state): State<AppState>,
     By(caller): By,
@@ -66,7 +66,7 @@ pub(crate) async fn list(
 /// Search memories: `{"text": "…", "tags_all": [], "tags_any": [], "from": "…", "until": "…",
 /// "min_importance": 5, "proposed": false, "limit": 10}`; every field may be left out.
 #[utoipa::path(post, path = "/v1/memories/search", tag = "memories", operation_id = "find_memories", request_body = ref("#/components/schemas/memory_search"),
-    responses((status = 200, description = "What was found, best first", body = Vec<Object>)))]
+    responses((status = 200, description = "What was found, best first", body = ref("#/components/schemas/memory_hits"))))]
 pub(crate) async fn find(
     State(state): State<AppState>,
     By(caller): By,
@@ -82,7 +82,7 @@ pub(crate) async fn find(
 /// it existed.
 #[utoipa::path(get, path = "/v1/memories/{id}", tag = "memories", operation_id = "show_memory",
     params(("id" = String, Path, description = "`mem-…`")),
-    responses((status = 200, description = "The memory", body = Object), (status = 404, description = "The caller sees no such memory", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 200, description = "The memory", body = ref("#/components/schemas/memory")), (status = 404, description = "The caller sees no such memory", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn show(
     State(state): State<AppState>,
     By(caller): By,
@@ -98,7 +98,7 @@ pub(crate) async fn show(
 /// Show the versions of a memory, newest first.
 #[utoipa::path(get, path = "/v1/memories/{id}/history", tag = "memories", operation_id = "memory_history",
     params(("id" = String, Path, description = "`mem-…`")),
-    responses((status = 200, description = "The versions", body = Vec<Object>)))]
+    responses((status = 200, description = "The versions", body = ref("#/components/schemas/memory_versions"))))]
 pub(crate) async fn history(
     State(state): State<AppState>,
     By(caller): By,
@@ -121,7 +121,7 @@ pub(crate) struct RelatedQuery {
 /// Follow what a memory names as related.
 #[utoipa::path(get, path = "/v1/memories/{id}/related", tag = "memories", operation_id = "related_memories",
     params(("id" = String, Path, description = "`mem-…`"), RelatedQuery),
-    responses((status = 200, description = "The memories, nearest first", body = Vec<Object>)))]
+    responses((status = 200, description = "The memories, nearest first", body = ref("#/components/schemas/related_memories"))))]
 pub(crate) async fn related(
     State(state): State<AppState>,
     By(caller): By,
@@ -140,7 +140,7 @@ pub(crate) async fn related(
 /// version before it stays readable.
 #[utoipa::path(post, path = "/v1/memories/{id}/versions", tag = "memories", operation_id = "supersede_memory", request_body = ref("#/components/schemas/memory_version"),
     params(("id" = String, Path, description = "`mem-…`")),
-    responses((status = 201, description = "The memory", body = Object), (status = 409, description = "Another version is in force than was expected, or a proposal waits", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 201, description = "The memory", body = ref("#/components/schemas/memory")), (status = 409, description = "Another version is in force than was expected, or a proposal waits", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn supersede(
     State(state): State<AppState>,
     By(caller): By,
@@ -157,7 +157,7 @@ pub(crate) async fn supersede(
 /// Accept a proposed version: it comes into force.
 #[utoipa::path(post, path = "/v1/memories/{id}/versions/{version}/accept", tag = "memories", operation_id = "accept_memory",
     params(("id" = String, Path, description = "`mem-…`"), ("version" = u64, Path, description = "Its number")),
-    responses((status = 200, description = "The memory", body = Object), (status = 409, description = "It is not proposed", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 200, description = "The memory", body = ref("#/components/schemas/memory")), (status = 409, description = "It is not proposed", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn accept(
     State(state): State<AppState>,
     By(caller): By,
@@ -169,7 +169,7 @@ pub(crate) async fn accept(
 /// Reject a proposed version.
 #[utoipa::path(post, path = "/v1/memories/{id}/versions/{version}/reject", tag = "memories", operation_id = "reject_memory",
     params(("id" = String, Path, description = "`mem-…`"), ("version" = u64, Path, description = "Its number")),
-    responses((status = 200, description = "The memory", body = Object), (status = 409, description = "It is not proposed", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 200, description = "The memory", body = ref("#/components/schemas/memory")), (status = 409, description = "It is not proposed", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn reject(
     State(state): State<AppState>,
     By(caller): By,
@@ -196,7 +196,7 @@ async fn decide(
 /// Remove the content of a memory and of all its versions. That it existed stays.
 #[utoipa::path(delete, path = "/v1/memories/{id}", tag = "memories", operation_id = "remove_memory",
     params(("id" = String, Path, description = "`mem-…`")),
-    responses((status = 200, description = "What is left", body = Object)))]
+    responses((status = 200, description = "What is left", body = ref("#/components/schemas/memory"))))]
 pub(crate) async fn remove(
     State(state): State<AppState>,
     By(caller): By,

@@ -9,15 +9,15 @@ use axum::response::{IntoResponse, Response};
 use charter_contract::ids::{MissionId, TaskId};
 use charter_contract::mission::{ArtifactKind, MissionState};
 use charter_engine::{
-    ArtifactFilter, ArtifactListing, ArtifactShown, EngineError, MissionImported, MissionListing,
-    MissionOrder, MissionReplayed, MissionShown, MissionStarted,
+    ArtifactFilter, ArtifactListing, ArtifactShown, EngineError, MissionDiff, MissionImported,
+    MissionListing, MissionOrder, MissionReplayed, MissionShown, MissionStarted,
 };
 
 use charter_store::page::PageRequest;
 use futures_util::StreamExt;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 use utoipa::IntoParams;
 
 use super::events::{last_event, wants_stream};
@@ -37,7 +37,7 @@ const MAX_PAGE: usize = 1_000;
 /// The same order with the same `mission_id` finds the mission that it began; another order is a
 /// conflict.
 #[utoipa::path(post, path = "/v1/missions", tag = "missions", operation_id = "start_mission", request_body = ref("#/components/schemas/mission_order"),
-    responses((status = 201, description = "The mission", body = Object), (status = 200, description = "The mission, which an equal order began before", body = Object), (status = 409, description = "The id is another mission's", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 201, description = "The mission", body = ref("#/components/schemas/mission")), (status = 200, description = "The mission, which an equal order began before", body = ref("#/components/schemas/mission")), (status = 409, description = "The id is another mission's", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn start(
     State(state): State<AppState>,
     By(caller): By,
@@ -64,7 +64,7 @@ pub(crate) struct ListQuery {
 
 /// List missions, newest first.
 #[utoipa::path(get, path = "/v1/missions", tag = "missions", operation_id = "list_missions", params(ListQuery),
-    responses((status = 200, description = "A page", body = Object)))]
+    responses((status = 200, description = "A page", body = ref("#/components/schemas/mission_page"))))]
 pub(crate) async fn list(
     State(state): State<AppState>,
     By(caller): By,
@@ -81,7 +81,7 @@ pub(crate) async fn list(
 /// that they wait for.
 #[utoipa::path(get, path = "/v1/missions/{id}", tag = "missions", operation_id = "show_mission",
     params(("id" = String, Path, description = "The mission")),
-    responses((status = 200, description = "The mission", body = Object)))]
+    responses((status = 200, description = "The mission", body = ref("#/components/schemas/mission"))))]
 pub(crate) async fn show(
     State(state): State<AppState>,
     By(caller): By,
@@ -108,7 +108,7 @@ pub(crate) struct ArtifactsQuery {
 /// List a mission's artifacts in the order in which they were written.
 #[utoipa::path(get, path = "/v1/missions/{id}/artifacts", tag = "missions", operation_id = "list_mission_artifacts",
     params(("id" = String, Path, description = "The mission"), ArtifactsQuery),
-    responses((status = 200, description = "A page", body = Object)))]
+    responses((status = 200, description = "A page", body = ref("#/components/schemas/mission_artifact_page"))))]
 pub(crate) async fn artifacts(
     State(state): State<AppState>,
     By(caller): By,
@@ -138,7 +138,7 @@ pub(crate) async fn artifacts(
 /// Show one artifact of a mission, in the present form of its contract.
 #[utoipa::path(get, path = "/v1/missions/{id}/artifacts/{kind}/{artifact}", tag = "missions", operation_id = "show_mission_artifact",
     params(("id" = String, Path, description = "The mission"), ("kind" = String, Path, description = "`worker_result`, …"), ("artifact" = String, Path, description = "Its id; the mission's for the envelope and the task graph")),
-    responses((status = 200, description = "The artifact with its place", body = Object)))]
+    responses((status = 200, description = "The artifact with its place", body = ref("#/components/schemas/mission_artifact"))))]
 pub(crate) async fn artifact(
     State(state): State<AppState>,
     By(caller): By,
@@ -172,7 +172,7 @@ pub(crate) struct JournalQuery {
 /// stream that broke off is taken up with `Last-Event-ID` or `after`.
 #[utoipa::path(get, path = "/v1/missions/{id}/events", tag = "missions", operation_id = "mission_events",
     params(("id" = String, Path, description = "The mission"), JournalQuery),
-    responses((status = 200, description = "A page, or the stream", body = Object)))]
+    responses((status = 200, description = "A page, or the stream", body = ref("#/components/schemas/mission_event_page"))))]
 pub(crate) async fn events(
     State(state): State<AppState>,
     By(caller): By,
@@ -211,7 +211,7 @@ pub(crate) struct Stopping {
 /// Stop a mission; what it produced stays: `{"reason": "…"}`.
 #[utoipa::path(post, path = "/v1/missions/{id}/cancel", tag = "missions", operation_id = "cancel_mission",
     params(("id" = String, Path, description = "The mission")), request_body = ref("#/components/schemas/mission_stop"),
-    responses((status = 200, description = "The mission", body = Object), (status = 409, description = "It is over", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 200, description = "The mission", body = ref("#/components/schemas/mission")), (status = 409, description = "It is over", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn cancel(
     State(state): State<AppState>,
     By(caller): By,
@@ -229,7 +229,7 @@ pub(crate) async fn cancel(
 /// than it is stored, if it does.
 #[utoipa::path(post, path = "/v1/missions/{id}/replay", tag = "missions", operation_id = "replay_mission",
     params(("id" = String, Path, description = "The mission")),
-    responses((status = 200, description = "What was found", body = Object)))]
+    responses((status = 200, description = "What was found", body = ref("#/components/schemas/mission_replayed"))))]
 pub(crate) async fn replay(
     State(state): State<AppState>,
     By(caller): By,
@@ -260,7 +260,7 @@ pub(crate) async fn bundle(
 /// Import a mission that has ended elsewhere from its bundle, which is the body. It is read only.
 #[utoipa::path(post, path = "/v1/missions/import", tag = "missions", operation_id = "import_mission",
     request_body(content = String, content_type = "application/x-ndjson"),
-    responses((status = 201, description = "The mission", body = Object), (status = 200, description = "The mission, which was there before", body = Object), (status = 409, description = "There is another mission of its id", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 201, description = "The mission", body = ref("#/components/schemas/mission")), (status = 200, description = "The mission, which was there before", body = ref("#/components/schemas/mission")), (status = 409, description = "There is another mission of its id", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn import(
     State(state): State<AppState>,
     By(caller): By,
@@ -273,23 +273,37 @@ pub(crate) async fn import(
     }
 }
 
+/// What two missions differ in, ids and times apart.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "MissionDiff")]
+pub(crate) struct Compared {
+    /// Whether both do and say the same, however long it took.
+    same: bool,
+    /// For people.
+    text: String,
+    /// Part by part.
+    differences: MissionDiff,
+}
+
 /// Say what two missions differ in: goal, tasks, artifacts, outcome, and what they used.
 ///
 /// Ids and times are not compared. `text` says the same for people.
 #[utoipa::path(get, path = "/v1/missions/{id}/diff/{other}", tag = "missions", operation_id = "diff_missions",
     params(("id" = String, Path, description = "The first mission"), ("other" = String, Path, description = "The second")),
-    responses((status = 200, description = "`same`, `differences` and `text`", body = Object)))]
+    responses((status = 200, description = "`same`, `differences` and `text`", body = ref("#/components/schemas/mission_diff"))))]
 pub(crate) async fn diff(
     State(state): State<AppState>,
     By(caller): By,
     Path((id, other)): Path<(String, String)>,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<Compared>, ApiError> {
     let (id, other): (MissionId, MissionId) = (parsed(&state, &id)?, parsed(&state, &other)?);
     let found = state.engine.diff_missions(&caller, &id, &other).await;
     let found = found.map_err(|error| ApiError::new(&state, error))?;
-    Ok(Json(json!({
-        "same": found.is_same(), "text": found.to_string(), "differences": found,
-    })))
+    Ok(Json(Compared {
+        same: found.is_same(),
+        text: found.to_string(),
+        differences: found,
+    }))
 }
 
 pub(super) fn bounded(limit: Option<usize>) -> usize {

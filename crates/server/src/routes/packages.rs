@@ -17,7 +17,7 @@ use crate::state::AppState;
 
 /// List the packages in force.
 #[utoipa::path(get, path = "/v1/packages", tag = "packages", operation_id = "list_packages",
-    responses((status = 200, description = "The tenant's packages, then the global ones", body = Vec<Object>)))]
+    responses((status = 200, description = "The tenant's packages, then the global ones", body = ref("#/components/schemas/package_list"))))]
 pub(crate) async fn list(
     State(state): State<AppState>,
     By(caller): By,
@@ -31,7 +31,7 @@ pub(crate) async fn list(
 /// Check a package without writing anything.
 #[utoipa::path(post, path = "/v1/packages/validate", tag = "packages", operation_id = "validate_package",
     request_body = ref("#/components/schemas/package_bundle"),
-    responses((status = 200, description = "All problems", body = Object)))]
+    responses((status = 200, description = "All problems", body = ref("#/components/schemas/package_report"))))]
 pub(crate) async fn validate(
     State(state): State<AppState>,
     By(caller): By,
@@ -46,7 +46,7 @@ pub(crate) async fn validate(
 /// Compare a package with what it has in force.
 #[utoipa::path(post, path = "/v1/packages/diff", tag = "packages", operation_id = "diff_package",
     request_body = ref("#/components/schemas/package_bundle"),
-    responses((status = 200, description = "What would change", body = Object)))]
+    responses((status = 200, description = "What would change", body = ref("#/components/schemas/package_diff"))))]
 pub(crate) async fn diff(
     State(state): State<AppState>,
     By(caller): By,
@@ -71,7 +71,7 @@ pub(crate) struct RegisterQuery {
 /// Put a package in force.
 #[utoipa::path(post, path = "/v1/packages", tag = "packages", operation_id = "register_package",
     params(RegisterQuery), request_body = ref("#/components/schemas/package_bundle"),
-    responses((status = 200, description = "Unchanged, or a dry run", body = Object), (status = 201, description = "In force", body = Object),
+    responses((status = 200, description = "Unchanged, or a dry run", body = ref("#/components/schemas/registered")), (status = 201, description = "In force", body = ref("#/components/schemas/registered")),
         (status = 400, description = "All problems", body = ref("#/components/schemas/agent_error")), (status = 409, description = "Registered with other content", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn register(
     State(state): State<AppState>,
@@ -97,7 +97,7 @@ pub(crate) async fn register(
 /// Show everything that happened to a package.
 #[utoipa::path(get, path = "/v1/packages/{name}/history", tag = "packages", operation_id = "package_history",
     params(("name" = String, Path, description = "The package"), ScopeQuery),
-    responses((status = 200, description = "Oldest first", body = Vec<Object>)))]
+    responses((status = 200, description = "Oldest first", body = ref("#/components/schemas/package_list"))))]
 pub(crate) async fn history(
     State(state): State<AppState>,
     By(caller): By,
@@ -174,7 +174,7 @@ pub(crate) struct RollbackQuery {
 /// Put an earlier version in force again.
 #[utoipa::path(post, path = "/v1/packages/{name}/rollback", tag = "packages", operation_id = "rollback_package",
     params(("name" = String, Path, description = "The package"), RollbackQuery),
-    responses((status = 200, description = "In force again", body = Object)))]
+    responses((status = 200, description = "In force again", body = ref("#/components/schemas/registered"))))]
 pub(crate) async fn rollback(
     State(state): State<AppState>,
     By(caller): By,

@@ -57,7 +57,7 @@ fn decision_tree(_: &mut SchemaGenerator) -> Schema {
 /// Run a plan: exactly one of `execution_plan`, `pipeline` and `decision_tree`, with `fallbacks` of the
 /// same kind, `parameters` and `dry_run`.
 #[utoipa::path(post, path = "/v1/runs", tag = "runs", operation_id = "start_run", request_body = ref("#/components/schemas/plan_order"),
-    responses((status = 201, description = "The run", body = Object), (status = 400, description = "The plan cannot be run; every violation is listed", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 201, description = "The run", body = ref("#/components/schemas/run")), (status = 400, description = "The plan cannot be run; every violation is listed", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn start(
     State(state): State<AppState>,
     By(caller): By,

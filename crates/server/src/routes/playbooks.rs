@@ -27,7 +27,7 @@ pub(crate) struct Wanted {
 /// Start a run of a playbook: `{"parameters": {…}, "dry_run": true}`. It waits for what it needs.
 #[utoipa::path(post, path = "/v1/playbooks/{id}/runs", tag = "runs", operation_id = "start_playbook",
     params(("id" = String, Path, description = "The playbook")), request_body = ref("#/components/schemas/playbook_order"),
-    responses((status = 201, description = "The run", body = Object)))]
+    responses((status = 201, description = "The run", body = ref("#/components/schemas/run"))))]
 pub(crate) async fn start(
     State(state): State<AppState>,
     By(caller): By,

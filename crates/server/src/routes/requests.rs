@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use charter_contract::agentic::request::AgentRequest;
 use charter_contract::agentic::response::AgentResponse;
 use charter_contract::ids::RequestId;
-use charter_engine::{EngineError, Progress};
+use charter_engine::{EngineError, Progress, RequestShown};
 use futures_util::StreamExt;
 use serde_json::Value;
 use tokio_stream::wrappers::ReceiverStream;
@@ -94,12 +94,12 @@ fn closing(
 /// Show a request: what was asked, where it was routed, and its answer if there is one.
 #[utoipa::path(get, path = "/v1/requests/{id}", tag = "requests", operation_id = "show_request",
     params(("id" = String, Path, description = "The request's id")),
-    responses((status = 200, description = "The request", body = Object)))]
+    responses((status = 200, description = "The request", body = ref("#/components/schemas/request"))))]
 pub(crate) async fn show(
     State(state): State<AppState>,
     By(caller): By,
     Path(id): Path<String>,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<RequestShown>, ApiError> {
     let id: RequestId = parsed(&state, &id)?;
     let shown = state.engine.request(&caller, &id).await;
     shown

@@ -31,7 +31,7 @@ pub(crate) struct SubjectQuery {
 
 /// Resolve guardrails: every match, in the order skill, agent, domain, global.
 #[utoipa::path(get, path = "/v1/resolve/guardrails", tag = "resolve", operation_id = "resolve_guardrails",
-    params(SubjectQuery), responses((status = 200, description = "The guardrails", body = Vec<Object>)))]
+    params(SubjectQuery), responses((status = 200, description = "The guardrails", body = ref("#/components/schemas/resolved_guardrails"))))]
 pub(crate) async fn guardrails(
     State(state): State<AppState>,
     By(caller): By,
@@ -54,7 +54,7 @@ pub(crate) struct PolicyQuery {
 
 /// Resolve policies: those in force that govern a tool, the tenant's own and the global ones.
 #[utoipa::path(get, path = "/v1/resolve/policies", tag = "resolve", operation_id = "resolve_policies",
-    params(PolicyQuery), responses((status = 200, description = "The policies", body = Vec<Object>)))]
+    params(PolicyQuery), responses((status = 200, description = "The policies", body = ref("#/components/schemas/resolved_policies"))))]
 pub(crate) async fn policies(
     State(state): State<AppState>,
     By(caller): By,
@@ -81,7 +81,7 @@ pub(crate) struct TemplateQuery {
 
 /// Resolve the template for an output: skill, then agent, then domain, then the global default.
 #[utoipa::path(get, path = "/v1/resolve/template", tag = "resolve", operation_id = "resolve_template",
-    params(TemplateQuery), responses((status = 200, description = "The template", body = Object)))]
+    params(TemplateQuery), responses((status = 200, description = "The template", body = ref("#/components/schemas/resolved_template"))))]
 pub(crate) async fn template(
     State(state): State<AppState>,
     By(caller): By,
@@ -100,11 +100,11 @@ pub(crate) async fn template(
 }
 
 macro_rules! by_id {
-    ($name:ident, $path:literal, $operation:literal, $doc:literal, $document:ty, $method:ident) => {
+    ($name:ident, $path:literal, $operation:literal, $doc:literal, $document:ty, $answer:literal, $method:ident) => {
         #[doc = $doc]
         #[utoipa::path(get, path = $path, tag = "resolve", operation_id = $operation,
             params(("id" = String, Path, description = "The exact id")),
-            responses((status = 200, description = "The document, its package and layer", body = Object)))]
+            responses((status = 200, description = "The document, its package and layer", body = ref($answer))))]
         pub(crate) async fn $name(
             State(state): State<AppState>,
             By(caller): By,
@@ -122,6 +122,7 @@ by_id!(
     "resolve_skill",
     "Fetch a skill by id.",
     Skill,
+    "#/components/schemas/skill_in_force",
     resolve_skill
 );
 by_id!(
@@ -130,6 +131,7 @@ by_id!(
     "resolve_playbook",
     "Fetch a playbook by id.",
     Playbook,
+    "#/components/schemas/playbook_in_force",
     resolve_playbook
 );
 by_id!(
@@ -138,6 +140,7 @@ by_id!(
     "resolve_agent",
     "Fetch an agent by id.",
     AgentManifest,
+    "#/components/schemas/agent_manifest_in_force",
     resolve_agent
 );
 by_id!(
@@ -146,6 +149,7 @@ by_id!(
     "resolve_tool",
     "Fetch a tool by id.",
     Tool,
+    "#/components/schemas/tool_in_force",
     resolve_tool
 );
 by_id!(
@@ -154,6 +158,7 @@ by_id!(
     "resolve_mission_type",
     "Fetch a kind of missions by id.",
     MissionType,
+    "#/components/schemas/mission_type_in_force",
     resolve_mission_type
 );
 by_id!(
@@ -162,6 +167,7 @@ by_id!(
     "resolve_prompt_template",
     "Fetch a prompt template by id.",
     PromptTemplate,
+    "#/components/schemas/prompt_template_in_force",
     resolve_prompt_template
 );
 
@@ -176,7 +182,7 @@ pub(crate) struct ToolQuery {
 
 /// Find the active tools of a class and domain.
 #[utoipa::path(get, path = "/v1/resolve/tools", tag = "resolve", operation_id = "resolve_tools",
-    params(ToolQuery), responses((status = 200, description = "The tools", body = Vec<Object>)))]
+    params(ToolQuery), responses((status = 200, description = "The tools", body = ref("#/components/schemas/tools_in_force"))))]
 pub(crate) async fn tools(
     State(state): State<AppState>,
     By(caller): By,

@@ -37,7 +37,7 @@ pub(crate) struct RouteQuery {
 /// `thresholds` decided; `in_force` are those that apply when none are tried. `dropped` was found and is below
 /// the floor.
 #[utoipa::path(get, path = "/v1/route", tag = "routing", operation_id = "route", params(RouteQuery),
-    responses((status = 200, description = "The verdict", body = Object)))]
+    responses((status = 200, description = "The verdict", body = ref("#/components/schemas/verdict"))))]
 pub(crate) async fn route(
     State(state): State<AppState>,
     By(caller): By,

@@ -35,7 +35,7 @@ pub(crate) struct PageQuery {
 
 /// List runs, newest first.
 #[utoipa::path(get, path = "/v1/runs", tag = "runs", operation_id = "list_runs", params(PageQuery),
-    responses((status = 200, description = "A page", body = Object)))]
+    responses((status = 200, description = "A page", body = ref("#/components/schemas/run_page"))))]
 pub(crate) async fn list(
     State(state): State<AppState>,
     By(caller): By,
@@ -49,7 +49,7 @@ pub(crate) async fn list(
 /// Show a run with its journal.
 #[utoipa::path(get, path = "/v1/runs/{id}", tag = "runs", operation_id = "show_run",
     params(("id" = String, Path, description = "`run-…`")),
-    responses((status = 200, description = "The run", body = Object)))]
+    responses((status = 200, description = "The run", body = ref("#/components/schemas/run"))))]
 pub(crate) async fn show(
     State(state): State<AppState>,
     By(caller): By,
@@ -69,7 +69,7 @@ pub(crate) async fn show(
 /// up with `Last-Event-ID` or `after`.
 #[utoipa::path(get, path = "/v1/runs/{id}/events", tag = "runs", operation_id = "run_events",
     params(("id" = String, Path, description = "`run-…`"), JournalQuery),
-    responses((status = 200, description = "A page, or the stream", body = Object)))]
+    responses((status = 200, description = "A page, or the stream", body = ref("#/components/schemas/run_event_page"))))]
 pub(crate) async fn events(
     State(state): State<AppState>,
     By(caller): By,
@@ -100,7 +100,7 @@ pub(crate) async fn events(
 /// Replay a run's journal without any effect, and say where it diverges if it does.
 #[utoipa::path(get, path = "/v1/runs/{id}/replay", tag = "runs", operation_id = "replay_run",
     params(("id" = String, Path, description = "`run-…`")),
-    responses((status = 200, description = "What was found", body = Object)))]
+    responses((status = 200, description = "What was found", body = ref("#/components/schemas/run_replayed"))))]
 pub(crate) async fn replay(
     State(state): State<AppState>,
     By(caller): By,
@@ -123,7 +123,7 @@ pub(crate) struct Given {
 /// Give values for parameters of a run that has not begun: `{"parameters": {…}}`.
 #[utoipa::path(post, path = "/v1/runs/{id}/parameters", tag = "runs", operation_id = "give_parameters",
     params(("id" = String, Path, description = "`run-…`")), request_body = ref("#/components/schemas/run_parameters"),
-    responses((status = 200, description = "The run", body = Object)))]
+    responses((status = 200, description = "The run", body = ref("#/components/schemas/run"))))]
 pub(crate) async fn give(
     State(state): State<AppState>,
     By(caller): By,
@@ -149,7 +149,7 @@ pub(crate) struct Agreed {
 /// Confirm the plan of a run: `{"digest": "sha256:…", "typed": "…"}`.
 #[utoipa::path(post, path = "/v1/runs/{id}/confirm", tag = "runs", operation_id = "confirm_run",
     params(("id" = String, Path, description = "`run-…`")), request_body = ref("#/components/schemas/run_confirmation"),
-    responses((status = 200, description = "The run, which starts", body = Object), (status = 409, description = "The plan is another, or the run has begun", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 200, description = "The run, which starts", body = ref("#/components/schemas/run")), (status = 409, description = "The plan is another, or the run has begun", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn confirm(
     State(state): State<AppState>,
     By(caller): By,
@@ -168,7 +168,7 @@ pub(crate) async fn confirm(
 /// Pause a run: nothing new starts.
 #[utoipa::path(post, path = "/v1/runs/{id}/pause", tag = "runs", operation_id = "pause_run",
     params(("id" = String, Path, description = "`run-…`")),
-    responses((status = 200, description = "The run", body = Object)))]
+    responses((status = 200, description = "The run", body = ref("#/components/schemas/run"))))]
 pub(crate) async fn pause(
     State(state): State<AppState>,
     By(caller): By,
@@ -181,7 +181,7 @@ pub(crate) async fn pause(
 /// Resume a paused run.
 #[utoipa::path(post, path = "/v1/runs/{id}/resume", tag = "runs", operation_id = "resume_run",
     params(("id" = String, Path, description = "`run-…`")),
-    responses((status = 200, description = "The run", body = Object)))]
+    responses((status = 200, description = "The run", body = ref("#/components/schemas/run"))))]
 pub(crate) async fn resume(
     State(state): State<AppState>,
     By(caller): By,
@@ -204,7 +204,7 @@ pub(crate) struct Ending {
 /// Abort a run: `{"reason": "…", "roll_back": true}`.
 #[utoipa::path(post, path = "/v1/runs/{id}/abort", tag = "runs", operation_id = "abort_run",
     params(("id" = String, Path, description = "`run-…`")), request_body = ref("#/components/schemas/run_abort"),
-    responses((status = 200, description = "The run", body = Object)))]
+    responses((status = 200, description = "The run", body = ref("#/components/schemas/run"))))]
 pub(crate) async fn abort(
     State(state): State<AppState>,
     By(caller): By,
@@ -224,7 +224,7 @@ pub(crate) async fn abort(
 /// Reverse what a run that has ended wrote, by a run of its own.
 #[utoipa::path(post, path = "/v1/runs/{id}/rollback", tag = "runs", operation_id = "roll_back_run",
     params(("id" = String, Path, description = "`run-…`")),
-    responses((status = 201, description = "The run that reverses", body = Object), (status = 409, description = "It goes on, or nothing of it can be reversed", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 201, description = "The run that reverses", body = ref("#/components/schemas/run")), (status = 409, description = "It goes on, or nothing of it can be reversed", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn roll_back(
     State(state): State<AppState>,
     By(caller): By,

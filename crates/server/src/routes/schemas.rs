@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use charter_contract::schema;
 use charter_engine::EngineError;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -11,7 +12,8 @@ use crate::error::ApiError;
 use crate::extract::Path;
 use crate::state::AppState;
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SchemaSummary")]
 pub(crate) struct Summary {
     name: &'static str,
     title: &'static str,
@@ -20,7 +22,7 @@ pub(crate) struct Summary {
 
 /// List the schemas.
 #[utoipa::path(get, path = "/v1/schemas", tag = "schemas", operation_id = "list_schemas",
-    responses((status = 200, description = "Names, titles and sources", body = Vec<Object>)))]
+    responses((status = 200, description = "Names, titles and sources", body = ref("#/components/schemas/schema_list"))))]
 pub(crate) async fn list() -> Json<Vec<Summary>> {
     let summaries = schema::all().map(|entry| Summary {
         name: entry.name.as_str(),

@@ -12,7 +12,7 @@ use crate::state::AppState;
 
 /// Open a session.
 #[utoipa::path(post, path = "/v1/sessions", tag = "sessions", operation_id = "open_session",
-    responses((status = 201, description = "The session", body = Object)))]
+    responses((status = 201, description = "The session", body = ref("#/components/schemas/session_shown"))))]
 pub(crate) async fn open(
     State(state): State<AppState>,
     By(caller): By,
@@ -26,7 +26,7 @@ pub(crate) async fn open(
 /// Show a session with its newest turns.
 #[utoipa::path(get, path = "/v1/sessions/{id}", tag = "sessions", operation_id = "show_session",
     params(("id" = String, Path, description = "`sess-…`")),
-    responses((status = 200, description = "The session", body = Object)))]
+    responses((status = 200, description = "The session", body = ref("#/components/schemas/session_shown"))))]
 pub(crate) async fn show(
     State(state): State<AppState>,
     By(caller): By,

@@ -354,7 +354,7 @@ fn b003_8_fallbacks_take_over_one_after_the_other() {
     assert!(matches!(graph.source(), Some(Source::ExecutionPlan(id)) if id.as_str() == PLAN));
     let ended = drive(graph.clone(), json!({}), fails(&["step-001", "step-002"]));
     assert_eq!(
-        (ended.turns, ended.run.outcome().unwrap().word()),
+        (ended.turns, ended.run.outcome().unwrap().status().as_str()),
         (
             vec![
                 vec!["step-001".to_owned()],

@@ -413,7 +413,7 @@ fn b002_1_a_bundle_may_hold_older_versions() {
 fn b002_14_replay_rebuilds_the_run_and_stops_where_an_event_does_not_follow() {
     let bundle = whole();
     let run = bundle.replay().unwrap();
-    assert_eq!(run.status(), "completed");
+    assert_eq!(run.status().as_str(), "completed");
 
     let with = |at: usize, payload: &str| {
         let mut events = journal();

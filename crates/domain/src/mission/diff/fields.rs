@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use charter_contract::violation::pointer_segment;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -10,7 +11,7 @@ use serde_json::Value;
 const MAX_CHANGES: usize = 100;
 
 /// One place in which two values differ.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FieldChange {
     /// Where, as a JSON pointer.
     pub pointer: String,

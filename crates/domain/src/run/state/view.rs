@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use charter_contract::catalogue::vocabulary::Role;
 use charter_contract::ids::{RunId, StepId, ToolId, UserId};
+use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
 use serde_json::{Map, Value, json};
 
@@ -90,20 +91,20 @@ impl Run {
 
     /// Where it stands, in one word.
     #[must_use]
-    pub fn status(&self) -> &'static str {
+    pub fn status(&self) -> RunStatus {
         if let Some(outcome) = &self.outcome {
-            return outcome.word();
+            return outcome.status();
         }
         let awaits =
             |at: &usize| matches!(self.slots[*at].state, StepState::AwaitingApproval { .. });
         match &self.stop {
-            Some(stop) if stop.roll_back => "rolling_back",
-            Some(_) => "stopping",
-            None if !self.opening.missing.is_empty() => "awaiting_parameters",
-            None if self.opening.confirm => "awaiting_confirmation",
-            None if self.paused => "paused",
-            None if self.live.iter().any(awaits) => "awaiting_approval",
-            None => "working",
+            Some(stop) if stop.roll_back => RunStatus::RollingBack,
+            Some(_) => RunStatus::Stopping,
+            None if !self.opening.missing.is_empty() => RunStatus::AwaitingParameters,
+            None if self.opening.confirm => RunStatus::AwaitingConfirmation,
+            None if self.paused => RunStatus::Paused,
+            None if self.live.iter().any(awaits) => RunStatus::AwaitingApproval,
+            None => RunStatus::Working,
         }
     }
 

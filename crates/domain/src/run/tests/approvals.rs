@@ -9,7 +9,7 @@ fn b000_13_only_the_step_that_needs_an_approval_waits() {
     let asked = run.begin_with("w", ask()).unwrap();
     assert!(matches!(asked[..], [RunEvent::ApprovalRequested(_)]));
     assert_eq!(
-        (run.run.status(), run.next()),
+        (run.run.status().as_str(), run.next()),
         ("awaiting_approval", start(&["r"]))
     );
     run.done("r");

@@ -200,7 +200,7 @@ fn b002_17_a_token_budget_stops_new_steps_and_keeps_results() {
     run.begin("b").unwrap();
     run.succeed_with("a", Growth::default(), 10).unwrap();
     assert_eq!(
-        (run.state("c"), run.state("b"), run.run.status()),
+        (run.state("c"), run.state("b"), run.run.status().as_str()),
         ("cancelled", "running", "stopping")
     );
     run.succeed_with("b", Growth::default(), 3).unwrap();

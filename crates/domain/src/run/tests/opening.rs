@@ -24,7 +24,7 @@ fn b000_18_a_plan_is_confirmed_before_anything_begins() {
         })
     };
     assert_eq!(
-        (run.run.status(), run.next()),
+        (run.run.status().as_str(), run.next()),
         ("awaiting_parameters", wait())
     );
     assert!(run.begin("w").is_err());
@@ -42,7 +42,7 @@ fn b000_18_a_plan_is_confirmed_before_anything_begins() {
     let crossed = run.command(give(&Map::new()));
     assert_eq!(crossed, Err(IllegalTransition::Crossed));
     run.command(give(&run.run.parameters().clone())).unwrap();
-    assert_eq!(run.run.status(), "awaiting_confirmation");
+    assert_eq!(run.run.status().as_str(), "awaiting_confirmation");
     assert!(matches!(
         confirm(&mut run, digest, Some("b-2")),
         Err(IllegalTransition::Changed { .. })

@@ -285,7 +285,10 @@ fn b000_18_a_reversal_that_failed_stops_nothing() {
         tokens: Tokens::default(),
     };
     run.run.apply(failed, at(0)).unwrap();
-    assert_eq!((run.run.status(), run.next()), ("working", start(&["a"])));
+    assert_eq!(
+        (run.run.status().as_str(), run.next()),
+        ("working", start(&["a"]))
+    );
 }
 
 /// B000-18: a dry run produces no evidence, so that none is missing.

@@ -111,22 +111,31 @@ fn a_run_counts_its_approvals_and_calls() {
 fn a_run_says_in_one_word_where_it_stands() {
     let two = || vec![read("a", &[], AfterFailure::Abort), write("b", &[])];
     let mut run = Driven::new(two());
-    assert_eq!(run.run.status(), "working");
+    assert_eq!(run.run.status().as_str(), "working");
     run.command(pause()).unwrap();
-    assert_eq!((run.run.status(), run.run.is_paused()), ("paused", true));
+    assert_eq!(
+        (run.run.status().as_str(), run.run.is_paused()),
+        ("paused", true)
+    );
     run.command(resume()).unwrap();
-    assert_eq!((run.run.status(), run.run.is_paused()), ("working", false));
+    assert_eq!(
+        (run.run.status().as_str(), run.run.is_paused()),
+        ("working", false)
+    );
     run.begin_with("b", ask()).unwrap();
-    assert_eq!(run.run.status(), "awaiting_approval");
+    assert_eq!(run.run.status().as_str(), "awaiting_approval");
     run.begin("a").unwrap();
     run.command(abort(false)).unwrap();
-    assert_eq!(run.run.status(), "stopping");
+    assert_eq!(run.run.status().as_str(), "stopping");
     run.succeed("a").unwrap();
-    assert_eq!((run.run.status(), run.outcome()), ("aborted", "aborted"));
+    assert_eq!(
+        (run.run.status().as_str(), run.outcome()),
+        ("aborted", "aborted")
+    );
     let mut back = Driven::new(two());
     back.begin("a").unwrap();
     back.command(abort(true)).unwrap();
-    assert_eq!(back.run.status(), "rolling_back");
+    assert_eq!(back.run.status().as_str(), "rolling_back");
 }
 
 #[test]

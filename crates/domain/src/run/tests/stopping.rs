@@ -18,7 +18,7 @@ fn b000_18_a_rollback_reverses_completed_writes_last_first() {
     run.begin("three").unwrap();
     run.fail("three").unwrap();
     assert_eq!(
-        (run.run.status(), run.next()),
+        (run.run.status().as_str(), run.next()),
         ("rolling_back", start(&["undo_two"]))
     );
     assert!(run.begin("undo_one").is_err(), "not its turn");
@@ -103,7 +103,7 @@ fn b000_18_a_paused_run_starts_nothing_and_an_aborted_one_ends() {
     run.begin("a").unwrap();
     run.command(RunOrder::Pause { by: user("op") }).unwrap();
     run.succeed("a").unwrap();
-    assert_eq!((run.run.status(), run.next()), ("paused", wait()));
+    assert_eq!((run.run.status().as_str(), run.next()), ("paused", wait()));
     assert!(run.begin("b").is_err());
     let again = run.command(RunOrder::Pause { by: user("op") });
     assert_eq!(again, Err(IllegalTransition::Already("paused")));

@@ -8,6 +8,7 @@ use charter_contract::link_graph::AgentSkill;
 use charter_contract::package::PackageScope;
 use charter_contract::validate::{Contract, read_value};
 use charter_contract::violation::Report;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -22,7 +23,8 @@ pub const MAX_BULK_ITEMS: usize = 10_000;
 const NAMED_DUPLICATES: usize = 20;
 
 /// What came of one skill of a bulk write.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "AgentSkillsWrittenItem")]
 #[serde(tag = "result", rename_all = "snake_case")]
 pub enum BulkItem {
     /// It is written.
@@ -42,7 +44,8 @@ pub enum BulkItem {
 }
 
 /// What came of a bulk write, in the order of its skills.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "AgentSkillsWritten")]
 pub struct BulkWritten {
     /// One answer for each skill.
     pub items: Vec<BulkItem>,

@@ -80,7 +80,7 @@ impl Drive<'_> {
                     fence: lease.fence,
                     events: chained,
                     then,
-                    status: self.folded.run.status().to_owned(),
+                    status: self.folded.run.status().to_string(),
                     approvals,
                     artifacts,
                     mission_state,
@@ -95,7 +95,7 @@ impl Drive<'_> {
             }
         }
         (self.folded.version, self.folded.head) = (version, head);
-        (self.told, self.mission) = (self.folded.run.status(), mission);
+        (self.told, self.mission) = (Some(self.folded.run.status()), mission);
         if release {
             self.hold = Hold::Returned;
         }
@@ -106,7 +106,7 @@ impl Drive<'_> {
     fn as_left(&self, run: RunRecord, events: &[NewEvent], then: After) -> RunRecord {
         RunRecord {
             phase: then.phase(),
-            status: self.folded.run.status().to_owned(),
+            status: self.folded.run.status().to_string(),
             version: events.len() as u64,
             updated_at: events.last().map_or(run.updated_at, |event| event.at),
             wake_at: match then {

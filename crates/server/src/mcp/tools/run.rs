@@ -141,7 +141,8 @@ async fn lacks(
         Some(named) => Some(named.clone()),
         None => {
             let recorded = call.engine().request(&call.caller, request).await?;
-            match recorded["verdict"]["skills"].as_array().map(Vec::as_slice) {
+            let verdict = recorded.verdict.unwrap_or_default();
+            match verdict["skills"].as_array().map(Vec::as_slice) {
                 Some([one]) => one.as_str().map(str::to_owned),
                 _ => None,
             }

@@ -29,7 +29,7 @@ impl Ended {
     }
 
     pub(super) fn outcome(&self) -> &'static str {
-        self.run.outcome().unwrap().word()
+        self.run.outcome().unwrap().status().as_str()
     }
 }
 

@@ -1,0 +1,273 @@
+//! The schemas of answers, for the OpenAPI document: those that operations refer to, and all that these are made of.
+//! What a contract describes is referred to as that contract.
+
+use charter_contract::catalogue::agent::AgentManifest;
+use charter_contract::catalogue::mission_type::MissionType;
+use charter_contract::catalogue::playbook::Playbook;
+use charter_contract::catalogue::prompt::PromptTemplate;
+use charter_contract::catalogue::skill::Skill;
+use charter_contract::catalogue::tool::Tool;
+use charter_contract::schema;
+use charter_engine::{
+    Approval, ApprovalListing, ArtifactListing, ArtifactShown, BulkWritten, CallerShown,
+    CatalogueShown, DocumentDependencies, DocumentShown, EventListing, EvidenceProof, GraphAnswer,
+    InForce, KeyListing, KeyMade, KeyShown, LensAnswer, LensShown, LogCheckpoint, LogConsistency,
+    LogKey, MemoryFound, MemoryListing, MemoryShown, MissionEventListing, MissionListing,
+    MissionReplayed, MissionShown, PackageDiff, PackageReport, PackageShown, PublishedIndex,
+    Registered, RelatedMemory, Renewed, Replayed, RequestShown, ResolvedGuardrail, ResolvedPolicy,
+    ResolvedTemplate, RunEventListing, RunListing, RunShown, SessionShown, SkillInScope,
+    SkillInstruction, SkillListing, SkillWritten, SkillsImported, VerdictShown, VersionsDiff,
+};
+use schemars::generate::SchemaSettings;
+use schemars::{Schema, SchemaGenerator};
+use serde_json::{Map, Value, json};
+
+use super::{agent_skill_files, agent_skills, catalogue, evidence, gate, missions, schemas};
+
+/// Where components of the document are.
+const COMPONENTS: &str = "#/components/schemas/";
+const DEFINITIONS: &str = "/components/schemas";
+
+type Describe = fn(&mut SchemaGenerator) -> Schema;
+
+/// Each by the name that operations refer to it with.
+const ANSWERS: [(&str, Describe); 67] = [
+    ("agent_manifest_in_force", of::<InForce<AgentManifest>>),
+    ("agent_skill_files", of::<agent_skill_files::Files>),
+    ("agent_skill_hits", of::<agent_skills::Hits>),
+    ("agent_skill_in_scope", of::<SkillInScope>),
+    ("agent_skill_instruction", of::<SkillInstruction>),
+    ("agent_skill_page", of::<SkillListing>),
+    ("agent_skill_written", of::<SkillWritten>),
+    ("agent_skills_imported", of::<SkillsImported>),
+    ("agent_skills_written", of::<BulkWritten>),
+    ("approval", of::<Approval>),
+    ("approval_page", of::<ApprovalListing>),
+    ("caller", of::<CallerShown>),
+    ("catalogue", of::<CatalogueShown>),
+    ("document", of::<DocumentShown>),
+    ("document_dependencies", of::<DocumentDependencies>),
+    ("document_page", of::<catalogue::Listing>),
+    ("event_page", of::<EventListing>),
+    ("evidence_log_checkpoint", of::<LogCheckpoint>),
+    ("evidence_log_consistency", of::<LogConsistency>),
+    ("evidence_log_key", of::<LogKey>),
+    ("evidence_page", of::<evidence::Records>),
+    ("evidence_proof", of::<EvidenceProof>),
+    ("gate_explained", of::<gate::Explained>),
+    ("graph_answer", of::<GraphAnswer>),
+    ("key", of::<KeyShown>),
+    ("key_page", of::<KeyListing>),
+    ("lease_renewed", of::<Renewed>),
+    ("lens", of::<LensShown>),
+    ("lens_answer", of::<LensAnswer>),
+    ("lens_list", of::<Vec<LensShown>>),
+    ("link_findings", of::<agent_skills::Findings>),
+    ("memory", of::<MemoryShown>),
+    ("memory_hits", of::<Vec<MemoryFound>>),
+    ("memory_page", of::<MemoryListing>),
+    ("memory_versions", of::<Vec<MemoryShown>>),
+    ("mission", of::<MissionShown>),
+    ("mission_artifact", of::<ArtifactShown>),
+    ("mission_artifact_page", of::<ArtifactListing>),
+    ("mission_diff", of::<missions::Compared>),
+    ("mission_event_page", of::<MissionEventListing>),
+    ("mission_page", of::<MissionListing>),
+    ("mission_replayed", of::<MissionReplayed>),
+    ("mission_type_in_force", of::<InForce<MissionType>>),
+    ("new_key", of::<KeyMade>),
+    ("package_diff", of::<PackageDiff>),
+    ("package_list", of::<Vec<PackageShown>>),
+    ("package_report", of::<PackageReport>),
+    ("playbook_in_force", of::<InForce<Playbook>>),
+    ("prompt_template_in_force", of::<InForce<PromptTemplate>>),
+    ("published_index", of::<PublishedIndex>),
+    ("registered", of::<Registered>),
+    ("related_memories", of::<Vec<RelatedMemory>>),
+    ("request", of::<RequestShown>),
+    ("resolved_guardrails", of::<Vec<ResolvedGuardrail>>),
+    ("resolved_policies", of::<Vec<ResolvedPolicy>>),
+    ("resolved_template", of::<ResolvedTemplate>),
+    ("run", of::<RunShown>),
+    ("run_event_page", of::<RunEventListing>),
+    ("run_page", of::<RunListing>),
+    ("run_replayed", of::<Replayed>),
+    ("schema_list", of::<Vec<schemas::Summary>>),
+    ("session_shown", of::<SessionShown>),
+    ("skill_in_force", of::<InForce<Skill>>),
+    ("tool_in_force", of::<InForce<Tool>>),
+    ("tools_in_force", of::<Vec<InForce<Tool>>>),
+    ("verdict", of::<VerdictShown>),
+    ("versions_diff", of::<VersionsDiff>),
+];
+
+fn of<T: schemars::JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    generator.subschema_for::<T>()
+}
+
+/// The schemas of all answers, and of what they are made of, by name.
+pub(crate) fn schemas() -> Map<String, Value> {
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    let settings = settings.with(|settings| settings.definitions_path = DEFINITIONS.into());
+    let mut generator = settings.into_generator();
+    let answers = ANSWERS.map(|(name, describe)| (name, describe(&mut generator).to_value()));
+    let parts = generator.take_definitions(true).into_iter();
+    let parts = parts.filter(|(title, _)| contract_of(title).is_none());
+    let parts = parts.map(|(title, schema)| (component(&title), schema));
+    // A list has no definition of its own.
+    let lists = answers
+        .into_iter()
+        .filter(|(_, schema)| schema.get("$ref").is_none())
+        .map(|(name, schema)| (name.to_owned(), schema));
+    let mut found: Map<String, Value> = parts.chain(lists).collect();
+    found.values_mut().for_each(settle);
+    within_reach(found)
+}
+
+/// What answers are made of; contracts, which are left out here, have parts of their own.
+fn within_reach(mut found: Map<String, Value>) -> Map<String, Value> {
+    let mut kept = Map::new();
+    let mut next: Vec<String> = ANSWERS.map(|(name, _)| name.to_owned()).into();
+    while let Some(name) = next.pop() {
+        if let Some(schema) = found.remove(&name) {
+            named_by(&schema, &mut next);
+            kept.insert(name, schema);
+        }
+    }
+    kept
+}
+
+fn named_by(schema: &Value, names: &mut Vec<String>) {
+    match schema {
+        Value::Object(fields) => {
+            let reference = fields.get("$ref").and_then(Value::as_str);
+            names.extend(
+                reference
+                    .and_then(|to| to.strip_prefix(COMPONENTS))
+                    .map(str::to_owned),
+            );
+            fields.values().for_each(|field| named_by(field, names));
+        }
+        Value::Array(items) => items.iter().for_each(|item| named_by(item, names)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// The name of the component that describes a type: the contract's, or the type's own in the spelling of contracts.
+fn component(title: &str) -> String {
+    if let Some(contract) = contract_of(title) {
+        return contract.to_owned();
+    }
+    let mut name = String::with_capacity(title.len() + 4);
+    for letter in title.chars() {
+        if letter.is_ascii_uppercase() && !name.is_empty() && !name.ends_with('_') {
+            name.push('_');
+        }
+        name.push(letter.to_ascii_lowercase());
+    }
+    name
+}
+
+fn contract_of(title: &str) -> Option<&'static str> {
+    let entry = schema::all().find(|entry| entry.title == title)?;
+    Some(entry.name.as_str())
+}
+
+/// Writes a schema as readers of OpenAPI documents understand it: components by their names, nothing but words beside a
+/// reference, and no `null` for what is left out instead.
+fn settle(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            fields.values_mut().for_each(settle);
+            if let Some(Value::String(reference)) = fields.get_mut("$ref")
+                && let Some(title) = reference.strip_prefix(COMPONENTS)
+            {
+                *reference = format!("{COMPONENTS}{}", component(title));
+            }
+            if fields.contains_key("properties") {
+                if let Some(reference) = fields.remove("$ref") {
+                    fields.insert("allOf".to_owned(), json!([{"$ref": reference}]));
+                }
+                never_null_if_absent(fields);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(settle),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// A field that is not always there is left out where it has no value.
+fn never_null_if_absent(object: &mut Map<String, Value>) {
+    let always: Vec<String> = match object.get("required") {
+        Some(Value::Array(names)) => names
+            .iter()
+            .filter_map(Value::as_str)
+            .map(str::to_owned)
+            .collect(),
+        _ => Vec::new(),
+    };
+    let Some(Value::Object(properties)) = object.get_mut("properties") else {
+        return;
+    };
+    for (_, property) in properties
+        .iter_mut()
+        .filter(|(name, _)| !always.contains(name))
+    {
+        without_null(property);
+    }
+}
+
+fn without_null(schema: &mut Value) {
+    let Some(fields) = schema.as_object_mut() else {
+        return;
+    };
+    if let Some(Value::Array(types)) = fields.get_mut("type") {
+        types.retain(|one| one != "null");
+        if let [one] = types.as_slice() {
+            let one = one.clone();
+            fields.insert("type".to_owned(), one);
+        }
+    }
+    if let Some(Value::Array(values)) = fields.get_mut("enum") {
+        values.retain(|value| !value.is_null());
+    }
+    if let Some(Value::Array(options)) = fields.get_mut("anyOf") {
+        options.retain(|option| option["type"] != "null");
+        if let [Value::Object(one)] = options.as_slice() {
+            let one = one.clone();
+            fields.remove("anyOf");
+            for (keyword, value) in one {
+                fields.entry(keyword).or_insert(value);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Operations name an answer by text: it is the name that its type has.
+    #[test]
+    fn an_answer_is_called_as_its_type_is() {
+        let settings = SchemaSettings::draft2020_12().for_serialize();
+        let mut generator = settings.into_generator();
+        for (name, describe) in ANSWERS {
+            let schema = describe(&mut generator).to_value();
+            if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
+                let title = reference.rsplit('/').next().unwrap();
+                assert_eq!(component(title), name);
+            }
+        }
+    }
+
+    /// Two types of one name would be told apart by a number.
+    #[test]
+    fn no_two_parts_of_answers_have_one_name() {
+        let numbered = schemas().into_iter().map(|(name, _)| name);
+        let numbered: Vec<_> = numbered
+            .filter(|name| name.ends_with(|end: char| end.is_ascii_digit()))
+            .collect();
+        assert_eq!(numbered, Vec::<String>::new());
+    }
+}
