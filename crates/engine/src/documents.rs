@@ -8,4 +8,5 @@ mod show;
 
 pub use dependencies::{DependencyNode, DocumentDependencies};
 pub use list::{CatalogueShown, DocumentFilter, KindShown, Listed};
+pub(crate) use list::{unseen, unseen_active};
 pub use show::{DocumentShown, LayerShown, SourceShown};

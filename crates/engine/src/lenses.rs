@@ -15,6 +15,7 @@ mod work;
 
 use std::sync::Arc;
 
+use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::lens::{DomainLens, LensSource};
 use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::error_code::ErrorCode;
@@ -23,12 +24,13 @@ use charter_contract::package::PackageScope;
 use charter_contract::scope::Scope;
 use charter_contract::text::ShortText;
 use charter_contract::time::Timestamp;
-use charter_domain::catalogue::{Entry, Found};
+use charter_domain::catalogue::{Entry, Found, View};
 use charter_search::{PassageHit, RouteSettings, search_passages};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::documents::{unseen, unseen_active};
 use crate::{Caller, Engine, EngineError, Tier};
 
 pub use cut::Position;
@@ -181,12 +183,12 @@ impl Engine {
         let view = self.live().view(&caller.tenant);
         match view.lens(id.as_ref()) {
             Some(found) => Ok(self.shown(&found)),
-            None => Err(self.absent(caller, id)),
+            None => Err(self.absent(caller, &view, id)),
         }
     }
 
     /// Why a lens is not there: there is none, or the caller's tenant is registering it.
-    fn absent(&self, caller: &Caller, id: &LensId) -> EngineError {
+    fn absent(&self, caller: &Caller, view: &View, id: &LensId) -> EngineError {
         let key = LensKey {
             scope: Scope::Tenant(caller.tenant.clone()),
             lens: id.clone(),
@@ -196,7 +198,7 @@ impl Engine {
                 let message = format!("`{id}` is being registered: {stage}");
                 EngineError::new(ErrorCode::Unavailable, message)
             }
-            None => EngineError::not_found("lens", id),
+            None => unseen(view, DocumentKind::DomainLens, id.as_ref()),
         }
     }
 
@@ -253,7 +255,8 @@ impl Engine {
         let on_shelf = |found: &Found<DomainLens>| live.lenses.of(&key_of(&found.entry));
         for id in &filter.lens_ids {
             let found = view.lens(id.as_ref()).filter(is_active);
-            let found = found.ok_or_else(|| EngineError::not_found("active lens", id))?;
+            let found =
+                found.ok_or_else(|| unseen_active(&view, DocumentKind::DomainLens, id.as_ref()))?;
             if on_shelf(&found).is_none() {
                 let message = format!("`{id}` has no index yet: run `charter lens reindex {id}`");
                 return Err(EngineError::new(ErrorCode::Unavailable, message));

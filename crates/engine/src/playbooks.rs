@@ -14,6 +14,7 @@ use charter_domain::{graph, parameters};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
+use crate::documents::unseen_active;
 use crate::requests::Progress;
 use crate::runs::{NewRun, RunShown, pin, pins_of_graph};
 use crate::{Caller, Engine, EngineError};
@@ -69,7 +70,7 @@ impl Engine {
         let view = self.live().view(&caller.tenant);
         let found = view.playbook(playbook.as_ref());
         let found = found.filter(|found| found.document().status == Status::Active);
-        found.ok_or_else(|| EngineError::not_found("active playbook", playbook))
+        found.ok_or_else(|| unseen_active(&view, DocumentKind::Playbook, playbook.as_ref()))
     }
 
     /// Compiles a playbook, binds what is given and pins what the run executes.

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::agent::AgentManifest;
 use charter_contract::catalogue::guardrail::Guardrail;
 use charter_contract::catalogue::mission_type::MissionType;
@@ -22,6 +23,7 @@ use charter_domain::template::{self, Level, Wanted};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
+use crate::documents::unseen;
 use crate::{Caller, Engine, EngineError};
 
 /// A document in force, and why this one.
@@ -200,10 +202,9 @@ impl Engine {
     /// # Errors
     /// `not_found`.
     pub fn resolve_skill(&self, caller: &Caller, id: &str) -> Result<InForce<Skill>, EngineError> {
-        let found = self.live().view(&caller.tenant).skill(id);
-        found
-            .map(InForce::from)
-            .ok_or_else(|| EngineError::not_found("skill", id))
+        let view = self.live().view(&caller.tenant);
+        let found = view.skill(id).map(InForce::from);
+        found.ok_or_else(|| unseen(&view, DocumentKind::Skill, id))
     }
 
     /// A playbook by exact id (B000-6).
@@ -215,10 +216,9 @@ impl Engine {
         caller: &Caller,
         id: &str,
     ) -> Result<InForce<Playbook>, EngineError> {
-        let found = self.live().view(&caller.tenant).playbook(id);
-        found
-            .map(InForce::from)
-            .ok_or_else(|| EngineError::not_found("playbook", id))
+        let view = self.live().view(&caller.tenant);
+        let found = view.playbook(id).map(InForce::from);
+        found.ok_or_else(|| unseen(&view, DocumentKind::Playbook, id))
     }
 
     /// An agent by exact id (B000-6).
@@ -230,10 +230,9 @@ impl Engine {
         caller: &Caller,
         id: &str,
     ) -> Result<InForce<AgentManifest>, EngineError> {
-        let found = self.live().view(&caller.tenant).agent(id);
-        found
-            .map(InForce::from)
-            .ok_or_else(|| EngineError::not_found("agent", id))
+        let view = self.live().view(&caller.tenant);
+        let found = view.agent(id).map(InForce::from);
+        found.ok_or_else(|| unseen(&view, DocumentKind::Agent, id))
     }
 
     /// A kind of missions by exact id (B000-6).
@@ -245,10 +244,9 @@ impl Engine {
         caller: &Caller,
         id: &str,
     ) -> Result<InForce<MissionType>, EngineError> {
-        let found = self.live().view(&caller.tenant).mission_type(id);
-        found
-            .map(InForce::from)
-            .ok_or_else(|| EngineError::not_found("mission type", id))
+        let view = self.live().view(&caller.tenant);
+        let found = view.mission_type(id).map(InForce::from);
+        found.ok_or_else(|| unseen(&view, DocumentKind::MissionType, id))
     }
 
     /// A prompt template by exact id (B000-6).
@@ -260,10 +258,9 @@ impl Engine {
         caller: &Caller,
         id: &str,
     ) -> Result<InForce<PromptTemplate>, EngineError> {
-        let found = self.live().view(&caller.tenant).prompt_template(id);
-        found
-            .map(InForce::from)
-            .ok_or_else(|| EngineError::not_found("prompt template", id))
+        let view = self.live().view(&caller.tenant);
+        let found = view.prompt_template(id).map(InForce::from);
+        found.ok_or_else(|| unseen(&view, DocumentKind::PromptTemplate, id))
     }
 
     /// A tool by exact id; an internal one is never returned (B000-10).
@@ -271,11 +268,13 @@ impl Engine {
     /// # Errors
     /// `not_found`.
     pub fn resolve_tool(&self, caller: &Caller, id: &str) -> Result<InForce<Tool>, EngineError> {
-        let found = self.live().view(&caller.tenant).tool(id);
+        let view = self.live().view(&caller.tenant);
+        let found = view
+            .tool(id)
+            .filter(|found| !found.document().is_internal());
         found
-            .filter(|found| !found.document().is_internal())
             .map(InForce::from)
-            .ok_or_else(|| EngineError::not_found("tool", id))
+            .ok_or_else(|| unseen(&view, DocumentKind::Tool, id))
     }
 
     /// The active tools that fit, by id; internal ones are left out (B000-10).

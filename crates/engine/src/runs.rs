@@ -37,6 +37,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::documents::unseen;
 use crate::{Caller, Engine, EngineError, Role, events};
 
 pub(crate) use control::Drivers;
@@ -222,7 +223,7 @@ impl Engine {
         let view = self.live().view(&caller.tenant);
         let found = view
             .skill(skill.as_ref())
-            .ok_or_else(|| EngineError::not_found("skill", skill))?;
+            .ok_or_else(|| unseen(&view, DocumentKind::Skill, skill.as_ref()))?;
         let graph = graph::from_skill(found.document()).map_err(|error| {
             let message = format!("the plan of `{skill}`: {error}");
             EngineError::new(ErrorCode::InvalidDocument, message)

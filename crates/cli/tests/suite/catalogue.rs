@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::home::{Api, Home, ids};
+use crate::home::{Api, Home, ids, request_of};
 use crate::packages::{Package, SKILL, SKILL_FILE, backups, global_backups, guardrail, skill};
 
 const KEYS: [(&str, &str, &str, &str); 3] = [
@@ -169,6 +169,37 @@ fn b000_10_an_internal_tool_is_not_shown() {
         let path = format!("/v1/documents/tool/{id}");
         server.api.get(&path).fails(404, "not_found");
     }
+}
+
+/// A letter too few: the error names what may have been meant, of what the caller sees.
+#[test]
+fn an_unknown_id_comes_with_the_nearest_that_the_caller_sees() {
+    let home = Home::with_keys(&KEYS);
+    let server = home.serve();
+    let [_, ann, uma] = KEYS.map(|(key, ..)| server.key(key));
+    ann.register(&backups());
+    let near = &SKILL[..SKILL.len() - 1];
+    let paths = [
+        format!("/v1/resolve/skill/{near}"),
+        format!("/v1/documents/skill/{near}"),
+        format!("/v1/documents/skill/{near}/dependencies"),
+    ];
+    for path in &paths {
+        assert_eq!(
+            ann.get(path).fails(404, "not_found"),
+            format!("there is no skill `{near}`; did you mean `{SKILL}`?")
+        );
+        let message = uma.get(path).fails(404, "not_found");
+        assert_eq!(message, format!("there is no skill `{near}`"));
+    }
+    let asked = ann.ask(&request_of(near, json!({})));
+    assert_eq!(
+        asked.fails(404, "not_found"),
+        format!("there is no active skill `{near}`; did you mean `{SKILL}`?")
+    );
+    let internal = "/v1/resolve/tool/charter.mission.pla";
+    let message = ann.get(internal).fails(404, "not_found");
+    assert_eq!(message, "there is no tool `charter.mission.pla`");
 }
 
 /// What breaks if a tool changes: everything that registration would not let in without it, and what rests on that.

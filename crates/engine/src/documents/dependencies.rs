@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Listed;
+use super::list::unseen;
 use crate::{Caller, Engine, EngineError};
 
 /// The documents around one.
@@ -52,8 +53,7 @@ impl Engine {
     ) -> Result<DocumentDependencies, EngineError> {
         let live = self.live();
         let view = live.view(&caller.tenant);
-        let root =
-            Listed::of(&view, kind, id).ok_or_else(|| EngineError::not_found(kind.as_str(), id))?;
+        let root = Listed::of(&view, kind, id).ok_or_else(|| unseen(&view, kind, id))?;
         let [tenant, global] = live.dependents(&caller.tenant);
         let graph = DependencyGraph {
             view: &view,

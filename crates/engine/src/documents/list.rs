@@ -4,11 +4,12 @@ use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::heading::Heading;
 use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::ids::DomainId;
+use charter_contract::validate::nearest;
 use charter_domain::catalogue::{Layer, Origin, View};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{Caller, Engine};
+use crate::{Caller, Engine, EngineError};
 
 /// Longest summary in a listing, in characters.
 const MAX_SUMMARY: usize = 200;
@@ -118,6 +119,34 @@ impl Listed {
     pub(super) fn of(view: &View, kind: DocumentKind, id: &str) -> Option<Self> {
         Seen::of(view, kind, id).map(Seen::listed)
     }
+}
+
+/// That the caller sees no document of this kind and id, and the nearest that they see: one letter is soon mistyped.
+pub(crate) fn unseen(view: &View, kind: DocumentKind, id: &str) -> EngineError {
+    missing(view, kind, id, "", |_| true)
+}
+
+/// The same of one that has to be active.
+pub(crate) fn unseen_active(view: &View, kind: DocumentKind, id: &str) -> EngineError {
+    let is_active = |seen: &Seen<'_>| seen.heading.status == Status::Active;
+    missing(view, kind, id, "active ", is_active)
+}
+
+fn missing(
+    view: &View,
+    kind: DocumentKind,
+    id: &str,
+    which: &str,
+    fits: impl Fn(&Seen<'_>) -> bool,
+) -> EngineError {
+    let what = format!("{which}{}", kind.as_str().replace('_', " "));
+    let mut error = EngineError::not_found(&what, id);
+    let ids = view.ids(kind).into_iter();
+    let seen = ids.filter(|id| Seen::of(view, kind, id).is_some_and(|seen| fits(&seen)));
+    if let Some(meant) = nearest(id, seen) {
+        error.message = format!("{}; {meant}", error.message);
+    }
+    error
 }
 
 /// What is looked at of a document before anything of it is copied.

@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::Listed;
+use super::list::unseen;
 use crate::packages::differing_fields;
 use crate::{Caller, Engine, EngineError};
 
@@ -73,7 +74,7 @@ impl Engine {
     ) -> Result<DocumentShown, EngineError> {
         let view = self.live().view(&caller.tenant);
         if Listed::of(&view, kind, id).is_none() {
-            return Err(EngineError::not_found(kind.as_str(), id));
+            return Err(unseen(&view, kind, id));
         }
         let layered = view.layered(kind, id);
         let differs = match layered.as_slice() {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use charter_contract::catalogue::Document;
+use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::lens::{DomainLens, LensSourceType};
 use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::error_code::ErrorCode;
@@ -19,6 +20,7 @@ use super::fetch::Failure;
 use super::index::{Indexed, LensIndexed, LensOutcome, Prepared};
 use super::work::{Turn, WorkResult};
 use super::{LensKey, LensShown, key_of, may_read};
+use crate::documents::unseen;
 use crate::packages::may_change;
 use crate::{Caller, Engine, EngineError, Mode};
 
@@ -157,7 +159,7 @@ impl Engine {
         let view = self.live().view(&caller.tenant);
         let found = view
             .lens(id.as_ref())
-            .ok_or_else(|| EngineError::not_found("lens", id))?;
+            .ok_or_else(|| unseen(&view, DocumentKind::DomainLens, id.as_ref()))?;
         may_change(caller, &found.entry.origin.scope)?;
         if found.document().status != Status::Active {
             return Err(EngineError::not_found("active lens", id));

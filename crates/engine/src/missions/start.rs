@@ -27,6 +27,7 @@ use uuid::Uuid;
 
 use super::desk::Desk;
 use super::show::MissionShown;
+use crate::documents::unseen;
 use crate::runs::{NewRun, pin};
 use crate::{Caller, Engine, EngineError, Tier};
 
@@ -215,7 +216,8 @@ impl Engine {
             return Ok((general()?, Vec::new()));
         };
         let found = view.mission_type(wanted.as_ref());
-        let found = found.ok_or_else(|| EngineError::not_found("kind of missions", wanted))?;
+        let found =
+            found.ok_or_else(|| unseen(&view, DocumentKind::MissionType, wanted.as_ref()))?;
         let kind = found.document().clone();
         let mut pins = vec![pin(
             DocumentKind::MissionType,

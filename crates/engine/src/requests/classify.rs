@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Asked;
 use super::follow_up::FollowUp;
+use crate::documents::unseen_active;
 use crate::routing::{Purpose, RoutedVerdict};
 use crate::{Caller, Engine, EngineError};
 
@@ -160,7 +161,7 @@ impl Engine {
         if let Some(skill) = &asked.wishes.skill_id {
             view.skill(skill.as_ref())
                 .filter(|found| found.document().status == Status::Active)
-                .ok_or_else(|| EngineError::not_found("active skill", skill))?;
+                .ok_or_else(|| unseen_active(&view, DocumentKind::Skill, skill.as_ref()))?;
             return Ok(Some(Classified {
                 flow: Flow::Skill,
                 verdict: RoutedVerdict::named(text, skill.as_ref()),

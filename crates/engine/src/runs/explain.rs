@@ -22,6 +22,7 @@ use uuid::Uuid;
 
 use super::gate::Explained;
 use super::{NewRun, pin};
+use crate::documents::unseen_active;
 use crate::plans::check_depth;
 use crate::{Caller, Engine, EngineError, Role};
 
@@ -189,8 +190,9 @@ impl Engine {
                 let view = self.live().view(&caller.tenant);
                 let found = view.tool(tool.tool_id.as_ref());
                 let found = found.filter(|found| found.document().status == Status::Active);
-                let found =
-                    found.ok_or_else(|| EngineError::not_found("active tool", &tool.tool_id))?;
+                let found = found.ok_or_else(|| {
+                    unseen_active(&view, DocumentKind::Tool, tool.tool_id.as_ref())
+                })?;
                 let pin = pin(DocumentKind::Tool, tool.tool_id.as_ref(), &found.entry);
                 (alone(tool)?, vec![pin])
             }
