@@ -118,9 +118,7 @@ function standingOf(step: StepShown): Record<string, unknown> {
 /** How long the page may be busy at a stretch while somebody moves through a large run, in milliseconds. */
 const LONGEST_STALL_MS = 400;
 
-// Fails: 2,490 ms at the longest, on two cores that were compiling besides, when every step was drawn anew for each
-// event. Steps that stay as they are keep their node since; that was not measured.
-test.fixme("a run of a thousand steps stays smooth", async ({ page, fresh: { url, server } }) => {
+test("a run of a thousand steps stays smooth", async ({ page, fresh: { url, server } }) => {
   test.setTimeout(300_000);
   const api = apiOf(server.url);
   const id = await large(api);

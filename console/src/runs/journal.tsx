@@ -2,7 +2,7 @@
 
 import type { RunEventShown } from "@charter/client";
 import { UnstyledButton } from "@mantine/core";
-import { useMemo } from "react";
+import { memo, useMemo } from "react";
 
 import { type Column, Listing } from "~/parts/listing";
 import { Mark, type Tone } from "~/parts/mark";
@@ -22,7 +22,7 @@ const clock = new Intl.DateTimeFormat("en-GB", {
   fractionalSecondDigits: 3,
 });
 
-export function Journal({ events, at, onSeek, onStep }: Props) {
+export const Journal = memo(function Journal({ events, at, onSeek, onStep }: Props) {
   const columns = useMemo((): Column<RunEventShown>[] => {
     const first = new Date(events[0]?.at ?? 0).getTime();
     return [
@@ -79,7 +79,7 @@ export function Journal({ events, at, onSeek, onStep }: Props) {
       rowHeight={34}
     />
   );
-}
+});
 
 function toneOf(event: RunEventShown): Tone {
   if (event.event === "step_failed" || event.event === "step_refused" || event.event === "approval_denied") return "bad";

@@ -55,9 +55,10 @@ function Shown({ run, events }: { run: RunShown; events: RunEventShown[] }) {
     [navigate],
   );
   const seek = useCallback((to: number) => go({ at: to >= last ? undefined : to }), [go, last]);
+  const steps = useMemo(() => [...(then?.steps.values() ?? [])], [then]);
+  const choose = useCallback((step: string | undefined) => go({ step }), [go]);
   if (then === undefined) return <Text>The journal of this run has no beginning.</Text>;
   const started = events[0];
-  const steps = [...then.steps.values()];
   const chosen = selected === undefined ? undefined : then.steps.get(selected);
   return (
     <>
@@ -97,10 +98,10 @@ function Shown({ run, events }: { run: RunShown; events: RunEventShown[] }) {
         <StepGraph
           steps={steps}
           selected={selected}
-          onSelect={(step) => go({ step: step === selected ? undefined : step })}
+          onSelect={choose}
           graphKey={run.run_id}
         />
-        {chosen !== undefined && <StepPanel run={run} step={chosen} onClose={() => go({ step: undefined })} />}
+        {chosen !== undefined && <StepPanel run={run} step={chosen} onClose={() => choose(undefined)} />}
       </div>
       <Tabs value={tab ?? "journal"} onChange={(to) => go({ tab: to as typeof tab })} keepMounted={false} className="run-tabs">
         <Tabs.List>
@@ -110,7 +111,7 @@ function Shown({ run, events }: { run: RunShown; events: RunEventShown[] }) {
           <Tabs.Tab value="versions">Versions</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="journal" pt="sm">
-          <Journal events={events} at={isPast ? at : last} onSeek={seek} onStep={(step) => go({ step })} />
+          <Journal events={events} at={until} onSeek={seek} onStep={choose} />
         </Tabs.Panel>
         <Tabs.Panel value="values" pt="sm">
           <RunValues run={then} />

@@ -3,6 +3,7 @@
 import type { RunEventShown } from "@charter/client";
 import { ActionIcon, Slider, Text, Tooltip } from "@mantine/core";
 import { IconPlayerSkipBack, IconPlayerSkipForward, IconPlayerTrackNext, IconPlayerTrackPrev } from "@tabler/icons-react";
+import { useDebouncedCallback } from "@mantine/hooks";
 import { useEffect, useState } from "react";
 
 import { inWords } from "~/runs/words";
@@ -14,13 +15,17 @@ interface Props {
   onSeek: (sequence: number) => void;
 }
 
+/** How long the thumb rests before the page goes there, in milliseconds: a key that is held repeats faster. */
+const RESTS_MS = 80;
+
 const clock = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
 
 export function Scrubber({ events, at, onSeek }: Props) {
   const last = events.at(-1)?.sequence ?? 1;
-  // The thumb moves at once; the address follows when it rests.
+  // The thumb moves at once; the page follows when it rests.
   const [value, setValue] = useState(at);
   useEffect(() => setValue(at), [at]);
+  const rested = useDebouncedCallback(onSeek, RESTS_MS);
   const event = events[value - 1];
   const seek = (to: number) => onSeek(Math.min(last, Math.max(1, to)));
   const button = (label: string, to: number, Icon: typeof IconPlayerSkipBack, disabled: boolean) => (
@@ -48,7 +53,7 @@ export function Scrubber({ events, at, onSeek }: Props) {
         value={value}
         onChange={(to) => {
           setValue(to);
-          onSeek(to);
+          rested(to);
         }}
         label={null}
         size="sm"

@@ -27,7 +27,8 @@ import { inWords, stepTone } from "~/runs/words";
 interface Props {
   steps: FoldedStep[];
   selected: string | undefined;
-  onSelect: (step: string) => void;
+  /** Chooses a step; the chosen one again: none. */
+  onSelect: (step: string | undefined) => void;
   /** Where the graph's steps come from: another one is laid out anew. */
   graphKey: string;
 }
@@ -43,7 +44,7 @@ interface Drawn extends Record<string, unknown> {
   reverses: boolean;
 }
 
-export function StepGraph({ steps, selected, onSelect, graphKey }: Props) {
+export const StepGraph = memo(function StepGraph({ steps, selected, onSelect, graphKey }: Props) {
   const scheme = useComputedColorScheme("light");
   // A run that grew has other steps or arrows; everything else leaves the places as they are.
   const shape = steps.map(({ plan }) => `${plan.id}<${plan.entry.edges.map(({ from }) => from).join(",")}`).join(" ");
@@ -71,6 +72,7 @@ export function StepGraph({ steps, selected, onSelect, graphKey }: Props) {
     drawn.current.set(plan.id, node);
     return node;
   });
+  const choose = (step: string) => onSelect(step === selected ? undefined : step);
   return (
     <div className="chart panel step-graph" role="region" aria-label="Step graph">
       <ReactFlow
@@ -86,11 +88,11 @@ export function StepGraph({ steps, selected, onSelect, graphKey }: Props) {
         nodesConnectable={false}
         edgesFocusable={false}
         onlyRenderVisibleElements={steps.length > LARGE}
-        onNodeClick={(_, node) => onSelect(node.id)}
+        onNodeClick={(_, node) => choose(node.id)}
         ariaLabelConfig={{ "node.a11yDescription.default": "Press Enter to show it." }}
         onKeyDown={(event) => {
           const focused = (event.target as HTMLElement).closest<HTMLElement>("[data-id]")?.dataset["id"];
-          if (event.key === "Enter" && focused !== undefined) onSelect(focused);
+          if (event.key === "Enter" && focused !== undefined) choose(focused);
         }}
       >
         <Background gap={20} />
@@ -98,7 +100,7 @@ export function StepGraph({ steps, selected, onSelect, graphKey }: Props) {
       </ReactFlow>
     </div>
   );
-}
+});
 
 const Step = memo(function Step({ data, selected }: NodeProps<Node<Drawn>>) {
   return (
