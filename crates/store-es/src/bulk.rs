@@ -10,7 +10,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::client::{Ask, Node, shortened};
+use crate::client::{Answer, Ask, Node, shortened};
 use crate::mapping::VECTOR;
 
 /// Entries and bytes of one request.
@@ -27,13 +27,6 @@ const FIRST_PAUSE: Duration = Duration::from_millis(200);
 pub(crate) const POSITION: &str = "position";
 
 const DOING: &str = "writing skills";
-
-/// Whether searches see what was written when the answer comes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Refresh {
-    Now,
-    Later,
-}
 
 /// The id of an entry: of fixed length whatever the names are.
 pub(crate) fn entry_id(scope: &Scope, id: &SkillId) -> String {
@@ -136,18 +129,39 @@ pub(crate) async fn write(
                 break;
             }
         }
-        let refused = send(node, alias, lines, Refresh::Later).await?;
+        let refused = send(node, alias, lines).await?;
         failed.extend(refused.into_iter().filter_map(|(of, reason)| {
             let (scope, id) = of?;
             Some(FailedEntry { scope, id, reason })
         }));
     }
     // Last, so that it never says more than what was sent.
-    let refused = send(node, alias, vec![Line::position(position)], Refresh::Now).await?;
+    let refused = send(node, alias, vec![Line::position(position)]).await?;
     if let Some((_, reason)) = refused.first() {
         return Err(node.form(DOING, format!("the position: {reason}")));
     }
+    refresh(node, alias).await?;
     Ok(failed)
+}
+
+/// Lets searches see what was written. Asked for apart: a node need not refresh at the end of a request whose only
+/// line was a conflict, as the position is when another writer's is the later one.
+async fn refresh(node: &Node, alias: &str) -> Result<(), SkillIndexError> {
+    let path = format!("{alias}/_refresh");
+    match node
+        .answer::<Value>(Ask::new(DOING, Method::POST, &path).slow())
+        .await?
+    {
+        Answer::Found(_) => Ok(()),
+        Answer::Missing(_) => Err(missing(node, alias)),
+    }
+}
+
+fn missing(node: &Node, alias: &str) -> SkillIndexError {
+    SkillIndexError::Missing {
+        place: node.place(),
+        index: alias.to_owned(),
+    }
 }
 
 /// Sends lines, and again those that the node could not take.
@@ -155,12 +169,11 @@ async fn send(
     node: &Node,
     alias: &str,
     mut lines: Vec<Line>,
-    refresh: Refresh,
 ) -> Result<Vec<(Entry, String)>, SkillIndexError> {
     let mut failed = Vec::new();
     let mut pause = FIRST_PAUSE;
     for attempt in 1..=ATTEMPTS {
-        let fates = attempt_all(node, alias, &lines, refresh).await?;
+        let fates = attempt_all(node, alias, &lines).await?;
         let mut again = Vec::new();
         for (line, fate) in lines.into_iter().zip(fates) {
             match fate {
@@ -187,14 +200,9 @@ async fn attempt_all(
     node: &Node,
     alias: &str,
     lines: &[Line],
-    refresh: Refresh,
 ) -> Result<Vec<Fate>, SkillIndexError> {
-    let refresh = match refresh {
-        Refresh::Now => "true",
-        Refresh::Later => "false",
-    };
     // The alias goes with its index: nothing may come into being by a write.
-    let path = format!("{alias}/_bulk?require_alias=true&refresh={refresh}");
+    let path = format!("{alias}/_bulk?require_alias=true");
     let body: String = lines.iter().map(|line| line.text.as_str()).collect();
     let ask = Ask::new(DOING, Method::POST, &path).lines(body).slow();
     let answer = node.ask(ask).await?;
@@ -206,10 +214,7 @@ async fn attempt_all(
     }
     let gone = items.iter().filter_map(outcome).any(is_gone);
     if gone {
-        return Err(SkillIndexError::Missing {
-            place: node.place(),
-            index: alias.to_owned(),
-        });
+        return Err(missing(node, alias));
     }
     Ok(items.iter().map(fate).collect())
 }

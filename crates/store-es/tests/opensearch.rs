@@ -183,6 +183,27 @@ async fn what_comes_late_or_twice_changes_nothing() {
     assert_eq!(found(index).await.unwrap(), ["b", "a"]);
 }
 
+/// Of two writers, the one whose position is the earlier one finds what it wrote as well.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_written_is_found_where_the_position_is_an_earlier_one() {
+    let opened = opened(4).await;
+    let (index, name) = (&opened.index, &opened.name);
+    let vector = [1.0, 0.0, 0.0, 0.0];
+    let write = async |entry: &str, revision: u64| {
+        let (at, changes) = (SkillsRevision(revision), [put(entry, vector)]);
+        let failed = index.write(name, &changes, at, position(revision)).await;
+        assert_eq!(failed.unwrap(), []);
+    };
+    write("late", 100).await;
+    for revision in 1..20 {
+        write(&format!("early{revision}"), revision).await;
+        assert_eq!(
+            found(index).await.unwrap().len(),
+            10.min(1 + revision as usize)
+        );
+    }
+}
+
 /// An entry that the node refuses is told of; the others are there, and the position moves.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_refused_entry_holds_up_no_other() {
