@@ -31,13 +31,25 @@ export function TreeView({ rows, selected, onSelect, onToggle, onMore }: Props) 
     if (last >= rows.length - 1) onMore?.();
   }, [last, rows.length, onMore]);
 
+  // Where the keyboard is. A key may come before the row that the last one led to is drawn and has the focus.
+  const reached = useRef(0);
+  const reach = (index: number) => {
+    reached.current = index;
+    setFocused(index);
+  };
   const focus = (index: number) => {
     const at = Math.max(0, Math.min(rows.length - 1, index));
-    setFocused(at);
+    reach(at);
     virtual.scrollToIndex(at);
-    requestAnimationFrame(() => frame.current?.querySelector<HTMLElement>(`[data-row="${at}"]`)?.focus());
+    const drawn = () => frame.current?.querySelector<HTMLElement>(`[data-row="${at}"]`);
+    const row = drawn();
+    if (row) row.focus();
+    else requestAnimationFrame(() => reached.current === at && drawn()?.focus());
   };
-  const press = (event: KeyboardEvent, row: TreeRow, index: number) => {
+  const press = (event: KeyboardEvent) => {
+    const index = Math.min(reached.current, rows.length - 1);
+    const row = rows[index];
+    if (row === undefined) return;
     const steps: Record<string, () => void> = {
       ArrowDown: () => focus(index + 1),
       ArrowUp: () => focus(index - 1),
@@ -61,9 +73,9 @@ export function TreeView({ rows, selected, onSelect, onToggle, onMore }: Props) 
     if (skill.is_folder) onToggle(path);
   };
   // Rows are drawn again only when they change, whatever these have become meanwhile.
-  const latest = useRef({ press, choose, setFocused });
+  const latest = useRef({ press, choose, reach });
   useEffect(() => {
-    latest.current = { press, choose, setFocused };
+    latest.current = { press, choose, reach };
   });
   const act = useCallback((): Acts => latest.current, []);
 
@@ -92,9 +104,9 @@ export function TreeView({ rows, selected, onSelect, onToggle, onMore }: Props) 
 
 /** What a row sets off. */
 interface Acts {
-  press: (event: KeyboardEvent, row: TreeRow, index: number) => void;
+  press: (event: KeyboardEvent) => void;
   choose: (row: TreeRow) => void;
-  setFocused: (index: number) => void;
+  reach: (index: number) => void;
 }
 
 interface RowProps {
@@ -122,8 +134,8 @@ const Row = memo(function Row({ row, index, start, isSelected, isReached, act }:
       className="tree-row"
       style={{ transform: `translateY(${start}px)`, height: HEIGHT, paddingLeft: `${level * 1.1 - 0.6}rem` }}
       title={skill.summary}
-      onFocus={() => act().setFocused(index)}
-      onKeyDown={(event) => act().press(event, row, index)}
+      onFocus={() => act().reach(index)}
+      onKeyDown={(event) => act().press(event)}
       onClick={() => act().choose(row)}
     >
       <IconChevronRight
