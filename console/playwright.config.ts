@@ -1,4 +1,6 @@
-/** Tests in a real Chromium over a real server: one at a time, because each file starts servers of its own. */
+/**
+ * Tests in a real Chromium over real servers, two files at a time; what measures comes after all others, by itself.
+ */
 
 import { defineConfig } from "@playwright/test";
 
@@ -6,10 +8,17 @@ import { browser } from "./browser/browser.ts";
 
 const { path, args, environment } = browser();
 
+/** Tests whose figures others would disturb. */
+const MEASURED = /@measured/;
+
 export default defineConfig({
   testDir: "tests",
   outputDir: "../target/console/results",
-  workers: 1,
+  workers: 2,
+  projects: [
+    { name: "stories", grepInvert: MEASURED },
+    { name: "measured", grep: MEASURED, workers: 1, dependencies: ["stories"] },
+  ],
   timeout: 180_000,
   expect: { timeout: 10_000 },
   reporter: [["list"]],

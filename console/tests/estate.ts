@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 
 import { ROOT } from "../../clients/typescript/tests/server";
-import { type Console, consoleOver, test as base } from "./support";
+import { type Console, consoleOver, expect, test as base } from "./support";
 
 const run = promisify(execFile);
 
@@ -133,13 +133,8 @@ async function remediation(api: Api, settled: Estate["settled"], parameters: Rec
 const SETTLES_MS = 90_000;
 
 async function until(api: Api, id: string, status: string): Promise<void> {
-  const late = Date.now() + SETTLES_MS;
-  for (;;) {
-    const shown = await api.get<Shown>(`/v1/runs/${id}`);
-    if (shown.status === status) return;
-    if (Date.now() > late) throw new Error(`${id} is ${shown.status}, not ${status}`);
-    await new Promise((done) => setTimeout(done, 100));
-  }
+  const stands = async () => (await api.get<Shown>(`/v1/runs/${id}`)).status;
+  await expect.poll(stands, { message: `where ${id} stands`, timeout: SETTLES_MS, intervals: [100] }).toBe(status);
 }
 
 function saidBy(child: ChildProcess): Promise<string> {

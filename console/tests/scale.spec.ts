@@ -7,7 +7,7 @@ const MANY = 10_000;
 /** How much longer than at rest a frame may take while somebody scrolls, at the median, in milliseconds. */
 const SLOWER_MS = 50;
 
-test("the skill tree and the list of skills stay smooth with 10,000 of them", async ({ page, fresh: { url, server } }) => {
+test("the skill tree and the list of skills stay smooth with 10,000 of them", { tag: "@measured" }, async ({ page, fresh: { url, server } }) => {
   const leaves = Array.from({ length: MANY - 1 }, (_, at) => ({
     skill_id: `many.skill-${String(at).padStart(5, "0")}`,
     summary: `Does thing ${at} of the many things there are to do.`,

@@ -169,6 +169,18 @@ export async function stallsOf(page: Page): Promise<Stalls> {
   };
 }
 
+/** Waits until what is under way on the screen has come to its end; a skeleton's pulse has none. */
+async function settled(page: Page): Promise<void> {
+  await page.evaluate(async () => {
+    const frame = () => new Promise((done) => requestAnimationFrame(done));
+    // What was just shown begins to move with the frame after the next.
+    await frame();
+    await frame();
+    const moving = document.getAnimations().filter(({ effect }) => effect?.getComputedTiming().endTime !== Infinity);
+    await Promise.allSettled(moving.map(({ finished }) => finished));
+  });
+}
+
 /** Looks at the screen in both colour schemes: a screenshot of each, and no violation that axe finds. */
 export async function looksRight(page: Page, name: string): Promise<void> {
   mkdirSync(SCREENSHOTS, { recursive: true });
@@ -180,7 +192,7 @@ export async function looksRight(page: Page, name: string): Promise<void> {
       dispatchEvent(new StorageEvent("storage", change));
     }, scheme);
     await expect(page.locator("html")).toHaveAttribute("data-mantine-color-scheme", scheme);
-    await page.waitForTimeout(250);
+    await settled(page);
     await page.screenshot({ path: join(SCREENSHOTS, `${name}-${scheme}.png`) });
     const { violations } = await new AxeBuilder({ page }).analyze();
     const found = violations.map(({ id, help, nodes }) => ({
