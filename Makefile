@@ -79,15 +79,17 @@ quickstart: build model $(VENV_READY)
 	$(VENV)/bin/python quickstart/run.py --charter $(CHARTER)
 
 # What the tests run is built first, and the binary among it: `build` would compile tokio, and all that stands on
-# it, a second time without what tests add to it.
+# it, a second time without what tests add to it. The console comes before it, because it is a part of the binary.
 test:
+	$(MAKE) console
 	$(CARGO) test --locked --workspace --no-run
-	$(MAKE) model $(VENV_READY) $(MCP_READY) $(API_READY) $(POSTGRES_READY) $(OPENSEARCH_READY) $(TELEMETRY_READY)
+	$(MAKE) model $(VENV_READY) $(MCP_READY) $(API_READY) $(POSTGRES_READY) $(OPENSEARCH_READY) $(TELEMETRY_READY) \
+		$(BROWSER_READY)
 	$(CARGO) test --locked --workspace
 	$(CARGO) test --locked --workspace --test suite -- --ignored
 	$(VENV)/bin/python quickstart/run.py --charter $(CHARTER)
 	$(TUTORIAL)
-	$(MAKE) check-python test-python
+	$(MAKE) check-python test-python test-console
 	@echo "test: all passed"
 
 # The client is installed as anybody would install it, but for its dependencies, which are pinned.
