@@ -3,6 +3,7 @@
 import type { MissionShown } from "@charter/client";
 
 import { test } from "./estate";
+import { SECOND_LOOK, secondLook } from "./second-look";
 import { expect, looksRight } from "./support";
 
 test("a list without missions says how the first one starts", async ({ page, fresh: { url } }) => {
@@ -90,4 +91,37 @@ test("a mission that is cancelled says why, and keeps what it produced", async (
   await expect(page.locator(".page-head").getByText("cancelled")).toBeVisible();
   await expect(page.getByText(/stopped by local: The quarter is over/)).toBeVisible();
   await looksRight(page, "mission-cancelled");
+});
+
+test("where sources disagree each stands beside the other, and leads to its own evidence", async ({ page, estate }) => {
+  test.setTimeout(120_000);
+  const { api, url } = estate;
+  await api.post("/v1/packages", { files: secondLook() });
+  const goal = { goal: "What do the rules admit, and is it reached?", mission_type: SECOND_LOOK, model: "offline" };
+  const { mission_id: id, run_id: run } = await api.post<MissionShown>("/v1/missions", goal);
+  await estate.settled(run, "completed");
+  await page.goto(`${url}/missions/${id}`);
+  const contradictions = page.getByRole("region", { name: "Contradictions" });
+  await expect(contradictions.getByRole("article").first()).toBeVisible();
+  await expect(page.getByText("The sources do not disagree.")).toBeHidden();
+  // Every group that is open and has nothing public behind it, by the account itself.
+  const web = contradictions.getByRole("article", { name: /^demo-web \(sg-/ });
+  await expect(web).toHaveAccessibleName(/: the reachable is false by security\.look_behind_rules, and true by security\.read_rules\.$/);
+  const sources = [web.getByRole("group", { name: "What rules says" }), web.getByRole("group", { name: "What behind says" })] as const;
+  await expect(sources[0]).toContainText("Its rules admit every address.");
+  await expect(sources[1]).toContainText("No public address stands behind it.");
+  const [left, right] = [await sources[0].boundingBox(), await sources[1].boundingBox()];
+  expect(left?.y, "both begin at one height").toBe(right?.y);
+  expect(left?.x ?? 0).toBeLessThan(right?.x ?? 0);
+  await expect(page.getByRole("region", { name: "What the review found" })).toContainText("Say where sources disagree.");
+  await contradictions.evaluate((section) => section.scrollIntoView());
+  await looksRight(page, "mission-contradictions");
+
+  const shows = [/^Security groups of us-east-1 with all their rules/, /^What the internet reaches in account 123456789012/];
+  for (const [at, source] of sources.entries()) {
+    await source.getByRole("link", { name: /^evidence call\./ }).click();
+    await expect(page.getByRole("heading", { level: 1, name: shows[at] })).toBeVisible();
+    await expect(page.getByRole("status", { name: "Verdict" })).toContainText("This record is in the signed log");
+    await page.goBack();
+  }
 });

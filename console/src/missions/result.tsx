@@ -3,10 +3,11 @@
 import type { ArtifactShown, components, MissionShown } from "@charter/client";
 import { List, Text } from "@mantine/core";
 
+import { contradictionsOf, Contradictions } from "~/missions/contradictions";
 import { Citations, type Cited, useCited } from "~/missions/citations";
 import { isOver } from "~/missions/words";
 import { EmptyState } from "~/parts/empty-state";
-import { Mark } from "~/parts/mark";
+import { Mark, type Tone } from "~/parts/mark";
 import { Section } from "~/parts/section";
 
 type Aggregation = components["schemas"]["aggregation_packet"];
@@ -26,11 +27,11 @@ interface Aggregated {
   coverage_gaps?: Remark[];
 }
 
-interface Reviewed {
-  review_status?: string;
-  issues?: Remark[];
-  required_edits?: Remark[];
-}
+type Reviewed = components["schemas"]["review_packet"];
+
+type Severity = NonNullable<Reviewed["issues"]>[number]["severity"];
+
+const SEVERITIES: Record<Severity, Tone> = { critical: "bad", high: "bad", medium: "warn", low: "calm", info: "calm" };
 
 export function Result({ mission, artifacts }: { mission: MissionShown; artifacts: ArtifactShown[] }) {
   const output: Output | undefined = mission.output;
@@ -47,7 +48,7 @@ export function Result({ mission, artifacts }: { mission: MissionShown; artifact
       </EmptyState>
     );
   }
-  const contradictions = [...(aggregated?.contradictions ?? []), ...(output?.contradictions ?? [])];
+  const contradictions = contradictionsOf([...(aggregated?.contradictions ?? []), ...(output?.contradictions ?? [])]);
   return (
     <div className="mission-result">
       <div className="approval-column">
@@ -59,23 +60,33 @@ export function Result({ mission, artifacts }: { mission: MissionShown; artifact
             )
           }
         >
-          <Text className="mission-summary">{output?.summary ?? "The review approved no output."}</Text>
+          <Summary text={output?.summary ?? "The review approved no output."} />
         </Section>
+        {contradictions.length > 0 && <Contradictions contradictions={contradictions} cited={cited} />}
         <Section title={`Claims (${output?.claims?.length ?? 0})`} lead="Each cites what it rests on; evidence can be verified.">
           <Claims claims={output?.claims ?? []} cited={cited} />
         </Section>
       </div>
       <div className="approval-column">
-        <Remarks title="Contradictions" none="The sources do not disagree." remarks={unique(contradictions)} cited={cited} tone="warn" />
-        <Remarks title="Not covered" none="Nothing is said to be missing." remarks={unique(aggregated?.coverage_gaps ?? [])} cited={cited} tone="warn" />
-        <Remarks
-          title="What the review found"
-          none="It had nothing to object."
-          remarks={[...(review?.issues ?? []), ...(review?.required_edits ?? [])]}
-          cited={cited}
-          tone="bad"
-        />
+        {contradictions.length === 0 && (
+          <Remarks title="Contradictions" none="The sources do not disagree." remarks={[]} cited={cited} />
+        )}
+        <Remarks title="Not covered" none="Nothing is said to be missing." remarks={unique(aggregated?.coverage_gaps ?? [])} cited={cited} />
+        <Review issues={review?.issues ?? []} edits={review?.required_edits ?? []} />
       </div>
+    </div>
+  );
+}
+
+/** A summary line by line; what is counted or listed in it hangs on its number or dash. */
+function Summary({ text }: { text: string }) {
+  return (
+    <div className="mission-summary">
+      {text.split("\n").map((line, at) => (
+        <p key={at} data-listed={/^(\d+\.|-) /.test(line)}>
+          {line}
+        </p>
+      ))}
     </div>
   );
 }
@@ -93,18 +104,42 @@ function Claims({ claims, cited }: { claims: SupportedClaim[]; cited: Cited }) {
   );
 }
 
+function Review({ issues, edits }: { issues: NonNullable<Reviewed["issues"]>; edits: string[] }) {
+  const found = issues.length + edits.length;
+  return (
+    <Section title="What the review found" actions={found > 0 && <Mark tone="warn">{found}</Mark>}>
+      {found === 0 && (
+        <Text size="sm" c="dimmed">
+          It had nothing to object.
+        </Text>
+      )}
+      <List spacing="xs" size="sm" listStyleType="none">
+        {edits.map((edit) => (
+          <List.Item key={edit}>
+            <Mark tone="info">edit</Mark> {edit}
+          </List.Item>
+        ))}
+        {issues.map(({ severity, message }) => (
+          <List.Item key={message}>
+            <Mark tone={SEVERITIES[severity]}>{severity}</Mark> {message}
+          </List.Item>
+        ))}
+      </List>
+    </Section>
+  );
+}
+
 interface RemarksProps {
   title: string;
   /** Said where there are none. */
   none: string;
   remarks: Remark[];
   cited: Cited;
-  tone: "warn" | "bad";
-}
+  }
 
-function Remarks({ title, none, remarks, cited, tone }: RemarksProps) {
+function Remarks({ title, none, remarks, cited }: RemarksProps) {
   return (
-    <Section title={title} actions={remarks.length > 0 && <Mark tone={tone}>{remarks.length}</Mark>}>
+    <Section title={title} actions={remarks.length > 0 && <Mark tone="warn">{remarks.length}</Mark>}>
       {remarks.length === 0 ? (
         <Text size="sm" c="dimmed">
           {none}
