@@ -20,6 +20,7 @@ import {
 } from "@xyflow/react";
 import { type ReactNode, useMemo } from "react";
 
+import { KeepsCentre } from "~/parts/keeps-centre";
 import type { Tone } from "~/parts/mark";
 
 /** A node of the picture. */
@@ -85,6 +86,7 @@ export function Chart({ label, nodes, edges, direction = "LR", onOpen, height = 
       >
         <Background gap={20} />
         <Controls showInteractive={false} />
+        <KeepsCentre />
       </ReactFlow>
     </div>
   );

@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 
 /** Rows without a value are left out. */
 export function Facts({ rows }: { rows: [name: string, value: ReactNode][] }) {
-  const told = rows.filter(([, value]) => value !== undefined && value !== null && value !== "");
+  const told = rows.filter(([, value]) => value !== undefined && value !== null && value !== "" && value !== false);
   return (
     <dl className="facts">
       {told.map(([name, value]) => (

@@ -19,6 +19,7 @@ import {
 } from "@xyflow/react";
 import { memo, useMemo, useRef } from "react";
 
+import { KeepsCentre } from "~/parts/keeps-centre";
 import type { Tone } from "~/parts/mark";
 import type { FoldedStep } from "~/runs/fold";
 import { HEIGHT, laidOut, WIDTH } from "~/runs/layout";
@@ -97,6 +98,7 @@ export const StepGraph = memo(function StepGraph({ steps, selected, onSelect, gr
       >
         <Background gap={20} />
         <Controls showInteractive={false} />
+        <KeepsCentre />
       </ReactFlow>
     </div>
   );

@@ -114,7 +114,8 @@ function Gate({ said }: { said: GateSaid }) {
       <Mark tone={tone}>{inWords(said.verdict)}</Mark>
       {rules.map(({ kind, id, message }) => (
         <Text size="sm" key={`${kind} ${id}`} mt={2}>
-          <span className="quiet">{RULES[kind]}</span> <span className="mono">{id}</span>: {message}
+          <span className="quiet">{RULES[kind]}</span> <span className="mono">{id}</span>
+          {message !== "" && `: ${message}`}
         </Text>
       ))}
     </>

@@ -1,6 +1,6 @@
 /** The route above all screens, and what is shown where there is none. */
 
-import { Button } from "@mantine/core";
+import { Button, Group } from "@mantine/core";
 import { createRootRoute, type ErrorComponentProps, Link } from "@tanstack/react-router";
 
 import { EmptyState } from "~/parts/empty-state";
@@ -16,9 +16,11 @@ function NoScreen() {
       <PageHead title="There is no such screen" />
       <EmptyState title="Nothing is at this address">
         The link may be from another version, or a letter of it is missing.
-        <Button component={Link} to="/" variant="default" mt="md">
-          Go to the overview
-        </Button>
+        <Group mt="md">
+          <Button component={Link} to="/" variant="default">
+            Go to the overview
+          </Button>
+        </Group>
       </EmptyState>
     </>
   );
