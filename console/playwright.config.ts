@@ -6,8 +6,6 @@ import { defineConfig } from "@playwright/test";
 
 import { browser } from "./browser/browser.ts";
 
-const { path, args, environment } = browser();
-
 /** Tests whose figures others would disturb. */
 const MEASURED = /@measured/;
 
@@ -24,7 +22,7 @@ export default defineConfig({
   reporter: [["list"]],
   use: {
     viewport: { width: 1360, height: 860 },
-    launchOptions: { executablePath: path, args, env: { ...process.env, ...environment } },
+    launchOptions: browser(),
     trace: "retain-on-failure",
   },
 });

@@ -31,6 +31,12 @@ function compressed(): Plugin {
   };
 }
 
+/** Graphs are drawn on few screens, and are large. */
+const GRAPHS = /node_modules\/(@xyflow|@dagrejs|d3-|zustand|react-number-format)/;
+
+/** What several screens are made of comes as one file, with the page: a screen then asks for little more than its own. */
+const SHARED = { name: "shared", minShareCount: 4, test: (id: string) => !GRAPHS.test(id) };
+
 /** What the server allows the page, so that a preview breaks where it would. */
 const POLICY =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; " +
@@ -54,7 +60,13 @@ export default defineConfig({
   base: "/console/",
   plugins: [react(), compressed()],
   resolve: { alias: { "~": fileURLToPath(new URL("src", import.meta.url)) } },
-  build: { outDir: "dist", emptyOutDir: false, target: "es2022", assetsInlineLimit: 0 },
+  build: {
+    outDir: "dist",
+    emptyOutDir: false,
+    target: "es2022",
+    assetsInlineLimit: 0,
+    rolldownOptions: { output: { codeSplitting: { groups: [SHARED] } } },
+  },
   server: { proxy },
   preview: { proxy, headers: { "Content-Security-Policy": POLICY } },
 });

@@ -10,12 +10,11 @@ export const BROWSER = fileURLToPath(new URL("../../target/console/browser", imp
 /** The libraries that it brings along, and the only fonts that it sees: screens look alike on every machine. */
 const ITS_OWN = { LD_LIBRARY_PATH: join(BROWSER, "al2023", "lib"), FONTCONFIG_FILE: join(BROWSER, "fonts.conf") };
 
-/** How a browser is begun. */
+/** How a browser is begun, as Playwright takes it. */
 export interface Browser {
-  path: string;
+  executablePath: string;
   args: string[];
-  /** Variables that it has besides this process's. */
-  environment: Record<string, string>;
+  env: NodeJS.ProcessEnv;
 }
 
 const ARGS = [
@@ -31,9 +30,9 @@ const ARGS = [
 /** The browser of this machine; an error says how one is installed. */
 export function browser(): Browser {
   const named = process.env["CHROMIUM"];
-  const path = named ?? join(BROWSER, "chromium");
-  if (!existsSync(path)) {
-    throw new Error(`there is no browser at ${path}: \`make browser\` unpacks one, or name another one in CHROMIUM`);
+  const executablePath = named ?? join(BROWSER, "chromium");
+  if (!existsSync(executablePath)) {
+    throw new Error(`there is no browser at ${executablePath}: \`make browser\` unpacks one, or name another one in CHROMIUM`);
   }
-  return { path, args: ARGS, environment: named === undefined ? ITS_OWN : {} };
+  return { executablePath, args: ARGS, env: { ...process.env, ...(named === undefined ? ITS_OWN : {}) } };
 }

@@ -1,6 +1,6 @@
 /** Starts the console. */
 
-import "@mantine/core/styles.css";
+import "./styles/mantine.css";
 import "./styles/index.css";
 
 import { MantineProvider } from "@mantine/core";
@@ -16,6 +16,8 @@ import { colorSchemes, theme, variables } from "~/theme";
 
 const root = document.getElementById("console");
 if (root === null) throw new Error("the page has no element `console`");
+// The screen's own code comes while the server is asked who is there.
+void router.load();
 createRoot(root).render(
   <StrictMode>
     <MantineProvider

@@ -5,13 +5,12 @@
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
 import { ROOT } from "../../clients/typescript/tests/server";
-import { type Console, consoleOver, expect, test as base } from "./support";
+import { type Console, consoleOver, expect, freePort, test as base } from "./support";
 
 const run = promisify(execFile);
 
@@ -140,16 +139,6 @@ async function until(api: Api, id: string, status: string): Promise<void> {
 function saidBy(child: ChildProcess): Promise<string> {
   return new Promise((found) => {
     child.stdout?.once("data", (text: Buffer) => found(text.toString().trim().split(/\s+/).at(-1) ?? ""));
-  });
-}
-
-function freePort(): Promise<number> {
-  return new Promise((found) => {
-    const probe = createServer().listen(0, "127.0.0.1", () => {
-      const address = probe.address();
-      const port = typeof address === "object" && address !== null ? address.port : 0;
-      probe.close(() => found(port));
-    });
   });
 }
 

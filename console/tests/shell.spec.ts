@@ -1,6 +1,8 @@
 /** Signing in, finding one's way, knowing whether what is shown is live. */
 
-import { consoleOver, expect, looksRight, test } from "./support";
+import { join } from "node:path";
+
+import { consoleOver, expect, looksRight, SCREENSHOTS, test } from "./support";
 
 test("a server without keys is open to the local user, and an empty one says how to begin", async ({ page, fresh: { url, server } }) => {
   await page.goto(`${url}/`);
@@ -102,4 +104,21 @@ test("what is shown says when it is not live any more", async ({ page, filled })
   await expect(page.getByRole("status").filter({ hasText: "Not live" })).toBeVisible();
   await page.unroute("**/v1/events*");
   await expect(page.getByRole("status").filter({ hasText: /^Live$/ })).toBeVisible({ timeout: 20_000 });
+});
+
+test("the page's frame stands there until its scripts came", async ({ page, filled }) => {
+  let come: () => void = () => undefined;
+  const wanted = new Promise<void>((done) => (come = done));
+  await page.route("**/assets/*.js", async (route) => {
+    await wanted;
+    await route.continue();
+  });
+  await page.emulateMedia({ colorScheme: "dark" });
+  await page.goto(`${filled.url}/`, { waitUntil: "commit" });
+  await expect(page.locator("#frame").getByText("Charter")).toBeVisible();
+  await expect(page.locator("#frame")).toHaveCSS("background-color", "rgb(15, 19, 22)");
+  await page.screenshot({ path: join(SCREENSHOTS, "frame-dark.png") });
+  come();
+  await expect(page.getByRole("heading", { name: "Packages in force" })).toBeVisible();
+  await expect(page.locator("#frame")).toHaveCount(0);
 });

@@ -15,7 +15,8 @@ import { ROOT, Server, type ServerOptions } from "../../clients/typescript/tests
 
 export { expect, type Page };
 
-const SCREENSHOTS = join(ROOT, "target", "console", "screenshots");
+/** Where looks at screens are kept. */
+export const SCREENSHOTS = join(ROOT, "target", "console", "screenshots");
 
 /** Packages that most stories are told with. */
 export const PACKAGES = ["aws-security", "cost-hygiene", "crm-leads"];
@@ -82,7 +83,8 @@ function ended(child: ChildProcess): Promise<void> {
   });
 }
 
-function freePort(): Promise<number> {
+/** A port of loopback that nobody listens on. */
+export function freePort(): Promise<number> {
   return new Promise((found) => {
     const probe = createServer().listen(0, "127.0.0.1", () => {
       const address = probe.address();

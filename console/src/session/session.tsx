@@ -9,10 +9,12 @@ import {
   createContext,
   lazy,
   type ReactNode,
+  startTransition,
   Suspense,
   useCallback,
   useContext,
   useEffect,
+  useLayoutEffect,
   useMemo,
   useState,
 } from "react";
@@ -85,8 +87,11 @@ export function SessionProvider({ children }: { children: ReactNode }) {
       if (candidate === undefined) sessionStorage.removeItem(KEY);
       else sessionStorage.setItem(KEY, candidate);
       queries.clear();
-      setKey(candidate);
-      setStanding({ at: "open", caller });
+      // In pieces: all of the screen at once would hold up the page for long.
+      startTransition(() => {
+        setKey(candidate);
+        setStanding({ at: "open", caller });
+      });
     },
     [queries],
   );
@@ -105,6 +110,10 @@ export function SessionProvider({ children }: { children: ReactNode }) {
     void open(sessionStorage.getItem(KEY) ?? undefined, false);
   }, [open]);
   useEffect(() => onRefusal(close), [close]);
+  useLayoutEffect(() => {
+    // The page's own frame stands there until there is something else to see.
+    if (standing.at !== "asking") document.getElementById("frame")?.remove();
+  }, [standing.at]);
 
   const caller = standing.at === "open" ? standing.caller : undefined;
   const session = useMemo<Session | undefined>(
