@@ -43,13 +43,15 @@ CONSOLE_SOURCES := $(shell find console/src console/public clients/typescript/sr
 BROWSER := target/console/browser
 # None where CHROMIUM names another.
 BROWSER_READY := $(if $(CHROMIUM),,$(BROWSER)/.ready)
+LIGHTHOUSE := target/console/lighthouse/npm
+LIGHTHOUSE_READY := $(LIGHTHOUSE)/.ready
 DEPLOY := target/deploy-venv
 MUTANTS_VERSION := 27.1.0
 MUTANTS := target/tools/bin/cargo-mutants
 CHARTER := target/debug/charter
 TUTORIAL := $(PYTHON) -m doctest docs/follow.py && $(PYTHON) docs/follow.py --charter $(CHARTER) --models target/models docs/tutorial.md
 
-.PHONY: help quickstart test test-python test-model check check-python mutants bench bench-peers build model postgres opensearch telemetry console test-console browser docs tutorial check-deploy clean-quickstart
+.PHONY: help quickstart test test-python test-model check check-python mutants bench bench-peers build model postgres opensearch telemetry console test-console browser lighthouse docs tutorial check-deploy clean-quickstart
 
 help:
 	@echo "make quickstart  build, and answer a real question over a simulated cloud estate"
@@ -69,6 +71,7 @@ help:
 	@echo "make opensearch  install the OpenSearch node that search is tested on into target/opensearch"
 	@echo "make console     build the web console into console/dist, and the TypeScript client that it uses"
 	@echo "make test-console test both over a real server, in the browser of make browser or the one that CHROMIUM names"
+	@echo "make lighthouse  measure the console's main screens with Lighthouse; reports in target/console/lighthouse"
 	@echo "make browser     unpack the headless Chromium that the console is tested in into target/console/browser"
 	@echo "make telemetry   install the types of OTLP that traces and metrics are tested with into target/telemetry-peers"
 
@@ -158,6 +161,11 @@ test-console: $(CONSOLE) $(CHARTER) $(MODELS) $(VENV_READY) $(BROWSER_READY)
 
 browser: $(BROWSER)/.ready
 
+# No test: a machine and its load decide these figures. TIMES says how often each screen is measured.
+lighthouse: $(CONSOLE) $(CHARTER) $(MODELS) $(VENV_READY) $(BROWSER_READY) $(LIGHTHOUSE_READY)
+	cd console && CHARTER="$(CHARTER)" PATH="$(CURDIR)/$(WEB)/node/bin:$$PATH" \
+		node ../node_modules/.bin/playwright test --config lighthouse
+
 model: $(MODELS)
 
 postgres: $(POSTGRES_READY)
@@ -246,6 +254,13 @@ $(CONSOLE): $(WEB_READY) $(CONSOLE_SOURCES) schemas/openapi.json $(addprefix con
 
 $(BROWSER)/.ready: $(WEB_READY) console/browser/unpack.ts
 	$(NODE) console/browser/unpack.ts
+	touch $@
+
+# Apart from what the console is made with, because it is large.
+$(LIGHTHOUSE_READY): $(WEB_READY) console/lighthouse/package.json console/lighthouse/package-lock.json
+	mkdir -p $(LIGHTHOUSE)
+	cp $(filter %.json,$^) $(LIGHTHOUSE)/
+	$(NPM) ci --silent --ignore-scripts --prefix $(LIGHTHOUSE)
 	touch $@
 
 # Calls made from the OpenAPI document.
