@@ -10,10 +10,9 @@ mod embed;
 mod fetch;
 mod index;
 mod refresh;
+mod search;
 mod shelf;
 mod work;
-
-use std::sync::Arc;
 
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::lens::{DomainLens, LensSource};
@@ -25,12 +24,11 @@ use charter_contract::scope::Scope;
 use charter_contract::text::ShortText;
 use charter_contract::time::Timestamp;
 use charter_domain::catalogue::{Entry, Found, View};
-use charter_search::{PassageHit, RouteSettings, search_passages};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::documents::{unseen, unseen_active};
+use crate::documents::unseen;
 use crate::{Caller, Engine, EngineError, Tier};
 
 pub use cut::Position;
@@ -39,11 +37,6 @@ pub(crate) use refresh::LensJob;
 pub(crate) use shelf::{LensKey, Shelf};
 pub(crate) use work::LensWork;
 pub use work::{LastWork, Stage, WorkResult};
-
-/// Passages of an answer when nothing else is asked for.
-const PASSAGES: usize = 5;
-/// Most passages of an answer.
-const MAX_PASSAGES: usize = 50;
 
 /// A lens as it is shown: the document, and what became of its source.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -202,83 +195,6 @@ impl Engine {
         }
     }
 
-    /// The passages that come closest to a question, over every active lens that the caller sees
-    /// and the filter lets through.
-    ///
-    /// # Errors
-    /// `permission_denied` on the basic tier; `invalid_request` for an empty question or for none
-    /// or too many passages; `not_found` for a lens that is named and not there; `unavailable` for
-    /// one that has no index yet.
-    pub async fn ask_lenses(
-        &self,
-        caller: &Caller,
-        question: &str,
-        filter: &LensFilter,
-    ) -> Result<LensAnswer, EngineError> {
-        may_read(caller)?;
-        let top_k = filter.top_k.unwrap_or(PASSAGES);
-        if top_k > MAX_PASSAGES {
-            let message = format!("top_k is {top_k}; at most {MAX_PASSAGES} passages are given");
-            return Err(EngineError::new(ErrorCode::InvalidRequest, message));
-        }
-        let query = self.embedded(question).await?;
-        let searched = self.searched(caller, filter)?;
-        let indexes: Vec<_> = searched
-            .iter()
-            .map(|(_, shelved)| Arc::clone(&shelved.passages.index))
-            .collect();
-        let fusion = RouteSettings::default().fusion;
-        let model = query.model().map(ToString::to_string);
-        let found =
-            tokio::task::spawn_blocking(move || search_passages(&indexes, &query, &fusion, top_k));
-        let hits = found
-            .await
-            .map_err(|error| EngineError::internal("searching lenses", error))?
-            .map_err(crate::routing::refused)?;
-        let passages = hits.iter().filter_map(|hit| passage(hit, &searched));
-        Ok(LensAnswer {
-            query: question.to_owned(),
-            extractive: true,
-            model,
-            lenses: searched
-                .iter()
-                .map(|(found, _)| found.document().lens_id.clone())
-                .collect(),
-            passages: passages.collect(),
-        })
-    }
-
-    /// Active lenses with an index that the filter lets through, by id.
-    fn searched(&self, caller: &Caller, filter: &LensFilter) -> Result<Searched, EngineError> {
-        let live = self.live();
-        let view = live.view(&caller.tenant);
-        let on_shelf = |found: &Found<DomainLens>| live.lenses.of(&key_of(&found.entry));
-        for id in &filter.lens_ids {
-            let found = view.lens(id.as_ref()).filter(is_active);
-            let found =
-                found.ok_or_else(|| unseen_active(&view, DocumentKind::DomainLens, id.as_ref()))?;
-            if on_shelf(&found).is_none() {
-                let message = format!("`{id}` has no index yet: run `charter lens reindex {id}`");
-                return Err(EngineError::new(ErrorCode::Unavailable, message));
-            }
-        }
-        let wanted = view.lenses().filter(is_active).filter(|found| {
-            let lens = found.document();
-            (filter.lens_ids.is_empty() || filter.lens_ids.contains(&lens.lens_id))
-                && filter
-                    .domain
-                    .as_ref()
-                    .is_none_or(|domain| lens.domain == *domain)
-                && filter.tags.iter().all(|tag| lens.tags.contains(tag))
-        });
-        Ok(wanted
-            .filter_map(|found| {
-                let shelved = on_shelf(&found)?;
-                Some((found, shelved))
-            })
-            .collect())
-    }
-
     fn shown(&self, found: &Found<DomainLens>) -> LensShown {
         let key = key_of(&found.entry);
         let shelved = self.live().lenses.of(&key);
@@ -309,8 +225,6 @@ impl Engine {
     }
 }
 
-type Searched = Vec<(Found<DomainLens>, Arc<shelf::Shelved>)>;
-
 /// B000-16: refused on the basic tier.
 fn may_read(caller: &Caller) -> Result<(), EngineError> {
     caller.must_have(Tier::Advanced, "lenses are served on the advanced tier")
@@ -333,23 +247,4 @@ fn scope_shown(scope: &Scope) -> PackageScope {
         Scope::Global => PackageScope::Global,
         Scope::Tenant(_) => PackageScope::Tenant,
     }
-}
-
-fn passage(hit: &PassageHit, searched: &Searched) -> Option<PassageShown> {
-    let (found, shelved) = searched.get(hit.index)?;
-    let chunk = shelved.passages.chunks.get(hit.passage)?;
-    let lens = found.document();
-    Some(PassageShown {
-        lens_id: lens.lens_id.clone(),
-        title: lens.title.to_string(),
-        domain: lens.domain.clone(),
-        scope: scope_shown(&found.entry.origin.scope),
-        text: chunk.text.clone(),
-        position: chunk.position.clone(),
-        source: shelved.indexed.source.clone(),
-        content_hash: shelved.indexed.content_hash.clone(),
-        score: hit.score,
-        lexical: hit.lexical,
-        cosine: hit.cosine,
-    })
 }

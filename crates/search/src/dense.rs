@@ -134,9 +134,10 @@ impl DenseRows {
                     *best = (*best).max(next);
                 }
             }
-            cosines.extend(wholes.iter().zip(best).map(|(whole, best)| {
-                (1.0 - part_weight) * to_cosine(*whole) + part_weight * to_cosine(*best)
-            }));
+            let pairs = wholes.iter().zip(best);
+            cosines.extend(
+                pairs.map(|(whole, best)| mix(to_cosine(*whole), to_cosine(*best), part_weight)),
+            );
         }
         cosines
     }
@@ -155,8 +156,6 @@ impl DenseRows {
         if self.dims == 0 {
             return vec![0.0; visible.len()];
         }
-        let mix =
-            |whole, best| (1.0 - part_weight) * to_cosine(whole) + part_weight * to_cosine(best);
         let mut cosines = Vec::with_capacity(visible.len());
         // A block of rows stays in the nearest cache while every query vector passes over it.
         let blocks = self
@@ -171,7 +170,11 @@ impl DenseRows {
                 .reduce(|best, next| best.into_iter().zip(next).map(|(a, b)| a.max(b)).collect());
             match best {
                 None => cosines.extend(wholes.into_iter().map(to_cosine)),
-                Some(best) => cosines.extend(wholes.into_iter().zip(best).map(|(a, b)| mix(a, b))),
+                Some(best) => {
+                    let pairs = wholes.into_iter().zip(best);
+                    cosines
+                        .extend(pairs.map(|(a, b)| mix(to_cosine(a), to_cosine(b), part_weight)));
+                }
             }
         }
         cosines
@@ -181,6 +184,11 @@ impl DenseRows {
     pub(crate) fn heap_bytes(&self) -> usize {
         self.rows.capacity() * size_of::<i16>()
     }
+}
+
+/// The cosine with a query of several parts: that with the whole, and a share of that with the best part.
+pub(crate) fn mix(whole: f32, best: f32, part_weight: f32) -> f32 {
+    (1.0 - part_weight) * whole + part_weight * best
 }
 
 fn fixed(component: f32) -> i16 {

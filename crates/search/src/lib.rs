@@ -29,7 +29,9 @@ pub use calibrate::{
 };
 pub use index::{BuildError, IndexSettings, MAX_ENTRIES, RouteEntry, RouteIndex};
 pub use layers::{Allowed, Layer, Layers, Scope};
-pub use passages::{Passage, PassageHit, PassageIndex, search_passages};
+pub use passages::{
+    Passage, PassageHit, PassageIndex, PassagePlace, WordScores, mixed_cosine, search_passages,
+};
 pub use query::{
     EmbeddedQuery, MAX_QUERY_BYTES, MAX_SENTENCES, QueryError, RouteQuery, WHOLE_QUERY_CHARS,
 };

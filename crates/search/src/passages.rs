@@ -2,16 +2,20 @@
 //! fused as routing fuses them.
 //!
 //! A passage has several vectors, one for each part that the model could read at once; the best of
-//! them counts. Must not know what the texts are, or who may see them: who may not is not given
+//! them counts. They are compared here ([`search_passages`]), or elsewhere, by whoever holds them:
+//! then [`WordScores`] says which passages the words bring up, and ranks those that were compared.
+//! Must not know what the texts are, or who may see them: who may not is not given
 //! their index, so that nothing of it is scored, counted or part of any normalisation.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::dense::DenseRows;
+use crate::dense::{self, DenseRows};
 use crate::embed::{EmbeddingModel, Vector, VectorError};
 use crate::lexical::{self, LexicalBuilder, LexicalIndex, SearchedLayer};
 use crate::query::{EmbeddedQuery, QueryError};
 use crate::rank::{Range, fuse};
+use crate::select::kth_largest;
 use crate::settings::Fusion;
 
 /// Weight of the words of the headings that a passage stands under.
@@ -41,13 +45,20 @@ pub struct PassageIndex {
     model: Option<EmbeddingModel>,
 }
 
-/// A passage that was found.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct PassageHit {
+/// Where a passage stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PassagePlace {
     /// Which of the indexes searched.
     pub index: usize,
     /// Which passage of it.
     pub passage: usize,
+}
+
+/// A passage that was found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PassageHit {
+    /// Which one.
+    pub place: PassagePlace,
     /// What it is ranked by, 0 to 1 within this search.
     pub score: f32,
     /// BM25 with the proximity bonus.
@@ -145,19 +156,7 @@ pub fn search_passages(
     if top_k == 0 {
         return Err(QueryError::NoCandidates);
     }
-    let visible: Vec<Vec<bool>> = indexes
-        .iter()
-        .map(|index| vec![true; index.len()])
-        .collect();
-    let searched: Vec<SearchedLayer<'_>> = indexes
-        .iter()
-        .zip(&visible)
-        .map(|(index, visible)| SearchedLayer {
-            index: &index.lexical,
-            visible,
-        })
-        .collect();
-    let words = lexical::score(&searched, &query.terms, fusion.proximity_weight);
+    let words = WordScores::of(indexes, query, fusion);
     let alike =
         |index: &Arc<PassageIndex>| index.model.is_some() && index.model.as_ref() == query.model();
     let cosines: Option<Vec<Vec<f32>>> = indexes.iter().any(alike).then(|| {
@@ -166,31 +165,138 @@ pub fn search_passages(
             .map(|index| index.cosines(query, fusion))
             .collect()
     });
-    let range = Range::over(&words.scores, &visible);
     let share = match cosines {
-        Some(_) => fusion.lexical_share(range.most, 0.0),
+        Some(_) => fusion.lexical_share(words.range.most, 0.0),
         None => 1.0,
     };
-    let fused = fuse(&words.scores, &range, cosines.as_deref(), &visible, share);
-    let mut hits: Vec<PassageHit> = Vec::new();
-    for (index, scores) in fused.iter().enumerate() {
-        for (passage, score) in scores.iter().enumerate() {
-            let lexical = words.scores[index][passage];
-            let cosine = cosines.as_ref().map(|cosines| cosines[index][passage]);
-            if lexical > 0.0 || cosine.is_some_and(|cosine| cosine >= MIN_COSINE) {
-                hits.push(PassageHit {
-                    index,
-                    passage,
-                    score: *score,
-                    lexical,
-                    cosine,
-                });
-            }
-        }
-    }
+    let cosines = cosines.as_deref();
+    let fused = fuse(&words.scores, &words.range, cosines, &words.visible, share);
+    let hits = words.places().map(|place| PassageHit {
+        place,
+        score: fused[place.index][place.passage],
+        lexical: words.at(place),
+        cosine: cosines.map(|cosines| cosines[place.index][place.passage]),
+    });
+    Ok(best(hits, top_k))
+}
+
+/// Hits alone, best first.
+fn best(hits: impl Iterator<Item = PassageHit>, top_k: usize) -> Vec<PassageHit> {
+    let is_hit = |hit: &PassageHit| {
+        hit.lexical > 0.0 || hit.cosine.is_some_and(|cosine| cosine >= MIN_COSINE)
+    };
+    let mut hits: Vec<PassageHit> = hits.filter(is_hit).collect();
     hits.sort_by(|a, b| b.score.total_cmp(&a.score));
     hits.truncate(top_k);
-    Ok(hits)
+    hits
+}
+
+/// How well the words of every passage of several indexes fit a query: the half of a search that needs no
+/// vectors.
+#[derive(Debug)]
+pub struct WordScores {
+    scores: Vec<Vec<f32>>,
+    visible: Vec<Vec<bool>>,
+    range: Range,
+}
+
+impl WordScores {
+    /// Scores the words.
+    #[must_use]
+    pub fn of(indexes: &[Arc<PassageIndex>], query: &EmbeddedQuery, fusion: &Fusion) -> Self {
+        let visible: Vec<Vec<bool>> = indexes
+            .iter()
+            .map(|index| vec![true; index.len()])
+            .collect();
+        let searched: Vec<SearchedLayer<'_>> = indexes
+            .iter()
+            .zip(&visible)
+            .map(|(index, visible)| SearchedLayer {
+                index: &index.lexical,
+                visible,
+            })
+            .collect();
+        let scores = lexical::score(&searched, &query.terms, fusion.proximity_weight).scores;
+        let range = Range::over(&scores, &visible);
+        Self {
+            scores,
+            visible,
+            range,
+        }
+    }
+
+    /// The `most` passages that words bring up, best first; equal ones in order of index and place.
+    #[must_use]
+    pub fn best(&self, most: usize) -> Vec<PassagePlace> {
+        let with_words = || self.places().filter(|place| self.at(*place) > 0.0);
+        let least = kth_largest(with_words().map(|place| self.at(place)), most);
+        let least = least.unwrap_or(f32::NEG_INFINITY);
+        let mut best: Vec<PassagePlace> = with_words()
+            .filter(|place| self.at(*place) >= least)
+            .collect();
+        best.sort_by(|a, b| self.at(*b).total_cmp(&self.at(*a)));
+        best.truncate(most);
+        best
+    }
+
+    /// Ranks passages by words, and by the cosines that were worked out elsewhere: as [`search_passages`]
+    /// does, but that nearness is told apart among these passages alone. Without cosines words count.
+    ///
+    /// # Errors
+    /// [`QueryError::NoCandidates`] if `top_k` is 0.
+    pub fn rank(
+        &self,
+        compared: &BTreeMap<PassagePlace, Option<f32>>,
+        fusion: &Fusion,
+        top_k: usize,
+    ) -> Result<Vec<PassageHit>, QueryError> {
+        if top_k == 0 {
+            return Err(QueryError::NoCandidates);
+        }
+        let range = Range::of(compared.values().flatten().copied());
+        let share = match compared.values().any(Option::is_some) {
+            true => fusion.lexical_share(self.range.most, 0.0),
+            false => 1.0,
+        };
+        let hits = compared.iter().map(|(place, cosine)| {
+            let lexical = self.at(*place);
+            let near = cosine.map_or(0.0, |cosine| range.place(cosine));
+            PassageHit {
+                place: *place,
+                score: share * self.range.place(lexical) + (1.0 - share) * near,
+                lexical,
+                cosine: *cosine,
+            }
+        });
+        Ok(best(hits, top_k))
+    }
+
+    fn places(&self) -> impl Iterator<Item = PassagePlace> {
+        let indexes = self.scores.iter().enumerate();
+        indexes.flat_map(|(index, scores)| {
+            (0..scores.len()).map(move |passage| PassagePlace { index, passage })
+        })
+    }
+
+    fn at(&self, place: PassagePlace) -> f32 {
+        let of_index = self.scores.get(place.index);
+        let score = of_index.and_then(|scores| scores.get(place.passage));
+        score.copied().unwrap_or(0.0)
+    }
+}
+
+/// The cosine of a part with a query, from those with each of its [`vectors`](EmbeddedQuery::vectors): as
+/// indexes here have it.
+#[must_use]
+pub fn mixed_cosine(cosines: &[f32], fusion: &Fusion) -> f32 {
+    match cosines {
+        [] => 0.0,
+        [whole] => *whole,
+        [whole, sentences @ ..] => {
+            let best = sentences.iter().copied().reduce(f32::max);
+            dense::mix(*whole, best.unwrap_or(*whole), fusion.sentence_weight)
+        }
+    }
 }
 
 #[cfg(test)]
@@ -231,7 +337,8 @@ mod tests {
     }
 
     fn places(hits: &[PassageHit]) -> Vec<(usize, usize)> {
-        hits.iter().map(|hit| (hit.index, hit.passage)).collect()
+        let places = hits.iter().map(|hit| (hit.place.index, hit.place.passage));
+        places.collect()
     }
 
     #[test]
@@ -293,5 +400,71 @@ mod tests {
             search_passages(&[], &query, &Fusion::default(), 3),
             Ok(Vec::new())
         );
+    }
+
+    /// With the same cosines for the same passages, it makes no difference where they were worked out.
+    #[test]
+    fn b000_16_passages_compared_elsewhere_rank_as_those_compared_here() {
+        let fusion = Fusion::default();
+        let first = [
+            passage(
+                "rotate the access keys",
+                &[[0.0, 1.0, 0.0], [0.6, 0.8, 0.0]],
+            ),
+            passage("bread", &[[0.0, 0.0, 1.0]]),
+        ];
+        let second = [passage("keys of the house", &[[1.0, 0.0, 0.0]])];
+        let indexes = [index(&first, "a"), index(&second, "a")];
+        let query = asked("keys", [0.8, 0.6, 0.0]);
+        let exact = search_passages(&indexes, &query, &fusion, 5).unwrap();
+        let words = WordScores::of(&indexes, &query, &fusion);
+        let of = |index, passage| PassagePlace { index, passage };
+        let compared = [(of(0, 0), 0.96), (of(0, 1), 0.0), (of(1, 0), 0.8)];
+        let compared: BTreeMap<_, _> = compared
+            .into_iter()
+            .map(|(place, cosine)| (place, Some(cosine)))
+            .collect();
+        let ranked = words.rank(&compared, &fusion, 5).unwrap();
+        assert_eq!(places(&ranked), places(&exact));
+        for (a, b) in ranked.iter().zip(&exact) {
+            assert!((a.score - b.score).abs() < 1e-3, "{a:?} {b:?}");
+            assert_eq!(a.lexical.to_bits(), b.lexical.to_bits());
+        }
+        let by_words = words.best(1);
+        assert_eq!(by_words.len(), 1);
+        assert_eq!(words.best(9), [by_words[0], of(1 - by_words[0].index, 0)]);
+        assert_eq!(words.best(0), []);
+        let without: BTreeMap<_, _> = words
+            .best(9)
+            .into_iter()
+            .map(|place| (place, None))
+            .collect();
+        let ranked = words.rank(&without, &fusion, 1).unwrap();
+        assert_eq!((ranked[0].place, ranked[0].cosine), (by_words[0], None));
+        assert_eq!(
+            words.rank(&without, &fusion, 0),
+            Err(QueryError::NoCandidates)
+        );
+    }
+
+    #[test]
+    fn the_sentences_of_a_query_are_mixed_as_in_an_index() {
+        let fusion = Fusion::default();
+        let whole = Vector::new(vec![1.0, 0.0, 0.0]).unwrap();
+        let sentences = [[0.0, 1.0, 0.0], [0.6, 0.8, 0.0]];
+        let text = "The first sentence asks about one thing at some length, as people do. \
+                    The second sentence asks about another thing at the same length.";
+        let query = RouteQuery::parse(text).unwrap();
+        let mut vectors = vec![whole];
+        vectors.extend(sentences.map(|s| Vector::new(s.to_vec()).unwrap()));
+        let query = query.embedded(&model("a"), &vectors).unwrap();
+        assert_eq!(query.vectors(), vectors);
+        let stored = Vector::new(vec![0.8, 0.6, 0.0]).unwrap();
+        let here = index(&[passage("x", &[[0.8, 0.6, 0.0]])], "a");
+        let cosines: Vec<f32> = vectors.iter().map(|vector| vector.dot(&stored)).collect();
+        let mixed = mixed_cosine(&cosines, &fusion);
+        assert!((mixed - here.cosines(&query, &fusion)[0]).abs() < 1e-4);
+        assert!((mixed_cosine(&cosines[..1], &fusion) - 0.8).abs() < 1e-6);
+        assert_eq!(mixed_cosine(&[], &fusion), 0.0);
     }
 }

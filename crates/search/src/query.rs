@@ -120,7 +120,7 @@ impl RouteQuery {
                 terms: self.terms,
                 dense: Some(EmbeddedTexts {
                     model: model.clone(),
-                    vector: whole.clone(),
+                    vectors: vectors.to_vec(),
                     whole: DenseQuery::new(whole),
                     sentences: sentences.iter().map(DenseQuery::new).collect(),
                 }),
@@ -164,7 +164,7 @@ impl EmbeddedQuery {
             terms: AnalysedQuery::default(),
             dense: Some(EmbeddedTexts {
                 model: model.clone(),
-                vector: vector.clone(),
+                vectors: vec![vector.clone()],
                 whole: DenseQuery::new(vector),
                 sentences: Vec::new(),
             }),
@@ -178,7 +178,12 @@ impl EmbeddedQuery {
 
     /// The vector of the whole; `None` for lexical routing.
     pub fn vector(&self) -> Option<&Vector> {
-        self.dense.as_ref().map(|texts| &texts.vector)
+        self.vectors().first()
+    }
+
+    /// The vectors of the whole and of its sentences, in this order; none for lexical routing.
+    pub fn vectors(&self) -> &[Vector] {
+        self.dense.as_ref().map_or(&[], |texts| &texts.vectors)
     }
 }
 
@@ -186,7 +191,7 @@ impl EmbeddedQuery {
 #[derive(Debug, Clone)]
 pub(crate) struct EmbeddedTexts {
     pub(crate) model: EmbeddingModel,
-    pub(crate) vector: Vector,
+    pub(crate) vectors: Vec<Vector>,
     pub(crate) whole: DenseQuery,
     pub(crate) sentences: Vec<DenseQuery>,
 }

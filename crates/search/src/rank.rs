@@ -278,6 +278,7 @@ pub(crate) fn fuse(
 const LANES: usize = 16;
 
 /// Least and greatest value of what is visible.
+#[derive(Debug)]
 pub(crate) struct Range {
     least: f32,
     pub(crate) most: f32,

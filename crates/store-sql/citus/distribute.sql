@@ -40,7 +40,7 @@ SELECT create_distributed_table('evidence_leaf', 'tenant_id', colocate_with => '
 SELECT create_distributed_table('evidence_node', 'tenant_id', colocate_with => 'run');
 SELECT create_distributed_table('evidence_checkpoint', 'tenant_id', colocate_with => 'run');
 
--- Memories. `memory_near` is there where the extension pgvector is.
+-- Memories. `memory_near`, and `lens_near` below, are there where the extension pgvector is.
 SELECT create_distributed_table('memory_tenant', 'tenant_id', colocate_with => 'run');
 SELECT create_distributed_table('memory', 'tenant_id', colocate_with => 'run');
 SELECT create_distributed_table('memory_version', 'tenant_id', colocate_with => 'run');
@@ -70,6 +70,8 @@ SELECT create_distributed_table('document', 'scope', colocate_with => 'run');
 SELECT create_distributed_table('document_change', 'scope', colocate_with => 'run');
 SELECT create_distributed_table('lens_index', 'scope', colocate_with => 'run');
 SELECT create_distributed_table('lens_chunk', 'scope', colocate_with => 'run');
+SELECT create_distributed_table('lens_near', 'scope', colocate_with => 'run')
+WHERE to_regclass('lens_near') IS NOT NULL;
 SELECT create_distributed_table('agent_skill', 'scope', colocate_with => 'run');
 SELECT create_distributed_table('agent_skill_vector', 'scope', colocate_with => 'run');
 SELECT create_distributed_table('agent_skill_instruction', 'scope', colocate_with => 'run');

@@ -25,6 +25,7 @@ mod mission;
 mod notices;
 mod options;
 mod outbox;
+mod pgvector;
 mod request;
 mod schema;
 mod session;
@@ -118,6 +119,7 @@ impl PostgresStore {
         };
         if store.pgvector {
             store.bring_over_memories().await?;
+            store.bring_over_passages().await?;
         }
         Ok(store)
     }

@@ -180,7 +180,9 @@ macro_rules! store_suite {
                 replacing_another_index_is_refused,
                 an_index_without_a_lens_is_refused,
                 b000_16_an_index_goes_with_its_lens,
-                a_note_leaves_the_chunks;
+                a_note_leaves_the_chunks,
+                b000_1_passages_are_read_within_a_tenant,
+                b000_16_the_nearest_passages_are_those_of_the_indexes_named;
             memory:
                 b003_10_a_memory_reads_back_whole,
                 a_duplicate_and_one_too_many_are_refused,

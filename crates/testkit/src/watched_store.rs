@@ -33,7 +33,10 @@ use charter_store::journal::{
 };
 use charter_store::key::{KeyHash, KeyRecord, Keys, KeysKept, Revocation};
 use charter_store::lease::{Fence, Lease, Leases};
-use charter_store::lens::{LensChunk, LensGeneration, LensRecord, Lenses, NewLensIndex};
+use charter_store::lens::{
+    LensChunk, LensGeneration, LensRecord, LensText, Lenses, NearPart, NearestPassages,
+    NewLensIndex, PassageKey,
+};
 use charter_store::memory::{
     Memories, MemoryChange, MemoryDecision, MemoryRecord, MemoryVector, MemoryVersion, NearMemory,
     NearestMemories, NewMemory, NewVersion, Proposals,
@@ -329,12 +332,16 @@ writes { fn erase_tenant(tenant: &TenantId, at: Timestamp) -> Erased; } }
 watched! { Lenses
 reads {
     fn lens_indexes() -> Vec<LensRecord>;
-    fn lens_chunks(generation: LensGeneration) -> Vec<LensChunk>;
+    fn lens_chunks(scope: &Scope, generation: LensGeneration) -> Vec<LensChunk>;
+    fn lens_texts(scope: &Scope, generation: LensGeneration) -> Vec<LensText>;
+    fn searches_passages() -> bool;
+    fn nearest_passages(tenant: &TenantId, asked: &NearestPassages<'_>) -> Vec<NearPart>;
+    fn passages(tenant: &TenantId, passages: &[PassageKey]) -> Vec<LensText>;
 }
 writes {
     fn replace_lens_index(scope: &Scope, index: NewLensIndex, expected: Option<LensGeneration>)
         -> LensGeneration;
-    fn note_lens_source(generation: LensGeneration, body: &str) -> ();
+    fn note_lens_source(scope: &Scope, generation: LensGeneration, body: &str) -> ();
 } }
 
 watched! { Memories

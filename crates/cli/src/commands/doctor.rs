@@ -86,7 +86,7 @@ fn database(examined: &Examination) -> Check {
         examined.place,
         match &examined.vector {
             VectorExtension::Installed(version) => {
-                format!("extension vector {version} finds memories (0.8 or newer)")
+                format!("extension vector {version} finds memories and passages (0.8 or newer)")
             }
             VectorExtension::Available(version) => format!(
                 "memories are searched in the process: the extension vector {version} is there and not \

@@ -337,7 +337,7 @@ async fn carried_on_by_a_newer_version(database: &Database, run: &RunId) {
     store.close();
 }
 
-async fn store_of(database: &Database) -> PostgresStore {
+pub(crate) async fn store_of(database: &Database) -> PostgresStore {
     let options = PostgresOptions::new(database.url());
     PostgresStore::connect(&options).await.unwrap()
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use charter_contract::error_code::ErrorCode;
+use charter_contract::scope::Scope;
 use charter_store::lens::LensChunk;
 use charter_store::vector::TextHash;
 
@@ -25,7 +26,7 @@ impl Engine {
         turn: &Turn,
     ) -> Result<(Vec<LensChunk>, usize), EngineError> {
         let mut known = match (self.embedder(), before) {
-            (Some(_), Some(before)) => self.known_vectors(before).await?,
+            (Some(_), Some(before)) => self.known_vectors(&turn.key().scope, before).await?,
             (Some(_) | None, None) | (None, Some(_)) => HashMap::new(),
         };
         let mut embedded = 0;
@@ -61,7 +62,7 @@ impl Engine {
         }
         let chunks = cuts.into_iter().map(|cut| {
             let vectors = cut.parts().filter_map(|text| known.get(&text_hash(text)));
-            let vectors: Vec<u8> = vectors.flatten().copied().collect();
+            let vectors = vectors.cloned().collect();
             let place = serde_json::to_string(&cut.place)
                 .map_err(|error| EngineError::internal("writing a passage's place", error))?;
             Ok(LensChunk {
@@ -91,10 +92,10 @@ impl Engine {
             let Some(turn) = self.lens_work().take(&key) else {
                 continue;
             };
-            let stored = self.store().lens_chunks(record.generation).await?;
-            let cuts = stored.into_iter().map(|chunk| {
-                let place = serde_json::from_str(&chunk.place).map_err(read)?;
-                let text = chunk.text;
+            let stored = self.store().lens_texts(&record.scope, record.generation);
+            let cuts = stored.await?.into_iter().map(|stored| {
+                let place = serde_json::from_str(&stored.place).map_err(read)?;
+                let text = stored.text;
                 Ok(Cut { text, place })
             });
             let cuts = cuts.collect::<Result<Vec<_>, EngineError>>()?;
@@ -111,19 +112,17 @@ impl Engine {
     /// The vectors of an index by the text that each was made of.
     async fn known_vectors(
         &self,
+        scope: &Scope,
         before: &Shelved,
     ) -> Result<HashMap<TextHash, Vec<u8>>, EngineError> {
         let mut known = HashMap::new();
-        for chunk in self.store().lens_chunks(before.generation).await? {
+        let chunks = self.store().lens_chunks(scope, before.generation);
+        for chunk in chunks.await? {
             let place: Place = serde_json::from_str(&chunk.place)
                 .map_err(|error| EngineError::internal("reading a passage's place", error))?;
-            let length = chunk.vectors.len() / place.parts.len().max(1);
-            if length == 0 {
-                continue;
-            }
-            for ((start, end), vector) in place.parts.iter().zip(chunk.vectors.chunks(length)) {
+            for ((start, end), vector) in place.parts.iter().zip(chunk.vectors) {
                 if let Some(text) = chunk.text.get(*start..*end) {
-                    known.insert(text_hash(text), vector.to_vec());
+                    known.insert(text_hash(text), vector);
                 }
             }
         }

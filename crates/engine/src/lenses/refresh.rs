@@ -110,7 +110,7 @@ impl Engine {
                 let body = serde_json::to_string(&indexed)
                     .map_err(|error| EngineError::internal("writing the index of a lens", error))?;
                 self.store()
-                    .note_lens_source(shelved.generation, &body)
+                    .note_lens_source(&key.scope, shelved.generation, &body)
                     .await?;
             }
         }

@@ -1,5 +1,5 @@
 //! The indexes of lenses in memory, ready to be searched: part of the live catalogue, made of what
-//! is stored, never embedded again.
+//! is stored, never embedded again. Where storage compares vectors, the words alone.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use charter_contract::ids::LensId;
 use charter_contract::scope::Scope;
 use charter_search::embed::{EmbeddingModel, Vector};
 use charter_search::{Passage, PassageIndex};
-use charter_store::lens::{LensChunk, LensGeneration};
+use charter_store::lens::{LensChunk, LensGeneration, LensText};
 
 use super::cut::{Place, Position};
 use super::index::Indexed;
@@ -36,16 +36,47 @@ pub(crate) struct Shelved {
 /// The passages of an index, and the way to find them.
 #[derive(Debug)]
 pub(super) struct Passages {
-    pub(super) chunks: Vec<Chunk>,
     pub(super) index: Arc<PassageIndex>,
-    /// The model that the vectors are compared by.
+    pub(super) held: Held,
+    /// The model in use when this was made.
     model: Option<EmbeddingModel>,
+    /// Whether it made the vectors.
+    comparable: bool,
 }
 
+/// Who has the texts and compares the vectors of passages.
 #[derive(Debug)]
+pub(super) enum Held {
+    /// This process.
+    Here(Vec<Chunk>),
+    /// Storage, which is asked.
+    InStorage,
+}
+
+/// The text of a passage, and where it stands.
+#[derive(Debug, Clone)]
 pub(super) struct Chunk {
     pub(super) text: String,
     pub(super) position: Position,
+}
+
+impl Chunk {
+    /// From what is stored.
+    pub(super) fn of(text: String, place: &str) -> Result<Self, EngineError> {
+        let place: Place = serde_json::from_str(place)
+            .map_err(|error| EngineError::internal("reading a passage's place", error))?;
+        Ok(Self {
+            text,
+            position: place.position,
+        })
+    }
+}
+
+impl Passages {
+    /// Whether their vectors can be compared with those of a model.
+    pub(super) fn is_comparable_with(&self, model: Option<&EmbeddingModel>) -> bool {
+        self.comparable && model.is_some() && self.model.as_ref() == model
+    }
 }
 
 impl Shelf {
@@ -59,6 +90,7 @@ impl Engine {
     /// The indexes as they are stored; those that did not change since `before` are taken over.
     pub(crate) async fn load_shelf(&self, before: &Shelf) -> Result<Shelf, EngineError> {
         let model = self.embedder().map(|embedder| embedder.model().clone());
+        let in_storage = self.store().searches_passages().await?;
         let mut shelf = BTreeMap::new();
         for record in self.store().lens_indexes().await? {
             let indexed: Indexed = serde_json::from_str(&record.body)
@@ -73,7 +105,6 @@ impl Engine {
             let passages = match same {
                 Some(same) => Arc::clone(&same.passages),
                 None => {
-                    let chunks = self.store().lens_chunks(record.generation).await?;
                     let name = model.as_ref().map(ToString::to_string);
                     if indexed.model != name {
                         tracing::warn!(
@@ -81,10 +112,20 @@ impl Engine {
                             "a lens was indexed with another model: its words alone are compared; run `charter lens reindex`"
                         );
                     }
-                    let comparable = model.clone().filter(|_| indexed.model == name);
-                    let mut built = build(chunks, comparable).await?;
-                    built.model.clone_from(&model);
-                    Arc::new(built)
+                    let comparable = model.is_some() && indexed.model == name;
+                    let (index, held) = match in_storage {
+                        true => self.words_of(&key.scope, record.generation).await?,
+                        false => {
+                            let vectors = model.clone().filter(|_| comparable);
+                            self.all_of(&key.scope, record.generation, vectors).await?
+                        }
+                    };
+                    Arc::new(Passages {
+                        index: Arc::new(index),
+                        held,
+                        model: model.clone(),
+                        comparable,
+                    })
                 }
             };
             let shelved = Shelved {
@@ -96,50 +137,82 @@ impl Engine {
         }
         Ok(Shelf(shelf))
     }
+
+    /// An index with vectors and texts.
+    async fn all_of(
+        &self,
+        scope: &Scope,
+        generation: LensGeneration,
+        model: Option<EmbeddingModel>,
+    ) -> Result<(PassageIndex, Held), EngineError> {
+        let chunks = self.store().lens_chunks(scope, generation).await?;
+        let build = move || {
+            let mut texts = Vec::with_capacity(chunks.len());
+            let mut passages = Vec::with_capacity(chunks.len());
+            for LensChunk {
+                text,
+                place,
+                vectors,
+            } in chunks
+            {
+                let chunk = Chunk::of(text, &place)?;
+                let vectors = match &model {
+                    Some(_) => vectors
+                        .iter()
+                        .map(|bytes| vector(bytes))
+                        .collect::<Result<_, _>>()?,
+                    None => Vec::new(),
+                };
+                passages.push(passage(&chunk, vectors));
+                texts.push(chunk);
+            }
+            Ok((index(&passages, model)?, Held::Here(texts)))
+        };
+        built(build).await
+    }
+
+    /// An index of words, whose texts and vectors are storage's.
+    async fn words_of(
+        &self,
+        scope: &Scope,
+        generation: LensGeneration,
+    ) -> Result<(PassageIndex, Held), EngineError> {
+        let texts = self.store().lens_texts(scope, generation).await?;
+        let build = move || {
+            let passages = texts.into_iter().map(|LensText { text, place }| {
+                let chunk = Chunk::of(text, &place)?;
+                Ok(passage(&chunk, Vec::new()))
+            });
+            let passages = passages.collect::<Result<Vec<_>, EngineError>>()?;
+            Ok((index(&passages, None)?, Held::InStorage))
+        };
+        built(build).await
+    }
 }
 
-async fn build(
-    chunks: Vec<LensChunk>,
-    model: Option<EmbeddingModel>,
-) -> Result<Passages, EngineError> {
-    let building = tokio::task::spawn_blocking(move || {
-        let mut texts = Vec::with_capacity(chunks.len());
-        let mut passages = Vec::with_capacity(chunks.len());
-        for chunk in chunks {
-            let place: Place = serde_json::from_str(&chunk.place)
-                .map_err(|error| EngineError::internal("reading a passage's place", error))?;
-            let vectors = match &model {
-                Some(model) => vectors(&chunk.vectors, model.dims)?,
-                None => Vec::new(),
-            };
-            passages.push(Passage {
-                headings: place.position.headings.join(" "),
-                text: chunk.text.clone(),
-                vectors,
-            });
-            texts.push(Chunk {
-                text: chunk.text,
-                position: place.position,
-            });
-        }
-        let index = PassageIndex::build(&passages, model)
-            .map_err(|error| EngineError::internal("indexing passages", error))?;
-        Ok(Passages {
-            chunks: texts,
-            index: Arc::new(index),
-            model: None,
-        })
-    });
-    building
+/// Away from the threads that answer.
+async fn built(
+    build: impl FnOnce() -> Result<(PassageIndex, Held), EngineError> + Send + 'static,
+) -> Result<(PassageIndex, Held), EngineError> {
+    tokio::task::spawn_blocking(build)
         .await
         .map_err(|error| EngineError::internal("indexing passages", error))?
 }
 
-/// The vectors of a stored chunk, one after the other.
-fn vectors(bytes: &[u8], dims: usize) -> Result<Vec<Vector>, EngineError> {
-    let vector = |bytes| {
-        Vector::from_bytes(bytes)
-            .map_err(|error| EngineError::internal("reading a passage's vector", error))
-    };
-    bytes.chunks(dims * size_of::<f32>()).map(vector).collect()
+fn passage(chunk: &Chunk, vectors: Vec<Vector>) -> Passage {
+    Passage {
+        headings: chunk.position.headings.join(" "),
+        text: chunk.text.clone(),
+        vectors,
+    }
+}
+
+fn index(passages: &[Passage], model: Option<EmbeddingModel>) -> Result<PassageIndex, EngineError> {
+    PassageIndex::build(passages, model)
+        .map_err(|error| EngineError::internal("indexing passages", error))
+}
+
+fn vector(bytes: &[u8]) -> Result<Vector, EngineError> {
+    Vector::from_bytes(bytes)
+        .map_err(|error| EngineError::internal("reading a passage's vector", error))
 }

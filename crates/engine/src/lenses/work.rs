@@ -133,6 +133,11 @@ impl LensWork {
 }
 
 impl Turn {
+    /// The lens that is indexed.
+    pub(crate) fn key(&self) -> &LensKey {
+        &self.key
+    }
+
     /// Says how far it is.
     pub(crate) fn reached(&self, stage: Stage) {
         if let Some(entry) = self.work.entries().get_mut(&self.key) {

@@ -30,7 +30,7 @@ const RESTORING: &str = "restoring a table";
 const PIECE_BYTES: usize = 64 * 1024;
 
 /// What is made anew from the rows of others when the store is opened, where it can be.
-const DERIVED: &str = "memory_near";
+const DERIVED: [&str; 2] = ["lens_near", "memory_near"];
 
 /// Copies the rows of all tables into the new directory `target`, as one snapshot found them. Who uses the
 /// database goes on.
@@ -119,7 +119,7 @@ pub(super) async fn snapshot<'c>(
 /// The tables that a backup has.
 async fn tables(transaction: &Transaction<'_>) -> Result<Vec<Table>, StoreError> {
     let mut tables = layout::tables(transaction).await?;
-    tables.retain(|table| table.name != DERIVED);
+    tables.retain(|table| !DERIVED.contains(&table.name.as_str()));
     Ok(tables)
 }
 

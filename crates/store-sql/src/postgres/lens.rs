@@ -1,17 +1,26 @@
 //! Indexes of lenses in PostgreSQL. Whoever changes one locks its lens's document.
 
+mod near;
+
 use async_trait::async_trait;
+use charter_contract::ids::TenantId;
 use charter_contract::scope::Scope;
 use charter_store::StoreError;
-use charter_store::lens::{LensChunk, LensGeneration, LensRecord, Lenses, NewLensIndex};
+use charter_store::lens::{
+    LensChunk, LensGeneration, LensRecord, LensText, Lenses, NearPart, NearestPassages,
+    NewLensIndex, PassageKey,
+};
 use deadpool_postgres::Transaction;
 
 use super::PostgresStore;
 use super::connection::{Reach, in_snapshot, in_transaction};
 use super::statement::{execute, params, row, rows};
 use crate::column;
-use crate::record::lens::{KIND, check_generation, chunk, generation, gone, key, record};
-use crate::row::field;
+use crate::record::lens::{
+    KIND, check_generation, chunk, generation, gone, key, not_searched, passage_gone, record,
+    stored, text,
+};
+use crate::row::{Columns, field};
 
 const READING: &str = "reading the index of a lens";
 const WRITING: &str = "writing the index of a lens";
@@ -34,22 +43,26 @@ pub(super) async fn put(
         id: lens.to_owned(),
         detail: "it has no place".to_owned(),
     })?;
+    let (vectors, parts): (Vec<Vec<u8>>, Vec<i64>) = index.chunks.iter().map(stored).unzip();
     execute(
         WRITING,
         connection,
-        "INSERT INTO lens_chunk (scope, generation, ordinal, text, place, vectors)
-         SELECT $1, $2, ordinal - 1, text, place, vectors
-         FROM unnest($3::text[], $4::text[], $5::bytea[])
-              WITH ORDINALITY AS new (text, place, vectors, ordinal)",
+        "INSERT INTO lens_chunk (scope, generation, ordinal, text, place, vectors, parts)
+         SELECT $1, $2, ordinal - 1, text, place, vectors, parts
+         FROM unnest($3::text[], $4::text[], $5::bytea[], $6::bigint[])
+              WITH ORDINALITY AS new (text, place, vectors, parts, ordinal)",
         params![
             scope,
             new,
             index.chunks.iter().map(|c| &*c.text).collect::<Vec<_>>(),
             index.chunks.iter().map(|c| &*c.place).collect::<Vec<_>>(),
-            index.chunks.iter().map(|c| &*c.vectors).collect::<Vec<_>>(),
+            vectors,
+            parts,
         ],
     )
     .await?;
+    let vectors = index.chunks.iter().map(|chunk| chunk.vectors.as_slice());
+    near::put(connection, scope, new, vectors.enumerate()).await?;
     generation(new)
 }
 
@@ -101,23 +114,22 @@ async fn replace(
     put(connection, scope, index).await
 }
 
-async fn chunks(
+/// Reads every chunk of an index of a scope, in order.
+async fn read_all<T>(
     connection: &Transaction<'_>,
+    scope: &Scope,
     generation: LensGeneration,
-) -> Result<Vec<LensChunk>, StoreError> {
-    let sql = "SELECT scope FROM lens_index WHERE generation = $1";
-    let values = params![key(generation)?];
-    let scope: Option<String> = row(READING, connection, sql, values, |row| field(row, 0)).await?;
-    let scope = scope.ok_or_else(|| gone(generation))?;
-    rows(
-        READING,
-        connection,
-        "SELECT text, place, vectors FROM lens_chunk WHERE scope = $1 AND generation = $2
-         ORDER BY ordinal",
-        params![scope, key(generation)?],
-        chunk,
-    )
-    .await
+    columns: &str,
+    read: impl FnMut(&dyn Columns) -> Result<T, StoreError>,
+) -> Result<Vec<T>, StoreError> {
+    let (scope, key) = (column::scope(scope), key(generation)?);
+    let sql = "SELECT FROM lens_index WHERE scope = $1 AND generation = $2";
+    let known = row(READING, connection, sql, params![scope, key], |_| Ok(())).await?;
+    known.ok_or_else(|| gone(generation))?;
+    let sql = format!(
+        "SELECT {columns} FROM lens_chunk WHERE scope = $1 AND generation = $2 ORDER BY ordinal"
+    );
+    rows(READING, connection, &sql, params![scope, key], read).await
 }
 
 #[async_trait]
@@ -128,8 +140,65 @@ impl Lenses for PostgresStore {
         rows(READING, &client, sql, params![], record).await
     }
 
-    async fn lens_chunks(&self, generation: LensGeneration) -> Result<Vec<LensChunk>, StoreError> {
-        in_snapshot!(self, Reach::Everyone, tx => chunks(&tx, generation))
+    async fn lens_chunks(
+        &self,
+        scope: &Scope,
+        generation: LensGeneration,
+    ) -> Result<Vec<LensChunk>, StoreError> {
+        let columns = "text, place, vectors, parts";
+        in_snapshot!(self, Reach::of(scope), tx => read_all(&tx, scope, generation, columns, chunk))
+    }
+
+    async fn lens_texts(
+        &self,
+        scope: &Scope,
+        generation: LensGeneration,
+    ) -> Result<Vec<LensText>, StoreError> {
+        let columns = "text, place";
+        in_snapshot!(self, Reach::of(scope), tx => read_all(&tx, scope, generation, columns, text))
+    }
+
+    async fn searches_passages(&self) -> Result<bool, StoreError> {
+        Ok(self.pgvector)
+    }
+
+    async fn nearest_passages(
+        &self,
+        tenant: &TenantId,
+        asked: &NearestPassages<'_>,
+    ) -> Result<Vec<NearPart>, StoreError> {
+        if !self.pgvector {
+            return Err(not_searched(asked));
+        }
+        in_snapshot!(self, Reach::Tenant(tenant), tx => near::nearest(&tx, tenant, asked))
+    }
+
+    async fn passages(
+        &self,
+        tenant: &TenantId,
+        passages: &[PassageKey],
+    ) -> Result<Vec<LensText>, StoreError> {
+        let client = self.client(Reach::Tenant(tenant)).await?;
+        let (generations, ordinals) = near::columns(passages)?;
+        let found = rows(
+            READING,
+            &client,
+            "SELECT c.text, c.place, wanted.number
+             FROM unnest($2::bigint[], $3::bigint[]) WITH ORDINALITY AS wanted (generation, ordinal, number)
+             CROSS JOIN (VALUES ($1), ('')) AS of (scope)
+             JOIN lens_chunk AS c ON c.scope = of.scope AND c.generation = wanted.generation
+                                 AND c.ordinal = wanted.ordinal
+             ORDER BY wanted.number",
+            params![tenant.as_str(), generations, ordinals],
+            |row| Ok((text(row)?, field::<i64>(row, 2)?)),
+        )
+        .await?;
+        let mut numbers = (1..).zip(passages);
+        let missing = numbers.find(|(number, _)| !found.iter().any(|(_, at)| at == number));
+        match missing {
+            Some((_, passage)) => Err(passage_gone(passage)),
+            None => Ok(found.into_iter().map(|(text, _)| text).collect()),
+        }
     }
 
     async fn replace_lens_index(
@@ -143,12 +212,14 @@ impl Lenses for PostgresStore {
 
     async fn note_lens_source(
         &self,
+        scope: &Scope,
         generation: LensGeneration,
         body: &str,
     ) -> Result<(), StoreError> {
-        let client = self.client(Reach::Everyone).await?;
-        let sql = "UPDATE lens_index SET body = $2 WHERE generation = $1";
-        let changed = execute(WRITING, &client, sql, params![key(generation)?, body]).await?;
+        let client = self.client(Reach::of(scope)).await?;
+        let sql = "UPDATE lens_index SET body = $3 WHERE scope = $1 AND generation = $2";
+        let values = params![column::scope(scope), key(generation)?, body];
+        let changed = execute(WRITING, &client, sql, values).await?;
         if changed == 0 {
             return Err(gone(generation));
         }

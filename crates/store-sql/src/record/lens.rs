@@ -2,7 +2,9 @@
 
 use charter_contract::ids::LensId;
 use charter_store::StoreError;
-use charter_store::lens::{LensChunk, LensGeneration, LensRecord};
+use charter_store::lens::{
+    LensChunk, LensGeneration, LensRecord, LensText, NearestPassages, PassageKey,
+};
 
 use crate::column;
 use crate::row::{Columns, field};
@@ -35,13 +37,60 @@ pub(crate) fn gone(generation: LensGeneration) -> StoreError {
     }
 }
 
-/// Reads `text, place, vectors`.
+/// Reads `text, place`.
+pub(crate) fn text(row: &dyn Columns) -> Result<LensText, StoreError> {
+    Ok(LensText {
+        text: field(row, 0)?,
+        place: field(row, 1)?,
+    })
+}
+
+/// Reads `text, place, vectors, parts`.
 pub(crate) fn chunk(row: &dyn Columns) -> Result<LensChunk, StoreError> {
     Ok(LensChunk {
         text: field(row, 0)?,
         place: field(row, 1)?,
-        vectors: field(row, 2)?,
+        vectors: parts(field(row, 2)?, field(row, 3)?)?,
     })
+}
+
+/// The vectors of a chunk, which are stored one after the other.
+pub(crate) fn parts(bytes: &[u8], parts: i64) -> Result<Vec<Vec<u8>>, StoreError> {
+    let damaged = || StoreError::Corrupt {
+        what: "passage",
+        id: format!("{} bytes", bytes.len()),
+        detail: format!("they are no vectors of {parts} parts"),
+    };
+    let count = usize::try_from(parts).map_err(|_| damaged())?;
+    match count {
+        0 if bytes.is_empty() => Ok(Vec::new()),
+        1.. if !bytes.is_empty() && bytes.len().is_multiple_of(count) => {
+            let vectors = bytes.chunks(bytes.len() / count);
+            Ok(vectors.map(<[u8]>::to_vec).collect())
+        }
+        _ => Err(damaged()),
+    }
+}
+
+/// The vectors of a chunk as they are stored, and how many they are.
+pub(crate) fn stored(chunk: &LensChunk) -> (Vec<u8>, i64) {
+    (chunk.vectors.concat(), column::limit(chunk.vectors.len()))
+}
+
+/// The answer of an engine that compares no vectors.
+pub(crate) fn not_searched(asked: &NearestPassages<'_>) -> StoreError {
+    StoreError::Refused {
+        what: "search of passages",
+        id: format!("{} indexes", asked.indexes.len()),
+        detail: "this storage compares no vectors".to_owned(),
+    }
+}
+
+pub(crate) fn passage_gone(passage: &PassageKey) -> StoreError {
+    StoreError::NotFound {
+        what: "passage",
+        id: format!("{} of lens index {}", passage.ordinal, passage.generation.0),
+    }
 }
 
 /// That the index that is there is the one that the caller knows.

@@ -1,16 +1,23 @@
 //! Indexes of lenses in SQLite.
 
 use async_trait::async_trait;
+use charter_contract::ids::TenantId;
 use charter_contract::scope::Scope;
 use charter_store::StoreError;
-use charter_store::lens::{LensChunk, LensGeneration, LensRecord, Lenses, NewLensIndex};
+use charter_store::lens::{
+    LensChunk, LensGeneration, LensRecord, LensText, Lenses, NearPart, NearestPassages,
+    NewLensIndex, PassageKey,
+};
 use rusqlite::{Connection, params};
 
 use super::SqliteStore;
 use super::statement::{execute, row, rows};
 use crate::column;
-use crate::record::lens::{KIND, check_generation, chunk, generation, gone, key, record};
-use crate::row::field;
+use crate::record::lens::{
+    KIND, check_generation, chunk, generation, gone, key, not_searched, passage_gone, record,
+    stored, text,
+};
+use crate::row::{Columns, field};
 
 const READING: &str = "reading the index of a lens";
 const WRITING: &str = "writing the index of a lens";
@@ -36,17 +43,19 @@ pub(super) fn put(
     )?;
     let key = connection.last_insert_rowid();
     for (ordinal, chunk) in index.chunks.iter().enumerate() {
+        let (vectors, parts) = stored(chunk);
         execute(
             WRITING,
             connection,
-            "INSERT INTO lens_chunk (generation, ordinal, text, place, vectors)
-             VALUES (?1, ?2, ?3, ?4, ?5)",
+            "INSERT INTO lens_chunk (generation, ordinal, text, place, vectors, parts)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             params![
                 key,
                 column::limit(ordinal),
                 chunk.text,
                 chunk.place,
-                chunk.vectors
+                vectors,
+                parts
             ],
         )?;
     }
@@ -95,26 +104,45 @@ fn replace(
     put(connection, scope, index)
 }
 
-fn chunks(
+/// Reads every chunk of an index of a scope, in order.
+fn read_all<T>(
     connection: &Connection,
+    scope: &Scope,
     generation: LensGeneration,
-) -> Result<Vec<LensChunk>, StoreError> {
+    columns: &str,
+    read: impl FnMut(&dyn Columns) -> Result<T, StoreError>,
+) -> Result<Vec<T>, StoreError> {
     let key = key(generation)?;
     let known: Option<i64> = row(
         READING,
         connection,
-        "SELECT 1 FROM lens_index WHERE generation = ?1",
-        [key],
+        "SELECT 1 FROM lens_index WHERE generation = ?1 AND scope = ?2",
+        params![key, column::scope(scope)],
         |row| field(row, 0),
     )?;
     known.ok_or_else(|| gone(generation))?;
-    rows(
+    let sql = format!("SELECT {columns} FROM lens_chunk WHERE generation = ?1 ORDER BY ordinal");
+    rows(READING, connection, &sql, [key], read)
+}
+
+fn passage(
+    connection: &Connection,
+    tenant: &TenantId,
+    passage: &PassageKey,
+) -> Result<LensText, StoreError> {
+    let found = row(
         READING,
         connection,
-        "SELECT text, place, vectors FROM lens_chunk WHERE generation = ?1 ORDER BY ordinal",
-        [key],
-        chunk,
-    )
+        "SELECT text, place FROM lens_chunk JOIN lens_index USING (generation)
+         WHERE generation = ?1 AND ordinal = ?2 AND scope IN (?3, '')",
+        params![
+            key(passage.generation)?,
+            column::limit(passage.ordinal),
+            tenant.as_str()
+        ],
+        text,
+    )?;
+    found.ok_or_else(|| passage_gone(passage))
 }
 
 #[async_trait]
@@ -132,9 +160,49 @@ impl Lenses for SqliteStore {
         .await
     }
 
-    async fn lens_chunks(&self, generation: LensGeneration) -> Result<Vec<LensChunk>, StoreError> {
-        self.read(move |connection| chunks(connection, generation))
+    async fn lens_chunks(
+        &self,
+        scope: &Scope,
+        generation: LensGeneration,
+    ) -> Result<Vec<LensChunk>, StoreError> {
+        let (scope, columns) = (scope.clone(), "text, place, vectors, parts");
+        self.read(move |connection| read_all(connection, &scope, generation, columns, chunk))
             .await
+    }
+
+    async fn lens_texts(
+        &self,
+        scope: &Scope,
+        generation: LensGeneration,
+    ) -> Result<Vec<LensText>, StoreError> {
+        let scope = scope.clone();
+        self.read(move |connection| read_all(connection, &scope, generation, "text, place", text))
+            .await
+    }
+
+    async fn searches_passages(&self) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+
+    async fn nearest_passages(
+        &self,
+        _tenant: &TenantId,
+        asked: &NearestPassages<'_>,
+    ) -> Result<Vec<NearPart>, StoreError> {
+        Err(not_searched(asked))
+    }
+
+    async fn passages(
+        &self,
+        tenant: &TenantId,
+        passages: &[PassageKey],
+    ) -> Result<Vec<LensText>, StoreError> {
+        let (tenant, wanted) = (tenant.clone(), passages.to_vec());
+        self.read(move |connection| {
+            let found = wanted.iter().map(|key| passage(connection, &tenant, key));
+            found.collect()
+        })
+        .await
     }
 
     async fn replace_lens_index(
@@ -150,16 +218,17 @@ impl Lenses for SqliteStore {
 
     async fn note_lens_source(
         &self,
+        scope: &Scope,
         generation: LensGeneration,
         body: &str,
     ) -> Result<(), StoreError> {
-        let body = body.to_owned();
+        let (scope, body) = (scope.clone(), body.to_owned());
         self.write(move |connection| {
             let changed = execute(
                 WRITING,
                 connection,
-                "UPDATE lens_index SET body = ?2 WHERE generation = ?1",
-                params![key(generation)?, body],
+                "UPDATE lens_index SET body = ?2 WHERE generation = ?1 AND scope = ?3",
+                params![key(generation)?, body, column::scope(&scope)],
             )?;
             if changed == 0 {
                 return Err(gone(generation));

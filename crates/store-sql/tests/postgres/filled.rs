@@ -419,7 +419,7 @@ async fn first_catalogue(store: &dyn Store, tenant_id: &str, n: u8) -> Outcome {
         chunks: vec![LensChunk {
             text: "a text".to_owned(),
             place: "{}".to_owned(),
-            vectors: vec![1, 2, 3, 4],
+            vectors: vec![vec![0, 0, 128, 63]],
         }],
     }];
     store.register(registration).await?;

@@ -14,6 +14,7 @@ mod filled;
 mod histories;
 mod near;
 mod opening;
+mod passages;
 mod plans;
 mod records;
 mod refusals;

@@ -42,8 +42,16 @@ fn at(seconds: i64) -> Timestamp {
     Timestamp::from_micros(1_700_000_000_000_000 + seconds * 1_000_000).unwrap()
 }
 
+/// As many components as the index is made for; cosines stay what they are.
+pub(crate) fn padded(vector: &[f32]) -> Vec<f32> {
+    let mut vector = vector.to_vec();
+    vector.resize(384, 0.0);
+    vector
+}
+
 fn bytes(vector: &[f32]) -> Vec<u8> {
-    vector.iter().flat_map(|c| c.to_le_bytes()).collect()
+    let components = padded(vector).into_iter();
+    components.flat_map(f32::to_le_bytes).collect()
 }
 
 fn user(name: &str) -> UserId {
@@ -178,11 +186,12 @@ impl Searched for Near {
             Some(false) => vec!["leaf".to_owned()],
         };
         let reader = user("ann");
+        let vector = padded(&question.vector);
         let asked = NearestMemories {
             tags_all: &tags_all,
             tags_any: &tags_any,
             most: question.most,
-            ..asked(&question.vector, &reader)
+            ..asked(&vector, &reader)
         };
         let found = self
             .store
@@ -220,7 +229,7 @@ mod postgres {
 async fn what_the_filters_exclude_takes_no_place() {
     let near = near().await;
     let acme = TenantId::parse("acme").unwrap();
-    let (axis, off) = ([1.0, 0.0, 0.0, 0.0], [0.6, 0.8, 0.0, 0.0]);
+    let (axis, off) = (padded(&[1.0, 0.0]), padded(&[0.6, 0.8]));
     let add = async |change: &dyn Fn(&mut NewMemory)| {
         let id = MemoryId::from_uuid(Uuid::new_v4());
         let mut new = NewMemory {
@@ -295,10 +304,10 @@ async fn an_extension_that_comes_later_is_taken_up() {
     let near = near().await;
     let acme = TenantId::parse("acme").unwrap();
     let raw = raw(&near.database).await;
-    let dropped = "DROP TABLE memory_near; DROP EXTENSION vector";
+    let dropped = "DROP TABLE lens_near, memory_near; DROP EXTENSION vector";
     raw.batch_execute(dropped).await.unwrap();
     let without = store(&near.database).await;
-    let axis = [1.0, 0.0, 0.0, 0.0];
+    let axis = padded(&[1.0, 0.0]);
     let ann = user("ann");
     for number in 0..3 {
         let id = MemoryId::from_uuid(Uuid::from_u128(number));

@@ -45,7 +45,7 @@ const OF_NO_TENANT: [&str; 11] = [
 ];
 
 /// Tables that no sample fills.
-const WITHOUT_ROWS: [&str; 2] = ["evidence_unlogged", "memory_near"];
+const WITHOUT_ROWS: [&str; 3] = ["evidence_unlogged", "lens_near", "memory_near"];
 
 /// The rows of an export, by table.
 fn exported(directory: &Path) -> BTreeMap<String, Vec<Value>> {

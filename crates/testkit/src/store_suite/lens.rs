@@ -1,10 +1,12 @@
 //! Cases of indexes of lenses.
 
 use charter_contract::catalogue::DocumentKind;
-use charter_contract::ids::{LensId, PackageName};
+use charter_contract::ids::{LensId, PackageName, TenantId};
 use charter_contract::scope::Scope;
 use charter_store::catalogue::{CatalogueRevision, NewDocument};
-use charter_store::lens::{LensChunk, LensGeneration, LensRecord, NewLensIndex};
+use charter_store::lens::{
+    LensChunk, LensGeneration, LensRecord, LensText, NearestPassages, NewLensIndex, PassageKey,
+};
 use charter_store::{Store, StoreError};
 
 use super::{Outcome, sample};
@@ -19,12 +21,21 @@ fn document(body: &str) -> NewDocument {
     }
 }
 
+fn vector(components: &[f32]) -> Vec<u8> {
+    components.iter().flat_map(|c| c.to_le_bytes()).collect()
+}
+
 fn chunk(text: &str) -> LensChunk {
     LensChunk {
         text: text.to_owned(),
         place: format!("{{\"start\":0,\"end\":{}}}", text.len()),
-        vectors: vec![1, 2, 3, 4],
+        vectors: vec![vector(&[1.0, 0.0]), vector(&[0.6, 0.8])],
     }
+}
+
+fn text(text: &str) -> LensText {
+    let LensChunk { text, place, .. } = chunk(text);
+    LensText { text, place }
 }
 
 fn index(
@@ -71,8 +82,25 @@ pub async fn b000_16_an_index_comes_with_its_lens(store: &dyn Store) -> Outcome 
     .await?;
     let found = only(store).await?;
     assert_eq!((found.scope, found.body.as_str()), (Scope::Global, "{}"));
-    let chunks = store.lens_chunks(found.generation).await?;
+    let chunks = store.lens_chunks(&Scope::Global, found.generation).await?;
     assert_eq!(chunks, [chunk("one"), chunk("two")]);
+    let texts = store.lens_texts(&Scope::Global, found.generation).await?;
+    assert_eq!(texts, [text("one"), text("two")]);
+    let tenant = Scope::Tenant(sample::tenant("acme")?);
+    assert_refused!(
+        store.lens_chunks(&tenant, found.generation).await,
+        StoreError::NotFound { .. }
+    );
+    assert_refused!(
+        store.lens_texts(&tenant, found.generation).await,
+        StoreError::NotFound { .. }
+    );
+    assert_refused!(
+        store
+            .note_lens_source(&tenant, found.generation, "{}")
+            .await,
+        StoreError::NotFound { .. }
+    );
     Ok(())
 }
 
@@ -108,9 +136,12 @@ pub async fn b000_16_an_index_is_replaced_whole(store: &dyn Store) -> Outcome {
         .replace_lens_index(&Scope::Global, second, expected)
         .await?;
     assert!(after > before.generation);
-    assert_eq!(store.lens_chunks(after).await?, [chunk("three")]);
+    assert_eq!(
+        store.lens_chunks(&Scope::Global, after).await?,
+        [chunk("three")]
+    );
     assert_refused!(
-        store.lens_chunks(before.generation).await,
+        store.lens_chunks(&Scope::Global, before.generation).await,
         StoreError::NotFound { .. }
     );
     Ok(())
@@ -168,7 +199,7 @@ pub async fn b000_16_an_index_goes_with_its_lens(store: &dyn Store) -> Outcome {
     register(store, 2, Vec::new(), Vec::new()).await?;
     assert_eq!(store.lens_indexes().await?, Vec::new());
     assert_refused!(
-        store.lens_chunks(kept.generation).await,
+        store.lens_chunks(&Scope::Global, kept.generation).await,
         StoreError::NotFound { .. }
     );
     register(store, 3, vec![document("a")], vec![index("{}", &["one"])?]).await?;
@@ -189,17 +220,172 @@ pub async fn a_note_leaves_the_chunks(store: &dyn Store) -> Outcome {
     register(store, 0, vec![document("a")], vec![index("{}", &["one"])?]).await?;
     let before = only(store).await?;
     store
-        .note_lens_source(before.generation, "{\"seen\":1}")
+        .note_lens_source(&Scope::Global, before.generation, "{\"seen\":1}")
         .await?;
     let after = only(store).await?;
     assert_eq!(
         (after.generation, after.body.as_str()),
         (before.generation, "{\"seen\":1}")
     );
-    assert_eq!(store.lens_chunks(after.generation).await?, [chunk("one")]);
+    assert_eq!(
+        store.lens_chunks(&Scope::Global, after.generation).await?,
+        [chunk("one")]
+    );
     assert_refused!(
-        store.note_lens_source(LensGeneration(99), "{}").await,
+        store
+            .note_lens_source(&Scope::Global, LensGeneration(99), "{}")
+            .await,
         StoreError::NotFound { .. }
     );
+    Ok(())
+}
+
+/// The indexes of a tenant's and of a global lens, in this order.
+async fn of_two_scopes(
+    store: &dyn Store,
+) -> Result<[LensGeneration; 2], Box<dyn std::error::Error + Send + Sync>> {
+    register(
+        store,
+        0,
+        vec![document("a")],
+        vec![index("{}", &["one", "two"])?],
+    )
+    .await?;
+    let tenant = Scope::Tenant(sample::tenant("acme")?);
+    let mut own = sample::registration(&tenant, "own", "0.1.0", 1, vec![document("b")])?;
+    let mut others = index("{}", &["three"])?;
+    others.chunks[0].vectors = vec![vector(&[0.0, 2.0])];
+    own.lenses = vec![others];
+    store.register(own).await?;
+    let found = store.lens_indexes().await?;
+    let of = |scope: &Scope| found.iter().find(|record| record.scope == *scope);
+    match (of(&tenant), of(&Scope::Global)) {
+        (Some(own), Some(global)) => Ok([own.generation, global.generation]),
+        _ => Err("two indexes are expected".into()),
+    }
+}
+
+/// B000-1: a passage is read by whom it is for: everybody, or its tenant.
+///
+/// # Errors
+/// As the store's.
+pub async fn b000_1_passages_are_read_within_a_tenant(store: &dyn Store) -> Outcome {
+    let [own, global] = of_two_scopes(store).await?;
+    let of = |generation, ordinal| PassageKey {
+        generation,
+        ordinal,
+    };
+    let (acme, other) = (sample::tenant("acme")?, sample::tenant("other")?);
+    let wanted = [of(global, 1), of(own, 0), of(global, 0), of(global, 1)];
+    assert_eq!(
+        store.passages(&acme, &wanted).await?,
+        [text("two"), text("three"), text("one"), text("two")]
+    );
+    assert_eq!(store.passages(&acme, &[]).await?, []);
+    assert_eq!(
+        store.passages(&other, &[of(global, 0)]).await?,
+        [text("one")]
+    );
+    for gone in [of(own, 0), of(global, 2), of(LensGeneration(99), 0)] {
+        let wanted = [of(global, 0), gone];
+        assert_refused!(
+            store.passages(&other, &wanted).await,
+            StoreError::NotFound { .. }
+        );
+    }
+    Ok(())
+}
+
+/// The parts that are found, in order, with their cosines in thousandths.
+async fn found(
+    store: &dyn Store,
+    tenant: &TenantId,
+    asked: &NearestPassages<'_>,
+) -> Result<Vec<(LensGeneration, usize, Vec<i32>)>, StoreError> {
+    let parts = store.nearest_passages(tenant, asked).await?.into_iter();
+    let mut found: Vec<_> = parts
+        .map(|part| {
+            let cosines = part.cosines.iter();
+            let rounded = cosines.map(|cosine| (cosine * 1000.0).round() as i32);
+            let PassageKey {
+                generation,
+                ordinal,
+            } = part.passage;
+            (generation, ordinal, rounded.collect())
+        })
+        .collect();
+    found.sort();
+    Ok(found)
+}
+
+/// B000-16, where storage compares vectors: parts are found within the indexes named, what is asked for is
+/// compared however far it is, and no index is passed over in silence.
+///
+/// # Errors
+/// As the store's.
+pub async fn b000_16_the_nearest_passages_are_those_of_the_indexes_named(
+    store: &dyn Store,
+) -> Outcome {
+    let [own, global] = of_two_scopes(store).await?;
+    let (acme, other) = (sample::tenant("acme")?, sample::tenant("other")?);
+    let (x, y) = ([1.0, 0.0], [0.0, 1.0]);
+    let both = [own, global];
+    let asked = NearestPassages {
+        indexes: &both,
+        vectors: &[&x, &y],
+        most: 2,
+        also: &[],
+    };
+    if !store.searches_passages().await? {
+        assert_refused!(
+            store.nearest_passages(&acme, &asked).await,
+            StoreError::Refused { .. }
+        );
+        return Ok(());
+    }
+    let part = |generation, ordinal, cosines: [i32; 2]| (generation, ordinal, cosines.to_vec());
+    let global_parts = [
+        part(global, 0, [600, 800]),
+        part(global, 0, [1000, 0]),
+        part(global, 1, [600, 800]),
+        part(global, 1, [1000, 0]),
+    ];
+    assert_eq!(found(store, &acme, &asked).await?, global_parts);
+    let one_more = [PassageKey {
+        generation: own,
+        ordinal: 0,
+    }];
+    let mut all = [&[part(own, 0, [0, 1000])], &global_parts[..]].concat();
+    all.sort();
+    let also = NearestPassages {
+        also: &one_more,
+        ..asked
+    };
+    assert_eq!(found(store, &acme, &also).await?, all);
+    let only_own = NearestPassages {
+        indexes: &both[..1],
+        ..asked
+    };
+    assert_eq!(
+        found(store, &acme, &only_own).await?,
+        [part(own, 0, [0, 1000])]
+    );
+    assert_refused!(
+        store.nearest_passages(&other, &asked).await,
+        StoreError::NotFound { .. }
+    );
+    let none = NearestPassages {
+        vectors: &[],
+        ..asked
+    };
+    assert_refused!(
+        store.nearest_passages(&acme, &none).await,
+        StoreError::Refused { .. }
+    );
+    let other_dims = NearestPassages {
+        vectors: &[&[1.0, 0.0, 0.0]],
+        ..asked
+    };
+    assert_eq!(found(store, &acme, &other_dims).await?, []);
     Ok(())
 }

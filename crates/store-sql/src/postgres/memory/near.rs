@@ -9,6 +9,7 @@ use deadpool_postgres::{GenericClient, Transaction};
 use super::super::PostgresStore;
 use super::super::connection::{Reach, in_transaction};
 use super::super::failure::during;
+use super::super::pgvector::{READING, components};
 use super::super::statement::{execute, params, rows};
 use super::WRITING;
 use super::write::Key;
@@ -18,28 +19,11 @@ use crate::row::field;
 
 const FINDING: &str = "finding memories by meaning";
 
-/// How the index is read: nearest first, on and on until the filters have let enough through, and planned
-/// for the tenant at hand, for which comparing every vector may be less work. The planner does not know
-/// what a filter on the text of a memory lets through.
-const READING: &str =
-    "SET LOCAL hnsw.iterative_scan = strict_order; SET LOCAL hnsw.ef_search = 200;
-     SET LOCAL hnsw.max_scan_tuples = 200000; SET LOCAL plan_cache_mode = force_custom_plan";
-
 /// A cosine as a whole number, for the wire: billionths.
 const BILLION: f32 = 1e9;
 
 /// Vectors that one statement brings over when the extension came after them.
 const BATCH: i64 = 500;
-
-/// The components of a stored vector; none of bytes that are no vector, which a search passes over.
-fn components(bytes: &[u8]) -> Option<Vec<f32>> {
-    let (chunks, rest) = bytes.as_chunks::<4>();
-    let components: Vec<f32> = chunks.iter().map(|c| f32::from_le_bytes(*c)).collect();
-    let sound = rest.is_empty()
-        && components.iter().all(|c| c.is_finite())
-        && components.iter().any(|c| *c != 0.0);
-    sound.then_some(components)
-}
 
 /// Keeps a vector for searches, beside its bytes.
 pub(super) async fn put(
@@ -67,6 +51,7 @@ pub(super) async fn nearest(
     tenant: &TenantId,
     asked: &NearestMemories<'_>,
 ) -> Result<Vec<NearMemory>, StoreError> {
+    // The planner does not know what a filter on the text of a memory lets through.
     connection
         .batch_execute(READING)
         .await
