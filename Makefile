@@ -145,6 +145,7 @@ bench: model $(BENCH_READY) $(STEP_PEERS_READY) $(SKILL_PEERS_READY) $(MISSION_P
 	$(BENCH_VENV)/bin/python bench/run.py
 	$(SKILL_PEERS)/bin/python bench/skills.py
 	$(SKILL_PEERS)/bin/python bench/search.py
+	$(SKILL_PEERS)/bin/python bench/passages.py
 	$(MISSION_PEERS)/bin/python bench/missions.py
 	$(BENCH_VENV)/bin/python bench/replicas.py --no-build
 	$(BENCH_VENV)/bin/python bench/capacity.py

@@ -1,6 +1,6 @@
 """Search on engines of their own, through Charter and asked directly: same entries, same questions, in turn.
 
-    python bench/search.py [--rows N] [--rounds R] [--queries Q] [--debug]
+    python bench/search.py [--rows N] [--rounds R] [--queries Q]
 
 A part of `make bench`. An OpenSearch node (`make opensearch`) holds the skills; one question is a vector and asks
 for the nearest among all skills of the tenant. Directly means: the request that Charter sends, from here to the
@@ -15,13 +15,13 @@ import pwd
 import re
 import shutil
 import signal
-import statistics
 import subprocess
 import tempfile
 import time
 
 import numpy
 
+from asked import Asked, in_turn
 from charter_server import Connection, Server
 from release import RELEASE, ROOT, build
 from table import Line, machine, say, show
@@ -129,31 +129,6 @@ def direct(query):
     }
 
 
-class Asked:
-    """One way of asking, with what it found and how long it took."""
-
-    def __init__(self, port, path, bodies, read):
-        self.connection, self.read = Connection(port), read
-        head = f"POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: "
-        self.requests = [f"{head}{len(body)}\r\n\r\n".encode() + body for body in bodies]
-        self.took, self.found = [], []
-
-    def round(self, keep):
-        for number, request in enumerate(self.requests):
-            started = time.perf_counter()
-            status, body = self.connection.exchange(request)
-            took = time.perf_counter() - started
-            if status != 200:
-                raise RuntimeError(f"a search answered {status}: {body[:500]}")
-            if keep:
-                self.took.append(took * 1000)
-            if len(self.found) <= number:
-                self.found.append(self.read(json.loads(body)))
-
-    def quantile(self, share):
-        return statistics.quantiles(self.took, n=100)[round(share * 100) - 1]
-
-
 def recall(rows, queries, found):
     hits = 0
     for query, ids in zip(queries, found):
@@ -207,11 +182,7 @@ def compare(server, node, rows, queries, options):
     sent = [json.dumps(direct(query.tolist())).encode() for query in queries]
     theirs = Asked(node.port, "/agent_skills/_search", sent,
                    lambda answer: [hit["fields"]["skill_id"][0] for hit in answer["hits"]["hits"]])
-    for number in range(options.rounds + 2):
-        # The first two warm both up.
-        turn = [ours, theirs] if number % 2 else [theirs, ours]
-        for one in turn:
-            one.round(keep=number >= 2)
+    in_turn([ours, theirs], options.rounds)
     what = f"nearest {TOP_K} of {len(rows):,} skills"
     peer = "OpenSearch, the same request"
     lines = []
