@@ -151,7 +151,7 @@ pub struct Append {
     pub mission_state: Option<MissionState>,
     /// Whether the caller's lease on the run is given back with this.
     pub release: bool,
-    /// Published exactly when the events are.
+    /// Published exactly when the events are. They are about the run's tenant.
     pub messages: Vec<NewMessage>,
 }
 

@@ -1,6 +1,8 @@
 //! Runs and journals in PostgreSQL. Triggers keep events from being changed, or deleted apart from
 //! their run. An append locks the run's row and then the lease's, and is decided on what they say then.
 
+mod claim;
+
 use async_trait::async_trait;
 use charter_contract::ids::{RunId, TenantId};
 use charter_contract::time::Timestamp;
@@ -28,13 +30,14 @@ const LISTING: &str = "listing runs";
 const READING: &str = "reading a run";
 const WRITING: &str = "writing a run";
 
-/// A run's tenant, and what an append has to fit to; the run stays as it is until the transaction ends.
+/// A run's tenant, and what an append has to fit to; the run stays as it is until the transaction ends. The
+/// rest of the transaction reaches that tenant's rows alone.
 async fn head(connection: &Transaction<'_>, run: &RunId) -> Result<(String, Head), StoreError> {
     row(
         READING,
         connection,
-        "SELECT version, phase, last_hash, tenant_id FROM run JOIN run_tenant USING (tenant_id, run_id)
-         WHERE run_id = $1 FOR UPDATE OF run",
+        "SELECT version, phase, last_hash, tenant_id, set_config('charter.tenant', tenant_id, true)
+         FROM run JOIN run_tenant USING (tenant_id, run_id) WHERE run_id = $1 FOR UPDATE OF run",
         params![run.as_str()],
         |row| Ok((field(row, 3)?, record::head(row)?)),
     )
@@ -237,8 +240,8 @@ async fn sweep(connection: &Transaction<'_>, before: i64, limit: usize) -> Resul
     let finished: Vec<(String, String)> = rows(
         DOING,
         connection,
-        "SELECT tenant_id, run_id FROM run WHERE phase = 'finished' AND updated_at < $1
-         ORDER BY updated_at LIMIT $2 FOR UPDATE SKIP LOCKED",
+        "SELECT tenant_id, run_id FROM run WHERE finished_at < $1
+         ORDER BY finished_at LIMIT $2 FOR UPDATE SKIP LOCKED",
         params![before, column::limit(limit)],
         |row| Ok((field(row, 0)?, field(row, 1)?)),
     )
@@ -394,47 +397,7 @@ impl Journal for PostgresStore {
 
     async fn claim_runs(&self, claim: &Claim) -> Result<Vec<RunRecord>, StoreError> {
         let client = self.client_for_leases().await?;
-        let except: Vec<&str> = claim.except.iter().map(RunId::as_str).collect();
-        // Locked before they are leased, in the order of an append; what another one locks is left to it.
-        let claimed = rows(
-            "claiming runs",
-            &client,
-            &format!(
-                "WITH ready AS (
-                     SELECT tenant_id, run_id, created_at,
-                            row_number() OVER (PARTITION BY tenant_id ORDER BY created_at, run_id) AS turn
-                     FROM run
-                     WHERE (phase = 'runnable' OR (phase = 'waiting' AND wake_at <= $1))
-                       AND run_id <> ALL ($5)
-                       AND NOT EXISTS (SELECT FROM lease WHERE resource = run_id
-                                       AND holder IS NOT NULL AND expires_at > $1)
-                     ORDER BY turn, created_at, run_id LIMIT $2
-                 ), locked AS (
-                     SELECT run.run_id FROM run JOIN ready USING (tenant_id, run_id)
-                     WHERE phase = 'runnable' OR (phase = 'waiting' AND wake_at <= $1)
-                     FOR UPDATE OF run SKIP LOCKED
-                 ), claimed AS (
-                     INSERT INTO lease AS held (resource, holder, fence, expires_at)
-                     SELECT run_id, $3, 1, $4 FROM locked
-                     ON CONFLICT (resource) DO UPDATE SET
-                         fence = held.fence + 1, holder = excluded.holder, expires_at = excluded.expires_at
-                     WHERE held.holder IS NULL OR held.expires_at <= $1
-                     RETURNING resource
-                 )
-                 SELECT {RECORD}, turn FROM run JOIN ready USING (tenant_id, run_id, created_at)
-                 JOIN claimed ON resource = run_id"
-            ),
-            params![
-                column::micros(claim.now),
-                column::limit(claim.limit),
-                claim.holder,
-                column::micros(claim.until),
-                except
-            ],
-            record::claimed,
-        )
-        .await?;
-        Ok(record::in_turn(claimed))
+        claim::claim(&client, claim).await
     }
 
     async fn sweep_runs(&self, before: Timestamp, limit: usize) -> Result<u64, StoreError> {

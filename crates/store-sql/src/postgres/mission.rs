@@ -154,6 +154,6 @@ impl Missions for PostgresStore {
     }
 
     async fn import_mission(&self, import: MissionImport) -> Result<Imported, StoreError> {
-        in_transaction!(self, Reach::Everyone, tx => import::import(&tx, &import))
+        in_transaction!(self, Reach::Tenant(&import.run.tenant_id), tx => import::import(&tx, &import))
     }
 }

@@ -8,7 +8,7 @@ use charter_store::StoreError;
 use charter_store::calibration::{CalibrationRecord, Calibrations};
 use charter_store::evidence::Evidence;
 use charter_store::evidence_log::EvidenceLog;
-use charter_store::journal::{After, Claim, Journal};
+use charter_store::journal::{After, Append, Claim, Journal};
 use charter_store::lease::{Fence, Leases};
 use charter_store::notices::Notices;
 use charter_store::outbox::Outbox;
@@ -467,4 +467,42 @@ async fn those_who_write_evidence_together_hold_no_lease_up() -> Outcome {
     }
     assert_eq!(store.log_size(&acme).await?, u64::from(WRITERS));
     Ok(())
+}
+
+/// The steps of a run leave the indexes of its row alone, which are entered when it begins and when it ends.
+#[tokio::test]
+async fn steps_write_a_runs_row_beside_itself() -> Outcome {
+    const STEPS: u64 = 100;
+    let database = migrated().await;
+    let store = store(&database).await;
+    let (run, first) = sample::new_run("acme", 1, 0)?;
+    let mut head = first[0].hash;
+    store
+        .create_run(&run, first, Vec::new(), Vec::new())
+        .await?;
+    for version in 1..=STEPS {
+        let events = sample::events(head, version, &["{}"])?;
+        head = events[0].hash;
+        let append = Append {
+            expected: version,
+            events,
+            ..sample::second_append(1, After::Runs, &[])?
+        };
+        store.append(append).await?;
+    }
+    store.close();
+    drop(store);
+    let raw = raw(&database).await;
+    let sql = "SELECT pg_stat_clear_snapshot(), n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables
+               WHERE relname = 'run'";
+    loop {
+        let row = raw.query_one(sql, &[]).await?;
+        let (updates, beside): (i64, i64) = (row.get(1), row.get(2));
+        if u64::try_from(updates)? == STEPS {
+            // Now and then a page has no room.
+            assert!(10 * beside >= 9 * updates, "{beside} of {updates}");
+            return Ok(());
+        }
+        tokio::task::yield_now().await;
+    }
 }

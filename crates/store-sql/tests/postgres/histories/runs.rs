@@ -82,12 +82,17 @@ async fn append(store: &dyn Store, following: Following) -> Done<Append> {
         Then::Ends => After::Ends,
     };
     let (_, previous) = last_event(store, &run(following.run)).await?;
+    let mut message = sample::message("appended", 3)?;
+    let rival = Tenant::Rival.id()?;
+    if store.run(&rival, &run(following.run)).await?.is_some() {
+        message.tenant = Some(rival.to_string());
+    }
     Ok(Append {
         expected,
         fence: fence(following.fence),
         events: sample::events(previous, expected, &["{\"n\": 1.0}", "{}"])?,
         release: following.release,
-        messages: vec![sample::message("appended", 3)?],
+        messages: vec![message],
         ..sample::second_append(following.run.0.into(), then, &["{}"])?
     })
 }

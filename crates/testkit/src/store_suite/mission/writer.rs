@@ -133,6 +133,8 @@ impl Writer {
     /// When the example is not one.
     pub fn append(&self, artifacts: Vec<ArtifactRecord>) -> Made<Append> {
         let payload = format!(r#"{{"n":{}}}"#, self.version + 1);
+        let mut message = sample::message("run.step_succeeded", 2)?;
+        message.tenant = Some(self.tenant().to_string());
         Ok(Append {
             run_id: sample::run(self.run),
             expected: self.version,
@@ -144,7 +146,7 @@ impl Writer {
             artifacts,
             mission_state: None,
             release: false,
-            messages: vec![sample::message("run.step_succeeded", 2)?],
+            messages: vec![message],
         })
     }
 

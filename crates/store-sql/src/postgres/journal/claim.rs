@@ -1,0 +1,71 @@
+//! Taking up runs that nobody drives.
+
+use charter_contract::ids::RunId;
+use charter_store::StoreError;
+use charter_store::journal::{Claim, RunRecord};
+use deadpool_postgres::GenericClient;
+
+use super::super::statement::{params, rows};
+use crate::column;
+use crate::record::run::{self as record, RECORD};
+
+/// Runs whose moment has come that one claim looks at, those that are due for longest.
+const MOST_DUE: i64 = 1_000;
+
+/// Leases runs to a worker, each tenant's oldest first, then each one's second, and so on. Of a tenant no more are
+/// read than could be taken, so that a claim costs the same whatever waits.
+pub(super) async fn claim(
+    connection: &impl GenericClient,
+    claim: &Claim,
+) -> Result<Vec<RunRecord>, StoreError> {
+    let except: Vec<&str> = claim.except.iter().map(RunId::as_str).collect();
+    let free = "run_id <> ALL ($5) AND NOT EXISTS (
+                    SELECT FROM lease WHERE resource = run_id AND holder IS NOT NULL AND expires_at > $1)";
+    // Locked before they are leased, in the order of an append; what another one locks is left to it.
+    let sql = format!(
+        "WITH RECURSIVE tenants AS (
+             (SELECT tenant_id FROM run WHERE phase = 'runnable' ORDER BY tenant_id LIMIT 1)
+             UNION ALL
+             SELECT next.tenant_id FROM tenants CROSS JOIN LATERAL (
+                 SELECT run.tenant_id FROM run
+                 WHERE phase = 'runnable' AND run.tenant_id > tenants.tenant_id
+                 ORDER BY run.tenant_id LIMIT 1) AS next
+         ), candidates AS (
+             SELECT oldest.* FROM tenants CROSS JOIN LATERAL (
+                 SELECT run.tenant_id, run_id, created_at FROM run
+                 WHERE phase = 'runnable' AND run.tenant_id = tenants.tenant_id AND {free}
+                 ORDER BY created_at, run_id LIMIT $2) AS oldest
+             UNION ALL
+             (SELECT tenant_id, run_id, created_at FROM run
+              WHERE phase = 'waiting' AND wake_at <= $1 AND {free}
+              ORDER BY wake_at LIMIT $6)
+         ), ready AS (
+             SELECT tenant_id, run_id, created_at,
+                    row_number() OVER (PARTITION BY tenant_id ORDER BY created_at, run_id) AS turn
+             FROM candidates ORDER BY turn, created_at, run_id LIMIT $2
+         ), locked AS (
+             SELECT run.run_id FROM run JOIN ready USING (tenant_id, run_id)
+             WHERE phase = 'runnable' OR (phase = 'waiting' AND wake_at <= $1)
+             FOR UPDATE OF run SKIP LOCKED
+         ), claimed AS (
+             INSERT INTO lease AS held (resource, holder, fence, expires_at)
+             SELECT run_id, $3, 1, $4 FROM locked
+             ON CONFLICT (resource) DO UPDATE SET
+                 fence = held.fence + 1, holder = excluded.holder, expires_at = excluded.expires_at
+             WHERE held.holder IS NULL OR held.expires_at <= $1
+             RETURNING resource
+         )
+         SELECT {RECORD}, turn FROM run JOIN ready USING (tenant_id, run_id, created_at)
+         JOIN claimed ON resource = run_id"
+    );
+    let values = params![
+        column::micros(claim.now),
+        column::limit(claim.limit),
+        claim.holder,
+        column::micros(claim.until),
+        except,
+        MOST_DUE
+    ];
+    let claimed = rows("claiming runs", connection, &sql, values, record::claimed).await?;
+    Ok(record::in_turn(claimed))
+}
