@@ -346,6 +346,20 @@ fn b001_6_a_denied_skill_never_appears() {
             assert_eq!(said(denied, rest), said("nothing", rest), "{denied}{rest}");
         }
     }
+    // One letter too few: what may have been meant is said of what is in reach, and of nothing else.
+    let near = |api: &Api, id: &str| {
+        let answer = api.get(&format!("/v1/agent-skills/{id}"));
+        answer.fails(404, "not_found")
+    };
+    assert_eq!(
+        near(&sql, "sql.tunin"),
+        "there is no skill `sql.tunin`; did you mean `sql.tuning`?"
+    );
+    assert_eq!(near(&sql, "secret.key"), "there is no skill `secret.key`");
+    assert_eq!(
+        near(&server.key("other"), "sql.tunin"),
+        "there is no skill `sql.tunin`"
+    );
     // A descendant at any depth is open; what is linked anew is open at once, and closed again.
     let fetched = sql
         .get("/v1/agent-skills/sql.tuning/instruction")
