@@ -27,7 +27,10 @@ class ApprovalOperations:
 
     @iteration
     def list(self, *, state: str | None = None, run_id: str | None = None, page_size: int = 50) -> Pages[ApprovalEntry]:
-        """The tenant's approvals, newest first, with the titles of their runs; only `pending`, `approved`, `rejected`, `consumed` or `lapsed` ones."""
+        """The tenant's approvals, newest first, with the titles of their runs.
+
+        Only `pending`, `approved`, `rejected`, `consumed` or `lapsed` ones, if asked.
+        """
         return Pages("/v1/approvals", _PAGE, {"state": state, "run_id": run_id, "limit": page_size})
 
     @operation
