@@ -57,9 +57,11 @@ test("a record is found by filters, verified in the page, and a changed one is n
 });
 
 test("evidence leads to the run that it is from, and back", async ({ page, estate }) => {
-  const { entries } = await estate.api.get<{ entries: { id: string; attached_to: { run_id?: string }[] }[] }>("/v1/evidence?limit=1");
-  const run = entries[0]?.attached_to.find(({ run_id }) => run_id)?.run_id ?? "";
-  await page.goto(`${estate.url}/evidence/${entries[0]?.id}`);
+  const { entries } = await estate.api.get<{ entries: { id: string }[] }>("/v1/evidence?limit=1");
+  const id = entries[0]?.id ?? "";
+  const record = await estate.api.get<{ attached_to: { run_id?: string }[] }>(`/v1/evidence/${id}`);
+  const run = record.attached_to.find(({ run_id }) => run_id)?.run_id ?? "";
+  await page.goto(`${estate.url}/evidence/${id}`);
   await page.getByRole("link", { name: run }).click();
   await expect(page).toHaveURL(new RegExp(run));
   await page.getByRole("tab", { name: /Evidence/ }).click();

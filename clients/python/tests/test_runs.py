@@ -45,7 +45,11 @@ def test_a_change_waits_for_parameters_confirmation_and_approval(
         bob.approvals.approve(approval.approval_id, "sha256:another")
 
     seen = bob.approvals.show(approval.approval_id)
-    assert seen == approval and approval in list(bob.approvals.list(state="pending", run_id=run.run_id))
+    assert (seen.call, seen.digest, seen.run_title) == (approval.call, approval.digest, run.title)
+    assert list(bob.approvals.list(state="pending", run_id=run.run_id)) == [seen]
+    assert [found.run_id for found in charter.runs.list(status="awaiting_approval", origin="playbook")] == [run.run_id]
+    assert list(charter.runs.list(title="no such title")) == []
+    assert charter.runs.show_at(run.run_id, 1).status == "awaiting_parameters"
     rejected = bob.approvals.reject(approval.approval_id, seen.digest, reason="not on a Friday")
     assert (rejected.state, rejected.by, rejected.reason) == ("rejected", "bob", "not on a Friday")
     with pytest.raises(IllegalTransition):
@@ -136,7 +140,8 @@ async def test_the_same_is_awaited(async_charter: AsyncCharter) -> None:
     (approval,) = run.approvals
     with pytest.raises(PermissionDenied):
         await async_charter.approvals.approve(approval.approval_id, approval.digest)
-    assert approval in [found async for found in async_charter.approvals.list(run_id=run.run_id)]
+    asked = [found.approval_id async for found in async_charter.approvals.list(run_id=run.run_id)]
+    assert asked == [approval.approval_id]
     await async_charter.runs.abort(run.run_id)
     assert (await async_charter.runs.wait(run.run_id)).status == "aborted"
     announced = await anext(async_charter.watch(topic="run.status", after=0))

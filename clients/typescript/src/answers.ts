@@ -44,6 +44,7 @@ export type MemoryShown = Schemas["memory"];
 export type RuleSaid = Schemas["rule_said"];
 export type GateSaid = Schemas["gate_decision"];
 export type Approval = Schemas["approval"];
+export type ApprovalEntry = Schemas["approval_entry"];
 export type ApprovalState = Approval["state"];
 export type RunSummary = Schemas["run_summary"];
 export type RunStatus = RunSummary["status"];
@@ -72,6 +73,7 @@ export type ArtifactShown = Schemas["mission_artifact"];
 
 // Proof.
 /** A record of evidence. A document may write its id in two ways; the server writes it in this one. */
+export type EvidenceEntry = Schemas["evidence_entry"];
 export type EvidenceShown = Schemas["evidence"] & { id: string };
 export type EvidenceAttachment = Schemas["evidence_attachment"];
 export type EvidenceLogKey = Schemas["evidence_log_key"];

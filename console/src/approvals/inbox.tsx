@@ -1,6 +1,6 @@
 /** What waits for a person, first; then what people decided. */
 
-import type { Approval } from "@charter/client";
+import type { ApprovalEntry } from "@charter/client";
 import { NativeSelect, Text } from "@mantine/core";
 import { getRouteApi, Link } from "@tanstack/react-router";
 
@@ -64,7 +64,7 @@ export function Inbox() {
 }
 
 /** Approvals of a state; of every state with those that wait before the others, each newest first. */
-function usePendingFirst(state: Approval["state"] | undefined): Pages<Approval> {
+function usePendingFirst(state: ApprovalEntry["state"] | undefined): Pages<ApprovalEntry> {
   const charter = useCharter();
   const read = (of: string | undefined) => (after: string | undefined) =>
     charter.get("/v1/approvals", {
@@ -76,8 +76,8 @@ function usePendingFirst(state: Approval["state"] | undefined): Pages<Approval> 
         },
       },
     });
-  const first = usePages<Approval>(["approvals", "list", state ?? "pending"], read(state ?? "pending"));
-  const others = usePages<Approval>(["approvals", "list", "all"], read(undefined));
+  const first = usePages<ApprovalEntry>(["approvals", "list", state ?? "pending"], read(state ?? "pending"));
+  const others = usePages<ApprovalEntry>(["approvals", "list", "all"], read(undefined));
   if (state !== undefined) return first;
   const decided = others.entries.filter((approval) => approval.state !== "pending");
   return {
@@ -110,7 +110,7 @@ function NothingAsked({ filtered }: { filtered: boolean }) {
   );
 }
 
-const COLUMNS: Column<Approval>[] = [
+const COLUMNS: Column<ApprovalEntry>[] = [
   {
     name: "Call",
     width: "minmax(20rem, 3fr)",
@@ -137,6 +137,15 @@ const COLUMNS: Column<Approval>[] = [
         </>
       );
     },
+  },
+  {
+    name: "Run",
+    width: "minmax(10rem, 1.4fr)",
+    cell: ({ call, run_title }) => (
+      <Link to="/runs/$run" params={{ run: call.run_id }} title={run_title}>
+        {run_title}
+      </Link>
+    ),
   },
   { name: "Asked by", width: "minmax(6rem, 1fr)", cell: ({ requested_by }) => requested_by },
   {

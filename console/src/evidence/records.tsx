@@ -1,6 +1,6 @@
 /** The evidence of the tenant, by time of capture, and filters over it. */
 
-import type { EvidenceShown } from "@charter/client";
+import type { EvidenceEntry } from "@charter/client";
 import { Button, NativeSelect, Text, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { getRouteApi, Link } from "@tanstack/react-router";
@@ -31,7 +31,7 @@ export function Records() {
   const charter = useCharter();
   const search = route.useSearch();
   const navigate = route.useNavigate();
-  const pages = usePages<EvidenceShown>(["evidence", "list", search], (after) =>
+  const pages = usePages<EvidenceEntry>(["evidence", "list", search], (after) =>
     charter.get("/v1/evidence", {
       params: { query: { ...asked(search), limit: PAGE, ...(after === undefined ? {} : { after }) } },
     }),
@@ -157,7 +157,7 @@ function NoRecords({ filtered }: { filtered: boolean }) {
 
 const captured = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
 
-const COLUMNS: Column<EvidenceShown>[] = [
+const COLUMNS: Column<EvidenceEntry>[] = [
   {
     name: "Shows",
     width: "minmax(20rem, 3fr)",

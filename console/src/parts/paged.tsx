@@ -16,8 +16,9 @@ interface Props<Entry> extends Pick<ListingProps<Entry>, "label" | "columns" | "
 
 export function Paged<Entry>({ pages, empty, ...listing }: Props<Entry>) {
   if (pages.error !== null) return <Failure error={pages.error} onRetry={pages.refetch} />;
-  if (pages.isPending) return <Waiting />;
-  if (pages.entries.length === 0) return empty;
+  const isEmpty = pages.entries.length === 0;
+  if (pages.isPending || (isEmpty && pages.onMore !== undefined)) return <Waiting />;
+  if (isEmpty) return empty;
   return <Listing {...listing} rows={pages.entries} onMore={pages.onMore} isReading={pages.isReading} />;
 }
 

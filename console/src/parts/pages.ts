@@ -2,7 +2,7 @@
 
 import type { Page } from "@charter/client";
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
-import { useCallback, useMemo } from "react";
+import { useCallback, useEffect, useMemo } from "react";
 
 /** Entries of the pages read so far, and how to read on. */
 export interface Pages<Entry> {
@@ -31,6 +31,11 @@ export function usePages<Entry>(
   const { fetchNextPage, refetch } = query;
   const onMore = useCallback(() => void fetchNextPage(), [fetchNextPage]);
   const entries = useMemo(() => query.data?.pages.flatMap((page) => page.entries) ?? [], [query.data]);
+  // A page whose filter looks at titles may be empty and go on.
+  const isEmptySoFar = entries.length === 0 && query.hasNextPage && !query.isFetching;
+  useEffect(() => {
+    if (isEmptySoFar) void fetchNextPage();
+  }, [isEmptySoFar, fetchNextPage]);
   return {
     entries,
     isPending: query.isPending,

@@ -1,12 +1,19 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 
 import { numberOf, readSearch, textOf, wordOf } from "~/parts/search-params";
+import { ORIGINS, STANDINGS } from "~/runs/words";
 import { rootRoute } from "~/shell/root";
 
 export const routes = [
   createRoute({
     getParentRoute: () => rootRoute,
     path: "/runs",
+    validateSearch: readSearch((raw) => ({
+      /** Where they stand: a status, `open` or `ended`. */
+      status: wordOf(raw, "status", STANDINGS),
+      origin: wordOf(raw, "origin", ORIGINS),
+      title: textOf(raw, "title"),
+    })),
     component: lazyRouteComponent(() => import("./runs"), "Runs"),
   }),
   createRoute({

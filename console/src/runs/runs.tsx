@@ -1,7 +1,8 @@
-/** Every run of the tenant, newest first. */
+/** The runs of the tenant, newest first, and filters over them. */
 
 import type { RunSummary } from "@charter/client";
-import { Link } from "@tanstack/react-router";
+import { Button, NativeSelect } from "@mantine/core";
+import { getRouteApi, Link } from "@tanstack/react-router";
 
 import { EmptyState } from "~/parts/empty-state";
 import type { Column } from "~/parts/listing";
@@ -10,17 +11,26 @@ import { Moment } from "~/parts/moment";
 import { PageHead } from "~/parts/page-head";
 import { Paged, SoFar } from "~/parts/paged";
 import { usePages } from "~/parts/pages";
-import { inWords, runTone } from "~/runs/words";
+import { SearchField } from "~/parts/search-field";
+import { inWords, ORIGINS, runTone, STANDINGS } from "~/runs/words";
 import { useCharter } from "~/session/session";
 
 /** Runs of one page. */
 const PAGE = 200;
 
+const route = getRouteApi("/runs");
+
+type Filters = ReturnType<typeof route.useSearch>;
+
 export function Runs() {
   const charter = useCharter();
-  const pages = usePages<RunSummary>(["runs", "list"], (after) =>
-    charter.get("/v1/runs", { params: { query: { limit: PAGE, ...(after === undefined ? {} : { after }) } } }),
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const pages = usePages<RunSummary>(["runs", "list", search], (after) =>
+    charter.get("/v1/runs", { params: { query: { ...search, limit: PAGE, ...(after === undefined ? {} : { after }) } } }),
   );
+  const change = (to: Partial<Filters>) => void navigate({ search: (now) => ({ ...now, ...to }), replace: true });
+  const isFiltered = Object.values(search).some((value) => value !== undefined);
   return (
     <>
       <PageHead
@@ -28,6 +38,33 @@ export function Runs() {
         lead="Everything that agents do is a run of steps: a skill's plan, a playbook, a plan that was sent, a mission. Newest first."
       />
       <div className="toolbar">
+        <SearchField
+          label="Subject"
+          placeholder="Subject: a word of it"
+          value={search.title ?? ""}
+          onChange={(title) => change({ title: title.trim() || undefined })}
+        />
+        <NativeSelect
+          aria-label="Stands at"
+          value={search.status ?? ""}
+          data={[{ value: "", label: "Wherever they stand" }, ...STANDINGS.map(choice)]}
+          onChange={(event) => change({ status: (event.currentTarget.value || undefined) as Filters["status"] })}
+        />
+        <NativeSelect
+          aria-label="Started by"
+          value={search.origin ?? ""}
+          data={[{ value: "", label: "Whatever started them" }, ...ORIGINS.map(choice)]}
+          onChange={(event) => change({ origin: (event.currentTarget.value || undefined) as Filters["origin"] })}
+        />
+        {isFiltered && (
+          <Button
+            variant="default"
+            size="compact-md"
+            onClick={() => change({ title: undefined, status: undefined, origin: undefined })}
+          >
+            Clear
+          </Button>
+        )}
         <SoFar pages={pages} one="run" many="runs" />
       </div>
       <Paged
@@ -35,14 +72,21 @@ export function Runs() {
         label="Runs"
         columns={COLUMNS}
         rowKey={({ run_id }) => run_id}
-        empty={
-          <EmptyState title="Nothing has run yet" command='charter ask "are any buckets public?" -p region=eu-west-1'>
-            A request that a skill answers starts a run. It is shown here with its steps as they happen, and stays, so
-            that everybody can see later what was called, with which arguments, and why it was allowed.
-          </EmptyState>
-        }
+        empty={<NoRuns filtered={isFiltered} />}
       />
     </>
+  );
+}
+
+const choice = (word: string) => ({ value: word, label: inWords(word) });
+
+function NoRuns({ filtered }: { filtered: boolean }) {
+  if (filtered) return <EmptyState title="No run fits">Take a filter away, or choose another one.</EmptyState>;
+  return (
+    <EmptyState title="Nothing has run yet" command='charter ask "are any buckets public?" -p region=eu-west-1'>
+      A request that a skill answers starts a run. It is shown here with its steps as they happen, and stays, so that
+      everybody can see later what was called, with which arguments, and why it was allowed.
+    </EmptyState>
   );
 }
 

@@ -2,7 +2,6 @@
 
 import type { GateSaid, RuleSaid, RunShown } from "@charter/client";
 import { Anchor, CloseButton, Text } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 
 import { RULES } from "~/approvals/words";
@@ -11,10 +10,8 @@ import { LongJson } from "~/parts/long-json";
 import { Mark } from "~/parts/mark";
 import { Moment } from "~/parts/moment";
 import { Section } from "~/parts/section";
-import { evidenceOf } from "~/runs/evidence-of";
 import type { FoldedStep } from "~/runs/fold";
 import { inWords, stepTone } from "~/runs/words";
-import { useCharter } from "~/session/session";
 
 interface Props {
   run: RunShown;
@@ -80,24 +77,21 @@ export function StepPanel({ run, step, onClose }: Props) {
             <LongJson value={step.output} label="Output" />
           </div>
         )}
-        {run.evidence.length > 0 && <StepEvidence run={run.run_id} step={step} />}
+        <StepEvidence run={run} step={step} />
       </Section>
     </div>
   );
 }
 
-function StepEvidence({ run, step }: { run: string; step: FoldedStep }) {
-  const charter = useCharter();
-  const query = useQuery({ queryKey: ["evidence", "run", run], queryFn: () => evidenceOf(charter, run) });
-  const tool = step.plan.action.do === "call" ? step.plan.action.tool : undefined;
-  const found = (query.data ?? []).filter((record) => record.step === step.plan.id || (record.step === undefined && record.tool === tool));
+function StepEvidence({ run, step }: { run: RunShown; step: FoldedStep }) {
+  const found = run.evidence.filter((record) => record.step === step.plan.id);
   if (found.length === 0) return null;
   return (
     <>
       <Text fw={600} size="sm" mt="sm">
         Evidence
       </Text>
-      {found.map(({ id, summary }) => (
+      {found.map(({ evidence_id: id, summary }) => (
         <Text key={id} size="sm">
           <Anchor renderRoot={(props) => <Link to="/evidence/$id" params={{ id }} {...props} />}>{summary}</Anchor>
         </Text>

@@ -32,6 +32,12 @@ const STEPS: Record<StepStanding["state"], Tone> = {
   cancelled: "calm",
 };
 
+/** What runs are listed by: all that have not ended, all that have, or one status. */
+export const STANDINGS = ["open", "ended", ...(Object.keys(RUNS) as RunStatus[])] as const;
+
+/** What starts a run. */
+export const ORIGINS = ["skill", "playbook", "plan", "mission", "rollback"] as const;
+
 const ENDED = new Set<string>(["completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"]);
 
 export const runTone = (status: RunStatus): Tone => RUNS[status] ?? "calm";

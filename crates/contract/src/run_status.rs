@@ -1,4 +1,4 @@
-//! Where a run stands, in one word.
+//! Where a run stands, and what started it, in one word each.
 
 string_enum! {
     /// Where a run stands: docs/run-states.md.
@@ -31,5 +31,58 @@ string_enum! {
         RolledBack = "rolled_back",
         /// It ended early, and some writes stand.
         RollbackFailed = "rollback_failed",
+    }
+}
+
+impl RunStatus {
+    /// Whether nothing happens in the run any more.
+    #[must_use]
+    pub const fn is_final(self) -> bool {
+        match self {
+            Self::AwaitingParameters
+            | Self::AwaitingConfirmation
+            | Self::Working
+            | Self::AwaitingApproval
+            | Self::Paused
+            | Self::Stopping
+            | Self::RollingBack => false,
+            Self::Completed
+            | Self::Incomplete
+            | Self::Failed
+            | Self::Aborted
+            | Self::BudgetExceeded
+            | Self::RolledBack
+            | Self::RollbackFailed => true,
+        }
+    }
+}
+
+string_enum! {
+    /// What started a run.
+    pub enum RunOrigin {
+        /// A skill that answers a request.
+        Skill = "skill",
+        /// A playbook.
+        Playbook = "playbook",
+        /// A plan that was sent: an execution plan, a pipeline or a decision tree.
+        Plan = "plan",
+        /// A mission.
+        Mission = "mission",
+        /// The wish to reverse what another run wrote.
+        Rollback = "rollback",
+    }
+}
+
+impl RunOrigin {
+    /// What the titles of its runs begin with, before a space.
+    #[must_use]
+    pub const fn words(self) -> &'static [&'static str] {
+        match self {
+            Self::Skill => &["skill"],
+            Self::Playbook => &["playbook"],
+            Self::Plan => &["execution plan", "pipeline", "decision tree"],
+            Self::Mission => &["mission"],
+            Self::Rollback => &["rollback of"],
+        }
     }
 }

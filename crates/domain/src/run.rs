@@ -328,7 +328,9 @@ impl Run {
         for claim in &growth.claims {
             let at = self.known(&claim.step)?;
             let waits = self.slots[at].state == StepState::Pending && !self.ready.contains(&at);
-            if !waits {
+            // In a run that stops nothing follows, whatever it would have waited for.
+            let is_cancelled = self.slots[at].state == StepState::Cancelled;
+            if !waits && !is_cancelled {
                 return Err(IllegalTransition::TooLate(claim.step.clone()));
             }
         }

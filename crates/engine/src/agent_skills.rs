@@ -367,10 +367,15 @@ fn visible<'i>(
     caller: &Caller,
     id: &SkillId,
 ) -> Result<(Place, &'i SkillNode), EngineError> {
-    let found = indexes.view(&caller.tenant).find(id);
+    let view = indexes.view(&caller.tenant);
+    let found = view.find(id);
     found
         .filter(|(place, _)| access.reach.contains(*place))
-        .ok_or_else(|| EngineError::not_found("skill", id))
+        .ok_or_else(|| {
+            let reached = access.reach.places().filter_map(|place| view.node(place));
+            let reached = reached.map(|node| node.id.as_str());
+            EngineError::not_found("skill", id).or_nearest(id.as_str(), reached)
+        })
 }
 
 fn page<'n>(

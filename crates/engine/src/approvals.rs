@@ -10,7 +10,7 @@ use charter_domain::graph::Action;
 use charter_domain::run::{ApprovalAsked, Run};
 use charter_store::StoreError;
 use charter_store::approval::{
-    ApprovalChange, ApprovalFilter, ApprovalMove, ApprovalRecord, ApprovalState,
+    ApprovalChange, ApprovalFilter, ApprovalMove, ApprovalRecord, ApprovalState, ListedApproval,
 };
 use charter_store::page::PageRequest;
 use schemars::JsonSchema;
@@ -33,12 +33,22 @@ pub struct Say {
     pub reason: Option<String>,
 }
 
+/// An approval with what its run is called.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ApprovalEntry {
+    /// The approval.
+    #[serde(flatten)]
+    pub approval: Approval,
+    /// The title of the run that waits for it.
+    pub run_title: String,
+}
+
 /// One page of approvals.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "ApprovalPage")]
 pub struct ApprovalListing {
     /// Newest first.
-    pub entries: Vec<Approval>,
+    pub entries: Vec<ApprovalEntry>,
     /// Where the next page starts.
     pub next: Option<String>,
 }
@@ -52,8 +62,8 @@ impl Engine {
         &self,
         caller: &Caller,
         approval: &ApprovalId,
-    ) -> Result<Approval, EngineError> {
-        self.approval_of(&caller.tenant, approval).await
+    ) -> Result<ApprovalEntry, EngineError> {
+        self.approval_entry(&caller.tenant, approval).await
     }
 
     /// The caller's tenant's approvals, newest first, of one state or run if asked.
@@ -82,9 +92,9 @@ impl Engine {
             run_id: run,
         };
         let page = self.store().approvals(&caller.tenant, filter, page).await?;
-        let entries = page.entries.iter().map(read).collect::<Result<_, _>>()?;
+        let entries = page.entries.into_iter().map(entry);
         Ok(ApprovalListing {
-            entries,
+            entries: entries.collect::<Result<_, _>>()?,
             next: page.next,
         })
     }
@@ -180,9 +190,16 @@ impl Engine {
         tenant: &TenantId,
         approval: &ApprovalId,
     ) -> Result<Approval, EngineError> {
-        let record = self.store().approval(tenant, approval).await?;
-        let record = record.ok_or_else(|| EngineError::not_found("approval", approval))?;
-        read(&record)
+        Ok(self.approval_entry(tenant, approval).await?.approval)
+    }
+
+    async fn approval_entry(
+        &self,
+        tenant: &TenantId,
+        approval: &ApprovalId,
+    ) -> Result<ApprovalEntry, EngineError> {
+        let found = self.store().approval(tenant, approval).await?;
+        entry(found.ok_or_else(|| EngineError::not_found("approval", approval))?)
     }
 
     /// The approvals of a run that nobody has used or refused.
@@ -199,8 +216,8 @@ impl Engine {
             };
             let page = PageRequest::new(None, PAGE);
             let found = self.store().approvals(tenant, filter, &page).await?;
-            for record in &found.entries {
-                open.push(read(record)?);
+            for approval in &found.entries {
+                open.push(read(&approval.record)?);
             }
         }
         Ok(open)
@@ -256,6 +273,13 @@ fn refused(refusal: &Refusal) -> EngineError {
 fn read(record: &ApprovalRecord) -> Result<Approval, EngineError> {
     serde_json::from_str(&record.body)
         .map_err(|error| EngineError::internal("reading an approval", error))
+}
+
+fn entry(found: ListedApproval) -> Result<ApprovalEntry, EngineError> {
+    Ok(ApprovalEntry {
+        approval: read(&found.record)?,
+        run_title: found.run_title,
+    })
 }
 
 fn body(approval: &Approval) -> Result<String, EngineError> {

@@ -3,6 +3,7 @@
 use std::error::Error as StdError;
 
 use charter_contract::error_code::ErrorCode;
+use charter_contract::validate::nearest;
 use charter_contract::violation::Violation;
 use charter_domain::parameters::ParameterFault;
 use charter_effects::ModelFailure;
@@ -62,6 +63,20 @@ impl EngineError {
     #[must_use]
     pub fn not_found(what: &str, id: impl std::fmt::Display) -> Self {
         Self::new(ErrorCode::NotFound, format!("there is no {what} `{id}`"))
+    }
+
+    /// Adds which of the names that the caller sees is nearest to what was given, if one is near enough to be
+    /// meant: one letter is soon mistyped. What the caller does not see is no candidate.
+    #[must_use]
+    pub(crate) fn or_nearest<'c>(
+        mut self,
+        given: &str,
+        seen: impl IntoIterator<Item = &'c str>,
+    ) -> Self {
+        if let Some(meant) = nearest(given, seen) {
+            self.message = format!("{}; {meant}", self.message);
+        }
+        self
     }
 
     /// Values that do not fit a declaration, all of them.

@@ -1,4 +1,4 @@
-//! What happens to a tenant's runs and approvals, for whoever watches.
+//! What happens to a tenant's runs, approvals and keys and to the catalogue, for whoever watches.
 //!
 //! An event is written in the transaction of the change that it announces, so none is missed and none
 //! is made up; it names what changed, and whoever may see that looks it up. Readers take up where they
@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use charter_contract::ids::{ApprovalId, RunId, TenantId};
+use charter_contract::ids::{ApprovalId, PackageName, RunId, TenantId};
 use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
 use charter_domain::run::Run;
@@ -17,9 +17,10 @@ use charter_store::journal::Append;
 use charter_store::outbox::{Message, NewMessage};
 use futures_util::Stream;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::keys::OfKey;
 use crate::{AccessScope, Caller, Engine, EngineError, Role};
 
 /// Events of a page, and those that a stream reads at once.
@@ -40,6 +41,80 @@ pub struct Event {
     pub at: Timestamp,
     /// What it happened to.
     pub data: Value,
+}
+
+/// What an event says of an approval.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OfApproval {
+    /// The approval.
+    pub approval_id: ApprovalId,
+    /// The run that waits for it.
+    pub run_id: RunId,
+}
+
+/// What an event says of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OfRun {
+    /// The run.
+    pub run_id: RunId,
+    /// Where it stands now.
+    pub status: RunStatus,
+}
+
+/// What an event says of the catalogue.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OfCatalogue {
+    /// The catalogue's revision now.
+    pub revision: u64,
+    /// `global` for what every tenant builds on, `tenant` for the caller's own layer.
+    #[schemars(extend("enum" = ["global", "tenant"]))]
+    pub scope: String,
+    /// The package.
+    pub package: PackageName,
+    /// Its version.
+    pub version: String,
+    /// What became of it.
+    #[schemars(extend("enum" = ["registered", "rolled_back", "unregistered"]))]
+    pub change: String,
+}
+
+/// An event by its topic, as those that are written now are. A newer replica may write others.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "topic", content = "data")]
+pub enum Announced {
+    /// A person is asked.
+    #[serde(rename = "approval.requested")]
+    ApprovalRequested(OfApproval),
+    /// A person agreed.
+    #[serde(rename = "approval.approved")]
+    ApprovalApproved(OfApproval),
+    /// A person refused.
+    #[serde(rename = "approval.rejected")]
+    ApprovalRejected(OfApproval),
+    /// A person said that the call happened.
+    #[serde(rename = "approval.happened")]
+    ApprovalHappened(OfApproval),
+    /// The agreement was used.
+    #[serde(rename = "approval.consumed")]
+    ApprovalConsumed(OfApproval),
+    /// Nobody decided in time, or the run ended first.
+    #[serde(rename = "approval.lapsed")]
+    ApprovalLapsed(OfApproval),
+    /// A run stands elsewhere.
+    #[serde(rename = "run.status")]
+    RunStatus(OfRun),
+    /// A package was registered, rolled back or taken out of force.
+    #[serde(rename = "catalogue.changed")]
+    CatalogueChanged(OfCatalogue),
+    /// A key was made.
+    #[serde(rename = "key.created")]
+    KeyCreated(OfKey),
+    /// Another key takes a key's place.
+    #[serde(rename = "key.rotated")]
+    KeyRotated(OfKey),
+    /// A key was revoked.
+    #[serde(rename = "key.revoked")]
+    KeyRevoked(OfKey),
 }
 
 /// One page of events.
@@ -66,7 +141,7 @@ fn is_for(caller: &Caller, topic: &str) -> bool {
 }
 
 impl Engine {
-    /// The caller's tenant's events after an id, oldest first; of a topic, or of the topics below it,
+    /// The caller's tenant's events and those of the global catalogue after an id, oldest first; of a topic, or of the topics below it,
     /// if asked. Events are kept as long as runs are.
     ///
     /// # Errors
@@ -147,10 +222,14 @@ pub(crate) fn about_approval(
     word: &str,
     at: Timestamp,
 ) -> NewMessage {
+    let said = OfApproval {
+        approval_id: approval.clone(),
+        run_id: run.clone(),
+    };
     NewMessage {
         topic: format!("approval.{word}"),
         tenant: Some(tenant.to_string()),
-        payload: json!({"approval_id": approval, "run_id": run}).to_string(),
+        payload: json!(said).to_string(),
         at,
     }
 }
@@ -164,11 +243,17 @@ pub(crate) fn about_run(
     approvals: &[ApprovalChange],
     at: Timestamp,
 ) -> Vec<NewMessage> {
-    let status = (Some(run.status()) != before).then(|| NewMessage {
-        topic: "run.status".to_owned(),
-        tenant: Some(tenant.to_string()),
-        payload: json!({"run_id": run.id(), "status": run.status()}).to_string(),
-        at,
+    let status = (Some(run.status()) != before).then(|| {
+        let said = OfRun {
+            run_id: run.id().clone(),
+            status: run.status(),
+        };
+        NewMessage {
+            topic: "run.status".to_owned(),
+            tenant: Some(tenant.to_string()),
+            payload: json!(said).to_string(),
+            at,
+        }
     });
     let steps = approvals.iter().map(|change| {
         let (approval, word) = match change {

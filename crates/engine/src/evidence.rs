@@ -1,9 +1,10 @@
 //! Evidence: what tools returned, captured once and never changed (seed 000 §2.14).
 
+mod list;
+
 use charter_contract::canonical;
 use charter_contract::catalogue::evidence::{
-    AbsenceReason, Attachment, ConsoleLink, EvidenceRecord, EvidenceSchemaVersion, EvidenceSource,
-    EvidenceType, PayloadAbsence,
+    Attachment, ConsoleLink, EvidenceRecord, EvidenceSchemaVersion, EvidenceSource,
 };
 use charter_contract::catalogue::tool::{Tool, ToolEvidence};
 use charter_contract::error_code::ErrorCode;
@@ -13,14 +14,15 @@ use charter_contract::text::{HttpsUrl, ShortText, Text};
 use charter_contract::time::Timestamp;
 use charter_domain::{console_link, template};
 use charter_store::StoreError;
-use charter_store::evidence::EvidenceFilter;
-use charter_store::page::{Page, PageRequest};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use crate::evidence_log::withheld;
+use self::list::redacted;
 use crate::{Caller, Engine, EngineError, Role};
+
+pub(crate) use list::check_range;
+pub use list::{EvidenceEntry, EvidenceListing, EvidenceQuery};
 
 /// Largest tool output that a record holds whole, in bytes of JSON; of a larger one it holds the
 /// digest.
@@ -40,6 +42,11 @@ pub(crate) struct Captured<'a> {
     pub(crate) parameters: Option<&'a Map<String, Value>>,
     pub(crate) output: &'a Value,
     pub(crate) at: Timestamp,
+}
+
+/// The id of the record of a step's result.
+pub(crate) fn id_of(run: &RunId, step: &StepId) -> EvidenceId {
+    EvidenceId::from_uuid(Uuid::new_v5(&run.uuid(), step.as_ref().as_bytes()))
 }
 
 impl Captured<'_> {
@@ -71,7 +78,7 @@ impl Captured<'_> {
             ..Attachment::default()
         };
         Ok(Some(EvidenceRecord {
-            id: EvidenceId::from_uuid(Uuid::new_v5(&run.uuid(), self.step.as_ref().as_bytes())),
+            id: id_of(run, self.step),
             schema_version: EvidenceSchemaVersion,
             created_at: Some(self.at),
             evidence_type: declared.evidence_type,
@@ -191,21 +198,6 @@ impl Captured<'_> {
     }
 }
 
-/// What to look evidence up by. Absent fields do not restrict.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct EvidenceQuery {
-    /// Attached to exactly this.
-    pub attached_to: Option<Attachment>,
-    /// Of this type.
-    pub evidence_type: Option<EvidenceType>,
-    /// From this system.
-    pub system: Option<String>,
-    /// Captured at or after.
-    pub from: Option<Timestamp>,
-    /// Captured before.
-    pub until: Option<Timestamp>,
-}
-
 impl Engine {
     /// Stores records, those that are not there yet. Their ids follow from what they are about.
     pub(crate) async fn keep_evidence(
@@ -269,59 +261,4 @@ impl Engine {
         attached.await?;
         self.evidence(caller, id).await
     }
-
-    /// The tenant's records that fit, by capture time.
-    ///
-    /// # Errors
-    /// `invalid_document` for a range that ends before it starts (B000-19).
-    pub async fn find_evidence(
-        &self,
-        caller: &Caller,
-        query: EvidenceQuery,
-        page: &PageRequest,
-    ) -> Result<Page<EvidenceRecord>, EngineError> {
-        if let (Some(from), Some(until)) = (query.from, query.until)
-            && until < from
-        {
-            let message = format!("the range ends ({until}) before it starts ({from})");
-            return Err(EngineError::new(ErrorCode::InvalidDocument, message));
-        }
-        let filter = EvidenceFilter {
-            attached_to: query.attached_to,
-            evidence_type: query.evidence_type,
-            system: query.system,
-            captured_from: query.from,
-            captured_until: query.until,
-        };
-        let found = self
-            .store()
-            .find_evidence(&caller.tenant, &filter, page)
-            .await?;
-        let entries = found.entries.into_iter();
-        Ok(Page {
-            entries: entries
-                .map(|record| redacted(caller, record))
-                .collect::<Result<_, _>>()?,
-            next: found.next,
-        })
-    }
-}
-
-/// The record as this caller may see it: its redaction class decides about the payload.
-fn redacted(caller: &Caller, mut record: EvidenceRecord) -> Result<EvidenceRecord, EngineError> {
-    let Some(class) = withheld(caller, record.redaction_class.as_ref()) else {
-        return Ok(record);
-    };
-    if record.payload_absent.is_some() {
-        return Ok(record);
-    }
-    let note = format!("payload withheld: its redaction class is `{class}`");
-    let note = Text::parse(&note)
-        .map_err(|error| EngineError::internal("withholding a payload", error))?;
-    record.payload = Map::new();
-    record.payload_absent = Some(PayloadAbsence {
-        reason: AbsenceReason::Withheld,
-        note,
-    });
-    Ok(record)
 }

@@ -1,6 +1,7 @@
 //! Questions to the domain expert graph (seed 000 §2.12, B000-17): on the advanced tier only.
 //! Served from the snapshot, no storage.
 
+use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::graph::{EdgeType, GraphNode, NodeType};
 use charter_contract::finding::Finding;
 use charter_contract::ids::{DomainId, GraphNodeId};
@@ -11,6 +12,7 @@ use charter_domain::expert_graph::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::documents::unseen_active;
 use crate::requests::Asked;
 use crate::{Caller, Engine, EngineError, Tier};
 
@@ -102,7 +104,7 @@ impl Engine {
         let view = self.live().view(&caller.tenant);
         let graph = ExpertGraph::of(&view);
         let node = |id: &GraphNodeId| {
-            let missing = || EngineError::not_found("active graph node", id);
+            let missing = || unseen_active(&view, DocumentKind::GraphNode, id.as_ref());
             graph.node(id).ok_or_else(missing)
         };
         Ok(match query {

@@ -19,7 +19,7 @@ use charter_store::page::PageRequest;
 use serde_json::json;
 
 pub use charter_store::key::KeysKept;
-pub use form::{KeyListing, KeyMade, KeyOrder, KeyRotation, KeyShown, KeyState};
+pub use form::{KeyListing, KeyMade, KeyOrder, KeyRotation, KeyShown, KeyState, OfKey};
 pub use text::KeyText;
 
 use crate::{Caller, Engine, EngineError, Role, SkillGrants};
@@ -294,14 +294,18 @@ fn must_hold(caller: &Caller, rights: &Rights) -> Result<(), EngineError> {
 
 /// What is announced: who did what to which key. It names no secret, nor anything made from one.
 fn about(caller: &Caller, key: &KeyRecord, word: &str, at: Timestamp) -> NewMessage {
+    let said = OfKey {
+        key_id: key.key_id.clone(),
+        name: key.name.clone(),
+        user: key.user_id.clone(),
+        by: caller.user.clone(),
+        rights: key.rights.clone(),
+        rotated_from: key.rotated_from.clone(),
+    };
     NewMessage {
         topic: format!("key.{word}"),
         tenant: Some(key.tenant_id.to_string()),
-        payload: json!({
-            "key_id": key.key_id, "name": key.name, "user": key.user_id, "by": caller.user,
-            "rights": key.rights, "rotated_from": key.rotated_from,
-        })
-        .to_string(),
+        payload: json!(said).to_string(),
         at,
     }
 }

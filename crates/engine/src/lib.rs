@@ -54,7 +54,7 @@ pub use agent_skills::{
     SkillKind, SkillListing, SkillManifest, SkillManifests, SkillSearch, SkillShown, SkillWritten,
     SkillsImported, SkillsSent,
 };
-pub use approvals::{ApprovalListing, Say};
+pub use approvals::{ApprovalEntry, ApprovalListing, Say};
 pub use caller::{
     AccessScope, AccessScopes, Caller, CallerShown, CatalogueRole, Role, SkillGrants, Tier,
 };
@@ -77,15 +77,17 @@ pub use documents::{
 };
 pub use engine::{Engine, IdSource, Ports};
 pub use error::EngineError;
-pub use events::{Event, EventListing};
-pub use evidence::{EvidenceQuery, MAX_PAYLOAD};
+pub use events::{Announced, Event, EventListing, OfApproval, OfCatalogue, OfRun};
+pub use evidence::{EvidenceEntry, EvidenceListing, EvidenceQuery, MAX_PAYLOAD};
 pub use evidence_log::{
     EvidenceExport, EvidenceKey, EvidenceProof, LogCheckpoint, LogConsistency, LogHead, LogKey,
 };
 pub use executors::{LeaseRequest, Renewed};
 pub use expert_graph::{GraphAnswer, GraphQuery};
 pub use grants::{HostFault, ToolGrants};
-pub use keys::{KeyListing, KeyMade, KeyOrder, KeyRotation, KeyShown, KeyState, KeyText, KeysKept};
+pub use keys::{
+    KeyListing, KeyMade, KeyOrder, KeyRotation, KeyShown, KeyState, KeyText, KeysKept, OfKey,
+};
 pub use lenses::{
     IndexShown, LastWork, LensAnswer, LensFilter, LensIndexed, LensOutcome, LensShown,
     PassageShown, Position, Stage, WorkResult,
@@ -111,8 +113,8 @@ pub use requests::{Follows, Progress, ProgressEvent, RequestShown};
 pub use resolve::{InForce, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, ToolFilter};
 pub use routing::{Purpose, RoutedCandidate, RoutedVerdict, TriedThresholds, VerdictShown};
 pub use runs::{
-    Assumed, CallExplained, Confirmation, Diverges, HistoryEvent, Replayed, RunEventListing,
-    RunEventShown, RunEvidence, RunExplained, RunListing, RunShown, RunState, RunSummary,
+    Assumed, CallExplained, Confirmation, Diverges, HistoryEvent, Replayed, RunAt, RunEventListing,
+    RunEventShown, RunEvidence, RunExplained, RunListing, RunQuery, RunShown, RunState, RunSummary,
     StepExplained, StepShown, ThoughtOf, Within,
 };
 pub use sessions::{SessionShown, TurnShown};

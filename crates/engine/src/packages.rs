@@ -265,12 +265,13 @@ impl Engine {
         scope: PackageScope,
         package: &PackageName,
     ) -> Result<Vec<PackageShown>, EngineError> {
-        let history = self
-            .store()
-            .package_history(&scope_of(caller, scope), package)
-            .await?;
+        let scope = scope_of(caller, scope);
+        let history = self.store().package_history(&scope, package).await?;
         if history.is_empty() {
-            return Err(EngineError::not_found("package", package));
+            let in_force = self.store().packages(&scope).await?;
+            let names = in_force.iter().map(|known| known.package.as_str());
+            let absent = EngineError::not_found("package", package);
+            return Err(absent.or_nearest(package.as_str(), names));
         }
         Ok(history.into_iter().map(PackageShown::from).collect())
     }

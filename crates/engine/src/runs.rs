@@ -13,6 +13,7 @@ mod explain;
 mod follow;
 mod gate;
 mod journal;
+mod list;
 mod manage;
 pub(crate) mod orders;
 mod pinned;
@@ -25,16 +26,12 @@ use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::skill::Skill;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RunId, SkillId, TenantId, UserId};
-use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
 use charter_domain::catalogue::{Entry, Found, Origin, View};
 use charter_domain::graph::{self, StepGraph};
 use charter_domain::run::{Opening, Pin, Run, RunEvent, Started};
 use charter_store::journal::{GENESIS, RunPhase, RunRecord};
 use charter_store::mission::ArtifactRecord;
-use charter_store::page::PageRequest;
-use schemars::JsonSchema;
-use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::documents::unseen;
@@ -48,9 +45,10 @@ pub use explain::{Assumed, CallExplained, ThoughtOf, Within};
 pub(crate) use follow::Followed;
 pub use follow::{RunEventListing, RunEventShown};
 pub use journal::HistoryEvent;
+pub use list::{RunListing, RunQuery, RunSummary};
 pub use manage::Confirmation;
 pub(crate) use show::hex;
-pub use show::{Diverges, Replayed, RunShown, RunState, StepShown};
+pub use show::{Diverges, Replayed, RunAt, RunShown, RunState, StepShown};
 
 /// What a run is made from.
 #[derive(Debug, Clone)]
@@ -142,64 +140,6 @@ impl Engine {
             artifacts: new.artifacts,
         })
     }
-
-    /// The caller's tenant's runs, newest first.
-    ///
-    /// # Errors
-    /// When storage fails.
-    pub async fn runs(
-        &self,
-        caller: &Caller,
-        page: &PageRequest,
-    ) -> Result<RunListing, EngineError> {
-        let page = self.store().runs(&caller.tenant, page).await?;
-        Ok(RunListing {
-            entries: page.entries.into_iter().map(RunSummary::from).collect(),
-            next: page.next,
-        })
-    }
-}
-
-/// A run in a listing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct RunSummary {
-    /// Its id.
-    pub run_id: RunId,
-    /// What started it.
-    pub title: String,
-    /// Where it stands: `working`, `awaiting_approval`, `completed` and so on. As text, because a newer replica may
-    /// have written one that is not known here.
-    #[schemars(with = "RunStatus")]
-    pub status: String,
-    /// Number of events in the journal.
-    pub version: u64,
-    /// When it was created.
-    pub created_at: Timestamp,
-    /// When it last changed.
-    pub updated_at: Timestamp,
-}
-
-impl From<RunRecord> for RunSummary {
-    fn from(run: RunRecord) -> Self {
-        Self {
-            run_id: run.run_id,
-            title: run.title,
-            status: run.status,
-            version: run.version,
-            created_at: run.created_at,
-            updated_at: run.updated_at,
-        }
-    }
-}
-
-/// One page of runs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "RunPage")]
-pub struct RunListing {
-    /// Newest first.
-    pub entries: Vec<RunSummary>,
-    /// Where the next page starts.
-    pub next: Option<String>,
 }
 
 /// A skill's plan, with the versions that a run of it pins.

@@ -8,6 +8,7 @@ use utoipa::OpenApi;
 use crate::routes;
 
 mod failures;
+mod streams;
 
 #[derive(OpenApi)]
 #[openapi(
@@ -31,6 +32,7 @@ pub fn document() -> Value {
     let described = contracts.chain(bodies).chain(routes::answer_schemas());
     document["components"]["schemas"] = Value::Object(described.collect());
     failures::describe(&mut document);
+    streams::describe(&mut document);
     document["components"]["securitySchemes"]["api_key"] =
         serde_json::json!({"type": "http", "scheme": "bearer", "description": "An API key"});
     canonical::sorted(document)
@@ -42,6 +44,15 @@ fn name_rests(document: &mut Value) {
         let named = std::mem::take(paths).into_iter();
         paths.extend(named.map(|(path, operations)| (path.replace("{*", "{"), operations)));
     }
+}
+
+/// Every operation of the document.
+fn operations(document: &mut Value) -> impl Iterator<Item = &mut Value> {
+    let paths = document["paths"].as_object_mut();
+    let paths = paths.into_iter().flat_map(|paths| paths.values_mut());
+    paths
+        .filter_map(Value::as_object_mut)
+        .flat_map(|path| path.values_mut())
 }
 
 /// A schema as a part of the document: its own definitions are found inside it.

@@ -71,6 +71,7 @@ const TABLE: &[(&str, Need)] = &[
     ("roll_back_run", Scopes(&[RunsWrite])),
     ("run_events", Scopes(&[RunsRead])),
     ("show_run", Scopes(&[RunsRead])),
+    ("show_run_at", Scopes(&[RunsRead])),
     ("start_playbook", Scopes(&[RunsWrite])),
     ("start_run", Scopes(&[RunsWrite])),
     // Approvals.

@@ -35,6 +35,7 @@ mod tags;
 
 pub(crate) use answers::schemas as answer_schemas;
 pub(crate) use bodies::schemas as body_schemas;
+pub(crate) use events::{JOURNAL, STATE, STATUS};
 
 use axum::Router;
 use axum::extract::State;
@@ -108,6 +109,7 @@ fn work() -> OpenApiRouter<AppState> {
         .routes(routes!(runs::list))
         .routes(routes!(plans::start))
         .routes(routes!(runs::show))
+        .routes(routes!(runs::show_at))
         .routes(routes!(runs::events))
         .routes(routes!(runs::replay))
         .routes(routes!(runs::give))

@@ -5,6 +5,7 @@
 //! that is said here.
 
 pub(crate) mod approval;
+pub(crate) mod asked;
 pub(crate) mod catalogue;
 pub(crate) mod evidence;
 pub(crate) mod evidence_log;

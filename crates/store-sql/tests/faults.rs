@@ -440,6 +440,22 @@ const LOOKUPS: &[(&str, &str)] = &[
         "run_by_tenant",
     ),
     (
+        "SELECT * FROM run WHERE true AND tenant_id = 'a' AND phase <> 'finished' AND (created_at, run_id) < (5, 'r') ORDER BY created_at DESC, run_id DESC",
+        "run_unfinished_of_tenant",
+    ),
+    (
+        "SELECT * FROM run WHERE true AND tenant_id = 'a' AND phase <> 'finished' AND status = 's' AND (created_at, run_id) < (5, 'r') ORDER BY created_at DESC, run_id DESC",
+        "run_unfinished_of_tenant",
+    ),
+    (
+        "SELECT * FROM run WHERE true AND tenant_id = 'a' AND phase = 'finished' AND status = 's' AND created_at >= 1 AND (created_at, run_id) < (5, 'r') ORDER BY created_at DESC, run_id DESC",
+        "run_by_end",
+    ),
+    (
+        "SELECT * FROM run WHERE true AND tenant_id = 'a' AND created_at >= 1 AND created_at < 4 AND (created_at, run_id) < (5, 'r') ORDER BY created_at DESC, run_id DESC",
+        "run_by_tenant",
+    ),
+    (
         "SELECT * FROM request WHERE tenant_id = 'a' AND user_id = 'u' ORDER BY created_at DESC, request_id DESC",
         "request_by_user",
     ),

@@ -71,6 +71,15 @@ pub struct ApprovalRecord {
     pub body: String,
 }
 
+/// An approval as it is read: with what its run is called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedApproval {
+    /// The approval.
+    pub record: ApprovalRecord,
+    /// The title of the run that waits for it.
+    pub run_title: String,
+}
+
 /// A step from one state to the next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalMove {
@@ -110,7 +119,7 @@ pub trait Approvals {
         &self,
         tenant: &TenantId,
         approval: &ApprovalId,
-    ) -> Result<Option<ApprovalRecord>, StoreError>;
+    ) -> Result<Option<ListedApproval>, StoreError>;
 
     /// A tenant's approvals that fit, newest first.
     ///
@@ -121,7 +130,7 @@ pub trait Approvals {
         tenant: &TenantId,
         filter: ApprovalFilter<'_>,
         page: &PageRequest,
-    ) -> Result<Page<ApprovalRecord>, StoreError>;
+    ) -> Result<Page<ListedApproval>, StoreError>;
 
     /// Records a person's decision with its messages, and makes the waiting run runnable, in one
     /// transaction. Of

@@ -154,8 +154,9 @@ pub struct DocumentVersion {
 }
 
 /// Topic of the outbox message of every catalogue change. Its tenant is the scope's, its payload
-/// `{"revision": 7, "package": "aws-security", "version": "0.1.0", "change": "registered"}` with
-/// change one of `registered`, `rolled_back`, `unregistered`.
+/// `{"revision": 7, "scope": "global", "package": "aws-security", "version": "0.1.0", "change":
+/// "registered"}` with scope one of `global`, `tenant`, and change one of `registered`, `rolled_back`,
+/// `unregistered`.
 pub const CATALOGUE_CHANGED: &str = "catalogue.changed";
 
 /// Packages and documents.

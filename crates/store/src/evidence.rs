@@ -1,8 +1,11 @@
 //! Evidence records (seed 000 §2.14): append-only, with later attachments as records of their own.
 
 use async_trait::async_trait;
-use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord, EvidenceType};
-use charter_contract::ids::{EvidenceId, TenantId};
+use charter_contract::catalogue::evidence::{
+    Attachment, EvidenceRecord, EvidenceSource, EvidenceType, PayloadAbsence,
+};
+use charter_contract::ids::{EvidenceId, Label, TenantId};
+use charter_contract::text::Text;
 use charter_contract::time::Timestamp;
 
 use crate::StoreError;
@@ -21,6 +24,39 @@ pub struct EvidenceFilter {
     pub captured_from: Option<Timestamp>,
     /// Captured before.
     pub captured_until: Option<Timestamp>,
+}
+
+/// A record without its payload and what it is attached to: short, whatever it holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EvidenceHead {
+    /// Its id.
+    pub id: EvidenceId,
+    /// What kind of proof it is.
+    pub evidence_type: EvidenceType,
+    /// When it was captured.
+    pub captured_at: Timestamp,
+    /// Where it comes from.
+    pub source: EvidenceSource,
+    /// What it shows.
+    pub summary: Text,
+    /// Who may see its payload.
+    pub redaction_class: Option<Label>,
+    /// Why its payload is not there, once it was removed.
+    pub payload_absent: Option<PayloadAbsence>,
+}
+
+impl From<EvidenceRecord> for EvidenceHead {
+    fn from(record: EvidenceRecord) -> Self {
+        Self {
+            id: record.id,
+            evidence_type: record.evidence_type,
+            captured_at: record.captured_at,
+            source: record.source,
+            summary: record.summary,
+            redaction_class: record.redaction_class,
+            payload_absent: record.payload_absent,
+        }
+    }
 }
 
 /// Evidence. The engine itself refuses to change or delete a record (B000-19).
@@ -69,4 +105,15 @@ pub trait Evidence {
         filter: &EvidenceFilter,
         page: &PageRequest,
     ) -> Result<Page<EvidenceRecord>, StoreError>;
+
+    /// The heads of the same records in the same order; no payload is read.
+    ///
+    /// # Errors
+    /// As for [`Evidence::find_evidence`].
+    async fn list_evidence(
+        &self,
+        tenant: &TenantId,
+        filter: &EvidenceFilter,
+        page: &PageRequest,
+    ) -> Result<Page<EvidenceHead>, StoreError>;
 }

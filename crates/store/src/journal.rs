@@ -6,6 +6,7 @@
 use async_trait::async_trait;
 use charter_contract::ids::{ApprovalId, RunId, TenantId};
 use charter_contract::mission::MissionState;
+use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
 
 use crate::StoreError;
@@ -178,6 +179,49 @@ pub struct HeldRun {
     pub messages: Vec<NewMessage>,
 }
 
+/// Where runs stand that are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// They have not ended.
+    Open,
+    /// They have.
+    Ended,
+    /// Exactly there.
+    At(RunStatus),
+}
+
+/// Which runs to list. Absent fields do not restrict.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RunFilter {
+    /// That stand there.
+    pub standing: Option<Standing>,
+    /// Whose titles begin with one of these: what started them. None for all.
+    pub begins: Vec<String>,
+    /// Whose titles have this in them, in whatever case.
+    pub title: Option<String>,
+    /// Created at or after.
+    pub created_from: Option<Timestamp>,
+    /// Created before.
+    pub created_until: Option<Timestamp>,
+}
+
+impl RunFilter {
+    /// Whether titles are looked at, which no index has.
+    #[must_use]
+    pub fn reads_titles(&self) -> bool {
+        !self.begins.is_empty() || self.title.is_some()
+    }
+
+    /// Whether a run's title fits.
+    #[must_use]
+    pub fn fits_title(&self, title: &str) -> bool {
+        let begins = |with: &String| title.starts_with(with.as_str());
+        let has = |text: &String| title.to_lowercase().contains(&text.to_lowercase());
+        (self.begins.is_empty() || self.begins.iter().any(begins))
+            && self.title.as_ref().is_none_or(has)
+    }
+}
+
 /// A worker that looks for runs to drive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
@@ -253,13 +297,15 @@ pub trait Journal {
         limit: usize,
     ) -> Result<Vec<JournalEvent>, StoreError>;
 
-    /// A tenant's runs, newest first.
+    /// A tenant's runs that fit, newest first. Where titles are looked at, a page looks at a bounded number
+    /// of runs: it may hold fewer than it has room for, or none, and say where the next one starts.
     ///
     /// # Errors
     /// [`StoreError::Refused`] for a cursor that no page gave out.
     async fn runs(
         &self,
         tenant: &TenantId,
+        filter: &RunFilter,
         page: &PageRequest,
     ) -> Result<Page<RunRecord>, StoreError>;
 

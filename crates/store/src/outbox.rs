@@ -37,7 +37,10 @@ pub trait Outbox {
     /// Messages after `id`, oldest first, at most `limit`. Reading does not consume them.
     async fn messages(&self, after: u64, limit: usize) -> Result<Vec<Message>, StoreError>;
 
-    /// The same, of one tenant only.
+    /// The same, of one tenant, and those about the global catalogue ([`CATALOGUE_CHANGED`]), which every
+    /// tenant builds on. Of what else is about the whole server a tenant is told nothing.
+    ///
+    /// [`CATALOGUE_CHANGED`]: crate::catalogue::CATALOGUE_CHANGED
     async fn messages_of(
         &self,
         tenant: &TenantId,

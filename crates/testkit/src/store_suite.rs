@@ -23,6 +23,7 @@ pub mod memory;
 pub mod mission;
 pub mod outbox;
 pub mod request;
+pub mod run_listing;
 pub mod sample;
 pub mod session;
 pub mod tag;
@@ -231,6 +232,7 @@ macro_rules! store_suite {
                 a_held_request_is_left_to_its_holder,
                 requests_of_a_user_are_listed_newest_first,
                 sweep_takes_older_answered_requests;
+            run_listing: runs_are_listed_that_fit;
             session:
                 a_session_reads_back_whole,
                 a_duplicate_session_is_refused,

@@ -20,16 +20,16 @@ use charter_store::agent_skills::{
     AgentSkills, SkillFileEntry, SkillVector, SkillsLoaded, SkillsModel, SkillsRevision,
     SkillsWrite,
 };
-use charter_store::approval::{ApprovalFilter, ApprovalMove, ApprovalRecord, Approvals};
+use charter_store::approval::{ApprovalFilter, ApprovalMove, Approvals, ListedApproval};
 use charter_store::calibration::{CalibrationRecord, Calibrations};
 use charter_store::catalogue::{
     Catalogue, CatalogueRevision, DocumentKey, DocumentVersion, PackageVersion, Registration,
     StoredDocument,
 };
-use charter_store::evidence::{Evidence, EvidenceFilter};
+use charter_store::evidence::{Evidence, EvidenceFilter, EvidenceHead};
 use charter_store::evidence_log::{EvidenceLog, PublishedCheckpoint, StoredLeaf};
 use charter_store::journal::{
-    Append, Claim, HeldRun, Journal, JournalEvent, NewEvent, RunRecord, Wait,
+    Append, Claim, HeldRun, Journal, JournalEvent, NewEvent, RunFilter, RunRecord, Wait,
 };
 use charter_store::key::{KeyHash, KeyRecord, Keys, KeysKept, Revocation};
 use charter_store::lease::{Fence, Lease, Leases};
@@ -198,9 +198,10 @@ impl Journal for WatchedStore {
     async fn runs(
         &self,
         tenant: &TenantId,
+        filter: &RunFilter,
         page: &PageRequest,
     ) -> Result<Page<RunRecord>, StoreError> {
-        self.inner.runs(tenant, page).await
+        self.inner.runs(tenant, filter, page).await
     }
 
     async fn unfinished_runs(
@@ -272,9 +273,9 @@ writes {
 
 watched! { Approvals
 reads {
-    fn approval(tenant: &TenantId, approval: &ApprovalId) -> Option<ApprovalRecord>;
+    fn approval(tenant: &TenantId, approval: &ApprovalId) -> Option<ListedApproval>;
     fn approvals(tenant: &TenantId, filter: ApprovalFilter<'_>, page: &PageRequest)
-        -> Page<ApprovalRecord>;
+        -> Page<ListedApproval>;
 }
 writes {
     fn decide_approval(tenant: &TenantId, decision: ApprovalMove, messages: Vec<NewMessage>) -> ();
@@ -305,6 +306,8 @@ reads {
     fn evidence(tenant: &TenantId, evidence: &EvidenceId) -> Option<EvidenceRecord>;
     fn find_evidence(tenant: &TenantId, filter: &EvidenceFilter, page: &PageRequest)
         -> Page<EvidenceRecord>;
+    fn list_evidence(tenant: &TenantId, filter: &EvidenceFilter, page: &PageRequest)
+        -> Page<EvidenceHead>;
 }
 writes {
     fn put_evidence(tenant: &TenantId, records: &[EvidenceRecord]) -> ();

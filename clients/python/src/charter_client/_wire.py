@@ -13,6 +13,7 @@ import json
 import random
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar
 from urllib.parse import quote
@@ -173,6 +174,15 @@ def unread(content: bytes) -> None:
 def whole(content: bytes) -> bytes:
     """For answers that are no JSON."""
     return content
+
+
+def moment(at: datetime | None) -> str | None:
+    """A moment as a query has it."""
+    if at is None:
+        return None
+    if at.tzinfo is None:
+        raise ValueError("a moment needs a time zone, for example datetime.now(timezone.utc)")
+    return at.isoformat()
 
 
 def part(text: str) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from charter_client._operation import Awaiting, Blocking, iteration, operation
 from charter_client._wire import Call, Pages, Repeat, paged, part, reading
-from charter_client.contract import Approval
+from charter_client.contract import Approval, ApprovalEntry
 
 _APPROVAL = reading(Approval)
-_PAGE = paged(Approval)
+_ENTRY = reading(ApprovalEntry)
+_PAGE = paged(ApprovalEntry)
 
 
 def decide(approval_id: str, word: str, digest: str, reason: str | None) -> Call[Approval]:
@@ -25,14 +26,17 @@ class ApprovalOperations:
     """
 
     @iteration
-    def list(self, *, state: str | None = None, run_id: str | None = None, page_size: int = 50) -> Pages[Approval]:
-        """The tenant's approvals, newest first; only `pending`, `approved`, `rejected`, `consumed` or `lapsed` ones."""
+    def list(self, *, state: str | None = None, run_id: str | None = None, page_size: int = 50) -> Pages[ApprovalEntry]:
+        """The tenant's approvals, newest first, with the titles of their runs.
+
+        Only `pending`, `approved`, `rejected`, `consumed` or `lapsed` ones, if asked.
+        """
         return Pages("/v1/approvals", _PAGE, {"state": state, "run_id": run_id, "limit": page_size})
 
     @operation
-    def show(self, approval_id: str) -> Call[Approval]:
+    def show(self, approval_id: str) -> Call[ApprovalEntry]:
         """An approval with the exact call that it is for."""
-        return Call("GET", f"/v1/approvals/{part(approval_id)}", _APPROVAL)
+        return Call("GET", f"/v1/approvals/{part(approval_id)}", _ENTRY)
 
     @operation
     def approve(self, approval_id: str, digest: str, *, reason: str | None = None) -> Call[Approval]:

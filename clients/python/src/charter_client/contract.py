@@ -929,9 +929,21 @@ class EvidenceLogKey(Wire):
     """The log's name, which is also the key's."""
 
 
-class EvidencePage(Wire):
-    entries: list[Evidence]
-    next: str | None
+class EvidenceSourceModel(Wire):
+    """Where evidence comes from."""
+
+    account_id: str | None = None
+    """Account, subscription or project of the resource."""
+    api_call: str | None = None
+    """The call that fetched it."""
+    native_id: str
+    """Its id in the system."""
+    region: str | None = None
+    """Region of the resource."""
+    system: str
+    """The system: `aws.cloudtrail`."""
+    tenant_id: str | None = None
+    """The cloud directory's tenant (ruling 17), not ours."""
 
 
 class ExactCall(Wire):
@@ -2209,6 +2221,39 @@ class NewKey(Wire):
     """Whom it stands for."""
 
 
+class OfApproval(Wire):
+    """What an event says of an approval."""
+
+    approval_id: str
+    """The approval."""
+    run_id: str
+    """The run that waits for it."""
+
+
+class OfCatalogue(Wire):
+    """What an event says of the catalogue."""
+
+    change: Literal["registered", "rolled_back", "unregistered"] | str
+    """What became of it."""
+    package: str
+    """The package."""
+    revision: int
+    """The catalogue's revision now."""
+    scope: Literal["global", "tenant"] | str
+    """`global` for what every tenant builds on, `tenant` for the caller's own layer."""
+    version: str
+    """Its version."""
+
+
+class OfRun(Wire):
+    """What an event says of a run."""
+
+    run_id: str
+    """The run."""
+    status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
+    """Where it stands now."""
+
+
 class OpenRisk(Wire):
     """A risk without a remediation."""
 
@@ -2346,6 +2391,15 @@ class PassagePosition(Wire):
     """The first byte."""
     start_char: int
     """The first character."""
+
+
+class PayloadAbsence(Wire):
+    """Why a record has no payload (this project)."""
+
+    note: str
+    """In a sentence: `payload removed on 2026-05-13T09:14:22Z`."""
+    reason: Literal["removed", "withheld"] | str
+    """Removed for good, or withheld from this reader."""
 
 
 class PipelineDefinitionErrorHandling(Wire):
@@ -2812,6 +2866,34 @@ class PolicyDecision(Wire):
     """Its tenant; stamped when stored."""
 
 
+class ProgressEvent(Wire):
+    """One thing that happened on the way to an answer."""
+
+    evidence: int | None = None
+    """How many evidence records."""
+    findings: int | None = None
+    """How many findings."""
+    message: str | None = None
+    """What went wrong."""
+    outcome: str | None = None
+    """`succeeded` or `failed`."""
+    reason: str | None = None
+    """Why."""
+    run_id: str | None = None
+    """Its run."""
+    skill: str | None = None
+    """The skill."""
+    skills: list[str] | None = None
+    """What will be run."""
+    stage: Literal["analysed", "routed", "skill_started", "step_ended", "step_started"] | str
+    step: str | None = None
+    """The step."""
+    tool: str | None = None
+    """The tool."""
+    verdict: str | None = None
+    """`narrow`, `broad` or `miss`."""
+
+
 class PromptPackageConstraints(Wire):
     """What the worker must keep to."""
 
@@ -3158,6 +3240,21 @@ class ReviewPacket(Wire):
     """Its tenant; stamped when stored."""
 
 
+class Rights(Wire):
+    """What the holder of a credential may do within its tenant."""
+
+    agent_skills: list[str]
+    """Which skills of the link graph it may reach."""
+    catalogue: Literal["viewer", "editor", "admin"] | str
+    """What it may do to the catalogue."""
+    role: Literal["user", "operator", "admin"] | str
+    """`user`, `operator` or `admin`."""
+    scopes: list[str]
+    """Which parts of the interface it opens."""
+    tier: Literal["basic", "advanced"] | str
+    """The tier up to which it is served."""
+
+
 class RoutedCandidate(Wire):
     """One candidate, with what explains its place."""
 
@@ -3224,6 +3321,11 @@ class RunEvidence(Wire):
 
     evidence_id: str
     """The record."""
+    step: str | None = None
+    """
+    The step whose result it is; absent for a record that was attached later, or of a step that a
+    fallback took the place of.
+    """
     summary: str
     """What it shows."""
     warning: str | None = None
@@ -4224,10 +4326,44 @@ class ApprovalAgreed(Wire):
     """Why, in their words."""
 
 
+class ApprovalEntry(Wire):
+    """An approval with what its run is called."""
+
+    approval_id: str
+    """Its id."""
+    call: ExactCall
+    """What is approved."""
+    digest: str
+    """What the decision is bound to."""
+    expires_at: AwareDatetime
+    """When it lapses, decided or not."""
+    four_eyes: bool
+    """Whether somebody else than the requester has to decide."""
+    requested_at: AwareDatetime
+    """When it was asked for."""
+    requested_by: str
+    """On whose behalf the run acts."""
+    rules: list[RuleSaid]
+    """What asks for it."""
+    run_title: str
+    """The title of the run that waits for it."""
+    tenant_id: str
+    """Whose it is."""
+    at: AwareDatetime | None = None
+    """When."""
+    by: str | None = None
+    """Who."""
+    happened: ReportedHappening | None = None
+    """Instead of calling: it happened before. Absent for an agreement to the call."""
+    reason: str | None = None
+    """Why, in their words."""
+    state: Literal["approved", "consumed", "lapsed", "pending", "rejected"] | str
+
+
 class ApprovalPage(Wire):
     """One page of approvals."""
 
-    entries: list[Approval]
+    entries: list[ApprovalEntry]
     """Newest first."""
     next: str | None
     """Where the next page starts."""
@@ -4360,6 +4496,25 @@ class DocumentPage(Wire):
     """The id after which the next page starts."""
 
 
+class EvidenceEntry(Wire):
+    """A record in a listing: without its payload and what it is attached to."""
+
+    captured_at: AwareDatetime
+    """When it was captured."""
+    id: str
+    """Its id."""
+    payload_absent: PayloadAbsence | None = None
+    """Why the payload is not to be had; absent while it is."""
+    redaction_class: str | None = None
+    """Who may see the payload."""
+    source: EvidenceSourceModel
+    """Where it comes from."""
+    summary: str
+    """What it shows, in a sentence."""
+    type: Literal["cloudtrail_event", "azure_activity_log", "config_snapshot", "iam_policy", "billing_line", "metric_point", "log_line", "deployment_record", "pr_record", "commit_record", "approval_record", "api_call", "manual_note"] | str
+    """What kind of proof it is."""
+
+
 class EvidenceLeaf(Wire):
     """One leaf with what it commits to."""
 
@@ -4386,6 +4541,15 @@ class EvidenceLogConsistency(Wire):
     """As RFC 9162 §2.1.4 orders it."""
     to: EvidenceLogHead
     """The larger one."""
+
+
+class EvidencePage(Wire):
+    """One page of evidence."""
+
+    entries: list[EvidenceEntry]
+    """By time of capture."""
+    next: str | None
+    """Where the next page starts."""
 
 
 class EvidenceProof(Wire):
@@ -4646,6 +4810,23 @@ class MissionTaskChange(Wire):
     """Who does it."""
     change: Literal["added", "changed", "removed", "same"] | str
     fields: list[FieldChange] | None = None
+
+
+class OfKey(Wire):
+    """What an event says of a key: who did what to it. It names no secret, nor anything made from one."""
+
+    by: str
+    """Who did it."""
+    key_id: str
+    """The key."""
+    name: str
+    """What people call it."""
+    rights: Rights
+    """What the key lets its user do."""
+    rotated_from: str | None
+    """The key whose place it took."""
+    user: str
+    """Whom it stands for."""
 
 
 class PackageProblem(Wire):
@@ -5431,6 +5612,37 @@ class Run(Wire):
     """When it last changed."""
     version: int
     """Number of events in the journal."""
+
+
+class RunAt(Wire):
+    """A run as it stood after an event of its journal."""
+
+    at: AwareDatetime
+    """When it happened."""
+    confirm: bool
+    """Whether it waits for somebody to confirm the plan."""
+    dry_run: bool
+    """Whether it changes nothing."""
+    in_doubt: list[str]
+    """Steps whose writes may have happened, and nobody knows."""
+    missing: list[str]
+    """Mandatory parameters without a value."""
+    outcome: RunOutcome | None
+    """How it ended."""
+    parameters: dict[str, Any]
+    """Values of its parameters."""
+    plan_digest: str
+    """What an agreement to run it is bound to."""
+    run_id: str
+    """The run."""
+    sequence: int
+    """The event's position, from 1."""
+    status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
+    """Where the run stood then."""
+    steps: list[Step]
+    """Its steps in listed order, reversals last."""
+    typed: str | None
+    """The parameter whose value has to be typed to confirm."""
 
 
 class RunEvent(Wire):

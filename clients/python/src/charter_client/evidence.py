@@ -6,12 +6,12 @@ from datetime import datetime
 from pathlib import Path
 
 from charter_client._operation import Awaiting, Blocking, iteration, operation
-from charter_client._wire import Call, Pages, paged, part, reading
+from charter_client._wire import Call, Pages, moment, paged, part, reading
 from charter_client.contract import Evidence as EvidenceRecord
-from charter_client.contract import EvidenceLogCheckpoint, EvidenceLogConsistency, EvidenceLogKey
+from charter_client.contract import EvidenceEntry, EvidenceLogCheckpoint, EvidenceLogConsistency, EvidenceLogKey
 
 _RECORD = reading(EvidenceRecord)
-_PAGE = paged(EvidenceRecord)
+_PAGE = paged(EvidenceEntry)
 _KEY = reading(EvidenceLogKey)
 _CHECKPOINT = reading(EvidenceLogCheckpoint)
 _CONSISTENCY = reading(EvidenceLogConsistency)
@@ -31,8 +31,11 @@ class EvidenceOperations:
         captured_from: datetime | None = None,
         captured_until: datetime | None = None,
         page_size: int = 50,
-    ) -> Pages[EvidenceRecord]:
-        """Records by time of capture: of one run or one finding, of a type (`api_call`), of a system (`aws.ec2`)."""
+    ) -> Pages[EvidenceEntry]:
+        """Records by time of capture: of one run or one finding, of a type (`api_call`), of a system (`aws.ec2`).
+
+        An entry says what a record shows; its payload and what it is attached to come with `show`.
+        """
         query = _query(run_id, finding_id, type, system, captured_from, captured_until)
         return Pages("/v1/evidence", _PAGE, {**query, "limit": page_size})
 
@@ -88,17 +91,9 @@ def _query(
         "finding_id": finding_id,
         "type": type_,
         "system": system,
-        "captured_from": _moment(captured_from),
-        "captured_until": _moment(captured_until),
+        "captured_from": moment(captured_from),
+        "captured_until": moment(captured_until),
     }
-
-
-def _moment(at: datetime | None) -> str | None:
-    if at is None:
-        return None
-    if at.tzinfo is None:
-        raise ValueError("a moment needs a time zone, for example datetime.now(timezone.utc)")
-    return at.isoformat()
 
 
 class Evidence(EvidenceOperations, Blocking):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, Literal
 from uuid import uuid4
 
 from charter_client._operation import Awaiting, Blocking, iteration, operation
-from charter_client._wire import Call, Pages, Pause, Repeat, Steps, paged, part, reading
-from charter_client.contract import RunReplayed, RunSummary
+from charter_client._wire import Call, Pages, Pause, Repeat, Steps, moment, paged, part, reading
+from charter_client.contract import RunAt, RunReplayed, RunSummary
 from charter_client.errors import WaitedTooLong
 from charter_client.shown import Run
 
@@ -20,7 +21,9 @@ LAST_LOOK_S = 2.0
 _RUN = reading(Run)
 _PAGE = paged(RunSummary)
 _REPLAY = reading(RunReplayed)
+_AT = reading(RunAt)
 
+Origin = Literal["skill", "playbook", "plan", "mission", "rollback"]
 PlanKind = Literal["execution_plan", "pipeline", "decision_tree"]
 
 
@@ -49,14 +52,39 @@ class RunOperations:
     """Start, look at and steer runs. Unknown ids, also those of other tenants, raise `NotFound`."""
 
     @iteration
-    def list(self, *, page_size: int = 50) -> Pages[RunSummary]:
-        """The tenant's runs, newest first; a page at a time is fetched, at most 1,000."""
-        return Pages("/v1/runs", _PAGE, {"limit": page_size})
+    def list(
+        self,
+        *,
+        status: str | None = None,
+        origin: Origin | None = None,
+        title: str | None = None,
+        created_from: datetime | None = None,
+        created_until: datetime | None = None,
+        page_size: int = 50,
+    ) -> Pages[RunSummary]:
+        """The tenant's runs, newest first; a page at a time is fetched, at most 1,000.
+
+        `status` is one like `awaiting_approval`, or `open` for all that have not ended, or `ended`; `title` is a text
+        in the title, in whatever case.
+        """
+        query = {
+            "status": status,
+            "origin": origin,
+            "title": title,
+            "created_from": moment(created_from),
+            "created_until": moment(created_until),
+        }
+        return Pages("/v1/runs", _PAGE, {**query, "limit": page_size})
 
     @operation
     def show(self, run_id: str) -> Call[Run]:
         """A run with its plan, what it waits for and its journal."""
         return show_run(run_id)
+
+    @operation
+    def show_at(self, run_id: str, sequence: int) -> Call[RunAt]:
+        """A run as it stood after an event of its journal, by the event's position."""
+        return Call("GET", f"/v1/runs/{part(run_id)}/at/{sequence}", _AT)
 
     @operation
     def wait(self, run_id: str, *, timeout_s: float = 600.0) -> Steps[Run]:

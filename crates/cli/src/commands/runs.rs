@@ -25,8 +25,23 @@ const BUSY: [&str; 3] = ["working", "stopping", "rolling_back"];
 pub(crate) enum Runs {
     /// Run an execution plan, a pipeline or a decision tree from a file.
     Start(start::Start),
-    /// List runs, newest first.
+    /// List runs, newest first: all, or those that fit.
     List {
+        /// Where they stand: a status such as `awaiting_approval`, `open` for all that have not ended, or `ended`.
+        #[arg(long)]
+        status: Option<String>,
+        /// What started them: `skill`, `playbook`, `plan`, `mission` or `rollback`.
+        #[arg(long)]
+        origin: Option<String>,
+        /// What their titles have in them, in whatever case.
+        #[arg(long)]
+        title: Option<String>,
+        /// Created at or after.
+        #[arg(long, value_name = "TIME")]
+        from: Option<String>,
+        /// Created before.
+        #[arg(long, value_name = "TIME")]
+        until: Option<String>,
         /// Where the page starts: `next` of the page before.
         #[arg(long)]
         after: Option<String>,
@@ -112,9 +127,23 @@ async fn send(command: &Runs, client: &Client) -> anyhow::Result<Value> {
             let started = client.post("/v1/runs", Some(&command.body()?)).await?;
             return followed(client, started["run_id"].as_str().unwrap_or_default()).await;
         }
-        Runs::List { after } => {
-            let path = format!("/v1/runs{}", query(&[("after", after.as_deref())]));
-            return client.get(&path).await;
+        Runs::List {
+            status,
+            origin,
+            title,
+            from,
+            until,
+            after,
+        } => {
+            let asked = [
+                ("status", status.as_deref()),
+                ("origin", origin.as_deref()),
+                ("title", title.as_deref()),
+                ("created_from", from.as_deref()),
+                ("created_until", until.as_deref()),
+                ("after", after.as_deref()),
+            ];
+            return client.get(&format!("/v1/runs{}", query(&asked))).await;
         }
         Runs::Show { id } => return client.get(&path(id, "")).await,
         Runs::Replay { id } => return client.get(&path(id, "/replay")).await,

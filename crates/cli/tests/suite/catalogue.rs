@@ -197,6 +197,17 @@ fn an_unknown_id_comes_with_the_nearest_that_the_caller_sees() {
         asked.fails(404, "not_found"),
         format!("there is no active skill `{near}`; did you mean `{SKILL}`?")
     );
+    let message = ann
+        .get("/v1/packages/backup/history")
+        .fails(404, "not_found");
+    assert_eq!(
+        message,
+        "there is no package `backup`; did you mean `backups`?"
+    );
+    let message = uma
+        .get("/v1/packages/backup/history")
+        .fails(404, "not_found");
+    assert_eq!(message, "there is no package `backup`");
     let internal = "/v1/resolve/tool/charter.mission.pla";
     let message = ann.get(internal).fails(404, "not_found");
     assert_eq!(message, "there is no tool `charter.mission.pla`");

@@ -94,6 +94,8 @@ struct Replica {
     base: String,
     child: Arc<Mutex<Option<Child>>>,
     over: Arc<AtomicBool>,
+    /// What all its processes said.
+    log: Arc<Mutex<String>>,
 }
 
 impl Replica {
@@ -106,22 +108,32 @@ impl Replica {
         let address = format!("127.0.0.1:{port}");
         let (child, over) = (Arc::new(Mutex::new(None)), Arc::new(AtomicBool::new(false)));
         let (kept, ended) = (Arc::clone(&child), Arc::clone(&over));
+        let log = Arc::new(Mutex::new(String::new()));
+        let told = Arc::clone(&log);
         let base = format!("http://{address}");
         std::thread::spawn(move || {
             while !ended.load(Ordering::Relaxed) {
                 let mut started = home.spawn(&["serve", "--listen", &address]);
-                let mut said = started.stderr.take().unwrap();
+                let said = started.stderr.take().unwrap();
+                let pid = started.id();
                 *kept.lock().unwrap() = Some(started);
                 // Ends when the process does.
-                let mut log = String::new();
-                drop(said.read_to_string(&mut log));
+                for line in BufReader::new(said).lines().map_while(Result::ok) {
+                    let line = format!("{pid} {line}\n");
+                    told.lock().unwrap().push_str(&line);
+                }
                 if let Some(mut gone) = kept.lock().unwrap().take() {
                     drop(gone.wait());
                 }
                 std::thread::sleep(Duration::from_millis(200));
             }
         });
-        Self { base, child, over }
+        Self {
+            base,
+            child,
+            over,
+            log,
+        }
     }
 
     fn signal(&self, signal: &str) {
@@ -137,6 +149,9 @@ impl Drop for Replica {
         self.over.store(true, Ordering::Relaxed);
         self.signal("-CONT");
         self.signal("-KILL");
+        if std::thread::panicking() {
+            eprintln!("{} said:\n{}", self.base, self.log.lock().unwrap());
+        }
     }
 }
 
@@ -324,7 +339,8 @@ fn do_harm(
     let mut round = 0_usize;
     while Instant::now() < until || done.len() < 4 {
         std::thread::sleep(Duration::from_millis(1_500));
-        let replica = &replicas[(round / 2 + round) % replicas.len()];
+        // Each kind of harm comes to each replica in its turn.
+        let replica = &replicas[(round / 4 + round) % replicas.len()];
         let kind = match round % 4 {
             0 => {
                 replica.signal("-KILL");

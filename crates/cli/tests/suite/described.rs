@@ -1,4 +1,5 @@
-//! Every answer that a test gets is what the OpenAPI document says that the operation answers.
+//! Every answer that a test gets is what the OpenAPI document says that the operation answers, and so is every event of
+//! a stream.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex};
@@ -19,32 +20,75 @@ static COMPILED: LazyLock<Mutex<HashMap<String, Arc<Validator>>>> = LazyLock::ne
 /// Fails when an answer is not of the form that the document has for it.
 #[track_caller]
 pub(crate) fn check(method: &str, path: &str, status: u16, body: &Value) {
+    let Some(operation) = operation(method, path) else {
+        return;
+    };
+    let answer = &operation["responses"][status.to_string()];
+    assert!(!answer.is_null(), "{method} {path} answered {status}");
+    let schema = &answer["content"]["application/json"]["schema"];
+    if let Some(reference) = schema["$ref"].as_str() {
+        fits_schema(&format!("{method} {path}"), reference, body);
+    }
+}
+
+/// Fails when a failure that the document has for an operation has another form, or a code of another status.
+#[track_caller]
+pub(crate) fn check_failure(method: &str, path: &str, status: u16, body: &Value) {
+    let schema = operation(method, path)
+        .map(|operation| &operation["responses"][status.to_string()]["content"])
+        .map(|content| &content["application/json"]["schema"]);
+    if let Some(reference) = schema.and_then(|schema| schema["$ref"].as_str()) {
+        fits_schema(&format!("{method} {path}"), reference, body);
+    }
+}
+
+/// Fails when an event of a stream is not of a form that the document has for it.
+#[track_caller]
+pub(crate) fn check_stream(method: &str, path: &str, text: &str) {
+    let schema = operation(method, path)
+        .map(|operation| &operation["responses"]["200"]["content"]["text/event-stream"]["schema"]);
+    let Some(reference) = schema.and_then(|schema| schema["$ref"].as_str()) else {
+        return;
+    };
+    let forms = DOCUMENT.pointer(&reference[1..]).unwrap()["oneOf"]
+        .as_array()
+        .unwrap();
+    for event in text.split("\n\n") {
+        let field = |name| event.lines().find_map(|line| line.strip_prefix(name));
+        let (Some(name), Some(data)) = (field("event: "), field("data: ")) else {
+            continue;
+        };
+        let names = |form: &Value| form["properties"]["event"]["enum"].clone();
+        let is_called = |form: &Value| names(form).as_array().unwrap().contains(&json!(name));
+        let form = forms.iter().position(is_called);
+        let form = form.unwrap_or_else(|| panic!("{method} {path} sent an event `{name}`"));
+        let held = format!("{reference}/oneOf/{form}/properties/data/contentSchema");
+        let of = format!("the event `{name}` of {method} {path}");
+        fits_schema(&of, &held, &serde_json::from_str(data).unwrap());
+    }
+}
+
+/// What the document says of an operation; of those that a path fits, the one with the fewest names.
+fn operation(method: &str, path: &str) -> Option<&'static Value> {
     let path = path.split('?').next().unwrap_or(path);
-    let operation = DOCUMENT["paths"]
+    let found = DOCUMENT["paths"]
         .as_object()
         .unwrap()
         .iter()
         .filter(|(template, _)| fits(template, path))
         .filter(|(_, operations)| !operations[method.to_lowercase()].is_null())
         .min_by_key(|(template, _)| template.matches('{').count());
-    let Some((_, operations)) = operation else {
-        return;
-    };
-    let operation = &operations[method.to_lowercase()];
-    let answer = &operation["responses"][status.to_string()];
-    assert!(!answer.is_null(), "{method} {path} answered {status}");
-    let schema = &answer["content"]["application/json"]["schema"];
-    if let Some(reference) = schema["$ref"].as_str() {
-        let problems = validator(reference);
-        let problems = problems.iter_errors(body);
-        let problems: Vec<String> = problems
-            .map(|problem| format!("{}: {problem}", problem.instance_path()))
-            .collect();
-        assert!(
-            problems.is_empty(),
-            "{method} {path}: {problems:#?} in {body:#}"
-        );
-    }
+    found.map(|(_, operations)| &operations[method.to_lowercase()])
+}
+
+#[track_caller]
+fn fits_schema(of: &str, reference: &str, value: &Value) {
+    let validator = validator(reference);
+    let problems = validator.iter_errors(value);
+    let problems: Vec<String> = problems
+        .map(|problem| format!("{}: {problem}", problem.instance_path()))
+        .collect();
+    assert!(problems.is_empty(), "{of}: {problems:#?} in {value:#}");
 }
 
 fn validator(reference: &str) -> Arc<Validator> {

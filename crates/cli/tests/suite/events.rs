@@ -56,6 +56,64 @@ fn ruling_28_every_step_of_an_approval_is_announced() {
     bob.get("/v1/events?after=x").fails(400, "invalid_request");
 }
 
+/// Runs are listed by what they are; each is shown as it stood after any of its events, to its tenant alone; an
+/// approval says what its run is called.
+#[test]
+fn runs_are_found_by_what_they_are_and_shown_as_they_stood() {
+    let (_home, server, _service) = keyed();
+    let run = waiting(&server);
+    let [ann, eve] = ["ann", "eve"].map(|key| server.key(key));
+    let listed = |query: &str| {
+        ids(
+            &ann.get(&format!("/v1/runs?{query}")).expect(200)["entries"],
+            "run_id",
+        )
+    };
+    let shown = ann.get(&path_of(&run, "")).expect(200);
+    let title = shown["title"].as_str().unwrap();
+    let of_title = format!("title={}", title.split_once(' ').unwrap().1.to_uppercase());
+    for query in [
+        "status=awaiting_approval",
+        "status=open",
+        "origin=playbook",
+        &of_title,
+    ] {
+        assert_eq!(listed(query), [run["run_id"].as_str().unwrap()], "{query}");
+    }
+    for query in [
+        "status=ended",
+        "origin=mission",
+        "title=nothing",
+        "created_until=2001-01-01T00:00:00Z",
+    ] {
+        assert_eq!(listed(query), [""; 0], "{query}");
+    }
+    ann.get("/v1/runs?status=done")
+        .fails(400, "invalid_request");
+    ann.get("/v1/runs?origin=whim")
+        .fails(400, "invalid_request");
+    let approvals = ann.get("/v1/approvals").expect(200);
+    assert_eq!(approvals["entries"][0]["run_title"], title);
+    let journal = ann.get(&path_of(&run, "/events?limit=1000")).expect(200);
+    for event in journal["entries"].as_array().unwrap() {
+        let at = format!("/at/{}", event["sequence"]);
+        let stood = ann.get(&path_of(&run, &at)).expect(200);
+        assert_eq!(
+            (&stood["status"], &stood["at"]),
+            (&event["status"], &event["at"])
+        );
+    }
+    let last = format!("/at/{}", shown["version"]);
+    let stood = ann.get(&path_of(&run, &last)).expect(200);
+    assert_eq!(
+        (&stood["steps"], &stood["outcome"]),
+        (&shown["steps"], &shown["outcome"])
+    );
+    ann.get(&path_of(&run, "/at/0")).fails(404, "not_found");
+    ann.get(&path_of(&run, "/at/99")).fails(404, "not_found");
+    eve.get(&path_of(&run, &last)).fails(404, "not_found");
+}
+
 /// A run's journal is read by page, and told as it is written until the run ends; each event says where the run
 /// stands after it. The steps say what they wait for.
 #[test]

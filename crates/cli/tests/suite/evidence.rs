@@ -33,9 +33,15 @@ fn b000_19_a_tool_result_becomes_one_record() {
         href.starts_with("https://") && href.contains("eu-west-1"),
         "{href}"
     );
+    // A listing has neither payloads nor what records are attached to.
+    let fields = ["id", "type", "captured_at", "source", "summary"];
+    let entry: Value = fields
+        .map(|field| (field, record[field].clone()))
+        .into_iter()
+        .collect();
     assert_eq!(
         server.api.get("/v1/evidence").expect(200)["entries"],
-        json!([record])
+        json!([entry])
     );
 }
 

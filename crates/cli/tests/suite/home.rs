@@ -431,8 +431,11 @@ impl Api {
         };
         if status >= 400 {
             self.check_failure(&body);
-        } else if !body.is_string() {
-            // Text is a stream of events or a file.
+            described::check_failure(method, path, status, &body);
+        } else if let Some(text) = body.as_str() {
+            // A stream of events, or a file.
+            described::check_stream(method, path, text);
+        } else {
             described::check(method, path, status, &body);
         }
         Answer { status, body }

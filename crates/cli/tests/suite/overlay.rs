@@ -195,6 +195,23 @@ fn b000_1_requests_runs_evidence_sessions_and_tags_stay_with_their_tenant() {
     }
 }
 
+/// What is global is told to every tenant when it changes; a tenant's own layer is its own affair.
+#[test]
+fn changes_of_the_catalogue_are_told_to_whom_they_concern() {
+    let (_home, server) = serve();
+    let [root, acme, umbra] = KEYS.map(|(key, ..)| server.key(key));
+    root.register(&global_backups());
+    acme.register(&backups());
+    let told = |api: &Api| {
+        let page = api.get("/v1/events?topic=catalogue.changed").expect(200);
+        let entries = page["entries"].as_array().unwrap().iter();
+        let scopes = entries.map(|event| event["data"]["scope"].clone());
+        Value::from_iter(scopes)
+    };
+    assert_eq!(told(&acme), json!(["global", "tenant"]));
+    assert_eq!(told(&umbra), json!(["global"]));
+}
+
 /// B000-1: whoever learns a request's id gets nothing of its answer by using the id too.
 #[test]
 fn b000_1_a_request_id_of_another_tenant_leads_nowhere() {

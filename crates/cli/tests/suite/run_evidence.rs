@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::home::{Api, Home, Server};
+use crate::home::{Api, Home, Server, ids};
 use crate::packages::Package;
 use crate::playbooks::{KEYS, PLAYBOOK, decide, path_of, purge, settled, waiting};
 use crate::service::Service;
@@ -41,8 +41,9 @@ fn approved(server: &Server, service: &Service, run: &Value) {
 
 fn records(api: &Api, run: &Value) -> Vec<Value> {
     let of_run = format!("/v1/evidence?run_id={}", run["run_id"].as_str().unwrap());
-    let found = api.get(&of_run).expect(200);
-    found["entries"].as_array().unwrap().clone()
+    let found = ids(&api.get(&of_run).expect(200)["entries"], "id");
+    let record = |id| api.get(&format!("/v1/evidence/{id}")).expect(200);
+    found.into_iter().map(record).collect()
 }
 
 fn replayed(api: &Api, run: &Value) -> Value {
@@ -91,7 +92,7 @@ fn b000_19_a_run_leaves_a_record_of_each_call_that_anchors_its_journal() {
     );
     assert_eq!(
         done["evidence"],
-        json!([{"evidence_id": record["id"], "summary": record["summary"]}])
+        json!([{"evidence_id": record["id"], "step": anchor["step"], "summary": record["summary"]}])
     );
     assert_eq!(replayed(&ann, &run)["diverges"], Value::Null);
     verifies_elsewhere(&home, server, &run, record);
@@ -104,7 +105,10 @@ fn verifies_elsewhere(home: &Home, server: Server, run: &Value, record: &Value) 
     let listed = home
         .run(&["evidence", "list", "--run", id, "--output", "json"])
         .json(0);
-    assert_eq!(listed["entries"], json!([record]));
+    assert_eq!(
+        ids(&listed["entries"], "id"),
+        [record["id"].as_str().unwrap()]
+    );
     let file = home.path("export.jsonl");
     let file = file.to_str().unwrap();
     let key = server.key("ann").get("/v1/evidence/log/key").expect(200);

@@ -362,6 +362,32 @@ fn b001_6_a_denied_skill_never_appears() {
         .fails(404, "not_found");
 }
 
+/// B001-6: one letter too few, and what may have been meant is said of what is in reach, and of nothing else.
+#[test]
+fn b001_6_a_denied_skill_is_not_suggested() {
+    let home = home_with(&[
+        ("writer", "acme", "operator", None),
+        ("sql", "acme", "user", Some(&["sql"])),
+        ("other", "umbrella", "operator", None),
+    ]);
+    let server = home.serve();
+    plant(&server.key("writer"));
+    let sql = server.key("sql");
+    let near = |api: &Api, id: &str| {
+        let answer = api.get(&format!("/v1/agent-skills/{id}"));
+        answer.fails(404, "not_found")
+    };
+    assert_eq!(
+        near(&sql, "sql.tunin"),
+        "there is no skill `sql.tunin`; did you mean `sql.tuning`?"
+    );
+    assert_eq!(near(&sql, "secret.key"), "there is no skill `secret.key`");
+    assert_eq!(
+        near(&server.key("other"), "sql.tunin"),
+        "there is no skill `sql.tunin`"
+    );
+}
+
 /// Who may change the graph: a link to a skill would grant it.
 #[test]
 fn b001_6_only_whoever_reaches_all_may_change_the_graph() {

@@ -317,6 +317,7 @@ impl Run {
             let at = self.place(&claim.step)?;
             self.slots[at].waits_for = self.unsettled_sources(at);
         }
+        self.cancel_if_stopping();
         Ok(())
     }
 
@@ -354,9 +355,8 @@ impl Run {
         Ok(())
     }
 
-    /// Cancels what has not started, but for steps that a failure calls for. The first cause stays.
-    /// Where it is a failure, a later one may add the rollback; whoever aborted a run has said
-    /// whether its writes are reversed.
+    /// The first cause stays. Where it is a failure, a later one may add the rollback; whoever aborted a
+    /// run has said whether its writes are reversed.
     fn stopping(&mut self, stop: Stop) {
         let stop = match self.stop.take() {
             None => stop,
@@ -365,8 +365,17 @@ impl Run {
                 ..earlier
             },
         };
-        let failure_only = stop.is_failure();
         self.stop = Some(stop);
+        self.cancel_if_stopping();
+        self.paused = false;
+    }
+
+    /// Of a run that stops, cancels what has not started, but for steps that a failure calls for: also what
+    /// a result adds that comes only then.
+    fn cancel_if_stopping(&mut self) {
+        let Some(failure_only) = self.stop.as_ref().map(Stop::is_failure) else {
+            return;
+        };
         for at in 0..self.slots.len() {
             let step = &self.graph.steps()[at];
             let handles = step.entry.edges.iter().any(|edge| edge.on == On::Failure);
@@ -379,7 +388,6 @@ impl Run {
                 self.settle(at, StepState::Cancelled);
             }
         }
-        self.paused = false;
     }
 
     fn fell_back(&mut self) -> Result<(), FoldError> {

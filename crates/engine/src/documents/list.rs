@@ -4,7 +4,6 @@ use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::heading::Heading;
 use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::ids::DomainId;
-use charter_contract::validate::nearest;
 use charter_domain::catalogue::{Layer, Origin, View};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -121,7 +120,7 @@ impl Listed {
     }
 }
 
-/// That the caller sees no document of this kind and id, and the nearest that they see: one letter is soon mistyped.
+/// That the caller sees no document of this kind and id, and the nearest that they see.
 pub(crate) fn unseen(view: &View, kind: DocumentKind, id: &str) -> EngineError {
     missing(view, kind, id, "", |_| true)
 }
@@ -140,13 +139,9 @@ fn missing(
     fits: impl Fn(&Seen<'_>) -> bool,
 ) -> EngineError {
     let what = format!("{which}{}", kind.as_str().replace('_', " "));
-    let mut error = EngineError::not_found(&what, id);
     let ids = view.ids(kind).into_iter();
     let seen = ids.filter(|id| Seen::of(view, kind, id).is_some_and(|seen| fits(&seen)));
-    if let Some(meant) = nearest(id, seen) {
-        error.message = format!("{}; {meant}", error.message);
-    }
-    error
+    EngineError::not_found(&what, id).or_nearest(id, seen)
 }
 
 /// What is looked at of a document before anything of it is copied.

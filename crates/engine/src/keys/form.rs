@@ -88,6 +88,23 @@ pub struct KeyShown {
     pub rotated_from: Option<KeyId>,
 }
 
+/// What an event says of a key: who did what to it. It names no secret, nor anything made from one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OfKey {
+    /// The key.
+    pub key_id: KeyId,
+    /// What people call it.
+    pub name: ShortText,
+    /// Whom it stands for.
+    pub user: UserId,
+    /// Who did it.
+    pub by: UserId,
+    /// What the key lets its user do.
+    pub rights: Rights,
+    /// The key whose place it took.
+    pub rotated_from: Option<KeyId>,
+}
+
 /// Whether a key lets in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -17,7 +17,7 @@ use charter_domain::mission::{
 };
 use charter_domain::run::{Outcome, Run, StepState, StopCause, Tokens};
 use charter_store::mission::MissionRecord;
-use charter_store::page::PageRequest;
+use charter_store::page::{MAX_PAGE, PageRequest};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -261,8 +261,13 @@ impl Engine {
         caller: &Caller,
         mission: &MissionId,
     ) -> Result<MissionRecord, EngineError> {
-        let record = self.store().mission(&caller.tenant, mission).await?;
-        record.ok_or_else(|| EngineError::not_found("mission", mission))
+        if let Some(record) = self.store().mission(&caller.tenant, mission).await? {
+            return Ok(record);
+        }
+        let newest = PageRequest::new(None, MAX_PAGE);
+        let newest = self.store().missions(&caller.tenant, None, &newest).await?;
+        let ids = newest.entries.iter().map(|known| known.mission_id.as_str());
+        Err(EngineError::not_found("mission", mission).or_nearest(mission.as_str(), ids))
     }
 
     /// Stops a mission; what it produced stays.

@@ -46,7 +46,7 @@ async fn an_offline_mission_from_goal_to_change() {
     let asked = rig.engine.approval(&bob, &approval).await.unwrap();
     let say = Say {
         answer: Answer::Approve,
-        digest: asked.digest.to_string(),
+        digest: asked.approval.digest.to_string(),
         reason: None,
     };
     rig.engine

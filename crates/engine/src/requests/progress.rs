@@ -1,6 +1,7 @@
 //! What a client is told while its request is answered.
 
 use charter_contract::ids::{StepId, ToolId};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -11,7 +12,7 @@ use crate::runs::StepEnd;
 const CAPACITY: usize = 256;
 
 /// One thing that happened on the way to an answer.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "stage", rename_all = "snake_case")]
 pub enum ProgressEvent {
     /// The request was routed.

@@ -1,7 +1,7 @@
 //! What people do to a run while it goes on: give parameters, confirm, pause, resume, abort.
 //!
 //! A run that this process drives is told through its driver, so that there is one writer; any other
-//! is decided on here, under its lease.
+//! is decided on here, in the driver's place and under its lease.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -38,7 +38,7 @@ pub(crate) enum Order {
     Lost,
 }
 
-/// Who drives a run.
+/// Who drives a run, or decides on it once.
 #[derive(Debug)]
 struct Driver {
     orders: mpsc::Sender<Order>,
@@ -131,6 +131,19 @@ impl Drivers {
             drop(driver.try_send(Order::Lost));
         }
     }
+}
+
+/// Whether whoever has left a driver's place was told to look and did not. Whoever gave it a command
+/// learns that it left, and gives the command to the run itself.
+pub(super) fn left_behind(orders: &mut mpsc::Receiver<Order>) -> bool {
+    orders.close();
+    let mut left = std::iter::from_fn(|| orders.try_recv().ok());
+    left.any(|order| matches!(order, Order::Look))
+}
+
+/// A run that somebody else holds now.
+pub(super) fn busy() -> EngineError {
+    EngineError::new(ErrorCode::Overloaded, "another worker holds the run")
 }
 
 /// A refusal of the run machine, as clients see it.
@@ -252,7 +265,27 @@ impl Engine {
         });
     }
 
+    /// Decides on a run that this process does not drive, in its driver's place: the lease is this process's
+    /// as a whole, so that it alone would not keep a driver away that begins meanwhile.
+    ///
+    /// # Errors
+    /// `overloaded` while the run has a driver; `illegal_transition`; what storage says.
     pub(crate) async fn decide_on(
+        self: &Arc<Self>,
+        tenant: &TenantId,
+        run_id: &RunId,
+        command: Command,
+    ) -> Result<(), EngineError> {
+        let (seat, mut orders) = self.drivers().sit(run_id).map_err(|_driven| busy())?;
+        let decided = self.decide_seated(tenant, run_id, command).await;
+        drop(seat);
+        if left_behind(&mut orders) {
+            self.take_up_run(tenant.clone(), run_id.clone());
+        }
+        decided
+    }
+
+    async fn decide_seated(
         &self,
         tenant: &TenantId,
         run_id: &RunId,

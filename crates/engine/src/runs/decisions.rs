@@ -87,7 +87,7 @@ impl Engine {
         let mut page = PageRequest::new(None, MAX_PAGE);
         loop {
             let found = self.approvals(caller, None, Some(run), &page).await?;
-            all.extend(found.entries);
+            all.extend(found.entries.into_iter().map(|entry| entry.approval));
             match found.next {
                 Some(next) => page = PageRequest::new(Some(next), MAX_PAGE),
                 None => break,

@@ -28,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span};
 
 use self::writing::Hold;
-use super::control::Order;
+use super::control::{Order, busy, left_behind};
 use super::effect::{Preparation, Prepared, StepEnd, Workspace, failure};
 use super::journal::Folded;
 use super::{NewRun, Unstored};
@@ -225,18 +225,6 @@ impl Engine {
             .acquire(run_id.as_ref(), self.holder(), now, until);
         lease.await?.ok_or_else(busy)
     }
-}
-
-/// Whether a driver that has left its place was told to look and did not. Whoever gave it a command
-/// learns that it left, and gives the command to the run itself.
-fn left_behind(orders: &mut mpsc::Receiver<Order>) -> bool {
-    orders.close();
-    let mut left = std::iter::from_fn(|| orders.try_recv().ok());
-    left.any(|order| matches!(order, Order::Look))
-}
-
-fn busy() -> EngineError {
-    EngineError::new(ErrorCode::Overloaded, "another worker holds the run")
 }
 
 impl Drive<'_> {

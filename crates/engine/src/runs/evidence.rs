@@ -16,7 +16,7 @@ use charter_contract::text::Text;
 use charter_contract::time::Timestamp;
 use charter_domain::approval::Digest;
 use charter_domain::graph::{Action, Step, StepGraph};
-use charter_domain::run::{Begun, ResultSource, RunEvent};
+use charter_domain::run::{Begun, ResultSource, Run, RunEvent};
 use charter_store::evidence::EvidenceFilter;
 use charter_store::journal::JournalEvent;
 use charter_store::page::{MAX_PAGE, PageRequest};
@@ -29,7 +29,7 @@ use super::HistoryEvent;
 use super::effect::Workspace;
 use super::journal::Folded;
 use super::show::{Diverges, hex};
-use crate::evidence::Captured;
+use crate::evidence::{Captured, id_of};
 use crate::{Engine, EngineError};
 
 /// Where a payload says what run its record is of, and what was wrong with the tool's declaration.
@@ -69,6 +69,10 @@ struct Reported<'h> {
 pub struct RunEvidence {
     /// The record.
     pub evidence_id: EvidenceId,
+    /// The step whose result it is; absent for a record that was attached later, or of a step that a
+    /// fallback took the place of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<StepId>,
     /// What it shows.
     pub summary: Text,
     /// What is wrong with it.
@@ -321,11 +325,15 @@ impl Engine {
     pub(super) async fn evidence_of_run(
         &self,
         tenant: &TenantId,
-        run: &RunId,
+        run: &Run,
     ) -> Result<Vec<RunEvidence>, EngineError> {
-        let records = self.records_of(tenant, run).await?;
+        let records = self.records_of(tenant, run.id()).await?;
+        let steps = run.graph().steps().iter().map(|step| &step.id);
+        let steps: BTreeMap<EvidenceId, &StepId> =
+            steps.map(|step| (id_of(run.id(), step), step)).collect();
         let shown = records.into_iter().map(|record| RunEvidence {
             warning: record.payload.contains_key(FAULT).then_some(FAULTY),
+            step: steps.get(&record.id).map(|step| StepId::clone(step)),
             evidence_id: record.id,
             summary: record.summary,
         });

@@ -79,6 +79,22 @@ impl Engine {
         folded(run, read(run, self.journal(run).await?)?)
     }
 
+    /// Folds a run's journal up to an event, checking the whole chain; `None` for an event that has not
+    /// happened.
+    pub(crate) async fn fold_until(
+        &self,
+        run: &RunId,
+        sequence: u64,
+    ) -> Result<Option<Folded>, EngineError> {
+        let mut read = read(run, self.journal(run).await?)?;
+        let known = 1..=read.events.len() as u64;
+        if !known.contains(&sequence) {
+            return Ok(None);
+        }
+        read.events.retain(|event| event.sequence <= sequence);
+        folded(run, read).map(Some)
+    }
+
     /// A run's history, checking the chain.
     pub(crate) async fn history(&self, run: &RunId) -> Result<Vec<HistoryEvent>, EngineError> {
         Ok(read(run, self.journal(run).await?)?.events)

@@ -2,6 +2,7 @@
 
 use charter_contract::ids::{Label, RunId, StepId, ToolId};
 use charter_contract::run_status::RunStatus;
+use charter_contract::time::Timestamp;
 use charter_domain::approval::{Approval, Digest};
 use charter_domain::graph::Entry;
 use charter_domain::run::{Outcome, Run, StepState};
@@ -29,6 +30,22 @@ pub struct RunShown {
     pub evidence: Vec<RunEvidence>,
     /// What happened, oldest first.
     pub events: Vec<HistoryEvent>,
+}
+
+/// A run as it stood after an event of its journal.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct RunAt {
+    /// The run.
+    pub run_id: RunId,
+    /// The event's position, from 1.
+    pub sequence: u64,
+    /// When it happened.
+    pub at: Timestamp,
+    /// Where the run stood then.
+    pub status: RunStatus,
+    /// The rest of its state.
+    #[serde(flatten)]
+    pub state: RunState,
 }
 
 /// Where a run stands.
@@ -142,8 +159,33 @@ impl Engine {
             summary: record.into(),
             state: RunState::of(&folded.run),
             approvals: self.open_approvals(&caller.tenant, run).await?,
-            evidence: self.evidence_of_run(&caller.tenant, run).await?,
+            evidence: self.evidence_of_run(&caller.tenant, &folded.run).await?,
             events,
+        })
+    }
+
+    /// A run of the caller's tenant as it stood after an event of its journal: the same fold, of so many
+    /// events.
+    ///
+    /// # Errors
+    /// `not_found`, also for another tenant's run and for an event that has not happened.
+    pub async fn show_run_at(
+        &self,
+        caller: &Caller,
+        run: &RunId,
+        sequence: u64,
+    ) -> Result<RunAt, EngineError> {
+        self.record_of(caller, run).await?;
+        let folded = self.fold_until(run, sequence).await?;
+        let (folded, at) = folded
+            .and_then(|folded| folded.last.map(|at| (folded, at)))
+            .ok_or_else(|| EngineError::not_found("event of the run", sequence))?;
+        Ok(RunAt {
+            run_id: run.clone(),
+            sequence,
+            at,
+            status: folded.run.status(),
+            state: RunState::of(&folded.run),
         })
     }
 

@@ -89,7 +89,7 @@ async fn evidence_page(
     let query = EvidenceQuery::default();
     let found = call
         .engine()
-        .find_evidence(&call.caller, query, &page)
+        .list_evidence(&call.caller, query, &page)
         .await?;
     entries.extend(found.entries.iter().map(|record| {
         let id = record.id.as_ref();

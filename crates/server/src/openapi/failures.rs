@@ -1,10 +1,19 @@
-//! The failures that operations share. A handler's annotation names those that are its own; what comes
+//! The failures of operations, with the codes that each can have: those of its status, by the table that answers are
+//! written with ([`crate::error::status`]). The failures that operations share stand here. A handler's annotation names those that are its own; what comes
 //! of the limits, the credential, the path, the body and storage follows from the operation's shape.
 
+use std::collections::BTreeSet;
+
 use axum::http::Method;
+use charter_contract::error_code::ErrorCode;
 use serde_json::{Map, Value, json};
 
 use crate::a2a::REST_PATH;
+use crate::error;
+
+/// Where components of the document are, and the one of every failure.
+const COMPONENTS: &str = "#/components/schemas/";
+const AGENT_ERROR: &str = "#/components/schemas/agent_error";
 
 /// Operations that anybody may call: what describes the server to those who have no key yet.
 const PUBLIC: [&str; 5] = [
@@ -42,6 +51,67 @@ pub(super) fn describe(document: &mut Value) {
             add(path, method, operation);
         }
     }
+    let mut named: BTreeSet<String> = BTreeSet::new();
+    for operation in super::operations(document) {
+        name_codes(operation, &mut named);
+    }
+    if let Some(schemas) = document["components"]["schemas"].as_object_mut() {
+        schemas.extend(
+            named
+                .into_iter()
+                .map(|status| (component(&status), coded(&status))),
+        );
+        schemas.insert("error_codes".to_owned(), explained());
+    }
+}
+
+/// The name of the schema of failures with a status, or a class of them.
+fn component(status: &str) -> String {
+    format!("error_{}", status.to_lowercase())
+}
+
+/// The codes that are answered with a status, or with one of its class.
+fn codes(status: &str) -> impl Iterator<Item = ErrorCode> {
+    let digits = status.trim_end_matches('X').to_owned();
+    let all = ErrorCode::ALL.iter().copied();
+    all.filter(move |code| error::status(*code).as_str().starts_with(&digits))
+}
+
+/// Lets each failure of an operation say which codes it can have.
+fn name_codes(operation: &mut Value, named: &mut BTreeSet<String>) {
+    let Some(answers) = operation["responses"].as_object_mut() else {
+        return;
+    };
+    for (status, answer) in answers {
+        let Some(schema) = answer.pointer_mut("/content/application~1json/schema") else {
+            continue;
+        };
+        if schema["$ref"] == AGENT_ERROR && codes(status).next().is_some() {
+            schema["$ref"] = json!(format!("{COMPONENTS}{}", component(status)));
+            named.insert(status.clone());
+        }
+    }
+}
+
+/// An `AgentError` with one of the codes of a status.
+fn coded(status: &str) -> Value {
+    let codes: Vec<&str> = codes(status).map(ErrorCode::as_str).collect();
+    json!({"allOf": [{"$ref": AGENT_ERROR}, {"properties": {"error_code": {"enum": codes}}}]})
+}
+
+/// Every code, with what it means and where more is said of it.
+fn explained() -> Value {
+    let codes = ErrorCode::ALL.iter().map(|code| {
+        json!({
+            "const": code.as_str(),
+            "title": code.user_message(),
+            "description": code.hint(),
+            "x-status": error::status(*code).as_u16(),
+            "x-retryable": code.retryable(),
+            "x-help": format!("docs/errors/{code}.md"),
+        })
+    });
+    json!({"type": "string", "oneOf": codes.collect::<Vec<_>>()})
 }
 
 fn add(path: &str, method: &str, operation: &mut Value) {
@@ -72,7 +142,7 @@ fn covered(answers: &Map<String, Value>, status: &str) -> bool {
 
 /// An `AgentError`; the HTTP+JSON binding of A2A has a form of its own, except where no caller is known.
 fn body(path: &str) -> Value {
-    let error = json!({"$ref": "#/components/schemas/agent_error"});
+    let error = json!({"$ref": AGENT_ERROR});
     if path.starts_with(REST_PATH) {
         let either = json!({"anyOf": [error, {"type": "object", "required": ["error"]}]});
         return json!({"application/json": {"schema": either}});

@@ -9,20 +9,21 @@ use charter_contract::catalogue::skill::Skill;
 use charter_contract::catalogue::tool::Tool;
 use charter_contract::schema;
 use charter_engine::{
-    Approval, ApprovalListing, ArtifactListing, ArtifactShown, BulkWritten, CallerShown,
-    CatalogueShown, DocumentDependencies, DocumentShown, EventListing, EvidenceProof, GraphAnswer,
-    InForce, KeyListing, KeyMade, KeyShown, LensAnswer, LensShown, LogCheckpoint, LogConsistency,
-    LogKey, MemoryFound, MemoryListing, MemoryShown, MissionEventListing, MissionListing,
-    MissionReplayed, MissionShown, PackageDiff, PackageReport, PackageShown, PublishedIndex,
-    Registered, RelatedMemory, Renewed, Replayed, RequestShown, ResolvedGuardrail, ResolvedPolicy,
-    ResolvedTemplate, RunEventListing, RunListing, RunShown, SessionShown, SkillInScope,
-    SkillInstruction, SkillListing, SkillWritten, SkillsImported, VerdictShown, VersionsDiff,
+    Announced, Approval, ApprovalEntry, ApprovalListing, ArtifactListing, ArtifactShown,
+    BulkWritten, CallerShown, CatalogueShown, DocumentDependencies, DocumentShown, EventListing,
+    EvidenceListing, EvidenceProof, GraphAnswer, InForce, KeyListing, KeyMade, KeyShown,
+    LensAnswer, LensShown, LogCheckpoint, LogConsistency, LogKey, MemoryFound, MemoryListing,
+    MemoryShown, MissionEventListing, MissionListing, MissionReplayed, MissionShown, PackageDiff,
+    PackageReport, PackageShown, ProgressEvent, PublishedIndex, Registered, RelatedMemory, Renewed,
+    Replayed, RequestShown, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, RunAt,
+    RunEventListing, RunListing, RunShown, SessionShown, SkillInScope, SkillInstruction,
+    SkillListing, SkillWritten, SkillsImported, VerdictShown, VersionsDiff,
 };
 use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use super::{agent_skill_files, agent_skills, catalogue, evidence, gate, missions, schemas};
+use super::{agent_skill_files, agent_skills, catalogue, gate, missions, schemas};
 
 /// Where components of the document are.
 const COMPONENTS: &str = "#/components/schemas/";
@@ -31,7 +32,7 @@ const DEFINITIONS: &str = "/components/schemas";
 type Describe = fn(&mut SchemaGenerator) -> Schema;
 
 /// Each by the name that operations refer to it with.
-const ANSWERS: [(&str, Describe); 67] = [
+const ANSWERS: [(&str, Describe); 71] = [
     ("agent_manifest_in_force", of::<InForce<AgentManifest>>),
     ("agent_skill_files", of::<agent_skill_files::Files>),
     ("agent_skill_hits", of::<agent_skills::Hits>),
@@ -41,7 +42,9 @@ const ANSWERS: [(&str, Describe); 67] = [
     ("agent_skill_written", of::<SkillWritten>),
     ("agent_skills_imported", of::<SkillsImported>),
     ("agent_skills_written", of::<BulkWritten>),
+    ("announced", of::<Announced>),
     ("approval", of::<Approval>),
+    ("approval_entry", of::<ApprovalEntry>),
     ("approval_page", of::<ApprovalListing>),
     ("caller", of::<CallerShown>),
     ("catalogue", of::<CatalogueShown>),
@@ -52,7 +55,7 @@ const ANSWERS: [(&str, Describe); 67] = [
     ("evidence_log_checkpoint", of::<LogCheckpoint>),
     ("evidence_log_consistency", of::<LogConsistency>),
     ("evidence_log_key", of::<LogKey>),
-    ("evidence_page", of::<evidence::Records>),
+    ("evidence_page", of::<EvidenceListing>),
     ("evidence_proof", of::<EvidenceProof>),
     ("gate_explained", of::<gate::Explained>),
     ("graph_answer", of::<GraphAnswer>),
@@ -81,6 +84,7 @@ const ANSWERS: [(&str, Describe); 67] = [
     ("package_report", of::<PackageReport>),
     ("playbook_in_force", of::<InForce<Playbook>>),
     ("prompt_template_in_force", of::<InForce<PromptTemplate>>),
+    ("progress_event", of::<ProgressEvent>),
     ("published_index", of::<PublishedIndex>),
     ("registered", of::<Registered>),
     ("related_memories", of::<Vec<RelatedMemory>>),
@@ -89,6 +93,7 @@ const ANSWERS: [(&str, Describe); 67] = [
     ("resolved_policies", of::<Vec<ResolvedPolicy>>),
     ("resolved_template", of::<ResolvedTemplate>),
     ("run", of::<RunShown>),
+    ("run_at", of::<RunAt>),
     ("run_event_page", of::<RunEventListing>),
     ("run_page", of::<RunListing>),
     ("run_replayed", of::<Replayed>),

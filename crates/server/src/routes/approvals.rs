@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use charter_contract::ids::{ApprovalId, RunId};
-use charter_engine::{Answer, Approval, ApprovalListing, Happened, Say};
+use charter_engine::{Answer, Approval, ApprovalEntry, ApprovalListing, Happened, Say};
 use charter_store::page::PageRequest;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -56,12 +56,12 @@ pub(crate) async fn list(
 /// Show an approval with the exact call that it is for.
 #[utoipa::path(get, path = "/v1/approvals/{id}", tag = "approvals", operation_id = "show_approval",
     params(("id" = String, Path, description = "`apr-…`")),
-    responses((status = 200, description = "The approval", body = ref("#/components/schemas/approval"))))]
+    responses((status = 200, description = "The approval", body = ref("#/components/schemas/approval_entry"))))]
 pub(crate) async fn show(
     State(state): State<AppState>,
     By(caller): By,
     Path(id): Path<String>,
-) -> Result<Json<Approval>, ApiError> {
+) -> Result<Json<ApprovalEntry>, ApiError> {
     let id: ApprovalId = parsed(&state, &id)?;
     let found = state.engine.approval(&caller, &id).await;
     found

@@ -17,6 +17,12 @@ use crate::streams;
 /// The header by which an event source goes on where it stopped.
 const LAST_EVENT_ID: &str = "last-event-id";
 
+/// What events of journals are called in streams: those by which a run, or a mission, comes to stand elsewhere, and
+/// all others.
+pub(crate) const STATUS: &str = "status";
+pub(crate) const STATE: &str = "state";
+pub(crate) const JOURNAL: &str = "journal";
+
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct EventsQuery {
@@ -27,7 +33,7 @@ pub(crate) struct EventsQuery {
     after: Option<u64>,
 }
 
-/// Events of the caller's tenant: a page of them, or with `Accept: text/event-stream` as they happen.
+/// Events of the caller's tenant, and changes of the global catalogue: a page of them, or with `Accept: text/event-stream` as they happen.
 ///
 /// Topics: `approval.requested`, `approval.approved`, `approval.rejected`, `approval.happened`,
 /// `approval.consumed`, `approval.lapsed`, `run.status`, `catalogue.changed`, and for whoever keeps keys

@@ -5,10 +5,9 @@ use axum::extract::State;
 use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::EvidenceId;
-use charter_engine::{EngineError, EvidenceQuery};
+use charter_engine::{EngineError, EvidenceListing, EvidenceQuery};
 use charter_store::page::PageRequest;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::json;
 use utoipa::IntoParams;
 
@@ -46,29 +45,20 @@ pub(crate) struct FindQuery {
     limit: Option<usize>,
 }
 
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "EvidencePage")]
-pub(crate) struct Records {
-    entries: Vec<EvidenceRecord>,
-    next: Option<String>,
-}
-
-/// Find evidence by what it is attached to, type, system and time.
+/// Find evidence by what it is attached to, type, system and time. Payloads and attachments are read with each record.
 #[utoipa::path(get, path = "/v1/evidence", tag = "evidence", operation_id = "find_evidence", params(FindQuery),
     responses((status = 200, description = "A page, by time of capture", body = ref("#/components/schemas/evidence_page"))))]
 pub(crate) async fn find(
     State(state): State<AppState>,
     By(caller): By,
     Asked(asked): Asked<FindQuery>,
-) -> Result<Json<Records>, ApiError> {
+) -> Result<Json<EvidenceListing>, ApiError> {
     let query = query(&state, &asked)?;
     let page = PageRequest::new(asked.after, asked.limit.unwrap_or(PAGE));
-    let found = state.engine.find_evidence(&caller, query, &page).await;
-    let found = found.map_err(|error| ApiError::new(&state, error))?;
-    Ok(Json(Records {
-        entries: found.entries,
-        next: found.next,
-    }))
+    let found = state.engine.list_evidence(&caller, query, &page).await;
+    found
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
 }
 
 /// What is looked for, without the page.

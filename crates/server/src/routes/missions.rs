@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::IntoParams;
 
-use super::events::{last_event, wants_stream};
+use super::events::{JOURNAL, STATE, last_event, wants_stream};
 use super::evidence_log::JSON_LINES;
 use crate::error::ApiError;
 use crate::extract::{Asked, By, Bytes, Path, Sent, parsed};
@@ -192,7 +192,7 @@ pub(crate) async fn events(
     let after = last_event(&headers).unwrap_or(after);
     let followed = state.engine.follow_mission(&caller, &id, after).await;
     let events = followed.map_err(failed)?.map(|event| {
-        let name = if event.moved { "state" } else { "journal" };
+        let name = if event.moved { STATE } else { JOURNAL };
         let sent = Event::default().id(event.entry.sequence.to_string());
         sent.event(name).data(json!(event).to_string())
     });

@@ -6,7 +6,8 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::sse::Event;
 use axum::response::{IntoResponse, Response};
 use charter_contract::ids::RunId;
-use charter_engine::{Confirmation, Replayed, RunListing, RunShown};
+use charter_contract::run_status::RunOrigin;
+use charter_engine::{Confirmation, Replayed, RunAt, RunListing, RunQuery, RunShown};
 use charter_store::page::PageRequest;
 use futures_util::StreamExt;
 use schemars::JsonSchema;
@@ -14,7 +15,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use utoipa::IntoParams;
 
-use super::events::{last_event, wants_stream};
+use super::events::{JOURNAL, STATUS, last_event, wants_stream};
 use super::missions::{JournalQuery, bounded};
 use crate::error::ApiError;
 use crate::extract::{Asked, By, Path, Sent, parsed};
@@ -26,23 +27,45 @@ const PAGE: usize = 50;
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct PageQuery {
+pub(crate) struct ListQuery {
+    /// Where they stand: a status such as `awaiting_approval`, or `open` for all that have not ended, or `ended`.
+    status: Option<String>,
+    /// What started them.
+    #[param(value_type = Option<String>)]
+    origin: Option<RunOrigin>,
+    /// What their titles have in them, in whatever case.
+    title: Option<String>,
+    /// Created at or after.
+    created_from: Option<String>,
+    /// Created before.
+    created_until: Option<String>,
     /// Where the page starts: `next` of the page before.
     after: Option<String>,
     /// At most so many, up to 1000; 50 when absent.
     limit: Option<usize>,
 }
 
-/// List runs, newest first.
-#[utoipa::path(get, path = "/v1/runs", tag = "runs", operation_id = "list_runs", params(PageQuery),
+/// List runs, newest first: all, or those of a status, an origin, a text in the title, a time.
+///
+/// Where titles are looked at (`origin`, `title`) a page looks at so many runs and no more: it may hold fewer than it
+/// has room for, and the next one starts at `next`.
+#[utoipa::path(get, path = "/v1/runs", tag = "runs", operation_id = "list_runs", params(ListQuery),
     responses((status = 200, description = "A page", body = ref("#/components/schemas/run_page"))))]
 pub(crate) async fn list(
     State(state): State<AppState>,
     By(caller): By,
-    Asked(asked): Asked<PageQuery>,
+    Asked(asked): Asked<ListQuery>,
 ) -> Result<Json<RunListing>, ApiError> {
+    let time = |text: Option<String>| text.map(|text| parsed(&state, &text)).transpose();
+    let query = RunQuery {
+        status: asked.status,
+        origin: asked.origin,
+        title: asked.title,
+        from: time(asked.created_from)?,
+        until: time(asked.created_until)?,
+    };
     let page = PageRequest::new(asked.after, asked.limit.unwrap_or(PAGE));
-    let runs = state.engine.runs(&caller, &page).await;
+    let runs = state.engine.runs(&caller, query, &page).await;
     runs.map(Json).map_err(|error| ApiError::new(&state, error))
 }
 
@@ -57,6 +80,24 @@ pub(crate) async fn show(
 ) -> Result<Json<RunShown>, ApiError> {
     let id: RunId = parsed(&state, &id)?;
     let shown = state.engine.show_run(&caller, &id).await;
+    shown
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
+}
+
+/// Show a run as it stood after an event of its journal.
+#[utoipa::path(get, path = "/v1/runs/{id}/at/{sequence}", tag = "runs", operation_id = "show_run_at",
+    params(("id" = String, Path, description = "`run-…`"), ("sequence" = u64, Path, description = "The event's position, from 1")),
+    responses((status = 200, description = "The run as it stood then", body = ref("#/components/schemas/run_at"))))]
+pub(crate) async fn show_at(
+    State(state): State<AppState>,
+    By(caller): By,
+    Path((id, sequence)): Path<(String, String)>,
+) -> Result<Json<RunAt>, ApiError> {
+    let id: RunId = parsed(&state, &id)?;
+    // What is no number is no event: the run is looked for first, whatever is asked of it.
+    let sequence = sequence.parse().unwrap_or_default();
+    let shown = state.engine.show_run_at(&caller, &id, sequence).await;
     shown
         .map(Json)
         .map_err(|error| ApiError::new(&state, error))
@@ -89,7 +130,7 @@ pub(crate) async fn events(
     let after = last_event(&headers).unwrap_or(after);
     let followed = state.engine.follow_run(&caller, &id, after).await;
     let events = followed.map_err(failed)?.map(|event| {
-        let name = if event.moved { "status" } else { "journal" };
+        let name = if event.moved { STATUS } else { JOURNAL };
         let sent = Event::default().id(event.entry.sequence.to_string());
         sent.event(name).data(json!(event).to_string())
     });

@@ -6,6 +6,7 @@ use charter_contract::ids::{ApprovalId, RunId, TenantId};
 use charter_store::StoreError;
 use charter_store::approval::{
     ApprovalChange, ApprovalFilter, ApprovalMove, ApprovalRecord, ApprovalState, Approvals,
+    ListedApproval,
 };
 use charter_store::outbox::NewMessage;
 use charter_store::page::{Page, PageRequest};
@@ -15,10 +16,12 @@ use super::connection::{Reach, in_transaction};
 use super::statement::{execute, params, row, rows};
 use super::{PostgresStore, outbox};
 use crate::column::{self, Cursor};
-use crate::record::approval::{elsewhere, record};
+use crate::record::approval::{elsewhere, listed};
 use crate::row::field;
 
 const READING: &str = "reading an approval";
+/// What the run of an approval is called: looked up for the rows of a page alone.
+const TITLE: &str = "(SELECT title FROM run WHERE run.tenant_id = approval.tenant_id AND run.run_id = approval.run_id)";
 const WRITING: &str = "writing an approval";
 
 /// Makes the changes that an append to the tenant's run carries.
@@ -155,15 +158,17 @@ impl Approvals for PostgresStore {
         &self,
         tenant: &TenantId,
         approval: &ApprovalId,
-    ) -> Result<Option<ApprovalRecord>, StoreError> {
+    ) -> Result<Option<ListedApproval>, StoreError> {
         let client = self.client(Reach::Tenant(tenant)).await?;
         row(
             READING,
             &client,
-            "SELECT approval_id, tenant_id, run_id, state, requested_at, expires_at, body
-             FROM approval WHERE tenant_id = $1 AND approval_id = $2",
+            &format!(
+                "SELECT approval_id, tenant_id, run_id, state, requested_at, expires_at, body, {TITLE}
+                 FROM approval WHERE tenant_id = $1 AND approval_id = $2"
+            ),
             params![tenant.as_str(), approval.as_str()],
-            record,
+            listed,
         )
         .await
     }
@@ -173,7 +178,7 @@ impl Approvals for PostgresStore {
         tenant: &TenantId,
         filter: ApprovalFilter<'_>,
         page: &PageRequest,
-    ) -> Result<Page<ApprovalRecord>, StoreError> {
+    ) -> Result<Page<ListedApproval>, StoreError> {
         let (at, id) = column::after(page)?;
         // Each combination apart, so that each has its index whatever values come.
         let state = match filter.state {
@@ -189,7 +194,7 @@ impl Approvals for PostgresStore {
             "listing approvals",
             &client,
             &format!(
-                "SELECT approval_id, tenant_id, run_id, state, requested_at, expires_at, body
+                "SELECT approval_id, tenant_id, run_id, state, requested_at, expires_at, body, {TITLE}
                  FROM approval
                  WHERE tenant_id = $1 AND (requested_at, approval_id) < ($2, $3) AND {state} AND {run}
                  ORDER BY requested_at DESC, approval_id DESC LIMIT $6"
@@ -202,12 +207,12 @@ impl Approvals for PostgresStore {
                 filter.run_id.map(RunId::as_str),
                 column::limit(page.limit() + 1)
             ],
-            record,
+            listed,
         )
         .await?;
         Ok(column::page(entries, page, |approval| Cursor {
-            at: column::micros(approval.requested_at),
-            id: approval.approval_id.to_string(),
+            at: column::micros(approval.record.requested_at),
+            id: approval.record.approval_id.to_string(),
         }))
     }
 

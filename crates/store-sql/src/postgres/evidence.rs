@@ -12,21 +12,21 @@ use charter_contract::ids::{EvidenceId, TenantId};
 use charter_contract::time::Timestamp;
 use charter_domain::evidence_log::Entry;
 use charter_store::StoreError;
-use charter_store::evidence::{Evidence, EvidenceFilter};
+use charter_store::evidence::{Evidence, EvidenceFilter, EvidenceHead};
 use charter_store::page::{Page, PageRequest};
 use deadpool_postgres::Transaction;
-use tokio_postgres::types::ToSql;
 
 pub(super) use self::gather::Gathering;
 use super::PostgresStore;
 use super::connection::{Reach, in_transaction};
 use super::evidence_log::Log;
-use super::statement::{execute, params, row, rows};
+use super::statement::{bound, execute, params, row, rows};
 use crate::column::{self, Cursor};
-use crate::record::evidence::{self as record, Dialect, Value, WHAT};
+use crate::record::evidence::{self as record, Dialect, WHAT};
 
 const READING: &str = "reading evidence";
 const WRITING: &str = "writing evidence";
+const LOOKING_UP: &str = "looking up evidence";
 
 /// How a look-up is asked here.
 const DIALECT: Dialect = Dialect {
@@ -187,23 +187,30 @@ impl Evidence for PostgresStore {
         page: &PageRequest,
     ) -> Result<Page<EvidenceRecord>, StoreError> {
         let (sql, values) = record::query(DIALECT, tenant, filter, page)?;
-        let values = values.iter().map(|value| match value {
-            Value::Text(text) => text as &(dyn ToSql + Sync),
-            Value::Integer(number) => number as &(dyn ToSql + Sync),
-        });
-        let values: Vec<_> = values.collect();
         let client = self.client(Reach::Tenant(tenant)).await?;
-        let entries = rows(
-            "looking up evidence",
-            &client,
-            &sql,
-            &values,
-            record::record,
-        )
-        .await?;
+        let entries = rows(LOOKING_UP, &client, &sql, &bound(&values), record::record).await?;
         Ok(column::page(entries, page, |record| Cursor {
             at: column::micros(record.captured_at),
             id: record.id.to_string(),
+        }))
+    }
+
+    async fn list_evidence(
+        &self,
+        tenant: &TenantId,
+        filter: &EvidenceFilter,
+        page: &PageRequest,
+    ) -> Result<Page<EvidenceHead>, StoreError> {
+        let dialect = Dialect {
+            columns: record::HEAD,
+            ..DIALECT
+        };
+        let (sql, values) = record::query(dialect, tenant, filter, page)?;
+        let client = self.client(Reach::Tenant(tenant)).await?;
+        let entries = rows(LOOKING_UP, &client, &sql, &bound(&values), record::head).await?;
+        Ok(column::page(entries, page, |head| Cursor {
+            at: column::micros(head.captured_at),
+            id: head.id.to_string(),
         }))
     }
 }

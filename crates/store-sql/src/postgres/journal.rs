@@ -8,8 +8,8 @@ use charter_contract::ids::{RunId, TenantId};
 use charter_contract::time::Timestamp;
 use charter_store::StoreError;
 use charter_store::journal::{
-    After, Append, Claim, GENESIS, HeldRun, Journal, JournalEvent, NewEvent, RunPhase, RunRecord,
-    Wait,
+    After, Append, Claim, GENESIS, HeldRun, Journal, JournalEvent, NewEvent, RunFilter, RunPhase,
+    RunRecord, Wait,
 };
 use charter_store::lease::{Fence, Lease};
 use charter_store::mission::ArtifactRecord;
@@ -20,9 +20,9 @@ use deadpool_postgres::{GenericClient, Transaction};
 use super::connection::{Reach, in_transaction};
 use super::mission::{self, Addition};
 use super::standby::on_reader;
-use super::statement::{execute, params, row, rows};
+use super::statement::{bound, execute, params, row, rows};
 use super::{PostgresStore, approval, lease, outbox};
-use crate::column::{self, Cursor};
+use crate::column;
 use crate::record::run::{self as record, Head, RECORD};
 use crate::row::field;
 
@@ -344,21 +344,18 @@ impl Journal for PostgresStore {
     async fn runs(
         &self,
         tenant: &TenantId,
+        filter: &RunFilter,
         page: &PageRequest,
     ) -> Result<Page<RunRecord>, StoreError> {
-        let (at, id) = column::after(page)?;
-        let sql = format!(
-            "SELECT {RECORD} FROM run
-             WHERE tenant_id = $1 AND (created_at, run_id) < ($2, $3)
-             ORDER BY created_at DESC, run_id DESC LIMIT $4"
-        );
-        let values = params![tenant.as_str(), at, id, column::limit(page.limit() + 1)];
-        let entries = on_reader!(self, Reach::Tenant(tenant), client =>
-            rows(LISTING, client, &sql, values, record::record))?;
-        Ok(column::page(entries, page, |run| Cursor {
-            at: column::micros(run.created_at),
-            id: run.run_id.to_string(),
-        }))
+        let mut listing = record::Listing::new(tenant, filter, page)?;
+        loop {
+            let (sql, values) = listing.statement('$');
+            let found = on_reader!(self, Reach::Tenant(tenant), client =>
+                rows(LISTING, client, &sql, &bound(&values), record::record))?;
+            if let Some(page) = listing.take(found) {
+                return Ok(page);
+            }
+        }
     }
 
     async fn unfinished_runs(

@@ -134,13 +134,19 @@ impl Outbox for PostgresStore {
         self.number_messages().await?;
         let client = self.client(Reach::Tenant(tenant)).await?;
         // Written so that only an index which leads with the tenant has this order: that of the numbers would be
-        // walked over everybody's messages.
+        // walked over everybody's messages. What is about the global catalogue has an index of its own.
         rows(
             READING,
             &client,
-            "SELECT message_id, topic, nullif(tenant_id, ''), at, payload FROM outbox
-             WHERE (tenant_id, message_id) > ($2, $1) AND tenant_id <= $2
-             ORDER BY tenant_id, message_id LIMIT $3",
+            "SELECT message_id, topic, nullif(tenant_id, ''), at, payload FROM (
+                 (SELECT message_id, topic, tenant_id, at, payload FROM outbox
+                  WHERE (tenant_id, message_id) > ($2, $1) AND tenant_id <= $2
+                  ORDER BY tenant_id, message_id LIMIT $3)
+                 UNION ALL
+                 (SELECT message_id, topic, tenant_id, at, payload FROM outbox
+                  WHERE tenant_id = '' AND topic = 'catalogue.changed' AND message_id > $1
+                  ORDER BY message_id LIMIT $3)) AS told
+             ORDER BY message_id LIMIT $3",
             params![
                 column::integer("message id", after)?,
                 tenant.as_str(),

@@ -6,6 +6,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use super::failure::during;
+use crate::record::asked::Value;
 use crate::row::Columns;
 
 const COLUMN: &str = "reading a column";
@@ -21,6 +22,15 @@ macro_rules! params {
 }
 
 pub(super) use params;
+
+/// The values of a statement that has only the conditions that are asked for.
+pub(super) fn bound(values: &[Value]) -> Vec<&(dyn ToSql + Sync)> {
+    let bound = values.iter().map(|value| match value {
+        Value::Text(text) => text as &(dyn ToSql + Sync),
+        Value::Integer(number) => number as &(dyn ToSql + Sync),
+    });
+    bound.collect()
+}
 
 /// Every row, in the statement's order.
 pub(super) async fn rows<T>(

@@ -2,18 +2,18 @@
 
 use charter_contract::ids::ApprovalId;
 use charter_store::StoreError;
-use charter_store::approval::{ApprovalRecord, ApprovalState};
+use charter_store::approval::{ApprovalRecord, ApprovalState, ListedApproval};
 
 use crate::column;
 use crate::row::{Columns, field};
 
-/// Reads `approval_id, tenant_id, run_id, state, requested_at, expires_at, body`.
-pub(crate) fn record(row: &dyn Columns) -> Result<ApprovalRecord, StoreError> {
+/// Reads `approval_id, tenant_id, run_id, state, requested_at, expires_at, body` and the title of the run.
+pub(crate) fn listed(row: &dyn Columns) -> Result<ListedApproval, StoreError> {
     let approval: String = field(row, 0)?;
     let tenant: String = field(row, 1)?;
     let run: String = field(row, 2)?;
     let state: String = field(row, 3)?;
-    Ok(ApprovalRecord {
+    let record = ApprovalRecord {
         approval_id: column::parse("approval id", &approval)?,
         tenant_id: column::parse("tenant id", &tenant)?,
         run_id: column::parse("run id", &run)?,
@@ -21,6 +21,10 @@ pub(crate) fn record(row: &dyn Columns) -> Result<ApprovalRecord, StoreError> {
         requested_at: column::parse_micros(field(row, 4)?)?,
         expires_at: column::parse_micros(field(row, 5)?)?,
         body: field(row, 6)?,
+    };
+    Ok(ListedApproval {
+        record,
+        run_title: field(row, 7)?,
     })
 }
 

@@ -132,6 +132,7 @@ impl Step<'_> {
     pub(crate) fn message(&self) -> NewMessage {
         let payload = json!({
             "revision": self.revision,
+            "scope": self.scope.tenant().map_or("global", |_| "tenant"),
             "package": self.package.as_str(),
             "version": self.version,
             "change": column::change(self.change),

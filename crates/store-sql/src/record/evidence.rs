@@ -8,9 +8,10 @@ use charter_contract::text::Text;
 use charter_domain::evidence_log::Sealed;
 use charter_domain::evidence_log::entry::SALT_BYTES;
 use charter_store::StoreError;
-use charter_store::evidence::EvidenceFilter;
+use charter_store::evidence::{EvidenceFilter, EvidenceHead};
 use charter_store::page::PageRequest;
 
+use super::asked::{Asked, Value};
 use crate::column::{self, Cursor};
 use crate::row::{Columns, field};
 
@@ -48,6 +49,21 @@ pub(crate) fn record(row: &dyn Columns) -> Result<EvidenceRecord, StoreError> {
     Ok(record)
 }
 
+/// What [`head`] reads, in either engine.
+pub(crate) const HEAD: &str =
+    "evidence_id, body, CASE WHEN payload IS NULL THEN payload_removed_at END";
+
+/// Reads [`HEAD`].
+pub(crate) fn head(row: &dyn Columns) -> Result<EvidenceHead, StoreError> {
+    let id: &str = field(row, 0)?;
+    let record: EvidenceRecord = column::parse_json(WHAT, id, field(row, 1)?)?;
+    let removed_at: Option<i64> = field(row, 2)?;
+    Ok(EvidenceHead {
+        payload_absent: removed_at.map(|at| removed(id, at)).transpose()?,
+        ..record.into()
+    })
+}
+
 /// What a record says whose payload was removed.
 pub(crate) fn removed(id: &str, at: i64) -> Result<PayloadAbsence, StoreError> {
     let note = format!("payload removed on {}", column::parse_micros(at)?);
@@ -78,15 +94,6 @@ pub(crate) fn seal(tenant: &TenantId, record: &EvidenceRecord) -> Result<Sealed,
     Sealed::seal(record, salt()?).map_err(|error| refused(&error.to_string()))
 }
 
-/// A value to compare with.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Value {
-    /// Of a text column.
-    Text(String),
-    /// Of an integer column.
-    Integer(i64),
-}
-
 /// How an engine's statements look.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Dialect {
@@ -107,11 +114,10 @@ pub(crate) fn query(
     page: &PageRequest,
 ) -> Result<(String, Vec<Value>), StoreError> {
     let Dialect { columns, key, .. } = dialect;
-    let mut asked = Asked {
-        sql: format!("SELECT {columns} FROM evidence WHERE true"),
-        values: Vec::new(),
-        mark: dialect.mark,
-    };
+    let mut asked = Asked::new(
+        format!("SELECT {columns} FROM evidence WHERE true"),
+        dialect.mark,
+    );
     let text = |text: &str| Value::Text(text.to_owned());
     asked.and("tenant_id = ?", [text(tenant.as_str())]);
     if let Some(attachment) = &filter.attached_to {
@@ -141,30 +147,5 @@ pub(crate) fn query(
     }
     let limit = Value::Integer(column::limit(page.limit() + 1));
     asked.push(" ORDER BY captured_at, evidence_id LIMIT ?", [limit]);
-    Ok((asked.sql, asked.values))
-}
-
-/// A statement as it grows.
-struct Asked {
-    sql: String,
-    values: Vec<Value>,
-    mark: char,
-}
-
-impl Asked {
-    fn and<const N: usize>(&mut self, condition: &str, values: [Value; N]) {
-        self.sql.push_str(" AND ");
-        self.push(condition, values);
-    }
-
-    /// Each `?` of `sql` becomes one of the values.
-    fn push<const N: usize>(&mut self, sql: &str, values: [Value; N]) {
-        let mut parts = sql.split('?');
-        self.sql.extend(parts.next());
-        for (value, part) in values.into_iter().zip(parts) {
-            self.values.push(value);
-            self.sql
-                .push_str(&format!("{}{}{part}", self.mark, self.values.len()));
-        }
-    }
+    Ok(asked.whole())
 }

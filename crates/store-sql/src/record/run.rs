@@ -1,10 +1,14 @@
 //! Runs and their journals: rows, and what is checked before they are written.
 
-use charter_contract::ids::RunId;
+use charter_contract::ids::{RunId, TenantId};
 use charter_store::StoreError;
-use charter_store::journal::{Append, EventHash, JournalEvent, NewEvent, RunPhase, RunRecord};
+use charter_store::journal::{
+    Append, EventHash, JournalEvent, NewEvent, RunFilter, RunPhase, RunRecord, Standing,
+};
+use charter_store::page::{Page, PageRequest};
 
-use crate::column;
+use super::asked::{Asked, Value};
+use crate::column::{self, Cursor};
 use crate::row::{Columns, field};
 
 /// Reads `run_id, tenant_id, title, phase, version, created_at, updated_at, status, wake_at`.
@@ -134,6 +138,110 @@ pub(crate) fn check_append<'a>(
     Ok((last_hash, newest))
 }
 
+/// Runs that are read at once where titles are looked at, and how many a page looks at in all.
+const PORTION: usize = 250;
+const MOST_LOOKED_AT: usize = 5_000;
+
+/// A page of runs as it fills. Whoever lists carries out one statement after the other until the page is
+/// there.
+pub(crate) struct Listing<'a> {
+    tenant: &'a TenantId,
+    filter: &'a RunFilter,
+    page: &'a PageRequest,
+    after: Cursor,
+    looked_at: usize,
+    entries: Vec<RunRecord>,
+}
+
+impl<'a> Listing<'a> {
+    /// # Errors
+    /// [`StoreError::Refused`] for a cursor that no page gave out.
+    pub(crate) fn new(
+        tenant: &'a TenantId,
+        filter: &'a RunFilter,
+        page: &'a PageRequest,
+    ) -> Result<Self, StoreError> {
+        let (at, id) = column::after(page)?;
+        Ok(Self {
+            tenant,
+            filter,
+            page,
+            after: Cursor { at, id },
+            looked_at: 0,
+            entries: Vec::new(),
+        })
+    }
+
+    /// How many runs the next statement reads.
+    fn portion(&self) -> usize {
+        let room = self.page.limit() + 1;
+        match self.filter.reads_titles() {
+            true => room.max(PORTION),
+            false => room,
+        }
+    }
+
+    /// The next statement, with `mark` before the number of a value. What says where a run stands is in the
+    /// words of the indexes over runs that have ended and runs that have not.
+    pub(crate) fn statement(&self, mark: char) -> (String, Vec<Value>) {
+        let mut asked = Asked::new(format!("SELECT {RECORD} FROM run WHERE true"), mark);
+        asked.and("tenant_id = ?", [Value::Text(self.tenant.to_string())]);
+        match self.filter.standing {
+            None => {}
+            Some(Standing::Open) => asked.and("phase <> 'finished'", []),
+            Some(Standing::Ended) => asked.and("phase = 'finished'", []),
+            Some(Standing::At(status)) => {
+                let phase = match status.is_final() {
+                    true => "phase = 'finished' AND status = ?",
+                    false => "phase <> 'finished' AND status = ?",
+                };
+                asked.and(phase, [Value::Text(status.to_string())]);
+            }
+        }
+        let time = |at| Value::Integer(column::micros(at));
+        if let Some(from) = self.filter.created_from {
+            asked.and("created_at >= ?", [time(from)]);
+        }
+        if let Some(until) = self.filter.created_until {
+            asked.and("created_at < ?", [time(until)]);
+        }
+        let Cursor { at, id } = self.after.clone();
+        let after = [Value::Integer(at), Value::Text(id)];
+        asked.and("(created_at, run_id) < (?, ?)", after);
+        let limit = Value::Integer(column::limit(self.portion()));
+        asked.push(" ORDER BY created_at DESC, run_id DESC LIMIT ?", [limit]);
+        asked.whole()
+    }
+
+    /// Takes what the statement found; the page, once it is there.
+    pub(crate) fn take(&mut self, found: Vec<RunRecord>) -> Option<Page<RunRecord>> {
+        let is_last = found.len() < self.portion();
+        for run in found {
+            self.looked_at += 1;
+            let fits = self.filter.fits_title(&run.title);
+            if fits && self.entries.len() == self.page.limit() {
+                return Some(self.ended(true));
+            }
+            self.after = Cursor {
+                at: column::micros(run.created_at),
+                id: run.run_id.to_string(),
+            };
+            if fits {
+                self.entries.push(run);
+            }
+        }
+        let is_enough = self.looked_at >= MOST_LOOKED_AT;
+        (is_last || is_enough).then(|| self.ended(!is_last))
+    }
+
+    fn ended(&mut self, more: bool) -> Page<RunRecord> {
+        Page {
+            entries: std::mem::take(&mut self.entries),
+            next: more.then(|| self.after.encode()),
+        }
+    }
+}
+
 /// Where a claimed run's turn is read.
 const TURN: usize = 9;
 
@@ -148,4 +256,57 @@ pub(crate) fn in_turn(mut claimed: Vec<(i64, RunRecord)>) -> Vec<RunRecord> {
         (turn, a.created_at, &a.run_id).cmp(&(other, b.created_at, &b.run_id))
     });
     claimed.into_iter().map(|(_, run)| run).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use charter_contract::ids::RunId;
+    use charter_contract::time::Timestamp;
+    use uuid::Uuid;
+
+    use super::*;
+
+    /// The newest of many runs, from `first` on.
+    fn runs(first: usize, count: usize) -> Vec<RunRecord> {
+        let run = |n: usize| RunRecord {
+            run_id: RunId::from_uuid(Uuid::from_u128(n as u128)),
+            tenant_id: TenantId::parse("acme").unwrap(),
+            title: format!("skill {n}"),
+            phase: RunPhase::Finished,
+            status: "completed".to_owned(),
+            wake_at: None,
+            version: 1,
+            created_at: Timestamp::from_micros(1_000_000 - n as i64).unwrap(),
+            updated_at: Timestamp::from_micros(1_000_000).unwrap(),
+        };
+        (first..first + count).map(run).collect()
+    }
+
+    /// A title that nothing has ends a page after so many runs, and the next page goes on there; one that a
+    /// run has further on is found by it.
+    #[test]
+    fn a_page_looks_at_a_bounded_number_of_titles() {
+        let tenant = TenantId::parse("acme").unwrap();
+        let filter = RunFilter {
+            title: Some(format!("skill {}", MOST_LOOKED_AT + 7)),
+            ..RunFilter::default()
+        };
+        let page = PageRequest::new(None, 10);
+        let mut listing = Listing::new(&tenant, &filter, &page).unwrap();
+        let mut looked_at = 0;
+        let ended = loop {
+            let found = runs(looked_at, PORTION);
+            looked_at += found.len();
+            if let Some(page) = listing.take(found) {
+                break page;
+            }
+        };
+        assert_eq!((looked_at, ended.entries.len()), (MOST_LOOKED_AT, 0));
+        let page = PageRequest::new(ended.next, 10);
+        let mut listing = Listing::new(&tenant, &filter, &page).unwrap();
+        let last = listing.take(runs(looked_at, 20)).unwrap();
+        let titles: Vec<_> = last.entries.iter().map(|run| &*run.title).collect();
+        assert_eq!(titles, [format!("skill {}", MOST_LOOKED_AT + 7)]);
+        assert_eq!(last.next, None);
+    }
 }

@@ -6,6 +6,7 @@ use charter_contract::ids::{ApprovalId, RunId, TenantId};
 use charter_store::StoreError;
 use charter_store::approval::{
     ApprovalChange, ApprovalFilter, ApprovalMove, ApprovalRecord, ApprovalState, Approvals,
+    ListedApproval,
 };
 use charter_store::outbox::NewMessage;
 use charter_store::page::{Page, PageRequest};
@@ -14,7 +15,7 @@ use rusqlite::{Connection, params};
 use super::statement::{execute, row, rows};
 use super::{SqliteStore, outbox};
 use crate::column::{self, Cursor};
-use crate::record::approval::{elsewhere, record};
+use crate::record::approval::{elsewhere, listed};
 use crate::row::field;
 
 const READING: &str = "reading an approval";
@@ -139,12 +140,12 @@ fn list(
     state: Option<ApprovalState>,
     run: Option<&RunId>,
     page: &PageRequest,
-) -> Result<Page<ApprovalRecord>, StoreError> {
+) -> Result<Page<ListedApproval>, StoreError> {
     let (at, id) = column::after(page)?;
     let entries = rows(
         "listing approvals",
         connection,
-        "SELECT approval_id, approval.tenant_id, run_id, state, requested_at, expires_at, body
+        "SELECT approval_id, approval.tenant_id, run_id, state, requested_at, expires_at, body, title
          FROM approval JOIN run USING (run_key)
          WHERE approval.tenant_id = ?1 AND (requested_at, approval_id) < (?2, ?3)
            AND (?4 IS NULL OR state = ?4) AND (?5 IS NULL OR run_id = ?5)
@@ -157,11 +158,11 @@ fn list(
             run.map(RunId::as_str),
             column::limit(page.limit() + 1)
         ],
-        record,
+        listed,
     )?;
     Ok(column::page(entries, page, |approval| Cursor {
-        at: column::micros(approval.requested_at),
-        id: approval.approval_id.to_string(),
+        at: column::micros(approval.record.requested_at),
+        id: approval.record.approval_id.to_string(),
     }))
 }
 
@@ -171,17 +172,17 @@ impl Approvals for SqliteStore {
         &self,
         tenant: &TenantId,
         approval: &ApprovalId,
-    ) -> Result<Option<ApprovalRecord>, StoreError> {
+    ) -> Result<Option<ListedApproval>, StoreError> {
         let (tenant, approval) = (tenant.clone(), approval.clone());
         self.read(move |connection| {
             row(
                 READING,
                 connection,
-                "SELECT approval_id, approval.tenant_id, run_id, state, requested_at, expires_at, body
+                "SELECT approval_id, approval.tenant_id, run_id, state, requested_at, expires_at, body, title
                  FROM approval JOIN run USING (run_key)
                  WHERE approval_id = ?1 AND approval.tenant_id = ?2",
                 [approval.as_str(), tenant.as_str()],
-                record,
+                listed,
             )
         })
         .await
@@ -192,7 +193,7 @@ impl Approvals for SqliteStore {
         tenant: &TenantId,
         filter: ApprovalFilter<'_>,
         page: &PageRequest,
-    ) -> Result<Page<ApprovalRecord>, StoreError> {
+    ) -> Result<Page<ListedApproval>, StoreError> {
         let (tenant, page) = (tenant.clone(), page.clone());
         let (state, run) = (filter.state, filter.run_id.cloned());
         self.read(move |connection| list(connection, &tenant, state, run.as_ref(), &page))

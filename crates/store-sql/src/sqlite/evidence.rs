@@ -10,20 +10,20 @@ use charter_contract::ids::{EvidenceId, TenantId};
 use charter_contract::time::Timestamp;
 use charter_domain::evidence_log::Entry;
 use charter_store::StoreError;
-use charter_store::evidence::{Evidence, EvidenceFilter};
+use charter_store::evidence::{Evidence, EvidenceFilter, EvidenceHead};
 use charter_store::page::{Page, PageRequest};
-use rusqlite::types::Value;
-use rusqlite::{Connection, params, params_from_iter};
+use rusqlite::{Connection, params};
 
 use super::SqliteStore;
 use super::evidence_log;
-use super::statement::{insert, row, rows};
+use super::statement::{bound, insert, row, rows};
 use crate::column::{self, Cursor};
 use crate::record::evidence::{self as record, Dialect, WHAT};
 use crate::row::field;
 
 const READING: &str = "reading evidence";
 const WRITING: &str = "writing evidence";
+const LOOKING_UP: &str = "looking up evidence";
 /// How a look-up is asked here.
 const DIALECT: Dialect = Dialect {
     columns: "evidence_id, body, payload, payload_removed_at,
@@ -91,6 +91,24 @@ fn attach(
     .map(|new| new.is_some())
 }
 
+fn list(
+    connection: &Connection,
+    tenant: &TenantId,
+    filter: &EvidenceFilter,
+    page: &PageRequest,
+) -> Result<Page<EvidenceHead>, StoreError> {
+    let dialect = Dialect {
+        columns: record::HEAD,
+        ..DIALECT
+    };
+    let (sql, values) = record::query(dialect, tenant, filter, page)?;
+    let entries = rows(LOOKING_UP, connection, &sql, bound(values), record::head)?;
+    Ok(column::page(entries, page, |head| Cursor {
+        at: column::micros(head.captured_at),
+        id: head.id.to_string(),
+    }))
+}
+
 fn find(
     connection: &Connection,
     tenant: &TenantId,
@@ -98,17 +116,7 @@ fn find(
     page: &PageRequest,
 ) -> Result<Page<EvidenceRecord>, StoreError> {
     let (sql, values) = record::query(DIALECT, tenant, filter, page)?;
-    let values = values.into_iter().map(|value| match value {
-        record::Value::Text(text) => Value::from(text),
-        record::Value::Integer(number) => Value::from(number),
-    });
-    let entries = rows(
-        "looking up evidence",
-        connection,
-        &sql,
-        params_from_iter(values),
-        record::record,
-    )?;
+    let entries = rows(LOOKING_UP, connection, &sql, bound(values), record::record)?;
     Ok(column::page(entries, page, |record| Cursor {
         at: column::micros(record.captured_at),
         id: record.id.to_string(),
@@ -196,6 +204,17 @@ impl Evidence for SqliteStore {
     ) -> Result<Page<EvidenceRecord>, StoreError> {
         let (tenant, filter, page) = (tenant.clone(), filter.clone(), page.clone());
         self.read(move |connection| find(connection, &tenant, &filter, &page))
+            .await
+    }
+
+    async fn list_evidence(
+        &self,
+        tenant: &TenantId,
+        filter: &EvidenceFilter,
+        page: &PageRequest,
+    ) -> Result<Page<EvidenceHead>, StoreError> {
+        let (tenant, filter, page) = (tenant.clone(), filter.clone(), page.clone());
+        self.read(move |connection| list(connection, &tenant, &filter, &page))
             .await
     }
 }

@@ -6,8 +6,8 @@ use charter_contract::ids::{RunId, TenantId};
 use charter_contract::time::Timestamp;
 use charter_store::StoreError;
 use charter_store::journal::{
-    After, Append, Claim, GENESIS, HeldRun, Journal, JournalEvent, NewEvent, RunPhase, RunRecord,
-    Wait,
+    After, Append, Claim, GENESIS, HeldRun, Journal, JournalEvent, NewEvent, RunFilter, RunPhase,
+    RunRecord, Wait,
 };
 use charter_store::lease::{Fence, Lease};
 use charter_store::mission::ArtifactRecord;
@@ -273,10 +273,11 @@ impl Journal for SqliteStore {
     async fn runs(
         &self,
         tenant: &TenantId,
+        filter: &RunFilter,
         page: &PageRequest,
     ) -> Result<Page<RunRecord>, StoreError> {
-        let (tenant, page) = (tenant.clone(), page.clone());
-        self.read(move |connection| read::list(connection, &tenant, &page))
+        let (tenant, filter, page) = (tenant.clone(), filter.clone(), page.clone());
+        self.read(move |connection| read::list(connection, &tenant, &filter, &page))
             .await
     }
 

@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use charter_contract::ids::TenantId;
 use charter_contract::time::Timestamp;
 use charter_store::StoreError;
+use charter_store::catalogue::CATALOGUE_CHANGED;
 use charter_store::outbox::{Message, NewMessage, Outbox};
 use rusqlite::{Connection, params};
 
@@ -68,8 +69,15 @@ impl Outbox for SqliteStore {
                 READING,
                 connection,
                 "SELECT message_id, topic, tenant_id, at, payload FROM outbox
-                 WHERE message_id > ?1 AND tenant_id = ?2 ORDER BY message_id LIMIT ?3",
-                params![after, tenant.as_str(), column::limit(limit)],
+                 WHERE message_id > ?1
+                   AND (tenant_id = ?2 OR (tenant_id IS NULL AND topic = ?3))
+                 ORDER BY message_id LIMIT ?4",
+                params![
+                    after,
+                    tenant.as_str(),
+                    CATALOGUE_CHANGED,
+                    column::limit(limit)
+                ],
                 message,
             )
         })

@@ -1,9 +1,11 @@
 //! The three ways in which this crate runs a statement, each compiled once per connection.
 
 use charter_store::StoreError;
-use rusqlite::{Connection, Params, Row};
+use rusqlite::types;
+use rusqlite::{Connection, Params, Row, params_from_iter};
 
 use super::failure::during;
+use crate::record::asked::Value;
 use crate::row::Columns;
 
 const COLUMN: &str = "reading a column";
@@ -50,6 +52,14 @@ pub(super) fn execute(
         .prepare_cached(sql)
         .and_then(|mut statement| statement.execute(params))
         .map_err(during(doing))
+}
+
+/// The values of a statement that has only the conditions that are asked for.
+pub(super) fn bound(values: Vec<Value>) -> impl Params {
+    params_from_iter(values.into_iter().map(|value| match value {
+        Value::Text(text) => types::Value::from(text),
+        Value::Integer(number) => types::Value::from(number),
+    }))
 }
 
 /// Inserts one row; `None` when its key is there already.

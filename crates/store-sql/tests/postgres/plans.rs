@@ -12,13 +12,14 @@ use charter_contract::ids::{
     ApprovalId, KeyId, MemoryId, MissionId, SkillId, TagRequestId, TaskId, TenantId, UserId,
 };
 use charter_contract::mission::{ArtifactKind, MissionState};
+use charter_contract::run_status::RunStatus;
 use charter_contract::scope::Scope;
 use charter_store::StoreError;
 use charter_store::agent_skills::AgentSkills;
 use charter_store::approval::{ApprovalFilter, ApprovalMove, ApprovalState, Approvals};
 use charter_store::evidence::{Evidence, EvidenceFilter};
 use charter_store::evidence_log::EvidenceLog;
-use charter_store::journal::{After, Append, Claim, EventHash, Journal, Wait};
+use charter_store::journal::{After, Append, Claim, EventHash, Journal, RunFilter, Standing, Wait};
 use charter_store::key::{KeyHash, Keys};
 use charter_store::lease::Leases;
 use charter_store::memory::{Memories, Proposals};
@@ -283,24 +284,66 @@ async fn look_at_requests(watched: &mut Watched) -> Outcome {
     Ok(())
 }
 
+async fn look_at_lists_of_runs(watched: &mut Watched) -> Outcome {
+    let (store, acme) = (Arc::clone(&watched.store), acme());
+    let all = RunFilter::default();
+    let first = store.runs(&acme, &all, &page()).await?;
+    let (working, completed) = (RunStatus::Working, RunStatus::Completed);
+    for (name, whose, standing) in [
+        ("runs", Tenants, None),
+        ("runs that have not ended", Tenants, Some(Standing::Open)),
+        // Of those that have not ended, which are few.
+        (
+            "runs that stand somewhere",
+            TenantsAndSorted,
+            Some(Standing::At(working)),
+        ),
+        ("runs that have ended", Tenants, Some(Standing::Ended)),
+        ("runs that ended so", Tenants, Some(Standing::At(completed))),
+    ] {
+        let filter = RunFilter {
+            standing,
+            ..all.clone()
+        };
+        watched
+            .look(name, whose, store.runs(&acme, &filter, &page()))
+            .await;
+    }
+    let of_a_time = RunFilter {
+        created_from: Some(sample::at(0)?),
+        created_until: Some(sample::at(1)?),
+        title: Some("ingress".to_owned()),
+        ..all.clone()
+    };
+    watched
+        .look(
+            "runs of a time with a text in their title",
+            Tenants,
+            store.runs(&acme, &of_a_time, &page()),
+        )
+        .await;
+    let second = PageRequest::new(first.next, PAGE);
+    watched
+        .look(
+            "runs, second page",
+            Tenants,
+            store.runs(&acme, &all, &second),
+        )
+        .await;
+    Ok(())
+}
+
 async fn look_at_runs(watched: &mut Watched) -> Outcome {
     let store = Arc::clone(&watched.store);
     let (acme, run) = (acme(), sample::run(N));
     watched.look("run", Tenants, store.run(&acme, &run)).await;
-    let first = store.runs(&acme, &page()).await?;
-    watched
-        .look("runs", Tenants, store.runs(&acme, &page()))
-        .await;
+    look_at_lists_of_runs(watched).await?;
     watched
         .look(
             "count_unfinished_runs",
             Tenants,
             store.count_unfinished_runs(&acme, 50),
         )
-        .await;
-    let second = PageRequest::new(first.next, PAGE);
-    watched
-        .look("runs, second page", Tenants, store.runs(&acme, &second))
         .await;
     watched
         .look("events", Everyones, store.events(&run, 0, PAGE))
@@ -453,6 +496,10 @@ async fn look_at_evidence(watched: &mut Watched) -> Outcome {
     ] {
         watched
             .look(name, Tenants, store.find_evidence(&acme, &filter, &page()))
+            .await;
+        let name = format!("{name}, listed");
+        watched
+            .look(&name, Tenants, store.list_evidence(&acme, &filter, &page()))
             .await;
     }
     watched

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use charter_contract::ids::RunId;
 use charter_store::StoreError;
-use charter_store::journal::Journal;
+use charter_store::journal::{Journal, RunFilter};
 use charter_store::page::PageRequest;
 use charter_store_sql::postgres::{PostgresOptions, PostgresStore, StandbyOptions, back_up};
 use charter_testkit::postgres_server::{Database, PostgresServer};
@@ -120,7 +120,9 @@ const MAY_LAG: Duration = Duration::from_millis(1_500);
 /// The runs that a listing shows.
 async fn listed(store: &PostgresStore) -> BTreeSet<RunId> {
     let tenant = sample::tenant("acme").unwrap();
-    let page = store.runs(&tenant, &PageRequest::new(None, 100)).await;
+    let page = store
+        .runs(&tenant, &RunFilter::default(), &PageRequest::new(None, 100))
+        .await;
     let runs = page.unwrap().entries.into_iter();
     runs.map(|run| run.run_id).collect()
 }

@@ -2,7 +2,7 @@
 
 use charter_contract::ids::ApprovalId;
 use charter_store::approval::{
-    ApprovalChange, ApprovalFilter, ApprovalMove, ApprovalRecord, ApprovalState,
+    ApprovalChange, ApprovalFilter, ApprovalMove, ApprovalRecord, ApprovalState, ListedApproval,
 };
 use charter_store::journal::{After, Append, RunPhase, Wait};
 use charter_store::lease::Fence;
@@ -58,14 +58,18 @@ async fn asked(store: &dyn Store, run: u128, n: u128) -> Outcome {
 
 async fn state(store: &dyn Store, n: u128) -> Made<ApprovalState> {
     let found = store.approval(&sample::tenant("acme")?, &id(n)).await?;
-    Ok(found.ok_or("no approval")?.state)
+    Ok(found.ok_or("no approval")?.record.state)
 }
 
 /// An approval is there exactly when the event that asks for it is.
 pub async fn ruling_28_an_approval_is_made_with_its_event(store: &dyn Store) -> Outcome {
     asked(store, 1, 1).await?;
     let acme = sample::tenant("acme")?;
-    assert_eq!(store.approval(&acme, &id(1)).await?, Some(pending(1, 1)?));
+    let asked = ListedApproval {
+        record: pending(1, 1)?,
+        run_title: sample::new_run("acme", 1, 0)?.0.title,
+    };
+    assert_eq!(store.approval(&acme, &id(1)).await?, Some(asked));
     assert_eq!(
         store.approval(&sample::tenant("umbra")?, &id(1)).await?,
         None
@@ -138,7 +142,7 @@ pub async fn ruling_28_an_approval_is_used_once(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Newest first, by state and run, each once.
+/// Newest first, by state and run, each once, with the title of its run.
 pub async fn approvals_are_listed_newest_first(store: &dyn Store) -> Outcome {
     for n in 1..=3 {
         asked(store, n, n).await?;
@@ -152,12 +156,10 @@ pub async fn approvals_are_listed_newest_first(store: &dyn Store) -> Outcome {
         let found = store
             .approvals(&acme, ApprovalFilter::default(), &page)
             .await?;
-        seen.extend(
-            found
-                .entries
-                .into_iter()
-                .map(|approval| approval.approval_id),
-        );
+        for approval in found.entries {
+            assert_eq!(approval.run_title, "skill security.detect_public_ingress");
+            seen.push(approval.record.approval_id);
+        }
         match found.next {
             Some(next) => page = PageRequest::new(Some(next), 2),
             None => break,
@@ -184,7 +186,8 @@ pub async fn approvals_are_listed_newest_first(store: &dyn Store) -> Outcome {
         let found = store
             .approvals(&acme, filter, &PageRequest::new(None, 9))
             .await?;
-        let ids: Vec<ApprovalId> = found.entries.into_iter().map(|a| a.approval_id).collect();
+        let ids = found.entries.into_iter().map(|a| a.record.approval_id);
+        let ids: Vec<ApprovalId> = ids.collect();
         assert_eq!(ids, [expected]);
     }
     Ok(())

@@ -131,7 +131,7 @@ pub async fn register_tells_the_outbox(store: &dyn Store) -> Outcome {
     };
     let payload: serde_json::Value = serde_json::from_str(&message.payload)?;
     let expected = serde_json::json!({
-        "revision": 1, "package": "p", "version": "1", "change": "registered"
+        "revision": 1, "scope": "tenant", "package": "p", "version": "1", "change": "registered"
     });
     assert_eq!(payload, expected);
     let envelope = NewMessage {

@@ -2,7 +2,7 @@
 
 use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord, EvidenceType};
 use charter_contract::ids::EvidenceId;
-use charter_store::evidence::EvidenceFilter;
+use charter_store::evidence::{EvidenceFilter, EvidenceHead};
 use charter_store::page::PageRequest;
 use charter_store::{Store, StoreError};
 
@@ -15,9 +15,14 @@ async fn found(
     filter: &EvidenceFilter,
 ) -> Result<Vec<EvidenceRecord>, Box<dyn std::error::Error + Send + Sync>> {
     let page = PageRequest::new(None, 100);
-    let page = store.find_evidence(&tenant("acme")?, filter, &page).await?;
-    assert_eq!(page.next, None);
-    Ok(page.entries)
+    let acme = tenant("acme")?;
+    let found = store.find_evidence(&acme, filter, &page).await?;
+    assert_eq!(found.next, None);
+    // The heads are those of the same records, whatever is asked.
+    let listed = store.list_evidence(&acme, filter, &page).await?;
+    let heads = found.entries.iter().cloned().map(EvidenceHead::from);
+    assert_eq!((listed.entries, listed.next), (heads.collect(), None));
+    Ok(found.entries)
 }
 
 /// All fields, alone and in a batch.

@@ -2,8 +2,8 @@
 
 use charter_contract::ids::RunId;
 use charter_store::journal::{
-    After, Append, Claim, EventHash, GENESIS, HeldRun, JournalEvent, NewEvent, RunPhase, RunRecord,
-    Wait, verify_chain,
+    After, Append, Claim, EventHash, GENESIS, HeldRun, JournalEvent, NewEvent, RunFilter, RunPhase,
+    RunRecord, Wait, verify_chain,
 };
 use charter_store::lease::{Fence, Lease};
 use charter_store::page::PageRequest;
@@ -462,7 +462,9 @@ pub async fn runs_are_listed_newest_first(store: &dyn Store) -> Outcome {
     let (mut seen, mut after, mut sizes) = (Vec::new(), None, Vec::new());
     loop {
         let page = PageRequest::new(after, 2);
-        let page = store.runs(&tenant("acme")?, &page).await?;
+        let page = store
+            .runs(&tenant("acme")?, &RunFilter::default(), &page)
+            .await?;
         sizes.push(page.entries.len());
         seen.extend(page.entries);
         after = page.next;
@@ -481,7 +483,8 @@ pub async fn runs_are_listed_newest_first(store: &dyn Store) -> Outcome {
 /// As the store's.
 pub async fn a_made_up_cursor_is_refused(store: &dyn Store) -> Outcome {
     let page = PageRequest::new(Some("yesterday".to_owned()), 2);
-    let refused = store.runs(&tenant("acme")?, &page).await;
+    let filter = RunFilter::default();
+    let refused = store.runs(&tenant("acme")?, &filter, &page).await;
     assert_refused!(refused, StoreError::Refused { .. });
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Cases of the outbox.
 
 use charter_store::Store;
+use charter_store::catalogue::CATALOGUE_CHANGED;
 
 use super::Outcome;
 use super::sample::{at, message};
@@ -61,7 +62,8 @@ pub async fn sweep_takes_only_older_messages(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// A tenant reads its own messages, and none of another or of the whole server.
+/// A tenant reads its own messages and those about the global catalogue, and none of another or about the
+/// rest of the server.
 ///
 /// # Errors
 /// As the store's.
@@ -70,12 +72,20 @@ pub async fn messages_of_a_tenant_are_its_own(store: &dyn Store) -> Outcome {
     sent[0].tenant = Some("acme".to_owned());
     sent[1].tenant = Some("umbra".to_owned());
     sent[2].tenant = None;
+    let mut changes = vec![
+        message(CATALOGUE_CHANGED, 1)?,
+        message(CATALOGUE_CHANGED, 1)?,
+    ];
+    changes[0].tenant = None;
+    changes[1].tenant = Some("umbra".to_owned());
     store.publish(sent.clone()).await?;
+    store.publish(changes).await?;
     store.publish(sent).await?;
     let acme = super::sample::tenant("acme")?;
     let own = store.messages_of(&acme, 0, 10).await?;
     let topics: Vec<_> = own.iter().map(|m| &*m.message.topic).collect();
-    assert_eq!(topics, ["a", "a"]);
+    assert_eq!(topics, ["a", CATALOGUE_CHANGED, "a"]);
+    assert!(own.is_sorted_by(|a, b| a.id < b.id));
     assert_eq!(store.messages_of(&acme, 0, 1).await?, own[..1].to_vec());
     let later = store.messages_of(&acme, own[0].id, 10).await?;
     assert_eq!(later, own[1..].to_vec());

@@ -177,6 +177,7 @@ fn catalogue() -> Known {
         "reliability.worker",
     );
     add(&mut known, &["lenses", "lens_ids", "document"], LENS);
+    add(&mut known, &["at"], "1");
     add(&mut known, &["node", "from", "to", "document"], "iso.a8.13");
     add(&mut known, &["document"], "reliability.look");
     add(&mut known, &["packages"], "backups");

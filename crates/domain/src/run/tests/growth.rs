@@ -96,6 +96,39 @@ fn a_result_makes_a_step_wait_longer() {
     );
 }
 
+/// A result that comes when the run stops is kept, and nothing that it adds begins: neither the steps nor
+/// what would have waited for them.
+#[test]
+fn what_a_result_adds_to_a_run_that_stops_is_cancelled() {
+    let mut run = Driven::new(vec![
+        reading("turn1", &[]),
+        reading("done", &["turn1"]),
+        reading("next", &["done"]),
+    ]);
+    run.begin("turn1").unwrap();
+    let abort = RunOrder::Abort {
+        by: UserId::parse("ann").unwrap(),
+        reason: "enough".into(),
+        roll_back: false,
+    };
+    run.command(abort).unwrap();
+    let more = adding(
+        vec![
+            reading("call", &["turn1"]),
+            reading("turn2", &["call"]),
+            reading("apart", &[]),
+        ],
+        &[("done", "turn2")],
+    );
+    run.succeed_with("turn1", more, 0).unwrap();
+    let states = ["turn1", "done", "next", "call", "turn2", "apart"].map(|step| run.state(step));
+    let (last, others) = states.split_first().unwrap();
+    assert_eq!((*last, others), ("succeeded", &["cancelled"; 5][..]));
+    assert_eq!(run.outcome(), "aborted");
+    let (run, diverges) = Run::replay_strictly(run.journal).unwrap();
+    assert_eq!((run.status().as_str(), diverges), ("aborted", None));
+}
+
 /// What cannot be added is refused, and the run stands where it stood.
 #[test]
 fn a_result_that_does_not_fit_changes_nothing() {

@@ -45,7 +45,7 @@ async fn say(
     let asked = rig.engine.approval(&person(by), &approval).await?;
     let say = Say {
         answer,
-        digest: asked.digest.to_string(),
+        digest: asked.approval.digest.to_string(),
         reason: None,
     };
     rig.engine

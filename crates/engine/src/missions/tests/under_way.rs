@@ -307,6 +307,25 @@ async fn b002_12_cancelling_ends_a_mission_once() {
     );
 }
 
+/// An order that comes while the run's driver is still on its way to it is carried out: whoever decides on
+/// the run has the driver's place, so that neither writes what the other decided on. What is under way then
+/// adds nothing to the mission.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mission_is_cancelled_right_after_its_order() {
+    let rig = Rig::new().await;
+    let ann = person("ann");
+    for number in 0..24 {
+        let begun = rig.start(order()).await;
+        let reason = format!("order {number} was a mistake");
+        let cancelled = rig.engine.cancel_mission(&ann, &begun.mission_id, reason);
+        cancelled.await.unwrap();
+        let done = rig.settled(&begun.mission_id).await;
+        assert_eq!(done.state, MissionState::Cancelled, "{done:#?}");
+        let replayed = rig.engine.replay_mission(&ann, &begun.mission_id).await;
+        assert_eq!(replayed.unwrap().divergence, None);
+    }
+}
+
 /// B002-15: the same order with the same id is the same mission; another one is refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn b002_15_an_order_that_is_repeated_finds_its_mission() {

@@ -2,14 +2,14 @@
 
 use charter_contract::ids::{RunId, TenantId};
 use charter_store::StoreError;
-use charter_store::journal::{Claim, JournalEvent, RunRecord};
+use charter_store::journal::{Claim, JournalEvent, RunFilter, RunRecord};
 use charter_store::page::{Page, PageRequest};
 use rusqlite::{Connection, params};
 
-use super::super::statement::{row, rows};
+use super::super::statement::{bound, row, rows};
 use super::READING;
-use crate::column::{self, Cursor};
-use crate::record::run::{RECORD, claimed, event, in_turn, record};
+use crate::column;
+use crate::record::run::{Listing, RECORD, claimed, event, in_turn, record};
 use crate::row::field;
 
 /// The events after `after`, at most `limit`.
@@ -51,25 +51,17 @@ pub(in crate::sqlite) fn one(
 pub(super) fn list(
     connection: &Connection,
     tenant: &TenantId,
+    filter: &RunFilter,
     page: &PageRequest,
 ) -> Result<Page<RunRecord>, StoreError> {
-    let (at, id) = column::after(page)?;
-    let entries = rows(
-        "listing runs",
-        connection,
-        &format!(
-            "SELECT {RECORD}
-         FROM run
-         WHERE tenant_id = ?1 AND (created_at, run_id) < (?2, ?3)
-         ORDER BY created_at DESC, run_id DESC LIMIT ?4"
-        ),
-        params![tenant.as_str(), at, id, column::limit(page.limit() + 1)],
-        record,
-    )?;
-    Ok(column::page(entries, page, |run| Cursor {
-        at: column::micros(run.created_at),
-        id: run.run_id.to_string(),
-    }))
+    let mut listing = Listing::new(tenant, filter, page)?;
+    loop {
+        let (sql, values) = listing.statement('?');
+        let found = rows("listing runs", connection, &sql, bound(values), record)?;
+        if let Some(page) = listing.take(found) {
+            return Ok(page);
+        }
+    }
 }
 
 /// Runs that a worker may take at `now`, each tenant's oldest first.

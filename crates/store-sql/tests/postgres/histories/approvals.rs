@@ -5,7 +5,7 @@ use charter_store::Store;
 use charter_store::approval::{
     ApprovalChange, ApprovalFilter, ApprovalMove, ApprovalRecord, ApprovalState,
 };
-use charter_store::journal::{After, Append, Wait};
+use charter_store::journal::{After, Append, RunFilter, Wait};
 use charter_store::page::PageRequest;
 use charter_testkit::store_suite::sample;
 use proptest::option::of;
@@ -121,7 +121,11 @@ impl super::Call for Call {
                     run_id: run.as_ref(),
                 };
                 let tenant = tenant.id()?;
-                let runs = told(store.runs(&tenant, &PageRequest::new(None, 9)).await);
+                let runs = told(
+                    store
+                        .runs(&tenant, &RunFilter::default(), &PageRequest::new(None, 9))
+                        .await,
+                );
                 runs + &told(store.approvals(&tenant, filter, &page(after)?).await)
             }
         })

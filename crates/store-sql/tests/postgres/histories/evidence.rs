@@ -44,7 +44,9 @@ impl super::Call for Call {
                     ..EvidenceFilter::default()
                 };
                 let page = PageRequest::new(None, usize::from(limit) + 1);
-                told(store.find_evidence(&tenant.id()?, &filter, &page).await)
+                let tenant = tenant.id()?;
+                let found = told(store.find_evidence(&tenant, &filter, &page).await);
+                found + &told(store.list_evidence(&tenant, &filter, &page).await)
             }
             Self::RemovePayloads(before) => {
                 told(store.remove_payloads(before.at()?, at(9)?, 1).await)

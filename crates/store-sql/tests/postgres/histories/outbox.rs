@@ -1,15 +1,18 @@
 //! Histories of messages.
 
 use charter_store::Store;
+use charter_store::catalogue::CATALOGUE_CHANGED;
 use charter_testkit::store_suite::sample;
 use proptest_derive::Arbitrary;
 
-use super::{Done, Few, Second, Several, hold, told};
+use super::{Done, Few, Second, Several, Tenant, hold, told};
 
 #[derive(Debug, Clone, Copy, Arbitrary)]
 enum Call {
     Publish(Few, Second),
     Read(Several, #[proptest(strategy = "1..9u8")] u8),
+    ReadOf(Tenant, Several, #[proptest(strategy = "1..9u8")] u8),
+    ChangeCatalogue(Option<Tenant>),
     Sweep(Second),
 }
 
@@ -23,6 +26,15 @@ impl super::Call for Call {
             Self::Read(Several(after), limit) => {
                 let read = told(store.messages(after.into(), limit.into()).await);
                 read + &told(store.last_message().await)
+            }
+            Self::ReadOf(tenant, Several(after), limit) => {
+                let tenant = tenant.id()?;
+                told(store.messages_of(&tenant, after.into(), limit.into()).await)
+            }
+            Self::ChangeCatalogue(of) => {
+                let mut message = sample::message(CATALOGUE_CHANGED, 3)?;
+                message.tenant = of.map(|tenant| tenant.name().to_owned());
+                told(store.publish(vec![message]).await)
             }
             Self::Sweep(before) => told(store.sweep_messages(before.at()?).await),
         })

@@ -1,8 +1,9 @@
 //! Histories of runs, their events, and who holds them.
 
 use charter_contract::ids::RunId;
+use charter_contract::run_status::RunStatus;
 use charter_store::Store;
-use charter_store::journal::{After, Append, Claim, EventHash, GENESIS, Wait};
+use charter_store::journal::{After, Append, Claim, EventHash, GENESIS, RunFilter, Standing, Wait};
 use charter_store::lease::{Fence, Lease};
 use charter_testkit::store_suite::sample;
 use proptest_derive::Arbitrary;
@@ -14,7 +15,7 @@ enum Call {
     Create(Few, Tenant),
     Append(Following),
     Park(Few, Few, Option<Second>),
-    Runs(Tenant, Option<Few>),
+    Runs(Tenant, Option<Stands>, Option<Few>),
     Claim(Few, Second),
     Events(Few, Few),
     Sweep(Second),
@@ -39,6 +40,25 @@ enum Then {
     Runs,
     Waits,
     Ends,
+}
+
+#[derive(Debug, Clone, Copy, Arbitrary)]
+enum Stands {
+    Open,
+    Ended,
+    Working,
+    Completed,
+}
+
+impl Stands {
+    fn standing(self) -> Standing {
+        match self {
+            Self::Open => Standing::Open,
+            Self::Ended => Standing::Ended,
+            Self::Working => Standing::At(RunStatus::Working),
+            Self::Completed => Standing::At(RunStatus::Completed),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, Arbitrary)]
@@ -92,6 +112,10 @@ async fn append(store: &dyn Store, following: Following) -> Done<Append> {
         fence: fence(following.fence),
         events: sample::events(previous, expected, &["{\"n\": 1.0}", "{}"])?,
         release: following.release,
+        status: match following.then {
+            Then::Runs | Then::Waits => RunStatus::Working.to_string(),
+            Then::Ends => RunStatus::Completed.to_string(),
+        },
         messages: vec![message],
         ..sample::second_append(following.run.0.into(), then, &["{}"])?
     })
@@ -114,7 +138,13 @@ impl super::Call for Call {
                 };
                 told(store.park(&run(n), fence(fenced), wait).await)
             }
-            Self::Runs(tenant, after) => told(store.runs(&tenant.id()?, &page(after)?).await),
+            Self::Runs(tenant, stands, after) => {
+                let filter = RunFilter {
+                    standing: stands.map(Stands::standing),
+                    ..RunFilter::default()
+                };
+                told(store.runs(&tenant.id()?, &filter, &page(after)?).await)
+            }
             Self::Claim(Few(worker), now) => {
                 let claim = Claim {
                     holder: format!("w{worker}"),

@@ -18,7 +18,7 @@ use charter_domain::run::Run;
 use charter_effects::{LandlockUse, Sandbox, SandboxOptions};
 use charter_store::SharedStore;
 use charter_store::evidence::EvidenceFilter;
-use charter_store::journal::{RunPhase, RunRecord};
+use charter_store::journal::{RunFilter, RunPhase, RunRecord};
 use charter_store::page::PageRequest;
 use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
 use charter_testkit::watched_store::{Side, WatchedStore};
@@ -223,7 +223,8 @@ impl Play {
     /// The runs, oldest first.
     pub(super) async fn runs(&self) -> Vec<RunRecord> {
         let page = PageRequest::new(None, 10);
-        let found = self.engine.store().runs(&person("ann").tenant, &page).await;
+        let (tenant, all) = (person("ann").tenant, RunFilter::default());
+        let found = self.engine.store().runs(&tenant, &all, &page).await;
         let mut runs = found.unwrap().entries;
         runs.reverse();
         runs
