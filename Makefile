@@ -51,7 +51,7 @@ MUTANTS := target/tools/bin/cargo-mutants
 CHARTER := target/debug/charter
 TUTORIAL := $(PYTHON) -m doctest docs/follow.py && $(PYTHON) docs/follow.py --charter $(CHARTER) --models target/models docs/tutorial.md
 
-.PHONY: help quickstart test test-python test-model check check-python mutants bench bench-peers build model postgres opensearch telemetry console test-console browser lighthouse docs tutorial check-deploy clean-quickstart
+.PHONY: help quickstart test test-system-postgres test-python test-model check check-python mutants bench bench-peers build model postgres opensearch telemetry console test-console browser lighthouse docs tutorial check-deploy clean-quickstart
 
 help:
 	@echo "make quickstart  build, and answer a real question over a simulated cloud estate"
@@ -89,11 +89,24 @@ test:
 	$(MAKE) model $(VENV_READY) $(MCP_READY) $(API_READY) $(POSTGRES_READY) $(OPENSEARCH_READY) $(TELEMETRY_READY) \
 		$(BROWSER_READY)
 	$(CARGO) test --locked --workspace
+	$(MAKE) test-system-postgres
 	$(CARGO) test --locked --workspace --test suite -- --ignored
 	$(VENV)/bin/python quickstart/run.py --charter $(CHARTER)
 	$(TUTORIAL)
 	$(MAKE) check-python test-python test-console
 	@echo "test: all passed"
+
+# Storage once more on the system's own PostgreSQL: another version, built by others. Debian's is installed where
+# that may be done.
+test-system-postgres:
+	@ls /usr/lib/postgresql/*/bin/postgres > /dev/null 2>&1 || ! command -v apt-get > /dev/null \
+		|| { apt-get -qq update && apt-get -qq --yes --no-install-recommends install postgresql; } > /dev/null 2>&1 || true
+	@programs="$$(ls -d /usr/lib/postgresql/*/bin 2> /dev/null | sort -V | tail -n 1)"; \
+	if [ -x "$$programs/postgres" ]; then \
+		CHARTER_TEST_POSTGRES="$$programs" $(CARGO) test --locked -p charter-store-sql --test postgres -- contract:: histories; \
+	else \
+		echo "test: there is no PostgreSQL of the system: storage was tested on that of \`make postgres\` alone"; \
+	fi
 
 # The client is installed as anybody would install it, but for its dependencies, which are pinned.
 test-python: $(CHARTER) $(MODELS) $(VENV_READY) $(PYTHON_READY)
