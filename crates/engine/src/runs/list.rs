@@ -126,6 +126,7 @@ pub struct RunListing {
 mod tests {
     use charter_contract::ids::{MissionId, PipelineId, PlanId, TreeId};
     use charter_domain::graph::Source;
+    use uuid::Uuid;
 
     use super::*;
 
@@ -134,15 +135,15 @@ mod tests {
     fn every_sources_noun_is_a_word_of_its_origin() {
         let sources = [
             (
-                Source::ExecutionPlan(PlanId::parse("plan-1").unwrap()),
+                Source::ExecutionPlan(PlanId::from_uuid(Uuid::nil())),
                 RunOrigin::Plan,
             ),
             (
-                Source::Pipeline(PipelineId::parse("p").unwrap()),
+                Source::Pipeline(PipelineId::from_uuid(Uuid::nil())),
                 RunOrigin::Plan,
             ),
             (
-                Source::DecisionTree(TreeId::parse("t").unwrap()),
+                Source::DecisionTree(TreeId::from_uuid(Uuid::nil())),
                 RunOrigin::Plan,
             ),
             (
