@@ -103,7 +103,7 @@ test-system-postgres:
 		|| { apt-get -qq update && apt-get -qq --yes --no-install-recommends install postgresql; } > /dev/null 2>&1 || true
 	@programs="$$(ls -d /usr/lib/postgresql/*/bin 2> /dev/null | sort -V | tail -n 1)"; \
 	if [ -x "$$programs/postgres" ]; then \
-		CHARTER_TEST_POSTGRES="$$programs" $(CARGO) test --locked -p charter-store-sql --test postgres -- contract:: histories; \
+		CHARTER_TEST_POSTGRES="$$programs" $(CARGO) test --locked --workspace --test postgres -- contract:: histories; \
 	else \
 		echo "test: there is no PostgreSQL of the system: storage was tested on that of \`make postgres\` alone"; \
 	fi

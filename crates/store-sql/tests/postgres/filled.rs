@@ -348,6 +348,9 @@ pub(crate) async fn first_rows(store: &dyn Store, tenant_id: &str, n: u8) -> Out
     store.create_run(&run, events, vec![], vec![]).await?;
     let mut asking = sample::second_append(u128::from(n) + 1, After::Ends, &["{}"])?;
     asking.approvals = vec![ApprovalChange::Ask(records::pending(tenant_id, n, n + 1)?)];
+    for message in &mut asking.messages {
+        message.tenant = Some(tenant_id.to_owned());
+    }
     store.append(asking).await?;
     let record = sample::evidence(tenant_id, n.into(), sample::at(0)?)?;
     store
