@@ -302,13 +302,11 @@ impl Engine {
             let claimed = self.store().claim_runs(&claim).await?;
             let full = claimed.len() == claim.limit;
             for run in claimed {
-                self.take_up_run(run.tenant_id, run.run_id);
+                self.take_up_claimed(run.tenant_id, run.run_id);
             }
             if !full {
                 return Ok(());
             }
-            // Each has its driver's place before the rest is counted.
-            tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
 

@@ -57,6 +57,9 @@ pub(super) struct Seat {
     run: RunId,
 }
 
+/// A driver's place, and what its driver is told.
+pub(super) type Place = (Seat, mpsc::Receiver<Order>);
+
 impl Drop for Seat {
     fn drop(&mut self) {
         self.drivers.seats().remove(&self.run);
@@ -72,10 +75,7 @@ impl Drivers {
     ///
     /// # Errors
     /// The way to whoever has it.
-    pub(super) fn sit(
-        &self,
-        run: &RunId,
-    ) -> Result<(Seat, mpsc::Receiver<Order>), mpsc::Sender<Order>> {
+    pub(super) fn sit(&self, run: &RunId) -> Result<Place, mpsc::Sender<Order>> {
         let mut seats = self.seats();
         if let Some(driver) = seats.get(run) {
             return Err(driver.orders.clone());
@@ -216,15 +216,39 @@ impl Engine {
             {
                 return;
             }
-            match engine.drive_alone(&tenant, &run).await {
-                Err(error) if is_of_newer(&error) => engine.leave_to_newer(run, &error).await,
-                Err(error) if error.code != ErrorCode::Overloaded => {
-                    tracing::warn!(run.id = %run, error = %error, "a run was not driven; it is taken up again");
-                }
-                Ok(_) | Err(_) => {}
-            }
+            let driven = engine.drive_alone(&tenant, &run).await;
+            engine.left(run, driven).await;
         };
         self.tasks().spawn(driving.in_current_span());
+    }
+
+    /// Drives a run in the background that was claimed for this process just now. The driver's place is taken
+    /// at once: however long the run then waits for its turn, its lease is renewed. Otherwise a process that
+    /// claims more than it can begin within a lease loses it to others, who lose it in turn, and nobody gets
+    /// anything done.
+    pub(crate) fn take_up_claimed(self: &Arc<Self>, tenant: TenantId, run: RunId) {
+        let Ok(place) = self.drivers().sit(&run) else {
+            // Its driver here had lost the lease, and finds that out.
+            return self.take_up_run(tenant, run);
+        };
+        self.drivers().holds(&run);
+        let engine = Arc::clone(self);
+        let driving = async move {
+            let driven = engine.drive_claimed(place, &tenant, run.clone()).await;
+            engine.left(run, driven).await;
+        };
+        self.tasks().spawn(driving.in_current_span());
+    }
+
+    /// What a driver in the background left.
+    async fn left(&self, run: RunId, driven: Result<Run, EngineError>) {
+        match driven {
+            Err(error) if is_of_newer(&error) => self.leave_to_newer(run, &error).await,
+            Err(error) if error.code != ErrorCode::Overloaded => {
+                tracing::warn!(run.id = %run, error = %error, "a run was not driven; it is taken up again");
+            }
+            Ok(_) | Err(_) => {}
+        }
     }
 
     /// Gives a run up that a newer version carries on, and does not claim it again.

@@ -28,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span};
 
 use self::writing::Hold;
-use super::control::{Order, busy, left_behind};
+use super::control::{Order, Place, busy, left_behind};
 use super::effect::{Preparation, Prepared, StepEnd, Workspace, failure};
 use super::journal::Folded;
 use super::{NewRun, Unstored};
@@ -119,14 +119,36 @@ impl Engine {
         if self.settings().duty == Duty::Api {
             return self.leave_to_workers(whence, &workspace.tenant).await;
         }
-        let run_id = whence.run_id().clone();
-        let (seat, mut orders) = loop {
-            match self.drivers().sit(&run_id) {
+        let place = loop {
+            match self.drivers().sit(whence.run_id()) {
                 Ok(place) => break place,
                 Err(driver) => driver.closed().await,
             }
         };
-        let tenant = workspace.tenant.clone();
+        self.drive_at(place, whence, workspace, progress).await
+    }
+
+    /// Drives a run that was claimed for this process, which took the driver's place of it with the claim.
+    pub(super) async fn drive_claimed(
+        self: &Arc<Self>,
+        place: Place,
+        tenant: &TenantId,
+        run_id: RunId,
+    ) -> Result<Run, EngineError> {
+        let workspace = self.pinned(tenant, &run_id).await?.workspace;
+        let whence = Whence::Stored(run_id);
+        self.drive_at(place, whence, workspace, Progress::silent())
+            .await
+    }
+
+    async fn drive_at(
+        self: &Arc<Self>,
+        (seat, mut orders): Place,
+        whence: Whence,
+        workspace: Workspace,
+        progress: Progress,
+    ) -> Result<Run, EngineError> {
+        let (run_id, tenant) = (whence.run_id().clone(), workspace.tenant.clone());
         let span = telemetry::run(&run_id, &tenant);
         let driving = self.drive_seated(whence, workspace, progress, &mut orders);
         let driven = driving.instrument(span.clone()).await;
