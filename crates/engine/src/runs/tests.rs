@@ -1,3 +1,4 @@
 //! Runs over a real store and real effects.
 
+mod claims;
 mod crash;

@@ -6,7 +6,7 @@
 
 mod mission;
 mod outside;
-mod play;
+pub(super) mod play;
 mod playbook;
 mod points;
 

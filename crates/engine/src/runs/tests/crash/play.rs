@@ -111,17 +111,17 @@ pub(super) async fn prepare(dir: &Path, played: Played, address: &str) {
     store.close().await.unwrap();
 }
 
-fn open(dir: &Path) -> Arc<SqliteStore> {
+pub(in crate::runs::tests) fn open(dir: &Path) -> Arc<SqliteStore> {
     Arc::new(SqliteStore::open(dir, &SqliteOptions::default()).unwrap())
 }
 
-async fn sandbox(dir: &Path) -> Sandbox {
+pub(in crate::runs::tests) async fn sandbox(dir: &Path) -> Sandbox {
     let mut options = SandboxOptions::new(dir.join("sandbox"));
     options.landlock = LandlockUse::WhenAvailable;
     Sandbox::new(options).await.unwrap()
 }
 
-async fn engine(
+pub(in crate::runs::tests) async fn engine(
     store: SharedStore,
     tools: Arc<dyn charter_effects::ToolRunner>,
     models: Arc<dyn charter_effects::Models>,
