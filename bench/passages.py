@@ -168,12 +168,12 @@ class Same(Directly):
                 JOIN lens_near AS part USING (scope, generation, ordinal)""",
             {"indexes": indexes, "vector": vector}, prepare=True,
         )
-        best = sorted(cursor, key=lambda row: -row[3])[:TOP_K]
+        best = list(dict.fromkeys(row[:3] for row in sorted(cursor, key=lambda row: -row[3])))[:TOP_K]
         cursor.execute(
             """SELECT text FROM unnest(%s::text[], %s::bigint[], %s::bigint[]) WITH ORDINALITY
                    AS wanted (scope, generation, ordinal, number)
                JOIN lens_chunk USING (scope, generation, ordinal) ORDER BY number""",
-            [list(column) for column in zip(*(row[:3] for row in best))], prepare=True,
+            [list(column) for column in zip(*best)], prepare=True,
         )
         return [text for (text,) in cursor]
 

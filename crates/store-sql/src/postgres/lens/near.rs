@@ -107,7 +107,7 @@ pub(super) async fn nearest(
              FROM unnest($5::bigint[], $6::bigint[]) AS also (generation, ordinal)
                   CROSS JOIN (VALUES ($1), ('')) AS of (scope)
              WHERE also.generation = ANY($2)),
-         question AS (
+         question AS MATERIALIZED (
              SELECT number, vector::vector({dims}) AS vector
              FROM unnest($3::text[]) WITH ORDINALITY AS question (vector, number))
          SELECT generation, ordinal,
