@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::ids::{LensId, SkillId, TenantId};
@@ -283,11 +284,12 @@ async fn passages_are_found_by_the_index() -> Outcome {
                  FROM pg_stat_all_indexes WHERE indexrelname = 'lens_near_384')";
     passages.store.close();
     drop(passages.store);
-    for _ in 0..200 {
-        if raw.query_one(scans, &[]).await?.get::<_, i64>(1) > 0 {
-            return Ok(());
+    let read = async {
+        while raw.query_one(scans, &[]).await?.get::<_, i64>(1) == 0 {
+            tokio::task::yield_now().await;
         }
-        tokio::task::yield_now().await;
-    }
-    panic!("the index was not read");
+        Ok::<_, Failed>(())
+    };
+    let read = tokio::time::timeout(Duration::from_secs(20), read).await;
+    read.expect("the index was not read")
 }
