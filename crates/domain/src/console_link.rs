@@ -2,7 +2,8 @@
 //!
 //! A link is a pure function of evidence type, source and native id, for AWS, Azure and Google
 //! Cloud. The type says which view of the console shows the original: a trail, a bill, a metric; what
-//! has no view of its own is shown as the resource that it is about. Every value that goes into a
+//! has no view of its own is shown as the resource that it is about. Of any other system a tool says
+//! which page shows the original, and the native id goes into its link. Every value that goes into a
 //! link is percent-encoded, so it cannot change where the link leads. `docs/evidence.md` has the
 //! table, which a test compares.
 
@@ -11,6 +12,7 @@ mod azure;
 mod google;
 
 use charter_contract::catalogue::evidence::{EvidenceSource, EvidenceType};
+use charter_contract::catalogue::tool::{ConsolePage, NATIVE_ID_PLACEHOLDER};
 use charter_contract::text::ShortText;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -30,21 +32,43 @@ pub struct Link {
     pub href: String,
 }
 
-/// Whether links can be made for a system: it is named `aws.…`, `azure.…` or `gcp.…`.
+/// Whether Charter knows the console of a system: it is named `aws.…`, `azure.…` or `gcp.…`.
 #[must_use]
-pub fn supports(system: &str) -> bool {
+pub fn is_known(system: &str) -> bool {
     Cloud::of(system).is_some()
 }
 
-/// The link to what the evidence was taken from; `None` for a system that no console shows.
+/// The link to what the evidence was taken from, in the console of its cloud or else on the page that
+/// the tool names; `None` where there is neither.
 #[must_use]
-pub fn link(kind: EvidenceType, source: &EvidenceSource) -> Option<Link> {
-    let (cloud, service) = Cloud::of(source.system.as_ref())?;
+pub fn link(
+    kind: EvidenceType,
+    source: &EvidenceSource,
+    page: Option<&ConsolePage>,
+) -> Option<Link> {
+    let Some((cloud, service)) = Cloud::of(source.system.as_ref()) else {
+        return page.map(|page| own(page, source.native_id.as_str()));
+    };
     Some(match cloud {
         Cloud::Aws => aws::link(kind, service, source),
         Cloud::Azure => azure::link(kind, source),
         Cloud::Google => google::link(kind, service, source),
     })
+}
+
+/// The page with the native id in its place. Slashes stay, so that `owner/name/pull/12` is a path;
+/// not with a part that a browser takes for a step up or leaves out.
+fn own(page: &ConsolePage, native_id: &str) -> Link {
+    let is_path = native_id
+        .split('/')
+        .all(|part| !matches!(part, "" | "." | ".."));
+    let encoded = if is_path {
+        encode_path(native_id)
+    } else {
+        encode(native_id)
+    };
+    let href = page.href.as_str().replace(NATIVE_ID_PLACEHOLDER, &encoded);
+    Link::new(page.label.as_str(), href)
 }
 
 impl Link {

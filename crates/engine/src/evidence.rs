@@ -65,7 +65,7 @@ impl Captured<'_> {
             return Ok(None);
         };
         let source = self.source(engine, declared).await?;
-        let link = console_link::link(declared.evidence_type, &source)
+        let link = console_link::link(declared.evidence_type, &source, declared.console.as_ref())
             .ok_or_else(|| self.fault(&format!("no console shows `{}`", source.system)))?;
         let href = HttpsUrl::parse(&link.href).map_err(|error| self.fault(&error.to_string()))?;
         let label = Text::parse(&link.label).map_err(|error| self.fault(&error.to_string()))?;

@@ -3860,11 +3860,22 @@ class TokensUsed(Wire):
     """That they answered."""
 
 
+class ToolEvidenceConsole(Wire):
+    """Where a person can see the original, for a system that is not AWS, Azure or Google Cloud."""
+
+    href: str
+    """The link."""
+    label: str
+    """What the reader will see there."""
+
+
 class ToolEvidence(Wire):
     """How its result becomes evidence (this project)."""
 
     account_id: str | None = None
     """jq for the account."""
+    console: ToolEvidenceConsole | None = None
+    """Where a person can see the original, for a system that is not AWS, Azure or Google Cloud."""
     native_id: str | None = None
     """jq over `{parameters, output}` for the native id."""
     redaction_class: Literal["standard", "restricted", "secret"] | None = None

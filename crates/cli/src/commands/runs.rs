@@ -46,10 +46,13 @@ pub(crate) enum Runs {
         #[arg(long)]
         after: Option<String>,
     },
-    /// Show a run with its plan and journal.
+    /// Show a run with its plan and journal, or as it stood after an event of its journal.
     Show {
         /// Its id.
         id: String,
+        /// The event's position in the journal, from 1.
+        #[arg(long, value_name = "SEQUENCE")]
+        at: Option<u64>,
     },
     /// Fold a run's journal again without any effect; exit code 1 when it diverges.
     Replay {
@@ -145,7 +148,10 @@ async fn send(command: &Runs, client: &Client) -> anyhow::Result<Value> {
             ];
             return client.get(&format!("/v1/runs{}", query(&asked))).await;
         }
-        Runs::Show { id } => return client.get(&path(id, "")).await,
+        Runs::Show { id, at: None } => return client.get(&path(id, "")).await,
+        Runs::Show { id, at: Some(at) } => {
+            return client.get(&path(id, &format!("/at/{at}"))).await;
+        }
         Runs::Replay { id } => return client.get(&path(id, "/replay")).await,
         Runs::Give { id, parameters } => {
             let parameters: Map<String, Value> = parameters.iter().cloned().collect();
@@ -186,14 +192,18 @@ pub(super) async fn followed(client: &Client, run: &str) -> anyhow::Result<Value
     }
 }
 
-/// A run for people: where it stands, its plan, its journal.
+/// A run for people: where it stands, its plan, its journal. As it stood after an event it has no title
+/// and no journal.
 pub(super) fn table(run: &Value) -> String {
     let text = |field: &str| run[field].as_str().unwrap_or_default().to_owned();
+    let what = match &run["sequence"] {
+        Value::Number(sequence) => format!("after event {sequence} ({})", text("at")),
+        _ => text("title"),
+    };
     let mut lines = vec![
         format!(
-            "{} {}: {}",
+            "{} {what}: {}",
             text("run_id"),
-            text("title"),
             text("status").replace('_', " ")
         ),
         format!("plan {}", text("plan_digest")),
@@ -212,16 +222,18 @@ pub(super) fn table(run: &Value) -> String {
             &["approval_id", "state", "call.tool", "digest", "expires_at"],
         ));
     }
-    lines.push(output::rows(
-        &run["events"],
-        &[
-            "sequence",
-            "at",
-            "event",
-            "step",
-            "policy_decision.verdict",
-            "duration_ms",
-        ],
-    ));
+    if run["events"].is_array() {
+        lines.push(output::rows(
+            &run["events"],
+            &[
+                "sequence",
+                "at",
+                "event",
+                "step",
+                "policy_decision.verdict",
+                "duration_ms",
+            ],
+        ));
+    }
     lines.join("\n\n")
 }

@@ -1,5 +1,7 @@
 //! The commands: exit codes, forms of output, what is hidden.
 
+use std::process::Command;
+
 use serde_json::{Value, json};
 
 use crate::home::{Home, project};
@@ -106,6 +108,18 @@ fn packages_are_registered_listed_rolled_back_and_removed() {
     assert_eq!(asked["metadata"]["flow"], "skill");
     let run = asked["metadata"]["run_ids"][0].as_str().unwrap();
     assert_eq!(json(&["runs", "show", run])["status"], "completed");
+    let first = json(&["runs", "show", run, "--at", "1"]);
+    assert_eq!(
+        (&first["sequence"], &first["run_id"]),
+        (&json!(1), &json!(run))
+    );
+    assert_ne!(first["status"], "completed");
+    let shown = home.run(&["runs", "show", run, "--at", "1", "--output", "table"]);
+    assert!(
+        shown.out.starts_with(&format!("{run} after event 1 (")),
+        "{}",
+        shown.out
+    );
     let evidence = json(&["evidence", "list", "--run", run]);
     assert_eq!(evidence["entries"][0]["source"]["native_id"], "tokyo");
     json(&["package", "unregister", "backups"]);
@@ -261,10 +275,22 @@ fn a_credential_has_its_rights_among_its_settings_and_refuses_others() {
 }
 
 #[test]
-fn completions_are_written_for_bash() {
-    let ran = Home::new().run(&["completions", "bash"]);
-    assert_eq!(ran.code, Some(0));
-    assert!(ran.out.contains("complete -F _charter"), "{}", ran.out);
+fn completions_are_written_for_each_shell() {
+    let home = Home::new();
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let ran = home.run(&["completions", shell]);
+        assert_eq!(ran.code, Some(0), "{shell}: {}", ran.err);
+        assert!(ran.out.contains("charter"), "{shell}: {}", ran.out);
+    }
+    let script = "source <(\"$0\" completions bash)\n\
+                  COMP_WORDS=(charter runs sh) COMP_CWORD=2\n\
+                  _charter charter sh runs\n\
+                  echo \"${COMPREPLY[@]}\"";
+    let completed = Command::new("bash")
+        .args(["-c", script, env!("CARGO_BIN_EXE_charter")])
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&completed.stdout), "show\n");
 }
 
 #[test]

@@ -12,7 +12,8 @@ use crate::playbooks::{KEYS, PLAYBOOK, decide, path_of, purge, settled, waiting}
 use crate::service::Service;
 
 const TOOL: &str = "tools/purge.yaml";
-const DECLARED: &str = "evidence:\n  type: api_call\n  system: aws.backup\n  native_id: .parameters.vault\n  \
+const DECLARED: &str = "evidence:\n  type: api_call\n  system: vaults.purge\n  native_id: .parameters.vault\n  \
+                        console: {label: View vault, href: 'https://vaults.example/${native_id}'}\n  \
                         region: .output.region\n  summary: \"Purged {{parameters.vault}}: {{output.purged}}.\"\n";
 const ANSWER: &str = r#"{"purged": 3, "region": "eu-west-1"}"#;
 
@@ -70,8 +71,12 @@ fn b000_19_a_run_leaves_a_record_of_each_call_that_anchors_its_journal() {
     assert_eq!(record["attached_to"], json!([{"run_id": run["run_id"]}]));
     assert_eq!(record["summary"], "Purged main: 3.");
     assert_eq!(
+        record["console_links"],
+        json!([{"label": "View vault", "href": "https://vaults.example/main"}])
+    );
+    assert_eq!(
         record["source"],
-        json!({"system": "aws.backup", "region": "eu-west-1", "native_id": "main", "api_call": "purge"})
+        json!({"system": "vaults.purge", "region": "eu-west-1", "native_id": "main", "api_call": "purge"})
     );
     let payload = &record["payload"];
     assert_eq!(

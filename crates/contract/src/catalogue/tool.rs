@@ -15,12 +15,12 @@ use crate::ids::{DomainId, Label, TenantId, ToolId};
 use crate::number::{Positive, Vector};
 use crate::parameter::{Parameter, check_parameters};
 use crate::schema::SchemaName;
-use crate::text::{ShortText, Text, Version};
+use crate::text::{HttpsUrl, ShortText, Text, Version};
 use crate::time::Timestamp;
 use crate::validate::{Contract, check_schema};
 use crate::violation::Report;
 
-object_only!(Tool, RateLimit, Implementation, ToolEvidence);
+object_only!(Tool, RateLimit, Implementation, ToolEvidence, ConsolePage);
 
 /// A tool of the catalogue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -226,6 +226,9 @@ pub struct ToolEvidence {
     pub evidence_type: EvidenceType,
     /// The system it comes from: `aws.ec2`.
     pub system: Label,
+    /// Where a person can see the original, for a system that is not AWS, Azure or Google Cloud.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub console: Option<ConsolePage>,
     /// jq over `{parameters, output}` for the native id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native_id: Option<Text>,
@@ -241,6 +244,43 @@ pub struct ToolEvidence {
     /// Who may see the payload; everybody who may read the record when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redaction_class: Option<RedactionClass>,
+}
+
+/// The page of a system's own console that shows what evidence was taken from (this project).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, remote = "Self")]
+pub struct ConsolePage {
+    /// What the reader will see there.
+    pub label: Text,
+    /// The link.
+    pub href: ConsoleHref,
+}
+
+/// What stands in a [`ConsoleHref`] for the evidence's native id.
+pub const NATIVE_ID_PLACEHOLDER: &str = "${native_id}";
+
+string_newtype! {
+    crate::ids::Shape::pattern(
+        is_console_href,
+        "^https://[!$-.0-;=@-\\[\\]_a-z~]+([/?#]([!#-;=?-\\[\\]_a-z~]|\\$\\{native_id\\})*)?$",
+        "an https:// link, after whose host `${native_id}` may stand",
+    );
+    /// An `https` link in which `${native_id}` stands for the native id; the host is fixed, so that
+    /// no id decides where the link leads (this project).
+    ConsoleHref,
+}
+
+fn is_console_href(text: &str) -> bool {
+    let host_end = text
+        .strip_prefix("https://")
+        .and_then(|rest| rest.find(['/', '?', '#']))
+        .map_or(text.len(), |at| at + "https://".len());
+    let (host, rest) = text.split_at(host_end);
+    HttpsUrl::parse(&format!(
+        "{host}{}",
+        rest.replace(NATIVE_ID_PLACEHOLDER, "")
+    ))
+    .is_ok()
 }
 
 impl Tool {

@@ -7,7 +7,7 @@ use super::*;
 fn href(kind: &str, source: serde_json::Value) -> String {
     let kind: EvidenceType = serde_json::from_value(json!(kind)).unwrap();
     let source: EvidenceSource = serde_json::from_value(source).unwrap();
-    link(kind, &source).unwrap().href
+    link(kind, &source, None).unwrap().href
 }
 
 /// B000-19: links are a pure function of type, source and native id, for three clouds.
@@ -93,7 +93,50 @@ fn a_hostile_id_cannot_change_where_a_link_leads() {
         found,
         "https://s3.console.aws.amazon.com/s3/buckets/a%3Fb%23c%2F%40evil.example?region=x%2F..%2Fevil.example%23"
     );
-    assert!(!supports("github.actions"));
+    assert!(!is_known("github.actions"));
+}
+
+/// B000-19: of a system that is no cloud the tool names the page; the link is a function of the same
+/// things, and a page cannot take a cloud's links from Charter.
+#[test]
+fn b000_19_a_tool_names_the_page_of_a_system_that_is_no_cloud() {
+    let page: ConsolePage = serde_json::from_value(json!({
+        "label": "View order", "href": "https://shop.example/admin/${native_id}?tab=log#${native_id}",
+    }))
+    .unwrap();
+    let own = |native_id: &str| {
+        let source = json!({"system": "shop.orders", "native_id": native_id});
+        let source: EvidenceSource = serde_json::from_value(source).unwrap();
+        link(EvidenceType::ApiCall, &source, Some(&page)).unwrap()
+    };
+    assert_eq!(own("A-1").label, "View order");
+    for (native_id, expected) in [
+        ("A-1", "https://shop.example/admin/A-1?tab=log#A-1"),
+        (
+            "eu/a b",
+            "https://shop.example/admin/eu/a%20b?tab=log#eu/a%20b",
+        ),
+        (
+            "a/../../login",
+            "https://shop.example/admin/a%2F..%2F..%2Flogin?tab=log#a%2F..%2F..%2Flogin",
+        ),
+        (
+            "//evil.example",
+            "https://shop.example/admin/%2F%2Fevil.example?tab=log#%2F%2Fevil.example",
+        ),
+        (
+            "${native_id}?x=1#y",
+            "https://shop.example/admin/%24%7Bnative_id%7D%3Fx%3D1%23y?tab=log#%24%7Bnative_id%7D%3Fx%3D1%23y",
+        ),
+    ] {
+        let href = own(native_id).href;
+        assert_eq!(href, expected);
+        assert!(charter_contract::text::HttpsUrl::parse(&href).is_ok());
+    }
+    let source: EvidenceSource =
+        serde_json::from_value(json!({"system": "aws.s3", "native_id": "b"})).unwrap();
+    let of_cloud = link(EvidenceType::ConfigSnapshot, &source, Some(&page)).unwrap();
+    assert_eq!(of_cloud.label, "View bucket in S3");
 }
 
 /// The native ids of the documentation's table: of AWS, Azure and Google Cloud.
@@ -137,7 +180,7 @@ fn b000_19_each_type_links_into_each_cloud_as_documented() {
                 "system": system, "region": "eu-west-1", "account_id": "project1", "native_id": native_id,
             }))
             .unwrap();
-            let link = link(*kind, &source).unwrap();
+            let link = link(*kind, &source, None).unwrap();
             let href = charter_contract::text::HttpsUrl::parse(&link.href);
             assert!(href.is_ok(), "{}", link.href);
             table += &format!(
@@ -177,7 +220,7 @@ fn a_hostile_id_stays_inside_every_link() {
                 "native_id": "@evil.example/..//?q=1#x%0d\"<y>\\",
             }))
             .unwrap();
-            let href = link(*kind, &source).unwrap().href;
+            let href = link(*kind, &source, None).unwrap().href;
             let at = hosts
                 .iter()
                 .filter_map(|host| Some(href.find(host)? + host.len()))

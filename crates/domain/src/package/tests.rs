@@ -214,6 +214,34 @@ fn what_refers_to_nothing_is_refused() {
     );
 }
 
+/// B000-19: a record needs a link, so a tool's evidence comes from a cloud whose console is known, or
+/// the tool names the page; not both.
+#[test]
+fn b000_19_evidence_that_nobody_could_look_up_is_refused() {
+    let evidence = |system: &str, console: &str| {
+        format!("{TOOL}evidence:\n  type: api_call\n  system: {system}\n{console}")
+    };
+    let page = "  console: {label: View order, href: 'https://shop.example/${native_id}'}\n";
+    let check = |tool: String| problems(&[("tools/list.yaml", &tool)]);
+    let line = TOOL.lines().count() + 3;
+    assert_eq!(
+        check(evidence("shop.orders", "")),
+        [format!(
+            "tools/list.yaml:{line}:3 no cloud console shows `shop.orders`: write aws.…, azure.… or \
+             gcp.…, or say under `console` which page shows the original"
+        )]
+    );
+    assert_eq!(
+        check(evidence("aws.ec2", page)),
+        [format!(
+            "tools/list.yaml:{}:3 links for `aws.ec2` are made from type, source and native id: leave \
+             `console` out",
+            line + 1
+        )]
+    );
+    assert!(check(evidence("shop.orders", page)).is_empty());
+}
+
 /// Ruling 8: a skill has one owner.
 #[test]
 fn a_skill_of_two_agents_is_refused() {

@@ -100,12 +100,26 @@ fn tool_faults(tool: &Tool, package: &Package) -> Vec<Fault> {
     let Some(evidence) = &tool.evidence else {
         return faults;
     };
-    if !console_link::supports(evidence.system.as_ref()) {
-        let message = format!(
-            "no cloud console shows `{}`: write aws.…, azure.… or gcp.…",
-            evidence.system
-        );
-        faults.push(fault("/evidence/system", "console", message));
+    match (
+        console_link::is_known(evidence.system.as_ref()),
+        &evidence.console,
+    ) {
+        (false, None) => {
+            let message = format!(
+                "no cloud console shows `{}`: write aws.…, azure.… or gcp.…, or say under `console` \
+                 which page shows the original",
+                evidence.system
+            );
+            faults.push(fault("/evidence/system", "console", message));
+        }
+        (true, Some(_)) => {
+            let message = format!(
+                "links for `{}` are made from type, source and native id: leave `console` out",
+                evidence.system
+            );
+            faults.push(fault("/evidence/console", "console", message));
+        }
+        (false, Some(_)) | (true, None) => {}
     }
     let filters = [
         ("native_id", &evidence.native_id),
