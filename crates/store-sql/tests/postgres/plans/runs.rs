@@ -1,0 +1,251 @@
+//! Requests, runs, approvals and keys.
+
+use std::sync::Arc;
+
+use charter_contract::ids::{ApprovalId, KeyId, TagRequestId};
+use charter_contract::run_status::RunStatus;
+use charter_store::StoreError;
+use charter_store::approval::{ApprovalFilter, ApprovalMove, ApprovalState, Approvals};
+use charter_store::journal::{After, Append, EventHash, Journal, RunFilter, Standing, Wait};
+use charter_store::key::{KeyHash, Keys};
+use charter_store::lease::Leases;
+use charter_store::page::PageRequest;
+use charter_store::request::{Hold, Requests};
+use charter_store::session::{Sessions, Turn};
+use charter_store::tag::Tags;
+use charter_testkit::store_suite::{Outcome, sample};
+use uuid::Uuid;
+
+use super::watched::Watched;
+use super::watched::Whose::{Everyones, Tenants, TenantsAndSorted};
+use super::{N, PAGE, acme, page, user};
+
+pub(super) async fn look_at_requests(watched: &mut Watched) -> Outcome {
+    let store = Arc::clone(&watched.store);
+    let (acme, one) = (acme(), sample::request(N));
+    let (session, tagged) = (
+        sample::session(N),
+        TagRequestId::parse(&format!("req_{N}"))?,
+    );
+    let hold = Hold {
+        holder: "another".to_owned(),
+        until: sample::at(90_000)?,
+    };
+    let open = sample::request(watched.open);
+    watched
+        .look("request", Tenants, store.request(&acme, &one))
+        .await;
+    let asker = user("u3");
+    watched
+        .look(
+            "requests_of",
+            Tenants,
+            store.requests_of(&acme, &asker, &page()),
+        )
+        .await;
+    let now = sample::at(80_000)?;
+    watched
+        .look(
+            "hold_request",
+            Tenants,
+            store.hold_request(&acme, &open, now, &hold),
+        )
+        .await;
+    let verdict = store.record_verdict(&acme, &open, "{}", now);
+    watched.look("record_verdict", Tenants, verdict).await;
+    let closed = store.close_request(&acme, &open, "{}", now);
+    watched.look("close_request", Tenants, closed).await;
+    watched
+        .look(
+            "session",
+            Tenants,
+            store.session(&acme, &session, sample::at(0)?),
+        )
+        .await;
+    watched
+        .look("turns", Tenants, store.turns(&acme, &session, 20))
+        .await;
+    let turn = Turn {
+        request_id: open,
+        input: "?".to_owned(),
+        output: None,
+        at: sample::at(1)?,
+    };
+    let appended = store.append_turn(&acme, &session, &turn, sample::at(9)?, 20);
+    watched.look("append_turn", Tenants, appended).await;
+    watched
+        .look("tags", Tenants, store.tags(&acme, &tagged, sample::at(0)?))
+        .await;
+    Ok(())
+}
+
+async fn look_at_lists_of_runs(watched: &mut Watched) -> Outcome {
+    let (store, acme) = (Arc::clone(&watched.store), acme());
+    let all = RunFilter::default();
+    let first = store.runs(&acme, &all, &page()).await?;
+    let (working, completed) = (RunStatus::Working, RunStatus::Completed);
+    for (name, whose, standing) in [
+        ("runs", Tenants, None),
+        ("runs that have not ended", Tenants, Some(Standing::Open)),
+        // Of those that have not ended, which are few.
+        (
+            "runs that stand somewhere",
+            TenantsAndSorted,
+            Some(Standing::At(working)),
+        ),
+        ("runs that have ended", Tenants, Some(Standing::Ended)),
+        ("runs that ended so", Tenants, Some(Standing::At(completed))),
+    ] {
+        let filter = RunFilter {
+            standing,
+            ..all.clone()
+        };
+        watched
+            .look(name, whose, store.runs(&acme, &filter, &page()))
+            .await;
+    }
+    let of_a_time = RunFilter {
+        created_from: Some(sample::at(0)?),
+        created_until: Some(sample::at(1)?),
+        title: Some("ingress".to_owned()),
+        ..all.clone()
+    };
+    watched
+        .look(
+            "runs of a time with a text in their title",
+            Tenants,
+            store.runs(&acme, &of_a_time, &page()),
+        )
+        .await;
+    let second = PageRequest::new(first.next, PAGE);
+    watched
+        .look(
+            "runs, second page",
+            Tenants,
+            store.runs(&acme, &all, &second),
+        )
+        .await;
+    Ok(())
+}
+
+pub(super) async fn look_at_runs(watched: &mut Watched) -> Outcome {
+    let store = Arc::clone(&watched.store);
+    let (acme, run) = (acme(), sample::run(N));
+    watched.look("run", Tenants, store.run(&acme, &run)).await;
+    look_at_lists_of_runs(watched).await?;
+    watched
+        .look(
+            "count_unfinished_runs",
+            Tenants,
+            store.count_unfinished_runs(&acme, 50),
+        )
+        .await;
+    watched
+        .look("events", Everyones, store.events(&run, 0, PAGE))
+        .await;
+    let open = sample::run(watched.open);
+    let last = store.events(&open, 0, PAGE).await?;
+    let last = last.last().ok_or("no event")?;
+    let append = appended(watched.open, last.sequence, last.hash)?;
+    watched
+        .look("append", Everyones, store.append(append))
+        .await;
+    let (now, until) = (sample::at(80_000)?, sample::at(90_000)?);
+    let key = open.to_string();
+    watched
+        .look("acquire", Everyones, store.acquire(&key, "me", now, until))
+        .await;
+    let held = [key];
+    watched
+        .look("renew", Everyones, store.renew("me", &held, until))
+        .await;
+    Ok(())
+}
+
+/// An append to the open run, with its approval.
+fn appended(run: u128, version: u64, head: EventHash) -> sample::Made<Append> {
+    Ok(Append {
+        run_id: sample::run(run),
+        expected: version,
+        events: sample::events(head, version, &["{}"])?,
+        then: After::Waits(Wait {
+            until: None,
+            approvals: vec![approval(run)],
+        }),
+        messages: vec![sample::message("appended", 3)?],
+        ..sample::second_append(run, After::Runs, &["{}"])?
+    })
+}
+
+fn approval(n: u128) -> ApprovalId {
+    ApprovalId::from_uuid(Uuid::from_u128(n))
+}
+
+pub(super) async fn look_at_approvals_and_keys(watched: &mut Watched) -> Outcome {
+    let store = Arc::clone(&watched.store);
+    let acme = acme();
+    watched
+        .look("approval", Tenants, store.approval(&acme, &approval(N)))
+        .await;
+    let run = sample::run(N);
+    for (name, filter) in [
+        ("approvals", ApprovalFilter::default()),
+        (
+            "approvals that are pending",
+            ApprovalFilter {
+                state: Some(ApprovalState::Pending),
+                run_id: None,
+            },
+        ),
+        (
+            "approvals of a run",
+            ApprovalFilter {
+                state: None,
+                run_id: Some(&run),
+            },
+        ),
+        (
+            "approvals of a run in a state",
+            ApprovalFilter {
+                state: Some(ApprovalState::Consumed),
+                run_id: Some(&run),
+            },
+        ),
+    ] {
+        watched
+            .look(name, Tenants, store.approvals(&acme, filter, &page()))
+            .await;
+    }
+    let decision = ApprovalMove {
+        approval_id: approval(watched.open),
+        from: ApprovalState::Pending,
+        to: ApprovalState::Approved,
+        body: "{}".to_owned(),
+    };
+    // The second time it is refused, which is looked up in the same way.
+    let decided =
+        async { Ok::<_, StoreError>(store.decide_approval(&acme, decision, vec![]).await.ok()) };
+    watched.look("decide_approval", Tenants, decided).await;
+    let key = KeyId::from_uuid(Uuid::from_u128(N));
+    watched.look("key", Tenants, store.key(&acme, &key)).await;
+    watched
+        .look("keys", Tenants, store.keys(&acme, &page()))
+        .await;
+    let (at, before) = (sample::at(5)?, sample::at(4)?);
+    watched
+        .look(
+            "note_key_use",
+            Tenants,
+            store.note_key_use(&acme, &key, at, before),
+        )
+        .await;
+    let mut hash = [0; 32];
+    hash[16..].copy_from_slice(&N.to_be_bytes());
+    watched
+        .look("key_of_hash", Everyones, store.key_of_hash(&KeyHash(hash)))
+        .await;
+    watched
+        .look("keys_kept", Everyones, store.keys_kept(sample::at(90_000)?))
+        .await;
+    Ok(())
+}
