@@ -29,7 +29,10 @@ test("a record is found by filters, verified in the page, and a changed one is n
   await expect(list.getByRole("link", { name: /Security groups/ }).first()).toBeVisible();
   await page.getByLabel("Captured until").fill("2020-01-02");
   await expect(page.getByRole("heading", { name: "No record fits" })).toBeVisible();
+  await page.getByRole("button", { name: "Any later day too" }).click();
+  await expect(list.getByRole("link", { name: /Security groups/ }).first()).toBeVisible();
   await page.getByRole("button", { name: "Clear" }).click();
+  await expect(page).not.toHaveURL(/from=/);
   await list.getByRole("link", { name: /Security groups/ }).first().click();
 
   const verdict = page.getByRole("status", { name: "Verdict" });

@@ -90,6 +90,38 @@ test("a run that is aborted says by whom and why", async ({ page, estate }) => {
   await expect(page.getByText("by local: Wrong account.").first()).toBeVisible();
 });
 
+test("runs are found by when they started, and an empty list says how to look at more days", async ({ page, estate }) => {
+  const { run: id } = await estate.remediation();
+  await page.goto(`${estate.url}/runs`);
+  const list = page.getByRole("table", { name: "Runs" });
+  const mine = list.getByText(id);
+  await expect(mine).toBeVisible();
+  await page.getByLabel("Started from").fill("2020-01-01");
+  await expect(page).toHaveURL(/from=2020-01-01/);
+  await expect(mine).toBeVisible();
+  await looksRight(page, "runs-days");
+  await page.getByLabel("Started until").fill("2020-01-31");
+  await expect(page.getByRole("heading", { name: "No run fits" })).toBeVisible();
+  await expect(page.getByText("Only what was started from 1 Jan 2020 until 31 Jan 2020 was looked at.")).toBeVisible();
+  await looksRight(page, "runs-days-none");
+
+  // A link has both days, and a run of today is one until today.
+  const today = new Intl.DateTimeFormat("sv-SE").format();
+  await page.goto(`${estate.url}/runs?from=${today}&until=${today}`);
+  await expect(page.getByLabel("Started until")).toHaveValue(today);
+  await expect(mine).toBeVisible();
+  await page.goto(`${estate.url}/runs?from=2020-01-02&until=2020-01-31`);
+  await page.getByRole("button", { name: "Any earlier day too" }).click();
+  await expect(page).not.toHaveURL(/from=/);
+  await page.getByRole("button", { name: "Any later day too" }).click();
+  await expect(mine).toBeVisible();
+  await expect(page).not.toHaveURL(/until=/);
+  await page.goto(`${estate.url}/runs?from=2020-01-31&until=2020-01-02`);
+  await expect(page.getByRole("alert")).toContainText("the range ends");
+  await page.getByRole("button", { name: "Clear" }).click();
+  await expect(mine).toBeVisible();
+});
+
 test("what a run is folded to is what the server says of each step", async ({ estate }) => {
   test.setTimeout(180_000);
   await estate.server.charter("ask", "Which of my security groups are open to the internet?", "-p", "region=us-east-1");

@@ -1,12 +1,13 @@
 /** The evidence of the tenant, by time of capture, and filters over it. */
 
 import type { EvidenceEntry } from "@charter/client";
-import { Button, NativeSelect, Text, TextInput } from "@mantine/core";
+import { Button, NativeSelect, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 
 import { TYPES } from "~/evidence/types";
+import { DayFields, type Days, momentsOf, WiderDays } from "~/parts/days";
 import { EmptyState } from "~/parts/empty-state";
 import type { Column } from "~/parts/listing";
 import { Mark } from "~/parts/mark";
@@ -58,8 +59,7 @@ export function Records() {
           onChange={(event) => change({ type: event.currentTarget.value || undefined })}
         />
         <Typed label="Source" placeholder="Source: aws.ec2" value={search.system} onChange={(system) => change({ system })} />
-        <Day label="From" value={search.from} onChange={(from) => change({ from })} />
-        <Day label="Until" value={search.until} onChange={(until) => change({ until })} />
+        <DayFields what="Captured" days={search} onChange={change} />
         {isFiltered && (
           <Button
             variant="default"
@@ -76,30 +76,22 @@ export function Records() {
         label="Evidence"
         columns={COLUMNS}
         rowKey={({ id }) => id}
-        empty={<NoRecords filtered={isFiltered} />}
+        empty={<NoRecords isFiltered={isFiltered} days={search} onChange={change} />}
       />
     </>
   );
 }
 
-/** What the server is asked for. A day begins and ends at midnight where the reader is. */
-function asked({ of, type, system, from, until }: Filters) {
-  const moment = (day: string, later: number) => {
-    const time = new Date(`${day}T00:00:00`);
-    time.setDate(time.getDate() + later);
-    return time.toISOString();
-  };
+/** What the server is asked for. */
+function asked({ of, type, system, ...days }: Filters) {
+  const { from, until } = momentsOf(days);
   return {
     ...(of === undefined ? {} : of.startsWith("run-") ? { run_id: of } : { finding_id: of }),
     ...(type === undefined ? {} : { type }),
     ...(system === undefined ? {} : { system }),
-    ...(isDay(from) ? { captured_from: moment(from, 0) } : {}),
-    ...(isDay(until) ? { captured_until: moment(until, 1) } : {}),
+    ...(from === undefined ? {} : { captured_from: from }),
+    ...(until === undefined ? {} : { captured_until: until }),
   };
-}
-
-function isDay(text: string | undefined): text is string {
-  return text !== undefined && /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(new Date(text).getTime());
 }
 
 interface FieldProps {
@@ -127,26 +119,15 @@ function Typed({ label, value, onChange, placeholder }: FieldProps) {
   );
 }
 
-function Day({ label, value, onChange }: FieldProps) {
-  return (
-    <TextInput
-      type="date"
-      aria-label={`Captured ${label.toLowerCase()}`}
-      leftSection={
-        <Text size="xs" c="dimmed" aria-hidden>
-          {label}
-        </Text>
-      }
-      leftSectionWidth={44}
-      value={value ?? ""}
-      w={180}
-      onChange={(event) => onChange(event.currentTarget.value || undefined)}
-    />
-  );
-}
-
-function NoRecords({ filtered }: { filtered: boolean }) {
-  if (filtered) return <EmptyState title="No record fits">Take a filter away, or choose another one.</EmptyState>;
+function NoRecords({ isFiltered, days, onChange }: { isFiltered: boolean; days: Days; onChange: (to: Days) => void }) {
+  if (isFiltered) {
+    return (
+      <EmptyState title="No record fits">
+        Take a filter away, or choose another one.
+        <WiderDays what="Captured" days={days} onChange={onChange} />
+      </EmptyState>
+    );
+  }
   return (
     <EmptyState title="No evidence yet" command='charter ask "are any buckets public?" -p region=eu-west-1'>
       A call of a tool that declares evidence leaves a record of what it answered. Records stand in a log whose head is

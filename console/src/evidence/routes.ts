@@ -1,5 +1,6 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 
+import { daysOf } from "~/parts/days";
 import { readSearch, textOf } from "~/parts/search-params";
 import { rootRoute } from "~/shell/root";
 
@@ -12,8 +13,7 @@ export const routes = [
       system: textOf(raw, "system"),
       /** What it is attached to: a run or a finding. */
       of: textOf(raw, "of"),
-      from: textOf(raw, "from"),
-      until: textOf(raw, "until"),
+      ...daysOf(raw),
     })),
     component: lazyRouteComponent(() => import("./records"), "Records"),
   }),

@@ -1,5 +1,6 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 
+import { daysOf } from "~/parts/days";
 import { numberOf, readSearch, textOf, wordOf } from "~/parts/search-params";
 import { ORIGINS, STANDINGS } from "~/runs/words";
 import { rootRoute } from "~/shell/root";
@@ -13,6 +14,7 @@ export const routes = [
       status: wordOf(raw, "status", STANDINGS),
       origin: wordOf(raw, "origin", ORIGINS),
       title: textOf(raw, "title"),
+      ...daysOf(raw),
     })),
     component: lazyRouteComponent(() => import("./runs"), "Runs"),
   }),

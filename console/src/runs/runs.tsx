@@ -4,6 +4,7 @@ import type { RunSummary } from "@charter/client";
 import { Button, NativeSelect } from "@mantine/core";
 import { getRouteApi, Link } from "@tanstack/react-router";
 
+import { DayFields, type Days, momentsOf, WiderDays } from "~/parts/days";
 import { EmptyState } from "~/parts/empty-state";
 import type { Column } from "~/parts/listing";
 import { Mark } from "~/parts/mark";
@@ -27,7 +28,7 @@ export function Runs() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const pages = usePages<RunSummary>(["runs", "list", search], (after) =>
-    charter.get("/v1/runs", { params: { query: { ...search, limit: PAGE, ...(after === undefined ? {} : { after }) } } }),
+    charter.get("/v1/runs", { params: { query: { ...asked(search), limit: PAGE, ...(after === undefined ? {} : { after }) } } }),
   );
   const change = (to: Partial<Filters>) => void navigate({ search: (now) => ({ ...now, ...to }), replace: true });
   const isFiltered = Object.values(search).some((value) => value !== undefined);
@@ -56,11 +57,12 @@ export function Runs() {
           data={[{ value: "", label: "Whatever started them" }, ...ORIGINS.map(choice)]}
           onChange={(event) => change({ origin: (event.currentTarget.value || undefined) as Filters["origin"] })}
         />
+        <DayFields what="Started" days={search} onChange={change} />
         {isFiltered && (
           <Button
             variant="default"
             size="compact-md"
-            onClick={() => change({ title: undefined, status: undefined, origin: undefined })}
+            onClick={() => change({ title: undefined, status: undefined, origin: undefined, from: undefined, until: undefined })}
           >
             Clear
           </Button>
@@ -72,16 +74,35 @@ export function Runs() {
         label="Runs"
         columns={COLUMNS}
         rowKey={({ run_id }) => run_id}
-        empty={<NoRuns filtered={isFiltered} />}
+        empty={<NoRuns isFiltered={isFiltered} days={search} onChange={change} />}
       />
     </>
   );
 }
 
+/** What the server is asked for. */
+function asked({ status, origin, title, ...days }: Filters) {
+  const { from, until } = momentsOf(days);
+  return {
+    ...(status === undefined ? {} : { status }),
+    ...(origin === undefined ? {} : { origin }),
+    ...(title === undefined ? {} : { title }),
+    ...(from === undefined ? {} : { created_from: from }),
+    ...(until === undefined ? {} : { created_until: until }),
+  };
+}
+
 const choice = (word: string) => ({ value: word, label: inWords(word) });
 
-function NoRuns({ filtered }: { filtered: boolean }) {
-  if (filtered) return <EmptyState title="No run fits">Take a filter away, or choose another one.</EmptyState>;
+function NoRuns({ isFiltered, days, onChange }: { isFiltered: boolean; days: Days; onChange: (to: Days) => void }) {
+  if (isFiltered) {
+    return (
+      <EmptyState title="No run fits">
+        Take a filter away, or choose another one.
+        <WiderDays what="Started" days={days} onChange={onChange} />
+      </EmptyState>
+    );
+  }
   return (
     <EmptyState title="Nothing has run yet" command='charter ask "are any buckets public?" -p region=eu-west-1'>
       A request that a skill answers starts a run. It is shown here with its steps as they happen, and stays, so that
