@@ -5,7 +5,7 @@ import { Anchor, Button, Modal, Progress, Tabs, Text, Textarea } from "@mantine/
 import { useDisclosure } from "@mantine/hooks";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { useCallback, useState } from "react";
+import { useCallback, useMemo, useState } from "react";
 
 import { Artifacts } from "~/missions/artifacts";
 import { useArtifacts } from "~/missions/artifacts-query";
@@ -20,7 +20,7 @@ import { Mark } from "~/parts/mark";
 import { Moment } from "~/parts/moment";
 import { PageHead } from "~/parts/page-head";
 import { Journal } from "~/runs/journal";
-import { useJournal } from "~/runs/journal-query";
+import { oneAtATime, useJournal } from "~/runs/journal-query";
 import { inWords } from "~/runs/words";
 import { useCharter } from "~/session/session";
 
@@ -34,7 +34,7 @@ export function OneMission() {
     queryKey: ["mission", id],
     queryFn: () => charter.get("/v1/missions/{id}", { params: { path: { id } } }),
   });
-  const again = useCallback(() => void queries.invalidateQueries({ queryKey: ["mission", id] }), [queries, id]);
+  const again = useMemo(() => oneAtATime(() => queries.invalidateQueries({ queryKey: ["mission", id] })), [queries, id]);
   const journal = useJournal<MissionEvent>("missions", id, again);
   return (
     <Loaded query={query}>

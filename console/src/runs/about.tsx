@@ -11,12 +11,14 @@ import { type Column, Listing } from "~/parts/listing";
 import { Mark } from "~/parts/mark";
 import { Section } from "~/parts/section";
 import { JsonSource } from "~/parts/source";
-import type { FoldedRun, FoldedStep } from "~/runs/fold";
+import type { RunThen } from "~/runs/run-at";
+import { outputsOf } from "~/runs/told";
 import { useCharter } from "~/session/session";
 
 /** The parameters, and what each step has given so far. */
-export function RunValues({ run }: { run: FoldedRun }) {
-  const given = [...run.steps.values()].filter(({ output }) => output !== undefined);
+export function RunValues({ run, events }: { run: RunThen; events: RunEventShown[] }) {
+  const outputs = outputsOf(events, run.sequence);
+  const given = run.steps.filter(({ step }) => outputs.has(step)).map(({ step }): Given => ({ step, output: outputs.get(step) }));
   return (
     <div className="sections">
       <Section title="Parameters">
@@ -26,15 +28,21 @@ export function RunValues({ run }: { run: FoldedRun }) {
         {given.length === 0 ? (
           <Text size="sm">No step has given anything yet.</Text>
         ) : (
-          <Listing label="Outputs" columns={OUTPUTS} rows={given} rowKey={({ plan }) => plan.id} className="outputs" />
+          <Listing label="Outputs" columns={OUTPUTS} rows={given} rowKey={({ step }) => step} className="outputs" />
         )}
       </Section>
     </div>
   );
 }
 
-const OUTPUTS: Column<FoldedStep>[] = [
-  { name: "Step", width: "minmax(8rem, 1fr)", cell: ({ plan }) => <span className="mono">{plan.id}</span> },
+/** What a step gave. */
+interface Given {
+  step: string;
+  output: unknown;
+}
+
+const OUTPUTS: Column<Given>[] = [
+  { name: "Step", width: "minmax(8rem, 1fr)", cell: ({ step }) => <span className="mono">{step}</span> },
   {
     name: "Output",
     width: "minmax(14rem, 3fr)",

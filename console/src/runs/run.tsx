@@ -1,7 +1,7 @@
 /** One run: where it stands, its steps as they go on, its journal, and what it was at any event. */
 
 import type { RunEventShown, RunShown } from "@charter/client";
-import { Alert, Button, Group, Tabs, Text } from "@mantine/core";
+import { Tabs } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useCallback, useDeferredValue, useMemo } from "react";
@@ -11,14 +11,16 @@ import { Mark } from "~/parts/mark";
 import { Moment } from "~/parts/moment";
 import { PageHead } from "~/parts/page-head";
 import { Asked } from "~/runs/asked";
-import { folded } from "~/runs/fold";
 import { Journal } from "~/runs/journal";
-import { useJournal } from "~/runs/journal-query";
+import { oneAtATime, useJournal } from "~/runs/journal-query";
 import { Orders } from "~/runs/orders";
 import { RunEvidence, RunValues, RunVersions } from "~/runs/about";
+import { Past } from "~/runs/past";
+import { useRunAt } from "~/runs/run-at";
 import { Scrubber } from "~/runs/scrubber";
 import { StepGraph } from "~/runs/step-graph";
 import { StepPanel } from "~/runs/step-panel";
+import { plansOf, toldOf } from "~/runs/told";
 import { inWords, runTone } from "~/runs/words";
 import { useCharter } from "~/session/session";
 
@@ -32,7 +34,7 @@ export function OneRun() {
     queryKey: ["run", id],
     queryFn: () => charter.get("/v1/runs/{id}", { params: { path: { id } } }),
   });
-  const again = useCallback(() => void queries.invalidateQueries({ queryKey: ["run", id] }), [queries, id]);
+  const again = useMemo(() => oneAtATime(() => queries.invalidateQueries({ queryKey: ["run", id] })), [queries, id]);
   const journal = useJournal<RunEventShown>("runs", id, again);
   return (
     <Loaded query={query}>
@@ -46,20 +48,20 @@ function Shown({ run, events }: { run: RunShown; events: RunEventShown[] }) {
   const navigate = route.useNavigate();
   const last = events.at(-1)?.sequence ?? 0;
   const isPast = at !== undefined && at < last;
-  // While the scrubber is dragged the picture follows as fast as it can, and the scrubber never waits for it.
-  const until = useDeferredValue(isPast ? at : last);
-  const then = useMemo(() => folded(events, until), [events, until]);
+  const wanted = useRunAt(run, isPast ? at : undefined);
+  // The picture follows as fast as it can, and the scrubber never waits for it.
+  const then = useDeferredValue(wanted.then);
+  const until = then.sequence;
   const go = useCallback(
     (to: { step?: string | undefined; at?: number | undefined; tab?: typeof tab }) =>
       void navigate({ search: (now) => ({ ...now, ...to }), replace: true, resetScroll: false }),
     [navigate],
   );
   const seek = useCallback((to: number) => go({ at: to >= last ? undefined : to }), [go, last]);
-  const steps = useMemo(() => [...(then?.steps.values() ?? [])], [then]);
+  const plans = useMemo(() => plansOf(events, until), [events, until]);
   const choose = useCallback((step: string | undefined) => go({ step }), [go]);
-  if (then === undefined) return <Text>The journal of this run has no beginning.</Text>;
   const started = events[0];
-  const chosen = selected === undefined ? undefined : then.steps.get(selected);
+  const chosen = selected === undefined ? undefined : then.steps.find(({ step }) => step === selected);
   return (
     <>
       <PageHead
@@ -81,27 +83,24 @@ function Shown({ run, events }: { run: RunShown; events: RunEventShown[] }) {
       />
       <Asked run={run} />
       <Scrubber events={events} at={isPast ? at : last} onSeek={seek} />
-      {isPast && (
-        <Alert variant="light" color="lake" className="past" mt="sm" p="xs">
-          <Group justify="space-between">
-            <Text size="sm">
-              As of event {at} of {last}: the run was <strong>{inWords(then.status)}</strong>. Graph, step and values
-              are those of then.
-            </Text>
-            <Button size="compact-sm" variant="default" onClick={() => go({ at: undefined })}>
-              Back to now
-            </Button>
-          </Group>
-        </Alert>
-      )}
-      <div className="run-parts" data-wide={chosen === undefined}>
+      {isPast && <Past at={at} last={last} wanted={wanted} then={then} onNow={() => go({ at: undefined })} />}
+      <div className="run-parts" data-wide={chosen === undefined} aria-busy={wanted.isReading}>
         <StepGraph
-          steps={steps}
+          steps={then.steps}
+          plans={plans}
           selected={selected}
           onSelect={choose}
           graphKey={run.run_id}
         />
-        {chosen !== undefined && <StepPanel run={run} step={chosen} onClose={() => choose(undefined)} />}
+        {chosen !== undefined && (
+          <StepPanel
+            step={chosen}
+            told={toldOf(events, chosen.step, until)}
+            isInDoubt={then.in_doubt.includes(chosen.step)}
+            evidence={run.evidence}
+            onClose={() => choose(undefined)}
+          />
+        )}
       </div>
       <Tabs value={tab ?? "journal"} onChange={(to) => go({ tab: to as typeof tab })} keepMounted={false} className="run-tabs">
         <Tabs.List>
@@ -114,7 +113,7 @@ function Shown({ run, events }: { run: RunShown; events: RunEventShown[] }) {
           <Journal events={events} at={until} onSeek={seek} onStep={choose} />
         </Tabs.Panel>
         <Tabs.Panel value="values" pt="sm">
-          <RunValues run={then} />
+          <RunValues run={then} events={events} />
         </Tabs.Panel>
         <Tabs.Panel value="evidence" pt="sm">
           <RunEvidence run={run} />

@@ -4,7 +4,7 @@ import type { RunEventShown } from "@charter/client";
 import { ActionIcon, Slider, Text, Tooltip } from "@mantine/core";
 import { IconPlayerSkipBack, IconPlayerSkipForward, IconPlayerTrackNext, IconPlayerTrackPrev } from "@tabler/icons-react";
 import { useDebouncedCallback } from "@mantine/hooks";
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 
 import { inWords } from "~/runs/words";
 
@@ -15,6 +15,13 @@ interface Props {
   onSeek: (sequence: number) => void;
 }
 
+/** Where the thumb is while the page is not there yet. */
+interface Place {
+  to: number;
+  /** Of a run that goes on, the last event is soon another one. */
+  isLast: boolean;
+}
+
 /** How long the thumb rests before the page goes there, in milliseconds: a key that is held repeats faster. */
 const RESTS_MS = 80;
 
@@ -22,15 +29,30 @@ const clock = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
 
 export function Scrubber({ events, at, onSeek }: Props) {
   const last = events.at(-1)?.sequence ?? 1;
-  // The thumb moves at once; the page follows when it rests.
-  const [value, setValue] = useState(at);
-  useEffect(() => setValue(at), [at]);
+  // The thumb moves at once. The page follows the first move at once, and further ones when the thumb rests; until it
+  // is there, what it comes by on its way does not move the thumb back.
+  const [ahead, setAhead] = useState<Place>();
+  const value = ahead?.to ?? at;
+  const isThere = ahead !== undefined && (ahead.isLast ? at >= ahead.to : at === ahead.to);
+  useEffect(() => {
+    if (isThere) setAhead(undefined);
+  }, [isThere]);
   const rested = useDebouncedCallback(onSeek, RESTS_MS);
+  const moved = useRef(Number.NEGATIVE_INFINITY);
+  const move = (wanted: number) => {
+    const to = Math.min(last, Math.max(1, wanted));
+    setAhead({ to, isLast: to === last });
+    const now = performance.now();
+    // A page that is busy may be late with what rested.
+    rested.cancel();
+    if (now - moved.current > RESTS_MS) onSeek(to);
+    else rested(to);
+    moved.current = now;
+  };
   const event = events[value - 1];
-  const seek = (to: number) => onSeek(Math.min(last, Math.max(1, to)));
   const button = (label: string, to: number, Icon: typeof IconPlayerSkipBack, disabled: boolean) => (
-    <Tooltip label={label}>
-      <ActionIcon variant="default" onClick={() => seek(to)} disabled={disabled} aria-label={label}>
+    <Tooltip label={label} withinPortal={false}>
+      <ActionIcon variant="default" onClick={() => move(to)} disabled={disabled} aria-label={label}>
         <Icon size={16} />
       </ActionIcon>
     </Tooltip>
@@ -38,10 +60,10 @@ export function Scrubber({ events, at, onSeek }: Props) {
   return (
     <div className="panel scrubber" role="group" aria-label="Replay">
       <span className="scrubber-buttons">
-        {button("First event", 1, IconPlayerSkipBack, at <= 1)}
-        {button("Event before", at - 1, IconPlayerTrackPrev, at <= 1)}
-        {button("Event after", at + 1, IconPlayerTrackNext, at >= last)}
-        {button("Last event", last, IconPlayerSkipForward, at >= last)}
+        {button("First event", 1, IconPlayerSkipBack, value <= 1)}
+        {button("Event before", value - 1, IconPlayerTrackPrev, value <= 1)}
+        {button("Event after", value + 1, IconPlayerTrackNext, value >= last)}
+        {button("Last event", last, IconPlayerSkipForward, value >= last)}
       </span>
       <Slider
         className="scrubber-slider"
@@ -51,10 +73,7 @@ export function Scrubber({ events, at, onSeek }: Props) {
         max={Math.max(2, last)}
         step={1}
         value={value}
-        onChange={(to) => {
-          setValue(to);
-          rested(to);
-        }}
+        onChange={move}
         label={null}
         size="sm"
         disabled={last < 2}

@@ -5,6 +5,7 @@
 
 import "@xyflow/react/dist/style.css";
 
+import type { PlannedStep, StepShown } from "@charter/client";
 import { useComputedColorScheme } from "@mantine/core";
 import {
   Background,
@@ -21,12 +22,13 @@ import { memo, useMemo, useRef } from "react";
 
 import { KeepsCentre } from "~/parts/keeps-centre";
 import type { Tone } from "~/parts/mark";
-import type { FoldedStep } from "~/runs/fold";
 import { HEIGHT, laidOut, WIDTH } from "~/runs/layout";
 import { inWords, stepTone } from "~/runs/words";
 
 interface Props {
-  steps: FoldedStep[];
+  steps: StepShown[];
+  /** What each of them does, where that is no call of a tool. */
+  plans: Map<string, PlannedStep>;
   selected: string | undefined;
   /** Chooses a step; the chosen one again: none. */
   onSelect: (step: string | undefined) => void;
@@ -45,32 +47,32 @@ interface Drawn extends Record<string, unknown> {
   reverses: boolean;
 }
 
-export const StepGraph = memo(function StepGraph({ steps, selected, onSelect, graphKey }: Props) {
+export const StepGraph = memo(function StepGraph({ steps, plans, selected, onSelect, graphKey }: Props) {
   const scheme = useComputedColorScheme("light");
   // A run that grew has other steps or arrows; everything else leaves the places as they are.
-  const shape = steps.map(({ plan }) => `${plan.id}<${plan.entry.edges.map(({ from }) => from).join(",")}`).join(" ");
+  const shape = steps.map(({ step, entry }) => `${step}<${entry.edges.map(({ from }) => from).join(",")}`).join(" ");
   const { places, edges } = useMemo(() => drawnOnce(steps), [shape]);
   // A node that is as it was keeps its object, so that only what changed is drawn anew.
   const drawn = useRef(new Map<string, Node<Drawn>>());
   const nodes = steps.map((step): Node<Drawn> => {
-    const { plan, standing } = step;
-    const what = plan.action.do === "call" ? plan.action.tool : plan.action.do;
-    const state = inWords(standing.state);
-    const position = places.get(plan.id) ?? { x: 0, y: 0 };
-    const last = drawn.current.get(plan.id);
-    const isSelected = plan.id === selected;
-    if (last?.data.state === state && last.position === position && last.selected === isSelected) return last;
+    const { step: id, tool } = step;
+    const what = tool ?? plans.get(id)?.action.do ?? "";
+    const state = inWords(step.state);
+    const position = places.get(id) ?? { x: 0, y: 0 };
+    const last = drawn.current.get(id);
+    const isSelected = id === selected;
+    if (last?.data.state === state && last.data.what === what && last.position === position && last.selected === isSelected) return last;
     const node: Node<Drawn> = {
-      id: plan.id,
+      id,
       type: "step",
       position,
-      data: { label: plan.id, what, state, tone: stepTone(standing.state), reverses: plan.reverses !== undefined },
+      data: { label: id, what, state, tone: stepTone(step.state), reverses: step.reverses !== null },
       selected: isSelected,
       width: WIDTH,
       height: HEIGHT,
-      ariaLabel: `${plan.id}, ${what}, ${state}`,
+      ariaLabel: `${id}, ${what}, ${state}`,
     };
-    drawn.current.set(plan.id, node);
+    drawn.current.set(id, node);
     return node;
   });
   const choose = (step: string) => onSelect(step === selected ? undefined : step);
@@ -123,13 +125,13 @@ const Step = memo(function Step({ data, selected }: NodeProps<Node<Drawn>>) {
 const KINDS = { step: Step };
 
 /** Places and arrows: a reversal hangs on what it reverses by a broken line. */
-function drawnOnce(steps: FoldedStep[]) {
-  const arrows = steps.flatMap(({ plan }) => [
-    ...plan.entry.edges.map(({ from, on }) => ({ from, to: plan.id, on: on as string })),
-    ...(plan.reverses === undefined ? [] : [{ from: plan.reverses, to: plan.id, on: "reverses" }]),
+function drawnOnce(steps: StepShown[]) {
+  const arrows = steps.flatMap(({ step, entry, reverses }) => [
+    ...entry.edges.map(({ from, on }) => ({ from, to: step, on: on as string })),
+    ...(reverses === null ? [] : [{ from: reverses, to: step, on: "reverses" }]),
   ]);
   const places = laidOut(
-    steps.map(({ plan }) => plan.id),
+    steps.map(({ step }) => step),
     arrows,
   );
   const edges = arrows.map(

@@ -1,6 +1,6 @@
 /** The selected step: its call, what the gate said, what it gave or why it failed, and its evidence. */
 
-import type { GateSaid, RuleSaid, RunShown } from "@charter/client";
+import type { GateSaid, ResultSource, RuleSaid, RunShown, StepShown } from "@charter/client";
 import { Anchor, CloseButton, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 
@@ -10,47 +10,51 @@ import { LongJson } from "~/parts/long-json";
 import { Mark } from "~/parts/mark";
 import { Moment } from "~/parts/moment";
 import { Section } from "~/parts/section";
-import type { FoldedStep } from "~/runs/fold";
+import type { Told } from "~/runs/told";
 import { inWords, stepTone } from "~/runs/words";
 
 interface Props {
-  run: RunShown;
-  step: FoldedStep;
+  step: StepShown;
+  told: Told;
+  /** Whether its write was begun and nobody knows whether it happened. */
+  isInDoubt: boolean;
+  /** Records of the run. */
+  evidence: RunShown["evidence"];
   onClose: () => void;
 }
 
-export function StepPanel({ run, step, onClose }: Props) {
-  const { plan, standing } = step;
-  const call = plan.action.do === "call" ? plan.action : undefined;
-  const failure = standing.state === "failed" ? standing.failure : undefined;
+export function StepPanel({ step, told, isInDoubt, evidence, onClose }: Props) {
+  const action = told.plan?.action;
+  const call = action?.do === "call" ? action : undefined;
+  const failure = step.state === "failed" ? step.failure : undefined;
   return (
     <div className="step-panel">
-      <Section title={plan.id} actions={<CloseButton aria-label="Close the step" onClick={onClose} />}>
+      <Section title={step.step} actions={<CloseButton aria-label="Close the step" onClick={onClose} />}>
         <Facts
           rows={[
-            ["Stands at", <Mark tone={stepTone(standing.state)}>{inWords(standing.state)}</Mark>],
-            ["Tool", call && <span className="mono">{call.tool}</span>],
-            ["Does", call === undefined ? inWords(plan.action.do) : call.writes ? "writes" : "reads"],
-            ["Takes back", plan.reverses && <span className="mono">{plan.reverses}</span>],
-            ["Waits for", plan.entry.edges.map(({ from, on }) => `${from} (${on})`).join(", ")],
-            ["Only when", plan.entry.when && <span className="mono">{plan.entry.when}</span>],
-            ["Skipped", standing.state === "skipped" && because(standing.reason)],
-            ["Tried again", standing.state === "retrying" && <Moment at={standing.due} />],
-            ["Attempts", step.attempts > 1 ? step.attempts : undefined],
-            ["Took", step.duration_ms !== undefined && `${step.duration_ms} ms`],
-            ["Result", step.source !== undefined && sourceOf(step.source)],
+            ["Stands at", <Mark tone={stepTone(step.state)}>{inWords(step.state)}</Mark>],
+            ["Tool", step.tool && <span className="mono">{step.tool}</span>],
+            ["Does", action !== undefined && call === undefined ? inWords(action.do) : step.writes ? "writes" : "reads"],
+            ["Takes back", step.reverses && <span className="mono">{step.reverses}</span>],
+            ["Waits for", step.entry.edges.map(({ from, on }) => `${from} (${on})`).join(", ")],
+            ["Only when", step.entry.when && <span className="mono">{step.entry.when}</span>],
+            ["Skipped", step.state === "skipped" && because(step.reason)],
+            ["Tried again", step.state === "retrying" && <Moment at={step.due} />],
+            ["Attempts", told.attempts > 1 ? told.attempts : undefined],
+            ["Took", told.duration_ms !== undefined && `${told.duration_ms} ms`],
+            ["Result", told.source !== undefined && sourceOf(told.source)],
             [
               "Approval",
-              step.approval && (
-                <Anchor renderRoot={(props) => <Link to="/approvals/$approval" params={{ approval: step.approval ?? "" }} {...props} />}>
-                  {standing.state === "awaiting_approval" ? "waits for a decision" : "see the decision"}
+              told.approval && (
+                <Anchor renderRoot={(props) => <Link to="/approvals/$approval" params={{ approval: told.approval ?? "" }} {...props} />}>
+                  {step.state === "awaiting_approval" ? "waits for a decision" : "see the decision"}
                 </Anchor>
               ),
             ],
-            ["Gate", step.gate && <Gate said={step.gate} />],
+            ["Gate", told.gate && <Gate said={told.gate} />],
           ]}
         />
-        {run.in_doubt.includes(plan.id) && (
+        {isInDoubt && (
           <Text mt="sm" size="sm">
             <Mark tone="bad">in doubt</Mark> Its write was begun and nobody knows whether it happened.
           </Text>
@@ -67,24 +71,23 @@ export function StepPanel({ run, step, onClose }: Props) {
         {call !== undefined && (
           <div className="below">
             <LongJson
-              value={step.parameters ?? call.parameters}
-              label={step.parameters === undefined ? "Arguments as planned" : "Arguments of the call"}
+              value={told.parameters ?? call.parameters}
+              label={told.parameters === undefined ? "Arguments as planned" : "Arguments of the call"}
             />
           </div>
         )}
-        {step.output !== undefined && (
+        {told.output !== undefined && (
           <div className="below">
-            <LongJson value={step.output} label="Output" />
+            <LongJson value={told.output} label="Output" />
           </div>
         )}
-        <StepEvidence run={run} step={step} />
+        <StepEvidence found={evidence.filter((record) => record.step === step.step)} />
       </Section>
     </div>
   );
 }
 
-function StepEvidence({ run, step }: { run: RunShown; step: FoldedStep }) {
-  const found = run.evidence.filter((record) => record.step === step.plan.id);
+function StepEvidence({ found }: { found: RunShown["evidence"] }) {
   if (found.length === 0) return null;
   return (
     <>
@@ -121,7 +124,7 @@ function because(reason: { because: string; step?: string }): string {
   return reason.because === "dry_run" ? "a dry run changes nothing" : "its condition does not hold";
 }
 
-function sourceOf(source: NonNullable<FoldedStep["source"]>): string {
+function sourceOf(source: ResultSource): string {
   if (source === "fresh") return "of this call";
   if (source === "cached") return "of an earlier call, still fresh enough";
   if (source === "decided") return "worked out, nothing was called";

@@ -1,0 +1,54 @@
+/** What a run was after an event of its journal, as the server folds it. */
+
+import type { RunShown, RunStatus, StepShown } from "@charter/client";
+import { useQuery } from "@tanstack/react-query";
+import { useMemo, useState } from "react";
+
+import { useCharter } from "~/session/session";
+
+/** A run after an event. */
+export interface RunThen {
+  /** The event that it is shown after. */
+  sequence: number;
+  status: RunStatus;
+  parameters: Record<string, unknown>;
+  /** In listed order, reversals last. */
+  steps: StepShown[];
+  /** Steps whose writes may have happened, and nobody knows. */
+  in_doubt: string[];
+}
+
+export interface RunAt {
+  /** What is shown: until it is read, or where that fails, what was shown before. */
+  then: RunThen;
+  isReading: boolean;
+  error: Error | null;
+  retry: () => void;
+}
+
+/** How long a state that nobody looks at is kept, in milliseconds: those of a large run are large. */
+const KEPT_MS = 30_000;
+
+/** The run as it stood after event `at`, or as it stands. A call that another place makes idle is called off. */
+export function useRunAt(run: RunShown, at: number | undefined): RunAt {
+  const charter = useCharter();
+  const { data, error, refetch } = useQuery({
+    queryKey: ["run-at", run.run_id, at],
+    queryFn: ({ signal }) =>
+      charter.get("/v1/runs/{id}/at/{sequence}", { params: { path: { id: run.run_id, sequence: at ?? 0 } }, signal }),
+    enabled: at !== undefined,
+    // What was stays so.
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: KEPT_MS,
+  });
+  const present = useMemo((): RunThen => ({ ...run, sequence: run.version }), [run]);
+  const read: RunThen | undefined = at === undefined ? present : data;
+  const [shown, setShown] = useState(read ?? present);
+  if (read !== undefined && read !== shown) setShown(read);
+  return {
+    then: read ?? shown,
+    isReading: read === undefined && error === null,
+    error: at === undefined ? null : error,
+    retry: () => void refetch(),
+  };
+}
