@@ -177,6 +177,7 @@ test("a run of a thousand steps stays smooth", { tag: "@measured" }, async ({ pa
   await expect(page.getByRole("region", { name: "Step graph" }).locator(".step-node").first()).toBeVisible();
   const opened = Date.now() - began;
   const drawn = await page.locator(".step-node").count();
+  expect(await stepsInView(page), "steps fill the graph when it opens").toBeGreaterThan(0.8);
   expect(drawn, "only steps in view are drawn").toBeLessThan(400);
   await stalls.forget();
   await page.getByRole("slider", { name: "Event" }).focus();
@@ -200,7 +201,21 @@ test("a run of a thousand steps stays smooth", { tag: "@measured" }, async ({ pa
   expect(longest).toBeLessThan(LONGEST_STALL_MS);
   expect(wait(0.5)).toBeLessThan(LONGEST_WAIT_MS);
   await looksRight(page, "run-large");
+  await page.goto(`${url}/runs/${id}?step=step-777`);
+  await expect(page.getByLabel(/^step-777,/)).toBeInViewport();
+  await looksRight(page, "run-large-step");
 });
+
+/** How much of the graph's frame there is between its first and its last row of steps, as a share of its height. */
+function stepsInView(page: Page): Promise<number> {
+  return page.getByRole("region", { name: "Step graph" }).evaluate((frame) => {
+    const { top, bottom, height } = frame.getBoundingClientRect();
+    const steps = [...frame.querySelectorAll(".step-node")].map((step) => step.getBoundingClientRect());
+    const first = Math.max(top, Math.min(...steps.map((step) => step.top)));
+    const last = Math.min(bottom, Math.max(...steps.map((step) => step.bottom)));
+    return (last - first) / height;
+  });
+}
 
 /** How long it may take from a key to the state that it leads to, at the median, in milliseconds. The server is not optimised here. */
 const LONGEST_WAIT_MS = 1_000;

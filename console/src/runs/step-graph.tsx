@@ -17,12 +17,13 @@ import {
   type NodeProps,
   Position,
   ReactFlow,
+  type Viewport,
 } from "@xyflow/react";
 import { memo, useMemo, useRef } from "react";
 
 import { KeepsCentre } from "~/parts/keeps-centre";
 import type { Tone } from "~/parts/mark";
-import { HEIGHT, laidOut, WIDTH } from "~/runs/layout";
+import { HEIGHT, laidOut, type Places, WIDTH } from "~/runs/layout";
 import { inWords, stepTone } from "~/runs/words";
 
 interface Props {
@@ -36,8 +37,12 @@ interface Props {
   graphKey: string;
 }
 
-/** Above so many steps only those in view are drawn, and the picture begins with the first ones. */
+/** Above so many steps only those in view are drawn, and not all of them are when the picture opens. */
 const LARGE = 60;
+
+/** How small a large graph may be when it opens, and how far from the edges of the frame, in pixels. */
+const SMALLEST = 0.6;
+const MARGIN = 16;
 
 interface Drawn extends Record<string, unknown> {
   label: string;
@@ -75,22 +80,28 @@ export const StepGraph = memo(function StepGraph({ steps, plans, selected, onSel
     drawn.current.set(id, node);
     return node;
   });
+  const frame = useRef<HTMLDivElement>(null);
+  const isLarge = steps.length > LARGE;
   const choose = (step: string) => onSelect(step === selected ? undefined : step);
   return (
-    <div className="chart panel step-graph" role="region" aria-label="Step graph">
+    <div className="chart panel step-graph" role="region" aria-label="Step graph" ref={frame}>
       <ReactFlow
         key={`${graphKey} ${steps.length}`}
         nodes={nodes}
         edges={edges}
         nodeTypes={KINDS}
         colorMode={scheme}
-        fitView
-        fitViewOptions={steps.length > LARGE ? { minZoom: 0.6, maxZoom: 1, nodes: nodes.slice(0, 12) } : { maxZoom: 1, padding: 0.12 }}
+        fitView={!isLarge}
+        fitViewOptions={{ maxZoom: 1, padding: 0.12 }}
+        onInit={(flow) => {
+          const { clientWidth: width, clientHeight: height } = frame.current ?? document.body;
+          if (isLarge) void flow.setViewport(opening(places, selected, width, height));
+        }}
         minZoom={0.05}
         nodesDraggable={false}
         nodesConnectable={false}
         edgesFocusable={false}
-        onlyRenderVisibleElements={steps.length > LARGE}
+        onlyRenderVisibleElements={isLarge}
         onNodeClick={(_, node) => choose(node.id)}
         ariaLabelConfig={{ "node.a11yDescription.default": "Press Enter to show it." }}
         onKeyDown={(event) => {
@@ -123,6 +134,18 @@ const Step = memo(function Step({ data, selected }: NodeProps<Node<Drawn>>) {
 });
 
 const KINDS = { step: Step };
+
+/** Where a large graph opens: its first row stands at the top, or the chosen step in the middle. */
+function opening(places: Places, chosen: string | undefined, width: number, height: number): Viewport {
+  const place = chosen === undefined ? undefined : places.get(chosen);
+  if (place !== undefined) return { x: width / 2 - place.x - WIDTH / 2, y: height / 2 - place.y - HEIGHT / 2, zoom: 1 };
+  const top = Math.min(...[...places.values()].map(({ y }) => y));
+  const row = [...places.values()].filter(({ y }) => y === top).map(({ x }) => x);
+  const left = Math.min(...row);
+  const broad = Math.max(...row) + WIDTH - left;
+  const zoom = Math.min(1, Math.max(SMALLEST, (width - 2 * MARGIN) / broad));
+  return { x: Math.max(MARGIN, (width - broad * zoom) / 2) - left * zoom, y: MARGIN - top * zoom, zoom };
+}
 
 /** Places and arrows: a reversal hangs on what it reverses by a broken line. */
 function drawnOnce(steps: StepShown[]) {
