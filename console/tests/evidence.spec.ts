@@ -12,6 +12,16 @@ test("a browser without evidence says how the first record comes", async ({ page
   await looksRight(page, "evidence-empty");
 });
 
+test("what a run leaves is there without a reload", async ({ page, estate }) => {
+  test.setTimeout(120_000);
+  const { run } = await estate.remediation();
+  await page.goto(`${estate.url}/evidence?of=${run}`);
+  await expect(page.getByRole("heading", { name: "No record fits" })).toBeVisible();
+  await expect(page.getByRole("status").filter({ hasText: /^Live$/ })).toBeVisible();
+  await estate.api.post(`/v1/runs/${run}/abort`, { reason: "seen", roll_back: false });
+  await expect(page.getByRole("table", { name: "Evidence" }).getByRole("link", { name: /^What the internet reaches/ })).toBeVisible();
+});
+
 test("a record is found by filters, verified in the page, and a changed one is not", async ({ page, estate }) => {
   test.setTimeout(180_000);
   await estate.server.charter("ask", "Which of my security groups are open to the internet?", "-p", "region=us-east-1");

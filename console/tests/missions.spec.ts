@@ -66,7 +66,6 @@ test("a mission is followed live, read with its sources, and decided on", async 
   await estate.settled(run, "completed");
   await expect(phases.locator("[aria-current]")).toHaveText("completed");
   await page.getByRole("tab", { name: "Result" }).click();
-  await page.reload();
   const citation = page.getByRole("link", { name: /^evidence call\./ }).first();
   await expect(citation).toBeVisible({ timeout: 20_000 });
   await looksRight(page, "mission-completed");

@@ -4,9 +4,10 @@
  */
 
 import type { CharterError, LinkState } from "@charter/client";
-import { useQueryClient } from "@tanstack/react-query";
+import { type Query, type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { createContext, type ReactNode, useContext, useEffect, useState } from "react";
 
+import { oneAtATime } from "~/live/one-at-a-time";
 import { touchedBy } from "~/live/topics";
 import { useCharter } from "~/session/session";
 
@@ -22,6 +23,18 @@ const LinkContext = createContext<Link>({ state: "connecting", error: undefined 
 /** Where the stream of events stands. */
 export function useLink(): Link {
   return useContext(LinkContext);
+}
+
+/** A list of which more pages were read is read again when it is next opened, and not at every event. */
+const MOST_PAGES = 5;
+
+/** Makes what a feature has read stale, and reads what is on the screen again. */
+async function readAgain(queries: QueryClient, feature: string): Promise<void> {
+  const isLong = ({ state }: Query) => ((state.data as { pages?: unknown[] } | undefined)?.pages?.length ?? 0) > MOST_PAGES;
+  await Promise.all([
+    queries.invalidateQueries({ queryKey: [feature], predicate: (query) => !isLong(query) }),
+    queries.invalidateQueries({ queryKey: [feature], predicate: isLong, refetchType: "none" }),
+  ]);
 }
 
 /** Follows the tenant's events while it is drawn. */
@@ -40,9 +53,15 @@ export function LiveProvider({ children }: { children: ReactNode }) {
       wasBroken = state === "broken" || (wasBroken && state === "connecting");
       setLink((last) => ({ state, error: error ?? (state === "open" ? undefined : last.error) }));
     };
+    const readers = new Map<string, () => void>();
+    const readerOf = (feature: string) => {
+      const reader = readers.get(feature) ?? oneAtATime(() => readAgain(queries, feature));
+      readers.set(feature, reader);
+      return reader;
+    };
     const watch = async () => {
       for await (const { topic } of charter.events({ signal: ended.signal, onState })) {
-        for (const queryKey of touchedBy(topic)) void queries.invalidateQueries({ queryKey });
+        for (const feature of touchedBy(topic)) readerOf(feature)();
       }
     };
     // A stream that will not come back said so by `onState`.

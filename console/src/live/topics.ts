@@ -1,14 +1,14 @@
 /** Which answers an event makes stale. The first word of a query's key is the feature that reads it. */
 
 const TOUCHED: [prefix: string, features: string[]][] = [
-  ["run.", ["runs", "approvals", "missions"]],
+  // A run leaves its evidence before it ends.
+  ["run.", ["runs", "approvals", "missions", "evidence"]],
   ["approval.", ["approvals", "runs", "missions"]],
   ["catalogue.", ["catalogue", "packages", "routing", "lenses", "graph", "skills"]],
   ["key.", ["keys"]],
 ];
 
-/** The keys of the queries that an event of this topic touches. */
-export function touchedBy(topic: string): string[][] {
-  const touched = TOUCHED.filter(([prefix]) => topic.startsWith(prefix));
-  return touched.flatMap(([, features]) => features.map((feature) => [feature]));
+/** The features whose answers an event of this topic touches. */
+export function touchedBy(topic: string): string[] {
+  return TOUCHED.filter(([prefix]) => topic.startsWith(prefix)).flatMap(([, features]) => features);
 }

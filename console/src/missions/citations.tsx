@@ -18,10 +18,10 @@ export interface Cited {
   evidence: Map<string, string[]>;
 }
 
-/** Reads what references lead to. Evidence of a mission is written when its run ends. */
+/** Reads what references lead to. Evidence of a mission is written when its run ends: the event of that makes it stale. */
 export function useCited(mission: string, run: string, artifacts: ArtifactShown[]): Cited {
   const charter = useCharter();
-  const records = useQuery({ queryKey: ["evidence", "run", run], queryFn: () => evidenceOf(charter, run) });
+  const records = useQuery({ queryKey: ["mission", mission, "evidence"], queryFn: () => evidenceOf(charter, run) });
   const evidence = new Map<string, string[]>();
   for (const { id, step } of records.data ?? []) {
     if (step !== undefined) evidence.set(step, [...(evidence.get(step) ?? []), id]);

@@ -7,6 +7,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useCallback, useMemo, useState } from "react";
 
+import { oneAtATime } from "~/live/one-at-a-time";
 import { Artifacts } from "~/missions/artifacts";
 import { useArtifacts } from "~/missions/artifacts-query";
 import { Proposals } from "~/missions/proposals";
@@ -20,7 +21,7 @@ import { Mark } from "~/parts/mark";
 import { Moment } from "~/parts/moment";
 import { PageHead } from "~/parts/page-head";
 import { Journal } from "~/runs/journal";
-import { oneAtATime, useJournal } from "~/runs/journal-query";
+import { useJournal } from "~/runs/journal-query";
 import { inWords } from "~/runs/words";
 import { useCharter } from "~/session/session";
 

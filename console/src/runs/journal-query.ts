@@ -96,23 +96,3 @@ function followed<Event extends RunEventShown>(
     clearTimeout(timer);
   };
 }
-
-/** Calls `read`, and again once it came back if it was asked meanwhile: where news come faster than answers, an answer
- * that is on its way is not called off for the next. */
-export function oneAtATime(read: () => Promise<unknown>): () => void {
-  let isAsked = false;
-  let isReading = false;
-  const go = async () => {
-    isReading = true;
-    while (isAsked) {
-      isAsked = false;
-      await read();
-    }
-    isReading = false;
-  };
-  return () => {
-    isAsked = true;
-    // What could not be read says so where it is shown.
-    if (!isReading) void go();
-  };
-}

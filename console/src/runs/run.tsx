@@ -6,13 +6,14 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useCallback, useDeferredValue, useMemo } from "react";
 
+import { oneAtATime } from "~/live/one-at-a-time";
 import { Loaded } from "~/parts/loaded";
 import { Mark } from "~/parts/mark";
 import { Moment } from "~/parts/moment";
 import { PageHead } from "~/parts/page-head";
 import { Asked } from "~/runs/asked";
 import { Journal } from "~/runs/journal";
-import { oneAtATime, useJournal } from "~/runs/journal-query";
+import { useJournal } from "~/runs/journal-query";
 import { Orders } from "~/runs/orders";
 import { RunEvidence, RunValues, RunVersions } from "~/runs/about";
 import { Past } from "~/runs/past";
