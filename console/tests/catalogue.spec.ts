@@ -58,7 +58,8 @@ test("the dependency graph says what breaks if a tool changes", async ({ page, f
   await expect(breaks).toContainText("security.account_brief");
   await expect(page.locator(".chart-node")).not.toHaveCount(0);
   await looksRight(page, "dependencies");
-  await breaks.getByRole("link", { name: "security.detect_public_ingress" }).click();
+  await page.getByRole("region", { name: /^Dependencies;/ }).getByLabel("Skill security.detect_public_ingress", { exact: true }).focus();
+  await page.keyboard.press("Enter");
   await expect(page.getByRole("heading", { level: 1, name: "Detect Public Network Exposure" })).toBeVisible();
   await expect(page.getByRole("region", { name: "Needs", exact: true })).toContainText("aws.describe_network_acls");
 });

@@ -4,6 +4,14 @@ import { join } from "node:path";
 
 import { consoleOver, expect, looksRight, SCREENSHOTS, test } from "./support";
 
+/** Screens that no other story sees empty: what they say, and the command that makes the first one. */
+const EMPTY = [
+  ["packages", "No packages yet", "charter package register packages/aws-security"],
+  ["lenses", "No lenses yet", "charter package register packages/aws-security"],
+  ["graph", "The graph is empty", "charter package register packages/aws-security"],
+  ["keys", "No keys yet", "charter key create ci"],
+] as const;
+
 test("a server without keys is open to the local user, and an empty one says how to begin", async ({ page, fresh: { url, server } }) => {
   await page.goto(`${url}/`);
   await expect(page.getByRole("heading", { name: "Nothing is in force yet" })).toBeVisible();
@@ -13,6 +21,12 @@ test("a server without keys is open to the local user, and an empty one says how
   await page.goto(`${url}/catalogue/playbook`);
   await expect(page.getByRole("heading", { name: "No playbooks yet" })).toBeVisible();
   await looksRight(page, "documents-empty");
+  for (const [path, says, command] of EMPTY) {
+    await page.goto(`${url}/${path}`);
+    await expect(page.getByRole("heading", { name: says })).toBeVisible();
+    await expect(page.getByLabel("Command").getByText(command)).toBeVisible();
+    await looksRight(page, `${path}-empty`);
+  }
   await page.goto(`${url}/`);
   await server.registerOwn("cost-hygiene");
   // No reload: the event of the registration did it.
