@@ -165,7 +165,7 @@ impl Engine {
         if reported.output.is_null() {
             return Ok(());
         }
-        let run = self.fold(&asked.call.run_id).await?.run;
+        let run = self.fold(&asked.tenant_id, &asked.call.run_id).await?.run;
         let step = run.graph().step(&asked.call.step);
         // A playbook's own script declares no output.
         let is_tools = step.is_some_and(

@@ -47,6 +47,7 @@ async fn append(store: Arc<SqliteStore>, n: u128, until: Instant) -> u64 {
         let events = sample::events(last, version, &[&payload]).unwrap();
         last = events[0].hash;
         let append = Append {
+            tenant_id: record.tenant_id.clone(),
             run_id: record.run_id.clone(),
             expected: version,
             fence: Fence(0),

@@ -108,19 +108,20 @@ fn artifact(n: u128, line: usize, id: u64) -> Made<ArtifactRecord> {
 
 /// Appends two events at a time to the `n`th run, and with them a policy decision to its mission.
 async fn append(store: SharedStore, n: u128) -> Outcome {
-    let run = sample::run(n);
-    if store.run(&sample::tenant("acme")?, &run).await?.is_none() {
+    let (acme, run) = (sample::tenant("acme")?, sample::run(n));
+    if store.run(&acme, &run).await?.is_none() {
         let (record, first) = sample::new_run("acme", n, 0)?;
         let envelope = vec![artifact(n, 0, 0)?];
         store.create_run(&record, first, envelope, vec![]).await?;
     }
-    let journal = store.events(&run, 0, usize::MAX).await?;
+    let journal = store.events(&acme, &run, 0, usize::MAX).await?;
     let mut last = verify_chain(GENESIS, 1, &journal).map_err(|at| format!("broken at {at}"))?;
     let mut version = journal.len() as u64;
     loop {
         let events = sample::events(last, version, &[r#"{"half":1}"#, r#"{"half":2}"#])?;
         last = events[1].hash;
         let append = Append {
+            tenant_id: acme.clone(),
             run_id: run.clone(),
             expected: version,
             fence: Fence(0),
@@ -294,8 +295,9 @@ async fn check_catalogue(store: &SqliteStore, seen: &Acknowledged) -> Outcome {
 /// Gapless, chained, never half an append, and never shorter than was acknowledged.
 async fn check_journals(store: &SqliteStore, seen: &Acknowledged) -> Outcome {
     for n in 0..RUNS {
-        let run = store.run(&sample::tenant("acme")?, &sample::run(n)).await?;
-        let journal = store.events(&sample::run(n), 0, usize::MAX).await?;
+        let (acme, id) = (sample::tenant("acme")?, sample::run(n));
+        let run = store.run(&acme, &id).await?;
+        let journal = store.events(&acme, &id, 0, usize::MAX).await?;
         assert!(verify_chain(GENESIS, 1, &journal).is_ok());
         let version = run.map_or(0, |run| run.version);
         assert_eq!(journal.len() as u64, version);

@@ -363,7 +363,7 @@ async fn b000_19_the_engine_refuses_to_change_evidence_and_journals() -> Outcome
     drop(connection);
     let store = open(dir.path())?;
     assert_eq!(store.evidence(&acme, &record.id).await?, Some(record));
-    let journal = store.events(&sample::run(2), 0, 10).await?;
+    let journal = store.events(&acme, &sample::run(2), 0, 10).await?;
     assert_eq!(verify_chain(GENESIS, 1, &journal), Ok(journal[1].hash));
     Ok(())
 }

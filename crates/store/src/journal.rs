@@ -133,6 +133,8 @@ pub struct JournalEvent {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Append {
     /// Whose run.
+    pub tenant_id: TenantId,
+    /// The run.
     pub run_id: RunId,
     /// The version that the caller decided on.
     pub expected: u64,
@@ -284,14 +286,22 @@ pub trait Journal {
     ///
     /// # Errors
     /// [`StoreError::NotFound`]; [`StoreError::FencedOff`] as for an append.
-    async fn park(&self, run: &RunId, fence: Fence, wait: Wait) -> Result<(), StoreError>;
+    async fn park(
+        &self,
+        tenant: &TenantId,
+        run: &RunId,
+        fence: Fence,
+        wait: Wait,
+    ) -> Result<(), StoreError>;
 
     /// The run, unless it is absent or another tenant's.
     async fn run(&self, tenant: &TenantId, run: &RunId) -> Result<Option<RunRecord>, StoreError>;
 
-    /// The events after `sequence`, oldest first, at most `limit`.
+    /// The events of a tenant's run after `sequence`, oldest first, at most `limit`; none of a run that is
+    /// absent or another tenant's.
     async fn events(
         &self,
+        tenant: &TenantId,
         run: &RunId,
         after: u64,
         limit: usize,

@@ -174,10 +174,16 @@ impl Journal for WatchedStore {
         done
     }
 
-    async fn park(&self, run: &RunId, fence: Fence, wait: Wait) -> Result<(), StoreError> {
+    async fn park(
+        &self,
+        tenant: &TenantId,
+        run: &RunId,
+        fence: Fence,
+        wait: Wait,
+    ) -> Result<(), StoreError> {
         let write = Write::Other("park");
         self.watcher.at(Side::Before, write);
-        let done = self.inner.park(run, fence, wait).await;
+        let done = self.inner.park(tenant, run, fence, wait).await;
         self.watcher.at(Side::After, write);
         done
     }
@@ -188,11 +194,12 @@ impl Journal for WatchedStore {
 
     async fn events(
         &self,
+        tenant: &TenantId,
         run: &RunId,
         after: u64,
         limit: usize,
     ) -> Result<Vec<JournalEvent>, StoreError> {
-        self.inner.events(run, after, limit).await
+        self.inner.events(tenant, run, after, limit).await
     }
 
     async fn runs(

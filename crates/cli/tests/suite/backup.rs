@@ -19,7 +19,7 @@ pub(crate) fn home(database: Option<&Arc<Database>>) -> Home {
     let home = Home::with_keys(&KEYS);
     match database {
         Some(database) => home.on(database),
-        None => home,
+        None => home.embedded(),
     }
 }
 

@@ -192,7 +192,7 @@ fn a_catalogue_without_vectors_is_mended_by_reindex() {
 /// A full disk: registration fails with a code, what was there stays, and it works again after.
 #[test]
 fn a_full_disk_loses_nothing() {
-    let mut home = Home::new();
+    let mut home = Home::new().embedded();
     let server = home.serve();
     server.api.register(&backups());
     let answer = server.api.ask(&request(QUESTION)).expect(200);

@@ -369,7 +369,7 @@ fn b000_19_a_redaction_class_withholds_the_payload() {
 /// Past its retention a payload is gone, says when, and everything still proves.
 #[test]
 fn b000_19_a_payload_past_its_retention_is_gone_and_still_proves() {
-    let mut home = Home::new();
+    let mut home = Home::new().embedded();
     let (server, ids) = three(&home);
     let path = format!("/v1/evidence/{}", ids[0]);
     let before = server.api.get(&path).expect(200);

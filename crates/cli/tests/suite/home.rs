@@ -98,6 +98,13 @@ impl Home {
         self
     }
 
+    /// The same over a file, whatever else the tests run on: they look into it, or it is what they are about.
+    pub(crate) fn embedded(mut self) -> Self {
+        self.unset("CHARTER_STORE__URL");
+        self.database = None;
+        self
+    }
+
     /// A home whose server knows one key for each `(key, tenant, user, role)`.
     pub(crate) fn with_keys(keys: &[(&str, &str, &str, &str)]) -> Self {
         let home = Self::new();

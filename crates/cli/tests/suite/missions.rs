@@ -500,7 +500,7 @@ fn b002_5_without_a_policy_nothing_is_called() {
 
 /// A data directory with the package, and a mission of it that has ended.
 fn on_disk() -> (Home, Value) {
-    let home = Home::new();
+    let home = Home::new().embedded();
     let folder = look_only(&Service::start()).write(&home.path("package"));
     assert_eq!(home.run(&["package", "register", &folder]).code, Some(0));
     let started = home.run(&START).json(0);

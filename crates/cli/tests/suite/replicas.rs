@@ -4,7 +4,7 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use charter_contract::ids::RunId;
+use charter_contract::ids::{RunId, TenantId};
 use charter_contract::time::Timestamp;
 use charter_store::journal::{After, Append, Claim, Journal, NewEvent};
 use charter_store::lease::Leases;
@@ -300,8 +300,9 @@ fn a_decision_at_any_replica_wakes_the_run() {
 /// Without a database that is shared there is one process.
 #[test]
 fn a_part_of_the_work_needs_a_shared_database() {
-    let mut home = Home::new().with("CHARTER_REPLICA__ROLE", "worker");
-    home.unset("CHARTER_STORE__URL");
+    let home = Home::new()
+        .embedded()
+        .with("CHARTER_REPLICA__ROLE", "worker");
     let refused = home.run(&["config", "show"]);
     assert_eq!(refused.code, Some(2), "{refused:?}");
 }
@@ -312,7 +313,8 @@ async fn carried_on_by_a_newer_version(database: &Database, run: &RunId) {
     let now = Timestamp::from_micros(now_micros()).unwrap();
     let soon = Timestamp::from_micros(now_micros() + 1_000_000).unwrap();
     let held = store.acquire(run.as_str(), "newer", now, soon).await;
-    let journal = store.events(run, 0, 1_000).await.unwrap();
+    let acme = TenantId::parse("acme").unwrap();
+    let journal = store.events(&acme, run, 0, 1_000).await.unwrap();
     let last = journal.last().unwrap();
     let payload = json!({"event": "levitated", "by": "ann"}).to_string();
     let events = vec![NewEvent {
@@ -321,6 +323,7 @@ async fn carried_on_by_a_newer_version(database: &Database, run: &RunId) {
         at: now,
     }];
     let append = Append {
+        tenant_id: acme,
         run_id: run.clone(),
         expected: last.sequence,
         fence: held.unwrap().unwrap().fence,

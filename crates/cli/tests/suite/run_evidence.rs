@@ -27,7 +27,11 @@ fn proving(service: &Service) -> Package {
 }
 
 fn served(package: impl Fn(&Service) -> Package) -> (Home, Server, Service) {
-    let home = Home::with_keys(&KEYS).with("CHARTER_API_KEY", "ann");
+    served_over(Home::with_keys(&KEYS), package)
+}
+
+fn served_over(home: Home, package: impl Fn(&Service) -> Package) -> (Home, Server, Service) {
+    let home = home.with("CHARTER_API_KEY", "ann");
     let server = home.serve();
     let service = Service::start();
     server.key("ann").register(&package(&service));
@@ -146,7 +150,8 @@ fn verifies_elsewhere(home: &Home, server: Server, run: &Value, record: &Value) 
 /// that it was another.
 #[test]
 fn b000_19_a_journal_that_was_written_anew_is_found_by_the_evidence() {
-    let (home, server, service) = served(proving);
+    let home = Home::with_keys(&KEYS).embedded();
+    let (home, server, service) = served_over(home, proving);
     let run = waiting(&server);
     approved(&server, &service, &run);
     settled(&server.key("ann"), &run, "completed");

@@ -54,6 +54,7 @@ fn holding(folder: &Path, text: &str) -> Vec<String> {
 #[test]
 fn b003_3_a_secret_reaches_its_script_and_no_log_journal_or_error() {
     let home = Home::new()
+        .embedded()
         .with("CHARTER_TOOLS__ENVIRONMENT", "VAULT_TOKEN,NEVER_ASKED_FOR")
         .with("VAULT_TOKEN", SECRET)
         .with("NEVER_ASKED_FOR", "another-secret")

@@ -175,7 +175,7 @@ impl Engine {
         let run_id = &record.run_id;
         let mut run = self.record_of(caller, run_id).await?;
         // A mission that goes on is taken as its journal stood at one moment.
-        let events = self.journal(run_id).await?;
+        let events = self.journal(&caller.tenant, run_id).await?;
         let written = events.len() as u64;
         let mut artifacts = self.stored_artifacts(&caller.tenant, mission).await?;
         artifacts.retain(|artifact| artifact.event <= written);
@@ -246,7 +246,7 @@ impl Engine {
             let kind = stored.record.kind.as_str();
             read.map_err(|found| EngineError::violations(kind, &found))
         });
-        let (folded, history) = self.told(&record.run_id).await?;
+        let (folded, history) = self.told(&caller.tenant, &record.run_id).await?;
         let run = folded.run;
         let times: Vec<Timestamp> = history.iter().map(|entry| entry.at).collect();
         let time_ms = match (times.first(), times.last()) {

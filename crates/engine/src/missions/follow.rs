@@ -75,7 +75,7 @@ impl Engine {
         limit: usize,
     ) -> Result<MissionEventListing, EngineError> {
         let record = self.mission_record(caller, mission).await?;
-        let page = self.journal_page(&record.run_id, stands, after, limit);
+        let page = self.journal_page(&record.tenant_id, &record.run_id, stands, after, limit);
         let (found, next) = page.await?;
         Ok(MissionEventListing {
             entries: found.into_iter().map(MissionEvent::from).collect(),
@@ -95,7 +95,7 @@ impl Engine {
         after: u64,
     ) -> Result<impl Stream<Item = MissionEvent> + Send + use<>, EngineError> {
         let record = self.mission_record(caller, mission).await?;
-        let followed = self.follow_journal(record.run_id, stands, after);
+        let followed = self.follow_journal(record.tenant_id, record.run_id, stands, after);
         Ok(followed.map(MissionEvent::from))
     }
 

@@ -65,7 +65,7 @@ impl Engine {
         if found.divergence.is_some() {
             return Ok(found);
         }
-        let history = self.history(&record.run_id).await?;
+        let history = self.history(&record.tenant_id, &record.run_id).await?;
         let made = match Remade::of(&history) {
             Ok(made) => made,
             Err(divergence) => {

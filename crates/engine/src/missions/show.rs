@@ -186,7 +186,7 @@ impl Engine {
         &self,
         record: MissionRecord,
     ) -> Result<(MissionShown, Begun), EngineError> {
-        let folded = self.fold(&record.run_id).await?;
+        let folded = self.fold(&record.tenant_id, &record.run_id).await?;
         // The journal may have gone on since the record was read.
         let updated_at = folded.last.max(Some(record.updated_at));
         let run = folded.run;
@@ -245,7 +245,7 @@ impl Engine {
             if self.store().run(tenant, &id).await?.is_none() {
                 continue;
             }
-            let playbook = self.fold(&id).await?.run;
+            let playbook = self.fold(tenant, &id).await?.run;
             let waits = playbook.steps().find_map(|(_, state)| match state {
                 StepState::AwaitingApproval { approval, .. } => Some(approval.clone()),
                 _ => None,

@@ -79,7 +79,7 @@ impl Engine {
             let news = self.news().notified();
             let mut news = std::pin::pin!(news);
             news.as_mut().enable();
-            if let Some(outcome) = self.fold(run_id).await?.run.outcome() {
+            if let Some(outcome) = self.fold(&caller.tenant, run_id).await?.run.outcome() {
                 return Ok(outcome.clone());
             }
             tokio::select! {

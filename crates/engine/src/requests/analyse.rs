@@ -59,7 +59,7 @@ impl Engine {
         skill: &Skill,
         run: &Run,
     ) -> Result<Analysed, EngineError> {
-        let history = self.history(run.id()).await?;
+        let history = self.history(&asked.caller.tenant, run.id()).await?;
         let mut findings = self.findings(skill, run).await?;
         let records = self.evidence_of(asked, run, &history, &findings).await?;
         let captured: Vec<EvidenceRecord> = records.values().cloned().collect();

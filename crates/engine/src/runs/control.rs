@@ -345,7 +345,7 @@ impl Engine {
             version,
             head,
             ..
-        } = self.fold(run_id).await?;
+        } = self.fold(tenant, run_id).await?;
         let (at, before) = (self.now(), Some(run.status()));
         let stood = missions::state_of(&run);
         let mut written = Vec::new();
@@ -367,6 +367,7 @@ impl Engine {
             None => (After::Runs, Vec::new()),
         };
         let append = Append {
+            tenant_id: tenant.clone(),
             run_id: run_id.clone(),
             expected: version,
             fence: lease.fence,

@@ -57,7 +57,7 @@ impl Engine {
         step: Option<&StepId>,
     ) -> Result<RunExplained, EngineError> {
         self.record_of(caller, run_id).await?;
-        let (folded, history) = self.told(run_id).await?;
+        let (folded, history) = self.told(&caller.tenant, run_id).await?;
         let run = folded.run;
         let approvals = self.all_approvals(caller, run_id).await?;
         let mut steps: Vec<StepExplained> = Vec::new();

@@ -182,7 +182,7 @@ impl Engine {
         run_id: &RunId,
     ) -> Result<Run, EngineError> {
         self.await_rest(tenant, run_id).await?;
-        Ok(self.fold(run_id).await?.run)
+        Ok(self.fold(tenant, run_id).await?.run)
     }
 
     async fn drive_seated(
@@ -196,7 +196,7 @@ impl Engine {
             Whence::Stored(run_id) => {
                 let lease = self.lease_of(&run_id).await?;
                 self.drivers().holds(&run_id);
-                match self.fold(&run_id).await {
+                match self.fold(&workspace.tenant, &run_id).await {
                     Ok(folded) => (folded, Hold::Held(lease), Vec::new(), Vec::new()),
                     Err(error) => {
                         self.store().release(&lease).await?;

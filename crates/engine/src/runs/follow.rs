@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use charter_contract::ids::RunId;
+use charter_contract::ids::{RunId, TenantId};
 use charter_contract::run_status::RunStatus;
 use charter_domain::run::Run;
 use charter_store::journal::JournalEvent;
@@ -66,7 +66,9 @@ impl Engine {
         limit: usize,
     ) -> Result<RunEventListing, EngineError> {
         self.record_of(caller, run).await?;
-        let (found, next) = self.journal_page(run, Run::status, after, limit).await?;
+        let (found, next) = self
+            .journal_page(&caller.tenant, run, Run::status, after, limit)
+            .await?;
         Ok(RunEventListing {
             entries: found.into_iter().map(RunEventShown::from).collect(),
             next,
@@ -85,7 +87,7 @@ impl Engine {
         after: u64,
     ) -> Result<impl Stream<Item = RunEventShown> + Send + use<>, EngineError> {
         self.record_of(caller, run).await?;
-        let followed = self.follow_journal(run.clone(), Run::status, after);
+        let followed = self.follow_journal(caller.tenant.clone(), run.clone(), Run::status, after);
         Ok(futures_util::StreamExt::map(followed, RunEventShown::from))
     }
 
@@ -93,6 +95,7 @@ impl Engine {
     /// to be told of the run.
     pub(crate) async fn journal_page<S: Copy>(
         &self,
+        tenant: &TenantId,
         run: &RunId,
         stands: fn(&Run) -> S,
         after: u64,
@@ -100,7 +103,7 @@ impl Engine {
     ) -> Result<(Vec<Followed<S>>, Option<u64>), EngineError> {
         let mut folding = Folding::new(stands);
         let mut found = Vec::new();
-        for entry in self.history(run).await? {
+        for entry in self.history(tenant, run).await? {
             let followed = folding.take(entry)?;
             if followed.entry.sequence > after {
                 found.push(followed);
@@ -119,12 +122,14 @@ impl Engine {
     /// Events after one as they are written, until the run ends.
     pub(crate) fn follow_journal<S: Copy + Send + 'static>(
         self: &Arc<Self>,
+        tenant: TenantId,
         run: RunId,
         stands: fn(&Run) -> S,
         after: u64,
     ) -> impl Stream<Item = Followed<S>> + Send + use<S> {
         let follower = Follower {
             engine: Arc::clone(self),
+            tenant,
             run,
             after,
             folding: Folding::new(stands),
@@ -210,6 +215,7 @@ impl<S> Folding<S> {
 /// A stream's place.
 struct Follower<S> {
     engine: Arc<Engine>,
+    tenant: TenantId,
     run: RunId,
     after: u64,
     folding: Folding<S>,
@@ -234,7 +240,10 @@ impl<S> Follower<S> {
             let mut news = std::pin::pin!(news);
             news.as_mut().enable();
             let after = self.folding.sequence;
-            let read = engine.store().events(&self.run, after, BATCH).await?;
+            let read = engine
+                .store()
+                .events(&self.tenant, &self.run, after, BATCH)
+                .await?;
             if !read.is_empty() {
                 let read = read.into_iter().map(HistoryEvent::try_from);
                 self.read.extend(read.collect::<Result<Vec<_>, _>>()?);

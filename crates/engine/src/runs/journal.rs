@@ -1,7 +1,7 @@
 //! Between domain events and stored ones: JSON, hash chain, folding.
 
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::RunId;
+use charter_contract::ids::{RunId, TenantId};
 use charter_contract::time::Timestamp;
 use charter_domain::run::{Run, RunEvent};
 use charter_store::journal::{EventHash, GENESIS, JournalEvent, NewEvent};
@@ -75,18 +75,19 @@ pub(crate) fn chain(
 
 impl Engine {
     /// Folds a run's whole journal, checking the chain.
-    pub(crate) async fn fold(&self, run: &RunId) -> Result<Folded, EngineError> {
-        folded(run, read(run, self.journal(run).await?)?)
+    pub(crate) async fn fold(&self, tenant: &TenantId, run: &RunId) -> Result<Folded, EngineError> {
+        folded(run, read(run, self.journal(tenant, run).await?)?)
     }
 
     /// Folds a run's journal up to an event, checking the whole chain; `None` for an event that has not
     /// happened.
     pub(crate) async fn fold_until(
         &self,
+        tenant: &TenantId,
         run: &RunId,
         sequence: u64,
     ) -> Result<Option<Folded>, EngineError> {
-        let mut read = read(run, self.journal(run).await?)?;
+        let mut read = read(run, self.journal(tenant, run).await?)?;
         let known = 1..=read.events.len() as u64;
         if !known.contains(&sequence) {
             return Ok(None);
@@ -96,25 +97,34 @@ impl Engine {
     }
 
     /// A run's history, checking the chain.
-    pub(crate) async fn history(&self, run: &RunId) -> Result<Vec<HistoryEvent>, EngineError> {
-        Ok(read(run, self.journal(run).await?)?.events)
+    pub(crate) async fn history(
+        &self,
+        tenant: &TenantId,
+        run: &RunId,
+    ) -> Result<Vec<HistoryEvent>, EngineError> {
+        Ok(read(run, self.journal(tenant, run).await?)?.events)
     }
 
     /// A run's history and what it comes to.
     pub(crate) async fn told(
         &self,
+        tenant: &TenantId,
         run: &RunId,
     ) -> Result<(Folded, Vec<HistoryEvent>), EngineError> {
-        let read = read(run, self.journal(run).await?)?;
+        let read = read(run, self.journal(tenant, run).await?)?;
         let events = read.events.clone();
         Ok((folded(run, read)?, events))
     }
 
-    pub(crate) async fn journal(&self, run: &RunId) -> Result<Vec<JournalEvent>, EngineError> {
+    pub(crate) async fn journal(
+        &self,
+        tenant: &TenantId,
+        run: &RunId,
+    ) -> Result<Vec<JournalEvent>, EngineError> {
         let mut events: Vec<JournalEvent> = Vec::new();
         loop {
             let after = events.last().map_or(0, |event| event.sequence);
-            let page = self.store().events(run, after, PAGE).await?;
+            let page = self.store().events(tenant, run, after, PAGE).await?;
             let last = page.len() < PAGE;
             events.extend(page);
             if last {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use charter_contract::catalogue::Document;
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{RunId, UserId};
+use charter_contract::ids::{RunId, TenantId, UserId};
 use charter_contract::parameter::Parameter;
 use charter_domain::approval::Digest;
 use charter_domain::run::{Opening, Outcome, Run, RunOrder};
@@ -80,9 +80,10 @@ impl Engine {
     /// What a run declares, and what it has been given so far.
     pub(crate) async fn parameters_of(
         &self,
+        tenant: &TenantId,
         run: &RunId,
     ) -> Result<(Vec<Parameter>, Map<String, Value>), EngineError> {
-        let run = self.fold(run).await?.run;
+        let run = self.fold(tenant, run).await?.run;
         Ok((self.declared_by(&run).await?, run.parameters().clone()))
     }
 
@@ -172,7 +173,7 @@ impl Engine {
             if self.store().run(&caller.tenant, &id).await?.is_none() {
                 break id;
             }
-            let earlier = self.fold(&id).await?.run;
+            let earlier = self.fold(&caller.tenant, &id).await?.run;
             match earlier.outcome() {
                 // One that failed may be tried again, if nothing that it did would be done twice.
                 Some(Outcome::Failed { .. }) if earlier.wrote_nothing() => attempt += 1,
@@ -216,7 +217,7 @@ impl Engine {
     /// A run that the caller started, or may manage as an operator.
     async fn manageable(&self, caller: &Caller, run_id: &RunId) -> Result<Run, EngineError> {
         self.record_of(caller, run_id).await?;
-        let run = self.fold(run_id).await?.run;
+        let run = self.fold(&caller.tenant, run_id).await?.run;
         if *run.by() != caller.user {
             let rule = "a run is managed by whoever started it, and by operators";
             caller.must_be(Role::Operator, rule)?;

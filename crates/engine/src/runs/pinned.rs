@@ -47,7 +47,7 @@ impl Engine {
         tenant: &TenantId,
         run_id: &RunId,
     ) -> Result<Pinned, EngineError> {
-        let run = self.fold(run_id).await?.run;
+        let run = self.fold(tenant, run_id).await?.run;
         self.pinned_by(tenant, &run).await
     }
 

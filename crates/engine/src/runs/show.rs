@@ -154,7 +154,7 @@ impl Engine {
     /// `not_found`, also for another tenant's run.
     pub async fn show_run(&self, caller: &Caller, run: &RunId) -> Result<RunShown, EngineError> {
         let record = self.record_of(caller, run).await?;
-        let (folded, events) = self.told(run).await?;
+        let (folded, events) = self.told(&caller.tenant, run).await?;
         Ok(RunShown {
             summary: record.into(),
             state: RunState::of(&folded.run),
@@ -176,7 +176,7 @@ impl Engine {
         sequence: u64,
     ) -> Result<RunAt, EngineError> {
         self.record_of(caller, run).await?;
-        let folded = self.fold_until(run, sequence).await?;
+        let folded = self.fold_until(&caller.tenant, run, sequence).await?;
         let (folded, at) = folded
             .and_then(|folded| folded.last.map(|at| (folded, at)))
             .ok_or_else(|| EngineError::not_found("event of the run", sequence))?;
@@ -210,7 +210,7 @@ impl Engine {
     /// `not_found`, also for another tenant's run.
     pub async fn replay_run(&self, caller: &Caller, run: &RunId) -> Result<Replayed, EngineError> {
         self.record_of(caller, run).await?;
-        let journal = self.journal(run).await?;
+        let journal = self.journal(&caller.tenant, run).await?;
         let mut broken = verify_chain(GENESIS, 1, &journal).err().map(|at| Diverges {
             at,
             detail: "its hash does not follow from the event before it".to_owned(),

@@ -46,7 +46,7 @@ impl Engine {
             Some(Answered::Response(_)) | None => (None, None),
         };
         let asks = match (&run, outline.state) {
-            (Some(run), _) => self.asks_of_run(run).await?,
+            (Some(run), _) => self.asks_of_run(caller, run).await?,
             (None, TaskState::InputRequired) => match self.asks_of_request(&thread.last) {
                 Ok(asks) => Some(asks),
                 // What was asked for is no longer registered: a reply will be told so.
@@ -98,11 +98,17 @@ impl Engine {
     }
 
     /// What a run waits for.
-    async fn asks_of_run(&self, run: &RunShown) -> Result<Option<Value>, EngineError> {
+    async fn asks_of_run(
+        &self,
+        caller: &Caller,
+        run: &RunShown,
+    ) -> Result<Option<Value>, EngineError> {
         let state = &run.state;
         Ok(match run.summary.status.as_str() {
             "awaiting_parameters" => {
-                let (declared, _) = self.parameters_of(&run.summary.run_id).await?;
+                let (declared, _) = self
+                    .parameters_of(&caller.tenant, &run.summary.run_id)
+                    .await?;
                 let is_missing = |parameter: &&Parameter| state.missing.contains(&parameter.name);
                 let missing: Vec<_> = declared.iter().filter(is_missing).collect();
                 Some(json!({"run_id": run.summary.run_id, "parameters": missing}))

@@ -102,7 +102,7 @@ impl Engine {
                 .await
                 .map(drop);
         }
-        let (declared, known) = self.parameters_of(id).await?;
+        let (declared, known) = self.parameters_of(&caller.tenant, id).await?;
         let values = if run.state.missing.is_empty() {
             given(message)?
         } else {

@@ -30,16 +30,18 @@ const LISTING: &str = "listing runs";
 const READING: &str = "reading a run";
 const WRITING: &str = "writing a run";
 
-/// A run's tenant, and what an append has to fit to; the run stays as it is until the transaction ends. The
-/// rest of the transaction reaches that tenant's rows alone.
-async fn head(connection: &Transaction<'_>, run: &RunId) -> Result<(String, Head), StoreError> {
+/// What an append has to fit to; the run stays as it is until the transaction ends.
+async fn head(
+    connection: &Transaction<'_>,
+    tenant: &TenantId,
+    run: &RunId,
+) -> Result<Head, StoreError> {
     row(
         READING,
         connection,
-        "SELECT version, phase, last_hash, tenant_id, set_config('charter.tenant', tenant_id, true)
-         FROM run JOIN run_tenant USING (tenant_id, run_id) WHERE run_id = $1 FOR UPDATE OF run",
-        params![run.as_str()],
-        |row| Ok((field(row, 3)?, record::head(row)?)),
+        "SELECT version, phase, last_hash FROM run WHERE tenant_id = $1 AND run_id = $2 FOR UPDATE",
+        params![tenant.as_str(), run.as_str()],
+        record::head,
     )
     .await?
     .ok_or_else(|| record::missing(run))
@@ -159,8 +161,8 @@ async fn create_held(connection: &Transaction<'_>, new: &HeldRun) -> Result<Leas
 }
 
 async fn append(connection: &Transaction<'_>, append: &Append) -> Result<u64, StoreError> {
-    let run = &append.run_id;
-    let (tenant, head) = head(connection, run).await?;
+    let (tenant, run) = (&append.tenant_id, &append.run_id);
+    let head = head(connection, tenant, run).await?;
     let of = (tenant.as_str(), run.as_str());
     lease::check_fence(connection, run.as_str(), append.fence).await?;
     let (last_hash, newest) = record::check_append(&head, append)?;
@@ -203,14 +205,15 @@ async fn append(connection: &Transaction<'_>, append: &Append) -> Result<u64, St
 
 async fn park(
     connection: &Transaction<'_>,
+    tenant: &TenantId,
     run: &RunId,
     fence: Fence,
     wait: &Wait,
 ) -> Result<(), StoreError> {
-    let (tenant, head) = head(connection, run).await?;
+    let head = head(connection, tenant, run).await?;
     lease::check_fence(connection, run.as_str(), fence).await?;
     if head.phase != RunPhase::Finished {
-        begin_wait(connection, (&tenant, run.as_str()), wait).await?;
+        begin_wait(connection, (tenant.as_str(), run.as_str()), wait).await?;
     }
     lease::release_fence(connection, run.as_str(), fence).await
 }
@@ -275,6 +278,7 @@ pub(super) async fn one(
 /// The events after `after`, at most `limit`.
 pub(super) async fn events(
     connection: &impl GenericClient,
+    tenant: &TenantId,
     run: &RunId,
     after: u64,
     limit: usize,
@@ -283,9 +287,9 @@ pub(super) async fn events(
         "reading a journal",
         connection,
         "SELECT sequence, hash, at, payload FROM journal_event
-         JOIN run_tenant USING (tenant_id, run_id)
-         WHERE run_id = $1 AND sequence > $2 ORDER BY sequence LIMIT $3",
+         WHERE tenant_id = $1 AND run_id = $2 AND sequence > $3 ORDER BY sequence LIMIT $4",
         params![
+            tenant.as_str(),
             run.as_str(),
             column::integer("event sequence", after)?,
             column::limit(limit)
@@ -317,13 +321,20 @@ impl Journal for PostgresStore {
     }
 
     async fn append(&self, request: Append) -> Result<u64, StoreError> {
-        let version = in_transaction!(self, Reach::Everyone, tx => append(&tx, &request))?;
+        let version =
+            in_transaction!(self, Reach::Tenant(&request.tenant_id), tx => append(&tx, &request))?;
         self.announce(request.messages.len());
         Ok(version)
     }
 
-    async fn park(&self, run: &RunId, fence: Fence, wait: Wait) -> Result<(), StoreError> {
-        in_transaction!(self, Reach::Everyone, tx => park(&tx, run, fence, &wait))
+    async fn park(
+        &self,
+        tenant: &TenantId,
+        run: &RunId,
+        fence: Fence,
+        wait: Wait,
+    ) -> Result<(), StoreError> {
+        in_transaction!(self, Reach::Tenant(tenant), tx => park(&tx, tenant, run, fence, &wait))
     }
 
     async fn run(&self, tenant: &TenantId, run: &RunId) -> Result<Option<RunRecord>, StoreError> {
@@ -333,12 +344,13 @@ impl Journal for PostgresStore {
 
     async fn events(
         &self,
+        tenant: &TenantId,
         run: &RunId,
         after: u64,
         limit: usize,
     ) -> Result<Vec<JournalEvent>, StoreError> {
-        let client = self.client(Reach::Everyone).await?;
-        events(&client, run, after, limit).await
+        let client = self.client(Reach::Tenant(tenant)).await?;
+        events(&client, tenant, run, after, limit).await
     }
 
     async fn runs(

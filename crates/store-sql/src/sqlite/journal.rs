@@ -30,12 +30,16 @@ const READING: &str = "reading a run";
 const WRITING: &str = "writing a run";
 
 /// A run's key, and what an append has to fit to.
-fn head(connection: &Connection, run: &RunId) -> Result<(i64, Head), StoreError> {
+fn head(
+    connection: &Connection,
+    tenant: &TenantId,
+    run: &RunId,
+) -> Result<(i64, Head), StoreError> {
     row(
         READING,
         connection,
-        "SELECT version, phase, last_hash, run_key FROM run WHERE run_id = ?1",
-        [run.as_str()],
+        "SELECT version, phase, last_hash, run_key FROM run WHERE run_id = ?1 AND tenant_id = ?2",
+        [run.as_str(), tenant.as_str()],
         |row| Ok((field(row, 3)?, record::head(row)?)),
     )?
     .ok_or_else(|| record::missing(run))
@@ -126,7 +130,7 @@ fn create_held(connection: &Connection, new: HeldRun) -> Result<Lease, StoreErro
 
 fn append(connection: &Connection, append: &Append) -> Result<u64, StoreError> {
     let run = &append.run_id;
-    let (key, head) = head(connection, run)?;
+    let (key, head) = head(connection, &append.tenant_id, run)?;
     lease::check_fence(connection, run.as_str(), append.fence)?;
     let (last_hash, newest) = record::check_append(&head, append)?;
     insert_events(connection, key, head.version, &append.events)?;
@@ -163,8 +167,14 @@ fn append(connection: &Connection, append: &Append) -> Result<u64, StoreError> {
     Ok(version)
 }
 
-fn park(connection: &Connection, run: &RunId, fence: Fence, wait: &Wait) -> Result<(), StoreError> {
-    let (key, head) = head(connection, run)?;
+fn park(
+    connection: &Connection,
+    tenant: &TenantId,
+    run: &RunId,
+    fence: Fence,
+    wait: &Wait,
+) -> Result<(), StoreError> {
+    let (key, head) = head(connection, tenant, run)?;
     lease::check_fence(connection, run.as_str(), fence)?;
     if head.phase != RunPhase::Finished {
         begin_wait(connection, key, wait)?;
@@ -246,9 +256,15 @@ impl Journal for SqliteStore {
             .await
     }
 
-    async fn park(&self, run: &RunId, fence: Fence, wait: Wait) -> Result<(), StoreError> {
-        let run = run.clone();
-        self.write(move |connection| park(connection, &run, fence, &wait))
+    async fn park(
+        &self,
+        tenant: &TenantId,
+        run: &RunId,
+        fence: Fence,
+        wait: Wait,
+    ) -> Result<(), StoreError> {
+        let (tenant, run) = (tenant.clone(), run.clone());
+        self.write(move |connection| park(connection, &tenant, &run, fence, &wait))
             .await
     }
 
@@ -260,13 +276,14 @@ impl Journal for SqliteStore {
 
     async fn events(
         &self,
+        tenant: &TenantId,
         run: &RunId,
         after: u64,
         limit: usize,
     ) -> Result<Vec<JournalEvent>, StoreError> {
-        let run = run.clone();
+        let (tenant, run) = (tenant.clone(), run.clone());
         let after = column::integer("event sequence", after)?;
-        self.read(move |connection| events(connection, &run, after, limit))
+        self.read(move |connection| events(connection, &tenant, &run, after, limit))
             .await
     }
 

@@ -347,6 +347,7 @@ pub(crate) async fn first_rows(store: &dyn Store, tenant_id: &str, n: u8) -> Out
     let (run, events) = sample::new_run(tenant_id, u128::from(n) + 1, 0)?;
     store.create_run(&run, events, vec![], vec![]).await?;
     let mut asking = sample::second_append(u128::from(n) + 1, After::Ends, &["{}"])?;
+    asking.tenant_id = run.tenant_id;
     asking.approvals = vec![ApprovalChange::Ask(records::pending(tenant_id, n, n + 1)?)];
     for message in &mut asking.messages {
         message.tenant = Some(tenant_id.to_owned());

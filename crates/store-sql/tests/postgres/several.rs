@@ -154,7 +154,13 @@ async fn an_append_waits_for_a_takeover_and_is_fenced_off() -> Outcome {
             }
             other => panic!("{other:?}"),
         }
-        assert_eq!(store.events(&run, 0, 9).await?.len(), 1);
+        assert_eq!(
+            store
+                .events(&sample::tenant("acme")?, &run, 0, 9)
+                .await?
+                .len(),
+            1
+        );
     }
     Ok(())
 }
@@ -186,10 +192,11 @@ async fn a_takeover_waits_for_an_append_that_has_begun() -> Outcome {
     let acquiring = {
         let (store, run) = (Arc::clone(&store), run.clone());
         let (now, until) = (sample::at(5)?, sample::at(9)?);
+        let acme = sample::tenant("acme")?;
         tokio::spawn(async move {
             let lease = store.acquire(run.as_str(), "b", now, until).await;
             // What the new holder sees first.
-            (lease, store.events(&run, 0, 9).await)
+            (lease, store.events(&acme, &run, 0, 9).await)
         })
     };
     until_waiting(&watcher, 2).await;
@@ -228,7 +235,12 @@ async fn appends_of_two_processes_have_one_winner() -> Outcome {
         ),
         "{lost:?}"
     );
-    assert_eq!(two.events(&run, 0, 9).await?.len(), 2);
+    assert_eq!(
+        two.events(&sample::tenant("acme")?, &run, 0, 9)
+            .await?
+            .len(),
+        2
+    );
     Ok(())
 }
 

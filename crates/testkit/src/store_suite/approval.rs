@@ -202,13 +202,17 @@ pub async fn a_parked_run_wakes_at_its_moment(store: &dyn Store) -> Outcome {
     let run = sample::run(1);
     let lease = store.acquire(run.as_ref(), "one", now, until).await?;
     let fence = lease.ok_or("not free")?.fence;
-    let wrong = store.park(&run, Fence(fence.0 + 1), Wait::default()).await;
-    assert_refused!(wrong, StoreError::FencedOff { .. });
+    let acme = record.tenant_id;
+    let wrong = store.park(&acme, &run, Fence(fence.0 + 1), Wait::default());
+    assert_refused!(wrong.await, StoreError::FencedOff { .. });
+    let others = sample::tenant("other")?;
+    let others = store.park(&others, &run, fence, Wait::default());
+    assert_refused!(others.await, StoreError::NotFound { .. });
     let wait = Wait {
         until: Some(sample::at(50)?),
         approvals: vec![],
     };
-    store.park(&run, fence, wait).await?;
+    store.park(&acme, &run, fence, wait).await?;
     assert_eq!(super::journal::claim(store, "w", 49, 9).await?, []);
     assert_eq!(super::journal::claim(store, "w", 50, 9).await?.len(), 1);
     assert!(
@@ -267,7 +271,7 @@ pub async fn ruling_28_a_decision_that_crosses_with_the_wait_is_not_lost(
         let agree = step(n, ApprovalState::Pending, ApprovalState::Approved);
         store.decide_approval(&acme, agree, vec![]).await?;
         if parks {
-            store.park(&run, Fence(0), awaiting(n)?).await?;
+            store.park(&acme, &run, Fence(0), awaiting(n)?).await?;
         } else {
             let later = Append {
                 expected: 2,

@@ -63,7 +63,7 @@ async fn claimed(store: &dyn Store, claim: &Claim) -> Made<Vec<RunId>> {
 async fn whole(store: &dyn Store, n: u128) -> Made<(Option<RunRecord>, Vec<JournalEvent>, usize)> {
     Ok((
         store.run(&tenant("acme")?, &run(n)).await?,
-        store.events(&run(n), 0, 100).await?,
+        store.events(&tenant("acme")?, &run(n), 0, 100).await?,
         store.messages(0, 100).await?.len(),
     ))
 }
@@ -89,11 +89,23 @@ pub async fn a_run_reads_back_whole(store: &dyn Store) -> Outcome {
         .await?;
     let read = store.run(&record.tenant_id, &record.run_id).await?;
     assert_eq!(read, Some(record));
-    let journal = store.events(&run(1), 0, 10).await?;
+    let journal = store.events(&tenant("acme")?, &run(1), 0, 10).await?;
     assert_eq!(journal, read_back(1, &first));
     assert_eq!(store.run(&tenant("other")?, &run(1)).await?, None);
     assert_eq!(store.run(&tenant("acme")?, &run(2)).await?, None);
-    assert_eq!(store.events(&run(2), 0, 10).await?, Vec::new());
+    assert_eq!(
+        store.events(&tenant("acme")?, &run(2), 0, 10).await?,
+        Vec::new()
+    );
+    assert_eq!(
+        store.events(&tenant("other")?, &run(1), 0, 10).await?,
+        Vec::new()
+    );
+    let others = Append {
+        tenant_id: tenant("other")?,
+        ..second_append(1, After::Runs, &["{}"])?
+    };
+    assert_refused!(store.append(others).await, StoreError::NotFound { .. });
     let messages = store.messages(0, 10).await?;
     let messages: Vec<_> = messages.into_iter().map(|m| m.message).collect();
     assert_eq!(messages, announced);
@@ -414,11 +426,20 @@ pub async fn events_are_read_in_portions(store: &dyn Store) -> Outcome {
     store
         .append(second_append(1, After::Runs, &payloads)?)
         .await?;
-    let all = store.events(&run(1), 0, 10).await?;
+    let all = store.events(&tenant("acme")?, &run(1), 0, 10).await?;
     assert_eq!(all.len(), 5);
-    assert_eq!(store.events(&run(1), 1, 2).await?, all[1..3].to_vec());
-    assert_eq!(store.events(&run(1), 3, 10).await?, all[3..].to_vec());
-    assert_eq!(store.events(&run(1), 5, 10).await?, Vec::new());
+    assert_eq!(
+        store.events(&tenant("acme")?, &run(1), 1, 2).await?,
+        all[1..3].to_vec()
+    );
+    assert_eq!(
+        store.events(&tenant("acme")?, &run(1), 3, 10).await?,
+        all[3..].to_vec()
+    );
+    assert_eq!(
+        store.events(&tenant("acme")?, &run(1), 5, 10).await?,
+        Vec::new()
+    );
     Ok(())
 }
 
@@ -431,7 +452,7 @@ pub async fn a_stored_chain_verifies_and_shows_tampering(store: &dyn Store) -> O
     store
         .append(second_append(1, After::Runs, &["{}", "[]", "1"])?)
         .await?;
-    let all = store.events(&run(1), 0, 10).await?;
+    let all = store.events(&tenant("acme")?, &run(1), 0, 10).await?;
     assert_eq!(verify_chain(GENESIS, 1, &all), Ok(all[3].hash));
     let last = verify_chain(all[1].hash, 3, &all[2..]);
     assert_eq!(last, Ok(all[3].hash));

@@ -238,9 +238,10 @@ pub fn new_run(tenant_id: &str, n: u128, seconds: i64) -> Made<(RunRecord, Vec<N
 /// # Errors
 /// None in practice.
 pub fn second_append(n: u128, then: After, payloads: &[&str]) -> Made<Append> {
-    let (_, first) = new_run("acme", n, 0)?;
+    let (record, first) = new_run("acme", n, 0)?;
     Ok(Append {
-        run_id: run(n),
+        tenant_id: record.tenant_id,
+        run_id: record.run_id,
         expected: 1,
         fence: Fence(0),
         events: events(first[0].hash, 1, payloads)?,

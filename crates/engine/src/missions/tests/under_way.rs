@@ -354,7 +354,11 @@ async fn b002_12_states_follow_each_other() {
         .saying(Role::Reviewer, |_, _| Ok(approved(&["lead_123"])))
         .models();
     let (rig, waiting) = ended(models).await;
-    let history = rig.engine.history(&waiting.run_id).await.unwrap();
+    let history = rig
+        .engine
+        .history(&person("ann").tenant, &waiting.run_id)
+        .await
+        .unwrap();
     let mut run: Option<charter_domain::run::Run> = None;
     let mut passed: Vec<MissionState> = Vec::new();
     for entry in history {

@@ -28,8 +28,9 @@ impl Drive<'_> {
             return self.write(After::Waits(wait)).await;
         }
         if let Hold::Held(lease) = &self.hold {
-            let run = self.folded.run.id();
-            self.engine.store().park(run, lease.fence, wait).await?;
+            let (tenant, run) = (&self.workspace.tenant, self.folded.run.id());
+            let parked = self.engine.store().park(tenant, run, lease.fence, wait);
+            parked.await?;
             self.hold = Hold::Returned;
         }
         Ok(())
@@ -75,6 +76,7 @@ impl Drive<'_> {
             }
             Hold::Held(lease) => {
                 let append = Append {
+                    tenant_id: tenant.clone(),
                     run_id: self.folded.run.id().clone(),
                     expected: self.folded.version,
                     fence: lease.fence,
@@ -126,7 +128,9 @@ impl Drive<'_> {
         }
         self.write(After::Runs).await?;
         let engine = self.engine;
-        let history = engine.history(self.folded.run.id()).await?;
+        let history = engine
+            .history(&self.workspace.tenant, self.folded.run.id())
+            .await?;
         let mut records = Vec::new();
         let journal = evidence::Anchor::of(&self.folded);
         for made in evidence::made(&history) {

@@ -20,7 +20,7 @@ pub(super) async fn import(
         let (filter, run) = (ArtifactFilter::default(), &import.run.run_id);
         let artifacts =
             super::artifacts(connection, tenant, mission, filter, 0, usize::MAX).await?;
-        let events = journal::events(connection, run, 0, usize::MAX).await?;
+        let events = journal::events(connection, tenant, run, 0, usize::MAX).await?;
         let run = journal::one(connection, tenant, run).await?;
         check_same(&held, run.as_ref(), &artifacts, &events, import)?;
         return Ok(Imported::Unchanged);

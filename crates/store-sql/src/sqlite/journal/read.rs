@@ -15,6 +15,7 @@ use crate::row::field;
 /// The events after `after`, at most `limit`.
 pub(in crate::sqlite) fn events(
     connection: &Connection,
+    tenant: &TenantId,
     run: &RunId,
     after: i64,
     limit: usize,
@@ -23,9 +24,10 @@ pub(in crate::sqlite) fn events(
         "reading a journal",
         connection,
         "SELECT sequence, hash, at, payload FROM journal_event
-         WHERE run_key = (SELECT run_key FROM run WHERE run_id = ?1) AND sequence > ?2
-         ORDER BY sequence LIMIT ?3",
-        params![run.as_str(), after, column::limit(limit)],
+         WHERE run_key = (SELECT run_key FROM run WHERE run_id = ?1 AND tenant_id = ?2)
+           AND sequence > ?3
+         ORDER BY sequence LIMIT ?4",
+        params![run.as_str(), tenant.as_str(), after, column::limit(limit)],
         event,
     )
 }

@@ -19,7 +19,7 @@ pub(super) fn import(
     if let Some(held) = super::one(connection, tenant, mission)? {
         let filter = ArtifactFilter::default();
         let artifacts = super::artifacts(connection, tenant, mission, filter, 0, usize::MAX)?;
-        let events = journal::events(connection, &import.run.run_id, 0, usize::MAX)?;
+        let events = journal::events(connection, tenant, &import.run.run_id, 0, usize::MAX)?;
         let run = journal::one(connection, tenant, &import.run.run_id)?;
         check_same(&held, run.as_ref(), &artifacts, &events, import)?;
         return Ok(Imported::Unchanged);

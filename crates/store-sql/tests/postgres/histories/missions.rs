@@ -65,7 +65,8 @@ pub(super) async fn append(store: &dyn Store, tenant: Tenant, run: Few) -> Done<
 
 async fn writer(store: &dyn Store, tenant: Tenant, run: Few) -> Done<Writer> {
     let mut writer = Writer::new(tenant.name(), number(tenant, run))?;
-    (writer.version, writer.head) = last_event(store, &sample::run(writer.run)).await?;
+    (writer.version, writer.head) =
+        last_event(store, &tenant.id()?, &sample::run(writer.run)).await?;
     Ok(writer)
 }
 

@@ -1,6 +1,6 @@
 //! Histories of runs, their events, and who holds them.
 
-use charter_contract::ids::RunId;
+use charter_contract::ids::{RunId, TenantId};
 use charter_contract::run_status::RunStatus;
 use charter_store::Store;
 use charter_store::journal::{After, Append, Claim, EventHash, GENESIS, RunFilter, Standing, Wait};
@@ -14,10 +14,10 @@ use super::{Done, Few, Second, Tenant, at, hold, page, told};
 enum Call {
     Create(Few, Tenant),
     Append(Following),
-    Park(Few, Few, Option<Second>),
+    Park(Tenant, Few, Few, Option<Second>),
     Runs(Tenant, Option<Stands>, Option<Few>),
     Claim(Few, Second),
-    Events(Few, Few),
+    Events(Tenant, Few, Few),
     Sweep(Second),
     Acquire(Few, Holder, Second, Few),
     Renew(Few, Holder, Second),
@@ -26,6 +26,7 @@ enum Call {
 
 #[derive(Debug, Clone, Copy, Arbitrary)]
 struct Following {
+    tenant: Tenant,
     run: Few,
     #[proptest(strategy = "1..4u8")]
     expected: u8,
@@ -85,8 +86,12 @@ fn fence(Few(n): Few) -> Fence {
 }
 
 /// The place and the hash of a run's last event, as far as a caller knows.
-pub(super) async fn last_event(store: &dyn Store, run: &RunId) -> Done<(u64, EventHash)> {
-    let events = store.events(run, 0, 100).await?;
+pub(super) async fn last_event(
+    store: &dyn Store,
+    tenant: &TenantId,
+    run: &RunId,
+) -> Done<(u64, EventHash)> {
+    let events = store.events(tenant, run, 0, 100).await?;
     let last = events.last();
     Ok(last.map_or((0, GENESIS), |event| (event.sequence, event.hash)))
 }
@@ -101,13 +106,12 @@ async fn append(store: &dyn Store, following: Following) -> Done<Append> {
         }),
         Then::Ends => After::Ends,
     };
-    let (_, previous) = last_event(store, &run(following.run)).await?;
+    let tenant_id = following.tenant.id()?;
+    let (_, previous) = last_event(store, &tenant_id, &run(following.run)).await?;
     let mut message = sample::message("appended", 3)?;
-    let rival = Tenant::Rival.id()?;
-    if store.run(&rival, &run(following.run)).await?.is_some() {
-        message.tenant = Some(rival.to_string());
-    }
+    message.tenant = Some(tenant_id.to_string());
     Ok(Append {
+        tenant_id,
         expected,
         fence: fence(following.fence),
         events: sample::events(previous, expected, &["{\"n\": 1.0}", "{}"])?,
@@ -131,12 +135,16 @@ impl super::Call for Call {
                 told(store.create_run(&run, events, vec![], vec![message]).await)
             }
             Self::Append(following) => told(store.append(append(store, following).await?).await),
-            Self::Park(n, fenced, until) => {
+            Self::Park(tenant, n, fenced, until) => {
                 let wait = Wait {
                     until: until.map(Second::at).transpose()?,
                     approvals: vec![],
                 };
-                told(store.park(&run(n), fence(fenced), wait).await)
+                told(
+                    store
+                        .park(&tenant.id()?, &run(n), fence(fenced), wait)
+                        .await,
+                )
             }
             Self::Runs(tenant, stands, after) => {
                 let filter = RunFilter {
@@ -155,7 +163,9 @@ impl super::Call for Call {
                 };
                 told(store.claim_runs(&claim).await)
             }
-            Self::Events(n, Few(after)) => told(store.events(&run(n), after.into(), 2).await),
+            Self::Events(tenant, n, Few(after)) => {
+                told(store.events(&tenant.id()?, &run(n), after.into(), 2).await)
+            }
             Self::Sweep(before) => told(store.sweep_runs(before.at()?, 1).await),
             Self::Acquire(n, holder, now, Few(lasts)) => {
                 let (run, until) = (run(n), at(now.0 + lasts)?);

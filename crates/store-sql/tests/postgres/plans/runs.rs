@@ -141,15 +141,13 @@ pub(super) async fn look_at_runs(watched: &mut Watched) -> Outcome {
         )
         .await;
     watched
-        .look("events", Everyones, store.events(&run, 0, PAGE))
+        .look("events", Tenants, store.events(&acme, &run, 0, PAGE))
         .await;
     let open = sample::run(watched.open);
-    let last = store.events(&open, 0, PAGE).await?;
+    let last = store.events(&acme, &open, 0, PAGE).await?;
     let last = last.last().ok_or("no event")?;
     let append = appended(watched.open, last.sequence, last.hash)?;
-    watched
-        .look("append", Everyones, store.append(append))
-        .await;
+    watched.look("append", Tenants, store.append(append)).await;
     let (now, until) = (sample::at(80_000)?, sample::at(90_000)?);
     let key = open.to_string();
     watched

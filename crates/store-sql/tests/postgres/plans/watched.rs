@@ -15,8 +15,12 @@ const MOST_ROWS: f64 = 300.0;
 /// Rows of a table from which on reading all of them is a fault.
 const MANY: f32 = 1_000.0;
 
-/// Every reading of messages begins with it, whoever reads.
-const UNNUMBERED: &str = "SELECT EXISTS (SELECT FROM outbox WHERE message_id IS NULL)";
+/// What is of no tenant, whoever's call it belongs to: each reading of messages begins with the one, each
+/// append has the other.
+const OF_NO_TENANT: [&str; 2] = [
+    "SELECT EXISTS (SELECT FROM outbox WHERE message_id IS NULL)",
+    "SELECT fence FROM lease WHERE resource = $1 FOR UPDATE",
+];
 
 /// Whose rows a call is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,7 +84,7 @@ impl Watched {
         let mut scans = 0;
         for plan in &plans {
             let text = plan["Query Text"].as_str().unwrap();
-            let whose = match text == UNNUMBERED {
+            let whose = match OF_NO_TENANT.contains(&text) {
                 true => Everyones,
                 false => whose,
             };

@@ -88,7 +88,7 @@ async fn exported(store: &dyn Store, writer: &Writer) -> Made<String> {
     let mission = store.mission(writer.tenant(), writer.mission()).await?;
     let mission = mission.ok_or("no mission")?;
     let record = store.run(writer.tenant(), &run).await?.ok_or("no run")?;
-    let events = store.events(&run, 0, 100).await?;
+    let events = store.events(writer.tenant(), &run, 0, 100).await?;
     let artifacts = writer.stored(store).await?;
     Ok(bundle(&mission, &record, artifacts, events).to_text())
 }

@@ -136,6 +136,7 @@ impl Writer {
         let mut message = sample::message("run.step_succeeded", 2)?;
         message.tenant = Some(self.tenant().to_string());
         Ok(Append {
+            tenant_id: self.tenant().clone(),
             run_id: sample::run(self.run),
             expected: self.version,
             fence: Fence(1),
@@ -219,7 +220,10 @@ impl Writer {
         Ok((
             store.mission(self.tenant(), self.mission()).await?,
             self.stored(store).await?,
-            store.events(&sample::run(self.run), 0, 100).await?.len(),
+            store
+                .events(self.tenant(), &sample::run(self.run), 0, 100)
+                .await?
+                .len(),
             store.messages(0, 100).await?.len(),
         ))
     }

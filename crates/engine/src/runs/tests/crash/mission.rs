@@ -62,13 +62,22 @@ impl Play {
             let entries = artifacts.await.unwrap().entries.into_iter();
             let mut artifacts = Value::from_iter(entries.map(|shown| shown.artifact));
             without_times(&mut artifacts);
-            let folded: Run = self.engine.fold(&run.run_id).await.unwrap().run;
+            let folded: Run = self
+                .engine
+                .fold(&run.tenant_id, &run.run_id)
+                .await
+                .unwrap()
+                .run;
             let replayed = self.engine.replay_mission(&ann, &mission).await.unwrap();
             let mut shown = json!(self.engine.show_mission(&ann, &mission).await.unwrap());
             without_times(&mut shown);
             // A play that was interrupted has more of them.
             shown["events"].take();
-            let history = self.engine.history(&run.run_id).await.unwrap();
+            let history = self
+                .engine
+                .history(&run.tenant_id, &run.run_id)
+                .await
+                .unwrap();
             let events: Vec<String> = history.iter().map(|event| name_of(&json!(event))).collect();
             let states = json!({
                 "mission": shown, "artifacts": artifacts, "tokens": folded.tokens(),

@@ -338,7 +338,12 @@ impl Play {
         let (mut states, mut events) = (Vec::new(), Vec::new());
         let runs = self.runs().await;
         for record in &runs {
-            let run = self.engine.fold(&record.run_id).await.unwrap().run;
+            let run = self
+                .engine
+                .fold(&record.tenant_id, &record.run_id)
+                .await
+                .unwrap()
+                .run;
             let states_of_steps: Map<String, Value> = run
                 .steps()
                 .map(|(step, state)| (step.to_string(), json!(state)))
@@ -359,7 +364,11 @@ impl Play {
                 "open": open.await.unwrap(), "diverges": replayed.diverges,
                 "proved": self.proved(record, &run).await,
             }));
-            let history = self.engine.history(&record.run_id).await.unwrap();
+            let history = self
+                .engine
+                .history(&record.tenant_id, &record.run_id)
+                .await
+                .unwrap();
             events.extend(history.iter().map(|event| name_of(&json!(event))));
         }
         let text = json!(states)
