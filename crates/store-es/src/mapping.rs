@@ -78,6 +78,9 @@ pub(crate) fn difference(product: Product, model: &SkillsModel, found: &Value) -
             model.dims
         ));
     }
+    if !product.is_whole(&found["properties"][VECTOR]) {
+        return Some("it keeps its vectors in fewer bits than they were sent in".to_owned());
+    }
     None
 }
 
@@ -126,6 +129,22 @@ mod tests {
         ];
         for (change, expected) in table {
             assert_eq!(differs(change).as_deref(), Some(expected));
+        }
+    }
+
+    /// What Elasticsearch makes of the seed's field without being told keeps a byte of each component.
+    #[test]
+    fn an_index_that_keeps_less_of_a_vector_is_told_apart() {
+        let made = mappings(Product::Elasticsearch, &model());
+        let differs = |found: &Value| difference(Product::Elasticsearch, &model(), found);
+        assert_eq!(differs(&made), None);
+        for kept in [Value::Null, json!("int8_hnsw"), json!("bbq_hnsw")] {
+            let mut found = made.clone();
+            found["properties"][VECTOR]["index_options"]["type"] = kept;
+            assert_eq!(
+                differs(&found).as_deref(),
+                Some("it keeps its vectors in fewer bits than they were sent in")
+            );
         }
     }
 
