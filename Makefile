@@ -32,6 +32,9 @@ POSTGRES_TLS_VERSION := 18.4.0
 OPENSEARCH := target/opensearch
 OPENSEARCH_READY := $(OPENSEARCH)/.ready
 OPENSEARCH_VERSION := 3.6.0
+ELASTICSEARCH := target/elasticsearch
+ELASTICSEARCH_READY := $(ELASTICSEARCH)/.ready
+ELASTICSEARCH_PARTS := $(addprefix crates/testkit/elasticsearch/,pom.xml jars.sha512 Start.java WhoAnswers.java plugin-descriptor.properties log4j2.properties)
 MAVEN_COPY := mvn -q -B org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy
 WEB := target/web
 WEB_READY := $(WEB)/.ready
@@ -51,7 +54,7 @@ MUTANTS := target/tools/bin/cargo-mutants
 CHARTER := target/debug/charter
 TUTORIAL := $(PYTHON) -m doctest docs/follow.py && $(PYTHON) docs/follow.py --charter $(CHARTER) --models target/models docs/tutorial.md
 
-.PHONY: help quickstart test test-system-postgres test-python test-model check check-python mutants bench bench-peers build model postgres opensearch telemetry console test-console browser lighthouse docs tutorial check-deploy clean-quickstart
+.PHONY: help quickstart test test-system-postgres test-python test-model check check-python mutants bench bench-peers build model postgres opensearch telemetry console test-console browser lighthouse docs tutorial check-deploy check-elasticsearch clean-quickstart
 
 help:
 	@echo "make quickstart  build, and answer a real question over a simulated cloud estate"
@@ -63,6 +66,7 @@ help:
 	@echo "make tutorial    do what the tutorial says, command by command, and compare what is printed"
 	@echo "make check-python check the Python client: types, lints, generated files"
 	@echo "make check-deploy check the compose file and the Helm chart with Helm and the schemas of both"
+	@echo "make check-elasticsearch run the tests of the index of skills on Elasticsearch in the place of OpenSearch"
 	@echo "make mutants     break the gate, approvals and the run machine on purpose: a test must notice (takes a while)"
 	@echo "make bench       measure against named peers (takes a while)"
 	@echo "make bench-peers durable steps only, against Restate, DBOS and bare commits"
@@ -146,6 +150,29 @@ $(DEPLOY)/.ready: deploy/requirements.txt
 	$(PYTHON) -m venv $(DEPLOY)
 	$(DEPLOY)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary=:all: -r $<
 	GOBIN="$(CURDIR)/$(DEPLOY)/tools" go install helm.sh/helm/v3/cmd/helm@v3.19.0
+	touch $@
+
+# The index of skills once more on Elasticsearch. Needs a JDK from 17 on, and its `java` for everybody.
+check-elasticsearch: $(MODELS) $(POSTGRES_READY) $(ELASTICSEARCH_READY)
+	CHARTER_TEST_ELASTICSEARCH="$(CURDIR)/$(ELASTICSEARCH)/node" $(CARGO) test --locked --workspace --test opensearch
+	CHARTER_TEST_ELASTICSEARCH="$(CURDIR)/$(ELASTICSEARCH)/node" $(CARGO) test --locked --workspace --test suite -- skill_index::
+
+# A node of the parts that are published, with a start of our own and one that says who answers: the distribution, its
+# start's agent and its module for that are not.
+$(ELASTICSEARCH_READY): $(ELASTICSEARCH_PARTS)
+	rm -rf $(ELASTICSEARCH)
+	mkdir -p $(addprefix $(ELASTICSEARCH)/node/,config modules/transport-netty4 modules/who-answers)
+	$(MAVEN_COPY)-dependencies -f crates/testkit/elasticsearch/pom.xml -DoutputDirectory=$(CURDIR)/$(ELASTICSEARCH)/node/lib
+	cd $(ELASTICSEARCH)/node/lib && sha512sum --quiet -c $(CURDIR)/crates/testkit/elasticsearch/jars.sha512
+	cd $(ELASTICSEARCH)/node && mv lib/netty-*.jar lib/transport-netty4-*.jar modules/transport-netty4/
+	cd $(ELASTICSEARCH)/node/modules/transport-netty4 && $(PYTHON) -m zipfile -e transport-netty4-*.jar unpacked \
+		&& mv unpacked/META-INF/es-plugins/transport-netty4/* . && rm -r unpacked
+	javac --release 17 -p $(ELASTICSEARCH)/node/lib --patch-module org.elasticsearch.server=crates/testkit/elasticsearch \
+		-d $(ELASTICSEARCH)/node/start crates/testkit/elasticsearch/Start.java
+	javac --release 17 -cp "$(ELASTICSEARCH)/node/lib/*" -d $(ELASTICSEARCH)/who crates/testkit/elasticsearch/WhoAnswers.java
+	jar --create --file $(ELASTICSEARCH)/node/modules/who-answers/who-answers.jar -C $(ELASTICSEARCH)/who .
+	cp crates/testkit/elasticsearch/plugin-descriptor.properties $(ELASTICSEARCH)/node/modules/who-answers/
+	cp crates/testkit/elasticsearch/log4j2.properties $(ELASTICSEARCH)/node/config/
 	touch $@
 
 # In a copy of the tree, so that no mutant can stay behind. Properties draw the same cases for every mutant,

@@ -1,5 +1,5 @@
-//! The index of skills on a real OpenSearch node: the contract suite of searching, and what becomes of
-//! indexes, positions and refused entries.
+//! The index of skills on a real node, of OpenSearch or Elasticsearch: the contract suite of searching, and what
+//! becomes of indexes, positions and refused entries.
 
 #![allow(
     clippy::unwrap_used,
@@ -152,7 +152,9 @@ async fn an_index_is_found_again_with_its_position() {
         .unwrap();
     let current = index.current(&model(4)).await.unwrap().unwrap();
     assert_eq!(current.position, position(2));
-    assert!(index.server().await.unwrap().starts_with("OpenSearch "));
+    let said = index.server().await.unwrap();
+    let product = SearchServer::shared().product();
+    assert!(said.starts_with(&format!("{product} ")), "{said}");
 }
 
 /// What comes late or twice changes nothing, neither an entry, nor one that was removed, nor the position.

@@ -119,8 +119,9 @@ fn skills_are_found_by_a_node_that_follows_storage() {
         .find(|check| check["check"] == "skill index")
         .unwrap();
     let said = check["found"].as_str().unwrap();
+    let product = SearchServer::shared().product();
     assert!(
-        said.starts_with("OpenSearch ") && said.contains("up to revision"),
+        said.starts_with(&format!("{product} ")) && said.contains("up to revision"),
         "{said}"
     );
     let server = home.serve();
