@@ -21,6 +21,7 @@ MODEL_PEERS := target/model-peers
 MODEL_READY := $(MODEL_PEERS)/.ready
 TELEMETRY_PEERS := target/telemetry-peers
 TELEMETRY_READY := $(TELEMETRY_PEERS)/.ready
+COLLECTOR := $(TELEMETRY_PEERS)/collector
 DOCS := target/docs-venv
 DOCS_READY := $(DOCS)/.ready
 PYTHON_VENV := target/python-venv
@@ -54,7 +55,7 @@ MUTANTS := target/tools/bin/cargo-mutants
 CHARTER := target/debug/charter
 TUTORIAL := $(PYTHON) -m doctest docs/follow.py && $(PYTHON) docs/follow.py --charter $(CHARTER) --models target/models docs/tutorial.md
 
-.PHONY: help quickstart test test-system-postgres test-python test-model check check-python mutants bench bench-peers build model postgres opensearch telemetry console test-console browser lighthouse docs tutorial check-deploy check-elasticsearch clean-quickstart
+.PHONY: help quickstart test test-system-postgres test-python test-model check check-python mutants bench bench-peers build model postgres opensearch telemetry console test-console browser lighthouse docs tutorial check-deploy check-elasticsearch check-telemetry clean-quickstart
 
 help:
 	@echo "make quickstart  build, and answer a real question over a simulated cloud estate"
@@ -67,6 +68,7 @@ help:
 	@echo "make check-python check the Python client: types, lints, generated files"
 	@echo "make check-deploy check the compose file and the Helm chart with Helm and the schemas of both"
 	@echo "make check-elasticsearch run the tests of the index of skills on Elasticsearch in the place of OpenSearch"
+	@echo "make check-telemetry run the tests of traces and metrics with OpenTelemetry's Collector in between"
 	@echo "make mutants     break the gate, approvals and the run machine on purpose: a test must notice (takes a while)"
 	@echo "make bench       measure against named peers (takes a while)"
 	@echo "make bench-peers durable steps only, against Restate, DBOS and bare commits"
@@ -174,6 +176,15 @@ $(ELASTICSEARCH_READY): $(ELASTICSEARCH_PARTS)
 	cp crates/testkit/elasticsearch/plugin-descriptor.properties $(ELASTICSEARCH)/node/modules/who-answers/
 	cp crates/testkit/elasticsearch/log4j2.properties $(ELASTICSEARCH)/node/config/
 	touch $@
+
+# The tests of traces and metrics once more, by way of OpenTelemetry's own Collector, which is built from the Go proxy;
+# takes a few minutes the first time. A Collector sends no export of nothing on: the test of those is left out.
+check-telemetry: $(MODELS) $(TELEMETRY_READY) $(COLLECTOR)
+	CHARTER_TEST_COLLECTOR="$(CURDIR)/$(COLLECTOR)" $(CARGO) test --locked --workspace --test suite -- telemetry:: \
+		--skip the_doctor_asks_both_addresses
+
+$(COLLECTOR): $(addprefix crates/cli/tests/telemetry/collector/,main.go go.mod go.sum) | $(TELEMETRY_READY)
+	cd crates/cli/tests/telemetry/collector && go build -o "$(CURDIR)/$@" .
 
 # In a copy of the tree, so that no mutant can stay behind. Properties draw the same cases for every mutant,
 # keep none of those that fail, and do not look for smaller ones.

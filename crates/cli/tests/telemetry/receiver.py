@@ -1,9 +1,15 @@
 """Takes OTLP over HTTP with protobuf, on a free port of this machine, until standard input ends: decodes it
 by OpenTelemetry's own types and prints one line of JSON for each export. Prints its address first.
+
+Where CHARTER_TEST_COLLECTOR names the program that `make check-telemetry` builds, an OpenTelemetry Collector stands
+before it: the address is the Collector's, and what is printed is what the Collector understood and sent on.
 """
 
 import base64
 import json
+import os
+import pathlib
+import subprocess
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -62,8 +68,35 @@ class Receiver(BaseHTTPRequestHandler):
         pass
 
 
+def behind(collector, address):
+    """Starts the Collector, which sends on to `address`; returns it and where it listens. It ends when its standard
+    input does, which happens at the latest with this process."""
+    config = pathlib.Path(__file__).with_name("collector") / "config.yaml"
+    started = subprocess.Popen(
+        [collector, "--config", config],
+        env={**os.environ, "RECEIVER": f"http://{address}"},
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    log, listens = [], None
+    for line in started.stderr:
+        log.append(line)
+        said = json.loads(line) if line.startswith("{") else {}
+        if said.get("msg") == "Starting HTTP server":
+            listens = said["endpoint"]
+        if said.get("msg", "").startswith("Everything is ready"):
+            # Somebody has to read on, or the Collector would wait to write.
+            threading.Thread(target=sys.stderr.writelines, args=[started.stderr], daemon=True).start()
+            return started, listens
+    sys.exit(f"the Collector does not start: {''.join(log)}")
+
+
 if __name__ == "__main__":
     server = ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
-    say({"address": f"127.0.0.1:{server.server_port}"})
+    address = f"127.0.0.1:{server.server_port}"
+    if collector := os.environ.get("CHARTER_TEST_COLLECTOR"):
+        held, address = behind(collector, address)
+    say({"address": address})
     threading.Thread(target=server.serve_forever, daemon=True).start()
     sys.stdin.read()
