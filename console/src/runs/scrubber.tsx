@@ -12,6 +12,7 @@ interface Props {
   events: RunEventShown[];
   /** The event that is shown. */
   at: number;
+  /** Goes to an event; to the last one, whichever it is by then, for what is beyond all. */
   onSeek: (sequence: number) => void;
 }
 
@@ -41,12 +42,13 @@ export function Scrubber({ events, at, onSeek }: Props) {
   const moved = useRef(Number.NEGATIVE_INFINITY);
   const move = (wanted: number) => {
     const to = Math.min(last, Math.max(1, wanted));
-    setAhead({ to, isLast: to === last });
+    const isLast = to === last;
+    setAhead({ to, isLast });
     const now = performance.now();
     // A page that is busy may be late with what rested.
     rested.cancel();
-    if (now - moved.current > RESTS_MS) onSeek(to);
-    else rested(to);
+    const seek = now - moved.current > RESTS_MS ? onSeek : rested;
+    seek(isLast ? Number.POSITIVE_INFINITY : to);
     moved.current = now;
   };
   const event = events[value - 1];
