@@ -66,7 +66,7 @@ export const Journal = memo(function Journal({ events, at, onSeek, onStep }: Pro
         width: "minmax(16rem, 3fr)",
         cell: (event) => <span title={saidBy(event)}>{saidBy(event)}</span>,
       },
-      { name: "Run then", width: "10rem", cell: ({ status }) => <Mark tone={runTone(status)}>{inWords(status)}</Mark> },
+      { name: "Run then", width: "11.5rem", cell: ({ status }) => <Mark tone={runTone(status)}>{inWords(status)}</Mark> },
     ];
   }, [events, at, onSeek, onStep]);
   return (
