@@ -43,14 +43,14 @@ export const Journal = memo(function Journal({ events, at, onSeek, onStep }: Pro
       },
       {
         name: "At",
-        width: "10rem",
+        width: "7rem",
         cell: (event) => (
           <time dateTime={event.at} title={clock.format(new Date(event.at))}>
             +{((new Date(event.at).getTime() - first) / 1_000).toFixed(3)} s
           </time>
         ),
       },
-      { name: "What", width: "13rem", cell: (event) => <Mark tone={toneOf(event)}>{inWords(event.event)}</Mark> },
+      { name: "What", width: "11rem", cell: (event) => <Mark tone={toneOf(event)}>{inWords(event.event)}</Mark> },
       {
         name: "Step",
         width: "minmax(10rem, 1fr)",
