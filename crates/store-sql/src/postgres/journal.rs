@@ -16,7 +16,6 @@ use charter_store::mission::ArtifactRecord;
 use charter_store::outbox::NewMessage;
 use charter_store::page::{Page, PageRequest};
 use deadpool_postgres::{GenericClient, Transaction};
-use futures_util::future::{try_join, try_join3};
 
 use super::connection::{Reach, in_transaction};
 use super::mission::{self, Addition};
@@ -82,7 +81,7 @@ async fn insert_events(
     .map(|_| ())
 }
 
-/// Creates a run with its first events. Sent together as in [`append`].
+/// Creates a run with its first events.
 pub(super) async fn create(
     connection: &Transaction<'_>,
     run: &RunRecord,
@@ -97,29 +96,28 @@ pub(super) async fn create(
     if execute(WRITING, connection, sql, params![id, tenant]).await? == 0 {
         return Err(record::exists(&run.run_id));
     }
-    let state = params![
-        tenant,
-        id,
-        run.title,
-        column::phase(run.phase),
-        column::integer("run version", run.version)?,
-        last_hash.0.as_slice(),
-        column::micros(run.created_at),
-        column::micros(run.updated_at),
-        run.status,
-        run.wake_at.map(column::micros)
-    ];
-    let created = execute(
+    execute(
         WRITING,
         connection,
         "INSERT INTO run
          (tenant_id, run_id, title, phase, version, last_hash, created_at, updated_at, status, wake_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
-        state,
-    );
-    let inserted = insert_events(connection, of, 0, events);
-    try_join3(created, inserted, outbox::insert(connection, messages)).await?;
-    Ok(())
+        params![
+            tenant,
+            id,
+            run.title,
+            column::phase(run.phase),
+            column::integer("run version", run.version)?,
+            last_hash.0.as_slice(),
+            column::micros(run.created_at),
+            column::micros(run.updated_at),
+            run.status,
+            run.wake_at.map(column::micros)
+        ],
+    )
+    .await?;
+    insert_events(connection, of, 0, events).await?;
+    outbox::insert(connection, messages).await
 }
 
 async fn create_with_mission(
@@ -162,36 +160,30 @@ async fn create_held(connection: &Transaction<'_>, new: &HeldRun) -> Result<Leas
     Ok(lease)
 }
 
-/// Statements that do not wait for each other's answers are sent together: the server carries them out, and
-/// answers, in this order.
 async fn append(connection: &Transaction<'_>, append: &Append) -> Result<u64, StoreError> {
     let (tenant, run) = (&append.tenant_id, &append.run_id);
+    let head = head(connection, tenant, run).await?;
     let of = (tenant.as_str(), run.as_str());
-    let (head, ()) = try_join(
-        head(connection, tenant, run),
-        lease::check_fence(connection, run.as_str(), append.fence),
-    )
-    .await?;
+    lease::check_fence(connection, run.as_str(), append.fence).await?;
     let (last_hash, newest) = record::check_append(&head, append)?;
-    let inserted = insert_events(connection, of, head.version, &append.events);
+    insert_events(connection, of, head.version, &append.events).await?;
     let version = head.version + append.events.len() as u64;
-    let state = params![
-        of.0,
-        of.1,
-        column::phase(append.then.phase()),
-        column::integer("run version", version)?,
-        last_hash.0.as_slice(),
-        column::micros(newest.at),
-        append.status
-    ];
-    let updated = execute(
+    execute(
         WRITING,
         connection,
         "UPDATE run SET phase = $3, version = $4, last_hash = $5, updated_at = $6, status = $7,
          wake_at = NULL WHERE tenant_id = $1 AND run_id = $2",
-        state,
-    );
-    try_join(inserted, updated).await?;
+        params![
+            of.0,
+            of.1,
+            column::phase(append.then.phase()),
+            column::integer("run version", version)?,
+            last_hash.0.as_slice(),
+            column::micros(newest.at),
+            append.status
+        ],
+    )
+    .await?;
     approval::change(connection, of.0, of.1, &append.approvals).await?;
     let addition = Addition {
         tenant: of.0,
@@ -204,13 +196,10 @@ async fn append(connection: &Transaction<'_>, append: &Append) -> Result<u64, St
     if let After::Waits(wait) = &append.then {
         begin_wait(connection, of, wait).await?;
     }
-    let released = async {
-        match append.release {
-            true => lease::release_fence(connection, run.as_str(), append.fence).await,
-            false => Ok(()),
-        }
-    };
-    try_join(released, outbox::insert(connection, &append.messages)).await?;
+    if append.release {
+        lease::release_fence(connection, run.as_str(), append.fence).await?;
+    }
+    outbox::insert(connection, &append.messages).await?;
     Ok(version)
 }
 
