@@ -140,8 +140,9 @@ async fn a_mission_leaves_nothing_behind() -> Outcome {
     let dir = tempfile::tempdir()?;
     two_missions(dir.path()).await?;
     let store = SqliteStore::open(dir.path(), &SqliteOptions::default())?;
-    let (_, first) = sample::new_run("tenant_velocity", 1, 0)?;
+    let (run, first) = sample::new_run("tenant_velocity", 1, 0)?;
     let append = Append {
+        tenant_id: run.tenant_id,
         events: sample::events(first[0].hash, 1, &["{}"])?,
         ..sample::second_append(1, After::Ends, &["{}"])?
     };
