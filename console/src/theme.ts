@@ -35,8 +35,22 @@ const dark: MantineColorsTuple = [
   "#0b0e11",
 ];
 
+/** What takes away or ends something. Mantine's reds, with darker ones where buttons are filled: white stands on those. */
+const red: MantineColorsTuple = [
+  "#fff5f5",
+  "#ffe3e3",
+  "#ffc9c9",
+  "#ffa8a8",
+  "#ff8787",
+  "#ff6b6b",
+  "#fa5252",
+  "#d32f2f",
+  "#c92a2a",
+  "#b02525",
+];
+
 export const theme = createTheme({
-  colors: { lake, dark },
+  colors: { lake, dark, red },
   primaryColor: "lake",
   primaryShade: { light: 7, dark: 8 },
   defaultRadius: "sm",
