@@ -57,15 +57,16 @@ pub fn link(
 }
 
 /// The page with the native id in its place. Slashes stay, so that `owner/name/pull/12` is a path;
-/// not with a part that a browser takes for a step up or leaves out.
+/// not with a part that a browser takes for a step up or leaves out. An id that is nothing else than
+/// such a part is left out: no encoding keeps a browser from following it.
 fn own(page: &ConsolePage, native_id: &str) -> Link {
     let is_path = native_id
         .split('/')
         .all(|part| !matches!(part, "" | "." | ".."));
-    let encoded = if is_path {
-        encode_path(native_id)
-    } else {
-        encode(native_id)
+    let encoded = match native_id {
+        "." | ".." => String::new(),
+        _ if is_path => encode_path(native_id),
+        _ => encode(native_id),
     };
     let href = page.href.as_str().replace(NATIVE_ID_PLACEHOLDER, &encoded);
     Link::new(page.label.as_str(), href)

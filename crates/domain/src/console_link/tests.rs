@@ -120,6 +120,7 @@ fn b000_19_a_tool_names_the_page_of_a_system_that_is_no_cloud() {
             "a/../../login",
             "https://shop.example/admin/a%2F..%2F..%2Flogin?tab=log#a%2F..%2F..%2Flogin",
         ),
+        ("..", "https://shop.example/admin/?tab=log#"),
         (
             "//evil.example",
             "https://shop.example/admin/%2F%2Fevil.example?tab=log#%2F%2Fevil.example",
