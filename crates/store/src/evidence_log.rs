@@ -103,7 +103,7 @@ pub trait EvidenceLog {
     ) -> Result<Option<PublishedCheckpoint>, StoreError>;
 
     /// Removes the payloads of at most `limit` records of all tenants, captured before `before`, the
-    /// oldest first. Payload and salt are gone for good; everything else of the record stays, and a
+    /// oldest first, by tenant and id those of the same moment. Payload and salt are gone for good; everything else of the record stays, and a
     /// leaf says when. All or none. Returns how many.
     async fn remove_payloads(
         &self,

@@ -179,8 +179,8 @@ async fn remove(
         READING,
         connection,
         "SELECT tenant_id, evidence_id FROM evidence
-         WHERE payload IS NOT NULL AND captured_at < $1 ORDER BY captured_at LIMIT $2
-         FOR UPDATE SKIP LOCKED",
+         WHERE payload IS NOT NULL AND captured_at < $1
+         ORDER BY captured_at, tenant_id, evidence_id LIMIT $2 FOR UPDATE SKIP LOCKED",
         params![before, column::limit(limit)],
         |row| Ok((field(row, 0)?, field(row, 1)?)),
     )

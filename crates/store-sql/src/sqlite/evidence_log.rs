@@ -135,7 +135,8 @@ fn remove(
         READING,
         connection,
         "SELECT evidence_key, tenant_id, evidence_id FROM evidence
-         WHERE payload IS NOT NULL AND captured_at < ?1 ORDER BY captured_at LIMIT ?2",
+         WHERE payload IS NOT NULL AND captured_at < ?1
+         ORDER BY captured_at, tenant_id, evidence_id LIMIT ?2",
         params![before, column::limit(limit)],
         |row| Ok((field(row, 0)?, field(row, 1)?, field(row, 2)?)),
     )?;
