@@ -27,6 +27,7 @@ use crate::candidates::Generator;
 use crate::catalogue::Live;
 use crate::executors::{self, ByTarget, ClientCalls};
 use crate::fair_slots::{FairSlots, Slot};
+use crate::filters;
 use crate::imports::PastImports;
 use crate::lenses::LensWork;
 use crate::memory::MemoryIndexes;
@@ -101,6 +102,7 @@ pub struct Engine {
     files: Cache<Origin, Arc<PackageFiles>>,
     past_imports: PastImports,
     slots: FairSlots,
+    filter_slots: FairSlots,
     in_hand: InHand,
     drivers: Drivers,
     rate_limits: RateLimits<(TenantId, ToolId)>,
@@ -156,6 +158,7 @@ impl Engine {
             files: Cache::new(KEPT_PACKAGES),
             past_imports: PastImports::default(),
             slots: FairSlots::new(settings.tool_calls),
+            filter_slots: FairSlots::new(filters::at_once()),
             in_hand: InHand::default(),
             drivers: Drivers::default(),
             rate_limits: RateLimits::default(),
@@ -366,6 +369,11 @@ impl Engine {
             return None;
         }
         Some(self.slots.take(tenant).await)
+    }
+
+    /// The places for filters in this process, which tenants have in turn.
+    pub(crate) fn filter_slots(&self) -> &FairSlots {
+        &self.filter_slots
     }
 
     /// What is imported from MCP servers, as it changes.

@@ -64,7 +64,7 @@ impl Captured<'_> {
         let Some(declared) = &self.tool.evidence else {
             return Ok(None);
         };
-        let source = self.source(engine, declared).await?;
+        let source = self.source(engine, tenant, declared).await?;
         let link = console_link::link(declared.evidence_type, &source, declared.console.as_ref())
             .ok_or_else(|| self.fault(&format!("no console shows `{}`", source.system)))?;
         let href = HttpsUrl::parse(&link.href).map_err(|error| self.fault(&error.to_string()))?;
@@ -105,6 +105,7 @@ impl Captured<'_> {
     async fn filtered(
         &self,
         engine: &Engine,
+        tenant: &TenantId,
         declared: &ToolEvidence,
     ) -> Result<Value, EngineError> {
         let filters = [
@@ -124,7 +125,8 @@ impl Captured<'_> {
         }
         let program = format!("{{{}}}", fields.join(", "));
         let what = format!("the evidence of the tool `{}`", self.tool.tool_id);
-        let given = engine.filter(&what, &program, &self.context(), 1).await?;
+        let context = self.context();
+        let given = engine.filter(tenant, &what, &program, &context, 1).await?;
         Ok(given.into_iter().next().unwrap_or_default())
     }
 
@@ -132,9 +134,10 @@ impl Captured<'_> {
     async fn source(
         &self,
         engine: &Engine,
+        tenant: &TenantId,
         declared: &ToolEvidence,
     ) -> Result<EvidenceSource, EngineError> {
-        let given = self.filtered(engine, declared).await?;
+        let given = self.filtered(engine, tenant, declared).await?;
         let text = |field: &str| match given.get(field) {
             None | Some(Value::Null) => None,
             Some(Value::String(text)) => Some(text.clone()),

@@ -2,11 +2,12 @@
 //! not trusted with this process.
 
 use std::collections::BTreeMap;
+use std::num::NonZero;
 use std::sync::Arc;
 use std::time::Duration;
 
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::ToolId;
+use charter_contract::ids::{TenantId, ToolId};
 use charter_effects::{
     DryRun, Language, Limits, PackageFiles, ScriptTool, Target, ToolCall, ToolImplementation,
     ToolOutcome,
@@ -24,15 +25,22 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 /// Most memory of one filter, in bytes of address space.
 const MEMORY: u64 = 1 << 30;
 
+/// Filters that run at once: each is a process that does nothing but compute, so more than there are
+/// processors would only take them from each other, and from this process, which has leases to renew.
+pub(crate) fn at_once() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
+}
+
 impl Engine {
-    /// Everything that a filter emits for an input, at most `limit` values. `what` names the filter
-    /// in messages.
+    /// Everything that a filter of a tenant's emits for an input, at most `limit` values. `what` names the
+    /// filter in messages.
     ///
     /// # Errors
     /// `tool_failed` or `tool_timeout`: the package's fault, said as such; `unavailable` when the engine
     /// stops first.
     pub(crate) async fn filter(
         &self,
+        tenant: &TenantId,
         what: &str,
         program: &str,
         input: &Value,
@@ -69,6 +77,7 @@ impl Engine {
             readable: Vec::new(),
             idempotency_key: what.to_owned(),
         };
+        let _place = self.filter_slots().take(tenant).await;
         match self.tools().run(call, self.shutdown().child_token()).await {
             ToolOutcome::Succeeded {
                 output: Value::Array(emitted),

@@ -100,8 +100,7 @@ impl Engine {
         self.must_have_room_for_a_run(&caller.tenant).await?;
         let run_id = RunId::from_uuid(self.new_uuid());
         let new = self.plan_run(caller, sent, given, dry_run, run_id.clone())?;
-        self.create_run(new).await?;
-        self.take_up_run(caller.tenant.clone(), run_id.clone());
+        self.start_run(new).await?;
         self.show_run(caller, &run_id).await
     }
 

@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::runs::orders;
+use crate::runs::{goes_on, orders};
 use crate::settings::Duty;
 use crate::{Engine, EngineError};
 
@@ -38,6 +38,10 @@ const COMPARE_EVERY: Duration = Duration::from_secs(30);
 
 /// Longest time between two looks for runs that nobody drives.
 const CLAIM_EVERY: Duration = Duration::from_secs(5);
+
+/// Claimed runs that are busy at most, for each tool call that may be under way: one has a place, one waits for
+/// it.
+const ROUNDS: usize = 2;
 
 /// Runs left to a newer version that are kept in mind.
 const MOST_LEFT: usize = 1_000;
@@ -132,7 +136,10 @@ impl Due {
             }
             ROUTING => self.catalogue |= payload["by"].as_str() != Some(engine.holder()),
             LEFT => self.runs = true,
-            topic if topic.starts_with("run.") => self.runs = true,
+            // A run that has come to its end, or waits for a person, is nobody's to drive.
+            topic if topic.starts_with("run.") => {
+                self.runs |= payload["status"].as_str().is_none_or(goes_on);
+            }
             topic if topic.starts_with("approval.") => {
                 self.runs = true;
                 let run = payload["run_id"]
@@ -273,6 +280,7 @@ impl Engine {
             let found = tokio::select! {
                 () = self.draining().cancelled() => return,
                 () = self.others().claims.notified() => self.claim().await,
+                () = self.drivers().room_made() => self.claim().await,
                 () = tokio::time::sleep(every) => self.recover().await.map(|_| ()),
             };
             if let Err(error) = found {
@@ -281,28 +289,30 @@ impl Engine {
         }
     }
 
-    /// Takes up runs that have something to do and that nobody drives, as many as there are places for.
+    /// Takes up runs that have something to do and that nobody drives, no more than this process can carry
+    /// out: those that would only wait here are left to others, and where there are none, to the store. What
+    /// is claimed at once and cannot be done at once makes work of its own, until nothing else is done
+    /// (Bronson et al., "Metastable Failures in Distributed Systems", 2021).
     pub(crate) async fn claim(self: &Arc<Self>) -> Result<(), EngineError> {
         loop {
-            let limit = self
-                .settings()
-                .driven_runs
-                .saturating_sub(self.drivers().count());
-            if limit == 0 || self.settings().duty == Duty::Api {
+            let settings = self.settings();
+            let busy = ROUNDS * settings.tool_calls;
+            let limit = self.drivers().room(settings.driven_runs, busy);
+            if limit == 0 || settings.duty == Duty::Api {
                 return Ok(());
             }
             let now = self.now();
             let claim = Claim {
                 holder: self.holder().to_owned(),
                 now,
-                until: self.after(now, self.settings().lease),
+                until: self.after(now, settings.lease),
                 limit: limit.min(BATCH),
                 except: self.others().left().iter().cloned().collect(),
             };
             let claimed = self.store().claim_runs(&claim).await?;
             let full = claimed.len() == claim.limit;
-            for run in claimed {
-                self.take_up_claimed(run.tenant_id, run.run_id);
+            for claimed in claimed {
+                self.take_up_claimed(claimed);
             }
             if !full {
                 return Ok(());
@@ -349,9 +359,7 @@ impl Engine {
 
     /// Keeps the requests that this process answers and the runs that it drives, until the engine shuts
     /// down. Each third of a lease, by one statement for all, and apart from the work itself: a run that
-    /// waits long for something is not taken for one whose process died, which under load would make work
-    /// of work, until nothing else is done (Bronson et al., "Metastable Failures in Distributed Systems",
-    /// 2021).
+    /// waits long for something is not taken for one whose process died.
     pub(crate) async fn hold_forever(self: Arc<Self>) {
         let every = self.settings().lease / 3;
         loop {
@@ -378,9 +386,10 @@ impl Engine {
         }
         let until = self.after(self.now(), self.settings().lease);
         for lost in self.store().renew(self.holder(), &held, until).await? {
-            if let Ok(run) = RunId::parse(&lost) {
+            if let Ok(run) = RunId::parse(&lost)
+                && self.drivers().lose(&run)
+            {
                 tracing::warn!(run.id = %run, "another process has taken the run over");
-                self.drivers().lost(&run);
             }
         }
         Ok(())

@@ -7,6 +7,7 @@ mod call;
 mod control;
 mod decisions;
 mod drive;
+mod drivers;
 mod effect;
 mod evidence;
 mod explain;
@@ -33,12 +34,13 @@ use charter_domain::run::{Opening, Pin, Run, RunEvent, Started};
 use charter_store::journal::{GENESIS, RunPhase, RunRecord};
 use charter_store::mission::ArtifactRecord;
 use serde_json::{Map, Value};
+use tokio::sync::SetOnce;
 
 use crate::documents::unseen;
 use crate::{Caller, Engine, EngineError, Role, events};
 
-pub(crate) use control::Drivers;
 pub use decisions::{RunExplained, StepExplained};
+pub(crate) use drivers::Drivers;
 pub(crate) use effect::{PinnedTool, StepEnd, Workspace, failure};
 pub use evidence::RunEvidence;
 pub use explain::{Assumed, CallExplained, ThoughtOf, Within};
@@ -49,6 +51,7 @@ pub use list::{RunListing, RunQuery, RunSummary};
 pub use manage::Confirmation;
 pub(crate) use show::hex;
 pub use show::{Diverges, Replayed, RunAt, RunShown, RunState, StepShown};
+pub(crate) use wait::goes_on;
 
 /// What a run is made from.
 #[derive(Debug, Clone)]
@@ -74,13 +77,26 @@ struct Unstored {
     record: RunRecord,
     started: (RunEvent, Timestamp),
     artifacts: Vec<ArtifactRecord>,
+    /// Set when storage knows it.
+    stored: Arc<SetOnce<()>>,
 }
 
 impl Engine {
-    /// Creates a run, or finds that an earlier attempt at the same request created it.
-    pub(crate) async fn create_run(&self, new: NewRun) -> Result<(), EngineError> {
-        match self.store_new(self.unstored(new)?).await {
-            Err(error) if error.code == ErrorCode::AlreadyExists => Ok(()),
+    /// Creates a run, or finds that an earlier attempt at the same request created it, and has it driven in
+    /// the background, here or by the workers.
+    pub(crate) async fn start_run(self: &Arc<Self>, new: NewRun) -> Result<(), EngineError> {
+        let new = self.unstored(new)?;
+        let (tenant, run) = (new.record.tenant_id.clone(), new.record.run_id.clone());
+        let place = self.drives_runs().then(|| self.drivers().sit(&run));
+        let stored = match place {
+            Some(Ok(place)) => self.drive_later(place, new).await,
+            None | Some(Err(_)) => self.store_new(new).await,
+        };
+        match stored {
+            Err(error) if error.code == ErrorCode::AlreadyExists => {
+                self.take_up_run(tenant, run);
+                Ok(())
+            }
             stored => stored,
         }
     }
@@ -92,6 +108,7 @@ impl Engine {
             record,
             started,
             artifacts,
+            stored: _,
         } = new;
         let told = events::about_run(&record.tenant_id, &run, None, &[], record.created_at);
         let events = journal::chain(GENESIS, 0, &[started])?;
@@ -138,6 +155,7 @@ impl Engine {
             record,
             started: (started, at),
             artifacts: new.artifacts,
+            stored: Arc::default(),
         })
     }
 }

@@ -56,14 +56,14 @@ use statement::{execute, params};
 /// Rows that one transaction of a sweep deletes, so that a long sweep holds nobody up.
 const SWEEP_BATCH: usize = 1_000;
 
-/// Connections beside those of the options.
-const FOR_LEASES: usize = 2;
+/// Connections beside those of the options: one renews, one claims.
+const IN_TIME: usize = 2;
 
 /// A pool of connections to one database. Implements every trait of `charter-store`.
 pub struct PostgresStore {
     pool: Pool,
-    /// For what has to be in time, whatever else waits: leases, holds, claims.
-    leases: Pool,
+    /// For what has to be in time, whatever else waits: renewing leases and holds, and claims.
+    in_time: Pool,
     /// What listings are read from while it is near enough.
     standby: Option<Standby>,
     gathering: Gathering,
@@ -96,7 +96,7 @@ impl PostgresStore {
         let pgvector = schema::migrate(&options.unbounded(&config), &tls, &place).await?;
         let announcer = Announcer::start(options.bounded(&config), tls.clone());
         let connections = options.connections.max(1);
-        let leases = pool(options, &config, &tls, &place, FOR_LEASES)?;
+        let in_time = pool(options, &config, &tls, &place, IN_TIME)?;
         let pool = self::pool(options, &config, &tls, &place, connections)?;
         let standby = match &options.standby {
             Some(standby) => {
@@ -110,7 +110,7 @@ impl PostgresStore {
         };
         let store = Self {
             pool,
-            leases,
+            in_time,
             standby,
             gathering: Gathering::default(),
             place,
@@ -133,7 +133,7 @@ impl PostgresStore {
     /// Ends the connections that are not in use; calls from now on get [`StoreError::Closed`].
     pub fn close(&self) {
         self.pool.close();
-        self.leases.close();
+        self.in_time.close();
         if let Some(standby) = &self.standby {
             standby.close();
         }
@@ -145,9 +145,9 @@ impl PostgresStore {
         self.client_of(&self.pool, reach).await
     }
 
-    /// A connection that nothing waits for but leases, holds and claims.
-    async fn client_for_leases(&self) -> Result<Object, StoreError> {
-        self.client_of(&self.leases, Reach::Everyone).await
+    /// A connection that nothing waits for but what has to be in time.
+    async fn client_in_time(&self) -> Result<Object, StoreError> {
+        self.client_of(&self.in_time, Reach::Everyone).await
     }
 
     async fn client_of(&self, pool: &Pool, reach: Reach<'_>) -> Result<Object, StoreError> {

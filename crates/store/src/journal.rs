@@ -239,6 +239,15 @@ pub struct Claim {
     pub except: Vec<RunId>,
 }
 
+/// A run that a worker got.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaimedRun {
+    /// The run.
+    pub run: RunRecord,
+    /// The worker's hold on it.
+    pub lease: Lease,
+}
+
 /// Runs and journals.
 #[async_trait]
 pub trait Journal {
@@ -333,10 +342,10 @@ pub trait Journal {
     /// `claim.now` and none of `claim.except`, and leases them to the claim's holder, in one transaction. A run is claimed by one
     /// of those who claim at the same time, and nobody waits for another. Each tenant's oldest first, then
     /// each one's second, and so on: a tenant with many runs does not hold up one with few.
-    async fn claim_runs(&self, claim: &Claim) -> Result<Vec<RunRecord>, StoreError>;
+    async fn claim_runs(&self, claim: &Claim) -> Result<Vec<ClaimedRun>, StoreError>;
 
     /// Deletes runs that finished before `before`, with their journals, leases and missions, at most
-    /// `limit`, the oldest first; returns how many. Nothing else ever deletes an event: the engine itself
-    /// refuses to change one, and to delete one while its run exists.
+    /// `limit`, the oldest first, by tenant and id those of the same moment; returns how many. Nothing else
+    /// ever deletes an event: the engine itself refuses to change one, and to delete one while its run exists.
     async fn sweep_runs(&self, before: Timestamp, limit: usize) -> Result<u64, StoreError>;
 }

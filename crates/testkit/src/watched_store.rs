@@ -29,7 +29,7 @@ use charter_store::catalogue::{
 use charter_store::evidence::{Evidence, EvidenceFilter, EvidenceHead};
 use charter_store::evidence_log::{EvidenceLog, PublishedCheckpoint, StoredLeaf};
 use charter_store::journal::{
-    Append, Claim, HeldRun, Journal, JournalEvent, NewEvent, RunFilter, RunRecord, Wait,
+    Append, Claim, ClaimedRun, HeldRun, Journal, JournalEvent, NewEvent, RunFilter, RunRecord, Wait,
 };
 use charter_store::key::{KeyHash, KeyRecord, Keys, KeysKept, Revocation};
 use charter_store::lease::{Fence, Lease, Leases};
@@ -223,7 +223,7 @@ impl Journal for WatchedStore {
         self.inner.count_unfinished_runs(tenant, most).await
     }
 
-    async fn claim_runs(&self, claim: &Claim) -> Result<Vec<RunRecord>, StoreError> {
+    async fn claim_runs(&self, claim: &Claim) -> Result<Vec<ClaimedRun>, StoreError> {
         // Beside everything else, like the holds on requests: what is not finished runs out.
         self.inner.claim_runs(claim).await
     }

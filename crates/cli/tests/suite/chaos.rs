@@ -1,17 +1,18 @@
 //! Three replicas over one database, under load, while they and the database are killed, stopped and cut
-//! off. What was acknowledged ends, no effect happens twice, and a register is linearizable.
+//! off. What was acknowledged ends, no effect happens twice, and a register is linearizable. So does a backlog
+//! that three workers find.
 //!
-//! Twenty seconds of it by default; `CHARTER_TEST_CHAOS_S` says how many.
+//! Twenty seconds of faults by default; `CHARTER_TEST_CHAOS_S` says how many.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use charter_testkit::postgres_server::PostgresServer;
+use charter_testkit::postgres_server::{Database, PostgresServer};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -408,6 +409,18 @@ fn each_step_once(run: &str, events: &[Value], counter: &Counter) {
     }
 }
 
+/// One of these tests at a time.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A replica's home, with leases that the faults outlast.
+fn home(database: &Arc<Database>) -> Home {
+    let home = Home::with_keys(&KEYS).on(database);
+    home.with("CHARTER_REPLICA__LEASE_MS", "1000")
+}
+
 /// Registers what runs call at `address`, and a memory to use as a register: its path.
 fn prepared(client: &Client, address: &str) -> String {
     let soon = Instant::now() + HEALING;
@@ -430,15 +443,11 @@ fn prepared(client: &Client, address: &str) -> String {
 fn what_was_acknowledged_survives_kills_pauses_and_cuts() {
     let seconds = std::env::var("CHARTER_TEST_CHAOS_S").ok();
     let seconds: u64 = seconds.map_or(20, |text| text.parse().unwrap());
+    let _alone = alone();
     let server = PostgresServer::mortal();
     let database = Arc::new(server.database());
     let (counter, address) = Counter::start();
-    let replicas: Vec<Replica> = (0..3)
-        .map(|_| {
-            let home = Home::with_keys(&KEYS).on(&database);
-            Replica::start(home.with("CHARTER_REPLICA__LEASE_MS", "1000"))
-        })
-        .collect();
+    let replicas: Vec<Replica> = (0..3).map(|_| Replica::start(home(&database))).collect();
     let client = Client::of(&replicas);
     let register = prepared(&client, &address);
 
@@ -496,6 +505,47 @@ fn what_was_acknowledged_survives_kills_pauses_and_cuts() {
     assert!(
         runs.len() > 10 && writes > 10,
         "too little happened to prove anything"
+    );
+}
+
+/// Workers that find more to do than they can do at once, with leases that are short for it, end it all, and do
+/// not only take it from each other.
+#[test]
+#[ignore = "started by `make test` after all others: it needs the machine for itself"]
+fn a_backlog_that_workers_find_is_driven_to_its_end() {
+    const RUNS: usize = 120;
+    let _alone = alone();
+    let database = Arc::new(PostgresServer::mortal().database());
+    let (counter, address) = Counter::start();
+    let of_role = |role| {
+        let home = home(&database);
+        Replica::start(home.with("CHARTER_REPLICA__ROLE", role))
+    };
+    let api = [of_role("api")];
+    let client = Client::of(&api);
+    prepared(&client, &address);
+    let soon = Instant::now() + HEALING;
+    let start = |_| {
+        let (status, run) = client.insist("POST", "/v1/runs", &plan(), soon);
+        assert_eq!(status, 201, "{run}");
+        run["run_id"].as_str().unwrap().to_owned()
+    };
+    let runs: Vec<String> = (0..RUNS).map(start).collect();
+    let began = Instant::now();
+    let workers = ["worker"; 3].map(of_role);
+    let until = Instant::now() + HEALING;
+    for run in &runs {
+        let events = ended(&client, run, until);
+        each_step_once(run, &events, &counter);
+    }
+    let taken_over = |worker: &Replica| {
+        let log = worker.log.lock().unwrap();
+        log.matches("has taken the run over").count()
+    };
+    eprintln!(
+        "{RUNS} runs in {:?}, taken over {:?}",
+        began.elapsed(),
+        workers.each_ref().map(taken_over)
     );
 }
 

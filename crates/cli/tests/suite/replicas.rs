@@ -362,7 +362,7 @@ async fn claimed_by_a_newer_version(database: &Database) -> Vec<RunId> {
     };
     let claimed = store.claim_runs(&claim).await.unwrap();
     store.close();
-    claimed.into_iter().map(|run| run.run_id).collect()
+    claimed.into_iter().map(|one| one.run.run_id).collect()
 }
 
 /// While versions are mixed, a run whose journal only the newer one can read is free for that one: the older

@@ -178,11 +178,10 @@ impl Engine {
             opening: Opening::default(),
             artifacts: vec![ArtifactRecord::from(&admitted)],
         };
-        self.create_run(new).await?;
+        self.start_run(new).await?;
         // Of two orders at the same time storage takes one; the other one finds it.
         let known = self.mission_record(caller, &mission).await?;
         let shown = Box::new(self.repeated(caller, &known, &envelope, &begun).await?);
-        self.take_up_run(caller.tenant.clone(), run_id);
         if known.envelope == admitted.payload() {
             Ok(MissionStarted::New(shown))
         } else {
@@ -304,19 +303,25 @@ impl Engine {
         Ok(shown)
     }
 
-    /// What the stages of a mission's run work with; `None` for a run that is no mission.
+    /// What the stages of a mission's run work with; `None` for a run that is no mission. `unstored` is what
+    /// the run is to be created with, as long as storage knows nothing of it.
     pub(crate) async fn desk_of(
         &self,
         tenant: &TenantId,
         run: &Run,
         kind: Option<MissionType>,
         prompts: Vec<PromptTemplate>,
+        unstored: &[ArtifactRecord],
     ) -> Result<Option<Desk>, EngineError> {
         let Some(Source::Mission(mission)) = run.graph().source() else {
             return Ok(None);
         };
         let stored = self.stored_artifacts(tenant, mission).await?;
-        let payloads = stored.iter().map(|stored| stored.record.payload.as_str());
+        let known: Vec<&ArtifactRecord> = match &*stored {
+            [] => unstored.iter().collect(),
+            stored => stored.iter().map(|stored| &stored.record).collect(),
+        };
+        let payloads = known.iter().map(|known| known.payload.as_str());
         let mut inventory = Inventory::restore(payloads)
             .map_err(|error| EngineError::internal("reading a mission's artifacts", error))?;
         for step in run

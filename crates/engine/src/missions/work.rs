@@ -260,8 +260,9 @@ impl Engine {
             let plan = skill.execution_plan.steps.iter();
             let steps = plan.filter(|step| step.tool_id == call.tool);
             for step in steps {
-                let mut found = self.findings_in(skill, &step.step_id, output).await?;
                 let tenant = &work.caller.tenant;
+                let found = self.findings_in(tenant, skill, &step.step_id, output);
+                let mut found = found.await?;
                 for warning in self.render(tenant, skill, &mut found, Some(&call.reference)) {
                     tracing::warn!(skill.id = %skill.skill_id, "{warning}");
                 }

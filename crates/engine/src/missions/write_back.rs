@@ -71,9 +71,10 @@ impl Engine {
             }
             new.opening.confirm = false;
             new.opening.typed = None;
-            self.create_run(new).await?;
+            self.start_run(new).await?;
+        } else {
+            self.take_up_run(caller.tenant.clone(), run_id.clone());
         }
-        self.take_up_run(caller.tenant.clone(), run_id.clone());
         loop {
             // Registered before looking, so that what comes meanwhile is not missed.
             let news = self.news().notified();

@@ -59,8 +59,9 @@ impl Engine {
         skill: &Skill,
         run: &Run,
     ) -> Result<Analysed, EngineError> {
-        let history = self.history(&asked.caller.tenant, run.id()).await?;
-        let mut findings = self.findings(skill, run).await?;
+        let tenant = &asked.caller.tenant;
+        let history = self.history(tenant, run.id()).await?;
+        let mut findings = self.findings(tenant, skill, run).await?;
         let records = self.evidence_of(asked, run, &history, &findings).await?;
         let captured: Vec<EvidenceRecord> = records.values().cloned().collect();
         self.keep_evidence(&asked.caller.tenant, &captured).await?;
@@ -89,6 +90,7 @@ impl Engine {
     /// Findings with the step that each was found in, most severe first.
     async fn findings(
         &self,
+        tenant: &TenantId,
         skill: &Skill,
         run: &Run,
     ) -> Result<Vec<(Finding, StepId)>, EngineError> {
@@ -108,7 +110,7 @@ impl Engine {
                 continue;
             };
             looked_at.push(step);
-            let findings = self.findings_in(skill, step, output).await?;
+            let findings = self.findings_in(tenant, skill, step, output).await?;
             found.extend(findings.into_iter().map(|finding| (finding, step.clone())));
         }
         found.sort_by(|(a, _), (b, _)| {
@@ -122,6 +124,7 @@ impl Engine {
     /// What the skill's rules find in the output of one step of its plan.
     pub(crate) async fn findings_in(
         &self,
+        tenant: &TenantId,
         skill: &Skill,
         step: &StepId,
         output: &Value,
@@ -134,7 +137,7 @@ impl Engine {
         for rule in rules.filter(|rule| rule.from == *step) {
             let what = format!("the rule `{}` of `{}`", rule.rule_id, skill.skill_id);
             let emitted = self
-                .filter(&what, rule.filter.as_str(), output, MAX_FINDINGS)
+                .filter(tenant, &what, rule.filter.as_str(), output, MAX_FINDINGS)
                 .await?;
             let findings = analysis::findings(skill, rule, emitted).map_err(|error| {
                 EngineError::new(ErrorCode::ToolFailed, format!("{what}: {error}"))

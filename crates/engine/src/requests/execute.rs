@@ -119,18 +119,19 @@ impl Engine {
         new: Option<NewRun>,
         progress: &Progress,
     ) -> Result<Run, EngineError> {
-        match new {
+        let driven = match new {
             Some(new) => self.drive_new(new, progress.clone()).await,
             None => {
                 let pinned = self.pinned(tenant, run_id).await?;
-                match self.drive(run_id, pinned.workspace, progress.clone()).await {
-                    // Another process claimed it.
-                    Err(error) if error.code == ErrorCode::Overloaded => {
-                        self.driven_elsewhere(tenant, run_id).await
-                    }
-                    driven => driven,
-                }
+                self.drive(run_id, pinned.workspace, progress.clone()).await
             }
+        };
+        match driven {
+            // Another process claimed it, or took it over.
+            Err(error) if error.code == ErrorCode::Overloaded => {
+                self.driven_elsewhere(tenant, run_id).await
+            }
+            driven => driven,
         }
     }
 

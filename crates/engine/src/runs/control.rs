@@ -3,148 +3,27 @@
 //! A run that this process drives is told through its driver, so that there is one writer; any other
 //! is decided on here, in the driver's place and under its lease.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RunId, TenantId};
 use charter_domain::run::{Command, IllegalTransition, Next, Run, RunEvent, RunOrder};
-use charter_store::journal::{After, Append};
+use charter_store::journal::{After, Append, ClaimedRun};
 use charter_store::lease::Lease;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 use tracing::Instrument;
 
+use super::Unstored;
+use super::drivers::{Order, Place, busy, left_behind};
 use super::journal::{Folded, chain, is_of_newer};
 use crate::requests::Progress;
 use crate::settings::Duty;
 use crate::{Engine, EngineError, events, missions};
 
-/// Orders that wait for a driver.
-const QUEUE: usize = 16;
-
 /// How long a command waits for a run that is held, and how often it tries.
 const PATIENCE: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(20);
-
-/// Something that a driver is told.
-#[derive(Debug)]
-pub(crate) enum Order {
-    /// Something has happened to the run: people have decided, or somebody else came to drive it.
-    Look,
-    /// Somebody wants something to happen; the answer goes back when it is durable.
-    Command(Command, oneshot::Sender<Result<(), EngineError>>),
-    /// The lease is somebody else's by now.
-    Lost,
-}
-
-/// Who drives a run, or decides on it once.
-#[derive(Debug)]
-struct Driver {
-    orders: mpsc::Sender<Order>,
-    /// Whether it has the run's lease, so that it is to be renewed.
-    holds: bool,
-}
-
-/// The drivers of this process, by run.
-#[derive(Debug, Default, Clone)]
-pub(crate) struct Drivers(Arc<Mutex<HashMap<RunId, Driver>>>);
-
-/// A driver's place; given up when dropped.
-#[derive(Debug)]
-pub(super) struct Seat {
-    drivers: Drivers,
-    run: RunId,
-}
-
-/// A driver's place, and what its driver is told.
-pub(super) type Place = (Seat, mpsc::Receiver<Order>);
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        self.drivers.seats().remove(&self.run);
-    }
-}
-
-impl Drivers {
-    fn seats(&self) -> std::sync::MutexGuard<'_, HashMap<RunId, Driver>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Takes the driver's place of a run.
-    ///
-    /// # Errors
-    /// The way to whoever has it.
-    pub(super) fn sit(&self, run: &RunId) -> Result<Place, mpsc::Sender<Order>> {
-        let mut seats = self.seats();
-        if let Some(driver) = seats.get(run) {
-            return Err(driver.orders.clone());
-        }
-        let (sender, orders) = mpsc::channel(QUEUE);
-        let driver = Driver {
-            orders: sender,
-            holds: false,
-        };
-        seats.insert(run.clone(), driver);
-        let seat = Seat {
-            drivers: self.clone(),
-            run: run.clone(),
-        };
-        Ok((seat, orders))
-    }
-
-    /// How many runs are driven.
-    pub(crate) fn count(&self) -> usize {
-        self.seats().len()
-    }
-
-    /// Has a run's driver look at what happened to it, if there is one here.
-    pub(crate) fn look(&self, run: &RunId) {
-        if let Some(driver) = self.driver(run) {
-            // A full queue has something that makes it look.
-            drop(driver.try_send(Order::Look));
-        }
-    }
-
-    pub(crate) fn driver(&self, run: &RunId) -> Option<mpsc::Sender<Order>> {
-        self.seats().get(run).map(|driver| driver.orders.clone())
-    }
-
-    /// From now on a run's driver has its lease.
-    pub(super) fn holds(&self, run: &RunId) {
-        if let Some(driver) = self.seats().get_mut(run) {
-            driver.holds = true;
-        }
-    }
-
-    /// The runs whose leases drivers have.
-    pub(crate) fn held(&self) -> Vec<String> {
-        let seats = self.seats();
-        let held = seats.iter().filter(|(_, driver)| driver.holds);
-        held.map(|(run, _)| run.to_string()).collect()
-    }
-
-    /// Tells a driver that its run was taken over.
-    pub(crate) fn lost(&self, run: &RunId) {
-        if let Some(driver) = self.driver(run) {
-            // A driver that does not come to it is fenced off at its next write.
-            drop(driver.try_send(Order::Lost));
-        }
-    }
-}
-
-/// Whether whoever has left a driver's place was told to look and did not. Whoever gave it a command
-/// learns that it left, and gives the command to the run itself.
-pub(super) fn left_behind(orders: &mut mpsc::Receiver<Order>) -> bool {
-    orders.close();
-    let mut left = std::iter::from_fn(|| orders.try_recv().ok());
-    left.any(|order| matches!(order, Order::Look))
-}
-
-/// A run that somebody else holds now.
-pub(super) fn busy() -> EngineError {
-    EngineError::new(ErrorCode::Overloaded, "another worker holds the run")
-}
 
 /// A refusal of the run machine, as clients see it.
 pub(super) fn illegal(refused: &IllegalTransition) -> EngineError {
@@ -203,10 +82,14 @@ impl Engine {
         Ok(())
     }
 
+    /// Whether this process drives runs. What it does not drive, workers claim.
+    pub(super) fn drives_runs(&self) -> bool {
+        self.settings().duty != Duty::Api && !self.is_draining()
+    }
+
     /// Drives a run in the background, as far as it goes; whoever drives it already looks again.
     pub(crate) fn take_up_run(self: &Arc<Self>, tenant: TenantId, run: RunId) {
-        // What this process does not drive, workers claim.
-        if self.settings().duty == Duty::Api || self.is_draining() {
+        if !self.drives_runs() {
             return;
         }
         let engine = Arc::clone(self);
@@ -226,18 +109,53 @@ impl Engine {
     /// at once: however long the run then waits for its turn, its lease is renewed. Otherwise a process that
     /// claims more than it can begin within a lease loses it to others, who lose it in turn, and nobody gets
     /// anything done.
-    pub(crate) fn take_up_claimed(self: &Arc<Self>, tenant: TenantId, run: RunId) {
-        let Ok(place) = self.drivers().sit(&run) else {
-            // Its driver here had lost the lease, and finds that out.
-            return self.take_up_run(tenant, run);
-        };
-        self.drivers().holds(&run);
+    pub(crate) fn take_up_claimed(self: &Arc<Self>, claimed: ClaimedRun) {
+        let ClaimedRun { run, lease } = claimed;
+        // A driver that is still here lost the lease that it had.
+        self.drivers().lose(&run.run_id);
+        let place = self.drivers().sit(&run.run_id);
+        self.drivers().holds_claimed(&run.run_id);
         let engine = Arc::clone(self);
         let driving = async move {
-            let driven = engine.drive_claimed(place, &tenant, run.clone()).await;
-            engine.left(run, driven).await;
+            let place = match place {
+                Ok(place) => place,
+                Err(_leaving) => engine.drivers().sit_next(&run.run_id).await,
+            };
+            let driven = engine.drive_claimed(place, &run, lease).await;
+            engine.left(run.run_id, driven).await;
         };
         self.tasks().spawn(driving.in_current_span());
+    }
+
+    /// Drives a new run in the background; returns when it is stored, or not.
+    ///
+    /// # Errors
+    /// `already_exists` when storage knows the run; what kept it from being stored.
+    pub(super) async fn drive_later(
+        self: &Arc<Self>,
+        place: Place,
+        new: Unstored,
+    ) -> Result<(), EngineError> {
+        let (engine, stored) = (Arc::clone(self), Arc::clone(&new.stored));
+        let is_stored = Arc::clone(&stored);
+        let driving = async move {
+            let run = new.record.run_id.clone();
+            match engine.drive_unstored(place, new).await {
+                Err(error) if !is_stored.initialized() => Err(error),
+                driven => {
+                    engine.left(run, driven).await;
+                    Ok(())
+                }
+            }
+        };
+        let driving = self.tasks().spawn(driving.in_current_span());
+        tokio::select! {
+            biased;
+            _ = stored.wait() => Ok(()),
+            driven = driving => {
+                driven.unwrap_or_else(|error| Err(EngineError::internal("driving a run", error)))
+            }
+        }
     }
 
     /// What a driver in the background left.
@@ -245,7 +163,8 @@ impl Engine {
         match driven {
             Err(error) if is_of_newer(&error) => self.leave_to_newer(run, &error).await,
             Err(error) if error.code != ErrorCode::Overloaded => {
-                tracing::warn!(run.id = %run, error = %error, "a run was not driven; it is taken up again");
+                let cause = std::error::Error::source(&error).map(ToString::to_string);
+                tracing::warn!(run.id = %run, error = %error, cause, "a run was not driven; it is taken up again");
             }
             Ok(_) | Err(_) => {}
         }
@@ -300,10 +219,10 @@ impl Engine {
         run_id: &RunId,
         command: Command,
     ) -> Result<(), EngineError> {
-        let (seat, mut orders) = self.drivers().sit(run_id).map_err(|_driven| busy())?;
+        let mut place = self.drivers().sit(run_id).map_err(|_driven| busy())?;
         let decided = self.decide_seated(tenant, run_id, command).await;
-        drop(seat);
-        if left_behind(&mut orders) {
+        drop(place.seat);
+        if left_behind(&mut place.orders) {
             self.take_up_run(tenant.clone(), run_id.clone());
         }
         decided

@@ -17,7 +17,7 @@ use charter_contract::time::Timestamp;
 use charter_domain::gate;
 use charter_domain::run::{Beginning, Command, ErrorKind, Next, Run, RunEvent, Tokens};
 use charter_store::approval::ApprovalChange;
-use charter_store::journal::After;
+use charter_store::journal::{After, RunRecord};
 use charter_store::lease::Lease;
 use charter_store::mission::ArtifactRecord;
 use futures_util::future::BoxFuture;
@@ -28,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span};
 
 use self::writing::Hold;
-use super::control::{Order, Place, busy, left_behind};
+use super::drivers::{Order, Place, busy, left_behind, unless_lost};
 use super::effect::{Preparation, Prepared, StepEnd, Workspace, failure};
 use super::journal::Folded;
 use super::{NewRun, Unstored};
@@ -59,8 +59,10 @@ struct Drive<'e> {
 
 /// Where a run is taken from.
 enum Whence {
-    /// Its journal.
+    /// Its journal, under a lease that is to be taken.
     Stored(RunId),
+    /// Its journal as it was read under a lease that this worker has.
+    Held(Box<Folded>, Lease),
     /// Nothing of it is stored.
     New(Box<Unstored>),
 }
@@ -69,6 +71,7 @@ impl Whence {
     fn run_id(&self) -> &RunId {
         match self {
             Self::Stored(run_id) => run_id,
+            Self::Held(folded, _) => folded.run.id(),
             Self::New(new) => new.run.id(),
         }
     }
@@ -105,9 +108,21 @@ impl Engine {
         progress: Progress,
     ) -> Result<Run, EngineError> {
         let new = self.unstored(new)?;
-        let pinned = self.pinned_by(&new.record.tenant_id, &new.run).await?;
+        let pinned = self.pinned_by_new(&new).await?;
         let whence = Whence::New(Box::new(new));
         self.drive_from(whence, pinned.workspace, progress).await
+    }
+
+    /// The same in a driver's place, for whoever waits no longer than until the run is stored.
+    pub(super) async fn drive_unstored(
+        self: &Arc<Self>,
+        place: Place,
+        new: Unstored,
+    ) -> Result<Run, EngineError> {
+        let pinned = self.pinned_by_new(&new).await?;
+        let whence = Whence::New(Box::new(new));
+        self.drive_at(place, whence, pinned.workspace, Progress::silent())
+            .await
     }
 
     async fn drive_from(
@@ -119,42 +134,43 @@ impl Engine {
         if self.settings().duty == Duty::Api {
             return self.leave_to_workers(whence, &workspace.tenant).await;
         }
-        let place = loop {
-            match self.drivers().sit(whence.run_id()) {
-                Ok(place) => break place,
-                Err(driver) => driver.closed().await,
-            }
-        };
+        let place = self.drivers().sit_next(whence.run_id()).await;
         self.drive_at(place, whence, workspace, progress).await
     }
 
-    /// Drives a run that was claimed for this process, which took the driver's place of it with the claim.
+    /// Drives a run that was claimed for this process. If it cannot be read the lease is left to run out, so
+    /// that it is not claimed again at once.
     pub(super) async fn drive_claimed(
         self: &Arc<Self>,
         place: Place,
-        tenant: &TenantId,
-        run_id: RunId,
+        run: &RunRecord,
+        lease: Lease,
     ) -> Result<Run, EngineError> {
-        let workspace = self.pinned(tenant, &run_id).await?.workspace;
-        let whence = Whence::Stored(run_id);
+        let reading = async {
+            let folded = self.fold(&run.tenant_id, &run.run_id).await?;
+            let pinned = self.pinned_by(&run.tenant_id, &folded.run).await?;
+            Ok((folded, pinned.workspace))
+        };
+        let (folded, workspace) = unless_lost(&place.lost, reading).await?;
+        let whence = Whence::Held(Box::new(folded), lease);
         self.drive_at(place, whence, workspace, Progress::silent())
             .await
     }
 
     async fn drive_at(
         self: &Arc<Self>,
-        (seat, mut orders): Place,
+        mut place: Place,
         whence: Whence,
         workspace: Workspace,
         progress: Progress,
     ) -> Result<Run, EngineError> {
         let (run_id, tenant) = (whence.run_id().clone(), workspace.tenant.clone());
         let span = telemetry::run(&run_id, &tenant);
-        let driving = self.drive_seated(whence, workspace, progress, &mut orders);
+        let driving = self.drive_seated(whence, workspace, progress, &mut place);
         let driven = driving.instrument(span.clone()).await;
         telemetry::run_left(&span, &driven);
-        drop((span, seat));
-        if left_behind(&mut orders) {
+        drop((span, place.seat));
+        if left_behind(&mut place.orders) {
             self.take_up_run(tenant.clone(), run_id);
         }
         let run = driven?;
@@ -190,7 +206,7 @@ impl Engine {
         whence: Whence,
         workspace: Workspace,
         progress: Progress,
-        orders: &mut mpsc::Receiver<Order>,
+        place: &mut Place,
     ) -> Result<Run, EngineError> {
         let (folded, hold, unwritten, artifacts) = match whence {
             Whence::Stored(run_id) => {
@@ -204,14 +220,15 @@ impl Engine {
                     }
                 }
             }
+            Whence::Held(folded, lease) => (*folded, Hold::Held(lease), Vec::new(), Vec::new()),
             Whence::New(new) => {
-                let hold = Hold::Unstored(Box::new(new.record));
+                let hold = Hold::Unstored(Box::new(new.record), new.stored);
                 let started = vec![new.started];
                 (Folded::unwritten(new.run), hold, started, new.artifacts)
             }
         };
         let told = match hold {
-            Hold::Unstored(_) => None,
+            Hold::Unstored(..) => None,
             Hold::Held(_) | Hold::Returned => Some(folded.run.status()),
         };
         let mission = missions::state_of(&folded.run);
@@ -223,13 +240,13 @@ impl Engine {
             workspace,
             progress,
             cancel: self.shutdown().child_token(),
-            orders,
+            orders: &mut place.orders,
             unwritten,
             approvals: Vec::new(),
             artifacts,
             mission,
         };
-        let ended = drive.go_on().await;
+        let ended = unless_lost(&place.lost, drive.go_on()).await;
         drive.cancel.cancel();
         if let Hold::Held(lease) = &drive.hold {
             self.store().release(lease).await?;
@@ -334,6 +351,8 @@ impl Drive<'_> {
         let patience = until.map_or(beat, |until| {
             self.engine.span(self.engine.now(), until).min(beat)
         });
+        let idle = in_flight.is_empty();
+        let _resting = idle.then(|| self.engine.drivers().rests(self.folded.run.id()));
         tokio::select! {
             biased;
             () = self.cancel.cancelled() => Ok(()),
@@ -401,11 +420,6 @@ impl Drive<'_> {
     async fn obey(&mut self, order: Order) -> Result<(), EngineError> {
         match order {
             Order::Look => self.look_at_approvals().await,
-            // One that was given back meanwhile is not lost.
-            Order::Lost => match self.hold {
-                Hold::Held(_) => Err(busy()),
-                Hold::Unstored(_) | Hold::Returned => Ok(()),
-            },
             Order::Command(command, answer) => {
                 let decided = self.folded.run.decide(command);
                 let accepted = match decided {

@@ -438,7 +438,10 @@ impl Prepared {
             };
         };
         let done = match self.has_changed(engine, &cancel).await {
-            Ok(()) => engine.carry_stage_out(*work, &cancel).await,
+            Ok(()) => {
+                let _resting = engine.drivers().rests(&self.call.run_id);
+                engine.carry_stage_out(*work, &cancel).await
+            }
             Err(failure) => Err(failure.into()),
         };
         let done = done.and_then(|done| {
@@ -504,9 +507,10 @@ impl Prepared {
         let entry = Arc::clone(&self.tool.entry);
         let checked = self.script.is_none();
         let of_proposal = self.of_proposal;
-        let tenant = self.tenant.clone();
+        let (tenant, run) = (self.tenant.clone(), self.call.run_id.clone());
         let call = self.tool_call(engine, key)?;
         let _slot = engine.tool_slot(&tenant, &call).await;
+        let _resting = engine.drivers().rests(&run);
         match engine.tools().run(call, cancel).await {
             ToolOutcome::Succeeded {
                 output,

@@ -183,7 +183,7 @@ impl Engine {
                 }
             }
         };
-        self.create_run(NewRun {
+        self.start_run(NewRun {
             run_id: id.clone(),
             tenant: caller.tenant.clone(),
             by: caller.user.clone(),
@@ -197,7 +197,6 @@ impl Engine {
             artifacts: Vec::new(),
         })
         .await?;
-        self.take_up_run(caller.tenant.clone(), id.clone());
         self.show_run(caller, &id).await
     }
 

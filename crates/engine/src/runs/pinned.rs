@@ -17,7 +17,9 @@ use charter_domain::guardrail::{self, Resolved, Subject};
 use charter_domain::run::{Pin, Run};
 use charter_effects::{PackageFiles, ScriptTool};
 use charter_store::catalogue::DocumentKey;
+use charter_store::mission::ArtifactRecord;
 
+use super::Unstored;
 use super::call::{self, Body};
 use super::effect::{PinnedTool, Workspace};
 use crate::missions::Desk;
@@ -57,6 +59,21 @@ impl Engine {
         tenant: &TenantId,
         run: &Run,
     ) -> Result<Pinned, EngineError> {
+        self.pinned_with(tenant, run, &[]).await
+    }
+
+    /// The same of a run that storage does not know yet.
+    pub(super) async fn pinned_by_new(&self, new: &Unstored) -> Result<Pinned, EngineError> {
+        let tenant = &new.record.tenant_id;
+        self.pinned_with(tenant, &new.run, &new.artifacts).await
+    }
+
+    async fn pinned_with(
+        &self,
+        tenant: &TenantId,
+        run: &Run,
+        unstored: &[ArtifactRecord],
+    ) -> Result<Pinned, EngineError> {
         let run_id = run.id();
         let (mut skill, mut playbook, mut kind) = (None, None, None);
         let mut prompts = Vec::new();
@@ -84,8 +101,8 @@ impl Engine {
                 }
             }
         }
-        let desk = self.desk_of(tenant, run, kind, prompts).await?;
-        let desk = desk.map(Arc::new);
+        let desk = self.desk_of(tenant, run, kind, prompts, unstored);
+        let desk = desk.await?.map(Arc::new);
         let subject = match &desk {
             Some(desk) => Executed::by_mission(desk),
             None => Executed::of(run.graph(), skill.as_ref(), playbook.as_ref().map(|p| &p.0)),

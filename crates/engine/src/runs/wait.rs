@@ -75,6 +75,7 @@ impl RunShown {
     }
 }
 
-fn goes_on(status: &str) -> bool {
+/// Whether a run that stands there goes on by itself.
+pub(crate) fn goes_on(status: &str) -> bool {
     matches!(status, "working" | "stopping" | "rolling_back")
 }

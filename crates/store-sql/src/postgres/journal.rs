@@ -8,8 +8,8 @@ use charter_contract::ids::{RunId, TenantId};
 use charter_contract::time::Timestamp;
 use charter_store::StoreError;
 use charter_store::journal::{
-    After, Append, Claim, GENESIS, HeldRun, Journal, JournalEvent, NewEvent, RunFilter, RunPhase,
-    RunRecord, Wait,
+    After, Append, Claim, ClaimedRun, GENESIS, HeldRun, Journal, JournalEvent, NewEvent, RunFilter,
+    RunPhase, RunRecord, Wait,
 };
 use charter_store::lease::{Fence, Lease};
 use charter_store::mission::ArtifactRecord;
@@ -244,7 +244,7 @@ async fn sweep(connection: &Transaction<'_>, before: i64, limit: usize) -> Resul
         DOING,
         connection,
         "SELECT tenant_id, run_id FROM run WHERE finished_at < $1
-         ORDER BY finished_at LIMIT $2 FOR UPDATE SKIP LOCKED",
+         ORDER BY finished_at, tenant_id, run_id LIMIT $2 FOR UPDATE SKIP LOCKED",
         params![before, column::limit(limit)],
         |row| Ok((field(row, 0)?, field(row, 1)?)),
     )
@@ -404,8 +404,8 @@ impl Journal for PostgresStore {
         Ok(counted.map_or(0, i64::unsigned_abs))
     }
 
-    async fn claim_runs(&self, claim: &Claim) -> Result<Vec<RunRecord>, StoreError> {
-        let client = self.client_for_leases().await?;
+    async fn claim_runs(&self, claim: &Claim) -> Result<Vec<ClaimedRun>, StoreError> {
+        let client = self.client_in_time().await?;
         claim::claim(&client, claim).await
     }
 

@@ -10,6 +10,7 @@ use charter_store::lease::{Fence, Lease, Leases};
 use deadpool_postgres::{GenericClient, Transaction};
 
 use super::PostgresStore;
+use super::connection::Reach;
 use super::statement::{execute, params, row, rows};
 use crate::column;
 use crate::row::{Columns, field};
@@ -118,7 +119,7 @@ impl Leases for PostgresStore {
         now: Timestamp,
         expires_at: Timestamp,
     ) -> Result<Option<Lease>, StoreError> {
-        let client = self.client_for_leases().await?;
+        let client = self.client(Reach::Everyone).await?;
         acquire(&client, resource, holder, now, expires_at).await
     }
 
@@ -128,7 +129,7 @@ impl Leases for PostgresStore {
         resources: &[String],
         expires_at: Timestamp,
     ) -> Result<Vec<String>, StoreError> {
-        let client = self.client_for_leases().await?;
+        let client = self.client_in_time().await?;
         // Locked in one order, so that two who renew do not wait for each other.
         let held: Vec<String> = rows(
             WRITING,
@@ -151,7 +152,7 @@ impl Leases for PostgresStore {
     }
 
     async fn release(&self, lease: &Lease) -> Result<(), StoreError> {
-        let client = self.client_for_leases().await?;
+        let client = self.client(Reach::Everyone).await?;
         execute(
             WRITING,
             &client,

@@ -71,7 +71,7 @@ impl Requests for PostgresStore {
     }
 
     async fn renew_requests(&self, hold: &Hold) -> Result<u64, StoreError> {
-        let client = self.client_for_leases().await?;
+        let client = self.client_in_time().await?;
         execute(
             HOLDING,
             &client,

@@ -3,8 +3,10 @@
 use charter_contract::ids::{RunId, TenantId};
 use charter_store::StoreError;
 use charter_store::journal::{
-    Append, EventHash, JournalEvent, NewEvent, RunFilter, RunPhase, RunRecord, Standing,
+    Append, Claim, ClaimedRun, EventHash, JournalEvent, NewEvent, RunFilter, RunPhase, RunRecord,
+    Standing,
 };
+use charter_store::lease::{Fence, Lease};
 use charter_store::page::{Page, PageRequest};
 
 use super::asked::{Asked, Value};
@@ -242,20 +244,37 @@ impl<'a> Listing<'a> {
     }
 }
 
-/// Where a claimed run's turn is read.
+/// Where a claimed run's turn is read, and the fence of its new lease.
 const TURN: usize = 9;
+const FENCE: usize = 10;
 
-/// Reads [`RECORD`] with a claimed run's turn among its tenant's after it.
-pub(crate) fn claimed(row: &dyn Columns) -> Result<(i64, RunRecord), StoreError> {
+/// A run that may be claimed, with its turn among its tenant's.
+pub(crate) type InTurn<T> = (i64, T);
+
+/// Reads [`RECORD`] with a run's turn after it.
+pub(crate) fn claimable(row: &dyn Columns) -> Result<InTurn<RunRecord>, StoreError> {
     Ok((field(row, TURN)?, record(row)?))
 }
 
-/// Claimed runs in the order in which they were to be chosen.
-pub(crate) fn in_turn(mut claimed: Vec<(i64, RunRecord)>) -> Vec<RunRecord> {
-    claimed.sort_by(|(turn, a), (other, b)| {
+/// Reads the same, and the fence under which the run was claimed.
+pub(crate) fn claimed(row: &dyn Columns, claim: &Claim) -> Result<InTurn<ClaimedRun>, StoreError> {
+    let (turn, run) = claimable(row)?;
+    let lease = Lease {
+        resource: run.run_id.to_string(),
+        holder: claim.holder.clone(),
+        fence: Fence(column::parse_integer("fence", field(row, FENCE)?)?),
+        expires_at: claim.until,
+    };
+    Ok((turn, ClaimedRun { run, lease }))
+}
+
+/// Runs in the order in which they are to be chosen.
+pub(crate) fn in_turn<T>(mut found: Vec<InTurn<T>>, run: impl Fn(&T) -> &RunRecord) -> Vec<T> {
+    found.sort_by(|(turn, a), (other, b)| {
+        let (a, b) = (run(a), run(b));
         (turn, a.created_at, &a.run_id).cmp(&(other, b.created_at, &b.run_id))
     });
-    claimed.into_iter().map(|(_, run)| run).collect()
+    found.into_iter().map(|(_, one)| one).collect()
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use charter_contract::ids::{RunId, TenantId};
 use charter_contract::time::Timestamp;
 use charter_store::StoreError;
 use charter_store::journal::{
-    After, Append, Claim, GENESIS, HeldRun, Journal, JournalEvent, NewEvent, RunFilter, RunPhase,
-    RunRecord, Wait,
+    After, Append, Claim, ClaimedRun, GENESIS, HeldRun, Journal, JournalEvent, NewEvent, RunFilter,
+    RunPhase, RunRecord, Wait,
 };
 use charter_store::lease::{Fence, Lease};
 use charter_store::mission::ArtifactRecord;
@@ -201,7 +201,7 @@ fn sweep(connection: &Connection, before: i64, limit: usize) -> Result<u64, Stor
         "finding runs to sweep",
         connection,
         "SELECT run_key, run_id FROM run WHERE phase = 'finished' AND updated_at < ?1
-         ORDER BY updated_at LIMIT ?2",
+         ORDER BY updated_at, tenant_id, run_id LIMIT ?2",
         params![before, column::limit(limit)],
         |row| Ok((field(row, 0)?, field(row, 1)?)),
     )?;
@@ -315,20 +315,25 @@ impl Journal for SqliteStore {
             .await
     }
 
-    async fn claim_runs(&self, claim: &Claim) -> Result<Vec<RunRecord>, StoreError> {
+    async fn claim_runs(&self, claim: &Claim) -> Result<Vec<ClaimedRun>, StoreError> {
         let claim = claim.clone();
         self.write(move |connection| {
             let runs = read::claimable(connection, &claim)?;
-            for run in &runs {
+            let mut claimed = Vec::with_capacity(runs.len());
+            for run in runs {
                 let wanted = Lease {
                     resource: run.run_id.to_string(),
                     holder: claim.holder.clone(),
                     fence: lease::FIRST,
                     expires_at: claim.until,
                 };
-                lease::acquire(connection, wanted, column::micros(claim.now))?;
+                // What may be claimed nobody has leased.
+                if let Some(lease) = lease::acquire(connection, wanted, column::micros(claim.now))?
+                {
+                    claimed.push(ClaimedRun { run, lease });
+                }
             }
-            Ok(runs)
+            Ok(claimed)
         })
         .await
     }

@@ -407,7 +407,7 @@ async fn a_run_is_claimed_by_one_of_many() -> Outcome {
                 if got.is_empty() {
                     break mine;
                 }
-                mine.extend(got.into_iter().map(|run| run.run_id));
+                mine.extend(got.into_iter().map(|one| one.run.run_id));
             }
         });
     }
@@ -425,7 +425,7 @@ async fn a_run_is_claimed_by_one_of_many() -> Outcome {
             .claim_runs(&rest)
             .await?
             .into_iter()
-            .map(|run| run.run_id),
+            .map(|one| one.run.run_id),
     );
     let count = all.len();
     all.sort();

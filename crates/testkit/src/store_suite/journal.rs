@@ -56,7 +56,7 @@ pub(super) async fn claim(
 
 async fn claimed(store: &dyn Store, claim: &Claim) -> Made<Vec<RunId>> {
     let runs = store.claim_runs(claim).await?;
-    Ok(runs.into_iter().map(|run| run.run_id).collect())
+    Ok(runs.into_iter().map(|claimed| claimed.run.run_id).collect())
 }
 
 /// The run, its journal and the number of messages.
@@ -528,7 +528,24 @@ pub async fn claimable_runs_are_runnable_and_free(store: &dyn Store) -> Outcome 
     let released = store.acquire(run(6).as_str(), "a", at(0)?, at(99)?).await?;
     store.release(&released.ok_or("not acquired")?).await?;
     assert_eq!(claim(store, "b", 10, 1).await?, [run(5)]);
-    assert_eq!(claim(store, "b", 10, 10).await?, [run(4), run(6)]);
+    let claims = Claim {
+        holder: "b".to_owned(),
+        now: at(10)?,
+        until: at(20)?,
+        limit: 10,
+        except: Vec::new(),
+    };
+    let lease = |n, fence| -> Made<Lease> {
+        Ok(Lease {
+            resource: run(n).to_string(),
+            holder: "b".to_owned(),
+            fence: Fence(fence),
+            expires_at: at(20)?,
+        })
+    };
+    let rest = store.claim_runs(&claims).await?;
+    let rest: Vec<Lease> = rest.into_iter().map(|claimed| claimed.lease).collect();
+    assert_eq!(rest, [lease(4, 2)?, lease(6, 2)?]);
     assert_eq!(claim(store, "b", 10, 10).await?, []);
     // Who claimed holds the lease, which it extends under the same fence, and nobody else gets it.
     let own = store
@@ -618,13 +635,18 @@ pub async fn sweep_takes_whole_finished_runs_only(store: &dyn Store) -> Outcome 
     }
     let held = store.acquire(run(1).as_str(), "a", at(0)?, at(99)?).await?;
     let fence = held.ok_or("not acquired")?.fence;
+    finish(store, 2).await?;
     let finished = second_append(1, After::Ends, &["{}"])?;
     store.append(Append { fence, ..finished }).await?;
-    finish(store, 2).await?;
     let later = second_append(3, After::Ends, &["{}", "{}"])?;
     store.append(later).await?;
     assert_eq!(store.sweep_runs(at(2)?, 10).await?, 0);
     assert_eq!(store.sweep_runs(at(3)?, 1).await?, 1);
+    // Of the same moment, the one whose id comes first.
+    assert_eq!(
+        (whole(store, 1).await?.0, whole(store, 2).await?.1.len()),
+        (None, 2)
+    );
     assert_eq!(store.sweep_runs(at(3)?, 10).await?, 1);
     for n in 1..=2 {
         let (record, journal, _) = whole(store, n).await?;

@@ -1,8 +1,11 @@
 //! How what a driver decides becomes durable: the run's creation, appends, and giving it back.
 
+use std::sync::Arc;
+
 use charter_contract::time::Timestamp;
 use charter_store::journal::{After, Append, HeldRun, NewEvent, RunRecord, Wait};
 use charter_store::lease::Lease;
+use tokio::sync::SetOnce;
 
 use super::Drive;
 use crate::runs::evidence;
@@ -12,7 +15,7 @@ use crate::{EngineError, events, missions};
 /// How far a driver has its run to itself.
 pub(super) enum Hold {
     /// Storage does not know the run: the first write creates it and takes the lease.
-    Unstored(Box<RunRecord>),
+    Unstored(Box<RunRecord>, Arc<SetOnce<()>>),
     /// Storage knows the run, and this worker holds it.
     Held(Lease),
     /// Given back, together with the write after which nothing was left to do.
@@ -29,6 +32,7 @@ impl Drive<'_> {
         }
         if let Hold::Held(lease) = &self.hold {
             let (tenant, run) = (&self.workspace.tenant, self.folded.run.id());
+            self.engine.drivers().gives_back(run);
             let parked = self.engine.store().park(tenant, run, lease.fence, wait);
             parked.await?;
             self.hold = Hold::Returned;
@@ -57,8 +61,8 @@ impl Drive<'_> {
         let (tenant, run) = (&self.workspace.tenant, &self.folded.run);
         let messages = events::about_run(tenant, run, self.told, &approvals, self.engine.now());
         match &self.hold {
-            Hold::Unstored(record) => {
-                let engine = self.engine;
+            Hold::Unstored(record, stored) => {
+                let (engine, stored) = (self.engine, Arc::clone(stored));
                 let new = HeldRun {
                     run: self.as_left(RunRecord::clone(record), &chained, then),
                     events: chained,
@@ -70,11 +74,12 @@ impl Drive<'_> {
                     release,
                     messages,
                 };
-                self.hold = Hold::Held(engine.store().create_held_run(new).await?);
-                engine.drivers().holds(self.folded.run.id());
-                engine.tell_watchers();
+                self.hold = Hold::Held(self.create(new, &stored).await?);
             }
             Hold::Held(lease) => {
+                if release {
+                    self.engine.drivers().gives_back(self.folded.run.id());
+                }
                 let append = Append {
                     tenant_id: tenant.clone(),
                     run_id: self.folded.run.id().clone(),
@@ -102,6 +107,19 @@ impl Drive<'_> {
             self.hold = Hold::Returned;
         }
         Ok(())
+    }
+
+    /// Creates the run, and tells whoever waits for no more.
+    async fn create(&self, new: HeldRun, stored: &SetOnce<()>) -> Result<Lease, EngineError> {
+        let release = new.release;
+        let lease = self.engine.store().create_held_run(new).await?;
+        if !release {
+            self.engine.drivers().holds(self.folded.run.id());
+        }
+        // Nobody else sets it.
+        drop(stored.set(()));
+        self.engine.tell_watchers();
+        Ok(lease)
     }
 
     /// The run's record as its first write leaves it.

@@ -1,25 +1,48 @@
-//! What a process holds of the runs that it claims.
+//! What a process claims, and what it holds of that.
 
 use std::sync::Arc;
 
 use charter_store::journal::Journal;
 use charter_testkit::store_suite::sample;
+use tempfile::TempDir;
 
 use super::crash::play::{engine, open, sandbox};
-use crate::Settings;
+use crate::{Engine, Settings};
 
 /// A claimed run has its driver's place, and its lease is renewed, before anything of it has begun: on the one
 /// thread of this test nothing has had its turn yet when the claim returns.
 #[tokio::test]
 async fn claimed_runs_are_held_before_they_begin() {
     const RUNS: u128 = 20;
+    let (held, _engine, _dir) = claimed(RUNS, Settings::default()).await;
+    let runs: Vec<String> = (1..=RUNS).map(|n| sample::run(n).to_string()).collect();
+    assert_eq!(held, runs);
+}
+
+/// A process claims no more than it can carry out: of a backlog, a run for each place of a tool call, and one
+/// that waits for it.
+#[tokio::test]
+async fn of_a_backlog_a_process_claims_what_it_can_carry_out() {
+    let settings = Settings {
+        tool_calls: 3,
+        ..Settings::default()
+    };
+    let (held, engine, _dir) = claimed(20, settings).await;
+    let oldest: Vec<String> = (1..=6).map(|n| sample::run(n).to_string()).collect();
+    assert_eq!(held, oldest);
+    engine.claim().await.unwrap();
+    assert_eq!(engine.drivers().held().len(), 6);
+}
+
+/// What an engine holds that has claimed of so many runs.
+async fn claimed(runs: u128, settings: Settings) -> (Vec<String>, Arc<Engine>, TempDir) {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let models = Arc::new(charter_effects::NoModels);
     let tools = Arc::new(sandbox(dir.path()).await);
     let shared = Arc::clone(&store);
-    let engine = engine(shared, tools, models, Settings::default()).await;
-    for number in 1..=RUNS {
+    let engine = engine(shared, tools, models, settings).await;
+    for number in 1..=runs {
         let (run, events) = sample::new_run("acme", number, 0).unwrap();
         let made = store.create_run(&run, events, vec![], vec![]);
         made.await.unwrap();
@@ -27,6 +50,5 @@ async fn claimed_runs_are_held_before_they_begin() {
     engine.claim().await.unwrap();
     let mut held = engine.drivers().held();
     held.sort();
-    let runs: Vec<String> = (1..=RUNS).map(|n| sample::run(n).to_string()).collect();
-    assert_eq!(held, runs);
+    (held, engine, dir)
 }

@@ -2,7 +2,7 @@
 
 use charter_contract::ids::RunId;
 use charter_store::StoreError;
-use charter_store::journal::{Claim, RunRecord};
+use charter_store::journal::{Claim, ClaimedRun};
 use deadpool_postgres::GenericClient;
 
 use super::super::statement::{params, rows};
@@ -17,7 +17,7 @@ const MOST_DUE: i64 = 1_000;
 pub(super) async fn claim(
     connection: &impl GenericClient,
     claim: &Claim,
-) -> Result<Vec<RunRecord>, StoreError> {
+) -> Result<Vec<ClaimedRun>, StoreError> {
     let except: Vec<&str> = claim.except.iter().map(RunId::as_str).collect();
     let free = "run_id <> ALL ($5) AND NOT EXISTS (
                     SELECT FROM lease WHERE resource = run_id AND holder IS NOT NULL AND expires_at > $1)";
@@ -53,9 +53,9 @@ pub(super) async fn claim(
              ON CONFLICT (resource) DO UPDATE SET
                  fence = held.fence + 1, holder = excluded.holder, expires_at = excluded.expires_at
              WHERE held.holder IS NULL OR held.expires_at <= $1
-             RETURNING resource
+             RETURNING resource, fence
          )
-         SELECT {RECORD}, turn FROM run JOIN ready USING (tenant_id, run_id, created_at)
+         SELECT {RECORD}, turn, fence FROM run JOIN ready USING (tenant_id, run_id, created_at)
          JOIN claimed ON resource = run_id"
     );
     let values = params![
@@ -66,6 +66,8 @@ pub(super) async fn claim(
         except,
         MOST_DUE
     ];
-    let claimed = rows("claiming runs", connection, &sql, values, record::claimed).await?;
-    Ok(record::in_turn(claimed))
+    let claimed = rows("claiming runs", connection, &sql, values, |row| {
+        record::claimed(row, claim)
+    });
+    Ok(record::in_turn(claimed.await?, |claimed| &claimed.run))
 }

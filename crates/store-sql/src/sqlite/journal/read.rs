@@ -9,7 +9,7 @@ use rusqlite::{Connection, params};
 use super::super::statement::{bound, row, rows};
 use super::READING;
 use crate::column;
-use crate::record::run::{Listing, RECORD, claimed, event, in_turn, record};
+use crate::record::run::{self, Listing, RECORD, event, in_turn, record};
 use crate::row::field;
 
 /// The events after `after`, at most `limit`.
@@ -118,7 +118,7 @@ pub(super) fn claimable(
              ORDER BY turn, created_at, run_id LIMIT ?2"
         ),
         params![column::micros(claim.now), column::limit(claim.limit), except],
-        claimed,
+        run::claimable,
     )?;
-    Ok(in_turn(found))
+    Ok(in_turn(found, |run| run))
 }

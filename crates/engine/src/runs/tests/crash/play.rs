@@ -237,7 +237,7 @@ impl Play {
         let run = RunId::from_uuid(Uuid::now_v7());
         let new = self
             .engine
-            .playbook_run(&ann, &playbook, &Map::new(), false, run.clone());
+            .playbook_run(&ann, &playbook, &Map::new(), false, run);
         let mut new = new.unwrap();
         let mut parts = GraphParts::from(new.graph);
         parts.steps[1].retry = Retry {
@@ -245,8 +245,7 @@ impl Play {
             delay_ms: RETRY_MS,
         };
         new.graph = StepGraph::new(parts).unwrap();
-        self.engine.create_run(new).await.unwrap();
-        self.engine.take_up_run(ann.tenant, run);
+        self.engine.start_run(new).await.unwrap();
     }
 
     /// Waits until the engine has done what there is to do, so that the points of two plays are the
@@ -255,8 +254,12 @@ impl Play {
         loop {
             let found = self.engine.store().run(&person("ann").tenant, run).await;
             let phase = found.unwrap().unwrap().phase;
-            let given_back =
-                |last: String| last.is_empty() || last == "park" || last.starts_with("append");
+            let given_back = |last: String| {
+                last.is_empty()
+                    || last == "park"
+                    || last.starts_with("append")
+                    || last.starts_with("create_held_run")
+            };
             let given_back = self.points.last().is_some_and(given_back);
             if given_back && phase != RunPhase::Runnable {
                 return;

@@ -1,0 +1,342 @@
+//! Who drives which run in this process: places, leases to be renewed, and room for more.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::RunId;
+use charter_domain::run::Command;
+use tokio::sync::{Notify, mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+use crate::EngineError;
+
+/// Orders that wait for a driver.
+const QUEUE: usize = 16;
+
+/// Something that a driver is told.
+#[derive(Debug)]
+pub(crate) enum Order {
+    /// Something has happened to the run: people have decided, or somebody else came to drive it.
+    Look,
+    /// Somebody wants something to happen; the answer goes back when it is durable.
+    Command(Command, oneshot::Sender<Result<(), EngineError>>),
+}
+
+/// How a driver stands to its run's lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Grip {
+    /// It has none.
+    Free,
+    /// It is renewed, and the driver ends when it is somebody else's.
+    Holds,
+    /// It is renewed until it is given back; that it is nobody's then is no loss.
+    GivesBack,
+}
+
+/// Who drives a run, or decides on it once.
+#[derive(Debug)]
+struct Driver {
+    orders: mpsc::Sender<Order>,
+    grip: Grip,
+    lost: CancellationToken,
+    /// Whether this process looked for the run, rather than being given it.
+    claimed: bool,
+    /// For how many things its run waits that are not this process's own.
+    rests: usize,
+}
+
+/// The drivers of this process, by run.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Drivers(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    seats: Mutex<Seats>,
+    /// There is room for runs again that was not there when some were looked for.
+    room: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Seats {
+    by_run: HashMap<RunId, Driver>,
+    /// How many claimed runs may be busy before room is told of.
+    told_at: Option<usize>,
+}
+
+impl Seats {
+    /// The claimed runs that wait for something of this process's own: a connection, a place, their turn.
+    fn busy(&self) -> usize {
+        let busy = |driver: &&Driver| driver.claimed && driver.rests == 0;
+        self.by_run.values().filter(busy).count()
+    }
+}
+
+/// While it is there, a run waits for something that is not its process's own: an effect under way, a moment.
+#[derive(Debug)]
+pub(crate) struct Resting {
+    drivers: Drivers,
+    run: RunId,
+}
+
+impl Drop for Resting {
+    fn drop(&mut self) {
+        if let Some(driver) = self.drivers.seats().by_run.get_mut(&self.run) {
+            driver.rests = driver.rests.saturating_sub(1);
+        }
+    }
+}
+
+/// A driver's place; given up when dropped.
+#[derive(Debug)]
+pub(super) struct Seat {
+    drivers: Drivers,
+    run: RunId,
+}
+
+/// A driver's place, and what its driver is told.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) seat: Seat,
+    pub(super) orders: mpsc::Receiver<Order>,
+    /// Cancelled when the run was taken over: whatever its driver waits for then is for nothing.
+    pub(super) lost: CancellationToken,
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.drivers.seats().by_run.remove(&self.run);
+        self.drivers.tell_of_room();
+    }
+}
+
+impl Drivers {
+    fn seats(&self) -> MutexGuard<'_, Seats> {
+        self.0.seats.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the driver's place of a run.
+    ///
+    /// # Errors
+    /// The way to whoever has it.
+    pub(super) fn sit(&self, run: &RunId) -> Result<Place, mpsc::Sender<Order>> {
+        let mut seats = self.seats();
+        if let Some(driver) = seats.by_run.get(run) {
+            return Err(driver.orders.clone());
+        }
+        let (sender, orders) = mpsc::channel(QUEUE);
+        let lost = CancellationToken::new();
+        let driver = Driver {
+            orders: sender,
+            grip: Grip::Free,
+            lost: lost.clone(),
+            claimed: false,
+            rests: 0,
+        };
+        seats.by_run.insert(run.clone(), driver);
+        let seat = Seat {
+            drivers: self.clone(),
+            run: run.clone(),
+        };
+        Ok(Place { seat, orders, lost })
+    }
+
+    /// Takes the driver's place of a run once nobody has it.
+    pub(super) async fn sit_next(&self, run: &RunId) -> Place {
+        loop {
+            match self.sit(run) {
+                Ok(place) => return place,
+                Err(driver) => driver.closed().await,
+            }
+        }
+    }
+
+    /// How many runs are driven.
+    pub(crate) fn count(&self) -> usize {
+        self.seats().by_run.len()
+    }
+
+    /// How many runs may be claimed, where `driven` may be driven in all and `busy` of those that were claimed
+    /// may wait for something of this process's own. Where there is room for none, [`Drivers::room_made`]
+    /// tells when there is room for half of these.
+    pub(crate) fn room(&self, driven: usize, busy: usize) -> usize {
+        let mut seats = self.seats();
+        let driven = driven.saturating_sub(seats.by_run.len());
+        let room = busy.saturating_sub(seats.busy()).min(driven);
+        seats.told_at = (room == 0).then_some(busy / 2);
+        room
+    }
+
+    /// Returns when there is room for runs that was not there before.
+    pub(crate) async fn room_made(&self) {
+        self.0.room.notified().await;
+    }
+
+    fn tell_of_room(&self) {
+        let mut seats = self.seats();
+        if seats.told_at.is_some_and(|most| seats.busy() <= most) {
+            seats.told_at = None;
+            self.0.room.notify_one();
+        }
+    }
+
+    /// A run waits from now on for something that is not this process's own.
+    pub(super) fn rests(&self, run: &RunId) -> Resting {
+        if let Some(driver) = self.seats().by_run.get_mut(run) {
+            driver.rests += 1;
+        }
+        self.tell_of_room();
+        Resting {
+            drivers: self.clone(),
+            run: run.clone(),
+        }
+    }
+
+    /// Has a run's driver look at what happened to it, if there is one here.
+    pub(crate) fn look(&self, run: &RunId) {
+        if let Some(driver) = self.driver(run) {
+            // A full queue has something that makes it look.
+            drop(driver.try_send(Order::Look));
+        }
+    }
+
+    pub(crate) fn driver(&self, run: &RunId) -> Option<mpsc::Sender<Order>> {
+        let seats = self.seats();
+        seats.by_run.get(run).map(|driver| driver.orders.clone())
+    }
+
+    /// From now on a run's driver has its lease.
+    pub(super) fn holds(&self, run: &RunId) {
+        self.grip(run, Grip::Holds);
+    }
+
+    /// The same of a run that this process claimed.
+    pub(super) fn holds_claimed(&self, run: &RunId) {
+        self.holds(run);
+        if let Some(driver) = self.seats().by_run.get_mut(run) {
+            driver.claimed = true;
+        }
+    }
+
+    /// A run's driver is about to give its lease back.
+    pub(super) fn gives_back(&self, run: &RunId) {
+        self.grip(run, Grip::GivesBack);
+    }
+
+    fn grip(&self, run: &RunId, grip: Grip) {
+        if let Some(driver) = self.seats().by_run.get_mut(run) {
+            driver.grip = grip;
+        }
+    }
+
+    /// The runs whose leases drivers have.
+    pub(crate) fn held(&self) -> Vec<String> {
+        let seats = self.seats();
+        let held = seats
+            .by_run
+            .iter()
+            .filter(|(_, driver)| driver.grip != Grip::Free);
+        held.map(|(run, _)| run.to_string()).collect()
+    }
+
+    /// Ends the driver that holds a run which was taken over; whether there was one.
+    pub(crate) fn lose(&self, run: &RunId) -> bool {
+        let mut seats = self.seats();
+        let Some(driver) = seats.by_run.get_mut(run) else {
+            return false;
+        };
+        let held = driver.grip == Grip::Holds;
+        if held {
+            driver.grip = Grip::Free;
+            driver.lost.cancel();
+        }
+        held
+    }
+}
+
+/// Whether whoever has left a driver's place was told to look and did not. Whoever gave it a command
+/// learns that it left, and gives the command to the run itself.
+pub(super) fn left_behind(orders: &mut mpsc::Receiver<Order>) -> bool {
+    orders.close();
+    let mut left = std::iter::from_fn(|| orders.try_recv().ok());
+    left.any(|order| matches!(order, Order::Look))
+}
+
+/// What a driver does as long as its run is its own.
+///
+/// # Errors
+/// `overloaded` when the run was taken over first.
+pub(super) async fn unless_lost<T>(
+    lost: &CancellationToken,
+    work: impl Future<Output = Result<T, EngineError>>,
+) -> Result<T, EngineError> {
+    lost.run_until_cancelled(work)
+        .await
+        .unwrap_or_else(|| Err(busy()))
+}
+
+/// A run that somebody else holds now.
+pub(super) fn busy() -> EngineError {
+    EngineError::new(ErrorCode::Overloaded, "another worker holds the run")
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn run(number: u128) -> RunId {
+        RunId::from_uuid(Uuid::from_u128(number))
+    }
+
+    fn claimed(drivers: &Drivers, number: u128) -> Place {
+        let place = drivers.sit(&run(number)).unwrap();
+        drivers.holds_claimed(&run(number));
+        place
+    }
+
+    /// Only claimed runs that wait for this process take up room, and it is told of when half of it is there.
+    #[test]
+    fn room_is_told_of_when_half_of_the_claimed_runs_are_done_or_rest() {
+        let drivers = Drivers::default();
+        let _given = drivers.sit(&run(9)).unwrap();
+        assert_eq!(drivers.room(10, 4), 4);
+        assert_eq!(drivers.room(3, 4), 2);
+        let mut places: Vec<Place> = (1..=4).map(|number| claimed(&drivers, number)).collect();
+        assert_eq!(drivers.room(10, 4), 0);
+        places.pop();
+        assert_eq!(drivers.room_made().now_or_never(), None);
+        let resting = drivers.rests(&run(1));
+        assert_eq!(drivers.room_made().now_or_never(), Some(()));
+        assert_eq!(drivers.room(10, 4), 2);
+        drop(resting);
+        assert_eq!(drivers.room(10, 4), 1);
+        // Nobody looked in vain.
+        places.clear();
+        assert_eq!(drivers.room_made().now_or_never(), None);
+    }
+
+    /// A run that was taken over ends its driver, whatever that waits for, once; one that is being given back
+    /// is renewed, and is not lost when it is nobody's.
+    #[tokio::test]
+    async fn a_driver_ends_when_its_run_was_taken_over() {
+        let drivers = Drivers::default();
+        let place = drivers.sit(&run(1)).unwrap();
+        assert!(!drivers.lose(&run(1)));
+        drivers.gives_back(&run(1));
+        assert!(!drivers.lose(&run(1)));
+        assert_eq!(drivers.held(), [run(1).to_string()]);
+        drivers.holds(&run(1));
+        let waiting = unless_lost(
+            &place.lost,
+            std::future::pending::<Result<(), EngineError>>(),
+        );
+        let lose = async { (drivers.lose(&run(1)), drivers.lose(&run(1))) };
+        let (ended, lost) = tokio::join!(waiting, lose);
+        assert_eq!(ended.unwrap_err().code, ErrorCode::Overloaded);
+        assert_eq!(lost, (true, false));
+        assert!(drivers.held().is_empty());
+    }
+}
