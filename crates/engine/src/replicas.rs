@@ -5,7 +5,7 @@
 //! not how; this process reads that from storage. What no message told of is found by comparing revisions
 //! every [`COMPARE_EVERY`].
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -385,10 +385,11 @@ impl Engine {
             return Ok(());
         }
         let until = self.after(self.now(), self.settings().lease);
-        for lost in self.store().renew(self.holder(), &held, until).await? {
-            if let Ok(run) = RunId::parse(&lost)
-                && self.drivers().lose(&run)
-            {
+        let runs: Vec<String> = held.keys().map(ToString::to_string).collect();
+        let lost = self.store().renew(self.holder(), &runs, until).await?;
+        let lost: HashSet<&str> = lost.iter().map(String::as_str).collect();
+        for (run, driver) in &held {
+            if lost.contains(run.as_str()) && self.drivers().lose(run, *driver) {
                 tracing::warn!(run.id = %run, "another process has taken the run over");
             }
         }

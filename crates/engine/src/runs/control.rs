@@ -112,7 +112,7 @@ impl Engine {
     pub(crate) fn take_up_claimed(self: &Arc<Self>, claimed: ClaimedRun) {
         let ClaimedRun { run, lease } = claimed;
         // A driver that is still here lost the lease that it had.
-        self.drivers().lose(&run.run_id);
+        self.drivers().supersede(&run.run_id);
         let place = self.drivers().sit(&run.run_id);
         self.drivers().holds_claimed(&run.run_id);
         let engine = Arc::clone(self);

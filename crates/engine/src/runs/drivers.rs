@@ -37,6 +37,8 @@ enum Grip {
 /// Who drives a run, or decides on it once.
 #[derive(Debug)]
 struct Driver {
+    /// Told apart from those that drive the run before and after it.
+    number: u64,
     orders: mpsc::Sender<Order>,
     grip: Grip,
     lost: CancellationToken,
@@ -60,6 +62,8 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Seats {
     by_run: HashMap<RunId, Driver>,
+    /// How many drivers there ever were.
+    numbered: u64,
     /// How many claimed runs may be busy before room is told of.
     told_at: Option<usize>,
 }
@@ -126,7 +130,9 @@ impl Drivers {
         }
         let (sender, orders) = mpsc::channel(QUEUE);
         let lost = CancellationToken::new();
+        seats.numbered += 1;
         let driver = Driver {
+            number: seats.numbered,
             orders: sender,
             grip: Grip::Free,
             lost: lost.clone(),
@@ -229,28 +235,36 @@ impl Drivers {
         }
     }
 
-    /// The runs whose leases drivers have.
-    pub(crate) fn held(&self) -> Vec<String> {
+    /// The runs whose leases drivers have, with the number of each driver.
+    pub(crate) fn held(&self) -> HashMap<RunId, u64> {
         let seats = self.seats();
-        let held = seats
-            .by_run
-            .iter()
-            .filter(|(_, driver)| driver.grip != Grip::Free);
-        held.map(|(run, _)| run.to_string()).collect()
+        let drivers = seats.by_run.iter();
+        let held = drivers.filter(|(_, driver)| driver.grip != Grip::Free);
+        held.map(|(run, driver)| (run.clone(), driver.number))
+            .collect()
     }
 
-    /// Ends the driver that holds a run which was taken over; whether there was one.
-    pub(crate) fn lose(&self, run: &RunId) -> bool {
+    /// Ends the driver of this number, whose run was taken over; whether it was still there and held it.
+    pub(crate) fn lose(&self, run: &RunId, number: u64) -> bool {
+        self.lose_if(run, |driver| driver.number == number)
+    }
+
+    /// Ends whoever holds a run that this process has claimed again: its lease is another.
+    pub(super) fn supersede(&self, run: &RunId) {
+        self.lose_if(run, |_| true);
+    }
+
+    fn lose_if(&self, run: &RunId, is_meant: impl FnOnce(&Driver) -> bool) -> bool {
         let mut seats = self.seats();
         let Some(driver) = seats.by_run.get_mut(run) else {
             return false;
         };
-        let held = driver.grip == Grip::Holds;
-        if held {
+        let ends = driver.grip == Grip::Holds && is_meant(driver);
+        if ends {
             driver.grip = Grip::Free;
             driver.lost.cancel();
         }
-        held
+        ends
     }
 }
 
@@ -323,17 +337,20 @@ mod tests {
     #[tokio::test]
     async fn a_driver_ends_when_its_run_was_taken_over() {
         let drivers = Drivers::default();
+        drop(drivers.sit(&run(1)).unwrap());
         let place = drivers.sit(&run(1)).unwrap();
-        assert!(!drivers.lose(&run(1)));
+        assert!(!drivers.lose(&run(1), 2));
         drivers.gives_back(&run(1));
-        assert!(!drivers.lose(&run(1)));
-        assert_eq!(drivers.held(), [run(1).to_string()]);
+        assert!(!drivers.lose(&run(1), 2));
+        assert_eq!(drivers.held(), [(run(1), 2)].into());
         drivers.holds(&run(1));
+        // What was lost is what the driver before it had.
+        assert!(!drivers.lose(&run(1), 1));
         let waiting = unless_lost(
             &place.lost,
             std::future::pending::<Result<(), EngineError>>(),
         );
-        let lose = async { (drivers.lose(&run(1)), drivers.lose(&run(1))) };
+        let lose = async { (drivers.lose(&run(1), 2), drivers.lose(&run(1), 2)) };
         let (ended, lost) = tokio::join!(waiting, lose);
         assert_eq!(ended.unwrap_err().code, ErrorCode::Overloaded);
         assert_eq!(lost, (true, false));

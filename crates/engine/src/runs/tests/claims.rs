@@ -48,7 +48,8 @@ async fn claimed(runs: u128, settings: Settings) -> (Vec<String>, Arc<Engine>, T
         made.await.unwrap();
     }
     engine.claim().await.unwrap();
-    let mut held = engine.drivers().held();
+    let held = engine.drivers().held().into_keys();
+    let mut held: Vec<String> = held.map(|run| run.to_string()).collect();
     held.sort();
     (held, engine, dir)
 }
