@@ -111,16 +111,14 @@ impl Engine {
     /// anything done.
     pub(crate) fn take_up_claimed(self: &Arc<Self>, claimed: ClaimedRun) {
         let ClaimedRun { run, lease } = claimed;
-        // A driver that is still here lost the lease that it had.
-        self.drivers().supersede(&run.run_id);
-        let place = self.drivers().sit(&run.run_id);
-        self.drivers().holds_claimed(&run.run_id);
+        let Ok(place) = self.drivers().sit(&run.run_id) else {
+            // Whoever is there drives it under this lease, or leaves and has it taken up again.
+            self.drivers().supersede(&run.run_id, lease.fence);
+            return self.take_up_run(run.tenant_id, run.run_id);
+        };
+        self.drivers().holds_claimed(&run.run_id, lease.fence);
         let engine = Arc::clone(self);
         let driving = async move {
-            let place = match place {
-                Ok(place) => place,
-                Err(_leaving) => engine.drivers().sit_next(&run.run_id).await,
-            };
             let driven = engine.drive_claimed(place, &run, lease).await;
             engine.left(run.run_id, driven).await;
         };

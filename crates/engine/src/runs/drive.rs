@@ -211,7 +211,7 @@ impl Engine {
         let (folded, hold, unwritten, artifacts) = match whence {
             Whence::Stored(run_id) => {
                 let lease = self.lease_of(&run_id).await?;
-                self.drivers().holds(&run_id);
+                self.drivers().holds(&run_id, lease.fence);
                 match self.fold(&workspace.tenant, &run_id).await {
                     Ok(folded) => (folded, Hold::Held(lease), Vec::new(), Vec::new()),
                     Err(error) => {

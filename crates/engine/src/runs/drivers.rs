@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::RunId;
 use charter_domain::run::Command;
+use charter_store::lease::Fence;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
@@ -29,7 +30,7 @@ enum Grip {
     /// It has none.
     Free,
     /// It is renewed, and the driver ends when it is somebody else's.
-    Holds,
+    Holds(Fence),
     /// It is renewed until it is given back; that it is nobody's then is no loss.
     GivesBack,
 }
@@ -211,14 +212,14 @@ impl Drivers {
         seats.by_run.get(run).map(|driver| driver.orders.clone())
     }
 
-    /// From now on a run's driver has its lease.
-    pub(super) fn holds(&self, run: &RunId) {
-        self.grip(run, Grip::Holds);
+    /// From now on a run's driver has its lease, under this fence.
+    pub(super) fn holds(&self, run: &RunId, fence: Fence) {
+        self.grip(run, Grip::Holds(fence));
     }
 
     /// The same of a run that this process claimed.
-    pub(super) fn holds_claimed(&self, run: &RunId) {
-        self.holds(run);
+    pub(super) fn holds_claimed(&self, run: &RunId, fence: Fence) {
+        self.holds(run, fence);
         if let Some(driver) = self.seats().by_run.get_mut(run) {
             driver.claimed = true;
         }
@@ -246,20 +247,24 @@ impl Drivers {
 
     /// Ends the driver of this number, whose run was taken over; whether it was still there and held it.
     pub(crate) fn lose(&self, run: &RunId, number: u64) -> bool {
-        self.lose_if(run, |driver| driver.number == number)
+        self.lose_if(run, |driver, _| driver.number == number)
     }
 
-    /// Ends whoever holds a run that this process has claimed again: its lease is another.
-    pub(super) fn supersede(&self, run: &RunId) {
-        self.lose_if(run, |_| true);
+    /// Ends a driver whose run this process has claimed anew, under this fence: it lost the lease that it had. A
+    /// driver that took the very lease that was claimed goes on.
+    pub(super) fn supersede(&self, run: &RunId, fence: Fence) -> bool {
+        self.lose_if(run, |_, held| held < fence)
     }
 
-    fn lose_if(&self, run: &RunId, is_meant: impl FnOnce(&Driver) -> bool) -> bool {
+    fn lose_if(&self, run: &RunId, is_meant: impl FnOnce(&Driver, Fence) -> bool) -> bool {
         let mut seats = self.seats();
         let Some(driver) = seats.by_run.get_mut(run) else {
             return false;
         };
-        let ends = driver.grip == Grip::Holds && is_meant(driver);
+        let ends = match driver.grip {
+            Grip::Holds(fence) => is_meant(driver, fence),
+            Grip::Free | Grip::GivesBack => false,
+        };
         if ends {
             driver.grip = Grip::Free;
             driver.lost.cancel();
@@ -307,7 +312,7 @@ mod tests {
 
     fn claimed(drivers: &Drivers, number: u128) -> Place {
         let place = drivers.sit(&run(number)).unwrap();
-        drivers.holds_claimed(&run(number));
+        drivers.holds_claimed(&run(number), Fence(1));
         place
     }
 
@@ -343,9 +348,11 @@ mod tests {
         drivers.gives_back(&run(1));
         assert!(!drivers.lose(&run(1), 2));
         assert_eq!(drivers.held(), [(run(1), 2)].into());
-        drivers.holds(&run(1));
+        drivers.holds(&run(1), Fence(2));
         // What was lost is what the driver before it had.
         assert!(!drivers.lose(&run(1), 1));
+        // It took the lease that a claim of this process made at the same moment.
+        assert!(!drivers.supersede(&run(1), Fence(2)));
         let waiting = unless_lost(
             &place.lost,
             std::future::pending::<Result<(), EngineError>>(),
@@ -355,5 +362,16 @@ mod tests {
         assert_eq!(ended.unwrap_err().code, ErrorCode::Overloaded);
         assert_eq!(lost, (true, false));
         assert!(drivers.held().is_empty());
+    }
+
+    /// A driver that is still here when its run is claimed anew has lost it.
+    #[test]
+    fn a_driver_with_an_older_lease_ends_when_its_run_is_claimed() {
+        let drivers = Drivers::default();
+        let place = drivers.sit(&run(1)).unwrap();
+        assert!(!drivers.supersede(&run(1), Fence(1)));
+        drivers.holds(&run(1), Fence(2));
+        assert!(drivers.supersede(&run(1), Fence(3)));
+        assert!(place.lost.is_cancelled());
     }
 }

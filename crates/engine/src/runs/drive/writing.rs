@@ -114,7 +114,8 @@ impl Drive<'_> {
         let release = new.release;
         let lease = self.engine.store().create_held_run(new).await?;
         if !release {
-            self.engine.drivers().holds(self.folded.run.id());
+            let run = self.folded.run.id();
+            self.engine.drivers().holds(run, lease.fence);
         }
         // Nobody else sets it.
         drop(stored.set(()));
