@@ -127,8 +127,14 @@ impl Engine {
             .store()
             .add_memory_version(&caller.tenant, id, new.expected_version, &version)
             .await;
-        added.map_err(|error| standing(id, error))?;
-        self.show_memory(caller, id).await
+        let added = added.map_err(|error| standing(id, error))?;
+        if version.state != MemoryState::Accepted {
+            return self.show_memory(caller, id).await;
+        }
+        // Another one may be in force by now: what is answered is what was written.
+        let record = self.seen(caller, id).await?;
+        let shown = self.shown_at(caller, record, Some(added)).await?;
+        shown.ok_or_else(|| absent(id))
     }
 
     /// Says a person's word on a proposed version.
