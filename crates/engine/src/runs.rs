@@ -88,17 +88,18 @@ impl Engine {
         let new = self.unstored(new)?;
         let (tenant, run) = (new.record.tenant_id.clone(), new.record.run_id.clone());
         let place = self.drives_runs().then(|| self.drivers().sit(&run));
-        let stored = match place {
-            Some(Ok(place)) => self.drive_later(place, new).await,
-            None | Some(Err(_)) => self.store_new(new).await,
+        let (is_driven, stored) = match place {
+            Some(Ok(place)) => (true, self.drive_later(place, new).await),
+            // Somebody decides on its id, or begins it too.
+            None | Some(Err(_)) => (false, self.store_new(new).await),
         };
         match stored {
-            Err(error) if error.code == ErrorCode::AlreadyExists => {
-                self.take_up_run(tenant, run);
-                Ok(())
-            }
-            stored => stored,
+            Ok(()) if is_driven => return Ok(()),
+            Err(error) if error.code != ErrorCode::AlreadyExists => return Err(error),
+            Ok(()) | Err(_) => {}
         }
+        self.take_up_run(tenant, run);
+        Ok(())
     }
 
     /// Stores a new run, for whoever claims it.
