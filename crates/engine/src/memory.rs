@@ -102,7 +102,8 @@ impl Engine {
             }
             Err(error) => return Err(error.into()),
         }
-        self.show_memory(caller, &id).await
+        let in_force = (state == MemoryState::Accepted).then_some(1);
+        self.show_written(caller, &id, in_force).await
     }
 
     /// Writes the next version of a memory: in force at once, or as a proposal. The version before it
@@ -128,13 +129,8 @@ impl Engine {
             .add_memory_version(&caller.tenant, id, new.expected_version, &version)
             .await;
         let added = added.map_err(|error| standing(id, error))?;
-        if version.state != MemoryState::Accepted {
-            return self.show_memory(caller, id).await;
-        }
-        // Another one may be in force by now: what is answered is what was written.
-        let record = self.seen(caller, id).await?;
-        let shown = self.shown_at(caller, record, Some(added)).await?;
-        shown.ok_or_else(|| absent(id))
+        let in_force = (version.state == MemoryState::Accepted).then_some(added);
+        self.show_written(caller, id, in_force).await
     }
 
     /// Says a person's word on a proposed version.
@@ -173,7 +169,8 @@ impl Engine {
         };
         let decided = self.store().decide_memory(&caller.tenant, id, &decision);
         decided.await.map_err(|error| standing(id, error))?;
-        self.show_memory(caller, id).await
+        let in_force = matches!(word, MemoryWord::Accept).then_some(version);
+        self.show_written(caller, id, in_force).await
     }
 
     /// Takes the content of a memory and of all its versions away. That it existed stays.

@@ -116,8 +116,19 @@ impl Engine {
         caller: &Caller,
         id: &MemoryId,
     ) -> Result<MemoryShown, EngineError> {
+        self.show_written(caller, id, None).await
+    }
+
+    /// What a write answers: the version that it put in force, though another one may be by now; the
+    /// memory as it stands where it put none in force.
+    pub(super) async fn show_written(
+        &self,
+        caller: &Caller,
+        id: &MemoryId,
+        in_force: Option<u64>,
+    ) -> Result<MemoryShown, EngineError> {
         let record = self.seen(caller, id).await?;
-        let version = record.current.unwrap_or(record.latest);
+        let version = in_force.or(record.current).unwrap_or(record.latest);
         let shown = self.shown_at(caller, record, Some(version)).await?;
         shown.ok_or_else(|| absent(id))
     }

@@ -1,7 +1,7 @@
 //! Memories over a real store: what an index answers is what a fresh one would, and what has expired
 //! is gone.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use charter_contract::agentic::memory::Visibility;
@@ -10,8 +10,10 @@ use charter_effects::{LandlockUse, Sandbox, SandboxOptions};
 use charter_store::SharedStore;
 use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
 use charter_testkit::clock::SimulatedClock;
+use charter_testkit::watched_store::{Side, WatchedStore, Watcher, Write};
 use futures_util::future::join_all;
 use serde_json::json;
+use tokio::runtime::Handle;
 use uuid::Uuid;
 
 use super::*;
@@ -47,11 +49,15 @@ impl Place {
     }
 
     async fn engine(&self) -> Arc<Engine> {
+        self.engine_over(Arc::clone(&self.store)).await
+    }
+
+    async fn engine_over(&self, store: SharedStore) -> Arc<Engine> {
         let mut options = SandboxOptions::new(self.dir.path().join("sandbox"));
         options.landlock = LandlockUse::WhenAvailable;
         let clock: Arc<SimulatedClock> = Arc::clone(&self.clock);
         let ports = Ports {
-            store: Arc::clone(&self.store),
+            store,
             embedder: None,
             skill_index: None,
             tools: Arc::new(Sandbox::new(options).await.unwrap()),
@@ -209,4 +215,88 @@ async fn b003_10_what_has_expired_is_neither_found_nor_shown_nor_kept() {
     assert_eq!(left.unwrap().entry, None);
     let kept = engine.show_memory(&ann, &ids[1]).await.unwrap();
     assert!(kept.memory.is_some() && kept.expires_at.is_none());
+}
+
+/// Writes the next version of the only memory as soon as `after` was written, before its writer hears.
+struct Overtaker {
+    engine: Arc<Engine>,
+    caller: Caller,
+    after: Mutex<Option<&'static str>>,
+}
+
+impl Overtaker {
+    async fn overtake(&self) {
+        let page = PageRequest::new(None, 1);
+        let listed = self.engine.list_memories(&self.caller, false, &page).await;
+        let found = listed.unwrap().entries.remove(0);
+        let next = Supersede {
+            memory: draft("overtaken", 5),
+            expected_version: Some(found.version),
+            agent_id: None,
+        };
+        let written = self
+            .engine
+            .supersede_memory(&self.caller, &found.memory_id, next);
+        written.await.unwrap();
+    }
+}
+
+impl Watcher for Overtaker {
+    fn at(&self, side: Side, write: Write<'_>) {
+        let Write::Other(method) = write else { return };
+        let mut after = self.after.lock().unwrap();
+        if side == Side::After && *after == Some(method) {
+            *after = None;
+            tokio::task::block_in_place(|| Handle::current().block_on(self.overtake()));
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn b003_10_a_write_is_answered_with_what_it_wrote_whoever_writes_next() {
+    let place = Place::new();
+    let ann = caller("ann", Role::Operator);
+    let overtaker = Arc::new(Overtaker {
+        engine: place.engine().await,
+        caller: ann.clone(),
+        after: Mutex::new(Some("add_memory")),
+    });
+    let watched = WatchedStore::new(
+        Arc::clone(&place.store),
+        Arc::<Overtaker>::clone(&overtaker),
+    );
+    let engine = place.engine_over(Arc::new(watched)).await;
+    let content = |shown: MemoryShown| (shown.version, shown.memory.unwrap().content);
+    let next = |content: &str, expected_version, agent: Option<&str>| Supersede {
+        memory: draft(content, 5),
+        expected_version: Some(expected_version),
+        agent_id: agent.map(|agent| AgentId::parse(agent).unwrap()),
+    };
+    let overtaken = || {
+        let after = overtaker.after.lock().unwrap();
+        assert_eq!(*after, None, "nobody wrote between");
+    };
+
+    let first = engine.remember(&ann, note("one", Visibility::Shared)).await;
+    let first = first.unwrap();
+    overtaken();
+    let id = first.memory_id.clone();
+    assert_eq!(content(first), (1, "one".to_owned()));
+
+    *overtaker.after.lock().unwrap() = Some("add_memory_version");
+    let third = engine
+        .supersede_memory(&ann, &id, next("three", 2, None))
+        .await;
+    overtaken();
+    assert_eq!(content(third.unwrap()), (3, "three".to_owned()));
+
+    let proposal = next("five", 4, Some("domain.notes"));
+    let shown = engine.supersede_memory(&ann, &id, proposal).await.unwrap();
+    assert_eq!((shown.version, shown.proposed), (4, Some(5)));
+    *overtaker.after.lock().unwrap() = Some("decide_memory");
+    let fifth = engine.decide_memory(&ann, &id, 5, MemoryWord::Accept).await;
+    overtaken();
+    assert_eq!(content(fifth.unwrap()), (5, "five".to_owned()));
+    let left = engine.show_memory(&ann, &id).await.unwrap();
+    assert_eq!(content(left), (6, "overtaken".to_owned()));
 }
