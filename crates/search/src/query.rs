@@ -176,6 +176,12 @@ impl EmbeddedQuery {
         self.dense.as_ref().map(|texts| &texts.model)
     }
 
+    /// Whether words count; without any, only the vector does.
+    #[must_use]
+    pub fn has_words(&self) -> bool {
+        !self.terms.terms().is_empty()
+    }
+
     /// The vector of the whole; `None` for lexical routing.
     pub fn vector(&self) -> Option<&Vector> {
         self.vectors().first()

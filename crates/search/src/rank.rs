@@ -332,6 +332,16 @@ impl Range {
         Self::of(seen.chain(rest.iter().copied()))
     }
 
+    /// The same, down to this value at least.
+    pub(crate) fn down_to(self, least: f32) -> Self {
+        let least = self.least.min(least);
+        Range {
+            least,
+            width: self.most - least,
+            ..self
+        }
+    }
+
     /// The greatest value.
     pub(crate) fn most(&self) -> f32 {
         self.most

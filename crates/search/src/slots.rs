@@ -15,6 +15,9 @@ use crate::rank::{MAX_TOP_K, Range};
 use crate::select::kth_largest;
 use crate::settings::{RouteSettings, ScoreFeatures};
 
+/// The cosine of texts that have nothing to do with each other.
+const UNRELATED: f32 = 0.0;
+
 /// The words and vectors of one layer.
 pub struct SlotIndex {
     model: Option<EmbeddingModel>,
@@ -129,7 +132,9 @@ pub fn discover(
         .collect();
     let words = ForwardScores::compute(&words, &ForwardQuery::new(&query.terms));
     let cosines = cosines(layers, &visible, query, settings.fusion.sentence_weight);
-    let fused = fuse(&words, cosines.as_deref(), query, settings);
+    let meaning = cosines.as_deref();
+    let meaning = meaning.map(|cosines| (cosines, Range::of_all(cosines)));
+    let fused = fuse(&words, meaning, query, settings);
     let scored = Scored {
         visible: &visible,
         words: &words,
@@ -140,7 +145,8 @@ pub fn discover(
 }
 
 /// Ranks as [`discover`] does, among the slots that an index elsewhere found nearest, with the cosines that
-/// it worked out: words count over these slots alone.
+/// it worked out: words count over these slots alone. What it did not find is taken to go down to a cosine
+/// of 0, so that a score does not depend on how many were asked for.
 #[must_use]
 pub fn rank_nearest(
     layers: &[(&SlotIndex, Vec<(usize, f32)>)],
@@ -165,7 +171,8 @@ pub fn rank_nearest(
         .map(|((index, _), visible)| (&index.words, visible.as_slice()))
         .collect();
     let words = ForwardScores::compute(&words, &ForwardQuery::new(&query.terms));
-    let fused = fuse(&words, Some(&cosines), query, settings);
+    let range = Range::of_all(&cosines).down_to(UNRELATED);
+    let fused = fuse(&words, Some((&cosines, range)), query, settings);
     let scored = Scored {
         visible: &visible,
         words: &words,
@@ -211,19 +218,18 @@ fn cosines(
 /// the cosine's place alone, without vectors that of the words.
 fn fuse(
     words: &ForwardScores,
-    cosines: Option<&[f32]>,
+    meaning: Option<(&[f32], Range)>,
     query: &EmbeddedQuery,
     settings: &RouteSettings,
 ) -> Vec<f32> {
     let by_words = Range::of_all(&words.scores);
-    let Some(cosines) = cosines else {
+    let Some((cosines, by_meaning)) = meaning else {
         return words
             .scores
             .iter()
             .map(|score| by_words.place(*score))
             .collect();
     };
-    let by_meaning = Range::of_all(cosines);
     let share = match query.terms.terms() {
         [] => 0.0,
         [_, ..] => settings.fusion.lexical_share(by_words.most(), 0.0),
@@ -416,6 +422,31 @@ mod tests {
         assert_eq!(ranked, exact);
         assert_eq!(query.vector(), Some(&asked));
         assert_eq!(rank_nearest(&[], &query, &settings, 9), []);
+    }
+
+    /// Nor does it depend on how many of the nearest were asked for.
+    #[test]
+    fn a_score_is_the_same_whatever_else_was_found_elsewhere() {
+        let settings = RouteSettings::default();
+        let mut index = SlotIndex::new(None);
+        for (slot, text) in ["rotate keys", "rotate buckets", "list keys", "list buckets"]
+            .into_iter()
+            .enumerate()
+        {
+            index.put(slot, text, None).unwrap();
+        }
+        let query = EmbeddedQuery::of_vector(&model(), &vector([1.0, 0.0, 0.0, 0.0])).unwrap();
+        assert!(!query.has_words());
+        let near = [(0, 0.9), (1, 0.8), (2, 0.7), (3, 0.1)];
+        let ranked = |most: usize| {
+            let near = near[..most].to_vec();
+            rank_nearest(&[(&index, near)], &query, &settings, 9)
+        };
+        let all = ranked(4);
+        assert_eq!(slots(&all), [(0, 0), (0, 1), (0, 2), (0, 3)]);
+        for most in 1..4 {
+            assert_eq!(ranked(most), all[..most], "of {most}");
+        }
     }
 
     #[test]

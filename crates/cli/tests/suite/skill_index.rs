@@ -129,6 +129,42 @@ fn skills_are_found_by_a_node_that_follows_storage() {
     assert_eq!(found(&server.api, "flowers")[0], "late");
 }
 
+/// A vector finds as many as are wanted, and how well each fits does not depend on how many.
+#[test]
+fn a_vector_finds_as_many_skills_of_a_node_as_are_wanted() {
+    let node = Node::new();
+    let server = node.of(Home::new()).serve();
+    // Each a little further away from the first component.
+    let vector = |number: u8| -> Vec<f32> {
+        let angle = f32::from(number) * 0.02;
+        let mut vector = vec![0.0; 384];
+        (vector[0], vector[1]) = (angle.cos(), angle.sin());
+        vector
+    };
+    let skills: Vec<Value> = (0..40)
+        .map(|number| {
+            let mut skill = leaf(&format!("s{number:02}"), "list backups");
+            skill["skill_desc_vector"] = json!(vector(number));
+            skill
+        })
+        .collect();
+    let sent = json!({"skills": skills});
+    server.api.post("/v1/agent-skills/bulk", &sent).expect(200);
+    in_step(&server);
+    let nearest = |most: usize| -> Vec<Value> {
+        let asked = json!({"vector": vector(0), "top_k": most});
+        let hits = server
+            .api
+            .post("/v1/agent-skills/search", &asked)
+            .expect(200);
+        hits["hits"].as_array().unwrap().clone()
+    };
+    let found = nearest(30);
+    let expected: Vec<String> = (0..30).map(|number| format!("s{number:02}")).collect();
+    assert_eq!(ids(&json!(found), "skill_id"), expected);
+    assert_eq!(nearest(3), found[..3]);
+}
+
 /// B001-6 with a node: what a key may not reach is neither found nor takes a place; another tenant's skills
 /// are never found.
 #[test]

@@ -18,6 +18,10 @@ use crate::{Caller, Engine, EngineError};
 /// How many of the nearest are ranked by words as well.
 const RANKED: usize = 200;
 
+/// How many more than are wanted a question without words asks for, in the place of those that are out of
+/// reach, or gone, since the node took them in.
+const SPARE: usize = 10;
+
 impl Engine {
     /// What the node finds, best first; `None` where this process is to search itself: there is no node,
     /// the query has no vector, or the node does not answer and the vectors are here too.
@@ -63,7 +67,10 @@ impl Engine {
                 SkillKind::Leaves => false,
             }),
             vector: vector.as_slice().to_vec(),
-            most: RANKED.max(top_k),
+            most: match query.has_words() {
+                true => RANKED.max(top_k),
+                false => top_k + SPARE,
+            },
         };
         match index.nearest(&question).await {
             Ok(near) => {
