@@ -133,7 +133,8 @@ fn skills_are_found_by_a_node_that_follows_storage() {
 #[test]
 fn a_vector_finds_as_many_skills_of_a_node_as_are_wanted() {
     let node = Node::new();
-    let server = node.of(Home::new()).serve();
+    let home = node.of(Home::new());
+    let server = home.serve();
     // Each a little further away from the first component.
     let vector = |number: u8| -> Vec<f32> {
         let angle = f32::from(number) * 0.02;
