@@ -32,7 +32,7 @@ NODE = ROOT / "target/opensearch/node"
 MODEL = ROOT / "target/models/all-MiniLM-L6-v2"
 BATCH = 500
 TOP_K = 10
-SENT_K = 20
+SENT = TOP_K + 10
 EXPLORED = 200
 GOAL = 1.10
 START_S = 120
@@ -119,7 +119,7 @@ def in_step(server):
     return state
 
 
-def direct(query, size=SENT_K, explored=EXPLORED):
+def direct(query, size=SENT, explored=EXPLORED):
     """What Charter sends for a caller who reaches all skills of one tenant, unless it is told otherwise."""
     layers = [{"term": {"scope": "local"}}]
     conditions = [{"bool": {"should": layers, "minimum_should_match": 1}}]
@@ -181,6 +181,7 @@ def compare(server, node, rows, queries, options):
     asked = [json.dumps({"vector": query.tolist(), "top_k": TOP_K}).encode() for query in queries]
     ours = Asked(server.port, "/v1/agent-skills/search", asked,
                  lambda answer: [hit["skill_id"] for hit in answer["hits"]])
+
     def asked_directly(*given):
         sent = [json.dumps(direct(query.tolist(), *given)).encode() for query in queries]
         return Asked(node.port, "/agent_skills/_search", sent,

@@ -164,6 +164,15 @@ fn a_vector_finds_as_many_skills_of_a_node_as_are_wanted() {
     let expected: Vec<String> = (0..30).map(|number| format!("s{number:02}")).collect();
     assert_eq!(ids(&json!(found), "skill_id"), expected);
     assert_eq!(nearest(3), found[..3]);
+    // Of what storage does not know nobody hears, and it takes no place: the node is asked for more.
+    for number in 0..25 {
+        let url = format!("{}/{}/_doc?refresh=true", node.gate.url(), node.index);
+        let stray = json!({"skill_id": format!("stray{number}"), "summary": "s", "is_folder": false,
+            "sub_skills": [], "scope": "local", "skill_desc_vector": vector(0)});
+        let sent = ureq::post(&url).header("content-type", "application/json");
+        sent.send(&stray.to_string()).unwrap();
+    }
+    assert_eq!(nearest(3), found[..3]);
 }
 
 /// B001-6 with a node: what a key may not reach is neither found nor takes a place; another tenant's skills

@@ -18,8 +18,8 @@ use crate::{Caller, Engine, EngineError};
 /// How many of the nearest are ranked by words as well.
 const RANKED: usize = 200;
 
-/// How many more than are wanted a question without words asks for, in the place of those that are out of
-/// reach, or gone, since the node took them in.
+/// How many more than are wanted a question without words asks for first, in the place of those that are out
+/// of reach, or gone, since the node took them in.
 const SPARE: usize = 10;
 
 impl Engine {
@@ -58,7 +58,8 @@ impl Engine {
             );
             return or_here(EngineError::new(ErrorCode::TooLarge, message));
         };
-        let question = NearestSkills {
+        let enough = RANKED.max(top_k);
+        let mut question = NearestSkills {
             tenant: caller.tenant.clone(),
             own,
             global,
@@ -68,20 +69,27 @@ impl Engine {
             }),
             vector: vector.as_slice().to_vec(),
             most: match query.has_words() {
-                true => RANKED.max(top_k),
+                true => enough,
                 false => top_k + SPARE,
             },
         };
-        match index.nearest(&question).await {
-            Ok(near) => {
-                self.mirror().answered();
-                Ok(Some(self.ranked(caller, search, query, top_k, &near)))
+        loop {
+            let near = match index.nearest(&question).await {
+                Ok(near) => near,
+                Err(error) => {
+                    self.mirror().failed();
+                    tracing::warn!(error = %error, "the search node did not find skills");
+                    return or_here(of_node(error));
+                }
+            };
+            self.mirror().answered();
+            let found = self.ranked(caller, search, query, top_k, &near);
+            let has_more = near.len() >= question.most;
+            if found.len() < top_k && has_more && question.most < enough {
+                question.most = enough;
+                continue;
             }
-            Err(error) => {
-                self.mirror().failed();
-                tracing::warn!(error = %error, "the search node did not find skills");
-                or_here(of_node(error))
-            }
+            return Ok(Some(found));
         }
     }
 
