@@ -1,0 +1,107 @@
+//! For each contract, documents that break it and exactly what is said about them
+//! (B003-2). A case changes the contract's example in the places named; `null` under
+//! `change` sets null, `remove` takes a field away.
+
+use std::fs;
+use std::path::Path;
+
+use charter_contract::schema::SchemaName;
+use charter_contract::validate::validate;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    change: Map<String, Value>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    remove: Vec<String>,
+    #[serde(default)]
+    violations: Vec<Said>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Said {
+    stage: String,
+    pointer: String,
+    keyword: String,
+    message: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    suggestion: Option<String>,
+}
+
+/// The example of a contract: this project's, else the seed's.
+fn example(name: SchemaName) -> Value {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let file = match name {
+        SchemaName::AgentSkill => "agent_skill_folder.json".to_owned(),
+        other => format!("{other}.json"),
+    };
+    let own = tests.join("examples").join(&file);
+    let path = if own.exists() {
+        own
+    } else {
+        tests.join("seeds").join(&file)
+    };
+    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+}
+
+fn put(document: &mut Value, pointer: &str, value: Value) {
+    let (parent, name) = pointer.rsplit_once('/').expect("a pointer to a field");
+    match document
+        .pointer_mut(parent)
+        .unwrap_or_else(|| panic!("nothing at {parent}"))
+    {
+        Value::Object(fields) => drop(fields.insert(name.replace("~1", "/"), value)),
+        Value::Array(items) if name == "-" => items.push(value),
+        Value::Array(items) => items[name.parse::<usize>().unwrap()] = value,
+        other => panic!("{other} at {parent} has no fields"),
+    }
+}
+
+fn take(document: &mut Value, pointer: &str) {
+    let (parent, name) = pointer.rsplit_once('/').expect("a pointer to a field");
+    let parent = document.pointer_mut(parent).and_then(Value::as_object_mut);
+    assert!(
+        parent.unwrap().remove(name).is_some(),
+        "nothing at {pointer}"
+    );
+}
+
+fn said_about(name: SchemaName, case: &Case) -> Vec<Said> {
+    let mut document = example(name);
+    for (pointer, value) in &case.change {
+        put(&mut document, pointer, value.clone());
+    }
+    for pointer in &case.remove {
+        take(&mut document, pointer);
+    }
+    let found = serde_json::to_value(validate(name, &document)).unwrap();
+    serde_json::from_value(found).unwrap()
+}
+
+/// B003-2, B002-1, B002-2, B002-4, B002-7, B003-1.
+#[test]
+fn b003_2_every_violation_is_reported_exactly() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/invalid");
+    for name in SchemaName::ALL {
+        let path = folder.join(format!("{name}.json"));
+        let cases: Vec<Case> = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        assert!(!cases.is_empty(), "{name}");
+        for case in &cases {
+            let said = said_about(*name, case);
+            assert!(
+                !case.violations.is_empty(),
+                "{name} {case:?}\n{}",
+                serde_json::to_string(&said).unwrap()
+            );
+            assert_eq!(
+                said, case.violations,
+                "{name} {:?} {:?}",
+                case.change, case.remove
+            );
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Versions of mission artifacts (B002-1). `tests/versions` holds artifacts in the form v0, which is
+//! this project's own, and the same in the present form. Both are frozen.
+
+use charter_contract::mission::envelope::MissionEnvelope;
+use charter_contract::mission::upcast::{read_stored, upcast, versions};
+use charter_contract::mission::{Artifact, ArtifactKind, MissionRoot, MissionState};
+use charter_contract::validate::parse;
+use charter_contract::violation::Violation;
+use serde_json::{Value, json};
+
+const RESULT: &str = include_str!("../versions/worker_result.v0.json");
+const RESULT_NOW: &str = include_str!("../versions/worker_result.v0.as_v1.json");
+const REVIEW: &str = include_str!("../versions/review_packet.v0.json");
+const REVIEW_NOW: &str = include_str!("../versions/review_packet.v0.as_v1.json");
+
+fn mission() -> MissionRoot {
+    let envelope = include_str!("../seeds/mission_envelope.json");
+    let envelope: MissionEnvelope = parse(envelope.as_bytes()).unwrap();
+    envelope.mission_root()
+}
+
+fn value(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+/// The artifact with one field replaced, or taken out.
+fn with(text: &str, field: &str, new: Option<Value>) -> String {
+    let mut value = value(text);
+    match new {
+        Some(new) => value[field] = new,
+        None => drop(value.as_object_mut().unwrap().remove(field)),
+    }
+    value.to_string()
+}
+
+/// Pointer, keyword and message of each violation.
+fn said(found: Vec<Violation>) -> Vec<(String, String, String)> {
+    let said = |v: Violation| (v.pointer, v.keyword, v.message);
+    found.into_iter().map(said).collect()
+}
+
+fn line(pointer: &str, keyword: &str, message: &str) -> (String, String, String) {
+    (pointer.to_owned(), keyword.to_owned(), message.to_owned())
+}
+
+#[test]
+fn b002_1_an_older_version_is_read_as_the_present_one() {
+    for (old, now) in [(RESULT, RESULT_NOW), (REVIEW, REVIEW_NOW)] {
+        assert_eq!(upcast(value(old), &mission()), Ok(value(now)));
+        let read = read_stored(old, &mission()).unwrap();
+        assert_eq!(read.as_ref(), &Artifact::parse(now.as_bytes()).unwrap());
+        assert_eq!(read_stored(now, &mission()), Ok(read));
+    }
+}
+
+/// Every form that can be read has a fixture here, so that none is dropped unnoticed.
+#[test]
+fn b002_1_every_older_version_has_a_fixture() {
+    let mut older: Vec<(ArtifactKind, &str)> = Vec::new();
+    for kind in ArtifactKind::ALL {
+        let versions = versions(*kind);
+        let (_, before) = versions.split_last().unwrap();
+        older.extend(before.iter().map(|version| (*kind, *version)));
+    }
+    let fixtures: Vec<(ArtifactKind, String)> = [RESULT, REVIEW]
+        .iter()
+        .map(|text| {
+            let value = value(text);
+            let kind = value["schema_name"].as_str().unwrap().parse().unwrap();
+            (kind, value["schema_version"].as_str().unwrap().to_owned())
+        })
+        .collect();
+    let fixtures: Vec<(ArtifactKind, &str)> =
+        fixtures.iter().map(|(k, v)| (*k, v.as_str())).collect();
+    assert_eq!(older, fixtures);
+}
+
+#[test]
+fn b002_1_an_older_version_is_never_accepted_where_artifacts_are_written() {
+    for old in [RESULT, REVIEW] {
+        assert_eq!(
+            said(Artifact::parse(old.as_bytes()).unwrap_err()),
+            [line(
+                "/schema_version",
+                "unsupported_version",
+                "the version `v0` is not supported; known: `v1`"
+            )]
+        );
+    }
+}
+
+#[test]
+fn b002_1_an_unknown_version_is_refused_and_never_coerced() {
+    for (text, version) in [
+        (RESULT_NOW.to_owned(), "v2"),
+        (RESULT.to_owned(), "v00"),
+        (RESULT.to_owned(), "V0"),
+        // A kind that never had such a version.
+        (
+            include_str!("../seeds/policy_decision.json").to_owned(),
+            "v0",
+        ),
+    ] {
+        let text = with(&text, "schema_version", Some(json!(version)));
+        let found = said(read_stored(&text, &mission()).unwrap_err());
+        let message = format!("the version `{version}` is not supported; known: `v1`");
+        let expected = line("/schema_version", "unsupported_version", &message);
+        assert_eq!(found, [expected]);
+    }
+}
+
+/// What is wrong with an older artifact is said, not mended.
+#[test]
+fn b002_1_an_older_version_is_held_to_its_own_form() {
+    let cases = [
+        (
+            with(RESULT, "confidence", Some(json!(0.5))),
+            line(
+                "/confidence",
+                "additionalProperties",
+                "unknown field `confidence`",
+            ),
+        ),
+        (
+            with(RESULT, "confidence_percent", Some(json!(101))),
+            line("/confidence", "maximum", "1.01 is greater than 1"),
+        ),
+        (
+            with(RESULT, "confidence_percent", None),
+            line("", "required", "the field `confidence` is missing"),
+        ),
+        (
+            with(RESULT, "sources", Some(json!([7]))),
+            line("/citations/0/ref", "type", "expected string, found number"),
+        ),
+        (
+            with(RESULT, "sources", Some(json!("lead_123"))),
+            line(
+                "/sources",
+                "additionalProperties",
+                "unknown field `sources`",
+            ),
+        ),
+        (
+            with(REVIEW, "review_status", Some(json!("approved_with_edits"))),
+            line(
+                "/review_status",
+                "enum",
+                "`approved_with_edits` is not one of `approved`, `needs_edits`, `rejected`",
+            ),
+        ),
+        (
+            with(REVIEW, "issues", Some(json!([]))),
+            line(
+                "/required_edits",
+                "minItems",
+                "a review that is approved_with_edits needs at least one edit",
+            ),
+        ),
+        (
+            with(REVIEW, "mission_id", Some(json!("other"))),
+            line(
+                "/mission_id",
+                "root_metadata",
+                "`other` is not the mission's mission_id, `uuid`",
+            ),
+        ),
+    ];
+    for (text, expected) in cases {
+        let found = said(read_stored(&text, &mission()).unwrap_err());
+        assert_eq!(found, [expected], "{text}");
+    }
+}
+
+/// The example mission that other crates test with: every kind once at least, as it is stored.
+#[test]
+fn the_example_mission_is_stored_in_its_canonical_text() {
+    let artifacts: Vec<&str> = include_str!("../missions/waterfront.jsonl")
+        .lines()
+        .collect();
+    let mut kinds = std::collections::BTreeSet::new();
+    for text in artifacts {
+        let stored = read_stored(text, &mission()).unwrap();
+        assert_eq!(stored.canonical().unwrap(), text);
+        kinds.insert(stored.as_ref().kind());
+    }
+    assert_eq!(Vec::from_iter(kinds), ArtifactKind::ALL);
+}
+
+/// B002-12: nothing follows these five, and something follows every other.
+#[test]
+fn b002_12_five_states_are_final() {
+    let ends = MissionState::ALL.iter().filter(|state| state.is_final());
+    let ends: Vec<&str> = ends.map(|state| state.as_str()).collect();
+    let expected = [
+        "completed",
+        "rejected",
+        "failed",
+        "cancelled",
+        "budget_exceeded",
+    ];
+    assert_eq!(ends, expected);
+}

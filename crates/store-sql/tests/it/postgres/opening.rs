@@ -1,0 +1,103 @@
+//! Opening a database: migrations, and what errors say.
+
+use std::error::Error;
+
+use charter_store::StoreError;
+use charter_store::calibration::Calibrations;
+use charter_store_sql::postgres::{PostgresOptions, PostgresStore, newest_schema_version};
+use charter_testkit::postgres_server::PostgresServer;
+use charter_testkit::store_suite::Outcome;
+
+use crate::postgres::database::{migrated, options, raw};
+
+/// Replicas that start at the same time on an empty database.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn four_that_open_at_once_migrate_once() -> Outcome {
+    let database = PostgresServer::shared().database();
+    let options = options(&database);
+    let opened = tokio::join!(
+        PostgresStore::connect(&options),
+        PostgresStore::connect(&options),
+        PostgresStore::connect(&options),
+        PostgresStore::connect(&options),
+    );
+    for store in [opened.0, opened.1, opened.2, opened.3] {
+        assert_eq!(store?.calibration("none").await?, None);
+    }
+    let sql = "SELECT count(*) - count(DISTINCT version), max(version)::bigint
+               FROM refinery_schema_history";
+    let row = raw(&database).await.query_one(sql, &[]).await?;
+    let newest = i64::from(newest_schema_version());
+    assert_eq!((row.get::<_, i64>(0), row.get::<_, i64>(1)), (0, newest));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_database_of_a_newer_charter_is_refused() -> Outcome {
+    let database = migrated().await;
+    let sql = "INSERT INTO refinery_schema_history VALUES (99, 'later', 'now', '0')";
+    raw(&database).await.execute(sql, &[]).await?;
+    match PostgresStore::connect(&options(&database)).await {
+        Err(StoreError::NewerSchema {
+            path,
+            found,
+            supported,
+        }) => {
+            assert_eq!((found, supported), (99, newest_schema_version()));
+            assert!(
+                path.ends_with(&format!(":5432/{}", database.name())),
+                "{path}"
+            );
+        }
+        other => panic!("{other:?}"),
+    }
+    Ok(())
+}
+
+/// The whole chain of an error, and its debugging form.
+pub(crate) fn all_that_is_said(error: &StoreError) -> String {
+    let mut said = format!("{error:?} {error}");
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        said += &format!(" {next}");
+        cause = next.source();
+    }
+    said
+}
+
+#[tokio::test]
+async fn an_error_names_host_and_database_and_never_the_password() -> Outcome {
+    let unreachable = "postgres://charter:s3cret@127.0.0.1:1/ledger";
+    for (url, named) in [
+        (unreachable, "127.0.0.1:1/ledger"),
+        (
+            "postgres://charter:s3cret@127.0.0.1:1/ledger?sslmode=maybe",
+            "sslmode",
+        ),
+        ("postgres://charter:s3cret@127.0.0.1:no/ledger", "port"),
+        ("postgres://charter:s3cret@127.0.0.1:1", "names no database"),
+        ("postgres:///ledger?password=s3cret", "names no host"),
+    ] {
+        let options = PostgresOptions::new(url);
+        assert!(!format!("{options:?}").contains("s3cret"));
+        let error = PostgresStore::connect(&options).await.err().ok_or(url)?;
+        let said = all_that_is_said(&error);
+        assert!(said.contains(named), "{url}: {said}");
+        assert!(!said.contains("s3cret"), "{url}: {said}");
+        assert_eq!(error.is_transient(), url == unreachable, "{url}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_file_without_certificates_is_refused() -> Outcome {
+    use charter_store_sql::postgres::TrustedRoots;
+    let file = tempfile::NamedTempFile::new()?;
+    let mut options = PostgresOptions::new("postgres://127.0.0.1:1/ledger?sslmode=require");
+    options.roots = TrustedRoots::File(file.path().to_owned());
+    match PostgresStore::connect(&options).await {
+        Err(StoreError::Refused { detail, .. }) => assert_eq!(detail, "it holds no certificate"),
+        other => panic!("{other:?}"),
+    }
+    Ok(())
+}

@@ -1,0 +1,195 @@
+//! A standby: one that takes a killed server's place, where a store that knows both goes on and has all that it
+//! was told is kept; and one that listings are read from.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use charter_contract::ids::RunId;
+use charter_store::StoreError;
+use charter_store::journal::{Journal, RunFilter};
+use charter_store::page::PageRequest;
+use charter_store_sql::postgres::{PostgresOptions, PostgresStore, StandbyOptions, back_up};
+use charter_testkit::postgres_server::{Database, PostgresServer};
+use charter_testkit::store_suite::{Outcome, sample};
+
+use crate::postgres::database::raw;
+
+/// Runs in a row that each writer creates at most.
+const RUNS: u128 = 100_000;
+
+/// For how long the standby is cut off before its server is killed.
+const STALLED: Duration = Duration::from_secs(1);
+
+/// Waits until the server acknowledges nothing without its standby.
+async fn followed(database: &Database) {
+    let client = raw(database).await;
+    let sql = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'";
+    let begun = Instant::now();
+    while client.query_one(sql, &[]).await.unwrap().get::<_, i64>(0) == 0 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "nobody follows");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// Creates runs one after another until it is told to stop; returns those that were acknowledged.
+async fn write(store: Arc<PostgresStore>, first: u128, stop: Arc<AtomicBool>) -> BTreeSet<RunId> {
+    let mut acknowledged = BTreeSet::new();
+    for n in first..first + RUNS {
+        let (run, events) = sample::new_run("acme", n, 0).unwrap();
+        match store.create_run(&run, events, vec![], vec![]).await {
+            Ok(()) => drop(acknowledged.insert(run.run_id)),
+            Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+        }
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+    }
+    acknowledged
+}
+
+async fn number(store: &PostgresStore) -> Result<usize, StoreError> {
+    let runs = store.unfinished_runs(None, 1_000_000).await?;
+    Ok(runs.len())
+}
+
+/// Waits until a store has more runs than it had.
+async fn goes_on(store: &PostgresStore, before: usize) {
+    let begun = Instant::now();
+    while !number(store).await.is_ok_and(|now| now > before + 20) {
+        let waited = begun.elapsed();
+        assert!(waited < Duration::from_secs(60), "it does not go on");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_goes_on_with_the_standby_and_has_all_that_was_acknowledged() -> Outcome {
+    let primary = PostgresServer::mortal();
+    let database = primary.database();
+    let standby = primary.standby();
+    followed(&database).await;
+    let options = PostgresOptions::new(database.url_with(standby));
+    let store = Arc::new(PostgresStore::connect(&options).await?);
+    let stop = Arc::new(AtomicBool::new(false));
+    let writers = [1, 2, 3, 4].map(|writer| {
+        let (store, stop) = (Arc::clone(&store), Arc::clone(&stop));
+        tokio::spawn(write(store, writer * RUNS, stop))
+    });
+    goes_on(&store, 0).await;
+    let receiver = standby.stall();
+    // Whoever acknowledged without the standby would do so now, and what it acknowledged would be lost.
+    tokio::time::sleep(STALLED).await;
+    primary.kill();
+    receiver.end();
+    // There is soon nobody to be asked, for the standby takes no writes yet: sessions of a server that was killed go on
+    // until they notice.
+    let killed = Instant::now();
+    while number(&store).await.is_ok() {
+        assert!(killed.elapsed() < Duration::from_secs(60), "it answers");
+    }
+    standby.promote();
+    let promoted = Instant::now();
+    let kept = loop {
+        match number(&store).await {
+            Ok(number) => break number,
+            Err(_) => assert!(promoted.elapsed() < Duration::from_secs(60)),
+        }
+    };
+    goes_on(&store, kept).await;
+    stop.store(true, Ordering::Relaxed);
+    let mut acknowledged = BTreeSet::new();
+    for writer in writers {
+        acknowledged.extend(writer.await?);
+    }
+    let found = store.unfinished_runs(None, 1_000_000).await?;
+    let found: BTreeSet<RunId> = found.into_iter().map(|run| run.run_id).collect();
+    let lost: Vec<_> = acknowledged.difference(&found).collect();
+    assert!(lost.is_empty(), "{} of {}", lost.len(), acknowledged.len());
+    assert!(acknowledged.len() > kept);
+    store.close();
+    // Its server is gone.
+    std::mem::forget(database);
+    Ok(())
+}
+
+/// How far a standby may be behind in these tests.
+const MAY_LAG: Duration = Duration::from_millis(1_500);
+
+/// The runs that a listing shows.
+async fn listed(store: &PostgresStore) -> BTreeSet<RunId> {
+    let tenant = sample::tenant("acme").unwrap();
+    let page = store
+        .runs(&tenant, &RunFilter::default(), &PageRequest::new(None, 100))
+        .await;
+    let runs = page.unwrap().entries.into_iter();
+    runs.map(|run| run.run_id).collect()
+}
+
+async fn create(store: &PostgresStore, n: u128) -> RunId {
+    let (run, events) = sample::new_run("acme", n, 0).unwrap();
+    store
+        .create_run(&run, events, vec![], vec![])
+        .await
+        .unwrap();
+    run.run_id
+}
+
+/// Waits until a listing shows these runs and no others; how long that took.
+async fn until_listed(store: &PostgresStore, runs: &BTreeSet<RunId>) -> Duration {
+    let begun = Instant::now();
+    while listed(store).await != *runs {
+        assert!(begun.elapsed() < Duration::from_secs(60), "never listed");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    begun.elapsed()
+}
+
+/// A listing comes from the standby while that has what is older than it may be behind; everything else, and
+/// the listing when the standby lags or is gone, comes from the primary. A backup may be taken of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn listings_are_read_from_a_standby_that_is_near_enough() -> Outcome {
+    let primary = PostgresServer::mortal();
+    let database = primary.database();
+    let standby = primary.standby();
+    followed(&database).await;
+    let mut options = PostgresOptions::new(database.url());
+    PostgresStore::connect(&options).await?.close();
+    options.standby = Some(StandbyOptions {
+        url: database.url_at(standby),
+        may_lag: MAY_LAG,
+    });
+    let store = PostgresStore::connect(&options).await?;
+    let mut runs = BTreeSet::from([create(&store, 1).await]);
+    until_listed(&store, &runs).await;
+    // It is known to be near: from now on it is read.
+    tokio::time::sleep(MAY_LAG).await;
+    standby.hold_replay(true);
+    let held = Instant::now();
+    let second = create(&store, 2).await;
+    let acme = sample::tenant("acme")?;
+    let found = store.run(&acme, &second).await?;
+    assert!(found.is_some(), "by its id it is there");
+    assert_eq!(listed(&store).await, runs, "the standby does not know it");
+    runs.insert(second);
+    until_listed(&store, &runs).await;
+    let behind = held.elapsed();
+    assert!(behind < MAY_LAG + Duration::from_secs(5), "{behind:?}");
+    standby.hold_replay(false);
+
+    // Near again, then gone.
+    runs.insert(create(&store, 3).await);
+    until_listed(&store, &runs).await;
+    tokio::time::sleep(MAY_LAG).await;
+    let folder = tempfile::tempdir()?;
+    let of_standby = PostgresOptions::new(database.url_at(standby));
+    let at = sample::at(0)?;
+    back_up(&of_standby, &folder.path().join("backup"), at).await?;
+    standby.kill();
+    assert_eq!(listed(&store).await, runs);
+    store.close();
+    // Writes wait for the standby.
+    std::mem::forget(database);
+    Ok(())
+}
