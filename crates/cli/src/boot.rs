@@ -28,6 +28,7 @@ use charter_engine::{
 use charter_search::embed::fetch::{ModelSource, fetch_model};
 use charter_search::embed::{
     ApiKey as RemoteKey, Embedder, MiniLm, MiniLmOptions, RemoteEmbedder, RemoteOptions,
+    WeightsMemory,
 };
 use charter_server::{Access, ApiKey, AppState, Limits};
 use uuid::Uuid;
@@ -133,14 +134,24 @@ pub(crate) async fn embedder(config: &Config) -> anyhow::Result<Option<Arc<dyn E
         ModelKind::Remote => Ok(Some(Arc::new(remote(config)?))),
         ModelKind::Local => {
             let directory = model_directory(config).await?;
-            let loading = tokio::task::spawn_blocking(move || {
-                MiniLm::load(&directory, &MiniLmOptions::default())
-            });
-            let model = loading.await.context("loading the embedding model")?;
-            let model = model.map_err(|error| missing(&anyhow::Error::new(error)))?;
-            Ok(Some(Arc::new(model)))
+            Ok(Some(Arc::new(local_model(config, directory).await?)))
         }
     }
+}
+
+/// Loads the model in a directory. In the cache its weights are prepacked for all processes; a directory that
+/// the configuration names is only read.
+pub(crate) async fn local_model(config: &Config, directory: PathBuf) -> anyhow::Result<MiniLm> {
+    let options = MiniLmOptions {
+        weights: match config.model.directory {
+            Some(_) => WeightsMemory::Private,
+            None => WeightsMemory::Shared,
+        },
+        ..MiniLmOptions::default()
+    };
+    let loading = tokio::task::spawn_blocking(move || MiniLm::load(&directory, &options));
+    let model = loading.await.context("loading the embedding model")?;
+    Ok(model.map_err(|error| missing(&anyhow::Error::new(error)))?)
 }
 
 /// Where the model's files are, fetched first if need be.

@@ -15,6 +15,7 @@ mod engine;
 pub mod fetch;
 mod kernel;
 mod minilm;
+mod prepacked;
 mod remote;
 mod team;
 mod tokens;
@@ -22,7 +23,7 @@ mod vector;
 mod weights;
 mod workers;
 
-pub use minilm::{DEFAULT_TOKEN_LIMIT, MAX_TOKEN_LIMIT, MiniLm, MiniLmOptions};
+pub use minilm::{DEFAULT_TOKEN_LIMIT, MAX_TOKEN_LIMIT, MiniLm, MiniLmOptions, WeightsMemory};
 pub use remote::{
     ApiKey, DEFAULT_REQUEST_TIMEOUT, DEFAULT_TEXTS_PER_REQUEST, MAX_RETRIES, MAX_RETRY_PAUSE,
     RemoteEmbedder, RemoteError, RemoteOptions,

@@ -9,7 +9,7 @@ use crate::failure::EXIT_OK;
 /// Fetch the embedding model.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Model {
-    /// Fetch the model into the cache, unless it is there, and print its directory.
+    /// Fetch the model into the cache, unless it is there, prepare it for use, and print its directory.
     Fetch,
 }
 
@@ -17,6 +17,8 @@ pub(crate) async fn run(command: &Model, config: &Config) -> anyhow::Result<u8> 
     match command {
         Model::Fetch => {
             let directory = boot::model_directory(config).await?;
+            // Loaded once: a model that cannot be used is found here, and its weights are prepacked.
+            drop(boot::local_model(config, directory.clone()).await?);
             println!("{}", directory.display());
             Ok(EXIT_OK)
         }

@@ -2,7 +2,7 @@
 //! end, with no padding, and mean pooling. Knows token ids, not text; reads no
 //! file and starts no thread.
 
-use super::kernel::{Addend, Block, Buffer, Kernels, PANEL, Packed, Rows, RowsMut};
+use super::kernel::{Addend, Block, Buffer, Floats, Kernels, PANEL, Packed, Rows, RowsMut};
 use super::team::{Broken, Sum, Team};
 use super::tokens::Batch;
 
@@ -31,14 +31,48 @@ const QUERY_ROWS: usize = 32;
 
 /// Scale and shift of a layer normalisation.
 pub(super) struct Norm {
-    pub(super) scale: Vec<f32>,
-    pub(super) shift: Vec<f32>,
+    pub(super) scale: Floats,
+    pub(super) shift: Floats,
+}
+
+impl Norm {
+    fn from_parts<E>(next: &mut impl FnMut(usize) -> Result<Floats, E>) -> Result<Norm, E> {
+        Ok(Norm {
+            scale: next(HIDDEN)?,
+            shift: next(HIDDEN)?,
+        })
+    }
+
+    fn parts(&self) -> [&Floats; 2] {
+        [&self.scale, &self.shift]
+    }
+
+    fn apply(&self, kernels: Kernels, state: &mut [f32], epsilon: f32) {
+        kernels.layer_norm(state, self.scale.as_slice(), self.shift.as_slice(), epsilon);
+    }
 }
 
 /// A linear layer.
 pub(super) struct Affine {
     pub(super) weights: Packed,
-    pub(super) bias: Vec<f32>,
+    pub(super) bias: Floats,
+}
+
+impl Affine {
+    fn from_parts<E>(
+        inputs: usize,
+        outputs: usize,
+        next: &mut impl FnMut(usize) -> Result<Floats, E>,
+    ) -> Result<Affine, E> {
+        Ok(Affine {
+            weights: Packed::laid_out(inputs, outputs, next(inputs * outputs)?),
+            bias: next(outputs)?,
+        })
+    }
+
+    fn parts(&self) -> [&Floats; 2] {
+        [self.weights.lines(), &self.bias]
+    }
 }
 
 /// One encoder layer.
@@ -55,9 +89,9 @@ pub(super) struct Layer {
 /// The whole encoder.
 pub(super) struct Bert {
     /// One row for each id of the vocabulary.
-    pub(super) words: Vec<f32>,
+    pub(super) words: Floats,
     /// One row for each position, the token type added in.
-    pub(super) positions: Buffer,
+    pub(super) positions: Floats,
     pub(super) embedding_norm: Norm,
     pub(super) epsilon: f32,
     pub(super) layers: Vec<Layer>,
@@ -105,9 +139,37 @@ pub(super) struct Seat<'a> {
 }
 
 impl Bert {
+    /// An encoder whose runs of floats come one after the other from `next`, which is given the length of each.
+    ///
+    /// # Errors
+    /// The first one that `next` returns.
+    pub(super) fn from_parts<E>(
+        vocabulary: usize,
+        epsilon: f32,
+        next: &mut impl FnMut(usize) -> Result<Floats, E>,
+    ) -> Result<Bert, E> {
+        Ok(Bert {
+            words: next(vocabulary * HIDDEN)?,
+            positions: next(POSITIONS * HIDDEN)?,
+            embedding_norm: Norm::from_parts(next)?,
+            epsilon,
+            layers: (0..LAYERS)
+                .map(|_| Layer::from_parts(next))
+                .collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Every run of floats, in the order in which [`Bert::from_parts`] asks for them.
+    pub(super) fn parts(&self) -> Vec<&Floats> {
+        let mut parts = vec![&self.words, &self.positions];
+        parts.extend(self.embedding_norm.parts());
+        parts.extend(self.layers.iter().flat_map(Layer::parts));
+        parts
+    }
+
     /// Ids that the vocabulary holds.
     pub(super) fn vocabulary(&self) -> usize {
-        self.words.len() / HIDDEN
+        self.words.as_slice().len() / HIDDEN
     }
 
     /// Runs this member's share of the pass. Afterwards every member's scratch
@@ -159,15 +221,14 @@ impl Bert {
     }
 
     fn embed(&self, kernels: Kernels, batch: &Batch, scratch: &mut Scratch) {
-        let positions = self.positions.as_slice();
+        let (words, positions) = (self.words.as_slice(), self.positions.as_slice());
         for span in batch.spans() {
             for (position, row) in span.clone().enumerate() {
                 let word = batch.ids()[row] as usize * HIDDEN;
                 let state = &mut scratch.states.as_mut_slice()[row * HIDDEN..][..HIDDEN];
-                state.copy_from_slice(&self.words[word..word + HIDDEN]);
+                state.copy_from_slice(&words[word..word + HIDDEN]);
                 add(state, &positions[position * HIDDEN..][..HIDDEN]);
-                let Norm { scale, shift } = &self.embedding_norm;
-                kernels.layer_norm(state, scale, shift, self.epsilon);
+                self.embedding_norm.apply(kernels, state, self.epsilon);
             }
         }
     }
@@ -189,13 +250,36 @@ impl Bert {
             add(&mut states[..used], partial);
         });
         for state in states[..used].chunks_exact_mut(HIDDEN) {
-            kernels.layer_norm(state, &norm.scale, &norm.shift, self.epsilon);
+            norm.apply(kernels, state, self.epsilon);
         }
         Ok(())
     }
 }
 
 impl Layer {
+    fn from_parts<E>(next: &mut impl FnMut(usize) -> Result<Floats, E>) -> Result<Layer, E> {
+        Ok(Layer {
+            query_key_value: Affine::from_parts(HIDDEN, 3 * HIDDEN, next)?,
+            attention_out: Affine::from_parts(HIDDEN, HIDDEN, next)?,
+            attention_norm: Norm::from_parts(next)?,
+            up: Affine::from_parts(HIDDEN, INNER, next)?,
+            down: Affine::from_parts(INNER, HIDDEN, next)?,
+            down_norm: Norm::from_parts(next)?,
+        })
+    }
+
+    fn parts(&self) -> Vec<&Floats> {
+        let runs = [
+            self.query_key_value.parts(),
+            self.attention_out.parts(),
+            self.attention_norm.parts(),
+            self.up.parts(),
+            self.down.parts(),
+            self.down_norm.parts(),
+        ];
+        runs.into_iter().flatten().collect()
+    }
+
     /// This member's heads, projected back: its part of the attention's sum.
     fn attend(
         &self,
@@ -214,7 +298,7 @@ impl Layer {
                 self.query_key_value
                     .weights
                     .block(head * panels..(head + 1) * panels, 0..HIDDEN),
-                Addend::Bias(&self.query_key_value.bias[head * HEAD_STATE..]),
+                Addend::Bias(&self.query_key_value.bias.as_slice()[head * HEAD_STATE..]),
                 rows_mut(scratch.head.as_mut_slice(), HEAD_STATE),
             );
             for span in batch.spans() {
@@ -226,7 +310,7 @@ impl Layer {
             self.attention_out
                 .weights
                 .block(0..HIDDEN / PANEL, heads.start * HEAD..heads.end * HEAD),
-            first_adds(seat.rank, &self.attention_out.bias),
+            first_adds(seat.rank, self.attention_out.bias.as_slice()),
             rows_mut(sum, HIDDEN),
         );
     }
@@ -241,7 +325,7 @@ impl Layer {
         sum: &mut [f32],
     ) {
         let mine = seat.team.share(seat.rank, INNER / PANEL);
-        let mut addend = first_adds(seat.rank, &self.down.bias);
+        let mut addend = first_adds(seat.rank, self.down.bias.as_slice());
         for start in mine.clone().step_by(INNER_PANELS_AT_ONCE) {
             let panels = start..mine.end.min(start + INNER_PANELS_AT_ONCE);
             let columns = panels.start * PANEL..panels.end * PANEL;
@@ -250,7 +334,7 @@ impl Layer {
             kernels.product(
                 rows(scratch.states.as_slice(), HIDDEN, count),
                 self.up.weights.block(panels, 0..HIDDEN),
-                Addend::Bias(&self.up.bias[columns.clone()]),
+                Addend::Bias(&self.up.bias.as_slice()[columns.clone()]),
                 rows_mut(inner, width),
             );
             kernels.gelu(inner);

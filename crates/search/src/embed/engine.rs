@@ -8,7 +8,7 @@ use super::bert::{Bert, Scratch, Seat};
 use super::kernel::Kernels;
 use super::team::{Broken, Team};
 use super::tokens::{Batch, Tokens};
-use super::{EmbedError, Vector, weights};
+use super::{EmbedError, Vector, WeightsMemory, prepacked, weights};
 
 /// Tokens computed in one pass: enough to use the registers fully, few enough
 /// for the activations to stay in the second-level cache. A longer text is a
@@ -24,10 +24,17 @@ pub(super) struct Engine {
 
 impl Engine {
     /// Loads tokenizer and weights side by side.
-    pub(super) fn load(directory: &Path, token_limit: usize) -> Result<Engine, EmbedError> {
+    pub(super) fn load(
+        directory: &Path,
+        token_limit: usize,
+        memory: WeightsMemory,
+    ) -> Result<Engine, EmbedError> {
         let (tokens, bert) = std::thread::scope(|scope| {
             let tokens = scope.spawn(|| Tokens::load(directory, token_limit));
-            let bert = weights::load(directory);
+            let bert = match memory {
+                WeightsMemory::Private => weights::load(directory),
+                WeightsMemory::Shared => prepacked::load(directory),
+            };
             (tokens.join(), bert)
         });
         let tokens = tokens

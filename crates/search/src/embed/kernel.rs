@@ -11,7 +11,7 @@ mod lanes;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-pub(super) use buffer::Buffer;
+pub(super) use buffer::{Buffer, Floats, LINE_BYTES, MappedFile};
 pub(super) use generic::PANEL;
 
 use std::ops::Range;
@@ -33,7 +33,7 @@ pub(super) enum InstructionSet {
 /// of [`PANEL`] columns, each panel row after row, so that one product reads
 /// it once, front to back.
 pub(super) struct Packed {
-    lines: Buffer,
+    lines: Floats,
     depth: usize,
     panels: usize,
 }
@@ -55,10 +55,31 @@ impl Packed {
             }
         }
         Packed {
-            lines,
+            lines: Floats::Owned(lines),
             depth,
             panels,
         }
+    }
+
+    /// A matrix of `depth` × `columns` that [`Packed::from_fn`] laid out before; `columns` must be a multiple
+    /// of [`PANEL`].
+    pub(super) fn laid_out(depth: usize, columns: usize, lines: Floats) -> Packed {
+        assert_eq!(columns % PANEL, 0, "columns fill whole panels");
+        assert_eq!(
+            lines.as_slice().len(),
+            depth * columns,
+            "every cell is there"
+        );
+        Packed {
+            lines,
+            depth,
+            panels: columns / PANEL,
+        }
+    }
+
+    /// The matrix as it is laid out.
+    pub(super) fn lines(&self) -> &Floats {
+        &self.lines
     }
 
     /// The block of `panels` × `rows`, as the right side of a product.

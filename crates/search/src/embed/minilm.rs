@@ -31,6 +31,18 @@ pub struct MiniLmOptions {
     pub threads: NonZeroUsize,
     /// Tokens of a text that are embedded, 3 to [`MAX_TOKEN_LIMIT`].
     pub token_limit: usize,
+    /// Where the weights are held.
+    pub weights: WeightsMemory,
+}
+
+/// Where the weights are held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WeightsMemory {
+    /// In this process's own memory, read from the model's files; nothing is written.
+    Private,
+    /// In a file of prepacked weights beside the model's own, which processes map and share. The first one
+    /// writes it. For directories that this program may write, such as the model cache.
+    Shared,
 }
 
 impl Default for MiniLmOptions {
@@ -40,6 +52,7 @@ impl Default for MiniLmOptions {
         MiniLmOptions {
             threads: cores.min(most),
             token_limit: DEFAULT_TOKEN_LIMIT,
+            weights: WeightsMemory::Private,
         }
     }
 }
@@ -54,7 +67,7 @@ pub struct MiniLm {
 
 impl MiniLm {
     /// Loads `config.json`, `tokenizer.json` and `model.safetensors` from
-    /// `directory` and starts the threads. Blocks for some 100 ms.
+    /// `directory` and starts the threads. Blocks for some 100 ms, or 10 ms where prepacked weights are shared.
     ///
     /// # Errors
     /// [`EmbedError::Weights`], [`EmbedError::Tokenizer`],
@@ -65,7 +78,7 @@ impl MiniLm {
         if !(MIN_TOKEN_LIMIT..=MAX_TOKEN_LIMIT).contains(&limit) {
             return Err(EmbedError::TokenLimit { asked: limit });
         }
-        let engine = Arc::new(Engine::load(directory, limit)?);
+        let engine = Arc::new(Engine::load(directory, limit, options.weights)?);
         Ok(MiniLm {
             model: EmbeddingModel {
                 name: "all-MiniLM-L6-v2".to_owned(),

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use thiserror::Error;
 
 use super::bert::{Affine, Bert, HEAD, HEADS, HIDDEN, INNER, LAYERS, Layer, Norm, POSITIONS};
-use super::kernel::{Buffer, Packed};
+use super::kernel::{Buffer, Floats, Packed};
 
 /// Greatest accepted header of a weights file (the format's own limit).
 const MAX_HEADER_BYTES: u64 = 100_000_000;
@@ -64,7 +64,8 @@ pub enum WeightsError {
 }
 
 const CONFIG: &str = "config.json";
-const WEIGHTS: &str = "model.safetensors";
+/// The file of the weights in a model's directory.
+pub(super) const WEIGHTS: &str = "model.safetensors";
 
 /// The settings of `config.json` that change the computation.
 #[derive(Debug, Deserialize)]
@@ -198,7 +199,7 @@ impl Tensors {
     }
 
     /// One tensor's floats, row-major.
-    fn read(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, WeightsError> {
+    fn read(&self, name: &str, shape: &[usize]) -> Result<Buffer, WeightsError> {
         let place = self
             .places
             .get(name)
@@ -207,7 +208,8 @@ impl Tensors {
                 name: name.to_owned(),
                 shape: shape.to_vec(),
             })?;
-        let mut bytes = vec![0; shape.iter().product::<usize>() * 4];
+        let mut floats = Buffer::zeroed(shape.iter().product());
+        let mut bytes = vec![0; size_of_val(floats.as_slice())];
         let mut file = &self.file;
         file.seek(SeekFrom::Start(place.start))
             .and_then(|_| file.read_exact(&mut bytes))
@@ -216,16 +218,20 @@ impl Tensors {
                 source,
             })?;
         let (chunks, _) = bytes.as_chunks::<4>();
-        Ok(chunks
-            .iter()
-            .map(|chunk| f32::from_le_bytes(*chunk))
-            .collect())
+        for (float, chunk) in floats.as_mut_slice().iter_mut().zip(chunks) {
+            *float = f32::from_le_bytes(*chunk);
+        }
+        Ok(floats)
+    }
+
+    fn run(&self, name: &str, shape: &[usize]) -> Result<Floats, WeightsError> {
+        Ok(Floats::Owned(self.read(name, shape)?))
     }
 
     fn norm(&self, prefix: &str) -> Result<Norm, WeightsError> {
         Ok(Norm {
-            scale: self.read(&format!("{prefix}.weight"), &[HIDDEN])?,
-            shift: self.read(&format!("{prefix}.bias"), &[HIDDEN])?,
+            scale: self.run(&format!("{prefix}.weight"), &[HIDDEN])?,
+            shift: self.run(&format!("{prefix}.bias"), &[HIDDEN])?,
         })
     }
 
@@ -233,11 +239,12 @@ impl Tensors {
     /// panels of outputs.
     fn affine(&self, prefix: &str, inputs: usize, outputs: usize) -> Result<Affine, WeightsError> {
         let weights = self.read(&format!("{prefix}.weight"), &[outputs, inputs])?;
+        let weights = weights.as_slice();
         Ok(Affine {
             weights: Packed::from_fn(inputs, outputs, |input, output| {
                 weights[output * inputs + input]
             }),
-            bias: self.read(&format!("{prefix}.bias"), &[outputs])?,
+            bias: self.run(&format!("{prefix}.bias"), &[outputs])?,
         })
     }
 
@@ -251,9 +258,9 @@ impl Tensors {
         for (name, factor) in [("query", scale), ("key", 1.0), ("value", 1.0)] {
             let mut weight = self.read(&format!("{prefix}.{name}.weight"), &[HIDDEN, HIDDEN])?;
             let mut bias = self.read(&format!("{prefix}.{name}.bias"), &[HIDDEN])?;
-            weight
-                .iter_mut()
-                .chain(&mut bias)
+            let values = weight.as_mut_slice().iter_mut();
+            values
+                .chain(bias.as_mut_slice())
                 .for_each(|value| *value *= factor);
             weights.push(weight);
             biases.push(bias);
@@ -262,17 +269,18 @@ impl Tensors {
             let (head, inside) = (output / (3 * HEAD), output % (3 * HEAD));
             (inside / HEAD, head * HEAD + inside % HEAD)
         };
+        let weights: Vec<&[f32]> = weights.iter().map(Buffer::as_slice).collect();
+        let mut bias = Buffer::zeroed(3 * HIDDEN);
+        for (output, value) in bias.as_mut_slice().iter_mut().enumerate() {
+            let (part, row) = place(output);
+            *value = biases[part].as_slice()[row];
+        }
         Ok(Affine {
             weights: Packed::from_fn(HIDDEN, 3 * HIDDEN, |input, output| {
                 let (part, row) = place(output);
                 weights[part][row * HIDDEN + input]
             }),
-            bias: (0..3 * HIDDEN)
-                .map(|output| {
-                    let (part, row) = place(output);
-                    biases[part][row]
-                })
-                .collect(),
+            bias: Floats::Owned(bias),
         })
     }
 
@@ -300,17 +308,18 @@ impl Tensors {
     }
 
     /// Positions with the one token type of single sentences added in.
-    fn positions(&self) -> Result<Buffer, WeightsError> {
+    fn positions(&self) -> Result<Floats, WeightsError> {
         let types = self.read("embeddings.token_type_embeddings.weight", &[2, HIDDEN])?;
         let rows = self.read(
             "embeddings.position_embeddings.weight",
             &[POSITIONS, HIDDEN],
         )?;
-        let mut sums = Buffer::zeroed(rows.len());
+        let types = types.as_slice();
+        let mut sums = rows;
         for (index, sum) in sums.as_mut_slice().iter_mut().enumerate() {
-            *sum = rows[index] + types[index % HIDDEN];
+            *sum += types[index % HIDDEN];
         }
-        Ok(sums)
+        Ok(Floats::Owned(sums))
     }
 }
 
@@ -323,7 +332,7 @@ const WORDS: &str = "embeddings.word_embeddings.weight";
 pub(super) fn load(directory: &Path) -> Result<Bert, WeightsError> {
     let config = Config::read(directory)?;
     let tensors = Tensors::open(directory)?;
-    let words = tensors.read(WORDS, &[tensors.vocabulary(), HIDDEN])?;
+    let words = tensors.run(WORDS, &[tensors.vocabulary(), HIDDEN])?;
     let layers = (0..LAYERS)
         .map(|index| tensors.layer(index))
         .collect::<Result<Vec<_>, _>>()?;

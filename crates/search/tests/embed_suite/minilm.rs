@@ -1,11 +1,12 @@
 //! The in-process embedder's promises beside accuracy: order, limits, sharing.
 
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::Arc;
 
 use charter_search::embed::{
     EmbedError, Embedder, EmbeddingModel, MAX_TEXTS_PER_CALL, MiniLm, MiniLmOptions, Quantisation,
-    Vector,
+    Vector, WeightsMemory,
 };
 
 use crate::model;
@@ -14,6 +15,7 @@ fn load_with(threads: usize, token_limit: usize) -> Result<MiniLm, EmbedError> {
     let options = MiniLmOptions {
         threads: NonZeroUsize::new(threads).unwrap(),
         token_limit,
+        ..MiniLmOptions::default()
     };
     MiniLm::load(&model::directory(), &options)
 }
@@ -187,4 +189,95 @@ fn damaged_weights_are_refused() {
             damaged.len()
         );
     }
+}
+
+/// The model in a directory of its own, with prepacked weights or without.
+fn load_shared(directory: &Path) -> MiniLm {
+    let options = MiniLmOptions {
+        weights: WeightsMemory::Shared,
+        ..MiniLmOptions::default()
+    };
+    MiniLm::load(directory, &options).unwrap()
+}
+
+/// A directory with the model's files, to which others may be added.
+fn copy_of_model() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    for file in ["config.json", "tokenizer.json", "model.safetensors"] {
+        let original = model::directory().join(file).canonicalize().unwrap();
+        std::os::unix::fs::symlink(original, directory.path().join(file)).unwrap();
+    }
+    directory
+}
+
+#[test]
+fn mapped_weights_give_the_vectors_of_the_models_own_files() {
+    let directory = copy_of_model();
+    let prepacked = directory.path().join("prepacked.f32");
+    let texts = ["a bucket that anybody may read", "a firewall", ""];
+    let expected = model::load().embed_now(&texts).unwrap();
+    assert_eq!(
+        load_shared(directory.path()).embed_now(&texts).unwrap(),
+        expected
+    );
+    let written = std::fs::metadata(&prepacked).unwrap().modified().unwrap();
+    assert_eq!(
+        load_shared(directory.path()).embed_now(&texts).unwrap(),
+        expected
+    );
+    // The second one wrote nothing: it used what the first one had left.
+    assert_eq!(
+        std::fs::metadata(&prepacked).unwrap().modified().unwrap(),
+        written
+    );
+    let left: Vec<_> = std::fs::read_dir(directory.path()).unwrap().collect();
+    assert_eq!(left.len(), 4, "{left:?}");
+}
+
+#[test]
+fn prepacked_weights_of_another_form_length_or_source_are_replaced() {
+    let directory = copy_of_model();
+    let prepacked = directory.path().join("prepacked.f32");
+    let expected = load_shared(directory.path())
+        .embed_now(&["a firewall"])
+        .unwrap();
+    let whole = std::fs::read(&prepacked).unwrap();
+    let mut other_form = whole.clone();
+    other_form[7] = b'0';
+    let mut other_source = whole.clone();
+    other_source[40] ^= 1;
+    let mut endless = whole[..64].to_vec();
+    endless[16..24].copy_from_slice(&u64::MAX.to_ne_bytes());
+    let short = &whole[..whole.len() - 64];
+    for wrong in [
+        &[][..],
+        &whole[..64],
+        short,
+        &other_form,
+        &other_source,
+        &endless,
+    ] {
+        std::fs::remove_file(&prepacked).unwrap();
+        std::fs::write(&prepacked, wrong).unwrap();
+        let found = load_shared(directory.path())
+            .embed_now(&["a firewall"])
+            .unwrap();
+        assert_eq!(found, expected, "{} bytes", wrong.len());
+        assert!(
+            std::fs::read(&prepacked).unwrap() == whole,
+            "{} bytes",
+            wrong.len()
+        );
+    }
+}
+
+#[test]
+fn a_directory_that_cannot_be_written_is_no_failure() {
+    let directory = copy_of_model();
+    // Renaming a file onto a directory fails for every user, root included.
+    std::fs::create_dir(directory.path().join("prepacked.f32")).unwrap();
+    let found = load_shared(directory.path())
+        .embed_now(&["a firewall"])
+        .unwrap();
+    assert_eq!(found, model::load().embed_now(&["a firewall"]).unwrap());
 }
