@@ -9,7 +9,7 @@ mod template;
 
 use charter_contract::agentic::error::ErrorType;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use reqwest::redirect;
@@ -53,13 +53,8 @@ pub(crate) struct HttpRunner {
 impl HttpRunner {
     /// TLS by rustls with ring, trusting what the platform trusts.
     pub(crate) fn new() -> Result<Self, rustls::Error> {
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let tls = rustls::ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()?
-            .with_platform_verifier()?
-            .with_no_client_auth();
         Ok(Self {
-            tls,
+            tls: platform_tls()?,
             trace: TraceContext::default(),
         })
     }
@@ -182,6 +177,20 @@ impl HttpRunner {
             .redirect(redirects.policy())
             .connect_timeout(CONNECT_TIMEOUT)
     }
+}
+
+/// The TLS settings of this process. The platform's certificates, some hundred files, are read once.
+fn platform_tls() -> Result<rustls::ClientConfig, rustls::Error> {
+    static SETTINGS: OnceLock<rustls::ClientConfig> = OnceLock::new();
+    if let Some(settings) = SETTINGS.get() {
+        return Ok(settings.clone());
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let settings = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_platform_verifier()?
+        .with_no_client_auth();
+    Ok(SETTINGS.get_or_init(|| settings).clone())
 }
 
 impl Redirects {
