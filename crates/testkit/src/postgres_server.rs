@@ -1,7 +1,7 @@
-//! A PostgreSQL server for tests: one for each test process, in a temporary directory, reached by a
-//! socket in it and by nothing else, without a care for what a power cut would do; and servers that are
-//! killed and started again, or that are reached over TCP, with TLS or without. Each is there as long as the
-//! process is, however that ends.
+//! PostgreSQL servers for tests. Test processes share one, in a temporary directory, reached by a socket in it;
+//! it does not survive a power cut, and ends some seconds after the last process that uses it. Others belong to
+//! one process: they can be killed and started again, or are reached over TCP, with TLS or without, and they end
+//! with their process, however that ends.
 //!
 //! The programs are those that `make postgres` installs; without them a test fails and says so. This
 //! file knows no schema: what is in a database is its user's affair.
@@ -12,14 +12,15 @@
     reason = "a test without its server has failed"
 )]
 
-use std::fs::Permissions;
+use std::fs::{File, Permissions};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use crate::server_process::{Programs, installed};
@@ -54,12 +55,32 @@ const STANDBY: &str = r#"
     > "$2/basebackup.log" 2>&1 || { cat "$2/basebackup.log"; rm -rf "$2"; exit 1; }
 "#;
 
-/// Starts the server, says `ready`, and ends it when nobody holds the other end of its input any more.
+/// Starts the server and says `ready`.
 const RUN: &str = r#"
 "$1/pg_ctl" -D "$2/data" -l "$2/server.log" -w -s start -o "$3" \
     || { cat "$2/server.log"; rm -rf "$2"; exit 1; }
 echo ready
-read -r _
+"#;
+
+/// Waits until no process holds the other end of this one's input.
+const WHILE_HELD: &str = "read -r _\n";
+
+/// Waits until no process has locked `users` for some seconds. Then it keeps new users out by the lock of the
+/// door (`$4`): they wait until the server is gone, and start another.
+const WHILE_USED: &str = r#"
+exec > /dev/null 2>&1
+while :; do
+    flock -x "$2/users" true
+    sleep 15
+    exec 9< "$4"
+    flock -x 9
+    flock -x -n "$2/users" true && break
+    exec 9<&-
+done
+"#;
+
+/// Ends the server.
+const END: &str = r#"
 "$1/pg_ctl" -D "$2/data" -m immediate -s stop > /dev/null 2>&1
 rm -rf "$2"
 "#;
@@ -151,9 +172,17 @@ pub struct PostgresServer {
     clients: PathBuf,
     folder: PathBuf,
     databases: AtomicU32,
-    templates: Mutex<()>,
     /// The server ends when this does.
-    _held: ChildStdin,
+    _held: Held,
+}
+
+/// What keeps a server running.
+#[derive(Debug)]
+enum Held {
+    /// The input of the shell that started it.
+    ByProcess { _input: ChildStdin },
+    /// A lock that all processes share that use it.
+    ByUsers { _lock: File },
 }
 
 /// A database of its own, gone when this is dropped.
@@ -164,13 +193,46 @@ pub struct Database {
 }
 
 impl PostgresServer {
-    /// The server of this process; the first call starts it.
+    /// The server that test processes share; the first one that needs it starts it.
     ///
     /// # Panics
     /// When the programs are missing, or do not start.
     pub fn shared() -> &'static Self {
         static SERVER: OnceLock<PostgresServer> = OnceLock::new();
-        SERVER.get_or_init(|| Self::start(Start::over_its_socket(Keeps::WhatItWrote), None))
+        SERVER.get_or_init(Self::joined)
+    }
+
+    fn joined() -> Self {
+        let start = Start::over_its_socket(Keeps::WhatItWrote);
+        let folder = shared_folder();
+        let door_path = folder.with_extension("door");
+        let door = File::create(&door_path).expect("the door of the shared server");
+        // Until this process is among the users, or has started the server.
+        door.lock().expect("the lock of the door");
+        if let Ok(users) = File::open(folder.join("users")) {
+            users.lock_shared().expect("a place among the users");
+            let server = Self::over(start, &folder, Held::ByUsers { _lock: users });
+            if server.ask("postgres", "SELECT 1").is_ok() {
+                return server;
+            }
+        }
+        // What is there was left by a server whose shell or machine was ended.
+        drop(std::fs::remove_dir_all(&folder));
+        std::fs::create_dir(&folder).expect("a directory for the server");
+        let users = File::create(folder.join("users")).expect("the users of the server");
+        users.lock_shared().expect("a place among the users");
+        let server = Self::over(start, &folder, Held::ByUsers { _lock: users });
+        let script = format!("{EMPTY}{RUN}{WHILE_USED}{END}");
+        let settings = start.settings(&folder);
+        let arguments = [
+            server.place.as_ref(),
+            folder.as_ref(),
+            settings.as_ref(),
+            door_path.as_ref(),
+        ];
+        ready(server.programs.detached(&script, &arguments));
+        server.say("CREATE ROLE charter LOGIN");
+        server
     }
 
     /// A server of its own that may be killed, with what it acknowledged kept.
@@ -273,15 +335,21 @@ impl PostgresServer {
         server
     }
 
-    /// Makes what is in the folder by a script and starts it.
+    /// Makes what is in the folder by a script and starts it, for as long as this process lives.
     fn run(start: Start, folder: PathBuf, make: &str, of: Option<&Path>) -> Self {
         let (programs, place) = start.programs(&folder);
         let settings = start.settings(&folder);
         let mut arguments = vec![place.as_ref(), folder.as_ref(), settings.as_ref()];
         arguments.extend(of.map(Path::as_os_str));
-        let child = programs.held(&format!("{make}{RUN}"), &arguments);
+        let mut child = programs.held(&format!("{make}{RUN}{WHILE_HELD}{END}"), &arguments);
+        let input = child.stdin.take().expect("the shell's input");
+        ready(child);
+        Self::over(start, &folder, Held::ByProcess { _input: input })
+    }
+
+    fn over(start: Start, folder: &Path, held: Held) -> Self {
+        let (programs, place) = start.programs(folder);
         Self {
-            _held: ready(child),
             start,
             programs,
             place,
@@ -289,9 +357,9 @@ impl PostgresServer {
                 let (place, inside) = ALL_PROGRAMS;
                 installed("PostgreSQL", "postgres", place).join(inside)
             }),
-            folder,
+            folder: folder.to_owned(),
             databases: AtomicU32::new(0),
-            templates: Mutex::new(()),
+            _held: held,
         }
     }
 
@@ -346,12 +414,10 @@ impl PostgresServer {
     /// A database with all that another one has. Nobody may be connected to that one.
     pub fn copy_of(&'static self, template: &str) -> Database {
         let number = self.databases.fetch_add(1, Ordering::Relaxed);
-        let name = format!("case_{number}");
+        let name = format!("case_{}_{number}", std::process::id());
         // One at a time: the server lets only one copy a template.
-        let _alone = self
-            .templates
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let copying = File::create(self.folder.join("copying")).expect("the lock of templates");
+        copying.lock().expect("the lock of templates");
         self.say(&format!(
             "CREATE DATABASE {name} TEMPLATE {template} OWNER charter STRATEGY file_copy"
         ));
@@ -371,29 +437,40 @@ impl PostgresServer {
 
     /// Runs a statement in a database, as the superuser; returns the bare values that it answers.
     fn say_in(&self, database: &str, sql: &str) -> String {
+        self.ask(database, sql)
+            .unwrap_or_else(|error| panic!("{sql}: {error}"))
+    }
+
+    /// The same, or what the client says instead.
+    fn ask(&self, database: &str, sql: &str) -> Result<String, String> {
+        let options = [
+            "-X",
+            "-q",
+            "-A",
+            "-t",
+            "-v",
+            "ON_ERROR_STOP=1",
+            "-U",
+            "postgres",
+        ];
         let done = Command::new(self.clients.join("psql"))
+            .args(options)
             .args([
-                "-X",
-                "-q",
-                "-A",
-                "-t",
-                "-v",
-                "ON_ERROR_STOP=1",
-                "-U",
-                "postgres",
                 "-d",
                 database,
                 "-c",
                 sql,
+                "-p",
+                &self.start.port.to_string(),
+                "-h",
             ])
-            .arg("-h")
             .arg(&self.folder)
-            .args(["-p", &self.start.port.to_string()])
             .output()
             .expect("psql");
-        let said = String::from_utf8_lossy(&done.stderr);
-        assert!(done.status.success(), "{sql}: {said}");
-        String::from_utf8_lossy(&done.stdout).into_owned()
+        match done.status.success() {
+            true => Ok(String::from_utf8_lossy(&done.stdout).into_owned()),
+            false => Err(String::from_utf8_lossy(&done.stderr).into_owned()),
+        }
     }
 }
 
@@ -485,6 +562,13 @@ fn folder() -> PathBuf {
     folder
 }
 
+/// The directory of the shared server: one for each workspace and build of PostgreSQL.
+fn shared_folder() -> PathBuf {
+    let mut hasher = DefaultHasher::new();
+    (env!("CARGO_MANIFEST_DIR"), others()).hash(&mut hasher);
+    std::env::temp_dir().join(format!("charter-postgres-{:016x}", hasher.finish()))
+}
+
 /// Puts a certificate and its key, which nobody else may read, into a server's directory. A file that is there
 /// keeps its owner.
 fn put(folder: &Path, certificate: &Path, key: &Path) {
@@ -499,9 +583,8 @@ fn others() -> Option<PathBuf> {
     std::env::var_os(OTHERS).map(PathBuf::from)
 }
 
-/// Waits until the server answers; returns what ends it.
-fn ready(mut child: Child) -> ChildStdin {
-    let held = child.stdin.take().expect("the shell's input");
+/// Waits until the server answers.
+fn ready(mut child: Child) {
     let mut output = BufReader::new(child.stdout.take().expect("the shell's output"));
     let mut line = String::new();
     output.read_line(&mut line).expect("a word from the shell");
@@ -509,5 +592,4 @@ fn ready(mut child: Child) -> ChildStdin {
         output.read_to_string(&mut line).expect("the server's log");
         panic!("PostgreSQL does not start: {line}");
     }
-    held
 }

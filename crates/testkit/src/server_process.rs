@@ -1,5 +1,4 @@
-//! Servers of another make for tests: found where a `make` target installed them, run as a user whom they let,
-//! and ended with the test process, however that ends.
+//! Servers of another make for tests: found where a `make` target installed them, run as a user whom they let.
 
 #![allow(
     clippy::panic,
@@ -37,8 +36,8 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
-    /// The programs for a server over `folder`, which is given to the user whom they run as, with a copy of the
-    /// programs where this process's user is none that they let: they refuse to run as root.
+    /// The programs for a server over `folder`. They refuse to run as root: for root, the folder is given to
+    /// another user, with a copy of the programs unless it has one.
     pub(crate) fn over(installed: PathBuf, folder: &Path) -> Self {
         match other_user() {
             None => Self {
@@ -83,13 +82,25 @@ impl Programs {
         let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
         piped.spawn().expect("a shell that starts the server")
     }
+
+    /// A shell script that starts a server and outlives this process: it has no input, and a process group of its
+    /// own, which an interrupt from the terminal does not reach.
+    pub(crate) fn detached(&self, script: &str, arguments: &[&OsStr]) -> Child {
+        let mut command = self.command("sh");
+        command.args(["-c", script, "sh"]).args(arguments);
+        command.process_group(0).stdin(Stdio::null());
+        let started = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+        started.expect("a shell that starts the server")
+    }
 }
 
 /// Gives the folder to a user, with a copy of what is installed, which that user may not be let to.
 fn given_to(user: (u32, u32), installed: &Path, folder: &Path) -> PathBuf {
     let copy = folder.join("site");
-    done("cp", &["-RL".as_ref(), installed.as_ref(), copy.as_ref()]);
-    give(user, folder);
+    if !copy.exists() {
+        done("cp", &["-RL".as_ref(), installed.as_ref(), copy.as_ref()]);
+        give(user, folder);
+    }
     copy
 }
 

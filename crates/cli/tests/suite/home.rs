@@ -37,8 +37,8 @@ pub(crate) const MCP_HEADERS: [(&str, &str); 2] = [
 const CHARTER: &str = env!("CARGO_BIN_EXE_charter");
 
 /// The build folder, where the Makefile puts the model and the quickstart's Python.
-pub(crate) fn target() -> &'static Path {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap()
+pub(crate) fn target() -> PathBuf {
+    project().join("target")
 }
 
 /// The project's root.
