@@ -81,26 +81,59 @@ help:
 	@echo "make browser     unpack the headless Chromium that the console is tested in into target/console/browser"
 	@echo "make telemetry   install the types of OTLP that traces and metrics are tested with into target/telemetry-peers"
 
+# With the features that tests have: `make test` compiles nothing of this a second time.
 build:
-	$(CARGO) build --locked -p charter-cli
+	$(CARGO) build --locked -p charter-cli --features tokio/test-util
 
 quickstart: build model $(VENV_READY)
 	$(VENV)/bin/python quickstart/run.py --charter $(CHARTER)
 
-# What the tests run is built first, and the binary among it: `build` would compile tokio, and all that stands on
-# it, a second time without what tests add to it. The console comes before it, because it is a part of the binary.
+# Each part prints its time, and a table ends the build; the first part that fails ends it too (.ci/part.py).
+# What a part covers decides whether `.ci/run` may skip it. Parts about storage, gate and journal always run.
+PART := $(PYTHON) .ci/part.py run
+BEGIN = $(if $(CHARTER_PARTS),,$(PYTHON) .ci/part.py begin)
+# What every test over a real server depends on.
+SERVER_COVERS := crates packages quickstart schemas xtask Cargo.toml console clients/typescript package-lock.json
+
+# One of each kind. The console comes first, because it is a part of the binary; what the tests run is built by
+# one call, whose features are those of all crates together.
 test:
-	$(MAKE) console
-	$(CARGO) test --locked --workspace --no-run
-	$(MAKE) model $(VENV_READY) $(MCP_READY) $(API_READY) $(POSTGRES_READY) $(OPENSEARCH_READY) $(TELEMETRY_READY) \
-		$(BROWSER_READY)
-	$(CARGO) test --locked --workspace
-	$(MAKE) test-system-postgres
-	$(CARGO) test --locked --workspace --test suite -- --ignored
-	$(VENV)/bin/python quickstart/run.py --charter $(CHARTER)
-	$(TUTORIAL)
-	$(MAKE) check-python test-python test-console
-	@echo "test: all passed"
+	@$(BEGIN)
+	@$(PART) console -- $(MAKE) console
+	@$(PART) compile -- $(MAKE) compile
+	@$(PART) install -- $(MAKE) ready
+	@$(PART) "Rust" -- $(CARGO) test --locked --workspace --tests
+	@$(PART) "replicas under faults" -- $(CARGO) test --locked --workspace --test suite -- --ignored chaos::
+	@$(PART) quickstart --covers $(SERVER_COVERS) -- $(VENV)/bin/python quickstart/run.py --charter $(CHARTER)
+	@$(PART) tutorial --covers $(SERVER_COVERS) docs -- $(MAKE) tutorial
+	@$(PART) "Python client" --covers $(SERVER_COVERS) clients/python docs -- $(MAKE) test-python
+	@$(PART) "TypeScript client, console" --covers $(SERVER_COVERS) -- $(MAKE) test-console
+	@$(PYTHON) .ci/part.py table
+
+# The rest: a second PostgreSQL, longer faults, what is measured in the browser.
+test-full: test test-rest
+
+test-rest:
+	@$(PART) "storage on the system's PostgreSQL" -- $(MAKE) test-system-postgres
+	@$(PART) "replicas under faults, longer" -- env CHARTER_TEST_CHAOS_S=20 \
+		$(CARGO) test --locked --workspace --test suite -- --ignored chaos::what_was_acknowledged
+	@$(PART) "console, measured" --covers $(SERVER_COVERS) -- $(MAKE) test-console-measured
+	@$(PYTHON) .ci/part.py table
+
+compile: console
+	$(CARGO) test --locked --workspace --tests --no-run
+
+# Everything that tests need beside what is compiled.
+ready: model $(VENV_READY) $(MCP_READY) $(API_READY) $(POSTGRES_READY) $(OPENSEARCH_READY) $(TELEMETRY_READY) \
+	$(PYTHON_READY) $(BROWSER_READY)
+
+# The 30 slowest Rust tests, and what each part of the last build took.
+slowest:
+	$(PYTHON) .ci/slowest.py
+
+# Formatting and rules are checked before each commit.
+hooks:
+	git config core.hooksPath .ci/hooks
 
 # Storage once more on the system's own PostgreSQL: another version, built by others. Debian's is installed where
 # that may be done.
@@ -109,7 +142,7 @@ test-system-postgres:
 		|| { apt-get -qq update && apt-get -qq --yes --no-install-recommends install postgresql; } > /dev/null 2>&1 || true
 	@programs="$$(ls -d /usr/lib/postgresql/*/bin 2> /dev/null | sort -V | tail -n 1)"; \
 	if [ -x "$$programs/postgres" ]; then \
-		CHARTER_TEST_POSTGRES="$$programs" $(CARGO) test --locked --workspace --test postgres -- contract:: histories; \
+		CHARTER_TEST_POSTGRES="$$programs" $(CARGO) test --locked --workspace --test it -- postgres::contract:: postgres::histories::; \
 	else \
 		echo "test: there is no PostgreSQL of the system: storage was tested on that of \`make postgres\` alone"; \
 	fi
@@ -130,11 +163,21 @@ check-python: $(PYTHON_READY)
 test-model: build model $(MODEL_READY)
 	CHARTER_MODEL__CACHE=target/models $(MODEL_PEERS)/venv/bin/python crates/cli/tests/model/run.py --charter $(CHARTER) $(if $(MODEL),--model "$(MODEL)")
 
-check:
+# What needs no compiled server comes first.
+check: check-fast check-compiled
+
+check-fast: check-python
 	$(CARGO) fmt --check
-	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	$(CARGO) run --locked -q -p xtask -- tidy
+	$(MAKE) check-web
+
+# Types of the TypeScript client and of the console.
+check-web: $(CONSOLE)
+	$(NPM) run --silent check --workspace @charter/client --workspace charter-console
+
+check-compiled:
 	$(CARGO) run --locked -q -p xtask -- codegen --check
+	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	$(MAKE) docs
 
 docs: $(CHARTER) $(DOCS_READY)
@@ -207,9 +250,12 @@ bench-peers: $(STEP_PEERS_READY) $(POSTGRES_READY)
 console: $(CONSOLE)
 
 test-console: $(CONSOLE) $(CHARTER) $(MODELS) $(VENV_READY) $(BROWSER_READY)
-	$(NPM) run --silent check --workspace @charter/client
 	CHARTER="$(CHARTER)" $(NPM) test --workspace @charter/client
-	CHARTER="$(CHARTER)" $(NPM) test --workspace charter-console
+	CHARTER="$(CHARTER)" $(NPM) test --workspace charter-console -- --project stories
+
+# What is measured needs the machine for itself.
+test-console-measured: $(CONSOLE) $(CHARTER) $(MODELS) $(VENV_READY) $(BROWSER_READY)
+	CHARTER="$(CHARTER)" $(NPM) test --workspace charter-console -- --project measured --no-deps
 
 browser: $(BROWSER)/.ready
 

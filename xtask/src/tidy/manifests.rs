@@ -1,17 +1,21 @@
 //! Every crate takes the lints of the workspace.
 
+use toml::de::DeTable;
+
 use crate::finding::Finding;
 use crate::workspace::Crate;
 
 /// The manifest that has no `[lints] workspace = true`, if it is this one.
 pub(crate) fn check(member: &Crate) -> Option<Finding> {
     let file = &member.manifest;
-    let parsed: toml::Table = match toml::from_str(&file.text) {
-        Ok(parsed) => parsed,
+    let parsed = match DeTable::parse(&file.text) {
+        Ok(parsed) => parsed.into_inner(),
         Err(error) => return Some(Finding::error(&file.path, 1, error.message())),
     };
-    let lints = parsed.get("lints").and_then(|lints| lints.get("workspace"));
-    if lints.and_then(toml::Value::as_bool) == Some(true) {
+    let lints = parsed
+        .get("lints")
+        .and_then(|lints| lints.as_ref().get("workspace"));
+    if lints.and_then(|workspace| workspace.as_ref().as_bool()) == Some(true) {
         return None;
     }
     let message = "write `[lints]` with `workspace = true`";

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""Runs the parts of a build one after the other, and says how long each took.
+
+    .ci/part.py begin                                forgets the parts of the build before
+    .ci/part.py run NAME [--covers PATH …] -- COMMAND …   runs a part
+    .ci/part.py table [--markdown]                   prints each part with its time
+
+A part that names what it covers is skipped where CHARTER_STAMPS is a folder that holds its stamp: the part passed
+before on the same committed files below those paths, with the same Cargo.lock, Makefile, toolchain and build scripts.
+`.ci/run` sets CHARTER_STAMPS; by hand, every part runs. A part whose working tree differs from its commit has no stamp.
+"""
+
+import argparse
+import hashlib
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PARTS = Path(os.environ.get("CHARTER_PARTS", ROOT / "target/parts.tsv"))
+# Every part depends on these.
+ALWAYS = [".ci", "Cargo.lock", "Makefile", "rust-toolchain.toml"]
+# Stamps that are kept: several for each part, so that going back to an earlier commit is free too.
+MOST_STAMPS = 400
+
+
+def git(*arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+def stamp(name: str, command: list[str], covers: list[str]) -> Path | None:
+    """Where the stamp of a part is or will be; None where it has none."""
+    folder = os.environ.get("CHARTER_STAMPS")
+    if not folder or not covers or git("status", "--porcelain"):
+        return None
+    seen = [name, *command]
+    for path in ALWAYS + covers:
+        seen += [path, git("rev-parse", f"HEAD:{path}").strip()]
+    return Path(folder) / hashlib.sha256("\0".join(seen).encode()).hexdigest()
+
+
+def record(name: str, seconds: float, outcome: str) -> None:
+    PARTS.parent.mkdir(parents=True, exist_ok=True)
+    with PARTS.open("a") as parts:
+        parts.write(f"{name}\t{seconds:.1f}\t{outcome}\n")
+
+
+def leave(found: Path) -> None:
+    found.parent.mkdir(parents=True, exist_ok=True)
+    found.touch()
+    newest_first = sorted(found.parent.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
+    for old in newest_first[MOST_STAMPS:]:
+        old.unlink()
+
+
+def run(name: str, command: list[str], covers: list[str]) -> int:
+    found = stamp(name, command, covers)
+    if found and found.exists():
+        record(name, 0, "passed before")
+        print(f"── {name}: passed before on the same files", flush=True)
+        return 0
+    print(f"── {name}", flush=True)
+    start = time.monotonic()
+    code = subprocess.run(command, cwd=ROOT).returncode
+    seconds = time.monotonic() - start
+    record(name, seconds, "passed" if code == 0 else f"failed ({code})")
+    print(f"── {name}: {seconds:.0f} s", flush=True)
+    if code == 0 and found:
+        leave(found)
+    if code != 0:
+        table(markdown=False)
+    return code
+
+
+def table(markdown: bool) -> None:
+    rows = [line.split("\t") for line in PARTS.read_text().splitlines()] if PARTS.exists() else []
+    total = sum(float(seconds) for _, seconds, _ in rows)
+    rows.append(["together", f"{total:.1f}", ""])
+    if markdown:
+        print("| Part | Seconds | Outcome |\n|---|--:|---|")
+    for name, seconds, outcome in rows:
+        print(f"| {name} | {float(seconds):.0f} | {outcome} |" if markdown else f"{name:42} {float(seconds):6.0f} s  {outcome}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ways = parser.add_subparsers(dest="way", required=True)
+    ways.add_parser("begin")
+    part = ways.add_parser("run")
+    part.add_argument("name")
+    part.add_argument("--covers", nargs="+", default=[])
+    ways.add_parser("table").add_argument("--markdown", action="store_true")
+    arguments = sys.argv[1:]
+    at = arguments.index("--") if "--" in arguments else len(arguments)
+    asked, command = parser.parse_args(arguments[:at]), arguments[at + 1 :]
+    match asked.way:
+        case "begin":
+            PARTS.unlink(missing_ok=True)
+        case "run":
+            return run(asked.name, command, asked.covers)
+        case "table":
+            table(asked.markdown)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
