@@ -371,6 +371,12 @@ impl Engine {
         Some(self.slots.take(tenant).await)
     }
 
+    /// How many tool calls wait for a place in this process, of all tenants.
+    #[must_use]
+    pub fn queued_tool_calls(&self) -> usize {
+        self.slots.queued()
+    }
+
     /// The places for filters in this process, which tenants have in turn.
     pub(crate) fn filter_slots(&self) -> &FairSlots {
         &self.filter_slots

@@ -52,6 +52,14 @@ impl FairSlots {
         }
     }
 
+    /// How many wait for a place, of all tenants.
+    pub(crate) fn queued(&self) -> usize {
+        let waiting = self.waiting();
+        let turns = waiting.queues.values().flatten();
+        // One whose receiver is gone has given up, and is removed when its turn comes.
+        turns.filter(|turn| !turn.is_closed()).count()
+    }
+
     /// Hands a place to whoever is next, or keeps it free.
     fn pass_on(self) {
         loop {
@@ -148,6 +156,7 @@ mod tests {
         let first = slots.take(&many).await;
         let mut waiting: Vec<Take<'_>> = (0..3).map(|_| waits(&slots, &many)).collect();
         waiting.push(waits(&slots, &few));
+        assert_eq!(slots.queued(), 4);
         let mut order = Vec::new();
         let mut held = Some(first);
         while order.len() < 4 {
@@ -160,6 +169,7 @@ mod tests {
         }
         assert_eq!(order, [0, 3, 1, 2]);
         drop(held);
+        assert_eq!(slots.queued(), 0);
         assert_eq!(slots.waiting().free, 1);
         assert!(slots.waiting().queues.is_empty());
     }
@@ -172,6 +182,7 @@ mod tests {
         let held = slots.take(&a).await;
         let (gone, given, mut last) = (waits(&slots, &a), waits(&slots, &b), waits(&slots, &a));
         drop(gone);
+        assert_eq!(slots.queued(), 2);
         drop(held);
         // It was given the place, and never came for it.
         drop(given);

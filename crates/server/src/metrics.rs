@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use axum::http::{Method, StatusCode};
+use charter_engine::Engine;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -26,6 +27,7 @@ pub(crate) struct Metrics {
     seconds: Histogram,
     documents: Gauge,
     revision: Gauge<u64, AtomicU64>,
+    queued_tool_calls: Gauge,
 }
 
 impl Metrics {
@@ -51,12 +53,19 @@ impl Metrics {
             "Revision of the served catalogue",
             revision.clone(),
         );
+        let queued_tool_calls = Gauge::default();
+        registry.register(
+            "tool_calls_queued",
+            "Tool calls that wait for a place (tools.concurrency), all tenants",
+            queued_tool_calls.clone(),
+        );
         Self {
             registry,
             answered,
             seconds,
             documents,
             revision,
+            queued_tool_calls,
         }
     }
 
@@ -69,11 +78,14 @@ impl Metrics {
         self.seconds.observe(elapsed.as_secs_f64());
     }
 
-    /// The text form, with the catalogue's figures of this moment.
-    pub(crate) fn text(&self, live: &charter_engine::Live) -> Result<String, std::fmt::Error> {
-        self.documents
-            .set(i64::try_from(live.documents()).unwrap_or(i64::MAX));
+    /// The text form, with the engine's figures of this moment.
+    pub(crate) fn text(&self, engine: &Engine) -> Result<String, std::fmt::Error> {
+        let number = |figure: usize| i64::try_from(figure).unwrap_or(i64::MAX);
+        let live = engine.live();
+        self.documents.set(number(live.documents()));
         self.revision.set(live.revision.0);
+        self.queued_tool_calls
+            .set(number(engine.queued_tool_calls()));
         let mut text = String::new();
         encode(&mut text, &self.registry)?;
         Ok(text)

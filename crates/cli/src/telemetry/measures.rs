@@ -4,7 +4,7 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use charter_engine::{Engine, Live};
+use charter_engine::Engine;
 use opentelemetry::metrics::{Meter, MeterProvider};
 use opentelemetry_otlp::{MetricExporter, WithExportConfig, WithHttpConfig};
 use opentelemetry_sdk::Resource;
@@ -130,17 +130,17 @@ fn counter(
         .build();
 }
 
-/// The catalogue's figures, which `/metrics` takes from the same place.
+/// The engine's figures, which `/metrics` takes from the same place.
 pub(super) fn observe(provider: &SdkMeterProvider, engine: &Arc<Engine>) {
     let meter = provider.meter("charter");
-    let documents = |live: &Live| u64::try_from(live.documents()).unwrap_or(u64::MAX);
+    let number = |figure: usize| u64::try_from(figure).unwrap_or(u64::MAX);
     let name = "charter.catalogue.documents";
     gauge(
         &meter,
         name,
         "Documents in force, all scopes.",
         engine,
-        documents,
+        move |engine| number(engine.live().documents()),
     );
     let name = "charter.catalogue.revision";
     gauge(
@@ -148,7 +148,15 @@ pub(super) fn observe(provider: &SdkMeterProvider, engine: &Arc<Engine>) {
         name,
         "Revision of the served catalogue.",
         engine,
-        |live| live.revision.0,
+        |engine| engine.live().revision.0,
+    );
+    let name = "charter.tool_calls.queued";
+    gauge(
+        &meter,
+        name,
+        "Tool calls that wait for a place, all tenants.",
+        engine,
+        move |engine| number(engine.queued_tool_calls()),
     );
 }
 
@@ -157,7 +165,7 @@ fn gauge(
     name: &'static str,
     description: &'static str,
     engine: &Arc<Engine>,
-    figure: fn(&Live) -> u64,
+    figure: impl Fn(&Engine) -> u64 + Send + Sync + 'static,
 ) {
     let engine: Weak<Engine> = Arc::downgrade(engine);
     meter
@@ -165,7 +173,7 @@ fn gauge(
         .with_description(description)
         .with_callback(move |observer| {
             if let Some(engine) = engine.upgrade() {
-                observer.observe(figure(&engine.live()), &[]);
+                observer.observe(figure(&engine), &[]);
             }
         })
         .build();

@@ -3,6 +3,9 @@
 //! that three workers find.
 //!
 //! Twenty seconds of faults by default; `CHARTER_TEST_CHAOS_S` says how many.
+//!
+//! Pauses here are the load: how long an effect takes, how often clients call, when a fault comes and how long it
+//! lasts. No result is waited for by a pause, but by asking until it is there or its time is over.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -29,6 +32,28 @@ const HEALING: Duration = Duration::from_secs(120);
 
 /// How long a client waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long an effect takes: long enough that faults fall between an effect and its answer.
+const EFFECT: Duration = Duration::from_millis(30);
+
+/// How long a replica that ended stays away.
+const AWAY: Duration = Duration::from_millis(200);
+
+/// Time between two runs that a client starts, and between two uses of the register.
+const BETWEEN_RUNS: Duration = Duration::from_millis(50);
+const BETWEEN_USES: Duration = Duration::from_millis(20);
+
+/// Time between two faults, in which there is progress for the next one to disturb.
+const BETWEEN_FAULTS: Duration = Duration::from_millis(1_500);
+
+/// How long a replica is stopped: longer than a lease, so that others take its work, and it comes back.
+const STOPPED: Duration = Duration::from_millis(2_500);
+
+/// How long the database is gone.
+const DATABASE_GONE: Duration = Duration::from_millis(500);
+
+/// Time between two tries of what has to succeed in the end.
+const AGAIN: Duration = Duration::from_millis(100);
 
 /// An effect that must not happen twice: it happens once for each idempotency key, and says when it
 /// happened.
@@ -77,8 +102,7 @@ impl Counter {
             entry.1 += 1;
             entry.0.clone()
         };
-        // Long enough that faults fall between an effect and the word of it.
-        std::thread::sleep(Duration::from_millis(30));
+        std::thread::sleep(EFFECT);
         let body = json!({"backups": [], "token": token}).to_string();
         let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close";
         write!(
@@ -126,7 +150,7 @@ impl Replica {
                 if let Some(mut gone) = kept.lock().unwrap().take() {
                     drop(gone.wait());
                 }
-                std::thread::sleep(Duration::from_millis(200));
+                std::thread::sleep(AWAY);
             }
         });
         Self {
@@ -201,7 +225,7 @@ impl Client {
                 return answer;
             }
             assert!(Instant::now() < until, "nobody answers {method} {path}");
-            std::thread::sleep(Duration::from_millis(100));
+            std::thread::sleep(AGAIN);
         }
     }
 }
@@ -305,7 +329,7 @@ fn use_register(client: &Client, path: &str, name: usize, over: &AtomicBool) -> 
                 writes: true,
             });
         }
-        std::thread::sleep(Duration::from_millis(20));
+        std::thread::sleep(BETWEEN_USES);
     }
     history
 }
@@ -324,7 +348,7 @@ fn start_runs(client: &Client, over: &AtomicBool) -> Vec<String> {
         {
             acknowledged.push(run["run_id"].as_str().unwrap().to_owned());
         }
-        std::thread::sleep(Duration::from_millis(50));
+        std::thread::sleep(BETWEEN_RUNS);
     }
     acknowledged
 }
@@ -339,7 +363,7 @@ fn do_harm(
     let mut done: BTreeMap<&'static str, usize> = BTreeMap::new();
     let mut round = 0_usize;
     while Instant::now() < until || done.len() < 4 {
-        std::thread::sleep(Duration::from_millis(1_500));
+        std::thread::sleep(BETWEEN_FAULTS);
         // Each kind of harm comes to each replica in its turn.
         let replica = &replicas[(round / 4 + round) % replicas.len()];
         let kind = match round % 4 {
@@ -348,9 +372,8 @@ fn do_harm(
                 "replica killed"
             }
             1 => {
-                // Longer than a lease: others take its work, and it comes back.
                 replica.signal("-STOP");
-                std::thread::sleep(Duration::from_millis(2_500));
+                std::thread::sleep(STOPPED);
                 replica.signal("-CONT");
                 "replica stopped for longer than a lease"
             }
@@ -360,7 +383,7 @@ fn do_harm(
             }
             _ => {
                 database.kill();
-                std::thread::sleep(Duration::from_millis(500));
+                std::thread::sleep(DATABASE_GONE);
                 database.restart();
                 "database killed"
             }
@@ -385,7 +408,7 @@ fn ended(client: &Client, run: &str, until: Instant) -> Vec<Value> {
             Instant::now() < until,
             "an acknowledged run does not end: {shown:#}"
         );
-        std::thread::sleep(Duration::from_millis(100));
+        std::thread::sleep(AGAIN);
     };
     let events = shown["events"].as_array().unwrap();
     let ends = events.iter().filter(|event| event["event"] == "completed");

@@ -562,6 +562,15 @@ impl Api {
         events.collect()
     }
 
+    /// Opens a stream of events by GET: its lines as they arrive, until the server closes it.
+    #[track_caller]
+    pub(crate) fn follow(&self, path: &str) -> impl Iterator<Item = String> + use<> {
+        let headers = [("accept", "text/event-stream")];
+        let (status, reader) = self.send("GET", path, &headers, Vec::new());
+        assert_eq!(status, 200, "{path}");
+        BufReader::new(reader).lines().map(Result::unwrap)
+    }
+
     fn send(
         &self,
         method: &str,

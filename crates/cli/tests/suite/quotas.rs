@@ -109,6 +109,15 @@ fn answered(api: &Api, asked: &Value) {
     assert_eq!(ids(&answer["metadata"]["findings"], "resource_id"), ["b-1"]);
 }
 
+/// Waits until so many tool calls wait for a place.
+fn queued(server: &Server, calls: usize) {
+    let line = format!("charter_tool_calls_queued {calls}");
+    eventually(&line, || {
+        let (_, metrics) = server.api.raw("GET", "/metrics", &[], Vec::new());
+        metrics.lines().any(|found| found == line).then_some(())
+    });
+}
+
 /// One tenant's many calls do not stand before another tenant's one.
 #[test]
 fn places_for_calls_go_round_the_tenants() {
@@ -119,22 +128,16 @@ fn places_for_calls_go_round_the_tenants() {
             service
         });
     let (ann, uma) = (server.key("ann"), server.key("uma"));
-    let under_way = |api: &Api, many: usize| {
-        eventually("the runs", || {
-            let runs = api.get("/v1/runs").expect(200);
-            (runs["entries"].as_array().unwrap().len() == many).then_some(())
-        });
-    };
     let first = ann.send_and_hold(&asked());
     let call = anns.next();
     let many: Vec<_> = (0..3).map(|_| ann.send_and_hold(&asked())).collect();
-    under_way(&ann, 4);
+    queued(&server, 3);
     let one = uma.send_and_hold(&asked());
-    under_way(&uma, 1);
-    std::thread::sleep(std::time::Duration::from_millis(500));
+    queued(&server, 4);
     call.answer();
     anns.next().answer();
     let theirs = umas.next();
+    queued(&server, 2);
     assert!(!anns.was_called());
     theirs.answer();
     anns.next().answer();

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use charter_contract::ids::{RunId, TenantId};
 use charter_contract::time::Timestamp;
-use charter_store::journal::{After, Append, Claim, Journal, NewEvent};
+use charter_store::journal::{After, Append, Claim, Journal, NewEvent, Wait};
 use charter_store::lease::Leases;
 use charter_store_sql::postgres::{PostgresOptions, PostgresStore};
 use charter_testkit::postgres_server::{Database, PostgresServer};
 use serde_json::{Value, json};
 
-use crate::home::{Api, Home, Server, eventually, ids, request_of};
+use crate::home::{Api, DEADLINE, Home, Server, eventually, ids, request_of};
 use crate::packages::{SKILL, backups};
 use crate::playbooks::{KEYS, confirm, decide, path_of, purge, settled, waiting};
 use crate::service::{Call, Service};
@@ -365,6 +365,45 @@ async fn claimed_by_a_newer_version(database: &Database) -> Vec<RunId> {
     claimed.into_iter().map(|one| one.run.run_id).collect()
 }
 
+/// The time `ms` milliseconds from now.
+fn in_ms(ms: i64) -> Timestamp {
+    Timestamp::from_micros(now_micros() + ms * 1_000).unwrap()
+}
+
+/// Lets a waiting run come due, and returns once the server has claimed it because of that and has let it wait
+/// again. The server's claims take all runs that are due and free.
+async fn claimed_when_due(database: &Database, run: &RunId, due: Timestamp) {
+    let store = store_of(database).await;
+    let acme = TenantId::parse("acme").unwrap();
+    let claimed = async {
+        loop {
+            let lease = store.acquire(run.as_str(), "parking", in_ms(0), in_ms(1_000));
+            if let Some(lease) = lease.await.unwrap() {
+                let wait = Wait {
+                    until: Some(due),
+                    approvals: vec![],
+                };
+                store.park(&acme, run, lease.fence, wait).await.unwrap();
+                while wake_at(&store, &acme, run).await == Some(due) {
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                }
+                // Before that it was no claim, but a driver of the run on its way out: once more.
+                if due <= in_ms(0) {
+                    return;
+                }
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(DEADLINE, claimed).await.unwrap();
+    store.close();
+}
+
+async fn wake_at(store: &PostgresStore, tenant: &TenantId, run: &RunId) -> Option<Timestamp> {
+    let record = store.run(tenant, run).await.unwrap();
+    record.unwrap().wake_at
+}
+
 /// While versions are mixed, a run whose journal only the newer one can read is free for that one: the older
 /// gives it up for good, says so, and goes on with everything else.
 #[test]
@@ -383,8 +422,13 @@ fn a_run_that_a_newer_version_carries_on_is_left_to_it() {
         let given_up = "a run is left to the newer version that wrote its journal";
         server.log().contains(given_up).then_some(())
     });
-    // Longer than a lease, in which it would be claimed again.
-    std::thread::sleep(Duration::from_secs(2));
+    // Another run comes due after the lease of the first has ended, and once more after that. Both times the
+    // server claims whatever is free, so that it would have taken the first run up as well.
+    let other = waiting(&server);
+    let other = RunId::parse(other["run_id"].as_str().unwrap()).unwrap();
+    for ms in [1_200, 0] {
+        runtime.block_on(claimed_when_due(&database, &other, in_ms(ms)));
+    }
     assert_eq!(server.log().matches("left to the newer").count(), 1);
     let said = ann.get(&path_of(&run, "")).fails(503, "unavailable");
     assert!(said.contains("`levitated`"), "{said}");

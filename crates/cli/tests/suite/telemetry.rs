@@ -298,6 +298,7 @@ fn what_is_counted_for_the_collector_is_what_metrics_shows() {
     for (sent, name) in [
         ("charter.catalogue.documents", "charter_catalogue_documents"),
         ("charter.catalogue.revision", "charter_catalogue_revision"),
+        ("charter.tool_calls.queued", "charter_tool_calls_queued"),
     ] {
         receiver.until(sent, |taken| {
             let gauge = taken.metric(sent)?;

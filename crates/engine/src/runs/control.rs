@@ -172,11 +172,13 @@ impl Engine {
     async fn leave_to_newer(&self, run: RunId, error: &EngineError) {
         let cause = std::error::Error::source(error).map(ToString::to_string);
         tracing::warn!(run.id = %run, cause, "a run is left to the newer version that wrote its journal");
-        if let Ok(lease) = self.lease_of(&run).await {
+        let lease = self.lease_of(&run).await;
+        // Noted before the lease is released: in between, this process would claim the run again.
+        self.others().leave(run);
+        if let Ok(lease) = lease {
             // If this fails, the lease runs out.
             drop(self.store().release(&lease).await);
         }
-        self.others().leave(run);
     }
 
     /// Drives a run that no request waits for.

@@ -45,7 +45,7 @@ pub(crate) async fn ready(State(state): State<AppState>) -> Response {
 
 /// Metrics in Prometheus' text form.
 pub(crate) async fn metrics(State(state): State<AppState>) -> Response {
-    match state.metrics.text(&state.engine.live()) {
+    match state.metrics.text(&state.engine) {
         Ok(text) => {
             let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
             ([(CONTENT_TYPE, kind)], text).into_response()

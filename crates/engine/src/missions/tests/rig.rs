@@ -9,7 +9,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use charter_contract::ids::{MissionId, TenantId, UserId};
 use charter_contract::package::PackageBundle;
-use charter_domain::clock::SystemClock;
+use charter_domain::clock::{Clock, SystemClock};
 use charter_effects::{Models, ToolCall, ToolOutcome, ToolRunner};
 use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
 use serde_json::{Value, json};
@@ -190,6 +190,15 @@ impl Rig {
     }
 
     pub(super) async fn with(models: Arc<dyn Models>, settings: Settings) -> Self {
+        let clock = Arc::new(SystemClock::start().unwrap());
+        Self::with_clock(models, settings, clock).await
+    }
+
+    pub(super) async fn with_clock(
+        models: Arc<dyn Models>,
+        settings: Settings,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
         let dir = TempDir::new().unwrap();
         let store = SqliteStore::open(dir.path(), &SqliteOptions::default()).unwrap();
         let crm = Crm::new();
@@ -204,7 +213,7 @@ impl Rig {
             webhooks: Arc::new(charter_effects::webhook::NoWebhooks),
             providers: Arc::default(),
             generator: Arc::new(crate::Composer),
-            clock: Arc::new(SystemClock::start().unwrap()),
+            clock,
             ids: Arc::new(RandomIds),
             evidence_key: EvidenceKey::new("test", [7; 32]).unwrap(),
         };

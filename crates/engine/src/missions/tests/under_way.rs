@@ -9,7 +9,9 @@ use charter_contract::mission::MissionState;
 use charter_contract::mission::task_graph::Role;
 use charter_domain::run::RunEvent;
 use charter_effects::{ModelFailure, ModelFault};
+use charter_testkit::clock::SimulatedClock;
 use charter_testkit::scripted_models::ScriptedModels;
+use charter_testkit::store_suite::sample;
 use serde_json::{Value, json};
 
 use super::payloads;
@@ -197,11 +199,18 @@ async fn b002_5_a_policy_forbids_what_a_mission_is_too_risky_for() {
 /// B002-8: at or after its end a pass opens nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn b002_8_an_expired_pass_opens_nothing() {
-    let settings = Settings {
-        pass_ttl: Duration::from_millis(1),
-        ..Settings::default()
-    };
-    let rig = Rig::with(Script::new().models(), settings).await;
+    let settings = Settings::default();
+    let ttl = settings.pass_ttl;
+    let clock = SimulatedClock::at(sample::at(0).unwrap());
+    let passing = clock.clone();
+    let models = Script::new()
+        .saying(Role::Worker, move |request, _| {
+            // The pass was made before the worker was asked, and its tool is called after that.
+            passing.advance(ttl).unwrap();
+            Ok(works(request))
+        })
+        .models();
+    let rig = Rig::with_clock(models, settings, Arc::new(clock)).await;
     let begun = rig.start(asked()).await;
     let done = rig.settled(&begun.mission_id).await;
     let (state, reason) = state_of(&done, "list");
@@ -261,13 +270,15 @@ async fn b002_17_a_token_budget_stops_the_mission_and_keeps_what_it_produced() {
 /// B002-17: the same for time.
 #[tokio::test(flavor = "multi_thread")]
 async fn b002_17_a_time_budget_stops_the_mission() {
+    let clock = SimulatedClock::at(sample::at(0).unwrap());
+    let passing = clock.clone();
     let models = Script::new()
-        .saying(Role::Worker, |request, _| {
-            std::thread::sleep(Duration::from_millis(300));
+        .saying(Role::Worker, move |request, _| {
+            passing.advance(Duration::from_millis(300)).unwrap();
             Ok(works(request))
         })
         .models();
-    let rig = Rig::with_models(models).await;
+    let rig = Rig::with_clock(models, Settings::default(), Arc::new(clock)).await;
     let mut order = asked();
     order["time_budget_ms"] = json!(200);
     let begun = rig.start(order).await;

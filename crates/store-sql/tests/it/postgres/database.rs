@@ -29,9 +29,12 @@ pub(crate) async fn store(database: &Database) -> PostgresStore {
 
 /// The database past the store.
 pub(crate) async fn raw(database: &Database) -> Client {
-    let (client, connection) = tokio_postgres::connect(&database.superusers_url(), NoTls)
-        .await
-        .unwrap();
+    raw_at(&database.superusers_url()).await
+}
+
+/// The database at a URL past the store.
+pub(crate) async fn raw_at(url: &str) -> Client {
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
     tokio::spawn(connection);
     client
 }

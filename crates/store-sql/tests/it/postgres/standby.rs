@@ -13,14 +13,15 @@ use charter_store::page::PageRequest;
 use charter_store_sql::postgres::{PostgresOptions, PostgresStore, StandbyOptions, back_up};
 use charter_testkit::postgres_server::{Database, PostgresServer};
 use charter_testkit::store_suite::{Outcome, sample};
+use tokio_postgres::Client;
 
-use crate::postgres::database::raw;
+use crate::postgres::database::{raw, raw_at};
 
 /// Runs in a row that each writer creates at most.
 const RUNS: u128 = 100_000;
 
-/// For how long the standby is cut off before its server is killed.
-const STALLED: Duration = Duration::from_secs(1);
+/// For how long every writer's commit waits for the stalled standby before the server is killed.
+const STALLED: &str = "1 second";
 
 /// Waits until the server acknowledges nothing without its standby.
 async fn followed(database: &Database) {
@@ -29,6 +30,24 @@ async fn followed(database: &Database) {
     let begun = Instant::now();
     while client.query_one(sql, &[]).await.unwrap().get::<_, i64>(0) == 0 {
         assert!(begun.elapsed() < Duration::from_secs(60), "nobody follows");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// Waits until this many commits have waited for the standby for [`STALLED`]. A server that acknowledges them
+/// without it never has as many.
+async fn held_up(database: &Database, commits: i64) {
+    let client = raw(database).await;
+    let sql = format!(
+        "SELECT count(*) FROM pg_stat_activity
+         WHERE datname = current_database() AND wait_event = 'SyncRep'
+           AND clock_timestamp() - query_start > interval '{STALLED}'"
+    );
+    let begun = Instant::now();
+    let sql = sql.as_str();
+    while client.query_one(sql, &[]).await.unwrap().get::<_, i64>(0) < commits {
+        let waited = begun.elapsed();
+        assert!(waited < Duration::from_secs(60), "commits do not wait");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
@@ -79,8 +98,9 @@ async fn a_store_goes_on_with_the_standby_and_has_all_that_was_acknowledged() ->
     });
     goes_on(&store, 0).await;
     let receiver = standby.stall();
-    // Whoever acknowledged without the standby would do so now, and what it acknowledged would be lost.
-    tokio::time::sleep(STALLED).await;
+    // Each writer has a commit that is acknowledged only with the standby, which does not receive it. Whatever is
+    // acknowledged without the standby meanwhile is lost, and found to be below.
+    held_up(&database, 4).await;
     primary.kill();
     receiver.end();
     // There is soon nobody to be asked, for the standby takes no writes yet: sessions of a server that was killed go on
@@ -146,6 +166,26 @@ async fn until_listed(store: &PostgresStore, runs: &BTreeSet<RunId>) -> Duration
     begun.elapsed()
 }
 
+/// Waits until the standby has answered a listing: the store reads it by then.
+async fn until_read(store: &PostgresStore, standby: &Client) {
+    let sql = "SELECT clock_timestamp()::text";
+    let since: String = standby.query_one(sql, &[]).await.unwrap().get(0);
+    let sql = "SELECT count(*) FROM pg_stat_activity
+         WHERE datname = current_database() AND pid <> pg_backend_pid()
+           AND query LIKE '%ORDER BY created_at DESC%' AND query_start > $1::text::timestamptz";
+    let begun = Instant::now();
+    loop {
+        listed(store).await;
+        let answered = standby.query_one(sql, &[&since]).await.unwrap();
+        if answered.get::<_, i64>(0) > 0 {
+            return;
+        }
+        let waited = begun.elapsed();
+        assert!(waited < Duration::from_secs(60), "it is not read");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
 /// A listing comes from the standby while that has what is older than it may be behind; everything else, and
 /// the listing when the standby lags or is gone, comes from the primary. A backup may be taken of it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -161,10 +201,10 @@ async fn listings_are_read_from_a_standby_that_is_near_enough() -> Outcome {
         may_lag: MAY_LAG,
     });
     let store = PostgresStore::connect(&options).await?;
+    let of_standby = raw_at(&database.url_at(standby)).await;
     let mut runs = BTreeSet::from([create(&store, 1).await]);
     until_listed(&store, &runs).await;
-    // It is known to be near: from now on it is read.
-    tokio::time::sleep(MAY_LAG).await;
+    until_read(&store, &of_standby).await;
     standby.hold_replay(true);
     let held = Instant::now();
     let second = create(&store, 2).await;
@@ -181,11 +221,11 @@ async fn listings_are_read_from_a_standby_that_is_near_enough() -> Outcome {
     // Near again, then gone.
     runs.insert(create(&store, 3).await);
     until_listed(&store, &runs).await;
-    tokio::time::sleep(MAY_LAG).await;
+    until_read(&store, &of_standby).await;
     let folder = tempfile::tempdir()?;
-    let of_standby = PostgresOptions::new(database.url_at(standby));
+    let options = PostgresOptions::new(database.url_at(standby));
     let at = sample::at(0)?;
-    back_up(&of_standby, &folder.path().join("backup"), at).await?;
+    back_up(&options, &folder.path().join("backup"), at).await?;
     standby.kill();
     assert_eq!(listed(&store).await, runs);
     store.close();
