@@ -2,15 +2,13 @@
 
     python bench/run.py [--model DIR] [--rounds N] [--keep] [--no-build]
 
-Run it with the packages of bench/peers/requirements.txt; node, npm, wrk and
-cargo are expected on the path. Ours and theirs take turns; each figure is the
+What it needs is installed by `make bench`. Ours and theirs take turns; each figure is the
 median of the rounds. Figures never decide the exit code: it is 1 only when
 something could not be run. What each line measures: bench/README.md.
 """
 
 import argparse
 import json
-import os
 import pathlib
 import shutil
 import statistics
@@ -24,11 +22,14 @@ import catalogue
 import steps
 import wrk
 from charter_server import Connection, Server
-from release import RELEASE, ROOT, build
+from release import RELEASE, ROOT, build, fetch_model
 from table import Line, machine, say, show
 from tokenizers import Tokenizer
 
 PEERS = ROOT / "bench" / "peers"
+# Installed by the Makefile.
+NODE = ROOT / "target" / "web" / "node" / "bin" / "node"
+ENVELOPE_PEER = ROOT / "target" / "envelope-peers" / "envelope_ajv.mjs"
 WORK = ROOT / "target" / "bench"
 SEED_ENVELOPE = ROOT / "crates/contract/tests/seeds/mission_envelope.json"
 ENVELOPE_SCHEMA = ROOT / "schemas/mission_envelope.json"
@@ -52,20 +53,6 @@ def last_json(command, **options):
 
 def p50(values):
     return statistics.median(values)
-
-
-def find_model(given):
-    if given:
-        return pathlib.Path(given).resolve()
-    environment = os.environ | {"CHARTER_MODEL__CACHE": str(ROOT / "target" / "models")}
-    fetched = subprocess.run(
-        [RELEASE / "charter", "model", "fetch"],
-        check=True,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=environment,
-    )
-    return pathlib.Path(fetched.stdout.strip())
 
 
 def embedding(model, rounds):
@@ -207,12 +194,10 @@ def resolving(server, queries, rounds):
 
 def envelopes(rounds):
     say("validating envelopes")
-    if not (PEERS / "node_modules" / "ajv").exists():
-        subprocess.run(["npm", "ci", "--silent"], check=True, cwd=PEERS, stdout=sys.stderr)
     ours, theirs = [], []
     for _ in range(rounds):
         ours.append(last_json([RELEASE / "examples" / "envelope_bench"])["per_second"])
-        theirs.append(last_json(["node", PEERS / "envelope_ajv.mjs", ENVELOPE_SCHEMA, SEED_ENVELOPE]))
+        theirs.append(last_json([NODE, ENVELOPE_PEER, ENVELOPE_SCHEMA, SEED_ENVELOPE]))
     own = statistics.median(ours)
     peer = statistics.median(row["per_second"] for row in theirs)
     name = f"JSON.parse and {theirs[0]['engine']}"
@@ -276,7 +261,7 @@ def run(options):
     WORK.mkdir(parents=True, exist_ok=True)
     if not options.no_build:
         build()
-    model, lines = find_model(options.model), []
+    model, lines = pathlib.Path(options.model).resolve() if options.model else fetch_model(), []
     say("embedding")
     own_embedding_ms, rows = embedding(model, options.rounds)
     lines += rows
