@@ -56,10 +56,11 @@ LIGHTHOUSE_READY := $(LIGHTHOUSE)/.ready
 DEPLOY := target/deploy-venv
 MUTANTS_VERSION := 27.1.0
 MUTANTS := target/tools/bin/cargo-mutants
+BENCH_PARTS := $(addprefix bench-,run steps skills search passages missions replicas capacity)
 CHARTER := target/debug/charter
 TUTORIAL := $(PYTHON) -m doctest docs/follow.py && $(PYTHON) docs/follow.py --charter $(CHARTER) --models target/models docs/tutorial.md
 
-.PHONY: help quickstart test test-system-postgres test-python test-model check check-python mutants bench bench-peers build model postgres opensearch telemetry console test-console browser lighthouse docs tutorial check-deploy check-elasticsearch check-telemetry clean-quickstart
+.PHONY: help quickstart test test-system-postgres test-python test-model check check-python mutants bench bench-peers $(BENCH_PARTS) build model postgres opensearch telemetry console test-console browser lighthouse docs tutorial check-deploy check-elasticsearch check-telemetry clean-quickstart
 
 help:
 	@echo "make quickstart  build, and answer a real question over a simulated cloud estate"
@@ -74,8 +75,8 @@ help:
 	@echo "make check-elasticsearch run the tests of the index of skills on Elasticsearch in the place of OpenSearch"
 	@echo "make check-telemetry run the tests of traces and metrics with OpenTelemetry's Collector in between"
 	@echo "make mutants     break the gate, approvals and the run machine on purpose: a test must notice (takes a while)"
-	@echo "make bench       measure against named peers (takes a while)"
-	@echo "make bench-peers durable steps only, against Restate, DBOS and bare commits"
+	@echo "make bench       measure against named peers (takes a while); PARTS=\"skills search\" for these parts alone"
+	@echo "make bench-peers the part \`steps\` alone: durable steps, against Restate, DBOS and bare commits"
 	@echo "make model       fetch the embedding model into target/models"
 	@echo "make postgres    install the PostgreSQL server that storage is tested on into target/postgres"
 	@echo "make opensearch  install the OpenSearch node that search is tested on into target/opensearch"
@@ -196,17 +197,36 @@ mutants: $(MUTANTS)
 	CARGO_PROFILE_DEV_DEBUG=0 PROPTEST_RNG_SEED=1 PROPTEST_DISABLE_FAILURE_PERSISTENCE=true \
 		PROPTEST_MAX_SHRINK_ITERS=0 $(MUTANTS) mutants --output target $(MUTANTS_ARGS)
 
-bench: $(BENCH_READY) $(ENVELOPE_PEERS_READY) $(WRK) $(STEP_PEERS_READY) $(SKILL_PEERS_READY) $(MISSION_PEERS_READY) $(OPENSEARCH_READY) $(POSTGRES_READY)
-	$(BENCH_VENV)/bin/python bench/run.py
-	$(SKILL_PEERS)/bin/python bench/skills.py
-	$(SKILL_PEERS)/bin/python bench/search.py
-	$(SKILL_PEERS)/bin/python bench/passages.py
-	$(MISSION_PEERS)/bin/python bench/missions.py
-	$(BENCH_VENV)/bin/python bench/replicas.py --no-build
-	$(BENCH_VENV)/bin/python bench/capacity.py
+# Each part is a target of its own, so that a part whose peers cannot be installed does not end the others.
+bench:
+	$(PYTHON) bench/all.py $(PARTS)
 
-bench-peers: $(STEP_PEERS_READY) $(POSTGRES_READY)
+bench-peers:
+	$(PYTHON) bench/all.py steps
+
+bench-run: $(BENCH_READY) $(ENVELOPE_PEERS_READY) $(WRK)
+	$(BENCH_VENV)/bin/python bench/run.py
+
+bench-steps: $(STEP_PEERS_READY) $(POSTGRES_READY)
 	$(PYTHON) bench/steps.py
+
+bench-skills: $(SKILL_PEERS_READY) $(POSTGRES_READY)
+	$(SKILL_PEERS)/bin/python bench/skills.py
+
+bench-search: $(SKILL_PEERS_READY) $(OPENSEARCH_READY)
+	$(SKILL_PEERS)/bin/python bench/search.py
+
+bench-passages: $(SKILL_PEERS_READY) $(POSTGRES_READY)
+	$(SKILL_PEERS)/bin/python bench/passages.py
+
+bench-missions: $(MISSION_PEERS_READY)
+	$(MISSION_PEERS)/bin/python bench/missions.py
+
+bench-replicas: $(BENCH_READY) $(POSTGRES_READY) $(WRK)
+	$(BENCH_VENV)/bin/python bench/replicas.py
+
+bench-capacity: $(BENCH_READY)
+	$(BENCH_VENV)/bin/python bench/capacity.py
 
 console: $(CONSOLE)
 

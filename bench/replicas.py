@@ -209,6 +209,8 @@ def take_turns(cluster, queries, rounds, seconds):
 
 
 def measure(options):
+    # bench/capacity.py must not take the figures of an earlier run for those of one that failed.
+    FIGURES.unlink(missing_ok=True)
     model = fetch_model(options.release)
     texts = WORK.with_name("replica_catalogue")
     catalogue.write(texts, options.skills)

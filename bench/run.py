@@ -1,8 +1,9 @@
-"""`make bench`: Charter against named peers, as ratios measured in one run.
+"""Embedding, routing, resolving, envelopes and start of Charter against named peers, as ratios measured in one run.
 
     python bench/run.py [--model DIR] [--rounds N] [--keep] [--no-build]
 
-What it needs is installed by `make bench`. Ours and theirs take turns; each figure is the median of the rounds. A section that fails
+A part of `make bench`; `make bench PARTS=run` installs its peers and runs it. Ours
+and theirs take turns; each figure is the median of the rounds. A section that fails
 does not end the others. Figures never decide the exit code: it is 1 only if a
 section failed. What each line measures: bench/README.md.
 """
@@ -19,7 +20,6 @@ import traceback
 from urllib.parse import quote
 
 import catalogue
-import steps
 import wrk
 from charter_server import Connection, Server
 from release import RELEASE, ROOT, build, fetch_model
@@ -295,7 +295,6 @@ def run(options):
     sections.measure("embedding", embedding, model, options.rounds)
     sections.measure("server with 10,000 skills", serving, sections, model, options)
     sections.measure("validating envelopes", envelopes, options.rounds)
-    sections.measure("durable steps", steps.measure, options.rounds)
     return sections
 
 
