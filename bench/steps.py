@@ -266,6 +266,8 @@ def together(engines, rounds, place=""):
 
 
 def measure(rounds, release=RELEASE):
+    # bench/capacity.py must not take the figures of an earlier run for those of one that failed.
+    FIGURES.unlink(missing_ok=True)
     lines = together(on_sqlite(release), rounds)
     server = Postgres()
     try:

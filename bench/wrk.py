@@ -4,6 +4,10 @@ import json
 import subprocess
 import tempfile
 
+from release import ROOT
+
+# Installed by the Makefile.
+WRK = ROOT / "target" / "wrk" / "bin" / "wrk"
 THREADS = 1
 SCRIPT = """local paths = {%s}
 local requests, at = {}, 0
@@ -22,7 +26,7 @@ def rates(ports, paths, connections, seconds):
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
         script.write(SCRIPT % ", ".join(json.dumps(path) for path in paths))
         script.flush()
-        command = ["wrk", f"-t{THREADS}", f"-c{connections}", f"-d{seconds}s", "-s", script.name]
+        command = [WRK, f"-t{THREADS}", f"-c{connections}", f"-d{seconds}s", "-s", script.name]
         asking = [
             subprocess.Popen([*command, f"http://127.0.0.1:{port}"], stdout=subprocess.PIPE, text=True)
             for port in ports

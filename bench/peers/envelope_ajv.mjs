@@ -1,8 +1,10 @@
 // How many mission envelopes ajv validates per second after JSON.parse, from
 // bytes: the schema and the text of crates/contract/examples/envelope_bench.rs.
 //
-//     node bench/peers/envelope_ajv.mjs schemas/mission_envelope.json \
+//     node target/envelope-peers/envelope_ajv.mjs schemas/mission_envelope.json \
 //         crates/contract/tests/seeds/mission_envelope.json
+//
+// The Makefile copies it there, beside the packages that it imports.
 //
 // Prints one line of JSON: {"engine": …, "per_second": …, "parse_only_per_second": …}.
 
