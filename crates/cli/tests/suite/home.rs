@@ -36,6 +36,9 @@ pub(crate) const MCP_HEADERS: [(&str, &str); 2] = [
 
 const CHARTER: &str = env!("CARGO_BIN_EXE_charter");
 
+/// A server on a free port.
+const SERVE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
+
 /// The build folder, where the Makefile puts the model and the quickstart's Python.
 pub(crate) fn target() -> PathBuf {
     project().join("target")
@@ -106,7 +109,7 @@ impl Home {
     }
 
     /// A home whose server knows one key for each `(key, tenant, user, role)`.
-    pub(crate) fn with_keys(keys: &[(&str, &str, &str, &str)]) -> Self {
+    pub(crate) fn with_keys(keys: &[Key]) -> Self {
         let home = Self::new();
         let mut text = String::new();
         for (key, tenant, user, role) in keys {
@@ -234,7 +237,31 @@ impl Home {
 
     /// Starts a server on a free port; returns once it listens.
     pub(crate) fn serve(&self) -> Server {
-        let mut child = self.spawn(&["serve", "--listen", "127.0.0.1:0"]);
+        self.served_by(self.spawn(&SERVE))
+    }
+
+    /// Starts a server that lives as long as this process, with its data directory.
+    pub(crate) fn serve_to_the_end(self) -> Api {
+        // Killed when this process no longer holds the other end of the shell's input, however that comes.
+        const HELD: &str =
+            r#""$@" < /dev/null & read -r _; kill -KILL $!; rm -rf "$CHARTER_TEST_HOME""#;
+        let mut command = self.program("bash");
+        command.env("CHARTER_TEST_HOME", self.dir.path());
+        command.args(["-c", HELD, "bash", CHARTER, "--data-dir"]);
+        command.arg(self.data()).args(SERVE);
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
+        let server = self.served_by(command.spawn().unwrap());
+        let api = server.api.clone();
+        // Neither the server nor its directory ends with a value of this process.
+        std::mem::forget((server, self));
+        api
+    }
+
+    /// The server that a process runs, once it listens.
+    fn served_by(&self, mut child: Child) -> Server {
         let (said, heard) = mpsc::channel();
         let log = Arc::new(Mutex::new(String::new()));
         let stderr = BufReader::new(child.stderr.take().unwrap());
@@ -324,10 +351,7 @@ pub(crate) struct Server {
 impl Server {
     /// The API as whoever has this key sees it.
     pub(crate) fn key(&self, key: &str) -> Api {
-        Api {
-            key: Some(key.to_owned()),
-            ..self.api.clone()
-        }
+        self.api.with_key(key)
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -390,6 +414,9 @@ impl Answer {
     }
 }
 
+/// A key, and the tenant, user and role that it stands for.
+pub(crate) type Key<'a> = (&'a str, &'a str, &'a str, &'a str);
+
 /// The API with one caller's credential.
 #[derive(Clone)]
 pub(crate) struct Api {
@@ -400,6 +427,14 @@ pub(crate) struct Api {
 }
 
 impl Api {
+    /// The same with another credential.
+    pub(crate) fn with_key(&self, key: &str) -> Self {
+        Self {
+            key: Some(key.to_owned()),
+            ..self.clone()
+        }
+    }
+
     pub(crate) fn get(&self, path: &str) -> Answer {
         self.call("GET", path, &[], Vec::new())
     }

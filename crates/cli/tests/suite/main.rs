@@ -1,5 +1,5 @@
-//! The binary as a user meets it: `charter serve` in a process of its own over a data directory of
-//! its own, spoken to over HTTP and by the commands. Knows nothing of the crates inside.
+//! The binary as a user meets it: `charter serve` in a process of its own over a data directory, spoken to over
+//! HTTP and by the commands. Knows nothing of the crates inside.
 
 #![allow(
     clippy::unwrap_used,
@@ -12,6 +12,7 @@
 mod home;
 mod packages;
 mod service;
+mod shared;
 mod site;
 
 mod a2a;

@@ -1,0 +1,92 @@
+//! One server that tests share, each as tenants of its own: a start takes longer than most tests. A test has a
+//! server of its own where it configures, stops or restarts it, registers for all tenants, or looks at what
+//! tenants have in common: logs, metrics, the evidence log, the data directory.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use serde_json::json;
+
+use crate::home::{Api, Home, Key};
+
+/// Tenants that the server knows: more than tests ask for.
+const TENANTS: u32 = 1_000;
+
+/// The tenants of one test.
+pub(crate) struct Tenants {
+    /// The admin of the first tenant.
+    pub(crate) api: Api,
+    callers: BTreeMap<String, Api>,
+    ids: BTreeMap<String, String>,
+}
+
+impl Tenants {
+    /// A tenant of its own, with an admin.
+    pub(crate) fn one() -> Self {
+        Self::with_keys(&[("admin", "own", "ann", "admin")])
+    }
+
+    /// Tenants in the place of those that the keys name, and the callers that the keys stand for.
+    pub(crate) fn with_keys(keys: &[Key]) -> Self {
+        let mut admins: BTreeMap<String, Api> = BTreeMap::new();
+        let mut ids = BTreeMap::new();
+        let mut callers = BTreeMap::new();
+        for (key, tenant, user, role) in keys {
+            let admin = admins.entry((*tenant).to_owned()).or_insert_with(|| {
+                let (id, admin) = next();
+                ids.insert((*tenant).to_owned(), id);
+                admin
+            });
+            let order = json!({"name": "tests", "user": user, "role": role});
+            let made = admin.post("/v1/keys", &order).expect(201);
+            let caller = admin.with_key(made["secret"].as_str().unwrap());
+            callers.insert((*key).to_owned(), caller);
+        }
+        let (first, ..) = keys[0];
+        Self {
+            api: callers[first].clone(),
+            callers,
+            ids,
+        }
+    }
+
+    /// The API as the caller with this key sees it.
+    #[track_caller]
+    pub(crate) fn key(&self, key: &str) -> Api {
+        self.callers[key].clone()
+    }
+
+    /// The id of the tenant in the place of the one that the keys name.
+    #[track_caller]
+    pub(crate) fn id(&self, tenant: &str) -> &str {
+        &self.ids[tenant]
+    }
+}
+
+/// A tenant that no test has had, and its admin.
+fn next() -> (String, Api) {
+    static SERVER: OnceLock<Api> = OnceLock::new();
+    static GIVEN: AtomicU32 = AtomicU32::new(0);
+    let server = SERVER.get_or_init(|| {
+        let keys: Vec<[String; 2]> = (0..TENANTS).map(|n| [key(n), tenant(n)]).collect();
+        let keys: Vec<Key> = keys
+            .iter()
+            .map(|[key, tenant]| (key.as_str(), tenant.as_str(), "root", "admin"))
+            .collect();
+        // People decide on their own runs, as where there are no keys.
+        let home = Home::with_keys(&keys).with("CHARTER_APPROVALS__FOUR_EYES", "false");
+        home.serve_to_the_end()
+    });
+    let n = GIVEN.fetch_add(1, Ordering::Relaxed);
+    assert!(n < TENANTS, "tests need more than {TENANTS} tenants");
+    (tenant(n), server.with_key(&key(n)))
+}
+
+fn key(n: u32) -> String {
+    format!("root-of-tenant-{n}")
+}
+
+fn tenant(n: u32) -> String {
+    format!("tenant-{n}")
+}
