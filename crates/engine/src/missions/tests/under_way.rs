@@ -13,8 +13,9 @@ use charter_testkit::scripted_models::ScriptedModels;
 use serde_json::{Value, json};
 
 use super::payloads;
-use super::rig::{RISKY, Rig, asked, order, person};
+use super::rig::{RISKY, Rig, asked, order};
 use super::scripts::{Script, approved, plan, works};
+use crate::caller::tests::person;
 use crate::{MissionOrder, MissionShown, Settings};
 
 async fn ended(models: Arc<ScriptedModels>) -> (Rig, MissionShown) {
