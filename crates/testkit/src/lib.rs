@@ -5,7 +5,6 @@
 pub mod clock;
 #[cfg(feature = "http")]
 pub mod http_stub;
-pub mod ids;
 #[cfg(feature = "issuer")]
 pub mod issuer;
 pub mod postgres_server;
