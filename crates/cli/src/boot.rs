@@ -22,8 +22,8 @@ use charter_contract::error_code::ErrorCode;
 use charter_domain::clock::SystemClock;
 use charter_effects::{HostPattern, Imports, LandlockUse, Sandbox, SandboxOptions, ToolRunner};
 use charter_engine::{
-    Caller, ClientTools, CodeAgent, Engine, EngineError, IdSource, KeysKept, LensSettings,
-    MemorySettings, Ports, Settings, SkillVectors, ToolGrants,
+    Caller, ClientTools, CodeAgent, Engine, EngineError, KeysKept, LensSettings, MemorySettings,
+    Ports, RandomIds, Settings, SkillVectors, ToolGrants,
 };
 use charter_search::embed::fetch::{ModelSource, fetch_model};
 use charter_search::embed::{
@@ -31,7 +31,6 @@ use charter_search::embed::{
     WeightsMemory,
 };
 use charter_server::{Access, ApiKey, AppState, Limits};
-use uuid::Uuid;
 
 use crate::config::{ClientToolsConfig, Config, ModelKind};
 use crate::evidence_key;
@@ -58,14 +57,6 @@ impl Running {
     pub(crate) async fn stop(self) -> anyhow::Result<()> {
         self.engine.stop().await;
         self.store.close().await
-    }
-}
-
-struct RandomIds;
-
-impl IdSource for RandomIds {
-    fn uuid(&self) -> Uuid {
-        Uuid::now_v7()
     }
 }
 

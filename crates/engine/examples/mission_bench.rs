@@ -13,20 +13,11 @@ use std::time::{Duration, Instant};
 use charter_contract::package::PackageBundle;
 use charter_domain::clock::SystemClock;
 use charter_effects::{Sandbox, SandboxOptions};
-use charter_engine::{Caller, Engine, EvidenceKey, IdSource, MissionOrder, Mode, Ports, Settings};
+use charter_engine::{Caller, Engine, EvidenceKey, MissionOrder, Mode, Ports, RandomIds, Settings};
 use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
 use serde_json::json;
-use uuid::Uuid;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
-
-struct RandomIds;
-
-impl IdSource for RandomIds {
-    fn uuid(&self) -> Uuid {
-        Uuid::now_v7()
-    }
-}
 
 #[tokio::main]
 async fn main() -> Result<(), Failure> {

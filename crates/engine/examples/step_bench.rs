@@ -20,7 +20,7 @@ use charter_contract::package::PackageBundle;
 use charter_domain::clock::SystemClock;
 use charter_domain::run::Outcome;
 use charter_effects::{ToolCall, ToolOutcome, ToolRunner};
-use charter_engine::{Caller, Engine, EvidenceKey, IdSource, Mode, Ports, Settings};
+use charter_engine::{Caller, Engine, EvidenceKey, Mode, Ports, RandomIds, Settings};
 use charter_store::SharedStore;
 use charter_store_sql::postgres::{PostgresOptions, PostgresStore};
 use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
@@ -28,7 +28,6 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-use uuid::Uuid;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
@@ -53,14 +52,6 @@ impl ToolRunner for Nothing {
             log: String::new(),
             duration_ms: 0,
         }
-    }
-}
-
-struct RandomIds;
-
-impl IdSource for RandomIds {
-    fn uuid(&self) -> Uuid {
-        Uuid::now_v7()
     }
 }
 

@@ -167,3 +167,6 @@ impl Engine {
         })
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

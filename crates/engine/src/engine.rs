@@ -52,6 +52,16 @@ pub trait IdSource: Send + Sync {
     fn uuid(&self) -> Uuid;
 }
 
+/// Version 7 uuids: they sort by the time they were made, and their other bits are random.
+#[derive(Debug, Clone, Copy)]
+pub struct RandomIds;
+
+impl IdSource for RandomIds {
+    fn uuid(&self) -> Uuid {
+        Uuid::now_v7()
+    }
+}
+
 /// An index of skills, and what makes the vectors that it is asked by.
 type IndexAndModel<'e> = (&'e Arc<dyn SkillIndex>, &'e Arc<dyn Embedder>);
 

@@ -75,7 +75,7 @@ pub use documents::{
     CatalogueShown, DependencyNode, DocumentDependencies, DocumentFilter, DocumentShown, KindShown,
     LayerShown, Listed, SourceShown,
 };
-pub use engine::{Engine, IdSource, Ports};
+pub use engine::{Engine, IdSource, Ports, RandomIds};
 pub use error::EngineError;
 pub use events::{Announced, Event, EventListing, OfApproval, OfCatalogue, OfRun};
 pub use evidence::{EvidenceEntry, EvidenceListing, EvidenceQuery, MAX_PAYLOAD};

@@ -8,7 +8,7 @@ use jsonwebtoken::jwk::Jwk;
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
 use serde_json::{Value, json};
 
-use crate::model_server::{ModelServer, ServedReply};
+use crate::http_stub::{HttpStub, Reply};
 
 /// What stands before the 32 bytes of an Ed25519 key in PKCS #8 (RFC 8410).
 const ED25519_PKCS8: &[u8] = &[
@@ -106,7 +106,7 @@ struct State {
 
 /// The provider. It ends when it is dropped.
 pub struct IssuerServer {
-    server: ModelServer,
+    server: HttpStub,
     state: Arc<Mutex<State>>,
 }
 
@@ -122,19 +122,19 @@ impl IssuerServer {
             fails: false,
         }));
         let shared = Arc::clone(&state);
-        let server = ModelServer::with(move |request, _| {
+        let server = HttpStub::start(move |request, _| {
             let state = lock(&shared);
             if state.fails {
-                return ServedReply::json(503, "{}");
+                return Reply::json(503, "{}");
             }
             let body = match request.path.as_str() {
                 "/.well-known/openid-configuration" => {
                     json!({"issuer": state.issuer, "jwks_uri": format!("{}/keys", state.issuer)})
                 }
                 "/keys" => json!({"keys": state.keys}),
-                _ => return ServedReply::json(404, "{}"),
+                _ => return Reply::json(404, "{}"),
             };
-            ServedReply::json(200, body.to_string())
+            Reply::json(200, body.to_string())
         })?;
         lock(&state).issuer = server.url("");
         Ok(Self { server, state })

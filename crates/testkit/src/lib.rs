@@ -1,12 +1,12 @@
-//! Test support: a simulated clock, seeded ids, the contract suites that every engine for storage and for
-//! search passes, servers to run them on, a store that is watched, scripted language models, a server that
-//! answers as their providers do, and an identity provider. A dev-dependency only.
+//! Test support: a simulated clock, an HTTP stub, the contract suites that every engine for storage and for
+//! search passes, servers to run them on, a store that is watched, scripted language models, and an identity
+//! provider. A dev-dependency only.
 
 pub mod clock;
-pub mod ids;
+#[cfg(feature = "http")]
+pub mod http_stub;
 #[cfg(feature = "issuer")]
 pub mod issuer;
-pub mod model_server;
 pub mod postgres_server;
 #[cfg(feature = "models")]
 pub mod scripted_models;

@@ -8,13 +8,14 @@
 //! lasts. No result is waited for by a pause, but by asking until it is there or its time is over.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
 use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use charter_testkit::http_stub::{HttpStub, Reply};
 use charter_testkit::postgres_server::{Database, PostgresServer};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -55,62 +56,40 @@ const DATABASE_GONE: Duration = Duration::from_millis(500);
 /// Time between two tries of what has to succeed in the end.
 const AGAIN: Duration = Duration::from_millis(100);
 
-/// An effect that must not happen twice: it happens once for each idempotency key, and says when it
-/// happened.
-#[derive(Default)]
+/// Each idempotency key's token, and the number of calls with the key.
+type Done = Arc<Mutex<BTreeMap<String, (String, usize)>>>;
+
+/// A service whose effect must not happen twice. The effect happens once for each idempotency key, and the answer
+/// carries the token of that one time.
 struct Counter {
-    /// What each key was answered, and how often it was asked for.
-    done: Mutex<BTreeMap<String, (String, usize)>>,
+    stub: HttpStub,
+    done: Done,
 }
 
 impl Counter {
-    fn start() -> (Arc<Self>, String) {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap().to_string();
-        let counter = Arc::new(Self::default());
-        let counts = Arc::clone(&counter);
-        std::thread::spawn(move || {
-            for stream in listener.incoming().map_while(Result::ok) {
-                let counter = Arc::clone(&counts);
-                std::thread::spawn(move || counter.answer(stream));
-            }
+    fn start() -> Self {
+        let done = Done::default();
+        let counted = Arc::clone(&done);
+        let stub = HttpStub::start(move |request, _| {
+            let Some(key) = request.headers.get("idempotency-key") else {
+                return Reply::hang_up();
+            };
+            let token = {
+                let mut done = counted.lock().unwrap();
+                let fresh = || (Uuid::now_v7().to_string(), 0);
+                let entry = done.entry(key.clone()).or_insert_with(fresh);
+                entry.1 += 1;
+                entry.0.clone()
+            };
+            std::thread::sleep(EFFECT);
+            Reply::json(200, json!({"backups": [], "token": token}).to_string())
         });
-        (counter, address)
+        let stub = stub.unwrap();
+        Self { stub, done }
     }
 
-    fn answer(&self, mut stream: TcpStream) -> Option<()> {
-        let mut reader = BufReader::new(stream.try_clone().ok()?);
-        let (mut key, mut length) = (None, 0);
-        loop {
-            let mut line = String::new();
-            reader.read_line(&mut line).ok()?;
-            if line.trim().is_empty() {
-                break;
-            }
-            let (name, value) = line.trim().split_once(": ").unwrap_or((&line, ""));
-            match name.to_ascii_lowercase().as_str() {
-                "idempotency-key" => key = Some(value.to_owned()),
-                "content-length" => length = value.parse().ok()?,
-                _ => {}
-            }
-        }
-        reader.read_exact(&mut vec![0; length]).ok()?;
-        let token = {
-            let mut done = self.done.lock().unwrap();
-            let fresh = || (Uuid::now_v7().to_string(), 0);
-            let entry = done.entry(key?).or_insert_with(fresh);
-            entry.1 += 1;
-            entry.0.clone()
-        };
-        std::thread::sleep(EFFECT);
-        let body = json!({"backups": [], "token": token}).to_string();
-        let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close";
-        write!(
-            stream,
-            "{head}\r\ncontent-length: {}\r\n\r\n{body}",
-            body.len()
-        )
-        .ok()
+    fn address(&self) -> String {
+        self.stub.address().to_string()
     }
 }
 
@@ -469,10 +448,10 @@ fn what_was_acknowledged_survives_kills_pauses_and_cuts() {
     let _alone = alone();
     let server = PostgresServer::mortal();
     let database = Arc::new(server.database());
-    let (counter, address) = Counter::start();
+    let counter = Counter::start();
     let replicas: Vec<Replica> = (0..3).map(|_| Replica::start(home(&database))).collect();
     let client = Client::of(&replicas);
-    let register = prepared(&client, &address);
+    let register = prepared(&client, &counter.address());
 
     let over = AtomicBool::new(false);
     let (faults, runs, history) = std::thread::scope(|scope| {
@@ -539,14 +518,14 @@ fn a_backlog_that_workers_find_is_driven_to_its_end() {
     const RUNS: usize = 120;
     let _alone = alone();
     let database = Arc::new(PostgresServer::mortal().database());
-    let (counter, address) = Counter::start();
+    let counter = Counter::start();
     let of_role = |role| {
         let home = home(&database);
         Replica::start(home.with("CHARTER_REPLICA__ROLE", role))
     };
     let api = [of_role("api")];
     let client = Client::of(&api);
-    prepared(&client, &address);
+    prepared(&client, &counter.address());
     let soon = Instant::now() + HEALING;
     let start = |_| {
         let (status, run) = client.insist("POST", "/v1/runs", &plan(), soon);

@@ -1,7 +1,7 @@
 //! Language models by the configuration: which route leads where, with whose key, and what becomes of
 //! asking. The providers are a server of the tests that answers as theirs do.
 
-use charter_testkit::model_server::{ModelServer, ServedReply};
+use charter_testkit::http_stub::{HttpStub, Reply};
 use serde_json::{Value, json};
 
 use crate::home::Home;
@@ -10,17 +10,17 @@ const KEY: &str = "sk-server-key-of-the-tests";
 const TENANT_KEY: &str = "sk-tenant-key-of-the-tests";
 
 /// The test question's answer, as OpenAI's API gives it.
-fn ready() -> ServedReply {
+fn ready() -> Reply {
     let completion = json!({"object": "chat.completion", "model": "small-2026", "choices": [{
         "index": 0, "finish_reason": "stop",
         "message": {"role": "assistant", "content": "{\"ready\": true}"}}],
         "usage": {"prompt_tokens": 30, "completion_tokens": 5, "total_tokens": 35,
             "prompt_tokens_details": {"cached_tokens": 16}}});
-    ServedReply::json(200, completion.to_string())
+    Reply::json(200, completion.to_string())
 }
 
 /// Keys in a variable and in a file, routes of the server and of a tenant.
-fn home(server: &ModelServer) -> Home {
+fn home(server: &HttpStub) -> Home {
     let home = Home::new();
     let file = home.path("key");
     std::fs::write(&file, format!("{TENANT_KEY}\n")).unwrap();
@@ -53,8 +53,8 @@ routes.tier_fast = "lab/tuned"
         .with("LAB_KEY", KEY)
 }
 
-fn unasked() -> ModelServer {
-    ModelServer::answering(Vec::new()).unwrap()
+fn unasked() -> HttpStub {
+    HttpStub::answering(Vec::new()).unwrap()
 }
 
 /// Issue 5: routes, provider, model and where the key comes from, and never a key.
@@ -100,7 +100,7 @@ fn routes_are_listed_with_where_their_keys_come_from() {
 /// Issue 5: a tiny structured answer, what it took, and an exit code by outcome.
 #[test]
 fn a_route_is_tested_with_a_tiny_question() {
-    let server = ModelServer::with(|_, _| ready()).unwrap();
+    let server = HttpStub::start(|_, _| ready()).unwrap();
     let home = home(&server);
     let mut outcome = home
         .run(&["models", "test", "tier_fast", "--output", "json"])
@@ -136,9 +136,9 @@ fn a_route_is_tested_with_a_tiny_question() {
 fn b003_3_a_route_that_fails_is_told_with_its_code_and_no_key() {
     let refusal =
         json!({"error": {"message": format!("bad key {KEY}"), "code": "invalid_api_key"}});
-    let server = ModelServer::with(move |request, _| match request.path.as_str() {
-        "/v1/chat/completions" => ServedReply::json(401, refusal.to_string()),
-        _ => ServedReply::json(413, "{}"),
+    let server = HttpStub::start(move |request, _| match request.path.as_str() {
+        "/v1/chat/completions" => Reply::json(401, refusal.to_string()),
+        _ => Reply::json(413, "{}"),
     })
     .unwrap();
     let home = home(&server);

@@ -1,16 +1,16 @@
 //! A remote service that tools call, whose answers the test holds back and counts.
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::mpsc::{self, Receiver};
+use std::time::Duration;
+
+use charter_testkit::http_stub::{HeldCall, HeldCalls, Reply};
 
 use crate::home::{DEADLINE, Home, Server};
 use crate::packages::{Package, TOOL_FILE, backups};
 
-/// A listener whose calls wait until the test answers them.
+/// A service whose calls wait until the test answers them.
 pub(crate) struct Service {
     address: String,
-    calls: Receiver<Call>,
+    calls: HeldCalls,
 }
 
 /// A server with the package whose tool calls the service.
@@ -22,25 +22,19 @@ pub(crate) fn served() -> (Home, Server, Service) {
     (home, server, service)
 }
 
-/// One call, not yet answered.
+/// One call, not yet answered. Dropping it closes its connection without an answer.
 pub(crate) struct Call {
     pub(crate) idempotency_key: Option<String>,
-    stream: TcpStream,
+    held: HeldCall,
 }
 
 impl Service {
     pub(crate) fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap().to_string();
-        let (arrived, calls) = mpsc::channel();
-        std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                if arrived.send(Call::read(stream.unwrap())).is_err() {
-                    return;
-                }
-            }
-        });
-        Self { address, calls }
+        let calls = HeldCalls::start().unwrap();
+        Self {
+            address: calls.address().to_string(),
+            calls,
+        }
     }
 
     pub(crate) fn address(&self) -> &str {
@@ -49,12 +43,16 @@ impl Service {
 
     /// The next call.
     pub(crate) fn next(&self) -> Call {
-        self.calls.recv_timeout(DEADLINE).unwrap()
+        let held = self.calls.next_within(DEADLINE).unwrap();
+        Call {
+            idempotency_key: held.request.headers.get("idempotency-key").cloned(),
+            held,
+        }
     }
 
-    /// Whether a call came that nobody took.
+    /// Whether a call arrived that [`Service::next`] has not returned. That call is dropped.
     pub(crate) fn was_called(&self) -> bool {
-        self.calls.try_recv().is_ok()
+        self.calls.next_within(Duration::ZERO).is_some()
     }
 
     /// The backups package with its tool calling this service.
@@ -63,7 +61,7 @@ impl Service {
     }
 }
 
-/// The backups package with its tool calling whatever listens at an address.
+/// The backups package with its tool calling the service at an address.
 pub(crate) fn package_calling(address: &str) -> Package {
     backups()
         .edit(TOOL_FILE, "language: python", "language: http")
@@ -77,35 +75,12 @@ pub(crate) fn package_calling(address: &str) -> Package {
 }
 
 impl Call {
-    fn read(stream: TcpStream) -> Self {
-        let mut idempotency_key = None;
-        for line in BufReader::new(&stream).lines() {
-            let line = line.unwrap();
-            if line.is_empty() {
-                break;
-            }
-            let (name, value) = line.split_once(": ").unwrap_or((&line, ""));
-            if name.eq_ignore_ascii_case("idempotency-key") {
-                idempotency_key = Some(value.to_owned());
-            }
-        }
-        Self {
-            idempotency_key,
-            stream,
-        }
-    }
-
     /// Answers with one stale backup.
     pub(crate) fn answer(self) {
         self.answer_with(r#"{"backups": [{"id": "b-1", "age_days": 40}]}"#);
     }
 
-    pub(crate) fn answer_with(mut self, body: &str) {
-        let head = format!(
-            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
-            body.len()
-        );
-        self.stream.write_all(head.as_bytes()).unwrap();
-        self.stream.write_all(body.as_bytes()).unwrap();
+    pub(crate) fn answer_with(self, body: &str) {
+        self.held.answer(Reply::json(200, body));
     }
 }

@@ -2,30 +2,21 @@
 //! that counts the texts it is sent.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use serde_json::{Value, json};
+use charter_testkit::http_stub::{HttpStub, Reply, Request};
+use serde_json::json;
 
 /// Components of the made-up vectors.
 pub(crate) const DIMS: usize = 64;
 
-/// What is answered at a path.
+/// The reply at a path.
 #[derive(Clone)]
-pub(crate) struct Page {
-    status: &'static str,
-    headers: Vec<(&'static str, String)>,
-    body: Vec<u8>,
-}
+pub(crate) struct Page(Reply);
 
 impl Page {
     pub(crate) fn of(content_type: &str, body: impl Into<Vec<u8>>) -> Self {
-        Self {
-            status: "200 OK",
-            headers: vec![("content-type", content_type.to_owned())],
-            body: body.into(),
-        }
+        Self(Reply::new(200, content_type, body))
     }
 
     pub(crate) fn html(body: impl Into<Vec<u8>>) -> Self {
@@ -33,49 +24,46 @@ impl Page {
     }
 
     pub(crate) fn redirect(to: &str) -> Self {
-        Self {
-            status: "302 Found",
-            headers: vec![("location", to.to_owned())],
-            body: Vec::new(),
+        Self(Reply::redirect(to))
+    }
+
+    pub(crate) fn with(self, name: &str, value: &str) -> Self {
+        Self(self.0.with_header(name, value))
+    }
+
+    /// The reply to a request: the page, or 304 if the request names the page's `etag`.
+    fn reply(&self, request: &Request) -> Reply {
+        let known = request.headers.get("if-none-match");
+        let is_tag = |(name, tag): &(String, String)| name == "etag" && Some(tag) == known;
+        if self.0.headers.iter().any(is_tag) {
+            return Reply::empty(304);
         }
+        self.0.clone()
     }
-
-    pub(crate) fn with(mut self, name: &'static str, value: &str) -> Self {
-        self.headers.push((name, value.to_owned()));
-        self
-    }
-}
-
-/// One request: head and body.
-struct Asked {
-    path: String,
-    head: String,
-    body: Vec<u8>,
 }
 
 /// A web site on its own loopback address.
 pub(crate) struct Site {
+    stub: HttpStub,
     address: String,
     pages: Arc<Mutex<BTreeMap<String, Page>>>,
 }
 
 impl Site {
-    /// On 127.0.0.1, or another of the machine's own addresses.
+    /// On 127.0.0.1, or another address of this machine.
     pub(crate) fn at(ip: &str) -> Self {
         let pages: Arc<Mutex<BTreeMap<String, Page>>> = Arc::default();
         let known = Arc::clone(&pages);
-        let address = serve(ip, move |asked| {
-            let page = known.lock().unwrap().get(&asked.path).cloned();
-            let Some(page) = page else {
-                return ("404 Not Found", Vec::new(), Vec::new());
-            };
-            let tag = page.headers.iter().find(|(name, _)| *name == "etag");
-            if tag.is_some_and(|(_, tag)| asked.head.contains(tag)) {
-                return ("304 Not Modified", Vec::new(), Vec::new());
-            }
-            (page.status, page.headers, page.body)
+        let stub = HttpStub::start_at(ip.parse().unwrap(), move |request, _| {
+            let page = known.lock().unwrap().get(&request.path).cloned();
+            page.map_or_else(|| Reply::empty(404), |page| page.reply(request))
         });
-        Self { address, pages }
+        let stub = stub.unwrap();
+        Self {
+            address: stub.address().to_string(),
+            stub,
+            pages,
+        }
     }
 
     pub(crate) fn put(&self, path: &str, page: Page) {
@@ -91,13 +79,13 @@ impl Site {
     }
 
     pub(crate) fn url(&self, path: &str) -> String {
-        format!("http://{}{path}", self.address)
+        self.stub.url(path)
     }
 }
 
 /// An embeddings API: a text's vector counts its words by their hash.
 pub(crate) struct Embeddings {
-    address: String,
+    stub: HttpStub,
     texts: Arc<Mutex<Vec<String>>>,
 }
 
@@ -105,32 +93,31 @@ impl Embeddings {
     pub(crate) fn start() -> Self {
         let texts: Arc<Mutex<Vec<String>>> = Arc::default();
         let seen = Arc::clone(&texts);
-        let address = serve("127.0.0.1", move |asked| {
-            let asked: Value = serde_json::from_slice(&asked.body).unwrap();
-            let input = asked["input"].as_array().unwrap();
+        let stub = HttpStub::start(move |request, _| {
+            let input = request.body["input"].as_array().unwrap();
             let input: Vec<&str> = input.iter().map(|text| text.as_str().unwrap()).collect();
             seen.lock()
                 .unwrap()
                 .extend(input.iter().map(|text| (*text).to_owned()));
             let data = input.iter().enumerate();
             let data = data.map(|(index, text)| json!({"index": index, "embedding": vector(text)}));
-            let body = json!({"data": data.collect::<Vec<_>>()}).to_string();
-            let kind = ("content-type", "application/json".to_owned());
-            ("200 OK", vec![kind], body.into_bytes())
+            let body = json!({"data": data.collect::<Vec<_>>()});
+            Reply::json(200, body.to_string())
         });
-        Self { address, texts }
+        let stub = stub.unwrap();
+        Self { stub, texts }
     }
 
     pub(crate) fn base(&self) -> String {
-        format!("http://{}/v1", self.address)
+        self.stub.url("/v1")
     }
 
-    /// Nothing is answered until this is given back.
+    /// Holds back every answer until the guard is dropped.
     pub(crate) fn hold(&self) -> MutexGuard<'_, Vec<String>> {
         self.texts.lock().unwrap()
     }
 
-    /// The texts that were embedded since the last time this was asked.
+    /// Takes the texts that were embedded since the last call.
     pub(crate) fn taken(&self) -> Vec<String> {
         std::mem::take(&mut self.texts.lock().unwrap())
     }
@@ -146,57 +133,4 @@ fn vector(text: &str) -> Vec<f32> {
         vector[hash % DIMS] += 1.0;
     }
     vector
-}
-
-type Answered = (&'static str, Vec<(&'static str, String)>, Vec<u8>);
-
-fn serve(ip: &str, answer: impl Fn(Asked) -> Answered + Send + Sync + 'static) -> String {
-    let listener = TcpListener::bind((ip, 0)).unwrap();
-    let address = listener.local_addr().unwrap().to_string();
-    let answer = Arc::new(answer);
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let (stream, answer) = (stream.unwrap(), Arc::clone(&answer));
-            std::thread::spawn(move || respond(stream, &*answer));
-        }
-    });
-    address
-}
-
-fn respond(mut stream: TcpStream, answer: &dyn Fn(Asked) -> Answered) {
-    let Some(asked) = read(&stream) else { return };
-    let (status, headers, body) = answer(asked);
-    let mut head = format!(
-        "HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n",
-        body.len()
-    );
-    for (name, value) in headers {
-        head += &format!("{name}: {value}\r\n");
-    }
-    head += "\r\n";
-    // Whoever asked for too much hangs up before the end.
-    if stream.write_all(head.as_bytes()).is_ok() {
-        drop(stream.write_all(&body));
-    }
-}
-
-fn read(stream: &TcpStream) -> Option<Asked> {
-    let mut reader = BufReader::new(stream);
-    let mut head = String::new();
-    while !head.ends_with("\r\n\r\n") {
-        if reader.read_line(&mut head).ok()? == 0 {
-            return None;
-        }
-    }
-    let length = head.lines().find_map(|line| {
-        let (name, value) = line.split_once(':')?;
-        let length = name
-            .eq_ignore_ascii_case("content-length")
-            .then(|| value.trim().parse());
-        length?.ok()
-    });
-    let mut body = vec![0; length.unwrap_or(0)];
-    reader.read_exact(&mut body).ok()?;
-    let path = head.split(' ').nth(1)?.to_owned();
-    Some(Asked { path, head, body })
 }

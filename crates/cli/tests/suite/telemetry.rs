@@ -6,7 +6,7 @@ mod receiver;
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
-use charter_testkit::model_server::{ModelServer, ServedReply};
+use charter_testkit::http_stub::{HttpStub, Reply};
 use serde_json::{Value, json};
 
 use crate::candidates::{READ, with_kitchen};
@@ -30,22 +30,22 @@ const CALLER: &str = "b7ad6b7169203331";
 struct Estate {
     _home: Home,
     server: Server,
-    tool: ModelServer,
-    models: ModelServer,
+    tool: HttpStub,
+    models: HttpStub,
 }
 
 impl Estate {
     /// One that tells `endpoint`, with more lines in `[telemetry]`.
     fn telling(endpoint: &str, more: &str) -> Self {
-        let tool = ModelServer::with(|_, number| match number {
+        let tool = HttpStub::start(|_, number| match number {
             0 => backup(),
-            _ => ServedReply::json(500, json!({"error": MARK}).to_string()),
+            _ => Reply::json(500, json!({"error": MARK}).to_string()),
         });
         Self::over(endpoint, more, tool.unwrap())
     }
 
-    fn over(endpoint: &str, more: &str, tool: ModelServer) -> Self {
-        let models = ModelServer::with(|_, _| drafted()).unwrap();
+    fn over(endpoint: &str, more: &str, tool: HttpStub) -> Self {
+        let models = HttpStub::start(|_, _| drafted()).unwrap();
         let home = Home::with_keys(&KEYS);
         let config = home.path("config.toml");
         let keys = std::fs::read_to_string(&config).unwrap();
@@ -61,9 +61,8 @@ impl Estate {
             .with("LAB_KEY", MODEL_KEY)
             .with("COLLECTOR_TOKEN", TOKEN);
         let server = home.serve();
-        let tool_address = tool.url("");
-        let tool_address = tool_address.strip_prefix("http://").unwrap().to_owned();
-        let package = with_kitchen(package_calling(&tool_address), &Service::start());
+        let package = package_calling(&tool.address().to_string());
+        let package = with_kitchen(package, &Service::start());
         server.key(KEYS[0].0).register(&package);
         Self {
             _home: home,
@@ -88,13 +87,13 @@ impl Estate {
     }
 }
 
-fn backup() -> ServedReply {
+fn backup() -> Reply {
     let found = json!({"backups": [{"id": MARK, "age_days": 40}]});
-    ServedReply::json(200, found.to_string())
+    Reply::json(200, found.to_string())
 }
 
 /// A model's candidate, which says the mark.
-fn drafted() -> ServedReply {
+fn drafted() -> Reply {
     let draft = json!({"candidate": {
         "name": "Boiler pressure", "description": format!("Measures a boiler. {MARK}"),
         "requests": ["how much pressure is on the boiler of the coffee machine"],
@@ -105,7 +104,7 @@ fn drafted() -> ServedReply {
         "index": 0, "finish_reason": "stop",
         "message": {"role": "assistant", "content": draft.to_string()}}],
         "usage": {"prompt_tokens": 30, "completion_tokens": 5, "total_tokens": 35}});
-    ServedReply::json(200, completion.to_string())
+    Reply::json(200, completion.to_string())
 }
 
 fn pairs(list: &[(&str, &str)]) -> Vec<(String, String)> {
@@ -435,14 +434,14 @@ fn a_collector_that_does_not_take_anything_harms_nothing() {
         .unwrap()
         .local_addr()
         .unwrap();
-    let hangs = ModelServer::with(|_, _| ServedReply::never()).unwrap();
-    let fails = ModelServer::with(|_, _| ServedReply::json(503, "{}")).unwrap();
+    let hangs = HttpStub::start(|_, _| Reply::never()).unwrap();
+    let fails = HttpStub::start(|_, _| Reply::json(503, "{}")).unwrap();
     for (endpoint, is_asked) in [
         (format!("http://{gone}"), false),
         (hangs.url(""), true),
         (fails.url(""), true),
     ] {
-        let tool = ModelServer::with(|_, _| backup()).unwrap();
+        let tool = HttpStub::start(|_, _| backup()).unwrap();
         let estate = Estate::over(&endpoint, "", tool);
         let begun = Instant::now();
         for _ in 0..20 {
@@ -503,7 +502,7 @@ fn the_doctor_says_whether_the_collector_answers() {
     let found = format!("{} takes traces and metrics", receiver.url());
     assert_eq!(checked(&telling(&receiver)), (json!("ok"), found));
 
-    let refuses = ModelServer::with(|_, _| ServedReply::json(401, "{}")).unwrap();
+    let refuses = HttpStub::start(|_, _| Reply::json(401, "{}")).unwrap();
     let wrong = Home::new().with("CHARTER_TELEMETRY__OTLP_ENDPOINT", &refuses.url(""));
     let (state, found) = checked(&wrong);
     assert_eq!(state, "wrong");

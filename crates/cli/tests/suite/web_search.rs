@@ -1,7 +1,7 @@
 //! Searching the web as a caller meets it: off until somebody is configured, then a tool like any
 //! other. The provider is a server of the tests that answers as SearxNG and Brave do.
 
-use charter_testkit::model_server::{ModelServer, ServedReply};
+use charter_testkit::http_stub::{HttpStub, Reply};
 use serde_json::{Value, json};
 
 use crate::home::{Api, Home};
@@ -10,11 +10,11 @@ use crate::playbooks::settled;
 const TOOL: &str = "charter.web.search";
 const KEY: &str = "BSA-search-key-of-the-tests";
 
-fn found() -> ServedReply {
+fn found() -> Reply {
     let results = json!([{"title": "The <b>Thames</b> Barrier", "url": "https://example.org/barrier",
         "content": "A barrier.", "engine": "mojeek"}]);
     let answer = json!({"query": "barriers", "results": results, "unresponsive_engines": []});
-    ServedReply::json(200, answer.to_string())
+    Reply::json(200, answer.to_string())
 }
 
 fn searched(api: &Api, status: &str) -> Value {
@@ -69,7 +69,7 @@ fn the_tool_is_listed_as_one_that_reads() {
 /// Issue 5: a plan searches, and its run holds what was found.
 #[test]
 fn a_plan_searches_by_the_configured_provider() {
-    let provider = ModelServer::with(|_, _| found()).unwrap();
+    let provider = HttpStub::start(|_, _| found()).unwrap();
     let home = Home::new()
         .with("CHARTER_SEARCH__PROVIDER", "searxng")
         .with("CHARTER_SEARCH__URL", &provider.url("/"));
@@ -121,8 +121,7 @@ fn doctor(home: &Home, code: i32) -> Value {
 fn b003_3_the_key_is_sent_and_shown_nowhere() {
     let refusal =
         json!({"error": {"code": "VALIDATION", "detail": format!("{KEY} may not ask that")}});
-    let provider =
-        ModelServer::with(move |_, _| ServedReply::json(422, refusal.to_string())).unwrap();
+    let provider = HttpStub::start(move |_, _| Reply::json(422, refusal.to_string())).unwrap();
     let home = Home::new()
         .with("CHARTER_LOG", "trace")
         .with("CHARTER_SEARCH__PROVIDER", "brave")

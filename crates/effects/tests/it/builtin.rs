@@ -11,6 +11,7 @@ use charter_effects::{
     BuiltinGrants, BuiltinTool, CommandGrant, DryRun, Limits, Root, RootAccess, ToolCall,
     ToolImplementation,
 };
+use charter_testkit::http_stub::{HttpStub, Reply};
 use serde_json::{Value, json};
 
 use crate::support::{call, failure, output, sandbox};
@@ -152,24 +153,17 @@ async fn b003_a_command_is_bounded_and_previewed() {
     );
 }
 
-async fn server() -> u16 {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let show = |request: axum::extract::Request| async move {
-        let headers = request.headers();
-        let header = headers
-            .get("x-one")
-            .map(|value| value.to_str().unwrap().to_owned());
-        axum::Json(
-            json!({"method": request.method().as_str(), "uri": request.uri().to_string(), "x-one": header}),
-        )
-    };
-    let away = || async { axum::response::Redirect::temporary("/shown") };
-    let app = axum::Router::new()
-        .route("/away", axum::routing::get(away))
-        .fallback(show);
-    tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
-    port
+/// A server that replies with the request, and redirects from `/away`.
+fn server() -> HttpStub {
+    let stub = HttpStub::start(|request, _| match request.path.as_str() {
+        "/away" => Reply::redirect("/shown"),
+        uri => {
+            let header = request.headers.get("x-one");
+            let shown = json!({"method": request.method, "uri": uri, "x-one": header});
+            Reply::json(200, shown.to_string())
+        }
+    });
+    stub.unwrap()
 }
 
 fn hosts(host: &str) -> BuiltinGrants {
@@ -182,8 +176,8 @@ fn hosts(host: &str) -> BuiltinGrants {
 #[tokio::test(flavor = "multi_thread")]
 async fn b003_requests_go_to_granted_hosts_alone() {
     let fixture = sandbox().await;
-    let port = server().await;
-    let local = format!("127.0.0.1:{port}");
+    let stub = server();
+    let local = stub.address().to_string();
     // A placeholder in a link is data here.
     let given = json!({"url": format!("http://{local}/a?b=$%7BPATH%7D"), "query": {"c": "${d}"}, "headers": {"x-one": "${env.PATH}"}});
     let answered = output(
@@ -215,7 +209,8 @@ async fn b003_requests_go_to_granted_hosts_alone() {
 #[tokio::test(flavor = "multi_thread")]
 async fn b003_methods_and_redirects_are_what_the_call_says() {
     let fixture = sandbox().await;
-    let local = format!("127.0.0.1:{}", server().await);
+    let stub = server();
+    let local = stub.address().to_string();
     let with = |given: Value| {
         let mut given = given;
         let path = given["path"].take();

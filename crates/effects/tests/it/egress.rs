@@ -2,9 +2,8 @@
 
 use std::net::SocketAddr;
 
-use axum::Router;
-use axum::routing::get;
 use charter_effects::{CapabilityState, NamespaceUse, ToolCall};
+use charter_testkit::http_stub::{HttpStub, Reply};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -45,17 +44,16 @@ def kinds():
 print(json.dumps({name: globals()[name](*args) for name, args in p["tries"].items()}))
 "#;
 
-async fn serve() -> SocketAddr {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let routes = Router::new().route(
-        "/hello",
-        get(|headers: axum::http::HeaderMap| async move {
-            format!("hello {:?}", headers.get("proxy-authorization"))
-        }),
-    );
-    tokio::spawn(async move { axum::serve(listener, routes).await });
-    address
+/// A server that replies with the proxy credentials that reached it.
+fn serve() -> HttpStub {
+    let stub = HttpStub::start(|request, _| match request.path.as_str() {
+        "/hello" => {
+            let credentials = request.headers.get("proxy-authorization");
+            Reply::text(200, format!("hello {credentials:?}"))
+        }
+        _ => Reply::empty(404),
+    });
+    stub.unwrap()
 }
 
 fn trying(egress: &[String], tries: &Value) -> ToolCall {
@@ -74,7 +72,8 @@ async fn both() -> [Fixture; 2] {
 
 #[tokio::test]
 async fn a_listed_host_is_reached_through_the_proxy_and_only_so() {
-    let server = serve().await;
+    let stub = serve();
+    let server = stub.address();
     let port = server.port();
     let tries = json!({
         "get": [format!("http://{server}/hello")], "tunnel": ["127.0.0.1", port], "direct": ["127.0.0.1", port],
@@ -93,7 +92,8 @@ async fn a_listed_host_is_reached_through_the_proxy_and_only_so() {
 
 #[tokio::test]
 async fn a_host_outside_the_list_is_refused() {
-    let server = serve().await;
+    let stub = serve();
+    let server = stub.address();
     let port = server.port();
     let tries = json!({ "get": [format!("http://{server}/hello")], "tunnel": ["127.0.0.1", port] });
     let other = format!("127.0.0.1:{}", port.wrapping_add(1).max(1));
@@ -111,7 +111,8 @@ async fn a_host_outside_the_list_is_refused() {
 
 #[tokio::test]
 async fn a_name_that_leads_to_a_private_address_is_refused() {
-    let server = serve().await;
+    let stub = serve();
+    let server = stub.address();
     let port = server.port();
     // A spelling of 127.0.0.1 that only the resolver understands: a listed name with a private address.
     let tries = json!({ "get": [format!("http://2130706433:{port}/hello")] });
@@ -128,7 +129,8 @@ async fn a_name_that_leads_to_a_private_address_is_refused() {
 
 #[tokio::test]
 async fn without_an_egress_list_there_is_no_network() {
-    let server = serve().await;
+    let stub = serve();
+    let server = stub.address();
     let tries = json!({ "get": [format!("http://{server}/hello")], "kinds": [] });
     for fixture in both().await {
         assert_eq!(
@@ -140,7 +142,8 @@ async fn without_an_egress_list_there_is_no_network() {
 
 #[tokio::test]
 async fn a_shared_proxy_serves_a_call_until_it_ends_and_nobody_else() {
-    let server = serve().await;
+    let stub = serve();
+    let server = stub.address();
     let fixture = sandbox_with(NamespaceUse::Never).await;
     let mut call = python_call("import os, json; print(json.dumps(os.environ['HTTP_PROXY']))");
     call.egress = vec![server.to_string().parse().unwrap()];

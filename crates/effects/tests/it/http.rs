@@ -4,14 +4,10 @@ use charter_contract::agentic::error::ErrorType;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use axum::Router;
-use axum::extract::{Path, Request};
-use axum::http::{StatusCode, header};
-use axum::response::Redirect;
-use axum::routing::{any, get};
 use charter_contract::catalogue::tool::HttpMethod;
 use charter_effects::{DryRun, HttpTool, ToolCall, ToolImplementation, ToolOutcome, ToolRunner};
-use serde_json::{Value, json};
+use charter_testkit::http_stub::{HttpStub, Reply, Request};
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::support::{call, failure, http_call, output, sandbox};
@@ -19,59 +15,43 @@ use crate::support::{call, failure, http_call, output, sandbox};
 /// Told by the server when it is asked for `/hang`.
 static ASKED: tokio::sync::Notify = tokio::sync::Notify::const_new();
 
-async fn echo(request: Request) -> axum::Json<Value> {
-    let (head, body) = request.into_parts();
-    let body = axum::body::to_bytes(body, 1 << 20).await.unwrap();
-    let named = |name: &str| {
-        head.headers
-            .get(name)
-            .map(|value| value.to_str().unwrap().to_owned())
-    };
-    axum::Json(json!({
-        "method": head.method.as_str(), "uri": head.uri.to_string(), "token": named("x-token"),
-        "key": named("idempotency-key"), "type": named("content-type"),
-        "body": serde_json::from_slice::<Value>(&body).unwrap_or(Value::Null),
-    }))
+/// Replies with the request.
+fn echo(request: &Request) -> Reply {
+    let named = |name: &str| request.headers.get(name);
+    let shown = json!({
+        "method": request.method, "uri": request.path, "token": named("x-token"),
+        "key": named("idempotency-key"), "type": named("content-type"), "body": request.body,
+    });
+    Reply::json(200, shown.to_string())
 }
 
-async fn serve() -> SocketAddr {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let elsewhere = format!("http://localhost:{}/echo", address.port());
-    let routes = Router::new()
-        .route("/echo/{*rest}", any(echo))
-        .route("/echo", any(echo))
-        .route(
-            "/status/{code}",
-            any(|Path(code): Path<u16>| async move {
-                (StatusCode::from_u16(code).unwrap(), "why: s3cr3t-value")
-            }),
-        )
-        .route("/text", get(|| async { "plain" }))
-        .route(
-            "/broken",
-            get(|| async { ([(header::CONTENT_TYPE, "application/json")], "{") }),
-        )
-        .route("/big", get(|| async { "x".repeat(2 << 20) }))
-        .route(
-            "/hang",
-            get(|| async {
-                ASKED.notify_one();
-                std::future::pending::<()>().await;
-            }),
-        )
-        .route(
-            "/slow",
-            get(|| async { std::future::pending::<()>().await }),
-        )
-        .route("/here", get(|| async { Redirect::temporary("/echo") }))
-        .route("/loop", get(|| async { Redirect::temporary("/loop") }))
-        .route(
-            "/away",
-            get(move || async move { Redirect::temporary(&elsewhere) }),
-        );
-    tokio::spawn(async move { axum::serve(listener, routes).await });
-    address
+fn answer(request: &Request) -> Reply {
+    match request.path.as_str() {
+        "/text" => Reply::text(200, "plain"),
+        "/broken" => Reply::json(200, "{"),
+        "/big" => Reply::text(200, "x".repeat(2 << 20)),
+        "/hang" => {
+            ASKED.notify_one();
+            Reply::never()
+        }
+        "/slow" => Reply::never(),
+        "/here" => Reply::redirect("/echo"),
+        "/loop" => Reply::redirect("/loop"),
+        "/away" => {
+            // The same server by another name.
+            let host = request.headers["host"].replace("127.0.0.1", "localhost");
+            Reply::redirect(&format!("http://{host}/echo"))
+        }
+        path => match path.strip_prefix("/status/") {
+            Some(code) => Reply::text(code.parse().unwrap(), "why: s3cr3t-value"),
+            None if path == "/echo" || path.starts_with("/echo/") => echo(request),
+            None => Reply::empty(404),
+        },
+    }
+}
+
+fn serve() -> HttpStub {
+    HttpStub::start(|request, _| answer(request)).unwrap()
 }
 
 fn listed(mut call: ToolCall, server: SocketAddr) -> ToolCall {
@@ -111,7 +91,8 @@ fn post_call(server: SocketAddr) -> ToolCall {
 
 #[tokio::test]
 async fn ruling_13_values_reach_the_host_as_data() {
-    let server = serve().await;
+    let stub = serve();
+    let server = stub.address();
     assert_eq!(
         output(sandbox().await.run(post_call(server)).await),
         json!({
@@ -124,7 +105,8 @@ async fn ruling_13_values_reach_the_host_as_data() {
 
 #[tokio::test]
 async fn a_dry_run_of_a_write_is_not_sent() {
-    let server = serve().await;
+    let stub = serve();
+    let server = stub.address();
     let mut call = post_call(server);
     call.dry_run = DryRun::Yes;
     call.parameters.insert("name".into(), json!("s3cr3t-value"));
@@ -139,7 +121,8 @@ async fn a_dry_run_of_a_write_is_not_sent() {
 
 #[tokio::test]
 async fn a_variable_that_is_not_granted_is_refused() {
-    let mut call = post_call(serve().await);
+    let stub = serve();
+    let mut call = post_call(stub.address());
     call.environment.clear();
     assert_eq!(
         failure(sandbox().await.run(call).await),
@@ -154,7 +137,8 @@ async fn a_variable_that_is_not_granted_is_refused() {
 
 #[tokio::test]
 async fn a_header_value_cannot_add_headers() {
-    let server = serve().await;
+    let stub = serve();
+    let server = stub.address();
     let mut call = post_call(server);
     call.environment[0].1 = "x\r\nX-Admin: 1".into();
     assert_eq!(
@@ -166,7 +150,8 @@ async fn a_header_value_cannot_add_headers() {
 /// B002-13: who keeps what is to be changed says that it is another by now; no other failure says so.
 #[tokio::test]
 async fn b002_13_a_conflict_is_told_from_other_failures() {
-    let (server, fixture) = (serve().await, sandbox().await);
+    let (stub, fixture) = (serve(), sandbox().await);
+    let server = stub.address();
     for (code, wanted) in [
         (400, false),
         (409, true),
@@ -184,7 +169,8 @@ async fn b002_13_a_conflict_is_told_from_other_failures() {
 
 #[tokio::test]
 async fn each_status_has_its_failure() {
-    let (server, fixture) = (serve().await, sandbox().await);
+    let (stub, fixture) = (serve(), sandbox().await);
+    let server = stub.address();
     for (code, kind, retryable) in [
         (400, ErrorType::ExecutionError, false),
         (401, ErrorType::PermissionError, false),
@@ -209,7 +195,8 @@ async fn each_status_has_its_failure() {
 
 #[tokio::test]
 async fn text_is_wrapped_and_false_json_is_a_failure() {
-    let (server, fixture) = (serve().await, sandbox().await);
+    let (stub, fixture) = (serve(), sandbox().await);
+    let server = stub.address();
     assert_eq!(
         output(fixture.run(get_call(server, "/text")).await),
         json!({ "status": 200, "body": "plain" })
@@ -222,7 +209,8 @@ async fn text_is_wrapped_and_false_json_is_a_failure() {
 
 #[tokio::test]
 async fn a_response_is_bounded() {
-    let mut call = get_call(serve().await, "/big");
+    let stub = serve();
+    let mut call = get_call(stub.address(), "/big");
     call.limits.output_bytes = 1 << 20;
     assert_eq!(
         failure(sandbox().await.run(call).await),
@@ -237,7 +225,8 @@ async fn a_response_is_bounded() {
 
 #[tokio::test]
 async fn redirects_stay_on_the_host() {
-    let (server, fixture) = (serve().await, sandbox().await);
+    let (stub, fixture) = (serve(), sandbox().await);
+    let server = stub.address();
     assert_eq!(
         output(fixture.run(get_call(server, "/here")).await)["uri"],
         json!("/echo")
@@ -255,7 +244,8 @@ async fn redirects_stay_on_the_host() {
 
 #[tokio::test]
 async fn hosts_outside_the_list_and_private_addresses_are_refused() {
-    let (server, fixture) = (serve().await, sandbox().await);
+    let (stub, fixture) = (serve(), sandbox().await);
+    let server = stub.address();
     let mut unlisted = get_call(server, "/text");
     unlisted.egress = vec!["*.example.com".parse().unwrap()];
     let (kind, message, ..) = failure(fixture.run(unlisted).await);
@@ -289,7 +279,8 @@ async fn hosts_outside_the_list_and_private_addresses_are_refused() {
 
 #[tokio::test]
 async fn localhost_names_loopback() {
-    let server = serve().await;
+    let stub = serve();
+    let server = stub.address();
     let mut call = http_call(
         HttpMethod::Get,
         format!("http://localhost:{}/text", server.port()),
@@ -303,7 +294,8 @@ async fn localhost_names_loopback() {
 
 #[tokio::test]
 async fn a_silent_host_times_out_and_a_call_can_be_cancelled() {
-    let (server, fixture) = (serve().await, sandbox().await);
+    let (stub, fixture) = (serve(), sandbox().await);
+    let server = stub.address();
     let mut slow = get_call(server, "/slow");
     slow.limits.timeout = Duration::from_millis(200);
     assert_eq!(

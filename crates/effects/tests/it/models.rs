@@ -19,7 +19,7 @@ use charter_effects::{
     Delivery, ModelAnswer, ModelApi, ModelFailure, ModelOptions, ModelProviders, ModelRequest,
     ModelStage, Models, NamedSchema, Patience, ProviderOptions, Secret, SecretSource,
 };
-use charter_testkit::model_server::{ModelServer, ServedReply};
+use charter_testkit::http_stub::{HttpStub, Reply};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -78,14 +78,14 @@ fn request() -> ModelRequest {
 }
 
 /// Where the API is on the server.
-fn base(api: ModelApi, server: &ModelServer) -> String {
+fn base(api: ModelApi, server: &HttpStub) -> String {
     match api {
         ModelApi::OpenAi => server.url("/v1"),
         ModelApi::Anthropic => server.url(""),
     }
 }
 
-fn provider(api: ModelApi, server: &ModelServer) -> ProviderOptions {
+fn provider(api: ModelApi, server: &HttpStub) -> ProviderOptions {
     let mut provider = ProviderOptions::new(api, base(api, server));
     let source = SecretSource::Variable("PROVIDER_KEY".to_owned());
     provider.key = Some(Secret::new(KEY, source));
@@ -119,10 +119,10 @@ async fn ask(models: &dyn Models) -> Result<ModelAnswer, ModelFailure> {
 /// Asks a server that gives one answer after the other.
 async fn asked(
     api: ModelApi,
-    replies: Vec<ServedReply>,
+    replies: Vec<Reply>,
     change: impl FnOnce(&mut ModelOptions),
-) -> (Result<ModelAnswer, ModelFailure>, ModelServer) {
-    let server = ModelServer::answering(replies).unwrap();
+) -> (Result<ModelAnswer, ModelFailure>, HttpStub) {
+    let server = HttpStub::answering(replies).unwrap();
     let mut options = options(provider(api, &server));
     change(&mut options);
     let models = ModelProviders::new(options).unwrap();

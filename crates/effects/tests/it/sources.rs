@@ -3,23 +3,18 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use axum::Router;
-use axum::body::Body;
-use axum::http::{HeaderMap, StatusCode, header};
-use axum::response::{IntoResponse, Redirect};
-use axum::routing::get;
 use charter_effects::{
     Fetched, RawSource, SourceError, SourceFault, SourceRequest, Sources, Validators,
 };
+use charter_testkit::http_stub::{HttpStub, Pacing, Reply};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::sandbox;
 
-async fn serve(routes: Router, at: &str) -> SocketAddr {
-    let listener = tokio::net::TcpListener::bind(at).await.unwrap();
-    let address = listener.local_addr().unwrap();
-    tokio::spawn(async move { axum::serve(listener, routes).await });
-    address
+/// A server whose pages depend on their path only.
+fn serve(ip: &str, page: impl Fn(&str) -> Reply + Send + Sync + 'static) -> HttpStub {
+    let stub = HttpStub::start_at(ip.parse().unwrap(), move |request, _| page(&request.path));
+    stub.unwrap()
 }
 
 fn request(address: SocketAddr, path: &str) -> SourceRequest {
@@ -49,8 +44,8 @@ async fn text(request: &SourceRequest) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn b000_16_private_addresses_are_refused_unless_named() {
-    let page = Router::new().route("/", get(|| async { "hello" }));
-    let address = serve(page, "127.0.0.1:0").await;
+    let server = serve("127.0.0.1", |_| Reply::text(200, "hello"));
+    let address = server.address();
     let named = request(address, "/");
     assert_eq!(text(&named).await, "hello");
     let unnamed = SourceRequest {
@@ -70,22 +65,17 @@ async fn b000_16_private_addresses_are_refused_unless_named() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn b000_16_a_redirect_to_a_private_address_is_not_followed() {
-    let secret = Router::new().route("/", get(|| async { "secret" }));
-    let inside = serve(secret, "127.0.0.2:0").await;
-    let away = format!("http://{inside}/");
-    let routes = Router::new()
-        .route(
-            "/away",
-            get(move || async move { Redirect::temporary(&away) }),
-        )
-        .route("/near", get(|| async { Redirect::permanent("/page") }))
-        .route("/page", get(|| async { "page" }))
-        .route("/loop", get(|| async { Redirect::temporary("/loop") }))
-        .route(
-            "/file",
-            get(|| async { Redirect::temporary("file:///etc/passwd") }),
-        );
-    let address = serve(routes, "127.0.0.1:0").await;
+    let inside = serve("127.0.0.2", |_| Reply::text(200, "secret"));
+    let away = inside.url("/");
+    let server = serve("127.0.0.1", move |path| match path {
+        "/away" => Reply::redirect(&away),
+        "/near" => Reply::empty(308).with_header("location", "/page"),
+        "/page" => Reply::text(200, "page"),
+        "/loop" => Reply::redirect("/loop"),
+        "/file" => Reply::redirect("file:///etc/passwd"),
+        _ => Reply::empty(404),
+    });
+    let address = server.address();
     assert_eq!(text(&request(address, "/near")).await, "page");
     let away = fetch(&request(address, "/away")).await.unwrap_err();
     assert_eq!(away.kind, SourceFault::Refused);
@@ -104,28 +94,20 @@ async fn b000_16_a_redirect_to_a_private_address_is_not_followed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn b000_16_a_page_of_50_mib_is_refused_announced_or_not() {
     const SIZE: usize = 50 << 20;
-    let whole = || async { vec![b'x'; SIZE] };
-    let streamed = || async {
-        let piece = axum::body::Bytes::from(vec![b'x'; 1 << 20]);
-        let pieces = futures_util::stream::iter(
-            (0..50).map(move |_| Ok::<_, std::io::Error>(piece.clone())),
-        );
-        Body::from_stream(pieces)
-    };
+    let bytes = |body: Vec<u8>| Reply::new(200, "application/octet-stream", body);
     // 50 MiB of one letter, compressed to some 50 KiB.
-    let packed = || async {
+    let packed = || {
         let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         std::io::Write::write_all(&mut packer, &vec![b'x'; SIZE]).unwrap();
-        (
-            [(header::CONTENT_ENCODING, "gzip")],
-            packer.finish().unwrap(),
-        )
+        packer.finish().unwrap()
     };
-    let routes = Router::new()
-        .route("/whole", get(whole))
-        .route("/streamed", get(streamed))
-        .route("/packed", get(packed));
-    let address = serve(routes, "127.0.0.1:0").await;
+    let server = serve("127.0.0.1", move |path| match path {
+        "/whole" => bytes(vec![b'x'; SIZE]),
+        "/streamed" => bytes(vec![b'x'; SIZE]).paced(Pacing::Pieces(1 << 20)),
+        "/packed" => bytes(packed()).with_header("content-encoding", "gzip"),
+        _ => Reply::empty(404),
+    });
+    let address = server.address();
     for path in ["/whole", "/streamed", "/packed"] {
         let error = fetch(&request(address, path)).await.unwrap_err();
         assert_eq!(error.kind, SourceFault::Unusable);
@@ -136,14 +118,15 @@ async fn b000_16_a_page_of_50_mib_is_refused_announced_or_not() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn b000_16_what_did_not_change_is_not_sent_again() {
-    let page = |headers: HeaderMap| async move {
-        match headers.get(header::IF_NONE_MATCH) {
-            Some(known) if known == "\"v1\"" => StatusCode::NOT_MODIFIED.into_response(),
-            Some(_) | None => ([(header::ETAG, "\"v1\"")], "hello").into_response(),
+    let server = HttpStub::start(|request, _| {
+        let known = request.headers.get("if-none-match");
+        match known.map(String::as_str) {
+            Some("\"v1\"") => Reply::empty(304),
+            Some(_) | None => Reply::text(200, "hello").with_header("etag", "\"v1\""),
         }
-    };
-    let address = serve(Router::new().route("/", get(page)), "127.0.0.1:0").await;
-    let first = request(address, "/");
+    });
+    let server = server.unwrap();
+    let first = request(server.address(), "/");
     let Ok(Fetched::Source(_, known)) = fetch(&first).await else {
         panic!("the page was not fetched");
     };
@@ -154,13 +137,11 @@ async fn b000_16_what_did_not_change_is_not_sent_again() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn b000_16_failures_say_what_was_answered() {
-    let routes = Router::new().route(
-        "/slow",
-        get(|| async {
-            tokio::time::sleep(Duration::from_secs(600)).await;
-        }),
-    );
-    let address = serve(routes, "127.0.0.1:0").await;
+    let server = serve("127.0.0.1", |path| match path {
+        "/slow" => Reply::never(),
+        _ => Reply::empty(404),
+    });
+    let address = server.address();
     let missing = fetch(&request(address, "/none")).await.unwrap_err();
     assert_eq!(missing.kind, SourceFault::Unusable);
     assert_eq!(

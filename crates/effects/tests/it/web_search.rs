@@ -14,7 +14,7 @@ use charter_effects::{
     BuiltinGrants, BuiltinTool, DryRun, Patience, SearchOptions, SearchProvider, Secret,
     SecretSource, ToolCall, ToolImplementation, ToolOutcome, WebSearch,
 };
-use charter_testkit::model_server::{ModelServer, SeenRequest, ServedReply};
+use charter_testkit::http_stub::{HttpStub, Reply, Request};
 use serde_json::{Value, json};
 
 use crate::support::{call, output, sandbox};
@@ -38,7 +38,7 @@ macro_rules! recorded {
 use recorded;
 
 /// A provider at the server, asked again after a pause that a test need not notice.
-fn options(provider: SearchProvider, server: &ModelServer) -> SearchOptions {
+fn options(provider: SearchProvider, server: &HttpStub) -> SearchOptions {
     let source = SecretSource::Variable("SEARCH_KEY".to_owned());
     SearchOptions {
         url: Some(server.url("/")),
@@ -80,10 +80,10 @@ fn granted(search: Option<Arc<WebSearch>>, parameters: &Value) -> ToolCall {
 /// Asks a server that gives one answer after the other.
 async fn asked(
     provider: SearchProvider,
-    replies: Vec<ServedReply>,
+    replies: Vec<Reply>,
     change: impl FnOnce(&mut SearchOptions),
-) -> (ToolOutcome, Vec<SeenRequest>) {
-    let server = ModelServer::answering(replies).unwrap();
+) -> (ToolOutcome, Vec<Request>) {
+    let server = HttpStub::answering(replies).unwrap();
     let mut options = options(provider, &server);
     change(&mut options);
     let outcome = sandbox()
@@ -126,7 +126,7 @@ async fn both_providers_answers_come_to_the_same_results() {
         (BRAVE, recorded!("brave/success.json")),
         (SEARXNG, recorded!("searxng/success.json")),
     ] {
-        let (outcome, _) = asked(provider, vec![ServedReply::json(200, body)], |_| {}).await;
+        let (outcome, _) = asked(provider, vec![Reply::json(200, body)], |_| {}).await;
         let mut found = output(outcome);
         let actions = found.as_object_mut().unwrap().remove("actions").unwrap();
         assert_eq!(found, expected(provider.as_str()));
@@ -149,7 +149,7 @@ async fn an_answer_without_results_is_an_answer() {
         (BRAVE, recorded!("brave/empty.json")),
         (SEARXNG, recorded!("searxng/empty.json")),
     ] {
-        let (outcome, seen) = asked(provider, vec![ServedReply::json(200, body)], |_| {}).await;
+        let (outcome, seen) = asked(provider, vec![Reply::json(200, body)], |_| {}).await;
         assert_eq!(output(outcome)["results"], json!([]));
         assert_eq!(seen.len(), 1);
     }
@@ -163,7 +163,7 @@ async fn a_request_says_what_the_provider_knows_and_no_more() {
     });
     let fixture = sandbox().await;
     let sent = async |provider, body: &str, given: &Value| {
-        let server = ModelServer::answering(vec![ServedReply::json(200, body)]).unwrap();
+        let server = HttpStub::answering(vec![Reply::json(200, body)]).unwrap();
         let found = output(
             fixture
                 .run(search(options(provider, &server), given.clone()))
@@ -200,7 +200,7 @@ async fn a_request_says_what_the_provider_knows_and_no_more() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_dry_run_searches_as_it_reads() {
     let body = recorded!("searxng/success.json");
-    let server = ModelServer::answering(vec![ServedReply::json(200, body)]).unwrap();
+    let server = HttpStub::answering(vec![Reply::json(200, body)]).unwrap();
     let call = ToolCall {
         dry_run: DryRun::Yes,
         ..search(options(SEARXNG, &server), json!({"query": QUESTION}))

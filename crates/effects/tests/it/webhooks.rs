@@ -15,7 +15,7 @@ use charter_effects::webhook::{
     WebhookOptions, Webhooks,
 };
 use charter_effects::{Patience, PlainHttp, Secret, SecretSource};
-use charter_testkit::model_server::{ModelServer, Pace, SeenRequest, ServedReply};
+use charter_testkit::http_stub::{HttpStub, Pacing, Reply, Request};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -40,14 +40,11 @@ fn secret(value: &str) -> Secret {
 }
 
 /// The system behind a server, whose own address it may be at.
-fn system(server: &ModelServer, path: &str) -> SystemOfRecord {
-    let url = server.url(path);
-    let address = server.url("");
-    let address = address.trim_start_matches("http://");
+fn system(server: &HttpStub, path: &str) -> SystemOfRecord {
     SystemOfRecord {
-        url,
+        url: server.url(path),
         secrets: vec![secret(NEW)],
-        egress: vec![address.parse().unwrap()],
+        egress: vec![server.address().to_string().parse().unwrap()],
         plain_http: PlainHttp::Loopback,
         attempt_timeout: Duration::from_secs(10),
     }
@@ -86,17 +83,15 @@ async fn deliver(
 }
 
 /// What comes of answers, and what the server was sent.
-async fn answered(
-    replies: Vec<ServedReply>,
-) -> (Result<Delivered, DeliveryFailed>, Vec<SeenRequest>) {
-    let server = ModelServer::answering(replies).unwrap();
+async fn answered(replies: Vec<Reply>) -> (Result<Delivered, DeliveryFailed>, Vec<Request>) {
+    let server = HttpStub::answering(replies).unwrap();
     let options = options(system(&server, "/hooks"));
     let outcome = deliver(options, &delivery(&server.url("/hooks/briefs"))).await;
     (outcome, server.seen())
 }
 
-fn reply(status: u16) -> ServedReply {
-    ServedReply::json(status, "{\"why\": \"because\"}")
+fn reply(status: u16) -> Reply {
+    Reply::json(status, "{\"why\": \"because\"}")
 }
 
 fn failed(outcome: Result<Delivered, DeliveryFailed>) -> (DeliveryFault, String) {
@@ -107,7 +102,7 @@ fn failed(outcome: Result<Delivered, DeliveryFailed>) -> (DeliveryFault, String)
 /// A receiver that knows one of the secrets can check the message, whichever it is.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_is_signed_with_every_secret() {
-    let server = ModelServer::answering(vec![reply(204)]).unwrap();
+    let server = HttpStub::answering(vec![reply(204)]).unwrap();
     let mut both = system(&server, "/hooks/");
     both.secrets = vec![secret(OLD), secret(NEW)];
     let delivery = delivery(&server.url("/hooks/briefs?of=acme"));
@@ -142,7 +137,7 @@ async fn b002_13_every_attempt_carries_the_same_message() {
         };
         assert_eq!(first.headers["webhook-id"], again.headers["webhook-id"]);
         assert_eq!(first.bytes, again.bytes);
-        let time = |seen: &SeenRequest| seen.headers["webhook-timestamp"].parse::<i64>().unwrap();
+        let time = |seen: &Request| seen.headers["webhook-timestamp"].parse::<i64>().unwrap();
         assert!(time(again) > time(first), "the server asked for a second");
         assert_eq!(signed_by(again, NEW), [true]);
     }
@@ -180,7 +175,7 @@ async fn b002_13_each_answer_has_its_failure() {
 /// Of a message that was sent and not answered nobody knows; it is not sent again.
 #[tokio::test(flavor = "multi_thread")]
 async fn b002_13_silence_is_no_failure_that_passes() {
-    let server = ModelServer::answering(vec![ServedReply::never()]).unwrap();
+    let server = HttpStub::answering(vec![Reply::never()]).unwrap();
     let mut slow = system(&server, "/hooks");
     slow.attempt_timeout = Duration::from_millis(200);
     let outcome = deliver(options(slow), &delivery(&server.url("/hooks"))).await;
@@ -217,9 +212,9 @@ async fn a_server_that_is_not_there_may_be_later() {
 async fn a_message_that_is_given_up_is_not_called_unsent() {
     let cancel = CancellationToken::new();
     let seen = cancel.clone();
-    let server = ModelServer::with(move |_, _| {
+    let server = HttpStub::start(move |_, _| {
         seen.cancel();
-        ServedReply::never()
+        Reply::never()
     });
     let server = server.unwrap();
     let webhooks = HttpWebhooks::new(options(system(&server, "/"))).unwrap();
@@ -237,17 +232,17 @@ async fn a_message_that_is_given_up_is_not_called_unsent() {
 /// An answer is not read further than its status, and of a refusal a few harmless words.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_answered_is_bounded() {
-    let long = ServedReply::json(200, vec![b'x'; 8 << 20]);
+    let long = Reply::json(200, vec![b'x'; 8 << 20]);
     assert_eq!(answered(vec![long]).await.0, Ok(Delivered { status: 200 }));
     let mut words = "\u{1b}[31m".to_owned();
     words.push_str(&"y".repeat(1 << 20));
-    let (fault, message) = failed(answered(vec![ServedReply::json(422, words)]).await.0);
+    let (fault, message) = failed(answered(vec![Reply::json(422, words)]).await.0);
     assert_eq!(fault, DeliveryFault::Refused);
     assert!(
         message.len() < 600 && !message.contains('\u{1b}'),
         "{message}"
     );
-    let broken = reply(422).paced(Pace::BreakOffAfter(3));
+    let broken = reply(422).paced(Pacing::BreakOffAfter(3));
     assert_eq!(
         failed(answered(vec![broken]).await.0).0,
         DeliveryFault::Refused
@@ -261,7 +256,7 @@ fn body_of(message: &str) -> Value {
 /// A tenant's own system wins, and nobody else has it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tenants_own_system_is_its_alone() {
-    let server = ModelServer::with(|_, _| reply(200)).unwrap();
+    let server = HttpStub::start(|_, _| reply(200)).unwrap();
     let mut all = options(system(&server, "/hooks"));
     let mut own = system(&server, "/hooks");
     own.secrets = vec![secret(OLD)];

@@ -14,10 +14,9 @@ use charter_effects::{Sandbox, SandboxOptions};
 use charter_search::embed::{EmbedError, Embedder, EmbeddingModel, Quantisation, Vector};
 use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
 use serde_json::{Value, json};
-use uuid::Uuid;
 
 use super::{SkillSearch, SkillWritten};
-use crate::{Caller, Composer, Engine, EngineError, EvidenceKey, IdSource, Ports, Settings};
+use crate::{Caller, Composer, Engine, EngineError, EvidenceKey, Ports, RandomIds, Settings};
 
 /// Counts letters: texts of the same letters are near each other.
 struct Letters {
@@ -66,14 +65,6 @@ impl Embedder for Letters {
 
     fn token_spans(&self, _: &str) -> Option<Vec<std::ops::Range<usize>>> {
         None
-    }
-}
-
-struct RandomIds;
-
-impl IdSource for RandomIds {
-    fn uuid(&self) -> Uuid {
-        Uuid::now_v7()
     }
 }
 

@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use charter_contract::agentic::memory::Visibility;
-use charter_contract::ids::{TenantId, UserId};
 use charter_effects::{LandlockUse, Sandbox, SandboxOptions};
 use charter_store::SharedStore;
 use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
@@ -14,20 +13,10 @@ use charter_testkit::watched_store::{Side, WatchedStore, Watcher, Write};
 use futures_util::future::join_all;
 use serde_json::json;
 use tokio::runtime::Handle;
-use uuid::Uuid;
 
 use super::*;
-use crate::{
-    AccessScopes, CatalogueRole, EvidenceKey, IdSource, Ports, Role, Settings, SkillGrants, Tier,
-};
-
-struct RandomIds;
-
-impl IdSource for RandomIds {
-    fn uuid(&self) -> Uuid {
-        Uuid::now_v7()
-    }
-}
+use crate::caller::tests::caller;
+use crate::{EvidenceKey, Ports, RandomIds, Role, Settings};
 
 /// A directory with a store, and whoever works on it.
 struct Place {
@@ -72,18 +61,6 @@ impl Place {
             evidence_key: EvidenceKey::new("test", [7; 32]).unwrap(),
         };
         Engine::start(ports, Settings::default()).await.unwrap()
-    }
-}
-
-fn caller(user: &str, role: Role) -> Caller {
-    Caller {
-        tenant: TenantId::parse("acme").unwrap(),
-        user: UserId::parse(user).unwrap(),
-        role,
-        tier: Tier::Basic,
-        catalogue: CatalogueRole::of(role),
-        agent_skills: SkillGrants::All,
-        scopes: AccessScopes::All,
     }
 }
 

@@ -10,7 +10,8 @@ use charter_domain::mission::ProposalState;
 use charter_store::mission::ArtifactFilter;
 use serde_json::{Value, json};
 
-use self::rig::{Rig, order, person};
+use self::rig::{Rig, order};
+use crate::caller::tests::person;
 use crate::{Answer, ArtifactListing, Say};
 
 /// The artifacts of a page, as they are stored.

@@ -1,15 +1,15 @@
 //! Candidates by a model: its draft stays within the boundary, or is none.
 
-use charter_testkit::model_server::{ModelServer, ServedReply};
+use charter_testkit::http_stub::{HttpStub, Reply};
 
 use super::*;
 
-fn says(answer: &Value) -> ServedReply {
+fn says(answer: &Value) -> Reply {
     let completion = json!({"object": "chat.completion", "model": "m", "choices": [{
         "index": 0, "finish_reason": "stop",
         "message": {"role": "assistant", "content": answer.to_string()}}],
         "usage": {"prompt_tokens": 30, "completion_tokens": 5, "total_tokens": 35}});
-    ServedReply::json(200, completion.to_string())
+    Reply::json(200, completion.to_string())
 }
 
 fn draft(tool: &str, argument: &str) -> Value {
@@ -22,7 +22,7 @@ fn draft(tool: &str, argument: &str) -> Value {
 }
 
 /// A kitchen whose code agent asks a model server.
-fn kitchen_with(models: &ModelServer) -> (Home, Server, Service) {
+fn kitchen_with(models: &HttpStub) -> (Home, Server, Service) {
     let home = Home::with_keys(&KEYS);
     let config = home.path("config.toml");
     let keys = std::fs::read_to_string(&config).unwrap();
@@ -44,7 +44,7 @@ fn kitchen_with(models: &ModelServer) -> (Home, Server, Service) {
 /// after a run that succeeded, and then reached by the requests that the model said it answers.
 #[test]
 fn b000_5_a_model_drafts_a_candidate_within_the_boundary() {
-    let models = ModelServer::with(|_, number| match number {
+    let models = HttpStub::start(|_, number| match number {
         // A tool outside the boundary, and then a reference to nothing: both are sent back.
         0 => says(&draft("a.measure_boiler_pressure", "${user.which}")),
         1 => says(&draft("kitchen.measure_pressure", "${user.other}")),
@@ -84,7 +84,7 @@ fn b000_5_a_model_drafts_a_candidate_within_the_boundary() {
 /// B000-4: a model that declines, or does not mend its draft, leaves no candidate, and says why.
 #[test]
 fn b000_4_a_model_that_finds_no_way_leaves_no_candidate() {
-    let models = ModelServer::with(|_, number| match number {
+    let models = HttpStub::start(|_, number| match number {
         0 => says(&json!({"declined": "no tool measures steam"})),
         _ => says(&draft("kitchen.measure_pressure", "${user.other}")),
     })
@@ -101,8 +101,7 @@ fn b000_4_a_model_that_finds_no_way_leaves_no_candidate() {
 /// fits, and nothing is run.
 #[test]
 fn b000_5_a_candidate_may_be_asked_for_directly() {
-    let models =
-        ModelServer::with(|_, _| says(&draft("kitchen.measure_pressure", "${user.which}")));
+    let models = HttpStub::start(|_, _| says(&draft("kitchen.measure_pressure", "${user.which}")));
     let models = models.unwrap();
     let (_home, server, _service) = kitchen_with(&models);
     let uma = server.key("uma");

@@ -1,7 +1,7 @@
 //! Recorded answers that are drafts.
 
 use charter_effects::{Delivery, ModelAnswer, ModelApi, StructuredOutput, Usage};
-use charter_testkit::model_server::{Pace, ServedReply};
+use charter_testkit::http_stub::{Pacing, Reply};
 
 use super::{asked, draft, lab, recorded};
 
@@ -119,25 +119,25 @@ const CASES: [Case; 10] = [
     ),
 ];
 
-fn served(case: &Case, pace: Pace) -> ServedReply {
+fn served(case: &Case, pacing: Pacing) -> Reply {
     let reply = match case.delivery {
-        Delivery::Whole => ServedReply::json(200, case.answer),
-        Delivery::Streamed => ServedReply::events(case.answer),
+        Delivery::Whole => Reply::json(200, case.answer),
+        Delivery::Streamed => Reply::events(case.answer),
     };
-    reply.paced(pace)
+    reply.paced(pacing)
 }
 
 /// In one piece, and in pieces that end in the middle of lines, events and letters.
 #[tokio::test]
 async fn each_recorded_answer_becomes_the_draft_that_it_holds_in_pieces_of_any_size() {
     for case in &CASES {
-        for pace in [
-            Pace::AtOnce,
-            Pace::Pieces(1),
-            Pace::Pieces(7),
-            Pace::Pieces(1_000),
+        for pacing in [
+            Pacing::AtOnce,
+            Pacing::Pieces(1),
+            Pacing::Pieces(7),
+            Pacing::Pieces(1_000),
         ] {
-            let (answer, _server) = asked(case.api, vec![served(case, pace)], |options| {
+            let (answer, _server) = asked(case.api, vec![served(case, pacing)], |options| {
                 lab(options).structured = case.structured;
                 lab(options).delivery = case.delivery;
             })
@@ -156,7 +156,7 @@ async fn each_recorded_answer_becomes_the_draft_that_it_holds_in_pieces_of_any_s
                 repairs: 0,
                 duration_ms: answer.duration_ms,
             };
-            assert_eq!(answer, expected, "{pace:?} of {}", case.answer);
+            assert_eq!(answer, expected, "{pacing:?} of {}", case.answer);
         }
     }
 }
@@ -165,7 +165,7 @@ async fn each_recorded_answer_becomes_the_draft_that_it_holds_in_pieces_of_any_s
 #[tokio::test]
 async fn an_answer_is_read_as_what_it_is_and_not_as_what_was_asked_for() {
     for case in &CASES {
-        let (answer, _server) = asked(case.api, vec![served(case, Pace::AtOnce)], |options| {
+        let (answer, _server) = asked(case.api, vec![served(case, Pacing::AtOnce)], |options| {
             lab(options).structured = case.structured;
             lab(options).delivery = match case.delivery {
                 Delivery::Whole => Delivery::Streamed,
@@ -189,7 +189,7 @@ async fn a_stream_without_its_last_word_is_whole_once_the_model_was_done() {
         ),
     ] {
         let (before, _) = answer.split_once(last).unwrap();
-        let (answer, _server) = asked(api, vec![ServedReply::events(before)], |_| {}).await;
+        let (answer, _server) = asked(api, vec![Reply::events(before)], |_| {}).await;
         assert_eq!(answer.unwrap().draft, draft());
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use charter_contract::error_code::ErrorCode;
 use charter_effects::{ModelApi, ModelFault, ModelProviders, Models};
-use charter_testkit::model_server::{ModelServer, ServedReply};
+use charter_testkit::http_stub::{HttpStub, Reply};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -15,9 +15,9 @@ const OPEN_AI: ModelApi = ModelApi::OpenAi;
 #[tokio::test]
 async fn an_answer_that_is_larger_than_its_bound_is_not_read_on() {
     for reply in [
-        ServedReply::json(200, recorded!("openai/completion.json")),
-        ServedReply::events(recorded!("openai/stream.sse")),
-        ServedReply::events(recorded!("openai/stream_tool.sse")),
+        Reply::json(200, recorded!("openai/completion.json")),
+        Reply::events(recorded!("openai/stream.sse")),
+        Reply::events(recorded!("openai/stream_tool.sse")),
     ] {
         for (bytes, fits) in [(60, true), (20, false)] {
             let (answer, server) = asked(OPEN_AI, vec![reply.clone()], |options| {
@@ -36,7 +36,7 @@ async fn an_answer_that_is_larger_than_its_bound_is_not_read_on() {
         }
     }
     let endless = vec![b' '; 1 << 20];
-    let (answer, _server) = asked(OPEN_AI, vec![ServedReply::json(200, endless)], |options| {
+    let (answer, _server) = asked(OPEN_AI, vec![Reply::json(200, endless)], |options| {
         lab(options).output_bytes = 20;
     })
     .await;
@@ -45,7 +45,7 @@ async fn an_answer_that_is_larger_than_its_bound_is_not_read_on() {
 
 #[tokio::test]
 async fn more_context_than_a_request_may_hold_is_not_sent() {
-    let server = ModelServer::answering(Vec::new()).unwrap();
+    let server = HttpStub::answering(Vec::new()).unwrap();
     let models = ModelProviders::new(options(provider(OPEN_AI, &server))).unwrap();
     let mut request = request();
     request.context = json!({"text": "x".repeat(17 << 20)});
@@ -62,9 +62,9 @@ async fn more_context_than_a_request_may_hold_is_not_sent() {
 async fn no_more_requests_are_under_way_than_the_provider_is_given() {
     let (tell, told) = tokio::sync::oneshot::channel();
     let tell = std::sync::Mutex::new(Some(tell));
-    let server = ModelServer::with(move |_, _| {
+    let server = HttpStub::start(move |_, _| {
         tell.lock().unwrap().take().unwrap().send(()).unwrap();
-        ServedReply::never()
+        Reply::never()
     })
     .unwrap();
     let mut options = options(provider(OPEN_AI, &server));
@@ -92,7 +92,7 @@ async fn no_more_requests_are_under_way_than_the_provider_is_given() {
 #[tokio::test]
 async fn connections_are_kept() {
     let answer = recorded!("openai/completion.json");
-    let server = ModelServer::with(move |_, _| ServedReply::json(200, answer)).unwrap();
+    let server = HttpStub::start(move |_, _| Reply::json(200, answer)).unwrap();
     let models = ModelProviders::new(options(provider(OPEN_AI, &server))).unwrap();
     for _ in 0..5 {
         ask(&models).await.unwrap();

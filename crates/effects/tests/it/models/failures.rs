@@ -6,7 +6,7 @@ use charter_contract::ids::{ErrorId, RequestId};
 use charter_contract::time::Timestamp;
 use charter_contract::validate;
 use charter_effects::{Delivery, ModelApi, ModelFailure, ModelFault, StructuredOutput};
-use charter_testkit::model_server::{Pace, ServedReply};
+use charter_testkit::http_stub::{Pacing, Reply};
 use serde_json::{Value, json};
 
 use super::{KEY, asked, lab, recorded};
@@ -335,7 +335,7 @@ const STREAMED: [Case; 4] = [
 #[tokio::test]
 async fn b003_3_each_recorded_failure_is_told_as_what_it_is() {
     for case in WHOLE.iter().chain(&MORE_WHOLE) {
-        check(case, ServedReply::json(case.1, case.2)).await;
+        check(case, Reply::json(case.1, case.2)).await;
     }
 }
 
@@ -343,13 +343,13 @@ async fn b003_3_each_recorded_failure_is_told_as_what_it_is() {
 #[tokio::test]
 async fn b003_3_each_recorded_failure_inside_a_stream_is_told_as_what_it_is() {
     for case in &STREAMED {
-        check(case, ServedReply::events(case.2)).await;
-        let slowly = ServedReply::events(case.2).paced(Pace::Pieces(5));
+        check(case, Reply::events(case.2)).await;
+        let slowly = Reply::events(case.2).paced(Pacing::Pieces(5));
         check(case, slowly).await;
     }
 }
 
-async fn check(case: &Case, reply: ServedReply) {
+async fn check(case: &Case, reply: Reply) {
     let (api, _, body, (fault, error_type, code, retryable), [input, output]) = *case;
     let (answer, server) = asked(api, vec![reply], |_| {}).await;
     let failure = answer.unwrap_err();
@@ -404,7 +404,7 @@ async fn b003_3_a_key_that_comes_back_is_not_passed_on() {
         (401, None),
         (403, None),
     ] {
-        let reply = ServedReply::json(status, body.to_string());
+        let reply = Reply::json(status, body.to_string());
         let (answer, _server) = asked(OPEN_AI, vec![reply], |_| {}).await;
         let failure = answer.unwrap_err();
         assert_eq!(failure.detail.as_deref(), detail);
@@ -430,12 +430,12 @@ async fn a_stream_that_breaks_off_anywhere_is_no_answer() {
     ] {
         let last = answer.find(end).unwrap();
         for cut in (0..last).step_by(37).chain([last]) {
-            for pace in [Pace::BreakOffAfter(cut), Pace::AtOnce] {
-                let body = match pace {
-                    Pace::AtOnce => &answer.as_bytes()[..cut],
+            for pacing in [Pacing::BreakOffAfter(cut), Pacing::AtOnce] {
+                let body = match pacing {
+                    Pacing::AtOnce => &answer.as_bytes()[..cut],
                     _ => answer.as_bytes(),
                 };
-                let reply = ServedReply::events(body).paced(pace);
+                let reply = Reply::events(body).paced(pacing);
                 let (result, _server) = asked(api, vec![reply], |_| {}).await;
                 let failure = result.unwrap_err();
                 assert_eq!(
@@ -454,7 +454,7 @@ async fn a_stream_that_breaks_off_anywhere_is_no_answer() {
 async fn an_answer_in_one_piece_that_breaks_off_is_no_answer() {
     let answer = recorded!("openai/completion.json");
     for cut in [0, 1, 400, answer.len() - 1] {
-        let reply = ServedReply::json(200, answer).paced(Pace::BreakOffAfter(cut));
+        let reply = Reply::json(200, answer).paced(Pacing::BreakOffAfter(cut));
         let (result, _server) = asked(OPEN_AI, vec![reply], super::whole).await;
         assert_eq!(result.unwrap_err().fault, ModelFault::Truncated, "{cut}");
     }
@@ -467,8 +467,8 @@ async fn an_answer_that_breaks_the_schema_is_sent_back_with_what_is_wrong() {
     let wrong = recorded!("openai/completion.json")
         .replace("\\\"score\\\":7", "\\\"score\\\":\\\"seven\\\"");
     let replies = vec![
-        ServedReply::json(200, wrong.clone()),
-        ServedReply::json(200, recorded!("openai/completion.json")),
+        Reply::json(200, wrong.clone()),
+        Reply::json(200, recorded!("openai/completion.json")),
     ];
     let (answer, server) = asked(OPEN_AI, replies, |_| {}).await;
     let answer = answer.unwrap();
@@ -499,7 +499,7 @@ async fn an_answer_that_breaks_the_schema_is_sent_back_with_what_is_wrong() {
         .collect();
     assert_eq!(keys, ["run-1.step-2-0", "run-1.step-2-1"]);
 
-    let (answer, server) = asked(OPEN_AI, vec![ServedReply::json(200, wrong); 9], |_| {}).await;
+    let (answer, server) = asked(OPEN_AI, vec![Reply::json(200, wrong); 9], |_| {}).await;
     let failure = answer.unwrap_err();
     assert_eq!(failure.fault, ModelFault::SchemaViolated);
     assert_eq!(failure.code(), ErrorCode::ModelAnswerInvalid);
@@ -515,7 +515,7 @@ async fn an_answer_that_breaks_the_schema_is_sent_back_with_what_is_wrong() {
 #[tokio::test]
 async fn prose_is_sent_back_and_is_a_failure_in_the_end() {
     let prose = recorded!("openai/completion_fenced.json").replace("```json\\n", "Here it is: ");
-    let (answer, server) = asked(OPEN_AI, vec![ServedReply::json(200, prose); 9], |options| {
+    let (answer, server) = asked(OPEN_AI, vec![Reply::json(200, prose); 9], |options| {
         lab(options).structured = StructuredOutput::None;
         lab(options).delivery = Delivery::Whole;
         options.repairs = charter_effects::Repairs(1);

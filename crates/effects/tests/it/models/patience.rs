@@ -3,26 +3,22 @@
 use std::time::{Duration, Instant};
 
 use charter_effects::{ModelApi, ModelFault, ModelProviders, Models, Usage};
-use charter_testkit::model_server::{ModelServer, Pace, ServedReply};
+use charter_testkit::http_stub::{HttpStub, Pacing, Reply};
 use tokio_util::sync::CancellationToken;
 
 use super::{ask, asked, draft, lab, options, provider, quick, recorded, request};
 
 const OPEN_AI: ModelApi = ModelApi::OpenAi;
 
-fn good() -> ServedReply {
-    ServedReply::json(200, recorded!("openai/completion.json"))
+fn good() -> Reply {
+    Reply::json(200, recorded!("openai/completion.json"))
 }
 
 /// Issue 5: retries only for what may be retried.
 #[tokio::test]
 async fn only_failures_that_may_pass_are_tried_again() {
     for status in [429, 500, 502, 503, 504, 529] {
-        let replies = vec![
-            ServedReply::json(status, "{}"),
-            ServedReply::json(status, ""),
-            good(),
-        ];
+        let replies = vec![Reply::json(status, "{}"), Reply::json(status, ""), good()];
         let (answer, server) = asked(OPEN_AI, replies, |options| options.patience = quick(2)).await;
         let answer = answer.unwrap();
         assert_eq!((answer.attempts, server.seen().len()), (3, 3), "{status}");
@@ -30,7 +26,7 @@ async fn only_failures_that_may_pass_are_tried_again() {
         assert!(server.seen().iter().all(|seen| seen == first), "{status}");
     }
     for status in [400, 401, 402, 403, 404, 413, 422] {
-        let replies = vec![ServedReply::json(status, "{}"), good()];
+        let replies = vec![Reply::json(status, "{}"), good()];
         let (answer, server) = asked(OPEN_AI, replies, |options| options.patience = quick(2)).await;
         assert_eq!(answer.unwrap_err().attempts, 1, "{status}");
         assert_eq!(server.seen().len(), 1, "{status}");
@@ -40,10 +36,10 @@ async fn only_failures_that_may_pass_are_tried_again() {
 #[tokio::test]
 async fn attempts_are_bounded_over_all_repairs_together() {
     let wrong = recorded!("openai/completion.json").replace("score", "points");
-    let failed = || ServedReply::json(500, "{}");
+    let failed = || Reply::json(500, "{}");
     let replies = vec![
         failed(),
-        ServedReply::json(200, wrong),
+        Reply::json(200, wrong),
         failed(),
         failed(),
         good(),
@@ -59,8 +55,8 @@ async fn attempts_are_bounded_over_all_repairs_together() {
 #[tokio::test]
 async fn what_a_broken_attempt_used_counts() {
     let answer = recorded!("anthropic/stream_tool.sse");
-    let broken = ServedReply::events(answer).paced(Pace::BreakOffAfter(answer.len() / 2));
-    let replies = vec![broken, ServedReply::events(answer)];
+    let broken = Reply::events(answer).paced(Pacing::BreakOffAfter(answer.len() / 2));
+    let replies = vec![broken, Reply::events(answer)];
     let (answer, _server) = asked(ModelApi::Anthropic, replies, |options| {
         options.patience = quick(1);
     })
@@ -77,7 +73,7 @@ async fn what_a_broken_attempt_used_counts() {
 
 #[tokio::test]
 async fn a_provider_is_not_asked_again_before_it_wants_to_be() {
-    let busy = ServedReply::json(429, "{}").with_header("retry-after-ms", "300");
+    let busy = Reply::json(429, "{}").with_header("retry-after-ms", "300");
     let started = Instant::now();
     let (answer, _server) = asked(OPEN_AI, vec![busy, good()], |options| {
         options.patience = quick(1);
@@ -90,7 +86,7 @@ async fn a_provider_is_not_asked_again_before_it_wants_to_be() {
 /// Longer than the longest pause, or than the time that is left: whoever asked is told how long.
 #[tokio::test]
 async fn a_provider_that_wants_to_be_left_alone_for_long_is() {
-    let busy = |seconds: &str| ServedReply::json(529, "{}").with_header("retry-after", seconds);
+    let busy = |seconds: &str| Reply::json(529, "{}").with_header("retry-after", seconds);
     let (answer, server) = asked(OPEN_AI, vec![busy("3600"), good()], |options| {
         options.patience = quick(3);
     })
@@ -100,7 +96,7 @@ async fn a_provider_that_wants_to_be_left_alone_for_long_is() {
     assert_eq!(failure.retry_after, Some(Duration::from_secs(3_600)));
     assert_eq!(server.seen().len(), 1);
 
-    let server = ModelServer::answering(vec![busy("2"), good()]).unwrap();
+    let server = HttpStub::answering(vec![busy("2"), good()]).unwrap();
     let mut options = options(provider(OPEN_AI, &server));
     options.patience = quick(3);
     let models = ModelProviders::new(options).unwrap();
@@ -114,7 +110,7 @@ async fn a_provider_that_wants_to_be_left_alone_for_long_is() {
 
 #[tokio::test]
 async fn a_provider_that_cannot_be_reached_is_tried_again_and_then_named() {
-    let server = ModelServer::answering(Vec::new()).unwrap();
+    let server = HttpStub::answering(Vec::new()).unwrap();
     let mut options = options(provider(OPEN_AI, &server));
     // A port that nobody listens on.
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -133,7 +129,7 @@ async fn a_provider_that_cannot_be_reached_is_tried_again_and_then_named() {
 /// An attempt has a time of its own, within that of the request.
 #[tokio::test]
 async fn an_attempt_that_hangs_is_given_up_and_tried_again() {
-    let (answer, server) = asked(OPEN_AI, vec![ServedReply::never(), good()], |options| {
+    let (answer, server) = asked(OPEN_AI, vec![Reply::never(), good()], |options| {
         options.patience = quick(1);
         lab(options).attempt_timeout = Duration::from_millis(200);
     })
@@ -144,7 +140,7 @@ async fn an_attempt_that_hangs_is_given_up_and_tried_again() {
 
 #[tokio::test]
 async fn everything_ends_with_the_time_of_the_request() {
-    let server = ModelServer::with(|_, _| ServedReply::never()).unwrap();
+    let server = HttpStub::start(|_, _| Reply::never()).unwrap();
     let models = ModelProviders::new(options(provider(OPEN_AI, &server))).unwrap();
     let mut request = request();
     request.timeout = Duration::from_millis(200);
@@ -158,9 +154,9 @@ async fn everything_ends_with_the_time_of_the_request() {
 async fn a_request_that_nobody_waits_for_is_given_up_at_once() {
     let (tell, told) = tokio::sync::oneshot::channel();
     let tell = std::sync::Mutex::new(Some(tell));
-    let server = ModelServer::with(move |_, _| {
+    let server = HttpStub::start(move |_, _| {
         tell.lock().unwrap().take().unwrap().send(()).unwrap();
-        ServedReply::never()
+        Reply::never()
     })
     .unwrap();
     let models = ModelProviders::new(options(provider(OPEN_AI, &server))).unwrap();

@@ -7,7 +7,7 @@ use charter_effects::{
     ModelApi, ModelFault, ModelOptions, ModelProviders, Models, NoModels, PlainHttp,
     ProviderOptions, Secret, SecretSource, StructuredOutput, TenantModels,
 };
-use charter_testkit::model_server::ModelServer;
+use charter_testkit::http_stub::HttpStub;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -115,7 +115,7 @@ fn what_cannot_work_is_refused_with_its_place() {
 
 #[tokio::test]
 async fn a_route_that_leads_nowhere_is_refused_without_asking() {
-    let server = ModelServer::answering(Vec::new()).unwrap();
+    let server = HttpStub::answering(Vec::new()).unwrap();
     let models = ModelProviders::new(options(provider(ModelApi::OpenAi, &server))).unwrap();
     let mut request = request();
     request.route = label("tier_unheard_of");
@@ -138,7 +138,7 @@ async fn a_route_that_leads_nowhere_is_refused_without_asking() {
 
 #[tokio::test]
 async fn a_schema_that_is_none_is_refused_without_asking() {
-    let server = ModelServer::answering(Vec::new()).unwrap();
+    let server = HttpStub::answering(Vec::new()).unwrap();
     let models = ModelProviders::new(options(provider(ModelApi::OpenAi, &server))).unwrap();
     let mut request = request();
     request

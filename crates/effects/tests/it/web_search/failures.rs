@@ -6,7 +6,7 @@ use charter_contract::agentic::error::ErrorType::{
     self, ExecutionError, InputError, PermissionError, ResourceError, TimeoutError,
 };
 use charter_effects::{Limits, SearchProvider, ToolCall, ToolOutcome, ToolRunner};
-use charter_testkit::model_server::{ModelServer, Pace, ServedReply};
+use charter_testkit::http_stub::{HttpStub, Pacing, Reply};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -72,8 +72,8 @@ const ONCE: [Case; 27] = [
     (SEARXNG, 200, BRAVE_FOUND, ExecutionError, false, NO_JSON),
 ];
 
-fn reply(status: u16, body: &str) -> ServedReply {
-    ServedReply::json(status, body).with_header("location", "http://127.0.0.1:9/elsewhere")
+fn reply(status: u16, body: &str) -> Reply {
+    Reply::json(status, body).with_header("location", "http://127.0.0.1:9/elsewhere")
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -119,7 +119,7 @@ async fn a_failure_that_may_pass_is_tried_once_more_and_no_oftener() {
         } else {
             SEARXNG_FOUND
         };
-        let replies = vec![reply(status, body), ServedReply::json(200, found)];
+        let replies = vec![reply(status, body), Reply::json(200, found)];
         let (outcome, seen) = asked(provider, replies, |_| {}).await;
         assert_eq!(output(outcome)["results"].as_array().unwrap().len(), 3);
         assert_eq!(seen.len(), 2, "{provider:?} {status}");
@@ -128,18 +128,18 @@ async fn a_failure_that_may_pass_is_tried_once_more_and_no_oftener() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_provider_is_waited_for_as_long_as_it_asks_within_the_calls_time() {
-    let found = || ServedReply::json(200, BRAVE_FOUND);
+    let found = || Reply::json(200, BRAVE_FOUND);
     let limited = |after: &str| reply(429, RATE).with_header("retry-after", after);
     let started = Instant::now();
     let (outcome, _) = asked(BRAVE, vec![limited("1"), found()], |_| {}).await;
     output(outcome);
     assert!(started.elapsed() >= Duration::from_secs(1));
     // Longer than any pause; longer than what is left of the call's time.
-    let server = ModelServer::answering(vec![limited("3"), found()]).unwrap();
+    let server = HttpStub::answering(vec![limited("3"), found()]).unwrap();
     let call = search(options(BRAVE, &server), json!({"query": QUESTION}));
     let (kind, ..) = failure(sandbox().await.run(call).await);
     assert_eq!((kind, server.seen().len()), (ResourceError, 1));
-    let server = ModelServer::answering(vec![limited("1"), found()]).unwrap();
+    let server = HttpStub::answering(vec![limited("1"), found()]).unwrap();
     let call = brief(
         search(options(BRAVE, &server), json!({"query": QUESTION})),
         Duration::from_millis(900),
@@ -160,8 +160,7 @@ fn brief(call: ToolCall, timeout: Duration) -> ToolCall {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_provider_that_does_not_answer_is_given_up_in_time() {
-    let never = || ServedReply::json(200, "").paced(Pace::Never);
-    let (outcome, seen) = asked(SEARXNG, vec![never()], |options| {
+    let (outcome, seen) = asked(SEARXNG, vec![Reply::never()], |options| {
         options.attempt_timeout = Duration::from_millis(200);
     })
     .await;
@@ -173,7 +172,7 @@ async fn a_provider_that_does_not_answer_is_given_up_in_time() {
     );
     assert_eq!(seen.len(), 1);
     // The call's own time, where that is shorter.
-    let server = ModelServer::answering(vec![never()]).unwrap();
+    let server = HttpStub::answering(vec![Reply::never()]).unwrap();
     let call = search(options(SEARXNG, &server), json!({"query": QUESTION}));
     let outcome = sandbox()
         .await
@@ -184,8 +183,7 @@ async fn a_provider_that_does_not_answer_is_given_up_in_time() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_search_that_nobody_waits_for_ends() {
-    let server =
-        ModelServer::answering(vec![ServedReply::json(200, "").paced(Pace::Never)]).unwrap();
+    let server = HttpStub::answering(vec![Reply::never()]).unwrap();
     let call = search(options(SEARXNG, &server), json!({"query": QUESTION}));
     let fixture = sandbox().await;
     let cancel = CancellationToken::new();
@@ -204,7 +202,7 @@ async fn a_search_that_nobody_waits_for_ends() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_that_breaks_off_or_never_came_may_be_had_later() {
-    let broken = ServedReply::json(200, BRAVE_FOUND).paced(Pace::BreakOffAfter(100));
+    let broken = Reply::json(200, BRAVE_FOUND).paced(Pacing::BreakOffAfter(100));
     let (outcome, _) = asked(BRAVE, vec![broken], |_| {}).await;
     let (kind, message, retryable, _) = failure(outcome);
     assert_eq!((kind, retryable), (ExecutionError, true));
@@ -237,12 +235,7 @@ async fn b003_3_no_failure_and_no_result_holds_the_key() {
     let found = json!({"type": "search", "web": {"results": [
         {"title": KEY, "url": url, "description": format!("<b>{KEY}</b>")},
     ]}});
-    let (outcome, _) = asked(
-        BRAVE,
-        vec![ServedReply::json(200, found.to_string())],
-        |_| {},
-    )
-    .await;
+    let (outcome, _) = asked(BRAVE, vec![Reply::json(200, found.to_string())], |_| {}).await;
     let shown = format!("{outcome:?}");
     assert!(
         shown.contains("[redacted:environment variable SEARCH_KEY]"),
@@ -254,8 +247,8 @@ async fn b003_3_no_failure_and_no_result_holds_the_key() {
 /// What follows the provider's word to another place is neither followed nor told the key.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_key_does_not_follow_a_redirect_to_another_origin() {
-    let other = ModelServer::answering(vec![ServedReply::json(200, BRAVE_FOUND)]).unwrap();
-    let away = ServedReply::json(307, "").with_header("location", &other.url("/res/v1/web/search"));
+    let other = HttpStub::answering(vec![Reply::json(200, BRAVE_FOUND)]).unwrap();
+    let away = Reply::json(307, "").with_header("location", &other.url("/res/v1/web/search"));
     let (outcome, _) = asked(BRAVE, vec![away], |_| {}).await;
     let (kind, message, ..) = failure(outcome);
     assert_eq!(kind, ExecutionError);

@@ -1,7 +1,7 @@
 //! Providers that answer what no provider should: too much, of other types, made to mislead.
 
 use charter_contract::agentic::error::ErrorType;
-use charter_testkit::model_server::{Pace, ServedReply};
+use charter_testkit::http_stub::{Pacing, Reply};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use crate::support::{failure, output};
 /// What becomes of the results of an answer.
 async fn results(found: Value) -> Value {
     let body = json!({"results": found}).to_string();
-    let (outcome, _) = asked(SEARXNG, vec![ServedReply::json(200, body)], |_| {}).await;
+    let (outcome, _) = asked(SEARXNG, vec![Reply::json(200, body)], |_| {}).await;
     output(outcome)["results"].take()
 }
 
@@ -68,9 +68,9 @@ async fn an_answer_over_the_bound_is_not_read() {
     let packed = packed.finish().unwrap();
     assert!(packed.len() < 16 << 10);
     for reply in [
-        ServedReply::json(200, long.clone()).paced(Pace::Pieces(64 << 10)),
-        ServedReply::json(200, packed).with_header("content-encoding", "gzip"),
-        ServedReply::json(500, long),
+        Reply::json(200, long.clone()).paced(Pacing::Pieces(64 << 10)),
+        Reply::json(200, packed).with_header("content-encoding", "gzip"),
+        Reply::json(500, long),
     ] {
         let (outcome, seen) = asked(SEARXNG, vec![reply], |_| {}).await;
         let (kind, message, retryable, _) = failure(outcome);
@@ -95,7 +95,7 @@ async fn nesting_and_bytes_that_are_no_text_do_no_harm() {
         json!({"results": [{"title": tags, "url": "https://example.org/", "content": tags}]});
     let no_text: &[u8] = b"{\"type\": \"search\", \"web\": {\"results\": [\xff\xfe]}}";
     for (provider, body) in [(SEARXNG, deep.into_bytes()), (BRAVE, no_text.to_vec())] {
-        let (outcome, _) = asked(provider, vec![ServedReply::json(200, body)], |_| {}).await;
+        let (outcome, _) = asked(provider, vec![Reply::json(200, body)], |_| {}).await;
         let (kind, message, ..) = failure(outcome);
         assert_eq!(kind, ErrorType::ExecutionError);
         assert!(
@@ -103,7 +103,7 @@ async fn nesting_and_bytes_that_are_no_text_do_no_harm() {
             "{message}"
         );
     }
-    let reply = ServedReply::json(200, nested.to_string());
+    let reply = Reply::json(200, nested.to_string());
     let (outcome, _) = asked(SEARXNG, vec![reply], |_| {}).await;
     assert_eq!(output(outcome)["results"][0]["title"], "example.org");
 }

@@ -5,8 +5,8 @@ use super::*;
 /// Only what the operator named is written to: the same origin, the path or one below it.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_address_that_nobody_configured_is_refused() {
-    let server = ModelServer::with(|_, _| reply(200)).unwrap();
-    let other = ModelServer::with(|_, _| reply(200)).unwrap();
+    let server = HttpStub::start(|_, _| reply(200)).unwrap();
+    let other = HttpStub::start(|_, _| reply(200)).unwrap();
     let webhooks = HttpWebhooks::new(options(system(&server, "/hooks"))).unwrap();
     let with_user = server.url("/hooks").replace("http://", "http://user@");
     let by_name = server.url("/hooks").replace("127.0.0.1", "localhost");
@@ -46,7 +46,7 @@ async fn an_address_that_nobody_configured_is_refused() {
 /// The wall around private addresses stands here as well: the operator has to name them.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_private_address_needs_to_be_named() {
-    let server = ModelServer::with(|_, _| reply(200)).unwrap();
+    let server = HttpStub::start(|_, _| reply(200)).unwrap();
     let unnamed = SystemOfRecord {
         egress: Vec::new(),
         ..system(&server, "/hooks")
@@ -67,7 +67,7 @@ async fn a_private_address_needs_to_be_named() {
 /// A redirect is not followed, neither elsewhere nor on the same server.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_redirect_is_not_followed() {
-    let other = ModelServer::with(|_, _| reply(200)).unwrap();
+    let other = HttpStub::start(|_, _| reply(200)).unwrap();
     for to in [other.url("/hooks"), "/hooks/there".to_owned()] {
         for status in [301, 307, 308] {
             let leads = reply(status).with_header("location", &to);
@@ -82,7 +82,7 @@ async fn a_redirect_is_not_followed() {
 /// What cannot work is said at the start, and says nothing of a secret.
 #[test]
 fn what_cannot_work_is_not_set_up() {
-    let server = ModelServer::with(|_, _| reply(200)).unwrap();
+    let server = HttpStub::start(|_, _| reply(200)).unwrap();
     let said = |change: &dyn Fn(&mut SystemOfRecord)| {
         let mut system = system(&server, "/hooks");
         change(&mut system);
@@ -112,7 +112,7 @@ fn what_cannot_work_is_not_set_up() {
 /// Secrets show themselves nowhere.
 #[test]
 fn a_secret_is_not_shown() {
-    let server = ModelServer::with(|_, _| reply(200)).unwrap();
+    let server = HttpStub::start(|_, _| reply(200)).unwrap();
     let webhooks = HttpWebhooks::new(options(system(&server, "/hooks"))).unwrap();
     let shown: Vec<String> = webhooks.described().collect();
     let expected = format!(

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use charter_testkit::model_server::SeenRequest;
+use charter_testkit::http_stub::Request;
 use serde_json::json;
 
 const RECEIVER: &str = r#"
@@ -16,7 +16,7 @@ json.dump([one == expected for one in seen["signature"].split(" ")], sys.stdout)
 "#;
 
 /// Which of a message's signatures are by this secret.
-pub(super) fn signed_by(seen: &SeenRequest, secret: &str) -> Vec<bool> {
+pub(super) fn signed_by(seen: &Request, secret: &str) -> Vec<bool> {
     let given = json!({
         "secret": secret, "body": seen.bytes, "id": seen.headers["webhook-id"],
         "timestamp": seen.headers["webhook-timestamp"],

@@ -8,8 +8,9 @@ use charter_contract::mission::task_graph::Role;
 use charter_domain::mission::ProposalState;
 use serde_json::json;
 
-use super::rig::{Rig, asked, person};
+use super::rig::{Rig, asked};
 use super::scripts::{Script, approved};
+use crate::caller::tests::person;
 use crate::{Answer, EngineError, MissionShown, Say, Settings};
 
 async fn proposing(leads: &'static [&'static str], settings: Settings) -> (Rig, MissionShown) {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use charter_contract::ids::{MissionId, TenantId, UserId};
+use charter_contract::ids::MissionId;
 use charter_contract::package::PackageBundle;
 use charter_domain::clock::{Clock, SystemClock};
 use charter_effects::{Models, ToolCall, ToolOutcome, ToolRunner};
@@ -15,38 +15,15 @@ use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
-use uuid::Uuid;
 
-use crate::{
-    AccessScopes, Caller, CatalogueRole, Engine, EvidenceKey, IdSource, MissionOrder, MissionShown,
-    Mode, Ports, Role, Settings, SkillGrants, Tier,
-};
+use crate::caller::tests::person;
+use crate::{Engine, EvidenceKey, MissionOrder, MissionShown, Mode, Ports, RandomIds, Settings};
 
 /// How long a test waits for a mission.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How the CRM refuses a change of what has changed.
 const STALE: &str = "the lead has changed";
-
-pub(super) struct RandomIds;
-
-impl IdSource for RandomIds {
-    fn uuid(&self) -> Uuid {
-        Uuid::now_v7()
-    }
-}
-
-pub(super) fn person(name: &str) -> Caller {
-    Caller {
-        tenant: TenantId::parse("acme").unwrap(),
-        user: UserId::parse(name).unwrap(),
-        role: Role::Operator,
-        tier: Tier::Basic,
-        catalogue: CatalogueRole::Editor,
-        agent_skills: SkillGrants::All,
-        scopes: AccessScopes::All,
-    }
-}
 
 /// Leads by id, and what was called.
 #[derive(Debug, Default)]

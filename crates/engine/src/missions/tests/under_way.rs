@@ -15,8 +15,9 @@ use charter_testkit::store_suite::sample;
 use serde_json::{Value, json};
 
 use super::payloads;
-use super::rig::{RISKY, Rig, asked, order, person};
+use super::rig::{RISKY, Rig, asked, order};
 use super::scripts::{Script, approved, plan, works};
+use crate::caller::tests::person;
 use crate::{MissionOrder, MissionShown, Settings};
 
 async fn ended(models: Arc<ScriptedModels>) -> (Rig, MissionShown) {

@@ -6,9 +6,10 @@ use charter_domain::run::Run;
 use charter_store::mission::ArtifactFilter;
 use serde_json::{Value, json};
 
-use super::play::{Play, person};
+use super::play::Play;
 use super::playbook::Variation;
 use super::points::name_of;
+use crate::caller::tests::person;
 
 const MISSION: &str = "killed";
 

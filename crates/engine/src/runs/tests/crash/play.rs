@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
-use charter_contract::ids::{EvidenceRunId, PlaybookId, RunId, TenantId, UserId};
+use charter_contract::ids::{EvidenceRunId, PlaybookId, RunId};
 use charter_contract::package::PackageBundle;
 use charter_domain::approval::State;
 use charter_domain::clock::SystemClock;
@@ -30,9 +30,10 @@ use super::mission;
 use super::outside::happened;
 use super::playbook::{PLAYBOOK, Variation};
 use super::points::{Points, WatchedModels, WatchedTools, name_of};
+use crate::caller::tests::person;
 use crate::{
-    AccessScopes, Answer, Caller, CatalogueRole, Confirmation, Engine, EvidenceKey, IdSource, Mode,
-    Ports, Role, RunShown, Say, Settings, SkillGrants, Tier, ToolGrants,
+    Answer, Confirmation, Engine, EvidenceKey, Mode, Ports, RandomIds, RunShown, Say, Settings,
+    ToolGrants,
 };
 
 /// How long the process waits for the engine before it gives up.
@@ -75,26 +76,6 @@ pub(super) struct Part {
 
 /// The points that a process passes, one a line.
 pub(super) const TRACE: &str = "trace";
-
-struct RandomIds;
-
-impl IdSource for RandomIds {
-    fn uuid(&self) -> Uuid {
-        Uuid::now_v7()
-    }
-}
-
-pub(super) fn person(name: &str) -> Caller {
-    Caller {
-        tenant: TenantId::parse("acme").unwrap(),
-        user: UserId::parse(name).unwrap(),
-        role: Role::Operator,
-        tier: Tier::Basic,
-        catalogue: CatalogueRole::Editor,
-        agent_skills: SkillGrants::All,
-        scopes: AccessScopes::All,
-    }
-}
 
 /// A store of this directory with the package in force, for every play to begin with.
 pub(super) async fn prepare(dir: &Path, played: Played, address: &str) {
