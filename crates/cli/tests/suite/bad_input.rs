@@ -4,6 +4,7 @@ use serde_json::json;
 
 use crate::home::{Home, request, request_of};
 use crate::packages::{QUESTION, SKILL, SKILL_FILE, backups};
+use crate::shared::Tenants;
 
 /// A YAML error is shown at its place, with a caret.
 #[test]
@@ -65,8 +66,7 @@ fn a_file_that_is_no_utf_8_is_named() {
 
 #[test]
 fn a_body_of_20_mib_is_too_large() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     let refused = server.api.post_bytes("/v1/packages", vec![b' '; 20 << 20]);
     refused.clone().fails(413, "too_large");
     assert_eq!(refused.body["technical_details"]["limit_bytes"], 16 << 20);
@@ -75,8 +75,7 @@ fn a_body_of_20_mib_is_too_large() {
 
 #[test]
 fn a_body_that_is_no_utf_8_or_no_json_is_refused() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     server
         .api
         .post_bytes("/v1/requests", b"{\"input\": \"\xff\"}".to_vec())
@@ -115,8 +114,7 @@ fn a_body_that_is_no_utf_8_or_no_json_is_refused() {
 /// A path that leaves the package is refused, on the wire as well.
 #[test]
 fn a_package_stays_inside_itself() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     for path in ["../evil.py", "/etc/passwd", "scripts/../../x"] {
         let bundle = backups().with(path, "x").bundle();
         server

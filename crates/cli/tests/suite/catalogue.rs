@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::home::{Api, Home, ids, request_of};
 use crate::packages::{Package, SKILL, SKILL_FILE, backups, global_backups, guardrail, skill};
+use crate::shared::Tenants;
 
 const KEYS: [(&str, &str, &str, &str); 3] = [
     ("root", "root", "root", "admin"),
@@ -19,8 +20,7 @@ fn listed(api: &Api, kind: &str, query: &str) -> Vec<String> {
 /// Whoever looks through many sees words, not only ids, and asks for what the words say.
 #[test]
 fn a_list_has_words_and_is_asked_by_them() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     let off = skill("reliability.check_tapes", &"count the tapes ".repeat(20))
         .replace("display_name: check_tapes", "display_name: Check TAPES")
         + "status: inactive\n";
@@ -163,8 +163,7 @@ fn b000_1_a_document_is_shown_with_both_layers_and_its_source() {
 /// B000-10: what is in no list is found by no id.
 #[test]
 fn b000_10_an_internal_tool_is_not_shown() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     for id in ["charter.mission.plan", "charter.mission.work"] {
         let path = format!("/v1/documents/tool/{id}");
         server.api.get(&path).fails(404, "not_found");
@@ -174,8 +173,7 @@ fn b000_10_an_internal_tool_is_not_shown() {
 /// A letter too few: the error names what may have been meant, of what the caller sees.
 #[test]
 fn an_unknown_id_comes_with_the_nearest_that_the_caller_sees() {
-    let home = Home::with_keys(&KEYS);
-    let server = home.serve();
+    let server = Tenants::with_keys(&KEYS);
     let [_, ann, uma] = KEYS.map(|(key, ..)| server.key(key));
     ann.register(&backups());
     let near = &SKILL[..SKILL.len() - 1];
@@ -216,8 +214,7 @@ fn an_unknown_id_comes_with_the_nearest_that_the_caller_sees() {
 /// What breaks if a tool changes: everything that registration would not let in without it, and what rests on that.
 #[test]
 fn what_a_document_needs_and_what_needs_it_is_shown() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     server.api.register(&backups());
     let path = "/v1/documents/tool/vault.list_backups/dependencies";
     let shown = server.api.get(path).expect(200);
@@ -312,8 +309,7 @@ fn changes(diff: &Value) -> Vec<Value> {
 /// B000-7: what a new version changed is seen afterwards as well, document by document.
 #[test]
 fn b000_7_two_stored_versions_of_a_package_are_compared() {
-    let home = Home::with_keys(&KEYS);
-    let server = home.serve();
+    let server = Tenants::with_keys(&KEYS);
     let [_, ann, uma] = KEYS.map(|(key, ..)| server.key(key));
     two_versions(&ann);
     let diff = ann.get(VERSIONS).expect(200);
@@ -349,8 +345,7 @@ fn b000_7_two_stored_versions_of_a_package_are_compared() {
 /// Any two versions, by pages; before the first there was nothing.
 #[test]
 fn versions_of_a_package_are_named_and_their_changes_paged() {
-    let home = Home::with_keys(&KEYS);
-    let server = home.serve();
+    let server = Tenants::with_keys(&KEYS);
     let ann = server.key("ann");
     two_versions(&ann);
     let get = |query: &str| ann.get(&format!("{VERSIONS}?{query}"));

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use crate::home::{Home, request, request_of};
 use crate::packages::{Package, SCRIPT_FILE, SKILL, SKILL_FILE, TOOL_FILE, backups, skill};
+use crate::shared::Tenants;
 
 fn with_script(script: &str) -> Package {
     backups().with(SCRIPT_FILE, script)
@@ -13,8 +14,7 @@ fn with_script(script: &str) -> Package {
 /// B003-3: the six types, each reached in earnest where this storey can reach it.
 #[test]
 fn b003_3_failures_have_their_type_and_their_request() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     server
         .api
         .register(&with_script("import sys\nsys.exit(7)\n"));
@@ -39,8 +39,7 @@ fn b003_3_failures_have_their_type_and_their_request() {
 /// A tool that fails says why, and the answer says it too.
 #[test]
 fn a_failing_tools_message_reaches_the_client() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     let script = "import json, sys\nprint('looking', file=sys.stderr)\n\
                   print(json.dumps({'error_type': 'permission_error', 'message': 'the vault is sealed'}), file=sys.stderr)\nsys.exit(1)\n";
     server.api.register(&with_script(script));
@@ -66,8 +65,7 @@ fn a_failing_tools_message_reaches_the_client() {
 /// A traceback of a tool names files of the server; the client is not told them.
 #[test]
 fn b003_3_a_tools_traceback_gives_no_path_away() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     server
         .api
         .register(&with_script("raise RuntimeError('here: ' + __file__)\n"));
@@ -81,8 +79,7 @@ fn b003_3_a_tools_traceback_gives_no_path_away() {
 /// B003-4: a result is checked against what the tool declares.
 #[test]
 fn b003_4_a_result_that_breaks_its_schema_fails_the_step() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     let schema = "language: python\noutput_schema: {type: object, required: [tapes]}";
     server
         .api
@@ -97,8 +94,7 @@ fn b003_4_a_result_that_breaks_its_schema_fails_the_step() {
 /// B003-7: a timeout is a `timeout_error`, and the same request asked again is told the same.
 #[test]
 fn b003_7_a_tool_that_takes_too_long_times_out() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     let slow = with_script("import time\ntime.sleep(600)\n").edit(
         TOOL_FILE,
         "language: python",
@@ -117,8 +113,7 @@ fn b003_7_a_tool_that_takes_too_long_times_out() {
 /// B003-4: unknown, missing and misfitting parameters of a skill, all at once and by name.
 #[test]
 fn b003_4_parameters_of_a_skill_are_checked() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     let package = backups().edit(
         SKILL_FILE,
         ", default: main}",
@@ -153,11 +148,10 @@ fn b003_4_parameters_of_a_skill_are_checked() {
 /// B003-4: permission user < system < admin.
 #[test]
 fn b003_4_a_tool_above_the_callers_permission_is_not_called() {
-    let home = Home::with_keys(&[
+    let server = Tenants::with_keys(&[
         ("op", "acme", "ann", "operator"),
         ("user", "acme", "bob", "user"),
     ]);
-    let server = home.serve();
     let package = backups().edit(
         TOOL_FILE,
         "language: python",
@@ -181,6 +175,7 @@ fn b003_4_a_tool_above_the_callers_permission_is_not_called() {
 /// What this storey does not answer is said, and not pretended.
 #[test]
 fn unsupported_flows_say_so() {
+    // Without keys the caller has the advanced tier, which the reference library needs.
     let home = Home::new();
     let server = home.serve();
     server.api.register(&backups());
@@ -205,8 +200,7 @@ fn unsupported_flows_say_so() {
 /// One broken skill of several does not take the others with it.
 #[test]
 fn a_broad_answer_says_which_skill_failed() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     let broken = "tool_id: vault.broken\nname: broken\nprovider: aws\ntool_class: readonly\ndomain: reliability\ndescription: Breaks.\n\
                   language: bash\nimplementation: {type: script, body: \"exit 3\"}\n";
     let twin = |name: &str, tool: &str| {

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use crate::home::{Home, ids, request_of};
 use crate::packages::{Package, SKILL, backups, guardrail};
+use crate::shared::Tenants;
 
 const ON_READS: &str = "when: 'tool.tool_class == \"readonly\"'";
 
@@ -59,8 +60,7 @@ fn b000_12_all_matches_in_the_order_of_their_scope() {
 /// B000-12: an expression that does not compile, or names what does not exist, is refused.
 #[test]
 fn b000_12_expressions_are_checked_at_registration() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     for rest in [
         "when: 'tool.tool_class =='",
         "when: 'user.name == \"ann\"'",
@@ -82,8 +82,7 @@ fn b000_12_expressions_are_checked_at_registration() {
 /// B000-13: `soft_warn` is added to the output.
 #[test]
 fn b000_13_a_soft_warning_is_in_the_answer() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     let package = backups()
         .with(
             "guardrails/warn.yaml",
@@ -110,8 +109,7 @@ fn b000_13_a_soft_warning_is_in_the_answer() {
 /// B000-13: `hard_block` stops, returns its message, and beats everything weaker (B000-12).
 #[test]
 fn b000_13_a_hard_block_stops_with_its_message() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     let block = "when: 'parameters.vault == \"crown\"'";
     let package = backups()
         .with(
@@ -147,8 +145,7 @@ fn b000_13_a_hard_block_stops_with_its_message() {
 /// B000-12: exceptions are evaluated first; one that fails at run time grants nothing.
 #[test]
 fn b000_12_an_exception_lets_through_only_where_it_holds() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     let rest = format!(
         "{ON_READS}\nexceptions:\n  - {{condition: 'parameters.vault == \"open\"', allow: true}}\n  - {{condition: 'parameters.nothing.like.that', allow: true}}"
     );

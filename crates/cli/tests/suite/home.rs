@@ -110,18 +110,15 @@ impl Home {
 
     /// A home whose server knows one key for each `(key, tenant, user, role)`.
     pub(crate) fn with_keys(keys: &[Key]) -> Self {
-        let home = Self::new();
-        let mut text = String::new();
-        for (key, tenant, user, role) in keys {
-            let digest = Sha256::digest(key.as_bytes());
-            let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-            text += &format!(
-                "[[auth.keys]]\nsha256 = \"{digest}\"\ntenant = \"{tenant}\"\nuser = \"{user}\"\nrole = \"{role}\"\n"
-            );
-        }
-        let file = home.dir.path().join("config.toml");
+        let keys = keys.iter().map(|key| configured_key(key));
+        Self::new().configured(&keys.collect::<String>())
+    }
+
+    /// The same with a configuration file.
+    pub(crate) fn configured(self, text: &str) -> Self {
+        let file = self.dir.path().join("config.toml");
         std::fs::write(&file, text).unwrap();
-        home.with("CHARTER_CONFIG", file.to_str().unwrap())
+        self.with("CHARTER_CONFIG", file.to_str().unwrap())
     }
 
     /// Sets an environment variable for everything started from here.
@@ -416,6 +413,15 @@ impl Answer {
 
 /// A key, and the tenant, user and role that it stands for.
 pub(crate) type Key<'a> = (&'a str, &'a str, &'a str, &'a str);
+
+/// A key's part of the configuration.
+pub(crate) fn configured_key((key, tenant, user, role): &Key) -> String {
+    let digest = Sha256::digest(key.as_bytes());
+    let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!(
+        "[[auth.keys]]\nsha256 = \"{digest}\"\ntenant = \"{tenant}\"\nuser = \"{user}\"\nrole = \"{role}\"\n"
+    )
+}
 
 /// The API with one caller's credential.
 #[derive(Clone)]

@@ -7,6 +7,7 @@ use crate::packages::{
     Package, QUESTION, SKILL, SKILL_FILE, TOOL_FILE, backups, global_backups, guardrail, skill,
     template,
 };
+use crate::shared::Tenants;
 
 const KEYS: [(&str, &str, &str, &str); 3] = [
     ("root-key", "root", "root", "admin"),
@@ -83,7 +84,7 @@ fn b000_1_an_inactive_document_of_the_tenant_hides_the_global_one() {
 /// B000-1
 #[test]
 fn b000_1_another_tenants_documents_never_appear() {
-    let (_home, server) = serve();
+    let server = Tenants::with_keys(&KEYS);
     let [_, acme, umbra] = KEYS.map(|(key, ..)| server.key(key));
     let rail = guardrail("acme.rail", "skill", "*", "soft_warn", "when: \"true\"");
     let package = backups()
@@ -137,7 +138,7 @@ fn b000_1_another_tenants_documents_never_appear() {
 /// B000-1: the same id may stand for different things in two tenants.
 #[test]
 fn b000_1_two_tenants_may_use_the_same_ids() {
-    let (_home, server) = serve();
+    let server = Tenants::with_keys(&KEYS);
     let [_, acme, umbra] = KEYS.map(|(key, ..)| server.key(key));
     acme.register(&backups());
     umbra.register(&backups().edit(TOOL_FILE, "description: Lists", "description: Umbra lists"));

@@ -2,13 +2,14 @@
 
 use serde_json::{Value, json};
 
-use crate::home::{Home, ids};
+use crate::home::{Api, Home, ids};
 use crate::packages::{
     AGENT_FILE, Package, SKILL, SKILL_FILE, TEMPLATE_FILE, TOOL_FILE, backups, skill,
 };
+use crate::shared::Tenants;
 
-fn problems(package: &Package, server: &crate::home::Server) -> Value {
-    let refused = server.api.post("/v1/packages", &package.bundle());
+fn problems(package: &Package, api: &Api) -> Value {
+    let refused = api.post("/v1/packages", &package.bundle());
     assert_eq!(refused.status, 400, "{:#}", refused.body);
     refused.body["technical_details"]["problems"].clone()
 }
@@ -16,8 +17,7 @@ fn problems(package: &Package, server: &crate::home::Server) -> Value {
 /// B000-7
 #[test]
 fn b000_7_six_domains_are_there_from_the_start() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     let listed = server.api.get("/v1/list/domain").expect(200);
     let expected = [
         "compliance",
@@ -33,10 +33,9 @@ fn b000_7_six_domains_are_there_from_the_start() {
 /// B000-7
 #[test]
 fn b000_7_an_unknown_or_inactive_domain_is_refused() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     let unknown = backups().edit(TOOL_FILE, "domain: reliability", "domain: relyability");
-    let found = problems(&unknown, &server);
+    let found = problems(&unknown, &server.api);
     assert_eq!(
         (&found[0]["file"], &found[0]["line"], &found[0]["excerpt"]),
         (&json!(TOOL_FILE), &json!(6), &json!("domain: relyability"))
@@ -53,7 +52,7 @@ fn b000_7_an_unknown_or_inactive_domain_is_refused() {
     let inactive = backups()
         .edit(TOOL_FILE, "domain: reliability", "domain: orchard")
         .with("domains/orchard.yaml", domain);
-    let found = problems(&inactive, &server);
+    let found = problems(&inactive, &server.api);
     assert!(
         found[0]["message"].as_str().unwrap().contains("inactive"),
         "{found:#}"
@@ -65,8 +64,7 @@ fn b000_7_an_unknown_or_inactive_domain_is_refused() {
 /// B000-7: any error and nothing is written; all are reported, with file and line.
 #[test]
 fn b000_7_all_errors_are_reported_and_nothing_is_written() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     let broken = backups()
         .edit(
             SKILL_FILE,
@@ -90,7 +88,7 @@ fn b000_7_all_errors_are_reported_and_nothing_is_written() {
                 "when: \"tool.tool_class ==\"",
             ),
         );
-    let found = problems(&broken, &server);
+    let found = problems(&broken, &server.api);
     let places: Vec<(&str, u64)> = found
         .as_array()
         .unwrap()
@@ -112,8 +110,7 @@ fn b000_7_all_errors_are_reported_and_nothing_is_written() {
 /// B000-7
 #[test]
 fn b000_7_a_dry_run_writes_nothing_and_shows_the_difference() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     let first = server
         .api
         .post("/v1/packages?dry_run=true", &backups().bundle())
@@ -144,8 +141,7 @@ fn b000_7_a_dry_run_writes_nothing_and_shows_the_difference() {
 /// B000-7: the same version with the same content is a no-op, with other content a conflict.
 #[test]
 fn b000_7_a_version_stands_for_one_content() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     server.api.register(&backups());
     let again = server
         .api
@@ -195,8 +191,7 @@ fn b000_7_a_version_stands_for_one_content() {
 /// Taking a package away that others need is refused.
 #[test]
 fn a_package_that_others_need_stays() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     server.api.register(&backups());
     let leaning = Package::new("tapes", "1.0.0", "tenant").with(
         "skills/tapes.yaml",
@@ -232,8 +227,7 @@ fn a_package_that_others_need_stays() {
 /// B000-8
 #[test]
 fn b000_8_context_types_are_the_union_over_the_skills() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     let tapes = skill("reliability.tapes", "count the tapes")
         + "context: {supported_context_types: [tape_inventory, backup_inventory]}\n";
     let package = backups().with("skills/tapes.yaml", &tapes).edit(
@@ -280,8 +274,7 @@ fn b000_9_only_a_change_of_embedded_fields_embeds_again() {
 /// B000-10
 #[test]
 fn b000_10_internal_tools_are_never_shown() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     let internal = "tool_id: vault.rotate_keys\nname: rotate_keys\nprovider: charter\ntool_class: internal\ndomain: reliability\n\
                     description: Rotates keys.\nlanguage: bash\nimplementation: {type: script, body: \"echo {}\"}\n";
     let package = backups().with("tools/internal.yaml", internal);
@@ -308,7 +301,7 @@ fn b000_10_internal_tools_are_never_shown() {
         "tool_id: vault.list_backups",
         "tool_id: vault.rotate_keys",
     );
-    let found = problems(&used, &server);
+    let found = problems(&used, &server.api);
     assert!(
         ids(&found, "keyword").contains(&"readonly".to_owned()),
         "{found:#}"
@@ -318,8 +311,7 @@ fn b000_10_internal_tools_are_never_shown() {
 /// B000-10
 #[test]
 fn b000_10_contradictory_tools_are_refused() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     for (from, to) in [
         (
             "language: python",
@@ -331,7 +323,7 @@ fn b000_10_contradictory_tools_are_refused() {
             "description: the vault}\n  - {name: vault, type: string}",
         ),
     ] {
-        let found = problems(&backups().edit(TOOL_FILE, from, to), &server);
+        let found = problems(&backups().edit(TOOL_FILE, from, to), &server.api);
         assert_eq!(found[0]["file"], TOOL_FILE, "{found:#}");
     }
 }
@@ -339,10 +331,9 @@ fn b000_10_contradictory_tools_are_refused() {
 /// B000-11
 #[test]
 fn b000_11_a_skill_uses_readonly_tools_only() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     let writing = backups().edit(TOOL_FILE, "tool_class: readonly", "tool_class: write");
-    let found = problems(&writing, &server);
+    let found = problems(&writing, &server.api);
     let tool = found
         .as_array()
         .unwrap()
@@ -354,9 +345,9 @@ fn b000_11_a_skill_uses_readonly_tools_only() {
         (&json!(SKILL_FILE), &json!(18))
     );
     let step = backups().edit(SKILL_FILE, "type: read", "type: write");
-    assert_eq!(problems(&step, &server)[0]["keyword"], "readonly");
+    assert_eq!(problems(&step, &server.api)[0]["keyword"], "readonly");
     // Nor may the tool's own package turn it into a writing one afterwards.
     server.api.register(&backups());
     let next = writing.version("1.0.0", "1.0.1");
-    assert!(ids(&problems(&next, &server), "keyword").contains(&"readonly".to_owned()));
+    assert!(ids(&problems(&next, &server.api), "keyword").contains(&"readonly".to_owned()));
 }

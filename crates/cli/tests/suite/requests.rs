@@ -4,13 +4,13 @@ use serde_json::{Value, json};
 
 use crate::home::{Api, Home, eventually, ids, request, request_of};
 use crate::packages::{QUESTION, SKILL, SKILL_FILE, backups, skill};
-use crate::service::{Service, served};
+use crate::service::{Service, served_tenant};
+use crate::shared::Tenants;
 
 /// The road of a narrow request: routed, run, analysed, rendered, recorded.
 #[test]
 fn a_narrow_request_is_answered_with_findings_and_evidence() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     server.api.register(&backups());
     let asked = request(QUESTION);
     let answer = server.api.ask(&asked).expect(200);
@@ -80,7 +80,7 @@ fn a_repeated_request_gets_its_recorded_answer() {
 /// The same request while it is being answered is not answered twice.
 #[test]
 fn a_request_under_way_is_not_started_again() {
-    let (_home, server, service) = served();
+    let (server, service) = served_tenant();
     let asked = request_of(SKILL, json!({}));
     std::thread::scope(|scope| {
         let first = scope.spawn(|| server.api.ask(&asked));
@@ -105,7 +105,7 @@ fn answer_of(api: &Api, asked: &Value) -> Value {
 /// The work goes on when the client goes away.
 #[test]
 fn a_client_that_leaves_finds_its_answer_later() {
-    let (_home, server, service) = served();
+    let (server, service) = served_tenant();
     let asked = request_of(SKILL, json!({}));
     let connection = server.api.send_and_hold(&asked);
     let call = service.next();
@@ -164,8 +164,7 @@ fn b000_3_a_broad_verdict_runs_several_skills() {
 /// Events: progress first, one answer last.
 #[test]
 fn a_streamed_request_tells_its_progress_then_the_answer() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     server.api.register(&backups());
     let asked = request(QUESTION);
     let events = server.api.stream(&asked);
@@ -238,8 +237,7 @@ fn cache_ttl_seconds_is_honoured() {
 /// Steps get earlier outputs as data: quotes and newlines stay what they are (ruling 13).
 #[test]
 fn ruling_13_values_travel_between_steps_as_data() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     let nasty = "'\"; import os #\n${user.vault} $(id)";
     let package = backups().edit(
         SKILL_FILE,
@@ -275,8 +273,7 @@ fn ruling_13_values_travel_between_steps_as_data() {
 /// A run's journal says what was done, in order, with the versions it ran.
 #[test]
 fn a_runs_journal_shows_what_was_done() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     server.api.register(&backups());
     let answer = server.api.ask(&request_of(SKILL, json!({}))).expect(200);
     let run = server

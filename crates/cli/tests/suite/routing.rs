@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use crate::home::{Home, ids, request};
+use crate::home::{ids, request};
 use crate::packages::{Package, QUESTION, SKILL, backups, skill};
+use crate::shared::Tenants;
 
 /// B000-2
 #[test]
 fn b000_2_an_empty_query_or_no_candidates_is_refused() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     for path in [
         "/v1/route?query=",
         "/v1/route?query=+++",
@@ -24,8 +24,7 @@ fn b000_2_an_empty_query_or_no_candidates_is_refused() {
 /// B000-2: ids, short fields and scores, and never a whole document.
 #[test]
 fn b000_2_inactive_is_left_out_and_nothing_but_ids_and_scores_is_shown() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     let off = skill("reliability.check_tapes", "find stale tape backups") + "status: inactive\n";
     server
         .api
@@ -52,8 +51,7 @@ fn b000_2_inactive_is_left_out_and_nothing_but_ids_and_scores_is_shown() {
 /// B000-2
 #[test]
 fn b000_2_equal_scores_are_in_the_order_of_their_ids() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     let mut package = backups();
     for name in ["zeta", "alpha", "mid"] {
         let text = skill(&format!("reliability.{name}"), "count the tape drives")
@@ -84,8 +82,7 @@ fn b000_2_equal_scores_are_in_the_order_of_their_ids() {
 /// B000-3: the verdict says what it rests on, and is kept with the request.
 #[test]
 fn b000_3_the_verdict_is_recorded_with_its_grounds() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     server.api.register(&backups());
     let asked = request(QUESTION);
     let answer = server.api.ask(&asked).expect(200);
@@ -110,8 +107,7 @@ fn b000_3_the_verdict_is_recorded_with_its_grounds() {
 /// B000-3: whoever tunes thresholds sees what they would come to, and nothing of it stays.
 #[test]
 fn b000_3_other_thresholds_are_tried_and_not_kept() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     let tapes = skill("reliability.check_tapes", "count the tape drives");
     server
         .api
@@ -151,8 +147,7 @@ fn b000_3_other_thresholds_are_tried_and_not_kept() {
 /// B000-5: on a miss, and then only, the agents that come near are named.
 #[test]
 fn b000_5_a_miss_searches_the_agents() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     let off = "agent_id: domain.reliability.old\nname: old\ndisplay_name: Old\nagent_type: domain\ndomain: reliability\n\
                capabilities: [restore databases and files after a disaster]\nstatus: inactive\n";
     server.api.register(&backups().with("agents/old.yaml", off));
@@ -184,8 +179,7 @@ fn b000_5_a_miss_searches_the_agents() {
 /// B000-6
 #[test]
 fn b000_6_an_unknown_id_is_404() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     server.api.register(&backups());
     for kind in ["skill", "tool", "agent", "playbook"] {
         server
@@ -211,8 +205,7 @@ fn b000_6_an_unknown_id_is_404() {
 /// A package's routing tests decide on its registration.
 #[test]
 fn routing_tests_gate_a_registration() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     let tests = "- query: which backups are stale\n  expect: reliability.find_stale_backups\n\
                  - query: which backups have become old\n  expect_miss: true\n";
     let package = backups().with("tests/routing.yaml", tests);

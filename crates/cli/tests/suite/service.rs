@@ -6,6 +6,7 @@ use charter_testkit::http_stub::{HeldCall, HeldCalls, Reply};
 
 use crate::home::{DEADLINE, Home, Server};
 use crate::packages::{Package, TOOL_FILE, backups};
+use crate::shared::Tenants;
 
 /// A service whose calls wait until the test answers them.
 pub(crate) struct Service {
@@ -13,13 +14,21 @@ pub(crate) struct Service {
     calls: HeldCalls,
 }
 
-/// A server with the package whose tool calls the service.
+/// A server of the test's own with the package whose tool calls the service.
 pub(crate) fn served() -> (Home, Server, Service) {
     let home = Home::new();
     let server = home.serve();
     let service = Service::start();
     server.api.register(&service.package());
     (home, server, service)
+}
+
+/// A tenant of the shared server with the package whose tool calls the service.
+pub(crate) fn served_tenant() -> (Tenants, Service) {
+    let server = Tenants::one();
+    let service = Service::start();
+    server.api.register(&service.package());
+    (server, service)
 }
 
 /// One call, not yet answered. Dropping it closes its connection without an answer.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::json;
 
-use crate::home::{Api, Home, Key};
+use crate::home::{Api, Home, Key, configured_key};
 
 /// Tenants that the server knows: more than tests ask for.
 const TENANTS: u32 = 1_000;
@@ -22,9 +22,14 @@ pub(crate) struct Tenants {
 }
 
 impl Tenants {
-    /// A tenant of its own, with an admin.
+    /// A tenant of its own, with an admin of tier `advanced`: what the caller of a server without keys is.
     pub(crate) fn one() -> Self {
-        Self::with_keys(&[("admin", "own", "ann", "admin")])
+        let (id, api) = next();
+        Self {
+            api,
+            callers: BTreeMap::new(),
+            ids: BTreeMap::from([("own".to_owned(), id)]),
+        }
     }
 
     /// Tenants in the place of those that the keys name, and the callers that the keys stand for.
@@ -69,14 +74,13 @@ fn next() -> (String, Api) {
     static SERVER: OnceLock<Api> = OnceLock::new();
     static GIVEN: AtomicU32 = AtomicU32::new(0);
     let server = SERVER.get_or_init(|| {
-        let keys: Vec<[String; 2]> = (0..TENANTS).map(|n| [key(n), tenant(n)]).collect();
-        let keys: Vec<Key> = keys
-            .iter()
-            .map(|[key, tenant]| (key.as_str(), tenant.as_str(), "root", "admin"))
-            .collect();
+        let keys = (0..TENANTS).map(|n| {
+            configured_key(&(&key(n), &tenant(n), "root", "admin")) + "tier = \"advanced\"\n"
+        });
+        let home = Home::new().configured(&keys.collect::<String>());
         // People decide on their own runs, as where there are no keys.
-        let home = Home::with_keys(&keys).with("CHARTER_APPROVALS__FOUR_EYES", "false");
-        home.serve_to_the_end()
+        home.with("CHARTER_APPROVALS__FOUR_EYES", "false")
+            .serve_to_the_end()
     });
     let n = GIVEN.fetch_add(1, Ordering::Relaxed);
     assert!(n < TENANTS, "tests need more than {TENANTS} tenants");

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::home::{Home, request_of};
+use crate::home::request_of;
 use crate::packages::{SKILL, backups};
+use crate::shared::Tenants;
 
 fn record() -> Value {
     json!({
@@ -22,8 +23,7 @@ fn without(field: &str) -> Value {
 /// B000-15
 #[test]
 fn b000_15_tags_are_written_once() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     server.api.post("/v1/tags", &record()).expect(201);
     server
         .api
@@ -38,6 +38,7 @@ fn b000_15_tags_are_written_once() {
     let mut read = server.api.get("/v1/tags/req_abc123").expect(200);
     assert!(read["expires_at"].take().is_string());
     let mut expected = record();
+    expected["tenant_id"] = json!(server.id("own"));
     expected["expires_at"] = Value::Null;
     assert_eq!(read, expected);
 }
@@ -45,8 +46,7 @@ fn b000_15_tags_are_written_once() {
 /// B000-15
 #[test]
 fn b000_15_a_flow_is_known_and_has_its_fields() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     let mut unknown = record();
     unknown["flow"] = json!("guess");
     server
@@ -93,8 +93,7 @@ fn b000_15_a_flow_is_known_and_has_its_fields() {
 /// B000-15: expired reads as absent.
 #[test]
 fn b000_15_expired_tags_are_absent() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     let mut record = record();
     record["expires_at"] = json!("2020-01-01T00:00:00Z");
     server.api.post("/v1/tags", &record).expect(201);
@@ -107,11 +106,10 @@ fn b000_15_expired_tags_are_absent() {
 /// B000-15: never visible to clients; written before a request is answered.
 #[test]
 fn b000_15_a_user_neither_reads_nor_writes_tags() {
-    let home = Home::with_keys(&[
+    let server = Tenants::with_keys(&[
         ("op", "acme", "ann", "operator"),
         ("user", "acme", "bob", "user"),
     ]);
-    let server = home.serve();
     let (operator, user) = (server.key("op"), server.key("user"));
     operator.register(&backups());
     let asked = request_of(SKILL, json!({}));
@@ -138,7 +136,7 @@ fn b000_15_a_user_neither_reads_nor_writes_tags() {
     assert_eq!(
         found,
         [
-            "acme",
+            server.id("acme"),
             "bob",
             "skill",
             "reliability",

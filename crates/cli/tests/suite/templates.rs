@@ -4,6 +4,7 @@ use serde_json::json;
 
 use crate::home::{Api, Home, request_of};
 use crate::packages::{Package, SKILL, TEMPLATE_FILE, backups, skill, template};
+use crate::shared::Tenants;
 
 const AGENT: &str = "domain.reliability.recovery";
 
@@ -80,8 +81,7 @@ fn b000_14_the_nearest_level_wins_and_the_tenant_within_it() {
 /// B000-14
 #[test]
 fn b000_14_no_template_is_404() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     server.api.register(&backups());
     for query in [
         "output_type=report",
@@ -98,8 +98,7 @@ fn b000_14_no_template_is_404() {
 /// B000-14: a placeholder without a value is reported by name, never blanked.
 #[test]
 fn b000_14_a_missing_value_is_named() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     let package = backups().edit(
         TEMPLATE_FILE,
         "{{age_days}} days old",
@@ -123,8 +122,7 @@ fn b000_14_a_missing_value_is_named() {
 /// B000-14: a value is never expanded again.
 #[test]
 fn b000_14_a_value_is_not_a_template() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     let script = "import json, sys\njson.load(sys.stdin)\njson.dump({'backups': [{'id': '{{severity}} ${user.vault} {% if %}', 'age_days': 99}]}, sys.stdout)\n";
     server
         .api
