@@ -74,7 +74,7 @@ pub(super) fn pending(version: u32) -> Vec<PendingMigration> {
         .collect()
 }
 
-/// Brings a database to [`newest`], each migration in its own transaction.
+/// Brings a database to [`newest`] in one transaction: a crash leaves the version that it had.
 ///
 /// # Errors
 /// [`StoreError::NewerSchema`] when the database is ahead; [`StoreError::Engine`] when an applied
@@ -90,6 +90,7 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), St
         });
     }
     runner()
+        .set_grouped(true)
         .run(connection)
         .map(|_report| ())
         .map_err(|source| StoreError::Engine {
