@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::home::{Api, Home, eventually, ids};
 use crate::missions::streamed;
-use crate::playbooks::{decide, keyed, path_of, settled, waiting};
+use crate::playbooks::{decide, keyed, path_of, settled, shared, waiting, waiting_run_of};
 
 fn topics(api: &Api, query: &str) -> Vec<(String, Value)> {
     let page = api.get(&format!("/v1/events{query}")).expect(200);
@@ -20,8 +20,8 @@ fn topics(api: &Api, query: &str) -> Vec<(String, Value)> {
 /// names the approval and nothing of its call.
 #[test]
 fn ruling_28_every_step_of_an_approval_is_announced() {
-    let (_home, server, service) = keyed();
-    let run = waiting(&server);
+    let (server, service) = shared();
+    let run = waiting_run_of(&server.key("ann"));
     let [bob, eve] = ["bob", "eve"].map(|key| server.key(key));
     let approval = &run["approvals"][0];
     let about = json!({"approval_id": approval["approval_id"], "run_id": run["run_id"]});
@@ -60,8 +60,8 @@ fn ruling_28_every_step_of_an_approval_is_announced() {
 /// approval says what its run is called.
 #[test]
 fn runs_are_found_by_what_they_are_and_shown_as_they_stood() {
-    let (_home, server, _service) = keyed();
-    let run = waiting(&server);
+    let (server, _service) = shared();
+    let run = waiting_run_of(&server.key("ann"));
     let [ann, eve] = ["ann", "eve"].map(|key| server.key(key));
     let listed = |query: &str| {
         ids(
@@ -118,8 +118,8 @@ fn runs_are_found_by_what_they_are_and_shown_as_they_stood() {
 /// stands after it. The steps say what they wait for.
 #[test]
 fn a_run_is_followed_to_its_end() {
-    let (_home, server, service) = keyed();
-    let run = waiting(&server);
+    let (server, service) = shared();
+    let run = waiting_run_of(&server.key("ann"));
     let [ann, eve] = ["ann", "eve"].map(|key| server.key(key));
     let path = path_of(&run, "/events");
     let told = std::thread::scope(|scope| {

@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 
 use crate::home::{Home, ids, request_of};
 use crate::packages::{SKILL, backups};
+use crate::shared::Tenants;
 
 /// B000-19: one record per tool result, with what it supports and where a person can check it.
 #[test]
 fn b000_19_a_tool_result_becomes_one_record() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     server.api.register(&backups());
     let answer = server
         .api
@@ -94,8 +94,7 @@ fn b000_19_a_later_attachment_is_a_link_record() {
 /// B000-19
 #[test]
 fn b000_19_evidence_is_never_changed_or_deleted() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     server.api.register(&backups());
     let answer = server.api.ask(&request_of(SKILL, json!({}))).expect(200);
     let path = format!(
@@ -115,8 +114,7 @@ fn b000_19_evidence_is_never_changed_or_deleted() {
 /// B000-19: by finding, run, type, system and time.
 #[test]
 fn b000_19_evidence_is_found_by_what_it_is() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     server.api.register(&backups());
     let ask = |vault: &str| {
         server
@@ -171,8 +169,7 @@ fn b000_19_evidence_is_found_by_what_it_is() {
 /// B000-19
 #[test]
 fn b000_19_an_inverted_range_or_an_unknown_type_is_refused() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     let range = "captured_from=2026-02-01T00:00:00Z&captured_until=2026-01-01T00:00:00Z";
     for query in [
         range,

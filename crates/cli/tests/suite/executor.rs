@@ -13,6 +13,7 @@ use crate::home::{Answer, Api, Home, Server, eventually, ids, request_of};
 use crate::packages::{Package, SCRIPT_FILE, SKILL, TOOL_FILE, backups};
 use crate::playbooks::{KEYS, decide, purge, settled, waiting};
 use crate::service::Service;
+use crate::shared::Tenants;
 
 /// Long enough for a busy machine to keep a lease, short enough to wait for one to lapse.
 const LEASE_MS: &str = "5000";
@@ -153,8 +154,7 @@ fn a_client_tool_runs_where_the_credentials_are() {
 /// By default one process does everything, and says so to whoever asks for calls.
 #[test]
 fn client_tools_run_in_the_server_by_default() {
-    let home = Home::with_keys(&KEYS);
-    let server = home.serve();
+    let server = Tenants::with_keys(&KEYS);
     let ann = server.key("ann");
     ann.register(&client_package(backups(), ""));
     ann.ask(&request_of(SKILL, json!({}))).expect(200);

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::home::{Home, ids, request_of};
 use crate::packages::{Package, SKILL, backups, global_backups};
+use crate::shared::Tenants;
 
 const GRAPH_FILE: &str = "expert_graph/recovery.yaml";
 
@@ -48,8 +49,7 @@ fn tiers() -> Home {
 
 #[test]
 fn b000_17_dangling_duplicate_and_wrongly_typed_edges_are_refused_with_their_place() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     let cases = [
         ("to: aws.backup", "to: aws.nothing", "reference"),
         ("to: aws.backup", "to: fresh_copies", "endpoint"),

@@ -3,10 +3,13 @@
 
 use serde_json::{Value, json};
 
-use crate::home::{Api, Home, Ran, Server, ids, request_of};
+use crate::home::{Api, Home, Key, Ran, ids, request_of};
 use crate::packages::{Package, SKILL, TOOL_FILE, backups, global_backups, guardrail};
-use crate::playbooks::{KEYS, confirm, decide, path_of, purge, purge_tool, settled, waiting};
+use crate::playbooks::{
+    KEYS, confirm, decide, path_of, purge, purge_tool, settled, waiting_run_of,
+};
 use crate::service::Service;
+use crate::shared::Tenants;
 
 const PLAYBOOK: &str = "reliability.purge_vault";
 const READ: &str = "vault.list_backups";
@@ -28,16 +31,24 @@ cedar: |
   when { context.parameters.vault == "crown" };
 "#;
 
-/// Acme's server with the purging playbook and more files.
-fn served(more: &[(&str, &str)]) -> (Home, Server, Service) {
-    let home = Home::with_keys(&KEYS);
-    let server = home.serve();
+/// [`KEYS`], and an admin of Acme who makes keys for commands.
+const WITH_ROOT: [Key; 5] = [
+    KEYS[0],
+    KEYS[1],
+    KEYS[2],
+    KEYS[3],
+    ("root", "acme", "root", "admin"),
+];
+
+/// Acme with the purging playbook and more files, on the shared server.
+fn served(more: &[(&str, &str)]) -> (Tenants, Service) {
+    let server = Tenants::with_keys(&WITH_ROOT);
     let service = Service::start();
     let package = more.iter().fold(purge(&service), |package, (path, text)| {
         package.with(path, text)
     });
     server.key("ann").register(&package);
-    (home, server, service)
+    (server, service)
 }
 
 #[track_caller]
@@ -62,18 +73,31 @@ fn rule<'e>(explained: &'e Value, kind: &str, id: &str) -> &'e Value {
     of_id.pop().unwrap_or_else(|| panic!("{explained:#}"))
 }
 
-/// Runs a command against the server, from a home of its own.
-fn charter(server: &Server, key: &str, arguments: &[&str]) -> Ran {
+/// Runs a command against the server with this key, from a home of its own.
+fn charter(base: &str, key: &str, arguments: &[&str]) -> Ran {
     let home = Home::new()
-        .with("CHARTER_SERVER", &server.api.base)
+        .with("CHARTER_SERVER", base)
         .with("CHARTER_API_KEY", key);
     home.run_in_home(arguments)
+}
+
+/// Runs a command as one of the callers of [`served`], with a new key.
+fn charter_as(server: &Tenants, caller: &str, arguments: &[&str]) -> Ran {
+    let mut callers = KEYS.into_iter();
+    let (_, _, user, role) = callers.find(|(key, ..)| *key == caller).unwrap();
+    let order = json!({"name": "commands", "user": user, "role": role});
+    let made = server.key("root").post("/v1/keys", &order).expect(201);
+    charter(
+        &server.api.base,
+        made["secret"].as_str().unwrap(),
+        arguments,
+    )
 }
 
 /// Every rule is there in the order of asking, and nothing happens.
 #[test]
 fn an_allowed_call_is_explained_rule_by_rule() {
-    let (_home, server, service) = served(&[]);
+    let (server, service) = served(&[]);
     let uma = server.key("uma");
     let found = explained(&uma, json!({"tool": READ, "parameters": {"vault": "main"}}));
     assert_eq!(found["verdict"], "allow", "{found:#}");
@@ -101,7 +125,7 @@ fn an_allowed_call_is_explained_rule_by_rule() {
         (&found["subject"], &found["step"], &found["verdict"]),
         (&json!(SKILL), &json!("step_1"), &json!("allow"))
     );
-    let shown = charter(
+    let shown = charter_as(
         &server,
         "uma",
         &[
@@ -126,7 +150,7 @@ fn an_allowed_call_is_explained_rule_by_rule() {
 fn b000_12_a_block_and_its_exception_are_explained() {
     let rest = "exceptions: [{condition: 'parameters.vault == \"scratch\"', allow: true}]";
     let block = guardrail("z.block", "skill", "reliability.*", "hard_block", rest);
-    let (_home, server, _service) = served(&[("guardrails/z.yaml", &block)]);
+    let (server, _service) = served(&[("guardrails/z.yaml", &block)]);
     let ann = server.key("ann");
     let refused = explained(&ann, purging("main"));
     assert_eq!(refused["verdict"], "deny");
@@ -182,7 +206,7 @@ fn b000_12_a_block_and_its_exception_are_explained() {
 /// Ruling 10: the class of the playbook asks, and the journal says what the explanation said.
 #[test]
 fn ruling_10_an_approval_by_the_playbooks_class_is_explained() {
-    let (_home, server, service) = served(&[]);
+    let (server, service) = served(&[]);
     let ann = server.key("ann");
     let found = explained(&ann, purging("main"));
     assert_eq!(found["verdict"], "needs_approval");
@@ -196,7 +220,7 @@ fn ruling_10_an_approval_by_the_playbooks_class_is_explained() {
     assert_eq!(ann.get("/v1/approvals").expect(200)["entries"], json!([]));
     assert!(!service.was_called());
 
-    let run = waiting(&server);
+    let run = waiting_run_of(&server.key("ann"));
     let id = run["run_id"].as_str().unwrap();
     let was = explained(&ann, json!({"run": id}));
     let step = &was["steps"][0];
@@ -214,7 +238,7 @@ fn ruling_10_an_approval_by_the_playbooks_class_is_explained() {
     assert_eq!(step["decisions"][1]["by"], "bob");
     assert_eq!(step["waits_for"], json!([]));
     assert_eq!(ids(&step["approvals"], "state"), ["rejected"]);
-    let shown = charter(&server, "uma", &["gate", "explain", "--run", id]);
+    let shown = charter_as(&server, "uma", &["gate", "explain", "--run", id]);
     assert_eq!(shown.code, Some(0), "{shown:?}");
     assert!(
         shown
@@ -228,7 +252,7 @@ fn ruling_10_an_approval_by_the_playbooks_class_is_explained() {
 /// The rule that forbids, the permit beside it, the layer without a permit; and what is asked later.
 #[test]
 fn a_policys_refusal_is_explained_with_its_rule() {
-    let (_home, server, _service) = served(&[("policies/who.yaml", POLICY)]);
+    let (server, _service) = served(&[("policies/who.yaml", POLICY)]);
     let (uma, ann) = (server.key("uma"), server.key("ann"));
     let reading = |vault: &str| json!({"tool": READ, "parameters": {"vault": vault}});
     let crown = explained(&ann, reading("crown"));
@@ -267,18 +291,17 @@ fn a_policys_refusal_is_explained_with_its_rule() {
     );
     assert_eq!(later["assumed"]["approvers"], json!([]));
     let asked = ["gate", "explain", READ, "-p", "vault=crown"];
-    let shown = charter(&server, "ann", &asked);
+    let shown = charter_as(&server, "ann", &asked);
     assert_eq!(shown.code, Some(1), "{shown:?}");
     assert!(shown.out.contains("vault.who#crown"), "{shown:?}");
     let whole = [&asked[..], &["--output", "json"]].concat();
-    assert_eq!(charter(&server, "ann", &whole).json(1), crown);
+    assert_eq!(charter_as(&server, "ann", &whole).json(1), crown);
 }
 
 /// B003-4: the caller's level, and whose step may use a tool that writes.
 #[test]
 fn b003_4_a_permission_level_is_explained_to_whoever_asks() {
-    let home = Home::with_keys(&KEYS);
-    let server = home.serve();
+    let server = Tenants::with_keys(&KEYS);
     let package = backups().edit(
         TOOL_FILE,
         "execution_target: server",
@@ -301,8 +324,7 @@ fn b003_4_a_permission_level_is_explained_to_whoever_asks() {
 /// B003-4: what is left is shown as often as one likes, and a call counts once.
 #[test]
 fn b003_4_explaining_takes_no_turn_of_a_rate_limit() {
-    let home = Home::with_keys(&KEYS);
-    let server = home.serve();
+    let server = Tenants::with_keys(&KEYS);
     let package = backups().edit(
         TOOL_FILE,
         "execution_target: server",
@@ -382,7 +404,7 @@ fn b000_1_another_tenants_policies_and_hidden_tools_are_not_shown() {
     let mine = json!(["vault.who", "tenant", "rules", "vault.*"]);
     assert_eq!(in_force(&eve), json!([mine, shared]));
     let arguments = ["resolve", "policies", "--tool", READ, "--output", "json"];
-    let shown = charter(&server, "eve", &arguments).json(0);
+    let shown = charter(&server.api.base, "eve", &arguments).json(0);
     assert_eq!(
         ids(&shown, "document.policy_id"),
         ["vault.who", "vault.everybody"]
@@ -401,7 +423,7 @@ fn b000_1_another_tenants_policies_and_hidden_tools_are_not_shown() {
 /// B000-18: a write that cannot say what it would do is left out; one that can is asked nobody about.
 #[test]
 fn b000_18_a_dry_run_is_explained() {
-    let (_home, server, service) = served(&[]);
+    let (server, service) = served(&[]);
     let ann = server.key("ann");
     let mut dry = purging("main");
     dry["dry_run"] = json!(true);
@@ -410,7 +432,7 @@ fn b000_18_a_dry_run_is_explained() {
         json!([found["verdict"], found["decision"], found["rules"]]),
         json!(["left_out", null, []])
     );
-    let shown = charter(
+    let shown = charter_as(
         &server,
         "ann",
         &[
@@ -452,8 +474,7 @@ fn b000_18_a_dry_run_is_explained() {
 /// B000-18: what permitted a write permits its reversal, which has to be named.
 #[test]
 fn b000_18_a_reversal_is_explained_when_it_is_named() {
-    let home = Home::with_keys(&KEYS);
-    let server = home.serve();
+    let server = Tenants::with_keys(&KEYS);
     let service = Service::start();
     let refill = purge_tool(&service).replace("vault.purge", "vault.refill");
     let package = purge(&service).with("tools/refill.yaml", &refill).edit(
@@ -484,7 +505,7 @@ fn b000_18_a_reversal_is_explained_when_it_is_named() {
 /// What a run that has not begun waits for, and that runs are one's own tenant's.
 #[test]
 fn a_run_that_has_not_begun_says_what_it_waits_for() {
-    let (_home, server, _service) = served(&[]);
+    let (server, _service) = served(&[]);
     let ann = server.key("ann");
     let path = format!("/v1/playbooks/{PLAYBOOK}/runs");
     let run = ann.post(&path, &json!({})).expect(201);
@@ -510,7 +531,7 @@ fn a_run_that_has_not_begun_says_what_it_waits_for() {
 /// Hostile and mistaken questions are refused with what is wrong.
 #[test]
 fn a_question_that_makes_no_sense_is_refused() {
-    let (_home, server, _service) = served(&[]);
+    let (server, _service) = served(&[]);
     let ann = server.key("ann");
     let cases = [
         (json!({}), 400, "invalid_request"),
@@ -565,5 +586,5 @@ fn a_question_that_makes_no_sense_is_refused() {
     let sent = json!({"tool": READ, "parameters": {"vault": deep}});
     assert_eq!(ann.post("/v1/gate/explain", &sent).status, 400);
     let both = ["gate", "explain", READ, "--run", "run-x"];
-    assert_eq!(charter(&server, "ann", &both).code, Some(2));
+    assert_eq!(charter_as(&server, "ann", &both).code, Some(2));
 }

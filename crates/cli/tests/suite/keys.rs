@@ -6,17 +6,21 @@ use std::time::Duration;
 use charter_testkit::postgres_server::PostgresServer;
 use serde_json::{Value, json};
 
-use crate::home::{Api, Home, Server, ids};
+use crate::home::{Api, Home, Key, Server, ids};
+use crate::shared::Tenants;
 
-/// A server that knows two admins of two tenants by configured keys, and an operator.
+/// Two admins of two tenants, and an operator.
+const KEYS: [Key; 3] = [
+    ("ann", "acme", "ann", "admin"),
+    ("ope", "acme", "ope", "operator"),
+    ("uma", "umbra", "uma", "admin"),
+];
+
+/// A server that knows the callers by configured keys, so that it has stored no key yet.
 fn served() -> (Home, Server) {
-    let home = Home::with_keys(&[
-        ("ann", "acme", "ann", "admin"),
-        ("ope", "acme", "ope", "operator"),
-        ("uma", "umbra", "uma", "admin"),
-    ])
-    .with("CHARTER_MODEL__SOURCE", "none")
-    .with("CHARTER_LOG", "debug");
+    let home = Home::with_keys(&KEYS)
+        .with("CHARTER_MODEL__SOURCE", "none")
+        .with("CHARTER_LOG", "debug");
     let server = home.serve();
     (home, server)
 }
@@ -116,7 +120,7 @@ fn walk(dir: &std::path::Path) -> Vec<std::path::PathBuf> {
 /// What is no key, what nobody made, and what has ended lets nobody in, and says why.
 #[test]
 fn what_is_no_live_key_lets_nobody_in() {
-    let (_home, server) = served();
+    let server = Tenants::with_keys(&KEYS);
     let ann = server.key("ann");
     let made = make(&ann, json!({"name": "short", "expires_in_s": 1}));
     let text = secret(&made).to_owned();
@@ -126,8 +130,7 @@ fn what_is_no_live_key_lets_nobody_in() {
         if text.ends_with('0') { "1" } else { "0" }
     );
     let ask = |key: &str| {
-        server
-            .key(key)
+        ann.with_key(key)
             .get("/v1/packages")
             .fails(401, "unauthenticated")
     };
@@ -135,7 +138,7 @@ fn what_is_no_live_key_lets_nobody_in() {
     assert!(ask("chk_").contains("no API key"));
     assert!(ask("other").contains("is needed"));
     crate::home::eventually("the key's end", || {
-        (server.key(&text).get("/v1/packages").status == 401).then_some(())
+        (ann.with_key(&text).get("/v1/packages").status == 401).then_some(())
     });
     assert!(ask(&text).contains("has expired"));
     assert_eq!(ann.get(&path(&made, "")).expect(200)["state"], "expired");
@@ -146,10 +149,10 @@ fn what_is_no_live_key_lets_nobody_in() {
 /// The word counts for the next request, also in a server that is asked over the same connection.
 #[test]
 fn a_revoked_key_lets_nobody_in_from_then_on() {
-    let (_home, server) = served();
+    let server = Tenants::with_keys(&KEYS);
     let ann = server.key("ann");
     let made = make(&ann, json!({"name": "gone"}));
-    let holder = server.key(secret(&made));
+    let holder = ann.with_key(secret(&made));
     holder.get("/v1/packages").expect(200);
     let revoked = ann.post(&path(&made, "/revoke"), &json!({})).expect(200);
     assert_eq!(
@@ -203,18 +206,17 @@ fn events_of_keys_are_for_who_keeps_them() {
 /// The old one goes on for the overlap only, and the new one is as good.
 #[test]
 fn a_rotated_key_takes_over() {
-    let (_home, server) = served();
+    let server = Tenants::with_keys(&KEYS);
     let ann = server.key("ann");
     let old = make(
         &ann,
         json!({"name": "app", "user": "app", "scopes": ["catalogue:read"]}),
     );
     let new = ann.post(&path(&old, "/rotate"), &json!({})).expect(201);
-    server
-        .key(secret(&old))
+    ann.with_key(secret(&old))
         .get("/v1/packages")
         .fails(401, "unauthenticated");
-    server.key(secret(&new)).get("/v1/packages").expect(200);
+    ann.with_key(secret(&new)).get("/v1/packages").expect(200);
     for field in [
         "name",
         "user",
@@ -230,8 +232,8 @@ fn a_rotated_key_takes_over() {
     let newer = ann
         .post(&path(&new, "/rotate"), &json!({"overlap_s": 600}))
         .expect(201);
-    server.key(secret(&new)).get("/v1/packages").expect(200);
-    server.key(secret(&newer)).get("/v1/packages").expect(200);
+    ann.with_key(secret(&new)).get("/v1/packages").expect(200);
+    ann.with_key(secret(&newer)).get("/v1/packages").expect(200);
     // There is one successor.
     ann.post(&path(&new, "/rotate"), &json!({}))
         .fails(409, "illegal_transition");
@@ -242,12 +244,12 @@ fn a_rotated_key_takes_over() {
 /// Nobody hands on what they do not have, by making a key or by rotating a stronger one.
 #[test]
 fn a_key_may_do_no_more_than_who_makes_it() {
-    let (_home, server) = served();
+    let server = Tenants::with_keys(&KEYS);
     let ann = server.key("ann");
     let held = json!({"name": "limited", "role": "admin", "catalogue": "editor", "tier": "basic",
         "agent_skills": ["net"], "scopes": ["admin:read", "admin:write"]});
     let limited = make(&ann, held);
-    let limited = server.key(secret(&limited));
+    let limited = ann.with_key(secret(&limited));
     let least =
         json!({"name": "least", "role": "user", "agent_skills": [], "scopes": ["admin:read"]});
     make(&limited, least.clone());

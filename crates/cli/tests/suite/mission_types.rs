@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::guides::Reader;
 use crate::home::{Api, Home, ids};
 use crate::packages::Package;
+use crate::shared::Tenants;
 
 const MISSION: &str = "sales.lead_brief";
 const PROMPT: &str = "sales.lead_worker";
@@ -229,8 +230,7 @@ fn b000_1_a_tenants_mission_type_and_prompt_are_over_the_global_ones() {
 /// B000-1: a tenant refers to what is global, nobody to what another tenant has.
 #[test]
 fn b000_1_another_tenants_mission_types_and_prompts_are_not_there() {
-    let home = Home::with_keys(&KEYS);
-    let server = home.serve();
+    let server = Tenants::with_keys(&KEYS);
     let [root, acme, umbra] = KEYS.map(|(key, ..)| server.key(key));
     acme.register(&leads("tenant"));
     for kind in ["mission_type", "prompt_template"] {
@@ -261,8 +261,7 @@ fn b000_1_another_tenants_mission_types_and_prompts_are_not_there() {
 /// B000-7: all references that lead nowhere are said at once, with file and line, and nothing is written.
 #[test]
 fn b000_7_every_reference_that_leads_nowhere_is_refused_with_file_and_line() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     let broken = leads("tenant")
         .edit(MISSION_FILE, "domain: sales", "domain: sails")
         .edit(MISSION_FILE, "crm.search_leads, crm", "crm.find_leads, crm")
@@ -318,8 +317,7 @@ fn b000_7_every_reference_that_leads_nowhere_is_refused_with_file_and_line() {
 /// B000-7, B002-6: what is there and of the wrong kind.
 #[test]
 fn b000_7_what_does_not_fit_a_mission_is_refused_with_file_and_line() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     let cases = [
         (
             "tools: [crm.search_leads, crm.get_lead]",
@@ -388,8 +386,7 @@ fn b000_7_what_does_not_fit_a_mission_is_refused_with_file_and_line() {
 /// B000-7: a stage of a mission is Charter's own.
 #[test]
 fn b000_7_a_package_brings_no_stage() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     let stage = tool("search_leads", "internal", "")
         .replace("language: http", "language: builtin")
         .replace(
@@ -405,8 +402,7 @@ fn b000_7_a_package_brings_no_stage() {
 /// B000-7
 #[test]
 fn b000_7_a_difference_is_shown_and_a_version_is_rolled_back() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     server.api.register(&leads("tenant"));
     let before = (mission_type(&server.api), prompt(&server.api));
     let next = leads("tenant")
@@ -452,8 +448,7 @@ fn b000_7_a_difference_is_shown_and_a_version_is_rolled_back() {
 /// B000-7: what a mission type of another package refers to stays, and stays what it needs.
 #[test]
 fn b000_7_what_a_mission_type_refers_to_cannot_be_taken_away() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     let api = &server.api;
     api.register(&crm("tenant"));
     let briefs = Package::new("briefs", "1.0.0", "tenant").with(MISSION_FILE, LEAD_BRIEF);

@@ -14,6 +14,7 @@ use crate::home::{Api, Home, Server, eventually, ids};
 use crate::packages::{Package, TOOL_FILE, backups};
 use crate::playbooks::KEYS;
 use crate::service::Service;
+use crate::shared::Tenants;
 
 /// The kind of missions that the package brings.
 pub(crate) const KIND: &str = "backup_review";
@@ -95,6 +96,15 @@ pub(crate) fn held(service: &Service) -> Package {
         )
 }
 
+/// The tenants of [`KEYS`] on the shared server, where people may approve their own missions' proposals.
+pub(crate) fn shared(package: impl FnOnce(&Service) -> Package) -> (Tenants, Service) {
+    let server = Tenants::with_keys(&KEYS);
+    let service = Service::start();
+    server.key("ann").register(&package(&service));
+    (server, service)
+}
+
+/// The tenants of [`KEYS`] on a server of their own, where another person has to approve.
 pub(crate) fn keyed(package: impl FnOnce(&Service) -> Package) -> (Home, Server, Service) {
     let home = Home::with_keys(&KEYS);
     let server = home.serve();
@@ -163,7 +173,7 @@ const KINDS: [&str; 9] = [
 /// rest on them.
 #[test]
 fn b002_12_a_mission_goes_its_way_without_a_model() {
-    let (_home, server, _service) = keyed(look_only);
+    let (server, _service) = shared(look_only);
     let uma = server.key("uma");
     let started = uma.post("/v1/missions", &order("m-1")).expect(201);
     assert_eq!(started["mission_id"], "m-1");
@@ -221,7 +231,7 @@ fn b002_12_a_mission_goes_its_way_without_a_model() {
 /// asked.
 #[test]
 fn artifacts_are_paged_and_chosen() {
-    let (_home, server, _service) = keyed(look_only);
+    let (server, _service) = shared(look_only);
     let ann = server.key("ann");
     done(&ann, "m-1");
     let page = |query: &str| {
@@ -252,7 +262,7 @@ fn artifacts_are_paged_and_chosen() {
 /// B002-15: the same order finds its mission, another one is a conflict; also when both come at once.
 #[test]
 fn b002_15_an_id_is_one_missions() {
-    let (_home, server, _service) = keyed(look_only);
+    let (server, _service) = shared(look_only);
     let ann = server.key("ann");
     let both = std::thread::scope(|scope| {
         let mut orders = Vec::new();
@@ -295,7 +305,7 @@ fn b002_15_an_id_is_one_missions() {
 /// What is wrong with an order is said, and nothing is begun.
 #[test]
 fn an_order_that_cannot_be_carried_out_is_refused() {
-    let (_home, server, _service) = keyed(look_only);
+    let (server, _service) = shared(look_only);
     let ann = server.key("ann");
     let cases = [
         (json!({"goal": ""}), 400, "invalid_request"),
@@ -338,7 +348,7 @@ fn an_order_that_cannot_be_carried_out_is_refused() {
 /// Whatever another tenant asks about a mission looks as if there were none.
 #[test]
 fn another_tenant_sees_nothing() {
-    let (_home, server, _service) = keyed(look_only);
+    let (server, _service) = shared(look_only);
     let (ann, eve) = (server.key("ann"), server.key("eve"));
     done(&ann, "m-1");
     assert_eq!(eve.get("/v1/missions").expect(200)["entries"], json!([]));
@@ -369,7 +379,7 @@ fn another_tenant_sees_nothing() {
 /// Missions are listed newest first, by page, and by where they stand.
 #[test]
 fn missions_are_listed() {
-    let (_home, server, _service) = keyed(look_only);
+    let (server, _service) = shared(look_only);
     let ann = server.key("ann");
     for id in ["m-1", "m-2", "m-3"] {
         done(&ann, id);
@@ -407,7 +417,7 @@ pub(crate) fn streamed(api: &Api, path: &str, after: Option<&str>) -> Vec<(Strin
 /// broke off is taken up after the last event that was seen.
 #[test]
 fn a_mission_is_followed_to_its_end() {
-    let (_home, server, service) = keyed(held);
+    let (server, service) = shared(held);
     let ann = server.key("ann");
     ann.post("/v1/missions", &order("m-1")).expect(201);
     let call = service.next();
@@ -443,7 +453,7 @@ fn a_mission_is_followed_to_its_end() {
 /// produced stays.
 #[test]
 fn b002_12_a_mission_is_cancelled_once() {
-    let (_home, server, service) = keyed(held);
+    let (server, service) = shared(held);
     let [uma, bob] = ["uma", "bob"].map(|key| server.key(key));
     let ann = server.key("ann");
     ann.post("/v1/missions", &order("m-1")).expect(201);
@@ -469,7 +479,7 @@ fn b002_12_a_mission_is_cancelled_once() {
 /// B002-5: what no policy permits no mission calls, and the mission says what it therefore lacks.
 #[test]
 fn b002_5_without_a_policy_nothing_is_called() {
-    let (_home, server, service) = keyed(|service| {
+    let (server, service) = shared(|service| {
         held(service).edit(POLICY_FILE, "governs: [\"vault.*\"]", "governs: [vault.expire]").edit(
             POLICY_FILE,
             "  @id(\"look\")\n  permit (principal, action in Action::\"read\", resource)\n  when { context.run.kind == RunKind::\"mission\" };\n",

@@ -5,9 +5,10 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::home::{Api, Home, Server, ids};
-use crate::packages::guardrail;
+use crate::packages::{Package, guardrail};
 use crate::playbooks::{KEYS, confirm, decide, path_of, purge_tool, settled};
 use crate::service::Service;
+use crate::shared::Tenants;
 
 pub(crate) const PLAN: &str = "plan-01930000-0000-7000-8000-000000000001";
 const OTHER_PLAN: &str = "plan-01930000-0000-7000-8000-000000000002";
@@ -30,18 +31,29 @@ fn writing() -> Value {
     json!({"execution_plan": plan(PLAN, steps, abort()), "parameters": {"vault": "main"}})
 }
 
-/// A server whose tools read from, and write to, the service.
-fn served(more: &[(&str, String)]) -> (Home, Server, Service) {
+/// Tools that read from, and write to, the service, and more files.
+fn package(service: &Service, more: &[(&str, String)]) -> Package {
+    let package = service
+        .package()
+        .with("tools/purge.yaml", &purge_tool(service));
+    more.iter()
+        .fold(package, |package, (path, text)| package.with(path, text))
+}
+
+/// Acme's package on the shared server, where people may approve their own runs.
+fn served(more: &[(&str, String)]) -> (Tenants, Service) {
+    let server = Tenants::with_keys(&KEYS);
+    let service = Service::start();
+    server.key("ann").register(&package(&service, more));
+    (server, service)
+}
+
+/// Acme's package on a server of its own, where another person has to approve.
+fn served_alone() -> (Home, Server, Service) {
     let home = Home::with_keys(&KEYS);
     let server = home.serve();
     let service = Service::start();
-    let package = service
-        .package()
-        .with("tools/purge.yaml", &purge_tool(&service));
-    let package = more
-        .iter()
-        .fold(package, |package, (path, text)| package.with(path, text));
-    server.key("ann").register(&package);
+    server.key("ann").register(&package(&service, &[]));
     (home, server, service)
 }
 
@@ -66,7 +78,7 @@ fn events<'r>(run: &'r Value, word: &str) -> Vec<&'r Value> {
 /// B003-5 to B003-7: steps at the same time, an attempt again, an output put in, a condition.
 #[test]
 fn b003_5_a_plan_runs_in_parallel_tries_again_and_joins() {
-    let (_home, server, service) = served(&[]);
+    let (server, service) = served(&[]);
     let ann = server.key("ann");
     let when = |expression: &str| json!({"type": "expression", "expression": expression});
     let main = json!({"vault": "main"});
@@ -106,7 +118,7 @@ fn b003_5_a_plan_runs_in_parallel_tries_again_and_joins() {
 /// B003-7, B003-8: an attempt that takes too long, and the plan that takes over.
 #[test]
 fn b003_8_after_a_timeout_the_fallback_runs_once() {
-    let (_home, server, service) = served(&[]);
+    let (_home, server, service) = served_alone();
     let ann = server.key("ann");
     let slow = json!([{"id": "step-001", "tool": READ, "parameters": {"vault": "main"}, "timeout_ms": 300}]);
     let other = json!([{"id": "step-001", "tool": READ, "parameters": {"vault": "spare"}}]);
@@ -271,7 +283,7 @@ fn charter(home: &Home, arguments: &[&str]) -> Value {
 /// A write in a plan is confirmed and approved as in a supervised playbook, by another person.
 #[test]
 fn b003_5_a_write_in_a_plan_waits_for_a_person() {
-    let (_home, server, service) = served(&[]);
+    let (_home, server, service) = served_alone();
     let [ann, bob] = ["ann", "bob"].map(|key| server.key(key));
     let run = ann.post("/v1/runs", &writing()).expect(201);
     assert_eq!(
@@ -300,7 +312,7 @@ fn b003_5_a_write_in_a_plan_waits_for_a_person() {
 /// A dry run of a plan changes nothing, and needs nobody for that.
 #[test]
 fn b003_5_a_dry_run_of_a_plan_changes_nothing() {
-    let (_home, server, service) = served(&[]);
+    let (server, service) = served(&[]);
     let ann = server.key("ann");
     let mut sent = writing();
     sent["dry_run"] = json!(true);
@@ -326,7 +338,7 @@ fn b003_5_guardrails_and_policies_bear_on_plans() {
         ("skill", "reliability.*"),
         ("global", "*"),
     ] {
-        let (_home, server, service) = served(&[block(scope, glob)]);
+        let (server, service) = served(&[block(scope, glob)]);
         let ann = server.key("ann");
         let run = ann.post("/v1/runs", &writing()).expect(201);
         confirm(&ann, &run).expect(200);
@@ -338,7 +350,7 @@ fn b003_5_guardrails_and_policies_bear_on_plans() {
     let policy = "policy_id: vault.purgers\ntitle: Who purges\ngoverns: [vault.purge]\ncedar: |\n  \
                   @id(\"playbooks\")\n  permit (principal, action, resource)\n  \
                   when { context.run.kind != RunKind::\"execution_plan\" };\n";
-    let (_home, server, service) = served(&[("policies/p.yaml", policy.to_owned())]);
+    let (server, service) = served(&[("policies/p.yaml", policy.to_owned())]);
     let [ann, bob] = ["ann", "bob"].map(|key| server.key(key));
     let run = ann.post("/v1/runs", &writing()).expect(201);
     confirm(&ann, &run).expect(200);
@@ -352,7 +364,7 @@ fn b003_5_guardrails_and_policies_bear_on_plans() {
 /// What cannot be run is refused with its place, and there is no run.
 #[test]
 fn b003_5_a_plan_that_cannot_run_is_refused_before_there_is_a_run() {
-    let (_home, server, _service) = served(&[]);
+    let (server, _service) = served(&[]);
     let ann = server.key("ann");
     let step = |tool: &str, more: Value| {
         let mut step = json!({"id": "step-001", "tool": tool, "parameters": {"vault": "main"}});

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::home::{Answer, Api, Home, Server, eventually, request};
 use crate::packages::{Package, backups};
 use crate::service::Service;
+use crate::shared::Tenants;
 
 pub(crate) const PLAYBOOK: &str = "reliability.purge_vault";
 
@@ -43,13 +44,17 @@ pub(crate) fn purge(service: &Service) -> Package {
 
 /// A run of the playbook that Ann started and confirmed, waiting for an approval.
 pub(crate) fn waiting(server: &Server) -> Value {
-    let ann = server.key("ann");
+    waiting_run_of(&server.key("ann"))
+}
+
+/// A run of the playbook that this caller started and confirmed, waiting for an approval.
+pub(crate) fn waiting_run_of(ann: &Api) -> Value {
     let path = format!("/v1/playbooks/{PLAYBOOK}/runs");
     let run = ann
         .post(&path, &json!({"parameters": {"vault": "main"}}))
         .expect(201);
-    confirm(&ann, &run).expect(200);
-    settled(&ann, &run, "awaiting_approval")
+    confirm(ann, &run).expect(200);
+    settled(ann, &run, "awaiting_approval")
 }
 
 pub(crate) fn confirm(api: &Api, run: &Value) -> Answer {
@@ -79,6 +84,15 @@ pub(crate) fn decide(api: &Api, approval: &Value, word: &str) -> Answer {
     )
 }
 
+/// The tenants of [`KEYS`] on the shared server, where people may approve their own runs.
+pub(crate) fn shared() -> (Tenants, Service) {
+    let server = Tenants::with_keys(&KEYS);
+    let service = Service::start();
+    server.key("ann").register(&purge(&service));
+    (server, service)
+}
+
+/// The tenants of [`KEYS`] on a server of their own, where another person has to approve.
 pub(crate) fn keyed() -> (Home, Server, Service) {
     let home = Home::with_keys(&KEYS);
     let server = home.serve();
@@ -90,7 +104,7 @@ pub(crate) fn keyed() -> (Home, Server, Service) {
 /// Parameters are asked for, the plan is shown and confirmed, nothing is called before that.
 #[test]
 fn b000_18_a_request_to_change_asks_and_waits() {
-    let (_home, server, service) = keyed();
+    let (server, service) = shared();
     let uma = server.key("uma");
     let answer = uma.ask(&request("purge the vault for good")).expect(200);
     let metadata = &answer["metadata"];
@@ -178,12 +192,12 @@ fn ruling_28_two_operators_at_the_same_instant_decide_once() {
 /// Whatever comes while a driver is on its way in or out is not lost: every run goes on at once.
 #[test]
 fn b000_18_runs_that_are_confirmed_and_decided_at_once_all_go_on() {
-    let (_home, server, service) = keyed();
+    let (server, service) = shared();
     std::thread::scope(|scope| {
         for _ in 0..6 {
             scope.spawn(|| {
                 for _ in 0..6 {
-                    let run = waiting(&server);
+                    let run = waiting_run_of(&server.key("ann"));
                     let bob = server.key("bob");
                     decide(&bob, &run["approvals"][0], "reject").expect(200);
                     settled(&bob, &run, "failed");
@@ -263,7 +277,7 @@ fn b000_18_a_waiting_run_survives_a_restart_and_can_be_aborted() {
 /// A dry run calls nothing that cannot say what it would do.
 #[test]
 fn b000_18_a_dry_run_changes_nothing() {
-    let (_home, server, service) = keyed();
+    let (server, service) = shared();
     let ann = server.key("ann");
     let wanted = json!({"parameters": {"vault": "main"}, "dry_run": true});
     let path = format!("/v1/playbooks/{PLAYBOOK}/runs");

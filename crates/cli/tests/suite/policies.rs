@@ -2,6 +2,7 @@
 
 use crate::home::Home;
 use crate::packages::{Package, TOOL_FILE, backups};
+use crate::shared::Tenants;
 
 const POLICY_FILE: &str = "policies/readers.yaml";
 
@@ -109,8 +110,7 @@ fn policies_over_built_in_tools_are_tested_on_a_desk() {
 
 #[test]
 fn a_policy_that_does_not_hold_is_refused_with_its_line() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     let cases = [
         ("parameters.vault", "parameters.vualt", "cedar", 7, 10),
         ("resource)", "resource", "cedar", 7, 3),
@@ -142,8 +142,7 @@ fn a_policy_that_does_not_hold_is_refused_with_its_line() {
 
 #[test]
 fn policies_are_registered_listed_and_withdrawn_with_their_package() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     server.api.register(&governed());
     let listed = server.api.get("/v1/list/policy").expect(200);
     assert_eq!(listed["entries"][0]["id"], "vault.readers");
@@ -164,8 +163,7 @@ fn policies_are_registered_listed_and_withdrawn_with_their_package() {
 /// What a tool declares is what policies rely on.
 #[test]
 fn a_tool_that_another_packages_policy_cannot_judge_is_refused() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     server.api.register(&backups());
     let rules = Package::new("rules", "1.0.0", "tenant").with(POLICY_FILE, POLICY);
     server.api.register(&rules);

@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 
 use crate::home::{Api, Home, Server, ids};
 use crate::packages::Package;
-use crate::playbooks::{KEYS, PLAYBOOK, decide, path_of, purge, settled, waiting};
+use crate::playbooks::{KEYS, PLAYBOOK, decide, path_of, purge, settled, waiting, waiting_run_of};
 use crate::service::Service;
+use crate::shared::Tenants;
 
 const TOOL: &str = "tools/purge.yaml";
 const DECLARED: &str = "evidence:\n  type: api_call\n  system: vaults.purge\n  native_id: .parameters.vault\n  \
@@ -26,11 +27,16 @@ fn proving(service: &Service) -> Package {
     )
 }
 
-fn served(package: impl Fn(&Service) -> Package) -> (Home, Server, Service) {
-    served_over(Home::with_keys(&KEYS), package)
+/// The tenants of [`KEYS`] with the package, on the shared server.
+fn served(package: impl Fn(&Service) -> Package) -> (Tenants, Service) {
+    let server = Tenants::with_keys(&KEYS);
+    let service = Service::start();
+    server.key("ann").register(&package(&service));
+    (server, service)
 }
 
-fn served_over(home: Home, package: impl Fn(&Service) -> Package) -> (Home, Server, Service) {
+/// The same on a server of its own, which commands in its home reach.
+fn served_alone(home: Home, package: impl Fn(&Service) -> Package) -> (Home, Server, Service) {
     let home = home.with("CHARTER_API_KEY", "ann");
     let server = home.serve();
     let service = Service::start();
@@ -38,9 +44,9 @@ fn served_over(home: Home, package: impl Fn(&Service) -> Package) -> (Home, Serv
     (home, server, service)
 }
 
-/// Approves what the run waits for, and answers the call.
-fn approved(server: &Server, service: &Service, run: &Value) {
-    decide(&server.key("bob"), &run["approvals"][0], "approve").expect(200);
+/// Approves what the run waits for as this caller, and answers the call.
+fn approved(bob: &Api, service: &Service, run: &Value) {
+    decide(bob, &run["approvals"][0], "approve").expect(200);
     service.next().answer_with(ANSWER);
 }
 
@@ -59,7 +65,7 @@ fn replayed(api: &Api, run: &Value) -> Value {
 /// a third party can verify; the run's journal is the one that the record says.
 #[test]
 fn b000_19_a_run_leaves_a_record_of_each_call_that_anchors_its_journal() {
-    let (home, server, service) = served(proving);
+    let (home, server, service) = served_alone(Home::with_keys(&KEYS), proving);
     let run = waiting(&server);
     let ann = server.key("ann");
     assert_eq!(
@@ -67,7 +73,7 @@ fn b000_19_a_run_leaves_a_record_of_each_call_that_anchors_its_journal() {
         [] as [Value; 0],
         "nothing was done yet"
     );
-    approved(&server, &service, &run);
+    approved(&server.key("bob"), &service, &run);
     let done = settled(&ann, &run, "completed");
     let [record] = &records(&ann, &run)[..] else {
         panic!("{done:#}");
@@ -151,9 +157,9 @@ fn verifies_elsewhere(home: &Home, server: Server, run: &Value, record: &Value) 
 #[test]
 fn b000_19_a_journal_that_was_written_anew_is_found_by_the_evidence() {
     let home = Home::with_keys(&KEYS).embedded();
-    let (home, server, service) = served_over(home, proving);
+    let (home, server, service) = served_alone(home, proving);
     let run = waiting(&server);
-    approved(&server, &service, &run);
+    approved(&server.key("bob"), &service, &run);
     settled(&server.key("ann"), &run, "completed");
     assert_eq!(server.terminate(), Some(0));
     rewrite(
@@ -209,9 +215,9 @@ fn b000_19_a_tool_whose_filters_fail_still_leaves_a_record() {
             "native_id: 'error(\"no\")'",
         )
     };
-    let (_home, server, service) = served(broken);
-    let run = waiting(&server);
-    approved(&server, &service, &run);
+    let (server, service) = served(broken);
+    let run = waiting_run_of(&server.key("ann"));
+    approved(&server.key("bob"), &service, &run);
     let ann = server.key("ann");
     let done = settled(&ann, &run, "completed");
     let [record] = &records(&ann, &run)[..] else {
@@ -235,9 +241,9 @@ fn b000_19_an_aborted_run_proves_what_it_did() {
         let step = "\n  - {step_id: s2, name: Purge, type: write, tool_id: vault.purge, on_failure: stop, parameters: {vault: other}}\nsafety:";
         proving(service).edit("playbooks/purge.yaml", "\nsafety:", step)
     };
-    let (_home, server, service) = served(twice);
-    let run = waiting(&server);
-    approved(&server, &service, &run);
+    let (server, service) = served(twice);
+    let run = waiting_run_of(&server.key("ann"));
+    approved(&server.key("bob"), &service, &run);
     let ann = server.key("ann");
     crate::home::eventually("the second question", || {
         let shown = ann.get(&path_of(&run, "")).expect(200);
@@ -262,7 +268,7 @@ fn b000_19_a_dry_run_proves_only_what_was_read() {
             .edit(TOOL, "parameters: [", parameter)
             .edit("playbooks/purge.yaml", "steps:\n", read)
     };
-    let (_home, server, service) = served(knows);
+    let (server, service) = served(knows);
     let ann = server.key("ann");
     let wanted = json!({"parameters": {"vault": "main"}, "dry_run": true});
     let path = format!("/v1/playbooks/{PLAYBOOK}/runs");

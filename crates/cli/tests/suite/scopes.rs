@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::home::{Api, Home, Server};
 use crate::packages::backups;
+use crate::shared::Tenants;
 
 /// Operations that anybody may call.
 const OPEN: [&str; 5] = [
@@ -25,11 +26,11 @@ fn served() -> (Home, Server) {
     (home, server)
 }
 
-/// A key of the tenant with these scopes, and admin in all else.
-fn limited(server: &Server, scopes: Value) -> Api {
+/// A key that the tenant's admin makes: admin as well, but with these scopes only.
+fn limited(admin: &Api, scopes: Value) -> Api {
     let order = json!({"name": "limited", "role": "admin", "scopes": scopes});
-    let made = server.key("ann").post("/v1/keys", &order).expect(201);
-    server.key(made["secret"].as_str().unwrap())
+    let made = admin.post("/v1/keys", &order).expect(201);
+    admin.with_key(made["secret"].as_str().unwrap())
 }
 
 /// Every operation: its id, method, and a path with something in each place.
@@ -57,7 +58,7 @@ fn operations(api: &Api) -> Vec<(String, String, String)> {
 #[test]
 fn every_operation_needs_a_credential_with_its_scope() {
     let (_home, server) = served();
-    let nothing = limited(&server, json!([]));
+    let nothing = limited(&server.key("ann"), json!([]));
     for (id, method, path) in operations(&server.api) {
         let unknown = server.api.call(&method, &path, &[], Vec::new());
         if OPEN.contains(&id.as_str()) {
@@ -100,9 +101,9 @@ fn every_operation_needs_a_credential_with_its_scope() {
 /// The methods of A2A's JSON-RPC binding.
 #[test]
 fn an_a2a_method_needs_its_scopes() {
-    let (_home, server) = served();
+    let server = Tenants::one();
     let reads = limited(
-        &server,
+        &server.api,
         json!(["requests:read", "runs:read", "missions:read"]),
     );
     for (method, denied) in [
@@ -122,8 +123,8 @@ fn an_a2a_method_needs_its_scopes() {
 /// Tools that cannot be used are not offered, and refused when called all the same; resources likewise.
 #[test]
 fn an_mcp_method_needs_its_scopes() {
-    let (_home, server) = served();
-    let memories = limited(&server, json!(["memory:read", "memory:write"]));
+    let server = Tenants::one();
+    let memories = limited(&server.api, json!(["memory:read", "memory:write"]));
     let listed = memories.mcp(&json!({}), "tools/list", None, json!({}));
     let tools = listed["result"]["tools"].as_array().unwrap();
     let names: Vec<&str> = tools
@@ -210,7 +211,9 @@ fn a_caller_may_know_who_it_is() {
             "agent_skills": ["sql"], "scopes": ["runs:read"], "quota": unbounded,
         })
     );
-    let shown = limited(&server, json!([])).get("/v1/caller").expect(200);
+    let shown = limited(&server.key("ann"), json!([]))
+        .get("/v1/caller")
+        .expect(200);
     assert_eq!(
         (&shown["user"], &shown["scopes"]),
         (&json!("ann"), &json!([]))

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{GOAL, KIND, held, keyed, look_only, order, path_of};
+use super::{GOAL, KIND, held, keyed, look_only, order, path_of, shared};
 use crate::home::{Home, eventually, ids};
 use crate::service::Service;
 
@@ -59,7 +59,7 @@ fn b002_17_the_exit_code_says_that_a_budget_was_used_up() {
 /// The offline provider uses no tokens, so the smallest budget is enough for it.
 #[test]
 fn the_offline_provider_uses_no_tokens() {
-    let (_home, server, _service) = keyed(look_only);
+    let (server, _service) = shared(look_only);
     let ann = server.key("ann");
     let mut order = order("m-1");
     order["token_budget"] = json!(1);

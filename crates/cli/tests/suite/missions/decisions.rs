@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{KIND_FILE, POLICY_FILE, keyed, order, path_of, review, standing};
+use super::{KIND_FILE, POLICY_FILE, keyed, order, path_of, review, shared, standing};
 use crate::home::{Api, Home};
 use crate::playbooks::{KEYS, decide};
 use crate::service::Service;
@@ -69,7 +69,7 @@ fn b002_13_a_proposal_is_carried_out_once_it_is_approved() {
 
 #[test]
 fn b002_13_a_rejected_proposal_is_not_carried_out() {
-    let (_home, server, service) = keyed(review);
+    let (server, service) = shared(review);
     let [ann, bob] = ["ann", "bob"].map(|key| server.key(key));
     let (_, approval) = waiting(&ann, "m-1");
     decide(&bob, &approval, "reject").expect(200);
@@ -113,7 +113,7 @@ fn b002_13_no_policy_stands_in_for_a_person() {
             )
         },
     ] {
-        let (_home, server, service) = keyed(package);
+        let (server, service) = shared(package);
         let ann = server.key("ann");
         let (mission, approval) = waiting(&ann, "m-1");
         assert_eq!(mission["proposals"][0]["state"], "proposed");
@@ -134,7 +134,7 @@ fn b002_13_what_needs_no_person_needs_a_policy() {
             &format!("{by}\n    requires_approval: false"),
         )
     };
-    let (_home, server, service) = keyed(no_person);
+    let (server, service) = shared(no_person);
     let ann = server.key("ann");
     let (mission, _) = waiting(&ann, "m-1");
     let shown = &mission["proposals"][0];
@@ -143,8 +143,8 @@ fn b002_13_what_needs_no_person_needs_a_policy() {
         (&json!("proposed"), &json!(true))
     );
     assert!(!service.was_called());
-    let (_home, server, service) =
-        keyed(|service| no_person(service).edit(POLICY_FILE, " && context.run.approved", ""));
+    let (server, service) =
+        shared(|service| no_person(service).edit(POLICY_FILE, " && context.run.approved", ""));
     let ann = server.key("ann");
     ann.post("/v1/missions", &order("m-1")).expect(201);
     service.next().answer_with("{}");
@@ -156,7 +156,7 @@ fn b002_13_what_needs_no_person_needs_a_policy() {
 /// is a conflict, and is not written over.
 #[test]
 fn b002_13_a_target_that_changed_is_a_conflict() {
-    let (_home, server, service) = keyed(|service| {
+    let (server, service) = shared(|service| {
         let address = service.address();
         let look = format!(
             "tool_id: vault.get\nname: get\nprovider: aws\ntool_class: readonly\ndomain: reliability\n\

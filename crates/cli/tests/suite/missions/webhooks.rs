@@ -13,6 +13,7 @@ use crate::home::{Api, DEADLINE, Home, Server, project, target};
 use crate::packages::Package;
 use crate::playbooks::{KEYS, decide};
 use crate::service::Service;
+use crate::shared::Tenants;
 
 const SECRET: &str = "whsec_plJ3nmyCDGBKInavdOK15jsl3jVB2m4jVB2m4jVB2m4=";
 
@@ -185,8 +186,7 @@ fn b002_13_after_a_crash_the_same_message_is_sent() {
 #[test]
 fn b002_13_an_address_that_nobody_configured_is_not_written_to() {
     let receiver = Receiver::answering(&["204"]);
-    let home = Home::with_keys(&KEYS);
-    let server = home.serve();
+    let server = Tenants::with_keys(&KEYS);
     let [ann, bob] = ["ann", "bob"].map(|key| server.key(key));
     ann.register(&receiver.package());
     let (_, approval) = waiting(&ann, "m-1");
