@@ -421,7 +421,7 @@ pub(crate) type Key<'a> = (&'a str, &'a str, &'a str, &'a str);
 #[derive(Clone)]
 pub(crate) struct Api {
     pub(crate) base: String,
-    key: Option<String>,
+    pub(crate) key: Option<String>,
     /// A path that no failure may name.
     private: PathBuf,
 }
