@@ -8,10 +8,11 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::a2a::client::{Client, message, reply};
-use crate::home::{Home, Server, eventually};
+use crate::home::{Home, eventually};
 use crate::packages::{QUESTION, SKILL, SKILL_FILE, backups, global_backups};
-use crate::playbooks::{KEYS, decide, keyed};
-use crate::service::{Service, served};
+use crate::playbooks::{KEYS, decide, purge};
+use crate::service::Service;
+use crate::shared::Tenants;
 
 pub(crate) const BINDINGS: [&str; 2] = ["JSONRPC", "HTTP+JSON"];
 
@@ -70,18 +71,17 @@ fn asks(task: &Value) -> &Value {
     data(&task["status"]["message"]["parts"])
 }
 
-fn keyed_backups() -> (Home, Server) {
-    let home = Home::with_keys(&KEYS);
-    let server = home.serve();
+fn keyed_backups() -> Tenants {
+    let server = Tenants::with_keys(&KEYS);
     server.key("ann").register(&backups());
-    (home, server)
+    server
 }
 
 #[test]
 fn the_official_client_completes_a_task() {
-    let (_home, server) = keyed_backups();
+    let server = keyed_backups();
     for binding in BINDINGS {
-        let mut uma = Client::start(&server, binding, Some("uma"));
+        let mut uma = Client::start(&server.key("uma"), binding);
         let sent = message(QUESTION);
         let done = task(&uma.ok("send", &sent));
         assert_eq!(state(&done), "TASK_STATE_COMPLETED", "{done:#}");
@@ -117,12 +117,11 @@ fn the_official_client_completes_a_task() {
 
 #[test]
 fn the_official_client_follows_a_stream_to_its_end() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     let service = Service::start();
     server.api.register(&service.package());
     for binding in BINDINGS {
-        let mut client = Client::start(&server, binding, None);
+        let mut client = Client::start(&server.api, binding);
         client.order("stream", &message(QUESTION));
         service
             .next()
@@ -173,9 +172,11 @@ fn the_official_client_follows_a_stream_to_its_end() {
 
 #[test]
 fn the_official_client_cancels_a_task() {
-    let (_home, server, service) = served();
+    let server = Tenants::one();
+    let service = Service::start();
+    server.api.register(&service.package());
     for binding in BINDINGS {
-        let mut client = Client::start(&server, binding, None);
+        let mut client = Client::start(&server.api, binding);
         let mut sent = message(QUESTION);
         sent["configuration"] = json!({"returnImmediately": true});
         let begun = task(&client.ok("send", &sent));
@@ -184,7 +185,7 @@ fn the_official_client_cancels_a_task() {
             "{begun:#}"
         );
         let call = service.next();
-        let mut watcher = Client::start(&server, binding, None);
+        let mut watcher = Client::start(&server.api, binding);
         watcher.order("subscribe", &json!({"id": begun["id"]}));
         assert_eq!(watcher.told()["task"]["id"], begun["id"]);
         client.order("cancel", &json!({"id": begun["id"]}));
@@ -225,9 +226,11 @@ fn told_of(client: &mut Client) -> (Vec<String>, Vec<String>) {
 /// B000-18 over A2A: asked for parameters, asked to confirm, approved by somebody else, done.
 #[test]
 fn b000_18_a_change_asks_over_a2a_and_is_done_once() {
-    let (_home, server, service) = keyed();
+    let server = Tenants::with_keys(&KEYS);
+    let service = Service::start();
+    server.key("ann").register(&purge(&service));
     for binding in BINDINGS {
-        let mut uma = Client::start(&server, binding, Some("uma"));
+        let mut uma = Client::start(&server.key("uma"), binding);
         let asked = task(&uma.ok("send", &message("purge the vault for good")));
         assert_eq!(state(&asked), "TASK_STATE_INPUT_REQUIRED", "{asked:#}");
         assert_eq!(asks(&asked)["parameters"][0]["name"], "vault");
@@ -310,7 +313,7 @@ fn a_reply_gives_a_skill_what_it_lacked_and_the_task_survives_a_kill() {
     let server = home.serve();
     let asking = backups().edit(SKILL_FILE, ", default: main", "");
     server.api.register(&asking);
-    let mut client = Client::start(&server, "JSONRPC", None);
+    let mut client = Client::start(&server.api, "JSONRPC");
     let mut sent = message(QUESTION);
     sent["message"]["contextId"] = json!("a conversation");
     let asked = task(&client.ok("send", &sent));
@@ -348,7 +351,7 @@ fn a_reply_gives_a_skill_what_it_lacked_and_the_task_survives_a_kill() {
     drop(client);
     server.kill();
     let server = home.serve();
-    let mut client = Client::start(&server, "JSONRPC", None);
+    let mut client = Client::start(&server.api, "JSONRPC");
     assert_eq!(client.ok("get", &json!({"id": done["id"]})), done);
     let listed = client.ok("list", &json!({"contextId": "a conversation"}));
     assert_eq!(
@@ -359,9 +362,9 @@ fn a_reply_gives_a_skill_what_it_lacked_and_the_task_survives_a_kill() {
 
 #[test]
 fn tasks_are_listed_by_page_and_filter_the_newest_first() {
-    let (_home, server) = keyed_backups();
+    let server = keyed_backups();
     for (binding, context) in BINDINGS.into_iter().zip(["one", "two"]) {
-        let mut ann = Client::start(&server, binding, Some("ann"));
+        let mut ann = Client::start(&server.key("ann"), binding);
         let mut ids = Vec::new();
         for _ in 0..3 {
             let mut sent = message(QUESTION);
@@ -434,12 +437,12 @@ fn a_task_is_its_users_alone() {
     let server = home.serve();
     server.key("root").register(&global_backups());
     for binding in BINDINGS {
-        let mut uma = Client::start(&server, binding, Some("uma"));
+        let mut uma = Client::start(&server.key("uma"), binding);
         let sent = message(QUESTION);
         let done = task(&uma.ok("send", &sent));
         let id = json!({"id": done["id"]});
         for stranger in ["ann", "eve"] {
-            let mut stranger = Client::start(&server, binding, Some(stranger));
+            let mut stranger = Client::start(&server.key(stranger), binding);
             for what in ["get", "cancel", "subscribe"] {
                 assert_eq!(stranger.fails(what, &id), "TaskNotFoundError", "{what}");
             }
@@ -459,9 +462,9 @@ fn a_task_is_its_users_alone() {
 
 #[test]
 fn cards_are_signed_and_the_public_one_names_nothing_of_a_tenant() {
-    let (_home, server) = keyed_backups();
+    let server = keyed_backups();
     // Starting the client verifies the signature of the public card.
-    let mut uma = Client::start(&server, "JSONRPC", Some("uma"));
+    let mut uma = Client::start(&server.key("uma"), "JSONRPC");
     let public = uma.ok("public_card", &json!({}));
     assert_eq!(public["skills"].as_array().unwrap().len(), 1);
     assert_eq!(public["skills"][0]["id"], "ask");
@@ -491,7 +494,7 @@ fn cards_are_signed_and_the_public_one_names_nothing_of_a_tenant() {
             .contains("Recovery"),
         "{extended:#}"
     );
-    let mut eve = Client::start(&server, "HTTP+JSON", Some("eve"));
+    let mut eve = Client::start(&server.key("eve"), "HTTP+JSON");
     let other = eve.ok("extended_card", &json!({}));
     assert!(!other.to_string().contains(SKILL), "{other:#}");
 }

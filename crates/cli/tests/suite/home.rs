@@ -427,7 +427,7 @@ pub(crate) fn configured_key((key, tenant, user, role): &Key) -> String {
 #[derive(Clone)]
 pub(crate) struct Api {
     pub(crate) base: String,
-    key: Option<String>,
+    pub(crate) key: Option<String>,
     /// A path that no failure may name.
     private: PathBuf,
 }

@@ -9,10 +9,11 @@ mod tasks;
 
 use serde_json::{Value, json};
 
-use crate::home::{Api, Home, MCP_HEADERS, Server, eventually, ids};
+use crate::home::{Api, Home, MCP_HEADERS, eventually, ids};
 use crate::packages::{QUESTION, SKILL, backups};
 use crate::playbooks::{KEYS, PLAYBOOK, purge};
-use crate::service::{self, Service};
+use crate::service::Service;
+use crate::shared::Tenants;
 use peers::{Peer, python, typescript};
 
 const TOOLS: [&str; 10] = [
@@ -39,9 +40,9 @@ const TEMPLATES: [&str; 5] = [
 /// The revisions that the Python client speaks, by what it calls them and what it then says.
 const MODES: [(&str, &str); 2] = [("auto", "2026-07-28"), ("legacy", "2025-11-25")];
 
-/// How a client reaches a server.
-pub(crate) fn over_http(server: &Server) -> Value {
-    json!({"url": format!("{}/mcp", server.api.base)})
+/// How a client reaches a server, with the caller's key.
+pub(crate) fn over_http(api: &Api) -> Value {
+    json!({"url": format!("{}/mcp", api.base), "key": api.key})
 }
 
 fn over_stdio(home: &Home) -> Value {
@@ -150,7 +151,7 @@ fn the_python_client_lists_finds_opens_runs_and_reads_over_http() {
     let service = Service::start();
     server.api.register(&purge(&service));
     for (mode, version) in MODES {
-        let saw = python(&with(&over_http(&server), tour(mode))).end();
+        let saw = python(&with(&over_http(&server.api), tour(mode))).end();
         assert_eq!(saw["version"], version);
         assert_eq!(saw["tools"].as_object().unwrap().len(), TOOLS.len());
         check_hints(&saw["tools"]);
@@ -184,7 +185,7 @@ fn the_typescript_client_lists_calls_and_reads_over_http_and_stdio() {
     let server = home.serve();
     let service = Service::start();
     server.api.register(&purge(&service));
-    for way in [over_http(&server), over_stdio(&home)] {
+    for way in [over_http(&server.api), over_stdio(&home)] {
         let saw = typescript(&with(&way, tour("legacy"))).end();
         assert_eq!(saw["server"], "charter");
         assert_eq!(saw["tools"], json!(TOOLS));
@@ -201,14 +202,14 @@ fn the_typescript_client_lists_calls_and_reads_over_http_and_stdio() {
 
 /// Starts a call whose tool hangs, gives it up, and sees its run aborted.
 #[track_caller]
-fn check_cancel(server: &Server, service: &Service, mut peer: Peer, what: &str) {
+fn check_cancel(api: &Api, service: &Service, mut peer: Peer, what: &str) {
     let call = service.next();
     peer.say("begun");
     let saw = peer.end();
     assert_eq!(saw["tools"], TOOLS.len(), "{what}: {saw:#}");
     let newest = |status: &str| {
         eventually(status, || {
-            let runs = server.api.get("/v1/runs").expect(200);
+            let runs = api.get("/v1/runs").expect(200);
             let newest = runs["entries"][0].clone();
             (newest["status"] == status).then_some(newest)
         })
@@ -218,7 +219,7 @@ fn check_cancel(server: &Server, service: &Service, mut peer: Peer, what: &str) 
     call.answer();
     let run = newest("aborted");
     let path = format!("/v1/runs/{}", run["run_id"].as_str().unwrap());
-    let shown = server.api.get(&path).expect(200);
+    let shown = api.get(&path).expect(200);
     assert!(
         shown.to_string().contains("the client cancelled the call"),
         "{what}: {shown:#}"
@@ -227,15 +228,18 @@ fn check_cancel(server: &Server, service: &Service, mut peer: Peer, what: &str) 
 
 #[test]
 fn a_cancelled_call_ends_the_work_it_started() {
-    let (home, server, service) = service::served();
+    let home = Home::new();
+    let server = home.serve();
+    let service = Service::start();
+    server.api.register(&service.package());
     let run = json!({"do": "cancel", "tool": "run", "arguments": {"question": QUESTION}});
     let one = json!({"do": "cancel", "tool": "call", "arguments": {"tool_id": "vault.list_backups", "parameters": {"vault": "main"}}});
     for what in [run, one] {
-        for way in [over_http(&server), over_stdio(&home)] {
+        for way in [over_http(&server.api), over_stdio(&home)] {
             for (mode, _) in MODES {
                 let given = with(&with(&way, what.clone()), json!({"mode": mode}));
                 check_cancel(
-                    &server,
+                    &server.api,
                     &service,
                     python(&given),
                     &format!("python {given}"),
@@ -243,7 +247,7 @@ fn a_cancelled_call_ends_the_work_it_started() {
             }
             let given = with(&way, what.clone());
             check_cancel(
-                &server,
+                &server.api,
                 &service,
                 typescript(&given),
                 &format!("typescript {given}"),
@@ -259,7 +263,7 @@ fn b000_18_a_person_is_asked_through_the_client() {
     let server = home.serve();
     let service = Service::start();
     server.api.register(&purge(&service));
-    for way in [over_http(&server), over_stdio(&home)] {
+    for way in [over_http(&server.api), over_stdio(&home)] {
         for (mode, _) in MODES {
             let answers =
                 json!([{"vault": "main"}, {"confirm": true}, {"approve": true, "reason": "seen"}]);
@@ -299,16 +303,15 @@ fn b000_18_a_person_is_asked_through_the_client() {
 /// What a client reads whose user cannot be asked, or who says no: nothing has happened, and what is missing.
 #[test]
 fn b000_18_without_a_persons_word_nothing_is_changed() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     let service = Service::start();
     server.api.register(&purge(&service));
     let arguments = json!({"playbook_id": PLAYBOOK, "parameters": {"vault": "main"}});
     for (mode, _) in MODES {
         let given = json!({"do": "call", "mode": mode, "tool": "run", "arguments": arguments});
-        let silent = python(&with(&over_http(&server), given.clone())).end();
+        let silent = python(&with(&over_http(&server.api), given.clone())).end();
         let refused = with(&given, json!({"answers": [{"confirm": false}]}));
-        let refused = python(&with(&over_http(&server), refused)).end();
+        let refused = python(&with(&over_http(&server.api), refused)).end();
         for saw in [silent, refused] {
             let content = &saw["content"];
             assert_eq!(
@@ -325,7 +328,7 @@ fn b000_18_without_a_persons_word_nothing_is_changed() {
             assert_eq!(waits["hint"], hint);
         }
         let missing = json!({"do": "call", "mode": mode, "tool": "run", "arguments": {"playbook_id": PLAYBOOK}});
-        let saw = python(&with(&over_http(&server), missing)).end();
+        let saw = python(&with(&over_http(&server.api), missing)).end();
         assert_eq!(
             saw["content"]["waits_for"]["parameters"],
             json!([{"name": "vault", "type": "string", "description": "the vault"}]),
@@ -338,10 +341,9 @@ fn b000_18_without_a_persons_word_nothing_is_changed() {
 /// The credential decides: another tenant's things look absent, and nobody gets in without a key.
 #[test]
 fn a_caller_sees_the_catalogue_of_its_tenant_only() {
-    let home = Home::with_keys(&KEYS);
-    let server = home.serve();
+    let server = Tenants::with_keys(&KEYS);
     server.key("ann").register(&backups());
-    let keyed = |key: &str| with(&over_http(&server), json!({"key": key, "mode": "auto"}));
+    let keyed = |key: &str| with(&over_http(&server.key(key)), json!({"mode": "auto"}));
     let find = json!({"do": "call", "tool": "find", "arguments": {"kind": "skill"}});
     let seen = python(&with(&keyed("uma"), find.clone())).end();
     assert_eq!(ids(&seen["content"]["entries"], "id"), [SKILL]);
@@ -354,8 +356,9 @@ fn a_caller_sees_the_catalogue_of_its_tenant_only() {
         (&json!(true), &json!("not_found"))
     );
     let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#.to_vec();
-    server
-        .api
+    let mut keyless = server.api;
+    keyless.key = None;
+    keyless
         .call("POST", "/mcp", &MCP_HEADERS, ping)
         .fails(401, "unauthenticated");
 }
@@ -363,8 +366,7 @@ fn a_caller_sees_the_catalogue_of_its_tenant_only() {
 /// A session belongs to whoever opened it, and pages of other sites are turned away.
 #[test]
 fn a_session_is_its_owners_and_no_other_sites() {
-    let home = Home::with_keys(&KEYS);
-    let server = home.serve();
+    let server = Tenants::with_keys(&KEYS);
     let uma = server.key("uma");
     let session = uma.open_mcp_session();
     let send = |api: &Api, more: (&'static str, &'static str)| {
@@ -386,7 +388,7 @@ fn hostile_input_is_refused_with_a_public_error() {
     let server = home.serve();
     let call = |tool: &str, arguments: Value| {
         let given = json!({"do": "call", "mode": "auto", "tool": tool, "arguments": arguments});
-        let saw = python(&with(&over_http(&server), given)).end();
+        let saw = python(&with(&over_http(&server.api), given)).end();
         assert_eq!(saw["is_error"], true, "{saw:#}");
         saw["content"]["error_code"].as_str().unwrap().to_owned()
     };

@@ -6,15 +6,14 @@ use charter_testkit::postgres_server::PostgresServer;
 use serde_json::{Value, json};
 
 use crate::home::{Api, Home, ids};
+use crate::shared::Tenants;
 
-fn people() -> Home {
-    Home::with_keys(&[
-        ("ann", "acme", "ann", "user"),
-        ("bob", "acme", "bob", "user"),
-        ("olga", "acme", "olga", "operator"),
-        ("uma", "umbra", "uma", "admin"),
-    ])
-}
+const PEOPLE: [(&str, &str, &str, &str); 4] = [
+    ("ann", "acme", "ann", "user"),
+    ("bob", "acme", "bob", "user"),
+    ("olga", "acme", "olga", "operator"),
+    ("uma", "umbra", "uma", "admin"),
+];
 
 fn draft(title: &str, content: &str, tags: &[&str], importance: u8) -> Value {
     json!({"title": title, "content": content, "tags": tags,
@@ -41,8 +40,7 @@ fn found(api: &Api, query: Value) -> Vec<String> {
 
 #[test]
 fn b003_10_a_private_memory_is_its_owners_alone() {
-    let home = people();
-    let server = home.serve();
+    let server = Tenants::with_keys(&PEOPLE);
     let (ann, bob, olga, uma) = (
         server.key("ann"),
         server.key("bob"),
@@ -89,7 +87,7 @@ fn b003_10_a_private_memory_is_its_owners_alone() {
 fn b003_10_memories_are_found_by_pgvector() {
     let database = Arc::new(PostgresServer::shared().database());
     database.install_pgvector();
-    let home = people().on(&database);
+    let home = Home::with_keys(&PEOPLE).on(&database);
     let server = home.serve();
     let (ann, bob) = (server.key("ann"), server.key("bob"));
     let (olga, uma) = (server.key("olga"), server.key("uma"));
@@ -137,8 +135,7 @@ fn b003_10_memories_are_found_by_pgvector() {
 
 #[test]
 fn b003_10_a_memory_has_a_source_tags_and_bounds() {
-    let home = people();
-    let server = home.serve();
+    let server = Tenants::with_keys(&PEOPLE);
     let ann = server.key("ann");
     let body = |memory: Value| json!({ "memory": memory });
     let mut sourceless = draft("t", "c", &["a"], 5);
@@ -167,8 +164,7 @@ fn b003_10_a_memory_has_a_source_tags_and_bounds() {
 
 #[test]
 fn b003_10_a_version_supersedes_and_the_history_stays() {
-    let home = people();
-    let server = home.serve();
+    let server = Tenants::with_keys(&PEOPLE);
     let ann = server.key("ann");
     let first = add(
         &ann,
@@ -204,8 +200,7 @@ fn b003_10_a_version_supersedes_and_the_history_stays() {
 
 #[test]
 fn b003_10_what_an_agent_writes_waits_for_a_persons_word() {
-    let home = people();
-    let server = home.serve();
+    let server = Tenants::with_keys(&PEOPLE);
     let (ann, bob, olga) = (server.key("ann"), server.key("bob"), server.key("olga"));
     let proposed = json!({"memory": draft("Oncall", "The pager is Ann's.", &["team"], 5),
         "agent_id": "domain.notes"});
@@ -270,8 +265,7 @@ fn b003_10_what_an_agent_writes_waits_for_a_persons_word() {
 
 #[test]
 fn b003_10_search_combines_meaning_words_tags_time_and_importance() {
-    let home = people();
-    let server = home.serve();
+    let server = Tenants::with_keys(&PEOPLE);
     let ann = server.key("ann");
     for (title, content, tags, importance) in [
         (
@@ -341,8 +335,7 @@ fn b003_10_search_combines_meaning_words_tags_time_and_importance() {
 
 #[test]
 fn b003_10_related_memories_are_followed_round_a_cycle() {
-    let home = people();
-    let server = home.serve();
+    let server = Tenants::with_keys(&PEOPLE);
     let ann = server.key("ann");
     let a = id(&add(&ann, draft("A", "first", &["t"], 5), "private"));
     let with = |title: &str, related: &str| {
@@ -369,7 +362,7 @@ fn b003_10_related_memories_are_followed_round_a_cycle() {
 /// What was removed is nowhere: not in an answer, and not in the files.
 #[test]
 fn b003_10_removal_takes_the_content_and_leaves_that_it_existed() {
-    let home = people();
+    let home = Home::with_keys(&PEOPLE);
     let server = home.serve();
     let ann = server.key("ann");
     let secret = "the vault's door code is 918273";

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::home::{Api, Home};
 use crate::playbooks::settled;
+use crate::shared::Tenants;
 
 const TOOL: &str = "charter.web.search";
 const KEY: &str = "BSA-search-key-of-the-tests";
@@ -36,8 +37,7 @@ fn event<'r>(run: &'r Value, word: &str) -> &'r Value {
 /// Issue 5: the tool is in every catalogue, reads, and has a rate limit for each tenant.
 #[test]
 fn the_tool_is_listed_as_one_that_reads() {
-    let home = Home::with_keys(&[("uma", "acme", "uma", "user")]);
-    let server = home.serve();
+    let server = Tenants::with_keys(&[("uma", "acme", "uma", "user")]);
     let uma = server.key("uma");
     let shown = uma.get(&format!("/v1/resolve/tool/{TOOL}")).expect(200);
     let document = &shown["document"];

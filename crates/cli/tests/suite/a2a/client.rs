@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::home::{DEADLINE, Server, target};
+use crate::home::{Api, DEADLINE, target};
 
 /// The client; killed when it goes out of scope.
 pub(crate) struct Client {
@@ -18,8 +18,8 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// A client of a server's public card, over a binding, with a key.
-    pub(crate) fn start(server: &Server, binding: &str, key: Option<&str>) -> Self {
+    /// A client of a server's public card, over a binding, with the caller's key.
+    pub(crate) fn start(api: &Api, binding: &str) -> Self {
         let python = target().join("quickstart-venv/bin/python");
         assert!(
             python.is_file(),
@@ -30,9 +30,9 @@ impl Client {
         let mut command = Command::new(python);
         command
             .arg(script)
-            .arg(&server.api.base)
+            .arg(&api.base)
             .arg(binding)
-            .args(key);
+            .args(api.key.as_deref());
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

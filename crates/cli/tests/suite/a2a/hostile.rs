@@ -35,7 +35,7 @@ fn refused(api: &Api, version: Option<&str>, method: &str, params: &Value) -> (i
 
 #[test]
 fn another_version_or_none_is_refused_before_anything_is_done() {
-    let (_home, server) = keyed_backups();
+    let server = keyed_backups();
     let uma = server.key("uma");
     for version in [
         None,
@@ -59,7 +59,7 @@ fn another_version_or_none_is_refused_before_anything_is_done() {
 
 #[test]
 fn unknown_methods_and_push_notifications_are_refused_by_name() {
-    let (_home, server) = keyed_backups();
+    let server = keyed_backups();
     let uma = server.key("uma");
     for (method, code) in [
         ("message/send", -32_601),
@@ -84,7 +84,7 @@ fn unknown_methods_and_push_notifications_are_refused_by_name() {
     let (found, _) = refused(&uma, Some("1.0"), "SendMessage", &sent);
     assert_eq!(found, -32_003);
     for binding in super::BINDINGS {
-        let mut client = Client::start(&server, binding, Some("uma"));
+        let mut client = Client::start(&server.key("uma"), binding);
         let push = json!({"taskId": "t", "url": "http://127.0.0.1:1/"});
         assert_eq!(
             client.fails("push", &push),
@@ -96,7 +96,7 @@ fn unknown_methods_and_push_notifications_are_refused_by_name() {
 /// Nothing that a message points at is fetched.
 #[test]
 fn a_part_that_points_somewhere_is_refused_and_not_fetched() {
-    let (_home, server) = keyed_backups();
+    let server = keyed_backups();
     let uma = server.key("uma");
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
@@ -179,17 +179,15 @@ fn what_is_too_large_too_deep_or_not_a_message_is_refused() {
 
 #[test]
 fn without_a_key_nothing_but_the_card_is_told() {
-    let (_home, server) = keyed_backups();
+    let mut keyless = keyed_backups().api;
+    keyless.key = None;
     let body = json!({"jsonrpc": "2.0", "id": 7, "method": "ListTasks"});
-    server.api.post("/a2a", &body).fails(401, "unauthenticated");
-    server
-        .key("nobody")
+    keyless.post("/a2a", &body).fails(401, "unauthenticated");
+    keyless
+        .with_key("nobody")
         .post("/a2a", &body)
         .fails(401, "unauthenticated");
-    server
-        .api
-        .get("/a2a/v1/tasks")
-        .fails(401, "unauthenticated");
-    server.api.get("/.well-known/agent-card.json").expect(200);
-    server.api.get("/.well-known/jwks.json").expect(200);
+    keyless.get("/a2a/v1/tasks").fails(401, "unauthenticated");
+    keyless.get("/.well-known/agent-card.json").expect(200);
+    keyless.get("/.well-known/jwks.json").expect(200);
 }

@@ -6,10 +6,21 @@ use uuid::Uuid;
 use super::client::{Client, message, reply};
 use super::{BINDINGS, asks, data, in_doubles, state, task, told};
 use crate::home::eventually;
-use crate::missions::{GOAL, KIND, held, keyed, look_only, order, path_of, review, standing};
-use crate::playbooks::decide;
+use crate::missions::{GOAL, KIND, held, look_only, order, path_of, review, standing};
+use crate::packages::Package;
+use crate::playbooks::{KEYS, decide};
+use crate::service::Service;
+use crate::shared::Tenants;
 
 const RESULTS: [&str; 3] = ["worker_result", "aggregation_packet", "review_packet"];
+
+/// Tenants, the first of which has a package whose tools call the service.
+fn keyed(package: impl FnOnce(&Service) -> Package) -> (Tenants, Service) {
+    let server = Tenants::with_keys(&KEYS);
+    let service = Service::start();
+    server.key("ann").register(&package(&service));
+    (server, service)
+}
 
 /// A message that orders a mission.
 fn ordering(more: Value) -> Value {
@@ -49,10 +60,10 @@ fn brought(events: &Value) -> Vec<Value> {
 /// comes.
 #[test]
 fn the_official_client_follows_a_mission_to_its_end() {
-    let (_home, server, _service) = keyed(look_only);
+    let (server, _service) = keyed(look_only);
     let ann = server.key("ann");
     for binding in BINDINGS {
-        let mut client = Client::start(&server, binding, Some("ann"));
+        let mut client = Client::start(&server.key("ann"), binding);
         let card = client.ok("extended_card", &json!({}));
         let mut skills = card["skills"].as_array().unwrap().iter();
         let skill = skills.find(|skill| skill["id"] == KIND).unwrap();
@@ -100,9 +111,9 @@ fn the_official_client_follows_a_mission_to_its_end() {
 /// no word more; and nobody else has it, in the tenant or out of it.
 #[test]
 fn b002_15_a_message_begins_one_mission_which_is_its_senders() {
-    let (_home, server, _service) = keyed(look_only);
+    let (server, _service) = keyed(look_only);
     for binding in BINDINGS {
-        let mut client = Client::start(&server, binding, Some("ann"));
+        let mut client = Client::start(&server.key("ann"), binding);
         let context = format!("talk {binding}");
         let mut sent = ordering(json!({"token_budget": 100_000}));
         sent["message"]["contextId"] = json!(context);
@@ -127,7 +138,7 @@ fn b002_15_a_message_begins_one_mission_which_is_its_senders() {
         let tasks = listed["tasks"].as_array().unwrap();
         assert_eq!((tasks.len(), &tasks[0]["id"]), (1, &done["id"]));
         for key in ["bob", "eve"] {
-            let mut other = Client::start(&server, binding, Some(key));
+            let mut other = Client::start(&server.key(key), binding);
             assert_eq!(other.fails("get", &id), "TaskNotFoundError");
             assert_eq!(other.fails("cancel", &id), "TaskNotFoundError");
             let listed = other.ok("list", &json!({}));
@@ -139,9 +150,9 @@ fn b002_15_a_message_begins_one_mission_which_is_its_senders() {
 /// B002-13: what a mission proposes waits for somebody else, and the task says for what.
 #[test]
 fn b002_13_a_mission_waits_for_its_approval_over_a2a() {
-    let (_home, server, service) = keyed(review);
+    let (server, service) = keyed(review);
     for binding in BINDINGS {
-        let mut client = Client::start(&server, binding, Some("ann"));
+        let mut client = Client::start(&server.key("ann"), binding);
         let waiting = task(&client.ok("send", &ordering(json!({}))));
         assert_eq!(state(&waiting), "TASK_STATE_AUTH_REQUIRED", "{waiting:#}");
         let wants = &asks(&waiting)["approvals"][0];
@@ -170,9 +181,9 @@ fn b002_13_a_mission_waits_for_its_approval_over_a2a() {
 
 #[test]
 fn the_official_client_cancels_a_mission() {
-    let (_home, server, service) = keyed(held);
+    let (server, service) = keyed(held);
     for binding in BINDINGS {
-        let mut client = Client::start(&server, binding, Some("ann"));
+        let mut client = Client::start(&server.key("ann"), binding);
         let mut sent = ordering(json!({}));
         sent["configuration"] = json!({"returnImmediately": true});
         let begun = task(&client.ok("send", &sent));
@@ -191,11 +202,11 @@ fn the_official_client_cancels_a_mission() {
 /// A mission that came otherwise is a task of whoever began it.
 #[test]
 fn a_mission_that_was_begun_otherwise_is_a_task_too() {
-    let (_home, server, _service) = keyed(look_only);
+    let (server, _service) = keyed(look_only);
     let ann = server.key("ann");
     ann.post("/v1/missions", &order("m-1")).expect(201);
     standing(&ann, "m-1", "completed");
-    let mut client = Client::start(&server, "JSONRPC", Some("ann"));
+    let mut client = Client::start(&server.key("ann"), "JSONRPC");
     let found = client.ok("get", &json!({"id": "m-1"}));
     assert_eq!(
         (
@@ -212,8 +223,8 @@ fn a_mission_that_was_begun_otherwise_is_a_task_too() {
 /// What is wrong with an order is said, and nothing is begun.
 #[test]
 fn an_order_that_cannot_be_is_refused() {
-    let (_home, server, _service) = keyed(look_only);
-    let mut client = Client::start(&server, "JSONRPC", Some("ann"));
+    let (server, _service) = keyed(look_only);
+    let mut client = Client::start(&server.key("ann"), "JSONRPC");
     let part = |data: Value| {
         let mut sent = message(GOAL);
         sent["message"]["messageId"] = json!(Uuid::now_v7());

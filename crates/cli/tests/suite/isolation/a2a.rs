@@ -4,11 +4,11 @@
 use serde_json::{Value, json};
 
 use super::document::Document;
-use super::estate::{Estate, KEYS, MARK};
+use super::estate::{Estate, MARK};
 use super::{absent, listing};
 use crate::a2a::BINDINGS;
 use crate::a2a::client::{Client, message, reply};
-use crate::home::Home;
+use crate::shared::Tenants;
 
 /// Every method of the protocol's version.
 const METHODS: [&str; 11] = [
@@ -67,8 +67,8 @@ fn no_method_of_a2a_tells_or_changes_anything_of_another_tenant() {
     let before = listing(&document, &estate);
     let context = &estate.known["sessions"][0];
     for binding in BINDINGS {
-        let mut owner = Client::start(&estate.server, binding, Some("ann"));
-        let mut stranger = Client::start(&estate.server, binding, Some("eve"));
+        let mut owner = Client::start(&estate.server.key("ann"), binding);
+        let mut stranger = Client::start(&estate.server.key("eve"), binding);
         for task in &estate.known["tasks"] {
             owner.ok("get", &json!({"id": task}));
             let real = orders(task, context);
@@ -131,9 +131,9 @@ fn push_notifications_are_refused_to_all(estate: &Estate) {
 
 #[test]
 fn no_method_of_a2a_is_answered_without_a_key() {
-    let home = Home::with_keys(&KEYS);
-    let server = home.serve();
-    for api in [server.api.clone(), server.key("mallory")] {
+    let mut keyless = Tenants::one().api;
+    keyless.key = None;
+    for api in [keyless.clone(), keyless.with_key("mallory")] {
         for method in METHODS {
             let body =
                 json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": {}}).to_string();

@@ -6,10 +6,11 @@ use serde_json::{Value, json};
 use super::document::schema_calls;
 use super::estate::{Estate, Known, MARK};
 use super::{listing, nobodys};
-use crate::home::{Home, MCP_HEADERS, ids};
+use crate::home::{MCP_HEADERS, ids};
 use crate::isolation::document::Document;
 use crate::mcp::peers::python;
 use crate::mcp::{over_http, with};
+use crate::shared::Tenants;
 
 /// What a client of the protocol may send; what comes of it without a key is decided before any is looked at.
 const METHODS: [&str; 14] = [
@@ -31,8 +32,8 @@ const METHODS: [&str; 14] = [
 
 /// What a caller sees who does one thing after the other.
 fn steps(estate: &Estate, key: &str, mode: &str, steps: &[Value]) -> Vec<Value> {
-    let given = json!({"do": "steps", "key": key, "mode": mode, "steps": steps});
-    let saw = python(&with(&over_http(&estate.server), given)).end();
+    let given = json!({"do": "steps", "mode": mode, "steps": steps});
+    let saw = python(&with(&over_http(&estate.server.key(key)), given)).end();
     saw["steps"].as_array().unwrap().clone()
 }
 
@@ -212,9 +213,9 @@ fn tasks_are_nobodys(estate: &Estate, nobodys: &Known) {
 
 #[test]
 fn nothing_of_the_protocol_is_answered_without_a_key() {
-    let home = Home::with_keys(&super::estate::KEYS);
-    let server = home.serve();
-    for api in [server.api.clone(), server.key("mallory")] {
+    let mut keyless = Tenants::one().api;
+    keyless.key = None;
+    for api in [keyless.clone(), keyless.with_key("mallory")] {
         for method in METHODS {
             let body =
                 json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": {}}).to_string();

@@ -7,15 +7,16 @@ use super::peers::python;
 use super::{MODES, over_http, with};
 use crate::home::{Api, Home, Server, ids};
 use crate::lenses::{LENS, handbook, library, words_only};
+use crate::shared::Tenants;
 use crate::site::Site;
 use crate::skills::{home_with, put};
 
 const RUN: &str = "#!/bin/sh\necho SECRET-OF-THE-FILE\n";
 
-/// What the client sees that does one thing after the other, over HTTP with a key.
-fn steps(server: &Server, key: &str, mode: &str, steps: &Value) -> (Vec<Value>, Value) {
-    let given = json!({"do": "steps", "key": key, "mode": mode, "steps": steps});
-    let saw = python(&with(&over_http(server), given)).end();
+/// What the client sees that does one thing after the other, over HTTP with the caller's key.
+fn steps(api: &Api, mode: &str, steps: &Value) -> (Vec<Value>, Value) {
+    let given = json!({"do": "steps", "mode": mode, "steps": steps});
+    let saw = python(&with(&over_http(api), given)).end();
     (
         saw["steps"].as_array().unwrap().clone(),
         saw["extensions"].clone(),
@@ -29,15 +30,41 @@ pub(crate) fn skill_md(name: &str) -> String {
     )
 }
 
-/// Two groups of skills; ned may reach one of them.
-fn served() -> (Home, Server) {
+/// Callers of a tenant with two groups of skills, of which Ned may reach one, and Eve of another tenant.
+struct Callers {
+    olga: Api,
+    ned: Api,
+    eve: Api,
+}
+
+fn served() -> Callers {
+    let server = Tenants::with_keys(&[
+        ("root", "acme", "root", "admin"),
+        ("olga", "acme", "olga", "operator"),
+        ("eve", "umbra", "eve", "operator"),
+    ]);
+    let order = json!({"name": "tests", "user": "ned", "role": "user", "agent_skills": ["sql"]});
+    let made = server.api.post("/v1/keys", &order).expect(201);
+    let ned = server.api.with_key(made["secret"].as_str().unwrap());
+    let olga = server.key("olga");
+    fill(&olga);
+    let eve = server.key("eve");
+    Callers { olga, ned, eve }
+}
+
+/// The same on a server of its own that finds skills by words alone.
+fn served_without_a_model() -> (Home, Server) {
     let home = home_with(&[
         ("olga", "acme", "operator", None),
         ("ned", "acme", "user", Some(&["sql"])),
         ("eve", "umbra", "operator", None),
     ]);
     let server = home.serve();
-    let olga = server.key("olga");
+    fill(&server.key("olga"));
+    (home, server)
+}
+
+fn fill(olga: &Api) {
     let files = json!({"files": [
         {"path": "sql/migration/SKILL.md", "text": skill_md("migration")},
         {"path": "sql/migration/scripts/run it.sh", "text": RUN, "executable": true},
@@ -50,8 +77,7 @@ fn served() -> (Home, Server) {
         "skill_id": "restore", "summary": "The restoring of databases", "is_folder": false,
         "instruction": "INSTRUCTION-OF-restore",
     });
-    put(&olga, &written).expect(201);
-    (home, server)
+    put(olga, &written).expect(201);
 }
 
 fn find(arguments: &Value) -> Value {
@@ -85,9 +111,10 @@ fn looking_around() -> Value {
 /// Skills are found, walked and listed without an instruction or a file; one is read when it is asked for.
 #[test]
 fn b001_3_a_client_finds_and_walks_agent_skills_without_their_instructions() {
-    let (_home, server) = served();
+    let (_home, server) = served_without_a_model();
+    let olga = server.key("olga");
     for (mode, _) in MODES {
-        let (saw, extensions) = steps(&server, "olga", mode, &looking_around());
+        let (saw, extensions) = steps(&olga, mode, &looking_around());
         assert_eq!(extensions["io.modelcontextprotocol/skills"], json!({}));
         let all = json!(saw).to_string();
         assert!(!all.contains("INSTRUCTION-OF"), "{mode}: {all}");
@@ -114,7 +141,7 @@ fn b001_3_a_client_finds_and_walks_agent_skills_without_their_instructions() {
         let next = json!([find(
             &json!({"kind": "agent_skill", "after": "agent_skill billing"})
         )]);
-        let (next, _) = steps(&server, "olga", mode, &next);
+        let (next, _) = steps(&olga, mode, &next);
         assert_eq!(
             ids(&next[0]["content"]["entries"], "id"),
             ["restore", "sql"]
@@ -125,11 +152,10 @@ fn b001_3_a_client_finds_and_walks_agent_skills_without_their_instructions() {
 /// Exactly one instruction by its id, and a file when it is asked for.
 #[test]
 fn b001_3_a_client_opens_one_instruction_and_fetches_files_when_it_asks() {
-    let (_home, server) = served();
+    let Callers { ned, .. } = served();
     let kind = "agent_skill";
     let (saw, _) = steps(
-        &server,
-        "ned",
+        &ned,
         "auto",
         &json!([
             open(&json!({"kind": kind, "id": "sql.migration"})),
@@ -155,7 +181,7 @@ fn b001_3_a_client_opens_one_instruction_and_fetches_files_when_it_asks() {
 }
 
 /// Each skill is what `skills/list` said, and each of its files has the digest and size that are promised.
-fn check_promises(server: &Server, skills: &[Value]) {
+fn check_promises(olga: &Api, skills: &[Value]) {
     let mut reading = Vec::new();
     for skill in skills {
         reading.push(json!({"method": "skills/get", "params": {"uri": skill["uri"]}}));
@@ -163,7 +189,7 @@ fn check_promises(server: &Server, skills: &[Value]) {
             reading.push(json!({"read": file["uri"]}));
         }
     }
-    let (read, _) = steps(server, "olga", "auto", &json!(reading));
+    let (read, _) = steps(olga, "auto", &json!(reading));
     let mut read = read.iter();
     for skill in skills {
         assert_eq!(read.next().unwrap()["skill"], *skill);
@@ -185,9 +211,9 @@ fn check_promises(server: &Server, skills: &[Value]) {
 /// The Skills extension: manifests whose digests are those of what is read, nested skills included.
 #[test]
 fn the_skills_extension_lists_manifests_and_serves_what_they_promise() {
-    let (_home, server) = served();
+    let Callers { olga, .. } = served();
     let list = json!([{"method": "skills/list", "params": {}}, {"resources": true}]);
-    let (saw, _) = steps(&server, "olga", "auto", &list);
+    let (saw, _) = steps(&olga, "auto", &list);
     assert_eq!(
         (&saw[0]["resultType"], &saw[0]["cacheScope"]),
         (&json!("complete"), &json!("private"))
@@ -220,7 +246,7 @@ fn the_skills_extension_lists_manifests_and_serves_what_they_promise() {
             "skill://sql/migration/undo/SKILL.md",
         ]
     );
-    check_promises(&server, skills);
+    check_promises(&olga, skills);
     // Every file is a resource once, also where it belongs to two manifests.
     let mut listed = ids(&saw[1], "uri");
     listed.sort();
@@ -268,19 +294,20 @@ fn the_skills_extension_pages() {
     assert_eq!(all, expected);
     let bad = olga.mcp(&json!({}), "skills/list", None, json!({"cursor": "../x"}));
     assert_eq!(bad["error"]["code"], -32602, "{bad:#}");
-    let (saw, _) = steps(&server, "olga", "auto", &json!([{"resources": true}]));
+    let (saw, _) = steps(&olga, "auto", &json!([{"resources": true}]));
     assert_eq!(ids(&saw[0], "uri"), expected);
 }
 
 /// What a caller may not reach is in no answer, and looks absent when it is asked for.
 #[test]
 fn b001_6_a_denied_agent_skill_is_in_no_answer() {
-    let (_home, server) = served();
+    let (_home, server) = served_without_a_model();
+    let (ned, eve) = (server.key("ned"), server.key("eve"));
     for (mode, _) in MODES {
         let mut around = looking_around();
         let asked = around.as_array_mut().unwrap();
         asked.push(find(&json!({"query": "refunds of billing"})));
-        let (saw, _) = steps(&server, "ned", mode, &around);
+        let (saw, _) = steps(&ned, mode, &around);
         let all = json!(saw).to_string();
         for denied in ["refunds", "billing", "restore"] {
             assert!(!all.contains(denied), "{mode}: {denied} in {all}");
@@ -295,7 +322,7 @@ fn b001_6_a_denied_agent_skill_is_in_no_answer() {
             {"read": "skill://billing/refunds/SKILL.md"},
             {"read": "skill://no/such/SKILL.md"},
         ]);
-        let (saw, _) = steps(&server, "ned", mode, &denied);
+        let (saw, _) = steps(&ned, mode, &denied);
         for absent in &saw[..3] {
             assert_eq!(absent["content"]["error_code"], "not_found", "{absent:#}");
         }
@@ -306,7 +333,7 @@ fn b001_6_a_denied_agent_skill_is_in_no_answer() {
         assert_eq!(saw[5]["code"], saw[6]["code"]);
         assert!(saw[5]["code"].is_i64(), "{:#}", saw[5]);
         // Another tenant sees nothing at all.
-        let (saw, _) = steps(&server, "eve", mode, &around);
+        let (saw, _) = steps(&eve, mode, &around);
         assert!(
             !json!(saw).to_string().contains("sql.migration\""),
             "{saw:#?}"
@@ -317,7 +344,7 @@ fn b001_6_a_denied_agent_skill_is_in_no_answer() {
 /// Hostile addresses are absent, whatever they try.
 #[test]
 fn hostile_addresses_of_skills_are_absent() {
-    let (_home, server) = served();
+    let Callers { olga, .. } = served();
     let long = format!("skill://{}SKILL.md", "a/".repeat(5_000));
     for uri in [
         "skill://",
@@ -331,7 +358,6 @@ fn hostile_addresses_of_skills_are_absent() {
         "skill://billing/../sql/migration/SKILL.md",
         long.as_str(),
     ] {
-        let olga = server.key("olga");
         let params = json!({"uri": uri});
         let read = olga.mcp(&json!({}), "resources/read", Some(uri), params.clone());
         assert_eq!(read["error"]["code"], -32602, "{uri}: {read:#}");
@@ -343,7 +369,7 @@ fn hostile_addresses_of_skills_are_absent() {
 /// B003-10: what a model wants remembered waits for a person, and is nobody else's.
 #[test]
 fn b003_10_what_a_client_remembers_is_a_proposal_and_its_users_alone() {
-    let (_home, server) = served();
+    let Callers { olga, ned, eve } = served();
     let memory = json!({
         "title": "Region", "content": "We deploy to eu-west-1.", "tags": ["aws"],
         "source": "user_statement", "importance": 7,
@@ -352,7 +378,7 @@ fn b003_10_what_a_client_remembers_is_a_proposal_and_its_users_alone() {
         json!({"tool": "recall", "arguments": {"query": "where do we deploy", "tags": ["aws"]}});
     for (mode, _) in MODES {
         let remember = json!([{"tool": "remember", "arguments": memory}, recall.clone()]);
-        let (saw, _) = steps(&server, "ned", mode, &remember);
+        let (saw, _) = steps(&ned, mode, &remember);
         let proposed = &saw[0]["content"];
         assert_eq!(proposed["state"], "proposed", "{proposed:#}");
         let id = proposed["memory_id"].as_str().unwrap();
@@ -361,7 +387,6 @@ fn b003_10_what_a_client_remembers_is_a_proposal_and_its_users_alone() {
             format!("a person accepts it: charter memory accept {id} 1")
         );
         assert_eq!(saw[1]["content"]["memories"], json!([]));
-        let ned = server.key("ned");
         let shown = ned.get(&format!("/v1/memories/{id}")).expect(200);
         assert!(
             shown["agent_id"].as_str().unwrap().starts_with("mcp"),
@@ -369,7 +394,7 @@ fn b003_10_what_a_client_remembers_is_a_proposal_and_its_users_alone() {
         );
         ned.post(&format!("/v1/memories/{id}/versions/1/accept"), &json!({}))
             .expect(200);
-        let (saw, _) = steps(&server, "ned", mode, &json!([recall]));
+        let (saw, _) = steps(&ned, mode, &json!([recall]));
         let recalled = &saw[0]["content"]["memories"];
         assert_eq!(ids(recalled, "memory_id"), [id]);
         assert_eq!(
@@ -380,9 +405,9 @@ fn b003_10_what_a_client_remembers_is_a_proposal_and_its_users_alone() {
             ),
             (&json!("We deploy to eu-west-1."), &json!(7), &json!(false))
         );
-        for other in ["olga", "eve"] {
-            let (saw, _) = steps(&server, other, mode, &json!([recall]));
-            assert_eq!(saw[0]["content"]["memories"], json!([]), "{other}");
+        for (name, other) in [("olga", &olga), ("eve", &eve)] {
+            let (saw, _) = steps(other, mode, &json!([recall]));
+            assert_eq!(saw[0]["content"]["memories"], json!([]), "{name}");
         }
         ned.call("DELETE", &format!("/v1/memories/{id}"), &[], Vec::new())
             .expect(200);
@@ -392,7 +417,7 @@ fn b003_10_what_a_client_remembers_is_a_proposal_and_its_users_alone() {
         {"tool": "remember", "arguments": {"title": "t", "content": "c", "tags": ["a"], "importance": 11}},
         {"tool": "recall", "arguments": {"limit": 51}},
     ]);
-    let (saw, _) = steps(&server, "ned", "auto", &bad);
+    let (saw, _) = steps(&ned, "auto", &bad);
     for refused in saw {
         assert_eq!(
             refused["content"]["error_code"], "invalid_request",
@@ -415,7 +440,7 @@ fn b000_16_a_client_asks_the_reference_library() {
         {"tool": "ask_lens", "arguments": {"question": "locks", "lens_ids": ["../x"]}},
     ]);
     let given = json!({"do": "steps", "mode": "auto", "steps": ask});
-    let saw = python(&with(&over_http(&words), given)).end()["steps"].clone();
+    let saw = python(&with(&over_http(&words.api), given)).end()["steps"].clone();
     let passages = saw[0]["content"]["passages"].as_array().unwrap();
     let [passage] = passages.as_slice() else {
         panic!("{saw:#}")
@@ -430,8 +455,8 @@ fn b000_16_a_client_asks_the_reference_library() {
     assert_eq!(saw[1]["content"]["error_code"], "not_found");
     assert_eq!(saw[2]["content"]["error_code"], "invalid_request");
 
-    let (_home, server) = served();
-    let (saw, _) = steps(&server, "ned", "auto", &json!([ask[0]]));
+    let Callers { ned, .. } = served();
+    let (saw, _) = steps(&ned, "auto", &json!([ask[0]]));
     assert_eq!(
         saw[0]["content"]["error_code"], "permission_denied",
         "{:#}",
@@ -442,7 +467,7 @@ fn b000_16_a_client_asks_the_reference_library() {
         let listed = api.mcp(&json!({}), "tools/list", None, json!({}));
         ids(&listed["result"]["tools"], "name")
     };
-    let (all, basic) = (listed(&words.api), listed(&server.key("ned")));
+    let (all, basic) = (listed(&words.api), listed(&ned));
     let without = all.iter().filter(|name| *name != "ask_lens");
     assert_eq!(basic, without.cloned().collect::<Vec<_>>());
     assert_eq!(basic.len() + 1, all.len());

@@ -10,8 +10,17 @@ use crate::missions::{GOAL, KIND, held, look_only, path_of, review, standing};
 use crate::packages::Package;
 use crate::playbooks::KEYS;
 use crate::service::Service;
+use crate::shared::Tenants;
 
-fn serving(package: impl FnOnce(&Service) -> Package) -> (Home, Server, Service) {
+fn serving(package: impl FnOnce(&Service) -> Package) -> (Tenants, Service) {
+    let server = Tenants::one();
+    let service = Service::start();
+    server.api.register(&package(&service));
+    (server, service)
+}
+
+/// The same with a server of its own: for clients over stdio, and to restart it.
+fn serving_alone(package: impl FnOnce(&Service) -> Package) -> (Home, Server, Service) {
     let home = Home::new();
     let server = home.serve();
     let service = Service::start();
@@ -35,8 +44,11 @@ fn text(contents: &Value) -> Value {
 /// again finds the same mission.
 #[test]
 fn a_client_starts_a_mission_and_reads_what_it_came_to() {
-    let (home, server, service) = serving(look_only);
-    for (at, way) in [over_http(&server), over_stdio(&home)].iter().enumerate() {
+    let (home, server, service) = serving_alone(look_only);
+    for (at, way) in [over_http(&server.api), over_stdio(&home)]
+        .iter()
+        .enumerate()
+    {
         for (mode, _) in MODES {
             let id = format!("{mode}-{at}");
             let start = json!({"tool": "start_mission", "arguments": order(&id)});
@@ -107,14 +119,14 @@ fn a_client_starts_a_mission_and_reads_what_it_came_to() {
 /// the answer says how a person decides, and nothing is changed.
 #[test]
 fn b002_13_a_person_is_asked_through_the_client_before_anything_is_written() {
-    let (_home, server, service) = serving(review);
+    let (server, service) = serving(review);
     for (mode, _) in MODES {
         let call = |id: &str, answers: Option<Value>| {
             let mut given = json!({"do": "call", "mode": mode, "tool": "start_mission", "arguments": order(id)});
             if let Some(answers) = answers {
                 given["answers"] = answers;
             }
-            python(&with(&over_http(&server), given))
+            python(&with(&over_http(&server.api), given))
         };
         let silent = call(&format!("{mode}-silent"), None).end();
         let content = &silent["content"];
@@ -157,7 +169,7 @@ fn b002_13_a_person_is_asked_through_the_client_before_anything_is_written() {
 /// a restart; a cancelled one ends as cancelled.
 #[test]
 fn a_long_mission_is_a_task() {
-    let (home, server, service) = serving(held);
+    let (home, server, service) = serving_alone(held);
     let id = begun(&server.api, "start_mission", &order("m-1"));
     assert_eq!(id, "m-1");
     service.next().answer();
@@ -191,10 +203,10 @@ fn a_long_mission_is_a_task() {
 /// A client that gives its call up gives up the mission that the call began.
 #[test]
 fn a_cancelled_call_ends_the_mission_it_started() {
-    let (_home, server, service) = serving(held);
+    let (server, service) = serving(held);
     for (mode, _) in MODES {
         let given = json!({"do": "cancel", "mode": mode, "tool": "start_mission", "arguments": order(mode)});
-        let mut peer = python(&with(&over_http(&server), given));
+        let mut peer = python(&with(&over_http(&server.api), given));
         let call = service.next();
         peer.say("begun");
         peer.end();
@@ -210,13 +222,12 @@ fn a_cancelled_call_ends_the_mission_it_started() {
 /// Another tenant's mission looks absent, whatever it is asked by; malformed addresses are none.
 #[test]
 fn a_mission_is_its_tenants() {
-    let home = Home::with_keys(&KEYS);
-    let server = home.serve();
+    let server = Tenants::with_keys(&KEYS);
     let service = Service::start();
     server.key("ann").register(&look_only(&service));
     let keyed = |key: &str, steps: Value| {
-        let given = json!({"key": key, "do": "steps", "mode": "auto", "steps": steps});
-        python(&with(&over_http(&server), given)).end()["steps"].clone()
+        let given = json!({"do": "steps", "mode": "auto", "steps": steps});
+        python(&with(&over_http(&server.key(key)), given)).end()["steps"].clone()
     };
     let start = json!({"tool": "start_mission", "arguments": order("m-1")});
     keyed("ann", json!([start]));

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use crate::home::{Api, Home, eventually};
 use crate::packages::QUESTION;
 use crate::playbooks::{KEYS, PLAYBOOK, purge};
-use crate::service::{self, Service};
+use crate::service::Service;
+use crate::shared::Tenants;
 
 /// What a client declares that takes tasks.
 pub(super) fn takes_tasks() -> Value {
@@ -61,7 +62,10 @@ fn work() -> [(&'static str, Value); 2] {
 /// What takes long is a task, whose result is what the call would have answered, also after a restart.
 #[test]
 fn a_long_call_is_a_task_that_ends_with_its_result() {
-    let (home, server, service) = service::served();
+    let home = Home::new();
+    let server = home.serve();
+    let service = Service::start();
+    server.api.register(&service.package());
     let mut done = Vec::new();
     for (name, arguments) in work() {
         let id = begun(&server.api, name, &arguments);
@@ -98,7 +102,9 @@ fn a_long_call_is_a_task_that_ends_with_its_result() {
 /// A cancelled task ends as cancelled, once what was under way has ended; ended ones stay as they are.
 #[test]
 fn a_cancelled_task_says_so() {
-    let (_home, server, service) = service::served();
+    let server = Tenants::one();
+    let service = Service::start();
+    server.api.register(&service.package());
     for (name, arguments) in work() {
         let id = begun(&server.api, name, &arguments);
         let held = service.next();
@@ -130,8 +136,7 @@ fn a_cancelled_task_says_so() {
 /// B000-18: a task asks for what it waits for, one thing after the other, and takes a person's answers.
 #[test]
 fn b000_18_a_task_asks_and_is_answered() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     let service = Service::start();
     server.api.register(&purge(&service));
     let api = &server.api;
@@ -198,8 +203,7 @@ fn b000_18_a_task_asks_and_is_answered() {
 /// Another's task looks absent, and no task goes to a client that takes none.
 #[test]
 fn a_task_is_its_callers_and_of_clients_that_take_tasks() {
-    let home = Home::with_keys(&KEYS);
-    let server = home.serve();
+    let server = Tenants::with_keys(&KEYS);
     let service = Service::start();
     server.key("ann").register(&purge(&service));
     let uma = server.key("uma");
