@@ -1,10 +1,15 @@
 //! What the compiler and clippy do not check: who may import whom, sizes, names, module pages,
-//! error pages, links. Each check is a function from texts to findings in a file of its own.
+//! error pages, links, server starts and pauses of tests. Each check is a function from texts to findings in a file
+//! of its own.
 
+mod call_graph;
 mod edges;
 mod error_pages;
 mod links;
 mod manifests;
+mod pauses;
+mod rust_code;
+mod server_starts;
 mod sources;
 
 use crate::finding::Finding;
@@ -25,6 +30,9 @@ pub(crate) fn run(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     for file in workspace.rust_below("xtask/") {
         findings.extend(sources::check(file));
     }
+    findings.extend(pauses::check(workspace.rust_below("crates/")));
+    let suite = workspace.rust_below(server_starts::SUITE);
+    findings.extend(server_starts::check(suite));
     findings.extend(error_pages::check(workspace)?);
     let exists = |path: &str| workspace.root.join(path).exists();
     for file in workspace.markdown() {

@@ -45,7 +45,7 @@ pub(crate) fn product_lines(file: &TextFile) -> impl Iterator<Item = (usize, &st
 }
 
 /// Whether a file holds nothing but tests.
-fn is_test(path: &str) -> bool {
+pub(crate) fn is_test(path: &str) -> bool {
     path.ends_with("/tests.rs") || path.contains("/tests/")
 }
 

@@ -1,0 +1,134 @@
+//! How many tests of the end-to-end suite start a server of their own. A start takes longer than most tests, so the
+//! number has a bound that only falls: tests share a server by `Tenants` (`crates/cli/tests/suite/shared.rs`).
+//!
+//! A test starts a server when it calls `.serve()`, or has a command started that serves, or calls a function of the
+//! suite that does. Two things do not count: a command that runs to its end (`home.run`), and a server that lives as
+//! long as the test process (`serve_to_the_end`), because tests share it.
+//!
+//! Calls are followed by name, within the limits of `xtask/src/tidy/call_graph.rs`. Which command is started is taken
+//! from the string literals of the function that starts it. A server that a shell or another program starts is not
+//! seen.
+
+use super::call_graph::{Function, functions, reaching};
+use crate::finding::Finding;
+use crate::workspace::TextFile;
+
+/// Tests that start a server of their own. It may only fall, in the commit that makes tests share one.
+const MOST_STARTS: usize = 360;
+
+/// The file of the bound.
+const BOUND: &str = "xtask/src/tidy/server_starts.rs";
+
+/// The suite.
+pub(crate) const SUITE: &str = "crates/cli/tests/suite/";
+
+/// The modules of the suite that start servers for all others: their calls are not followed.
+const KEEPERS: [&str; 2] = ["home", "shared"];
+
+/// Methods of `Home` that start a command which goes on, or that have another program start it.
+const STARTS: [&str; 3] = ["spawn", "startable", "watch"];
+
+/// Commands that serve.
+const SERVING: [&str; 3] = ["serve", "dev", "mcp"];
+
+/// Whether the number of tests that start a server differs from its bound.
+pub(crate) fn check<'f>(suite: impl Iterator<Item = &'f TextFile>) -> Option<Finding> {
+    compare(starting(suite).len(), MOST_STARTS)
+}
+
+fn compare(count: usize, most: usize) -> Option<Finding> {
+    let message = if count > most {
+        format!(
+            "{count} tests start a server of their own, at most {most} may: share one by `Tenants`, or test below the server"
+        )
+    } else if count < most {
+        format!(
+            "{count} tests start a server of their own: lower `MOST_STARTS` from {most} to {count}"
+        )
+    } else {
+        return None;
+    };
+    Some(Finding::error(BOUND, 1, message))
+}
+
+/// The tests that start a server, by their paths.
+fn starting<'f>(suite: impl Iterator<Item = &'f TextFile>) -> Vec<String> {
+    let functions = functions(SUITE, suite, &KEEPERS);
+    let tests = reaching(&functions, &starts).into_iter();
+    let tests = tests.filter(|function| function.is_test);
+    tests.map(|test| test.path.clone()).collect()
+}
+
+fn starts(function: &Function) -> bool {
+    let calls = |name: &&str| function.calls_method(name);
+    let serves = |command: &&str| function.has_literal(command);
+    calls(&"serve") || STARTS.iter().any(calls) && SERVING.iter().any(serves)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn suite(files: &[(&str, &str)]) -> Vec<TextFile> {
+        let file = |(path, text): &(&str, &str)| TextFile {
+            path: format!("{SUITE}{path}"),
+            text: (*text).to_owned(),
+        };
+        files.iter().map(file).collect()
+    }
+
+    const HOME: (&str, &str) = (
+        "home.rs",
+        "impl Home { fn serve(&self) { self.spawn(&SERVE) } fn run(&self) { self.serve() } }",
+    );
+
+    const SHARED: (&str, &str) = (
+        "shared.rs",
+        "impl Tenants { fn one() -> Self { home.serve() } }",
+    );
+
+    #[test]
+    fn a_test_starts_a_server_by_itself_or_by_what_it_calls() {
+        let gate = "use crate::home::Home;
+            use crate::shared::Tenants;
+            #[test] fn a() { Home::new().serve(); }
+            #[test] fn b() { served(); }
+            #[test] fn c() { Tenants::one(); home.run(&[\"serve\"]); }
+            #[test] fn d() { /* home.serve() */ says(\"home.serve()\"); }
+            fn served() { let home = Home::new(); home.serve() }";
+        let mcp = "use crate::gate;
+            #[tokio::test] async fn a() { gate::served(); }
+            #[test] fn b() { home.spawn(&[\"serve\", \"--listen\", \"127.0.0.1:0\"]); }
+            #[test] fn c() { home.spawn(&[\"executor\"]); }
+            #[test] fn d() { home.startable(&[\"mcp\"]); }
+            #[test] fn e() { home.serve_to_the_end(); }";
+        let files = suite(&[("gate.rs", gate), HOME, ("mcp/tasks.rs", mcp), SHARED]);
+        assert_eq!(
+            starting(files.iter()),
+            [
+                "gate::a",
+                "gate::b",
+                "mcp::tasks::a",
+                "mcp::tasks::b",
+                "mcp::tasks::d"
+            ]
+        );
+    }
+
+    #[test]
+    fn the_number_of_starts_is_the_bound() {
+        let found = |count| compare(count, 2);
+        let error = |message: &str| Some(Finding::error(BOUND, 1, message));
+        assert_eq!(found(2), None);
+        assert_eq!(
+            found(3),
+            error(
+                "3 tests start a server of their own, at most 2 may: share one by `Tenants`, or test below the server"
+            )
+        );
+        assert_eq!(
+            found(1),
+            error("1 tests start a server of their own: lower `MOST_STARTS` from 2 to 1")
+        );
+    }
+}
