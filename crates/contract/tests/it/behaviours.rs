@@ -313,7 +313,7 @@ fn b003_3_built_responses_and_errors_keep_the_seeds_schemas() {
 /// Ruling 25 and 26: a tool of the catalogue as agents see it.
 #[test]
 fn ruling_25_a_catalogue_tool_becomes_a_valid_definition() {
-    let tool: Tool = parse(include_bytes!("seeds/tool.json")).unwrap();
+    let tool: Tool = parse(include_bytes!("../seeds/tool.json")).unwrap();
     let definition = serde_json::to_value(ToolDefinition::from_tool(&tool)).unwrap();
     assert_eq!(validate(SchemaName::ToolDefinition, &definition), vec![]);
     assert_eq!(definition["id"], "tool-aws-describe-security-groups");
