@@ -1,8 +1,7 @@
 """Drives a client of the official A2A SDK: one JSON order a line in, one JSON answer a line out, and
 before it a line for each event of a stream as it comes.
 
-    client.py BASE BINDING [KEY]
-
+Run by crates/cli/tests/clients/forks.py, with the server's address, the binding and the caller's key.
 The client is made from the public agent card, whose signature is verified by the SDK with the key that
 the signature names. The credential goes where the card's security scheme says.
 """
@@ -125,6 +124,3 @@ async def main(base, binding, key=None):
         driver = Driver(http, card, made(True), made(False))
         while line := await asyncio.to_thread(sys.stdin.readline):
             say(await answer(driver, json.loads(line)))
-
-
-asyncio.run(main(*sys.argv[1:]))

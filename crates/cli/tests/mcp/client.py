@@ -1,7 +1,7 @@
 """The official Python client of the Model Context Protocol, as the tests of crates/cli/tests/suite/mcp.rs use it.
 
-Takes one JSON object: how to reach the server (`url` and `key`, or `command`), the `mode` of the SDK
-("legacy" or a revision), and what to do. Writes one JSON object with what it saw.
+Run by crates/cli/tests/clients/forks.py. Takes one JSON object: how to reach the server (`url` and `key`, or
+`command`), the `mode` of the SDK ("legacy" or a revision), and what to do. Writes one JSON object with what it saw.
 """
 
 import asyncio
@@ -152,8 +152,7 @@ async def cancel(client, given):
     return {"tools": len(tools.tools)}
 
 
-async def main():
-    given = json.loads(sys.argv[1])
+async def main(given):
     asked = []
 
     async def elicit(context, params):
@@ -168,6 +167,3 @@ async def main():
     async with Client(transport, mode=given["mode"], elicitation_callback=callback) as client:
         saw = await {"tour": tour, "call": call, "steps": steps, "cancel": cancel}[given["do"]](client, given)
     print(json.dumps({**saw, "asked": asked}))
-
-
-asyncio.run(main())

@@ -9,6 +9,7 @@
     reason = "a test ends at the first surprise, and literals read better by value"
 )]
 
+mod clients;
 mod home;
 mod packages;
 mod service;

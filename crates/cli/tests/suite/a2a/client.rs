@@ -1,45 +1,35 @@
 //! A process with a client of the official A2A SDK, told what to do.
 
-use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc;
+use std::io::BufRead;
+use std::sync::{OnceLock, mpsc};
 
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use crate::clients::{self, Forks};
 use crate::home::{Api, DEADLINE, target};
 
 /// The client; killed when it goes out of scope.
 pub(crate) struct Client {
-    child: Child,
-    orders: ChildStdin,
+    process: clients::Client,
     answers: mpsc::Receiver<String>,
 }
 
 impl Client {
     /// A client of a server's public card, over a binding, with the caller's key.
     pub(crate) fn start(api: &Api, binding: &str) -> Self {
-        let python = target().join("quickstart-venv/bin/python");
-        assert!(
-            python.is_file(),
-            "this test needs {} with quickstart/requirements.txt installed: `make test` makes it",
-            python.display()
-        );
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/a2a/client.py");
-        let mut command = Command::new(python);
-        command
-            .arg(script)
-            .arg(&api.base)
-            .arg(binding)
-            .args(api.key.as_deref());
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let orders = child.stdin.take().unwrap();
-        let stdout = BufReader::new(child.stdout.take().unwrap());
+        static FORKS: OnceLock<Forks> = OnceLock::new();
+        let forks = FORKS.get_or_init(|| {
+            let python = target().join("quickstart-venv/bin/python");
+            assert!(
+                python.is_file(),
+                "this test needs {} with quickstart/requirements.txt installed: `make test` makes it",
+                python.display()
+            );
+            Forks::of(&python, "a2a/client.py")
+        });
+        let mut process = forks.start(&json!([api.base, binding, api.key]));
+        let stdout = process.output();
         let (said, answers) = mpsc::channel();
         std::thread::spawn(move || {
             for line in stdout.lines().map_while(Result::ok) {
@@ -47,16 +37,13 @@ impl Client {
                 drop(said.send(line));
             }
         });
-        Self {
-            child,
-            orders,
-            answers,
-        }
+        Self { process, answers }
     }
 
     /// Gives an order without waiting for what comes of it.
     pub(crate) fn order(&mut self, what: &str, with: &Value) {
-        writeln!(self.orders, "{}", json!({"do": what, "with": with})).unwrap();
+        self.process
+            .say(&json!({"do": what, "with": with}).to_string());
     }
 
     fn line(&mut self) -> Value {
@@ -112,14 +99,6 @@ impl Client {
         println!("{what}: {answer}");
         let class = answer["error"]["type"].as_str();
         class.unwrap_or_else(|| panic!("{answer:#}")).to_owned()
-    }
-}
-
-impl Drop for Client {
-    fn drop(&mut self) {
-        // One that ended by itself is gone already.
-        drop(self.child.kill());
-        drop(self.child.wait());
     }
 }
 

@@ -3,9 +3,11 @@
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::clients::{Client, Forks};
 use crate::home::{project, target};
 
 /// Where `make test` puts the official SDKs, the conformance suite and Node.js.
@@ -26,14 +28,21 @@ pub(crate) fn node() -> Command {
     node
 }
 
-/// A client under way; killed when it goes out of scope.
-pub(crate) struct Peer(Child);
+/// A client; killed when it goes out of scope.
+pub(crate) enum Peer {
+    Python(Client),
+    TypeScript(Node),
+}
+
+/// A process of Node.js; killed when it goes out of scope.
+pub(crate) struct Node(Child);
 
 /// The Python client.
 pub(crate) fn python(given: &Value) -> Peer {
-    let mut python = Command::new(installed().join("venv/bin/python"));
-    python.arg(scripts().join("client.py"));
-    Peer::start(python, given)
+    static FORKS: OnceLock<Forks> = OnceLock::new();
+    let forks =
+        FORKS.get_or_init(|| Forks::of(&installed().join("venv/bin/python"), "mcp/client.py"));
+    Peer::Python(forks.start(&json!([given])))
 }
 
 /// The TypeScript client. Modules are looked up from the working folder.
@@ -41,7 +50,10 @@ pub(crate) fn typescript(given: &Value) -> Peer {
     let mut node = node();
     let script = std::fs::read_to_string(scripts().join("client.mjs")).unwrap();
     node.args(["--input-type=module", "--eval", &script, "--"]);
-    Peer::start(node, given)
+    node.arg(given.to_string())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    Peer::TypeScript(Node(node.spawn().unwrap()))
 }
 
 pub(crate) fn scripts() -> PathBuf {
@@ -49,35 +61,33 @@ pub(crate) fn scripts() -> PathBuf {
 }
 
 impl Peer {
-    fn start(mut command: Command, given: &Value) -> Self {
-        command.arg(given.to_string());
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        Self(command.spawn().unwrap())
-    }
-
     /// Says a line to it.
     pub(crate) fn say(&mut self, line: &str) {
-        let stdin = self.0.stdin.as_mut().unwrap();
-        writeln!(stdin, "{line}").unwrap();
+        match self {
+            Self::Python(client) => client.say(line),
+            Self::TypeScript(Node(child)) => {
+                writeln!(child.stdin.as_mut().unwrap(), "{line}").unwrap();
+            }
+        }
     }
 
     /// What it saw, once it has ended well.
     #[track_caller]
-    pub(crate) fn end(mut self) -> Value {
+    pub(crate) fn end(self) -> Value {
+        let mut node = match self {
+            Self::Python(client) => return client.end(),
+            Self::TypeScript(node) => node,
+        };
         let mut out = String::new();
-        self.0
-            .stdout
-            .take()
-            .unwrap()
-            .read_to_string(&mut out)
-            .unwrap();
-        let status = self.0.wait().unwrap();
+        let mut stdout = node.0.stdout.take().unwrap();
+        stdout.read_to_string(&mut out).unwrap();
+        let status = node.0.wait().unwrap();
         assert!(status.success(), "{status}: {out}");
         serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {out}"))
     }
 }
 
-impl Drop for Peer {
+impl Drop for Node {
     fn drop(&mut self) {
         // One that was waited for is gone already.
         drop(self.0.kill());
