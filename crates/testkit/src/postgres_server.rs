@@ -557,7 +557,7 @@ fn folder() -> PathBuf {
     static STARTED: AtomicU32 = AtomicU32::new(0);
     let number = STARTED.fetch_add(1, Ordering::Relaxed);
     let folder = format!("charter-postgres-{}-{number}", std::process::id());
-    let folder = std::env::temp_dir().join(folder);
+    let folder = folders().join(folder);
     std::fs::create_dir(&folder).expect("a directory for the server");
     folder
 }
@@ -566,7 +566,26 @@ fn folder() -> PathBuf {
 fn shared_folder() -> PathBuf {
     let mut hasher = DefaultHasher::new();
     (env!("CARGO_MANIFEST_DIR"), others()).hash(&mut hasher);
-    std::env::temp_dir().join(format!("charter-postgres-{:016x}", hasher.finish()))
+    folders().join(format!("charter-postgres-{:016x}", hasher.finish()))
+}
+
+/// Where servers have their directories: in memory where there is room for them, because a database is hundreds of
+/// small files, and a file system on a disk is slow to make files again that were just removed.
+fn folders() -> PathBuf {
+    const ROOM_KIB: u64 = 4 << 20;
+    let memory = Path::new("/dev/shm");
+    let asked = Command::new("df")
+        .args(["-k", "--output=avail"])
+        .arg(memory)
+        .output();
+    let free = asked.ok().and_then(|said| {
+        let said = String::from_utf8(said.stdout).ok()?;
+        said.lines().nth(1)?.trim().parse::<u64>().ok()
+    });
+    match free {
+        Some(free) if free >= ROOM_KIB => memory.to_owned(),
+        Some(_) | None => std::env::temp_dir(),
+    }
 }
 
 /// Puts a certificate and its key, which nobody else may read, into a server's directory. A file that is there
