@@ -60,11 +60,14 @@ BENCH_PARTS := $(addprefix bench-,run steps skills search passages missions repl
 CHARTER := target/debug/charter
 TUTORIAL := $(PYTHON) -m doctest docs/follow.py && $(PYTHON) docs/follow.py --charter $(CHARTER) --models target/models docs/tutorial.md
 
-.PHONY: help quickstart test test-system-postgres test-python test-model check check-python mutants bench bench-peers $(BENCH_PARTS) build model postgres opensearch telemetry console test-console browser lighthouse docs tutorial check-deploy check-elasticsearch check-telemetry clean-quickstart
+.PHONY: help quickstart test test-full test-rest test-chaos test-tutorial test-system-postgres test-python test-model compile ready slowest hooks check check-fast check-compiled check-web check-python mutants bench bench-peers $(BENCH_PARTS) build model postgres opensearch telemetry console test-console test-console-measured browser lighthouse docs tutorial check-deploy check-elasticsearch check-telemetry clean-quickstart
 
 help:
 	@echo "make quickstart  build, and answer a real question over a simulated cloud estate"
-	@echo "make test        run every test"
+	@echo "make test        run the tests: every kind, and most of each"
+	@echo "make test-full   run every test: a second PostgreSQL, longer faults, measured screens"
+	@echo "make slowest     run the Rust tests and name the 30 slowest"
+	@echo "make hooks       check formatting and repository rules before each commit"
 	@echo "make test-python run the tests, guide and examples of the Python client against a real server"
 	@echo "make test-model  ask a language model on this machine; MODEL=FILE.gguf for another than Gemma 3 270M"
 	@echo "make check       formatting, lints, repository rules, generated files, documentation"
@@ -106,11 +109,11 @@ test:
 	@$(BEGIN)
 	@$(PART) console -- $(MAKE) console
 	@$(PART) compile -- $(MAKE) compile
-	@$(PART) install -- $(MAKE) ready
-	@$(PART) "Rust" -- $(CARGO) test --locked --workspace --tests
-	@$(PART) "replicas under faults" -- $(CARGO) test --locked --workspace --test suite -- --ignored chaos::
+	@$(PART) install -- $(MAKE) --jobs 3 ready
+	@$(PART) Rust -- $(CARGO) test --locked --workspace --tests
+	@$(PART) "replicas under faults" -- env CHARTER_TEST_CHAOS_S=8 $(MAKE) test-chaos
 	@$(PART) quickstart --covers $(SERVER_COVERS) -- $(VENV)/bin/python quickstart/run.py --charter $(CHARTER)
-	@$(PART) tutorial --covers $(SERVER_COVERS) docs -- $(MAKE) tutorial
+	@$(PART) tutorial --covers $(SERVER_COVERS) docs -- $(MAKE) test-tutorial
 	@$(PART) "Python client" --covers $(SERVER_COVERS) clients/python docs -- $(MAKE) test-python
 	@$(PART) "TypeScript client, console" --covers $(SERVER_COVERS) -- $(MAKE) test-console
 	@$(PYTHON) .ci/part.py table
@@ -120,19 +123,24 @@ test-full: test test-rest
 
 test-rest:
 	@$(PART) "storage on the system's PostgreSQL" -- $(MAKE) test-system-postgres
-	@$(PART) "replicas under faults, longer" -- env CHARTER_TEST_CHAOS_S=20 \
-		$(CARGO) test --locked --workspace --test suite -- --ignored chaos::what_was_acknowledged
+	@$(PART) "replicas under faults, longer" -- env CHARTER_TEST_CHAOS_S=20 $(MAKE) test-chaos
 	@$(PART) "console, measured" --covers $(SERVER_COVERS) -- $(MAKE) test-console-measured
 	@$(PYTHON) .ci/part.py table
 
+# Tests wait about as long as they compute.
+export RUST_TEST_THREADS ?= $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
+
 compile: console
 	$(CARGO) test --locked --workspace --tests --no-run
+
+# Faults of replicas need the machine for themselves.
+test-chaos:
+	$(CARGO) test --locked --workspace --test suite -- --ignored chaos::
 
 # Everything that tests need beside what is compiled.
 ready: model $(VENV_READY) $(MCP_READY) $(API_READY) $(POSTGRES_READY) $(OPENSEARCH_READY) $(TELEMETRY_READY) \
 	$(PYTHON_READY) $(BROWSER_READY)
 
-# The 30 slowest Rust tests, and what each part of the last build took.
 slowest:
 	$(PYTHON) .ci/slowest.py
 
@@ -188,7 +196,9 @@ check-compiled:
 docs: $(CHARTER) $(DOCS_READY)
 	$(DOCS)/bin/python docs/site/build.py --charter $(CHARTER) --output target/site
 
-tutorial: build model
+tutorial: build model test-tutorial
+
+test-tutorial: $(CHARTER) $(MODELS)
 	$(TUTORIAL)
 
 # Helm and the schema of compose files come by way of the Go proxy; takes a few minutes the first time.

@@ -142,7 +142,7 @@ pub(crate) async fn local_model(config: &Config, directory: PathBuf) -> anyhow::
     };
     let loading = tokio::task::spawn_blocking(move || MiniLm::load(&directory, &options));
     let model = loading.await.context("loading the embedding model")?;
-    Ok(model.map_err(|error| missing(&anyhow::Error::new(error)))?)
+    model.map_err(|error| missing(&anyhow::Error::new(error)))
 }
 
 /// Where the model's files are, fetched first if need be.

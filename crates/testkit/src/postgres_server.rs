@@ -330,21 +330,21 @@ impl PostgresServer {
         if let Some((certificate, key)) = proof {
             put(&folder, certificate, key);
         }
-        let server = Self::run(start, folder, EMPTY, None);
+        let server = Self::run(start, &folder, EMPTY, None);
         server.say("CREATE ROLE charter LOGIN");
         server
     }
 
     /// Makes what is in the folder by a script and starts it, for as long as this process lives.
-    fn run(start: Start, folder: PathBuf, make: &str, of: Option<&Path>) -> Self {
-        let (programs, place) = start.programs(&folder);
-        let settings = start.settings(&folder);
+    fn run(start: Start, folder: &Path, make: &str, of: Option<&Path>) -> Self {
+        let (programs, place) = start.programs(folder);
+        let settings = start.settings(folder);
         let mut arguments = vec![place.as_ref(), folder.as_ref(), settings.as_ref()];
         arguments.extend(of.map(Path::as_os_str));
         let mut child = programs.held(&format!("{make}{RUN}{WHILE_HELD}{END}"), &arguments);
         let input = child.stdin.take().expect("the shell's input");
         ready(child);
-        Self::over(start, &folder, Held::ByProcess { _input: input })
+        Self::over(start, folder, Held::ByProcess { _input: input })
     }
 
     fn over(start: Start, folder: &Path, held: Held) -> Self {
@@ -369,7 +369,7 @@ impl PostgresServer {
     /// # Panics
     /// When it cannot be made.
     pub fn standby(&self) -> &'static Self {
-        let standby = Self::run(self.start, folder(), STANDBY, Some(&self.folder));
+        let standby = Self::run(self.start, &folder(), STANDBY, Some(&self.folder));
         self.say("ALTER SYSTEM SET synchronous_standby_names = '*'");
         self.say("SELECT pg_reload_conf()");
         Box::leak(Box::new(standby))

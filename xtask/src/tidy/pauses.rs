@@ -11,13 +11,12 @@ use crate::workspace::TextFile;
 
 /// Files with the pauses that they may have: between two looks at a condition, as a part of the load, or in simulated
 /// time. A number may only fall.
-const PAUSES: [(&str, usize); 13] = [
+const PAUSES: [(&str, usize); 12] = [
     ("crates/cli/tests/suite/chaos.rs", 9),
     ("crates/cli/tests/suite/home.rs", 1),
     ("crates/cli/tests/suite/replicas.rs", 2),
     ("crates/effects/src/mcp/tests.rs", 2),
     ("crates/effects/tests/it/processes.rs", 1),
-    ("crates/effects/tests/it/sources.rs", 1),
     ("crates/effects/tests/stampede.rs", 1),
     ("crates/engine/src/missions/tests/proposals.rs", 1),
     ("crates/engine/src/missions/tests/rig.rs", 1),

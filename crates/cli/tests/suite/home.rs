@@ -110,7 +110,7 @@ impl Home {
 
     /// A home whose server knows one key for each `(key, tenant, user, role)`.
     pub(crate) fn with_keys(keys: &[Key]) -> Self {
-        let keys = keys.iter().map(|key| configured_key(key));
+        let keys = keys.iter().map(configured_key);
         Self::new().configured(&keys.collect::<String>())
     }
 
