@@ -5,6 +5,7 @@
 pub mod clock;
 #[cfg(feature = "http")]
 pub mod http_stub;
+pub mod ids;
 #[cfg(feature = "issuer")]
 pub mod issuer;
 pub mod postgres_server;
