@@ -2,6 +2,8 @@
 //! end, with no padding, and mean pooling. Knows token ids, not text; reads no
 //! file and starts no thread.
 
+mod parts;
+
 use super::kernel::{Addend, Block, Buffer, Floats, Kernels, PANEL, Packed, Rows, RowsMut};
 use super::team::{Broken, Sum, Team};
 use super::tokens::Batch;
@@ -36,17 +38,6 @@ pub(super) struct Norm {
 }
 
 impl Norm {
-    fn from_parts<E>(next: &mut impl FnMut(usize) -> Result<Floats, E>) -> Result<Norm, E> {
-        Ok(Norm {
-            scale: next(HIDDEN)?,
-            shift: next(HIDDEN)?,
-        })
-    }
-
-    fn parts(&self) -> [&Floats; 2] {
-        [&self.scale, &self.shift]
-    }
-
     fn apply(&self, kernels: Kernels, state: &mut [f32], epsilon: f32) {
         kernels.layer_norm(state, self.scale.as_slice(), self.shift.as_slice(), epsilon);
     }
@@ -56,23 +47,6 @@ impl Norm {
 pub(super) struct Affine {
     pub(super) weights: Packed,
     pub(super) bias: Floats,
-}
-
-impl Affine {
-    fn from_parts<E>(
-        inputs: usize,
-        outputs: usize,
-        next: &mut impl FnMut(usize) -> Result<Floats, E>,
-    ) -> Result<Affine, E> {
-        Ok(Affine {
-            weights: Packed::laid_out(inputs, outputs, next(inputs * outputs)?),
-            bias: next(outputs)?,
-        })
-    }
-
-    fn parts(&self) -> [&Floats; 2] {
-        [self.weights.lines(), &self.bias]
-    }
 }
 
 /// One encoder layer.
@@ -139,34 +113,6 @@ pub(super) struct Seat<'a> {
 }
 
 impl Bert {
-    /// An encoder whose runs of floats come one after the other from `next`, which is given the length of each.
-    ///
-    /// # Errors
-    /// The first one that `next` returns.
-    pub(super) fn from_parts<E>(
-        vocabulary: usize,
-        epsilon: f32,
-        next: &mut impl FnMut(usize) -> Result<Floats, E>,
-    ) -> Result<Bert, E> {
-        Ok(Bert {
-            words: next(vocabulary * HIDDEN)?,
-            positions: next(POSITIONS * HIDDEN)?,
-            embedding_norm: Norm::from_parts(next)?,
-            epsilon,
-            layers: (0..LAYERS)
-                .map(|_| Layer::from_parts(next))
-                .collect::<Result<_, _>>()?,
-        })
-    }
-
-    /// Every run of floats, in the order in which [`Bert::from_parts`] asks for them.
-    pub(super) fn parts(&self) -> Vec<&Floats> {
-        let mut parts = vec![&self.words, &self.positions];
-        parts.extend(self.embedding_norm.parts());
-        parts.extend(self.layers.iter().flat_map(Layer::parts));
-        parts
-    }
-
     /// Ids that the vocabulary holds.
     pub(super) fn vocabulary(&self) -> usize {
         self.words.as_slice().len() / HIDDEN
@@ -257,29 +203,6 @@ impl Bert {
 }
 
 impl Layer {
-    fn from_parts<E>(next: &mut impl FnMut(usize) -> Result<Floats, E>) -> Result<Layer, E> {
-        Ok(Layer {
-            query_key_value: Affine::from_parts(HIDDEN, 3 * HIDDEN, next)?,
-            attention_out: Affine::from_parts(HIDDEN, HIDDEN, next)?,
-            attention_norm: Norm::from_parts(next)?,
-            up: Affine::from_parts(HIDDEN, INNER, next)?,
-            down: Affine::from_parts(INNER, HIDDEN, next)?,
-            down_norm: Norm::from_parts(next)?,
-        })
-    }
-
-    fn parts(&self) -> Vec<&Floats> {
-        let runs = [
-            self.query_key_value.parts(),
-            self.attention_out.parts(),
-            self.attention_norm.parts(),
-            self.up.parts(),
-            self.down.parts(),
-            self.down_norm.parts(),
-        ];
-        runs.into_iter().flatten().collect()
-    }
-
     /// This member's heads, projected back: its part of the attention's sum.
     fn attend(
         &self,
