@@ -15,7 +15,7 @@ const TENANTS: u32 = 1_000;
 
 /// The tenants of one test.
 pub(crate) struct Tenants {
-    /// The admin of the first tenant.
+    /// The admin of the only tenant, or the caller for the first key.
     pub(crate) api: Api,
     callers: BTreeMap<String, Api>,
     ids: BTreeMap<String, String>,
