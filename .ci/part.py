@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Runs the parts of a build one after the other, and says how long each took.
+"""Runs the parts of a build, and records the time of each.
 
-    .ci/part.py begin                                forgets the parts of the build before
+    .ci/part.py begin                                     deletes the records of the previous build
     .ci/part.py run NAME [--covers PATH …] -- COMMAND …   runs a part
-    .ci/part.py table [--markdown]                   prints each part with its time
+    .ci/part.py table [--markdown]                        prints the time and outcome of each part
 
-A part that names what it covers is skipped where CHARTER_STAMPS is a folder that holds its stamp: the part passed
-before on the same committed files below those paths, with the same Cargo.lock, Makefile, toolchain and build scripts.
-`.ci/run` sets CHARTER_STAMPS; by hand, every part runs. A part whose working tree differs from its commit has no stamp.
+A part with --covers is skipped if the folder CHARTER_STAMPS has its stamp, which an earlier run left when it passed.
+A stamp is a digest of the part's name and command, and of the committed files below those paths and below ALWAYS.
+Without CHARTER_STAMPS, or with uncommitted changes, a part has no stamp and always runs. `.ci/run` sets CHARTER_STAMPS.
 """
 
 import argparse
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PARTS = Path(os.environ.get("CHARTER_PARTS", ROOT / "target/parts.tsv"))
 # Every part depends on these.
 ALWAYS = [".ci", "Cargo.lock", "Makefile", "rust-toolchain.toml"]
-# Stamps that are kept: several for each part, so that going back to an earlier commit is free too.
+# Several stamps for each part are kept, so that a return to an earlier commit skips its parts too.
 MOST_STAMPS = 400
 
 
@@ -31,7 +31,7 @@ def git(*arguments: str) -> str:
 
 
 def stamp(name: str, command: list[str], covers: list[str]) -> Path | None:
-    """Where the stamp of a part is or will be; None where it has none."""
+    """The path of a part's stamp; None if the part has none."""
     folder = os.environ.get("CHARTER_STAMPS")
     if not folder or not covers or git("status", "--porcelain"):
         return None
@@ -52,7 +52,7 @@ def leave(found: Path) -> None:
     found.touch()
     newest_first = sorted(found.parent.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
     for old in newest_first[MOST_STAMPS:]:
-        old.unlink()
+        old.unlink(missing_ok=True)  # Another build may have deleted it.
 
 
 def run(name: str, command: list[str], covers: list[str]) -> int:

@@ -30,7 +30,7 @@ def programs() -> list[tuple[str, str, Path]]:
 
 
 def times(name: str, program: str, folder: Path, wanted: list[str]) -> list[tuple[float, str]]:
-    # Stable Rust reports times to no one else.
+    # The test harness of stable Rust reports times only with unstable options.
     options = ["-Zunstable-options", "--report-time", "--format", "json", *wanted]
     environment = {**os.environ, "RUSTC_BOOTSTRAP": "1", "CARGO_MANIFEST_DIR": str(folder)}
     ran = subprocess.run([program, *options], cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)

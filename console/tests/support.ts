@@ -188,7 +188,7 @@ const COLOUR_RULES = ["color-contrast", "link-in-text-block"];
 
 /**
  * Looks at the screen in both colour schemes: a screenshot of each, and no violation that axe finds. The schemes
- * differ in colours alone, so that the second is held to the rules about colours.
+ * differ only in colours, so the second is checked only by the rules about colours.
  */
 export async function looksRight(page: Page, name: string): Promise<void> {
   mkdirSync(SCREENSHOTS, { recursive: true });

@@ -381,7 +381,7 @@ impl Engine {
         Some(self.slots.take(tenant).await)
     }
 
-    /// How many tool calls wait for a place in this process, of all tenants.
+    /// The number of tool calls that wait for a place in this process, over all tenants.
     #[must_use]
     pub fn queued_tool_calls(&self) -> usize {
         self.slots.queued()

@@ -52,11 +52,11 @@ impl FairSlots {
         }
     }
 
-    /// How many wait for a place, of all tenants.
+    /// The number of callers that wait for a place, over all tenants.
     pub(crate) fn queued(&self) -> usize {
         let waiting = self.waiting();
         let turns = waiting.queues.values().flatten();
-        // One whose receiver is gone has given up, and is removed when its turn comes.
+        // A caller that gave up has dropped its receiver, and stays in the queue until its turn.
         turns.filter(|turn| !turn.is_closed()).count()
     }
 

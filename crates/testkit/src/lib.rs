@@ -1,5 +1,5 @@
-//! Test support: a simulated clock, an HTTP stub, the contract suites that every engine for storage and for
-//! search passes, servers to run them on, a store that is watched, scripted language models, and an identity
+//! Test support: a simulated clock, seeded ids, an HTTP stub, the contract suites that every engine for storage and
+//! for search passes, servers to run them on, a store that is watched, scripted language models, and an identity
 //! provider. A dev-dependency only.
 
 pub mod clock;

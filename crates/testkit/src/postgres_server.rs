@@ -43,6 +43,11 @@ const USUAL_PORT: u16 = 5432;
 const CERTIFICATE: &str = "server.pem";
 const KEY: &str = "server.key";
 
+/// Creates the role that owns the databases of tests, unless it exists.
+const ROLE: &str = "DO $$ BEGIN
+    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'charter') THEN CREATE ROLE charter LOGIN; END IF;
+END $$";
+
 /// Makes an empty server.
 const EMPTY: &str = r#"
 "$1/initdb" -D "$2/data" -U postgres --auth=trust --no-sync --encoding=UTF8 --locale=C.UTF-8 \
@@ -55,7 +60,7 @@ const STANDBY: &str = r#"
     > "$2/basebackup.log" 2>&1 || { cat "$2/basebackup.log"; rm -rf "$2"; exit 1; }
 "#;
 
-/// Starts the server and says `ready`.
+/// Starts the server and prints `ready`.
 const RUN: &str = r#"
 "$1/pg_ctl" -D "$2/data" -l "$2/server.log" -w -s start -o "$3" \
     || { cat "$2/server.log"; rm -rf "$2"; exit 1; }
@@ -65,12 +70,15 @@ echo ready
 /// Waits until no process holds the other end of this one's input.
 const WHILE_HELD: &str = "read -r _\n";
 
-/// Waits until no process has locked `users` for some seconds. Then it keeps new users out by the lock of the
-/// door (`$4`): they wait until the server is gone, and start another.
+/// The process that started this shell may be killed before the server runs: the shell finishes the start anyway.
+const WITHOUT_STARTER: &str = "trap '' PIPE\n";
+
+/// Waits until no process has locked `users` for 15 seconds. Then it takes the entry lock (`$4`), so that new users
+/// wait until the server has ended, and start another. A shell whose folder another shell removed ends.
 const WHILE_USED: &str = r#"
-exec > /dev/null 2>&1
+exec < /dev/null > /dev/null 2>&1
 while :; do
-    flock -x "$2/users" true
+    flock -x "$2/users" true || exit
     sleep 15
     exec 9< "$4"
     flock -x 9
@@ -172,16 +180,15 @@ pub struct PostgresServer {
     clients: PathBuf,
     folder: PathBuf,
     databases: AtomicU32,
-    /// The server ends when this does.
     _held: Held,
 }
 
-/// What keeps a server running.
+/// The server runs until this is dropped by the last process that has it.
 #[derive(Debug)]
 enum Held {
-    /// The input of the shell that started it.
+    /// The input of the shell that started the server.
     ByProcess { _input: ChildStdin },
-    /// A lock that all processes share that use it.
+    /// A lock that all users of the server share.
     ByUsers { _lock: File },
 }
 
@@ -205,33 +212,35 @@ impl PostgresServer {
     fn joined() -> Self {
         let start = Start::over_its_socket(Keeps::WhatItWrote);
         let folder = shared_folder();
-        let door_path = folder.with_extension("door");
-        let door = File::create(&door_path).expect("the door of the shared server");
-        // Until this process is among the users, or has started the server.
-        door.lock().expect("the lock of the door");
+        let entry_path = folder.with_extension("entry");
+        let entry = File::create(&entry_path).expect("the entry lock of the shared server");
+        // Held by this process until it is among the users, and by the shell until the server runs, whichever is
+        // later: no other process joins or replaces a server that is starting.
+        entry.lock().expect("the entry lock of the shared server");
         if let Ok(users) = File::open(folder.join("users")) {
-            users.lock_shared().expect("a place among the users");
+            users.lock_shared().expect("the lock of the users");
             let server = Self::over(start, &folder, Held::ByUsers { _lock: users });
-            if server.ask("postgres", "SELECT 1").is_ok() {
+            if server.ask("postgres", ROLE).is_ok() {
                 return server;
             }
         }
-        // What is there was left by a server whose shell or machine was ended.
+        // Left by a server that was killed, with its shell or its machine.
         drop(std::fs::remove_dir_all(&folder));
         std::fs::create_dir(&folder).expect("a directory for the server");
         let users = File::create(folder.join("users")).expect("the users of the server");
-        users.lock_shared().expect("a place among the users");
+        users.lock_shared().expect("the lock of the users");
         let server = Self::over(start, &folder, Held::ByUsers { _lock: users });
-        let script = format!("{EMPTY}{RUN}{WHILE_USED}{END}");
+        let script = format!("{WITHOUT_STARTER}{EMPTY}{RUN}{WHILE_USED}{END}");
         let settings = start.settings(&folder);
         let arguments = [
             server.place.as_ref(),
             folder.as_ref(),
             settings.as_ref(),
-            door_path.as_ref(),
+            entry_path.as_ref(),
         ];
-        ready(server.programs.detached(&script, &arguments));
-        server.say("CREATE ROLE charter LOGIN");
+        let lock = entry.try_clone().expect("the entry lock for the shell");
+        ready(server.programs.detached(&script, &arguments, lock));
+        server.say(ROLE);
         server
     }
 
@@ -331,11 +340,11 @@ impl PostgresServer {
             put(&folder, certificate, key);
         }
         let server = Self::run(start, &folder, EMPTY, None);
-        server.say("CREATE ROLE charter LOGIN");
+        server.say(ROLE);
         server
     }
 
-    /// Makes what is in the folder by a script and starts it, for as long as this process lives.
+    /// Fills the folder by a script and starts the server over it, for as long as this process lives.
     fn run(start: Start, folder: &Path, make: &str, of: Option<&Path>) -> Self {
         let (programs, place) = start.programs(folder);
         let settings = start.settings(folder);
@@ -441,7 +450,7 @@ impl PostgresServer {
             .unwrap_or_else(|error| panic!("{sql}: {error}"))
     }
 
-    /// The same, or what the client says instead.
+    /// Runs a statement like [`Self::say_in`]; returns the client's message if it fails.
     fn ask(&self, database: &str, sql: &str) -> Result<String, String> {
         let options = [
             "-X",
@@ -569,8 +578,8 @@ fn shared_folder() -> PathBuf {
     folders().join(format!("charter-postgres-{:016x}", hasher.finish()))
 }
 
-/// Where servers have their directories: in memory where there is room for them, because a database is hundreds of
-/// small files, and a file system on a disk is slow to make files again that were just removed.
+/// Where servers have their directories: in `/dev/shm` if it has 4 GiB free, else in the temporary directory. A
+/// database is hundreds of small files, which a file system on a disk is slow to create and remove.
 fn folders() -> PathBuf {
     const ROOM_KIB: u64 = 4 << 20;
     let memory = Path::new("/dev/shm");
@@ -578,9 +587,9 @@ fn folders() -> PathBuf {
         .args(["-k", "--output=avail"])
         .arg(memory)
         .output();
-    let free = asked.ok().and_then(|said| {
-        let said = String::from_utf8(said.stdout).ok()?;
-        said.lines().nth(1)?.trim().parse::<u64>().ok()
+    let free = asked.ok().and_then(|df| {
+        let printed = String::from_utf8(df.stdout).ok()?;
+        printed.lines().nth(1)?.trim().parse::<u64>().ok()
     });
     match free {
         Some(free) if free >= ROOM_KIB => memory.to_owned(),

@@ -7,6 +7,7 @@
 )]
 
 use std::ffi::OsStr;
+use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -75,20 +76,22 @@ impl Programs {
         command
     }
 
-    /// A shell script that starts the server, and ends it when its input is closed.
+    /// A shell script that starts the server, and ends it when its input is closed. It has a process group of its
+    /// own: an interrupt from the terminal must not end the shell before the server.
     pub(crate) fn held(&self, script: &str, arguments: &[&OsStr]) -> Child {
         let mut command = self.command("sh");
         command.args(["-c", script, "sh"]).args(arguments);
+        command.process_group(0);
         let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
         piped.spawn().expect("a shell that starts the server")
     }
 
-    /// A shell script that starts a server and outlives this process: it has no input, and a process group of its
-    /// own, which an interrupt from the terminal does not reach.
-    pub(crate) fn detached(&self, script: &str, arguments: &[&OsStr]) -> Child {
+    /// A shell script that starts a server and outlives this process: it has a process group of its own, which an
+    /// interrupt from the terminal does not reach. Its input is a file on which it shares this process's lock.
+    pub(crate) fn detached(&self, script: &str, arguments: &[&OsStr], lock: File) -> Child {
         let mut command = self.command("sh");
         command.args(["-c", script, "sh"]).args(arguments);
-        command.process_group(0).stdin(Stdio::null());
+        command.process_group(0).stdin(lock);
         let started = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
         started.expect("a shell that starts the server")
     }
@@ -104,7 +107,12 @@ fn given_to(user: (u32, u32), installed: &Path, folder: &Path) -> PathBuf {
     copy
 }
 
+/// Gives a folder to a user who does not have it yet. Files vanish from the folder of a running server.
 fn give((user, group): (u32, u32), folder: &Path) {
+    let metadata = std::fs::metadata(folder).expect("the server's directory");
+    if metadata.uid() == user {
+        return;
+    }
     let owner = format!("{user}:{group}");
     done("chown", &["-R".as_ref(), owner.as_ref(), folder.as_ref()]);
 }

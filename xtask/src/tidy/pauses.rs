@@ -50,7 +50,7 @@ fn compare<'f>(
         let count = lines.len();
         if count > most {
             let message = format!(
-                "calls of `sleep`: {count}, at most {most} may be: wait for an event, or with `eventually`"
+                "calls of `sleep`: {count}, allowed: {most}; wait for an event, or use `eventually`"
             );
             findings.push(Finding::error(&file.path, lines[count - 1], message));
         } else if count < most {
@@ -126,7 +126,7 @@ mod tests {
                 Finding::error(
                     "crates/x/src/a/tests.rs",
                     2,
-                    "calls of `sleep`: 1, at most 0 may be: wait for an event, or with `eventually`"
+                    "calls of `sleep`: 1, allowed: 0; wait for an event, or use `eventually`"
                 ),
                 Finding::error(
                     BOUNDS,

@@ -25,7 +25,7 @@ pub(crate) const SUITE: &str = "crates/cli/tests/suite/";
 /// The modules of the suite that start servers for all others: their calls are not followed.
 const KEEPERS: [&str; 2] = ["home", "shared"];
 
-/// Methods of `Home` that start a command which goes on, or that have another program start it.
+/// Methods of `Home` that start a long-running command, or prepare it for another program to start.
 const STARTS: [&str; 3] = ["spawn", "startable", "watch"];
 
 /// Commands that serve.

@@ -17,7 +17,7 @@ pub(crate) async fn run(command: &Model, config: &Config) -> anyhow::Result<u8> 
     match command {
         Model::Fetch => {
             let directory = boot::model_directory(config).await?;
-            // Loaded once: a model that cannot be used is found here, and its weights are prepacked.
+            // Loading it detects a model that cannot be used, and writes the prepacked weights.
             drop(boot::local_model(config, directory.clone()).await?);
             println!("{}", directory.display());
             Ok(EXIT_OK)

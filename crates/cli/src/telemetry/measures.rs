@@ -130,7 +130,7 @@ fn counter(
         .build();
 }
 
-/// The engine's figures, which `/metrics` takes from the same place.
+/// Gauges of the engine, which `/metrics` shows too.
 pub(super) fn observe(provider: &SdkMeterProvider, engine: &Arc<Engine>) {
     let meter = provider.meter("charter");
     let number = |figure: usize| u64::try_from(figure).unwrap_or(u64::MAX);

@@ -2,10 +2,15 @@
 
     forks.py SCRIPT SOCKET
 
-Importing an SDK takes a second, forking a process that has imported it a hundredth of one. SCRIPT is imported here;
-for each connection to the Unix socket SOCKET a new process writes its id as a line, reads a line with a JSON array,
-calls the script's coroutine `main` with its items, and writes `ended` where that returned. In between, the connection
-is the standard input and output of `main`. This process ends with its own standard input.
+Importing an SDK takes a second; forking a process that has imported it takes a hundredth of one. This process imports
+SCRIPT and listens on the Unix socket SOCKET. For each connection it forks a client, which
+
+- writes its process id as a line,
+- reads a line with a JSON array and calls the script's coroutine `main` with the items, whose standard input and output
+  are the connection,
+- writes the line `ended` when `main` has returned.
+
+This process ends when its standard input is closed. It then removes the socket with its directory.
 """
 
 import asyncio
@@ -42,9 +47,9 @@ def main(script, path):
     listener.bind(path)
     listener.listen(64)
     print("ready", flush=True)
-    # What was imported is not walked again by every process.
+    # Garbage collection in a client would otherwise touch, and so copy, all imported objects.
     gc.freeze()
-    # Processes that end leave nothing behind.
+    # The kernel reaps clients that have ended.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while sys.stdin not in select.select([listener, sys.stdin], [], [])[0]:
         connection, _ = listener.accept()
@@ -61,6 +66,7 @@ def main(script, path):
                 os._exit(code)
         connection.close()
     os.unlink(path)
+    os.rmdir(os.path.dirname(path))
 
 
 main(*sys.argv[1:])

@@ -5,7 +5,7 @@
 //! Twenty seconds of faults by default; `CHARTER_TEST_CHAOS_S` says how many.
 //!
 //! Pauses here are the load: how long an effect takes, how often clients call, when a fault comes and how long it
-//! lasts. No result is waited for by a pause, but by asking until it is there or its time is over.
+//! lasts. To wait for a result, a test asks repeatedly until a deadline.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -56,7 +56,7 @@ const DATABASE_GONE: Duration = Duration::from_millis(500);
 /// Time between two tries of what has to succeed in the end.
 const AGAIN: Duration = Duration::from_millis(100);
 
-/// Each idempotency key's token, and the number of calls with the key.
+/// For each idempotency key its token, and the number of calls with the key.
 type Done = Arc<Mutex<BTreeMap<String, (String, usize)>>>;
 
 /// A service whose effect must not happen twice. The effect happens once for each idempotency key, and the answer

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::home::project;
 
-/// A process that clients are forked from; it lives as long as this process.
+/// A process that clients are forked from. It ends with this process, and removes the folder then.
 pub(crate) struct Forks {
     folder: TempDir,
 }
@@ -24,7 +24,7 @@ pub(crate) struct Client {
 }
 
 impl Forks {
-    /// Imports a script below `crates/cli/tests` in a Python.
+    /// Starts the process with a Python interpreter. It imports a script below `crates/cli/tests`.
     pub(crate) fn of(python: &Path, script: &str) -> Self {
         let folder = TempDir::new().unwrap();
         let tests = project().join("crates/cli/tests");
@@ -39,7 +39,7 @@ impl Forks {
         let mut output = BufReader::new(child.stdout.take().unwrap());
         output.read_line(&mut line).unwrap();
         assert_eq!(line, "ready\n", "{script} is not imported");
-        // Its input is closed by the end of this process, and not before.
+        // Its input stays open until this process ends.
         std::mem::forget(child);
         Self { folder }
     }
@@ -74,7 +74,7 @@ impl Client {
         self.output.take().unwrap()
     }
 
-    /// What it printed, once it has ended well.
+    /// Waits until it has ended, and returns the JSON that it printed.
     #[track_caller]
     pub(crate) fn end(mut self) -> Value {
         let lines: Vec<String> = self.output().lines().map(Result::unwrap).collect();
@@ -88,7 +88,7 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        // One that ended by itself is gone already, and its input is closed.
+        // The input of a client that has ended is closed.
         if writeln!(self.input).is_ok() {
             let kill = Command::new("kill")
                 .args(["-KILL", &self.process])

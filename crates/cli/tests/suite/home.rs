@@ -75,7 +75,7 @@ impl Home {
         let models = target().join("models");
         assert!(
             models.is_dir(),
-            "the tests need the embedding model in {}: `make test` fetches it",
+            "the tests need the embedding model in {}: `make model` fetches it",
             models.display()
         );
         let home = Self {
@@ -114,7 +114,7 @@ impl Home {
         Self::new().configured(&keys.collect::<String>())
     }
 
-    /// The same with a configuration file.
+    /// Writes the configuration file.
     pub(crate) fn configured(self, text: &str) -> Self {
         let file = self.dir.path().join("config.toml");
         std::fs::write(&file, text).unwrap();
@@ -239,9 +239,13 @@ impl Home {
 
     /// Starts a server that lives as long as this process, with its data directory.
     pub(crate) fn serve_to_the_end(self) -> Api {
-        // Killed when this process no longer holds the other end of the shell's input, however that comes.
-        const HELD: &str =
-            r#""$@" < /dev/null & read -r _; kill -KILL $!; rm -rf "$CHARTER_TEST_HOME""#;
+        // The shell's input ends with this process, however that ends; signals to the whole process group must not
+        // end the shell before.
+        const HELD: &str = r#"trap '' HUP INT TERM
+"$@" < /dev/null &
+read -r _
+kill -KILL $!
+rm -rf "$CHARTER_TEST_HOME""#;
         let mut command = self.program("bash");
         command.env("CHARTER_TEST_HOME", self.dir.path());
         command.args(["-c", HELD, "bash", CHARTER, "--data-dir"]);
@@ -252,7 +256,7 @@ impl Home {
             .stderr(Stdio::piped());
         let server = self.served_by(command.spawn().unwrap());
         let api = server.api.clone();
-        // Neither the server nor its directory ends with a value of this process.
+        // The shell ends the server and removes its directory: nothing here may do so before.
         std::mem::forget((server, self));
         api
     }
@@ -411,7 +415,7 @@ impl Answer {
     }
 }
 
-/// A key, and the tenant, user and role that it stands for.
+/// A key with its tenant, user and role.
 pub(crate) type Key<'a> = (&'a str, &'a str, &'a str, &'a str);
 
 /// A key's part of the configuration.
@@ -433,7 +437,7 @@ pub(crate) struct Api {
 }
 
 impl Api {
-    /// The same with another credential.
+    /// The API with another credential.
     pub(crate) fn with_key(&self, key: &str) -> Self {
         Self {
             key: Some(key.to_owned()),

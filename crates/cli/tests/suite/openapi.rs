@@ -26,7 +26,7 @@ fn schemathesis() -> PathBuf {
     let venv = target().join("api-venv");
     assert!(
         venv.join(".ready").is_file(),
-        "this test needs schemathesis in {}: `make test` installs it",
+        "this test needs schemathesis in {}: `make ready` installs it",
         venv.display()
     );
     venv.join("bin/schemathesis")

@@ -22,7 +22,7 @@ impl Simulator {
         let python = target().join("quickstart-venv/bin/python");
         assert!(
             python.is_file(),
-            "this test needs {} with quickstart/requirements.txt installed: `make test` makes it",
+            "this test needs {} with quickstart/requirements.txt installed: `make ready` installs it",
             python.display()
         );
         let probe = TcpListener::bind("127.0.0.1:0").unwrap();

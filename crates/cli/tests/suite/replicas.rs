@@ -370,8 +370,8 @@ fn in_ms(ms: i64) -> Timestamp {
     Timestamp::from_micros(now_micros() + ms * 1_000).unwrap()
 }
 
-/// Lets a waiting run come due, and returns once the server has claimed it because of that and has let it wait
-/// again. The server's claims take all runs that are due and free.
+/// Parks a waiting run until `due`. Returns after the server has claimed the run because it was due, and has parked
+/// it again. A claim of the server takes all runs that are due and free.
 async fn claimed_when_due(database: &Database, run: &RunId, due: Timestamp) {
     let store = store_of(database).await;
     let acme = TenantId::parse("acme").unwrap();
@@ -387,7 +387,7 @@ async fn claimed_when_due(database: &Database, run: &RunId, due: Timestamp) {
                 while wake_at(&store, &acme, run).await == Some(due) {
                     tokio::time::sleep(Duration::from_millis(20)).await;
                 }
-                // Before that it was no claim, but a driver of the run on its way out: once more.
+                // A change before `due` came from a driver that was still ending, not from a claim: try again.
                 if due <= in_ms(0) {
                     return;
                 }
@@ -422,8 +422,8 @@ fn a_run_that_a_newer_version_carries_on_is_left_to_it() {
         let given_up = "a run is left to the newer version that wrote its journal";
         server.log().contains(given_up).then_some(())
     });
-    // Another run comes due after the lease of the first has ended, and once more after that. Both times the
-    // server claims whatever is free, so that it would have taken the first run up as well.
+    // Another run comes due after the lease of the first has ended, and then once more. Each time the server claims
+    // all free runs, so it would also claim the first run if it had not left that to the newer version.
     let other = waiting(&server);
     let other = RunId::parse(other["run_id"].as_str().unwrap()).unwrap();
     for ms in [1_200, 0] {

@@ -35,7 +35,7 @@ fn served(package: impl Fn(&Service) -> Package) -> (Tenants, Service) {
     (server, service)
 }
 
-/// The same on a server of its own, which commands in its home reach.
+/// The tenants of [`KEYS`] with the package, on a separate server, which commands in its home reach.
 fn served_alone(home: Home, package: impl Fn(&Service) -> Package) -> (Home, Server, Service) {
     let home = home.with("CHARTER_API_KEY", "ann");
     let server = home.serve();

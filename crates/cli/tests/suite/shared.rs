@@ -15,14 +15,14 @@ const TENANTS: u32 = 1_000;
 
 /// The tenants of one test.
 pub(crate) struct Tenants {
-    /// The admin of the first tenant.
+    /// The admin of the only tenant, or the caller for the first key.
     pub(crate) api: Api,
     callers: BTreeMap<String, Api>,
     ids: BTreeMap<String, String>,
 }
 
 impl Tenants {
-    /// A tenant of its own, with an admin of tier `advanced`: what the caller of a server without keys is.
+    /// A tenant with an admin of tier `advanced`, who has the rights of every caller of a server without keys.
     pub(crate) fn one() -> Self {
         let (id, api) = next();
         Self {
@@ -32,7 +32,7 @@ impl Tenants {
         }
     }
 
-    /// Tenants in the place of those that the keys name, and the callers that the keys stand for.
+    /// A tenant for each one that the keys name, with other ids, and a caller for each key.
     pub(crate) fn with_keys(keys: &[Key]) -> Self {
         let mut admins: BTreeMap<String, Api> = BTreeMap::new();
         let mut ids = BTreeMap::new();
@@ -56,20 +56,20 @@ impl Tenants {
         }
     }
 
-    /// The API as the caller with this key sees it.
+    /// The API with the credential of the caller for this key.
     #[track_caller]
     pub(crate) fn key(&self, key: &str) -> Api {
         self.callers[key].clone()
     }
 
-    /// The id of the tenant in the place of the one that the keys name.
+    /// The id of the tenant that the keys name so.
     #[track_caller]
     pub(crate) fn id(&self, tenant: &str) -> &str {
         &self.ids[tenant]
     }
 }
 
-/// A tenant that no test has had, and its admin.
+/// The next unused tenant, and its admin.
 fn next() -> (String, Api) {
     static SERVER: OnceLock<Api> = OnceLock::new();
     static GIVEN: AtomicU32 = AtomicU32::new(0);
@@ -78,8 +78,10 @@ fn next() -> (String, Api) {
             configured_key(&(&key(n), &tenant(n), "root", "admin")) + "tier = \"advanced\"\n"
         });
         let home = Home::new().configured(&keys.collect::<String>());
-        // People decide on their own runs, as where there are no keys.
+        // Requesters may approve their own runs, as on a server without keys.
         home.with("CHARTER_APPROVALS__FOUR_EYES", "false")
+            // Tests hold calls back: on a machine with many processors, more at once than the default allows.
+            .with("CHARTER_TOOLS__CONCURRENCY", "256")
             .serve_to_the_end()
     });
     let n = GIVEN.fetch_add(1, Ordering::Relaxed);

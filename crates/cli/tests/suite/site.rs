@@ -24,7 +24,7 @@ impl Page {
     }
 
     pub(crate) fn redirect(to: &str) -> Self {
-        Self(Reply::redirect(to))
+        Self(Reply::empty(302).with_header("location", to))
     }
 
     pub(crate) fn with(self, name: &str, value: &str) -> Self {

@@ -173,7 +173,7 @@ impl Engine {
         let cause = std::error::Error::source(error).map(ToString::to_string);
         tracing::warn!(run.id = %run, cause, "a run is left to the newer version that wrote its journal");
         let lease = self.lease_of(&run).await;
-        // Noted before the lease is released: in between, this process would claim the run again.
+        // Before the lease is released: after that, this process could claim the run again.
         self.others().leave(run);
         if let Ok(lease) = lease {
             // If this fails, the lease runs out.

@@ -1,9 +1,9 @@
 //! The weights in the kernels' layout, as one file beside the model's own. Packing 90 MB takes a tenth of a
 //! second and as much memory in every process; a mapped file costs neither, and processes share its pages.
 //!
-//! Form: a header of one cache line, then every run of floats of [`Bert::parts`] in the machine's own byte order,
-//! each on a cache line's boundary. A file of another form, of another length than its header says, or of other
-//! weights is not used: it is made anew from the model's own files, and renamed into place when it is whole.
+//! Format: a header of one cache line, then every run of floats of [`Bert::parts`] in the machine's byte order, each
+//! on a cache line's boundary. A file is replaced if it has another format, another length than its header implies,
+//! or weights of another source. A new file is written from the model's own files and renamed into place.
 
 use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Write};
@@ -16,7 +16,8 @@ use super::weights::{self, WeightsError};
 
 /// The file's name in the model's directory.
 const FILE: &str = "prepacked.f32";
-/// Name and version of the form.
+/// Name and version of the format. A cache outlives the program: raise the version with every change of the layout,
+/// or of the values that `weights` computes.
 const MAGIC: [u8; 8] = *b"charter1";
 /// Reads back as another number on a machine of the other byte order.
 const BYTE_ORDER: u32 = 0x0102_0304;
@@ -38,7 +39,7 @@ impl Source {
     }
 }
 
-/// What decides a file's layout, and whose weights it has.
+/// Determines a file's layout, and identifies the source of its weights.
 #[derive(Debug, Clone, Copy)]
 struct Header {
     vocabulary: u64,
@@ -59,7 +60,7 @@ impl Header {
         bytes
     }
 
-    /// `None` where the bytes are no header of this form.
+    /// `None` if the bytes are not a header of this format.
     fn from_bytes(bytes: &[u8]) -> Option<Header> {
         let line: &[u8; LINE_BYTES] = bytes.first_chunk()?;
         let header = Header {
@@ -74,9 +75,8 @@ impl Header {
     }
 }
 
-/// The encoder in `directory`, mapped from the prepacked file; where there is none, it is read from the model's
-/// own files, and the prepacked file is written for the next process. A directory that cannot be written is no
-/// failure.
+/// The encoder in `directory`, mapped from the prepacked file. Without a usable file, the model's own files are read,
+/// and the prepacked file is written for the next process; if that fails, a warning is logged.
 ///
 /// # Errors
 /// As [`weights::load`].
@@ -98,7 +98,7 @@ pub(super) fn load(directory: &Path) -> Result<Bert, WeightsError> {
     Ok(bert)
 }
 
-/// `None` where the file is missing, of another form or length, or of other weights.
+/// `None` if the file is missing, has another format or length, or weights of another source.
 fn map(path: &Path, source: Source) -> Option<Bert> {
     let file = MappedFile::open(&File::open(path).ok()?).ok()?;
     let length = file.bytes().len();

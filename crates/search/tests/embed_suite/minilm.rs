@@ -191,7 +191,7 @@ fn damaged_weights_are_refused() {
     }
 }
 
-/// The model in a directory of its own, with prepacked weights or without.
+/// Loads the model with shared weights: from the prepacked file if the directory has one.
 fn load_shared(directory: &Path) -> MiniLm {
     let options = MiniLmOptions {
         weights: WeightsMemory::Shared,
@@ -214,7 +214,7 @@ fn copy_of_model() -> tempfile::TempDir {
 fn mapped_weights_give_the_vectors_of_the_models_own_files() {
     let directory = copy_of_model();
     let prepacked = directory.path().join("prepacked.f32");
-    let texts = ["a bucket that anybody may read", "a firewall", ""];
+    let texts = ["a bucket that is public", "a firewall", ""];
     let expected = model::load().embed_now(&texts).unwrap();
     assert_eq!(
         load_shared(directory.path()).embed_now(&texts).unwrap(),
@@ -225,7 +225,7 @@ fn mapped_weights_give_the_vectors_of_the_models_own_files() {
         load_shared(directory.path()).embed_now(&texts).unwrap(),
         expected
     );
-    // The second one wrote nothing: it used what the first one had left.
+    // The second load wrote nothing: it used the file of the first.
     assert_eq!(
         std::fs::metadata(&prepacked).unwrap().modified().unwrap(),
         written

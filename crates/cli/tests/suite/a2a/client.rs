@@ -23,7 +23,7 @@ impl Client {
             let python = target().join("quickstart-venv/bin/python");
             assert!(
                 python.is_file(),
-                "this test needs {} with quickstart/requirements.txt installed: `make test` makes it",
+                "this test needs {} with quickstart/requirements.txt installed: `make ready` installs it",
                 python.display()
             );
             Forks::of(&python, "a2a/client.py")

@@ -13,7 +13,8 @@ use crate::skills::{home_with, put};
 
 const RUN: &str = "#!/bin/sh\necho SECRET-OF-THE-FILE\n";
 
-/// What the client sees that does one thing after the other, over HTTP with the caller's key.
+/// Runs the steps in order by the Python client, over HTTP with the caller's key; returns their results, and the
+/// extensions of the server.
 fn steps(api: &Api, mode: &str, steps: &Value) -> (Vec<Value>, Value) {
     let given = json!({"do": "steps", "mode": mode, "steps": steps});
     let saw = python(&with(&over_http(api), given)).end();
@@ -52,7 +53,7 @@ fn served() -> Callers {
     Callers { olga, ned, eve }
 }
 
-/// The same on a server of its own that finds skills by words alone.
+/// The same skills and callers on a separate server that searches by words only.
 fn served_without_a_model() -> (Home, Server) {
     let home = home_with(&[
         ("olga", "acme", "operator", None),

@@ -19,7 +19,7 @@ fn serving(package: impl FnOnce(&Service) -> Package) -> (Tenants, Service) {
     (server, service)
 }
 
-/// The same with a server of its own: for clients over stdio, and to restart it.
+/// A separate server, for clients over stdio and for restarts.
 fn serving_alone(package: impl FnOnce(&Service) -> Package) -> (Home, Server, Service) {
     let home = Home::new();
     let server = home.serve();

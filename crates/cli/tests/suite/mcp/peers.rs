@@ -15,7 +15,7 @@ pub(crate) fn installed() -> PathBuf {
     let peers = target().join("mcp-peers");
     assert!(
         peers.join(".ready").is_file(),
-        "the tests need the official MCP clients in {}: `make test` installs them",
+        "the tests need the official MCP clients in {}: `make ready` installs them",
         peers.display()
     );
     peers

@@ -1,4 +1,4 @@
-//! The encoder as runs of floats in one order: how a prepacked file is written and read. Knows no file.
+//! The order of the encoder's runs of floats, in which a prepacked file holds them. Knows no file.
 
 use super::{Affine, Bert, HIDDEN, INNER, LAYERS, Layer, Norm, POSITIONS};
 use crate::embed::kernel::{Floats, Packed};

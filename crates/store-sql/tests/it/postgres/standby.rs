@@ -34,8 +34,8 @@ async fn followed(database: &Database) {
     }
 }
 
-/// Waits until this many commits have waited for the standby for [`STALLED`]. A server that acknowledges them
-/// without it never has as many.
+/// Waits until so many commits have waited for the standby for [`STALLED`]. If the server acknowledged commits without
+/// the standby, none would wait.
 async fn held_up(database: &Database, commits: i64) {
     let client = raw(database).await;
     let sql = format!(
@@ -98,8 +98,8 @@ async fn a_store_goes_on_with_the_standby_and_has_all_that_was_acknowledged() ->
     });
     goes_on(&store, 0).await;
     let receiver = standby.stall();
-    // Each writer has a commit that is acknowledged only with the standby, which does not receive it. Whatever is
-    // acknowledged without the standby meanwhile is lost, and found to be below.
+    // Each writer's commit waits for the standby, which does not receive it. A run that is acknowledged without the
+    // standby would be lost, and the comparison below would find it missing.
     held_up(&database, 4).await;
     primary.kill();
     receiver.end();
@@ -166,7 +166,7 @@ async fn until_listed(store: &PostgresStore, runs: &BTreeSet<RunId>) -> Duration
     begun.elapsed()
 }
 
-/// Waits until the standby has answered a listing: the store reads it by then.
+/// Lists runs until the standby has answered a listing, which shows that the store reads from it.
 async fn until_read(store: &PostgresStore, standby: &Client) {
     let sql = "SELECT clock_timestamp()::text";
     let since: String = standby.query_one(sql, &[]).await.unwrap().get(0);
