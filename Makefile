@@ -123,6 +123,7 @@ test:
 test-full:
 	@$(MAKE) test
 	@$(MAKE) test-rest
+	@$(MAKE) check-python check-web
 
 # The rest: a second PostgreSQL, longer faults, measurements in the browser.
 test-rest:
@@ -293,6 +294,7 @@ console: $(CONSOLE)
 test-console: $(CONSOLE) $(CHARTER) $(MODELS) $(VENV_READY) $(BROWSER_READY)
 	CHARTER="$(CHARTER)" $(NPM) test --workspace @charter/client
 	CHARTER="$(CHARTER)" $(NPM) test --workspace charter-console -- --project stories
+	CHARTER="$(CHARTER)" $(NPM) test --workspace charter-console -- --project measured --no-deps --grep "thousand steps"
 
 # Measurements need the machine for themselves.
 test-console-measured: $(CONSOLE) $(CHARTER) $(MODELS) $(VENV_READY) $(BROWSER_READY)

@@ -16,7 +16,7 @@ use std::fs::{File, Permissions};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::OnceLock;
@@ -574,7 +574,8 @@ fn folder() -> PathBuf {
 /// The directory of the shared server: one for each workspace and build of PostgreSQL.
 fn shared_folder() -> PathBuf {
     let mut hasher = DefaultHasher::new();
-    (env!("CARGO_MANIFEST_DIR"), others()).hash(&mut hasher);
+    let user = std::fs::metadata("/proc/self").expect("this process").uid();
+    (env!("CARGO_MANIFEST_DIR"), others(), user).hash(&mut hasher);
     folders().join(format!("charter-postgres-{:016x}", hasher.finish()))
 }
 

@@ -85,7 +85,8 @@ pub(super) fn load(directory: &Path) -> Result<Bert, WeightsError> {
     let Ok(source) = Source::of(directory) else {
         return weights::load(directory);
     };
-    if let Some(bert) = map(&path, source) {
+    let epsilon = weights::epsilon(directory)?;
+    if let Some(bert) = map(&path, source, epsilon) {
         return Ok(bert);
     }
     let bert = weights::load(directory)?;
@@ -99,13 +100,13 @@ pub(super) fn load(directory: &Path) -> Result<Bert, WeightsError> {
 }
 
 /// `None` if the file is missing, has another format or length, or weights of another source.
-fn map(path: &Path, source: Source) -> Option<Bert> {
+fn map(path: &Path, source: Source, epsilon: f32) -> Option<Bert> {
     let file = MappedFile::open(&File::open(path).ok()?).ok()?;
     let length = file.bytes().len();
     let header = Header::from_bytes(file.bytes())?;
     let vocabulary = usize::try_from(header.vocabulary).ok()?;
     // A row of the vocabulary has many bytes: a larger number is no header of ours.
-    if header.source != source || vocabulary > length {
+    if (header.source, header.epsilon) != (source, epsilon) || vocabulary > length {
         return None;
     }
     let mut end = LINE_BYTES;

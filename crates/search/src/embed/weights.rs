@@ -325,12 +325,20 @@ impl Tensors {
 
 const WORDS: &str = "embeddings.word_embeddings.weight";
 
+/// The ε of the layer normalisations, from a configuration of the architecture that this embedder runs.
+///
+/// # Errors
+/// [`WeightsError::Read`], [`WeightsError::Format`] or [`WeightsError::Architecture`].
+pub(super) fn epsilon(directory: &Path) -> Result<f32, WeightsError> {
+    Ok(Config::read(directory)?.layer_norm_eps)
+}
+
 /// Loads the encoder in `directory`.
 ///
 /// # Errors
 /// Any [`WeightsError`]; nothing is kept of a partly read model.
 pub(super) fn load(directory: &Path) -> Result<Bert, WeightsError> {
-    let config = Config::read(directory)?;
+    let epsilon = epsilon(directory)?;
     let tensors = Tensors::open(directory)?;
     let words = tensors.run(WORDS, &[tensors.vocabulary(), HIDDEN])?;
     let layers = (0..LAYERS)
@@ -340,7 +348,7 @@ pub(super) fn load(directory: &Path) -> Result<Bert, WeightsError> {
         words,
         positions: tensors.positions()?,
         embedding_norm: tensors.norm("embeddings.LayerNorm")?,
-        epsilon: config.layer_norm_eps,
+        epsilon,
         layers,
     })
 }

@@ -9,6 +9,8 @@ use charter_search::embed::{
     Vector, WeightsMemory,
 };
 
+use sha2::{Digest, Sha256};
+
 use crate::model;
 
 fn load_with(threads: usize, token_limit: usize) -> Result<MiniLm, EmbedError> {
@@ -232,6 +234,22 @@ fn mapped_weights_give_the_vectors_of_the_models_own_files() {
     );
     let left: Vec<_> = std::fs::read_dir(directory.path()).unwrap().collect();
     assert_eq!(left.len(), 4, "{left:?}");
+}
+
+/// A file that another layout left would be used, and give other vectors: where this fails, `MAGIC` in
+/// `prepacked.rs` takes another number, and this test the new digest.
+#[test]
+fn another_layout_of_prepacked_weights_is_another_form() {
+    let directory = copy_of_model();
+    drop(load_shared(directory.path()));
+    let written = std::fs::read(directory.path().join("prepacked.f32")).unwrap();
+    let digest = Sha256::digest(&written[64..]);
+    let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    let expected = "632c989c6c85d204a2954cf7fc65d975156fae46683c55aa15579c2a0730f7cd";
+    assert_eq!(
+        (&written[..8], digest.as_str()),
+        (&b"charter1"[..], expected)
+    );
 }
 
 #[test]
