@@ -114,9 +114,21 @@ impl Workspace {
     }
 }
 
-/// The cargo that runs this program.
+/// The cargo that runs this program, in the environment of a shell. Build scripts watch the variables that cargo sets
+/// for the program that it runs: with them, every crate that depends on one with such a script would be compiled again.
 pub(crate) fn cargo() -> Command {
-    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    for (name, _) in std::env::vars_os() {
+        let set_by_cargo = |name: &str| {
+            name == "CARGO_MANIFEST_DIR"
+                || name == "CARGO_MANIFEST_PATH"
+                || name.starts_with("CARGO_PKG_")
+        };
+        if name.to_str().is_some_and(set_by_cargo) {
+            cargo.env_remove(name);
+        }
+    }
+    cargo
 }
 
 fn metadata() -> anyhow::Result<Value> {
