@@ -4,7 +4,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::home::{Home, Watched, request_of};
+use crate::home::{Home, request_of};
+use crate::watched::Watched;
 
 /// A package as `charter init` leaves it.
 fn begun(home: &Home) -> String {

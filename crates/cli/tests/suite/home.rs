@@ -21,6 +21,7 @@ use tempfile::TempDir;
 use uuid::Uuid;
 
 use crate::described;
+use crate::watched::Watched;
 
 /// How long anything may take before a test gives up.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
@@ -211,17 +212,8 @@ impl Home {
     /// Starts a command whose output is read line by line as it comes.
     pub(crate) fn watch(&self, arguments: &[&str]) -> Watched {
         let mut command = self.bare_command();
-        command.args(arguments).stdout(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let (said, lines) = mpsc::channel();
-        let stdout = BufReader::new(child.stdout.take().unwrap());
-        std::thread::spawn(move || {
-            for line in stdout.lines().map_while(Result::ok) {
-                // Nobody reads once the test is over.
-                drop(said.send(line));
-            }
-        });
-        Watched { child, lines }
+        command.args(arguments);
+        Watched::start(command)
     }
 
     /// Starts a command that goes on, with its standard error to be read.
@@ -289,32 +281,6 @@ rm -rf "$CHARTER_TEST_HOME""#;
             private: self.dir.path().to_path_buf(),
         };
         Server { child, api, log }
-    }
-}
-
-/// A command under way; killed when it goes out of scope.
-pub(crate) struct Watched {
-    child: Child,
-    lines: mpsc::Receiver<String>,
-}
-
-impl Watched {
-    /// The next line, as JSON.
-    pub(crate) fn next(&self) -> Value {
-        let line = self.lines.recv_timeout(DEADLINE).unwrap();
-        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
-    }
-
-    /// Whether it ended by itself.
-    pub(crate) fn has_ended(&mut self) -> bool {
-        self.child.try_wait().unwrap().is_some()
-    }
-}
-
-impl Drop for Watched {
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
     }
 }
 

@@ -15,6 +15,7 @@ mod packages;
 mod service;
 mod shared;
 mod site;
+mod watched;
 
 mod a2a;
 mod backup;
