@@ -100,7 +100,7 @@ quickstart: build model $(VENV_READY)
 # Each part prints its time, and a table ends the build; the first part that fails ends it too (.ci/part.py).
 # `.ci/run` may skip a part with `--covers`. Parts about storage, gate and journal always run.
 PART := $(PYTHON) .ci/part.py run
-BEGIN = $(if $(CHARTER_PARTS),,$(PYTHON) .ci/part.py begin)
+BEGIN = $(if $(BUILD_PARTS),,$(PYTHON) .ci/part.py begin)
 # All that a test over a real server depends on.
 SERVER_COVERS := crates packages quickstart schemas xtask Cargo.toml console clients/typescript package.json package-lock.json
 

@@ -5,9 +5,10 @@
     .ci/part.py run NAME [--covers PATH …] -- COMMAND …   runs a part
     .ci/part.py table [--markdown]                        prints the time and outcome of each part
 
-A part with --covers is skipped if the folder CHARTER_STAMPS has its stamp, which an earlier run left when it passed.
+A part with --covers is skipped if the folder BUILD_STAMPS has its stamp, which an earlier run left when it passed.
 A stamp is a digest of the part's name and command, and of the committed files below those paths and below ALWAYS.
-Without CHARTER_STAMPS, or with uncommitted changes, a part has no stamp and always runs. `.ci/run` sets CHARTER_STAMPS.
+Without BUILD_STAMPS, or with uncommitted changes, a part has no stamp and always runs. `.ci/run` sets BUILD_STAMPS.
+These names do not begin with CHARTER_, which names settings of a server.
 """
 
 import argparse
@@ -19,7 +20,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PARTS = Path(os.environ.get("CHARTER_PARTS", ROOT / "target/parts.tsv"))
+PARTS = Path(os.environ.get("BUILD_PARTS", ROOT / "target/parts.tsv"))
 # Every part depends on these.
 ALWAYS = [".ci", "Cargo.lock", "Makefile", "rust-toolchain.toml"]
 # Several stamps for each part are kept, so that a return to an earlier commit skips its parts too.
@@ -32,7 +33,7 @@ def git(*arguments: str) -> str:
 
 def stamp(name: str, command: list[str], covers: list[str]) -> Path | None:
     """The path of a part's stamp; None if the part has none."""
-    folder = os.environ.get("CHARTER_STAMPS")
+    folder = os.environ.get("BUILD_STAMPS")
     if not folder or not covers or git("status", "--porcelain"):
         return None
     seen = [name, *command]
