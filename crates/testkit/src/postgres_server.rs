@@ -163,7 +163,8 @@ impl Start {
         };
         format!(
             "-k {folder} -p {} {listens} -c fsync=off{lax} -c max_connections=300 \
-             -c shared_buffers=64MB -c max_prepared_transactions=4",
+             -c shared_buffers=64MB -c max_prepared_transactions=4 \
+             -c dynamic_shared_memory_type=mmap",
             self.port
         )
     }

@@ -230,7 +230,7 @@ impl Home {
     }
 
     /// Starts a server that lives as long as this process, with its data directory.
-    pub(crate) fn serve_to_the_end(self) -> Api {
+    pub(crate) fn serve_to_the_end(self) -> &'static Server {
         // The shell's input ends with this process, however that ends; signals to the whole process group must not
         // end the shell before.
         const HELD: &str = r#"trap '' HUP INT TERM
@@ -246,11 +246,10 @@ rm -rf "$CHARTER_TEST_HOME""#;
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
-        let server = self.served_by(command.spawn().unwrap());
-        let api = server.api.clone();
+        let server = Box::new(self.served_by(command.spawn().unwrap()));
         // The shell ends the server and removes its directory: nothing here may do so before.
-        std::mem::forget((server, self));
-        api
+        std::mem::forget(self);
+        Box::leak(server)
     }
 
     /// The server that a process runs, once it listens.

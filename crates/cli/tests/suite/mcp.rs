@@ -356,7 +356,7 @@ fn a_caller_sees_the_catalogue_of_its_tenant_only() {
         (&json!(true), &json!("not_found"))
     );
     let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#.to_vec();
-    let mut keyless = server.api;
+    let mut keyless = server.api.clone();
     keyless.key = None;
     keyless
         .call("POST", "/mcp", &MCP_HEADERS, ping)

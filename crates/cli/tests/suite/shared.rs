@@ -8,10 +8,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::json;
 
-use crate::home::{Api, Home, Key, configured_key};
+use crate::home::{Api, Home, Key, Server, configured_key};
 
 /// Tenants that the server knows: more than tests ask for.
 const TENANTS: u32 = 1_000;
+
+/// Lines of the server's log that a failing test shows.
+const LINES_SHOWN: usize = 100;
 
 /// The tenants of one test.
 pub(crate) struct Tenants {
@@ -69,11 +72,30 @@ impl Tenants {
     }
 }
 
+impl Drop for Tenants {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let log = server().log();
+            let end: Vec<&str> = log.lines().rev().take(LINES_SHOWN).collect();
+            eprintln!("the server that tests share said last:");
+            for line in end.into_iter().rev() {
+                eprintln!("{line}");
+            }
+        }
+    }
+}
+
 /// The next unused tenant, and its admin.
 fn next() -> (String, Api) {
-    static SERVER: OnceLock<Api> = OnceLock::new();
     static GIVEN: AtomicU32 = AtomicU32::new(0);
-    let server = SERVER.get_or_init(|| {
+    let n = GIVEN.fetch_add(1, Ordering::Relaxed);
+    assert!(n < TENANTS, "tests need more than {TENANTS} tenants");
+    (tenant(n), server().api.with_key(&key(n)))
+}
+
+fn server() -> &'static Server {
+    static SERVER: OnceLock<&'static Server> = OnceLock::new();
+    SERVER.get_or_init(|| {
         let keys = (0..TENANTS).map(|n| {
             configured_key(&(&key(n), &tenant(n), "root", "admin")) + "tier = \"advanced\"\n"
         });
@@ -83,10 +105,7 @@ fn next() -> (String, Api) {
             // Tests hold calls back: on a machine with many processors, more at once than the default allows.
             .with("CHARTER_TOOLS__CONCURRENCY", "256")
             .serve_to_the_end()
-    });
-    let n = GIVEN.fetch_add(1, Ordering::Relaxed);
-    assert!(n < TENANTS, "tests need more than {TENANTS} tenants");
-    (tenant(n), server.with_key(&key(n)))
+    })
 }
 
 fn key(n: u32) -> String {

@@ -179,7 +179,7 @@ fn what_is_too_large_too_deep_or_not_a_message_is_refused() {
 
 #[test]
 fn without_a_key_nothing_but_the_card_is_told() {
-    let mut keyless = keyed_backups().api;
+    let mut keyless = keyed_backups().api.clone();
     keyless.key = None;
     let body = json!({"jsonrpc": "2.0", "id": 7, "method": "ListTasks"});
     keyless.post("/a2a", &body).fails(401, "unauthenticated");

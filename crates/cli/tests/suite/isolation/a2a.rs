@@ -131,7 +131,7 @@ fn push_notifications_are_refused_to_all(estate: &Estate) {
 
 #[test]
 fn no_method_of_a2a_is_answered_without_a_key() {
-    let mut keyless = Tenants::one().api;
+    let mut keyless = Tenants::one().api.clone();
     keyless.key = None;
     for api in [keyless.clone(), keyless.with_key("mallory")] {
         for method in METHODS {

@@ -213,7 +213,7 @@ fn tasks_are_nobodys(estate: &Estate, nobodys: &Known) {
 
 #[test]
 fn nothing_of_the_protocol_is_answered_without_a_key() {
-    let mut keyless = Tenants::one().api;
+    let mut keyless = Tenants::one().api.clone();
     keyless.key = None;
     for api in [keyless.clone(), keyless.with_key("mallory")] {
         for method in METHODS {
