@@ -1,5 +1,5 @@
 //! Files that are made from the code and committed: JSON Schemas, the OpenAPI document, the
-//! command line's reference, the states of runs.
+//! command line's reference, the limits, the states of runs.
 //!
 //! Builds the programs that print them, in one call for the whole workspace: features and outputs do not depend on
 //! what else is built, and what tests built is not built again. Knows nothing of their contents.
@@ -25,6 +25,9 @@ const OPENAPI: &str = "schemas/openapi.json";
 
 /// Where the command line's reference is.
 const CLI_REFERENCE: &str = "docs/cli.md";
+
+/// Where the limits are listed.
+const LIMITS: &str = "docs/limits.md";
 
 /// Where the states of runs are described.
 const RUN_STATES: &str = "docs/run-states.md";
@@ -73,6 +76,10 @@ fn generate(workspace: &Workspace) -> anyhow::Result<Outputs> {
         cli_reference::generate(program("charter")?)?,
     );
     outputs.insert(
+        LIMITS.to_owned(),
+        printed(&mut Command::new(program("write_limits")?))?,
+    );
+    outputs.insert(
         RUN_STATES.to_owned(),
         printed(&mut Command::new(program("run_states")?))?,
     );
@@ -94,6 +101,8 @@ fn build() -> anyhow::Result<BTreeMap<String, PathBuf>> {
             "write_schemas",
             "--example",
             "write_openapi",
+            "--example",
+            "write_limits",
             "--example",
             "run_states",
             "--bin",

@@ -13,6 +13,7 @@
 //!   [`placeholder`]: what the contracts are made of.
 //! - [`error_code`]: the public error codes.
 //! - [`canonical`]: the one text of a JSON value.
+//! - [`bounds`]: limits of whatever comes in or goes out, by name; [`deeply`](mod@deeply): stack for what nests.
 //!
 //! Two paths read a document, and they agree: a property test changes valid examples
 //! at random and compares what each accepts. See [`validate::parse`].
@@ -23,8 +24,10 @@ mod macros;
 mod object;
 
 pub mod agentic;
+pub mod bounds;
 pub mod canonical;
 pub mod catalogue;
+pub mod deeply;
 pub mod dependency;
 pub mod error_code;
 pub mod executor;

@@ -8,6 +8,7 @@
 mod reads;
 
 use cel::{Context, Program};
+use charter_contract::deeply::deeply;
 use serde_json::{Map, Value};
 
 pub use reads::{Reads, STEP_VARIABLES};
@@ -18,10 +19,6 @@ pub const MAX_EXPRESSION: usize = 4_096;
 /// Most operators, brackets and dots of an expression, those inside its texts counted as well: each may nest what
 /// follows, and reading, evaluating and dropping go as deep as it is nested.
 pub const MAX_OPERATORS: usize = 256;
-
-/// What an expression of [`MAX_OPERATORS`] is read and evaluated on. Each level of brackets takes the parser some twenty
-/// frames; with none of them optimised, 256 levels need more than the 2 MiB that a thread has.
-const STACK: usize = 16 << 20;
 
 /// Why an expression is refused or has no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -126,11 +123,6 @@ impl Condition {
             Err(error) => Err(ExpressionError::Failed(error.to_string())),
         }
     }
-}
-
-/// Goes through an expression with enough stack left for the deepest that is accepted.
-fn deeply<T>(work: impl FnOnce() -> T) -> T {
-    stacker::maybe_grow(STACK, STACK, work)
 }
 
 fn operators(source: &str) -> usize {
