@@ -55,6 +55,8 @@ bounds! {
     JSON_MEMORY = 48 * MIB, Bytes;
     /// A template's text: a summary, or one text of a template's structure.
     TEMPLATE_BYTES = 64 * KIB, Bytes;
+    /// A prompt for a language model, with its variables filled in and its examples.
+    PROMPT_BYTES = MIB, Bytes;
 }
 
 #[cfg(test)]

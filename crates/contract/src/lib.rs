@@ -13,7 +13,8 @@
 //!   [`placeholder`]: what the contracts are made of.
 //! - [`error_code`]: the public error codes.
 //! - [`canonical`]: the one text of a JSON value.
-//! - [`bounds`]: limits of whatever comes in or goes out, by name; [`deeply`](mod@deeply): stack for what nests.
+//! - [`bounds`]: limits of whatever comes in or goes out, by name; [`filling`]: what filled placeholders may come to;
+//!   [`deeply`](mod@deeply): stack for what nests.
 //!
 //! Two paths read a document, and they agree: a property test changes valid examples
 //! at random and compares what each accepts. See [`validate::parse`].
@@ -31,6 +32,7 @@ pub mod deeply;
 pub mod dependency;
 pub mod error_code;
 pub mod executor;
+pub mod filling;
 pub mod finding;
 pub mod identity;
 pub mod ids;

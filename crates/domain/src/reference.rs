@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use charter_contract::filling::{Filling, Overfull};
 use charter_contract::ids::StepId;
 use charter_contract::placeholder::{Placeholder, PlaceholderError, Segment, segments};
 use serde_json::{Map, Value};
@@ -59,6 +60,9 @@ pub enum ReferenceError {
         /// How far it could be followed.
         detail: String,
     },
+    /// The values are too large, or nest too deep where they are put.
+    #[error(transparent)]
+    Overfull(#[from] Overfull),
 }
 
 /// What references may point at.
@@ -96,40 +100,65 @@ fn collect(value: &Value, found: &mut Vec<Reference>) -> Result<(), ReferenceErr
     }
 }
 
-/// The value with every reference replaced by what it points at.
+/// The value with every reference replaced by what it points at. What is filled together, such as the parameters of
+/// one step, shares one `filling`.
 ///
 /// # Errors
-/// The first reference that cannot be read or has no value.
-pub fn resolve(value: &Value, bindings: Bindings<'_>) -> Result<Value, ReferenceError> {
+/// The first reference that cannot be read or has no value, or whose value is too much.
+pub fn resolve(
+    value: &Value,
+    bindings: Bindings<'_>,
+    filling: &mut Filling,
+) -> Result<Value, ReferenceError> {
+    resolve_within(value, bindings, filling, 0)
+}
+
+fn resolve_within(
+    value: &Value,
+    bindings: Bindings<'_>,
+    filling: &mut Filling,
+    level: usize,
+) -> Result<Value, ReferenceError> {
     Ok(match value {
-        Value::String(text) => resolve_text(text, bindings)?,
-        Value::Array(items) => items
-            .iter()
-            .map(|item| resolve(item, bindings))
-            .collect::<Result<_, _>>()?,
-        Value::Object(fields) => Value::Object(
-            fields
-                .iter()
-                .map(|(key, field)| Ok((key.clone(), resolve(field, bindings)?)))
-                .collect::<Result<_, ReferenceError>>()?,
-        ),
-        plain @ (Value::Null | Value::Bool(_) | Value::Number(_)) => plain.clone(),
+        Value::String(text) => resolve_text(text, bindings, filling, level)?,
+        Value::Array(items) => {
+            let level = filling.take_container(level)?;
+            let items = items.iter();
+            items
+                .map(|item| resolve_within(item, bindings, filling, level))
+                .collect::<Result<_, _>>()?
+        }
+        Value::Object(fields) => {
+            let level = filling.take_container(level)?;
+            let fields = fields.iter().map(|(key, field)| {
+                let field = resolve_within(field, bindings, filling, level)?;
+                Ok::<_, ReferenceError>((key.clone(), field))
+            });
+            Value::Object(fields.collect::<Result<_, _>>()?)
+        }
+        plain @ (Value::Null | Value::Bool(_) | Value::Number(_)) => filling.copy(plain, level)?,
     })
 }
 
-fn resolve_text(text: &str, bindings: Bindings<'_>) -> Result<Value, ReferenceError> {
+fn resolve_text(
+    text: &str,
+    bindings: Bindings<'_>,
+    filling: &mut Filling,
+    level: usize,
+) -> Result<Value, ReferenceError> {
     let parts = parts(text)?;
     if let [Part::Reference(reference)] = parts.as_slice() {
-        return follow(reference, bindings).cloned();
+        return Ok(filling.copy(follow(reference, bindings)?, level)?);
     }
+    filling.take_text(0)?;
     let mut written = String::with_capacity(text.len());
     for part in &parts {
         match part {
-            Part::Text(text) => written.push_str(text),
-            Part::Reference(reference) => match follow(reference, bindings)? {
-                Value::String(text) => written.push_str(text),
-                other => written.push_str(&other.to_string()),
-            },
+            Part::Text(text) => filling.write(&mut written, text)?,
+            Part::Reference(reference) => {
+                let value = follow(reference, bindings)?;
+                filling.write_value(&mut written, value, Value::to_string)?;
+            }
         }
     }
     Ok(Value::String(written))
@@ -157,7 +186,8 @@ fn follow<'a>(reference: &Reference, bindings: Bindings<'a>) -> Result<&'a Value
     }
 }
 
-fn part_of<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
+/// A part of a value: a field by its name, an item by its index.
+pub(crate) fn part_of<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
     match value {
         Value::Object(fields) => fields.get(key),
         Value::Array(items) => key.parse::<usize>().ok().and_then(|index| items.get(index)),

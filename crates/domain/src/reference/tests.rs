@@ -8,13 +8,11 @@ fn resolve_with(value: &Value) -> Result<Value, ReferenceError> {
         StepId::parse("step_1").unwrap(),
         json!({"id": "sg-1", "rules": [{"port": 22}]}),
     )]);
-    resolve(
-        value,
-        Bindings {
-            parameters: parameters.as_object().unwrap(),
-            outputs: &outputs,
-        },
-    )
+    let bindings = Bindings {
+        parameters: parameters.as_object().unwrap(),
+        outputs: &outputs,
+    };
+    resolve(value, bindings, &mut Filling::of(10_000))
 }
 
 #[test]
@@ -62,4 +60,24 @@ fn what_has_no_value_is_named() {
     for (text, message) in cases {
         assert_eq!(resolve_with(&json!(text)).unwrap_err().to_string(), message);
     }
+}
+
+/// A short text that names a value many times, and structures that do, come to more than both.
+#[test]
+fn what_is_filled_in_is_bounded_in_size_and_depth() {
+    let over = Err(ReferenceError::Overfull(Overfull::Size(10_000)));
+    let twice = json!({"text": "${user.region}".repeat(1_100)});
+    assert_eq!(resolve_with(&twice), over);
+    assert_eq!(
+        resolve_with(&Value::from(vec!["${step_1.rules}"; 50])),
+        over
+    );
+    assert_eq!(resolve_with(&Value::from(vec![0; 200])), over);
+    let within = |levels: usize| {
+        let whole = (0..levels).fold(json!("${step_1.rules}"), |inner, _| json!([inner]));
+        resolve_with(&whole).map(drop)
+    };
+    assert_eq!(within(62), Ok(()));
+    let deep = Err(ReferenceError::Overfull(Overfull::Depth));
+    assert_eq!(within(63), deep);
 }

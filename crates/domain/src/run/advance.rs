@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use charter_contract::bounds::JSON_MEMORY;
+use charter_contract::filling::Filling;
 use charter_contract::ids::StepId;
 use charter_contract::time::Timestamp;
 use serde_json::{Map, Value, json};
@@ -97,10 +99,13 @@ impl Run {
         }
         match &step.action {
             Action::Call { .. } => Fate::Start,
-            Action::Conclude { output } => event(match resolve(output, self.bindings()) {
-                Ok(output) => decided(step, output),
-                Err(error) => unresolved(step, &error),
-            }),
+            Action::Conclude { output } => {
+                let mut filling = Filling::of(JSON_MEMORY);
+                event(match resolve(output, self.bindings(), &mut filling) {
+                    Ok(output) => decided(step, output),
+                    Err(error) => unresolved(step, &error),
+                })
+            }
             Action::Choose {
                 branches,
                 otherwise,

@@ -51,15 +51,12 @@ impl Exchange {
 
 /// Fills a tool's templates with the values of a call.
 pub(super) fn fill(call: &ToolCall, tool: &HttpTool) -> Result<Exchange, Failure> {
-    let values = Values {
-        parameters: &call.parameters,
-        environment: &call.environment,
-    };
+    let mut values = Values::of(&call.parameters, &call.environment);
     Ok(Exchange {
         method: tool.method,
         url: values.url(&tool.url)?,
-        query: filled_query(&tool.query, values)?,
-        headers: filled_headers(&tool.headers, values)?,
+        query: filled_query(&tool.query, &mut values)?,
+        headers: filled_headers(&tool.headers, &mut values)?,
         body: match &tool.body {
             Some(template) => values.json(template)?,
             None => None,
@@ -161,7 +158,7 @@ fn target(url: &Url) -> Result<(String, u16), Failure> {
 
 fn filled_query(
     query: &[(String, Value)],
-    values: Values<'_>,
+    values: &mut Values<'_>,
 ) -> Result<Vec<(String, String)>, Failure> {
     let mut pairs = Vec::new();
     for (name, template) in query {
@@ -184,7 +181,7 @@ fn filled_query(
 
 fn filled_headers(
     headers: &[(String, String)],
-    values: Values<'_>,
+    values: &mut Values<'_>,
 ) -> Result<Vec<(String, String)>, Failure> {
     let mut filled = Vec::new();
     for (name, template) in headers {

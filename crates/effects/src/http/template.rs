@@ -3,7 +3,11 @@
 //! A value is put in as data: what surrounds it decides how it is written, and
 //! it is never looked at for placeholders again. Must not know HTTP clients.
 
+use std::borrow::Cow;
+
 use charter_contract::agentic::error::ErrorType;
+use charter_contract::bounds::JSON_MEMORY;
+use charter_contract::filling::{Filling, Overfull};
 use charter_contract::placeholder::{self, Placeholder, Segment};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value};
@@ -17,11 +21,12 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'_')
     .remove(b'~');
 
-/// Where values come from.
-#[derive(Debug, Clone, Copy)]
+/// Where the values of one request come from, and what they may come to.
+#[derive(Debug)]
 pub(super) struct Values<'a> {
-    pub(super) parameters: &'a Map<String, Value>,
-    pub(super) environment: &'a [(String, String)],
+    parameters: &'a Map<String, Value>,
+    environment: &'a [(String, String)],
+    filling: Filling,
 }
 
 #[derive(Debug, PartialEq)]
@@ -31,39 +36,56 @@ enum Piece<'a> {
     Variable(&'a str),
 }
 
-impl Values<'_> {
+impl<'a> Values<'a> {
+    /// The values of one request.
+    pub(super) const fn of(
+        parameters: &'a Map<String, Value>,
+        environment: &'a [(String, String)],
+    ) -> Self {
+        Self {
+            parameters,
+            environment,
+            filling: Filling::of(JSON_MEMORY),
+        }
+    }
+
     /// Fills a template whose values are put in as they are.
-    pub(super) fn text(&self, template: &str) -> Result<String, Failure> {
+    fn text(&mut self, template: &str) -> Result<String, Failure> {
         let mut filled = String::new();
         for piece in parse(template)? {
-            match piece {
-                Piece::Text(text) => filled.push_str(text),
-                placeholder => filled.push_str(&self.scalar(&placeholder, template)?),
-            }
+            let wrote = match piece {
+                Piece::Text(text) => self.filling.write(&mut filled, text),
+                placeholder => {
+                    let value = self.scalar(&placeholder, template)?;
+                    self.filling.write(&mut filled, &value)
+                }
+            };
+            wrote.map_err(|over| too_much(&over))?;
         }
         Ok(filled)
     }
 
     /// Fills a URL: percent-encoded in path and query, one label in the host.
-    pub(super) fn url(&self, template: &str) -> Result<String, Failure> {
+    pub(super) fn url(&mut self, template: &str) -> Result<String, Failure> {
         let mut filled = String::new();
         for piece in parse(template)? {
-            let value = match piece {
-                Piece::Text(text) => {
-                    filled.push_str(text);
-                    continue;
+            let written = match piece {
+                Piece::Text(text) => Cow::Borrowed(text),
+                placeholder => {
+                    let value = self.scalar(&placeholder, template)?;
+                    if is_past_authority(&filled) {
+                        Cow::Owned(utf8_percent_encode(&value, ENCODED).to_string())
+                    } else if is_label(&value) {
+                        Cow::Owned(value)
+                    } else {
+                        return Err(input(format!(
+                            "{value:?} cannot be part of the host in {template:?}"
+                        )));
+                    }
                 }
-                placeholder => self.scalar(&placeholder, template)?,
             };
-            if is_past_authority(&filled) {
-                filled.extend(utf8_percent_encode(&value, ENCODED));
-            } else if is_label(&value) {
-                filled.push_str(&value);
-            } else {
-                return Err(input(format!(
-                    "{value:?} cannot be part of the host in {template:?}"
-                )));
-            }
+            let wrote = self.filling.write(&mut filled, &written);
+            wrote.map_err(|over| too_much(&over))?;
         }
         refuse_dot_segments(&filled)?;
         Ok(filled)
@@ -71,35 +93,55 @@ impl Values<'_> {
 
     /// Fills every string of a JSON value. `None`: the whole was a placeholder
     /// for an absent parameter.
-    pub(super) fn json(&self, template: &Value) -> Result<Option<Value>, Failure> {
+    pub(super) fn json(&mut self, template: &Value) -> Result<Option<Value>, Failure> {
+        self.json_within(template, 0)
+    }
+
+    fn json_within(&mut self, template: &Value, level: usize) -> Result<Option<Value>, Failure> {
         match template {
-            Value::String(text) => self.json_string(text),
+            Value::String(text) => self.json_string(text, level),
             Value::Array(items) => {
+                let level = self.container(level)?;
                 let mut filled = Vec::with_capacity(items.len());
                 for item in items {
-                    filled.extend(self.json(item)?);
+                    filled.extend(self.json_within(item, level)?);
                 }
                 Ok(Some(Value::Array(filled)))
             }
             Value::Object(members) => {
+                let level = self.container(level)?;
                 let mut filled = Map::new();
                 for (name, member) in members {
-                    if let Some(value) = self.json(member)? {
+                    if let Some(value) = self.json_within(member, level)? {
                         filled.insert(name.clone(), value);
                     }
                 }
                 Ok(Some(Value::Object(filled)))
             }
-            Value::Null | Value::Bool(_) | Value::Number(_) => Ok(Some(template.clone())),
+            Value::Null | Value::Bool(_) | Value::Number(_) => self.copy(template, level),
         }
     }
 
-    fn json_string(&self, template: &str) -> Result<Option<Value>, Failure> {
+    fn json_string(&mut self, template: &str, level: usize) -> Result<Option<Value>, Failure> {
+        let parameters = self.parameters;
         match parse(template)?.as_slice() {
-            [Piece::Parameter(name)] => Ok(self.parameters.get(*name).cloned()),
+            [Piece::Parameter(name)] => match parameters.get(*name) {
+                Some(value) => self.copy(value, level),
+                None => Ok(None),
+            },
             [Piece::Variable(name)] => Ok(Some(Value::from(self.variable(name)?))),
             _ => Ok(Some(Value::from(self.text(template)?))),
         }
+    }
+
+    fn copy(&mut self, value: &Value, level: usize) -> Result<Option<Value>, Failure> {
+        let copied = self.filling.copy(value, level);
+        copied.map(Some).map_err(|over| too_much(&over))
+    }
+
+    fn container(&mut self, level: usize) -> Result<usize, Failure> {
+        let within = self.filling.take_container(level);
+        within.map_err(|over| too_much(&over))
     }
 
     fn scalar(&self, placeholder: &Piece<'_>, template: &str) -> Result<String, Failure> {
@@ -192,6 +234,10 @@ fn refuse_dot_segments(url: &str) -> Result<(), Failure> {
     Ok(())
 }
 
+fn too_much(over: &Overfull) -> Failure {
+    input(format!("the request of the tool: {over}"))
+}
+
 fn input(message: String) -> Failure {
     Failure::new(ErrorType::InputError, message)
 }
@@ -202,17 +248,13 @@ mod tests {
 
     use super::*;
 
-    fn with_values<T>(run: impl Fn(Values<'_>) -> Result<T, Failure>) -> Result<T, ErrorType> {
+    fn with_values<T>(run: impl Fn(&mut Values<'_>) -> Result<T, Failure>) -> Result<T, ErrorType> {
         let parameters = json!({
             "id": "a/b?c=d&e#f ${user.n} é", "n": 7, "up": "..", "list": ["x", 1], "region": "eu-west-1", "dot": "a.b",
         });
         let environment = vec![("TOKEN".to_owned(), "s3cret".to_owned())];
         let parameters = parameters.as_object().cloned().unwrap_or_default();
-        run(Values {
-            parameters: &parameters,
-            environment: &environment,
-        })
-        .map_err(|failure| failure.kind)
+        run(&mut Values::of(&parameters, &environment)).map_err(|failure| failure.kind)
     }
 
     fn url(template: &str) -> Result<String, ErrorType> {
@@ -255,5 +297,24 @@ mod tests {
                 "fixed": [true, null, "a/b?c=d&e#f ${user.n} é"],
             })))
         );
+    }
+
+    /// A template that names a parameter a thousand times comes to a thousand times its value.
+    #[test]
+    fn what_is_filled_in_is_bounded_for_the_whole_request() {
+        let long = "x".repeat(1 << 20);
+        let parameters = Map::from_iter([("long".to_owned(), Value::from(long))]);
+        let texts = |times: usize| json!({"a": "${long}-".repeat(times), "b": ["${long}"]});
+        let filled = |template: &Value| {
+            let filled = Values::of(&parameters, &[]).json(template);
+            filled.map(drop).map_err(|failure| failure.message)
+        };
+        assert_eq!(filled(&texts(46)), Ok(()));
+        let over = Overfull::Size(JSON_MEMORY);
+        let message = format!("the request of the tool: {over}");
+        assert_eq!(filled(&texts(47)), Err(message.clone()));
+        let url = format!("https://x/{}", "${long}".repeat(48));
+        let url = Values::of(&parameters, &[]).url(&url);
+        assert_eq!(url.map_err(|failure| failure.message), Err(message));
     }
 }

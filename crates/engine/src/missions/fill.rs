@@ -1,6 +1,10 @@
 //! The values of a proposal in the parameters of what carries it out. A placeholder that is a whole
 //! string becomes the value with its type; a value is never read for placeholders again.
 
+use std::borrow::Cow;
+
+use charter_contract::bounds::JSON_MEMORY;
+use charter_contract::filling::Filling;
 use charter_contract::mission::writeback_proposal::WritebackProposal;
 use charter_contract::placeholder::{Placeholder, Segment, segments};
 use serde_json::{Map, Value};
@@ -8,66 +12,108 @@ use serde_json::{Map, Value};
 /// Fills `${target_entity_id}` and `${payload.…}`.
 ///
 /// # Errors
-/// A placeholder without a value, by name.
+/// A placeholder without a value, by name; values that are too large together.
 pub(super) fn fill(
     written: &Map<String, Value>,
     proposal: &WritebackProposal,
 ) -> Result<Map<String, Value>, String> {
+    fields(written, proposal, &mut Filling::of(JSON_MEMORY), 0)
+}
+
+fn fields(
+    written: &Map<String, Value>,
+    proposal: &WritebackProposal,
+    filling: &mut Filling,
+    level: usize,
+) -> Result<Map<String, Value>, String> {
+    let level = filling
+        .take_container(level)
+        .map_err(|over| over.to_string())?;
     let each = written.iter();
-    each.map(|(name, value)| Ok((name.clone(), filled(value, proposal)?)))
+    each.map(|(name, value)| Ok((name.clone(), filled(value, proposal, filling, level)?)))
         .collect()
 }
 
-fn filled(value: &Value, proposal: &WritebackProposal) -> Result<Value, String> {
+fn filled(
+    value: &Value,
+    proposal: &WritebackProposal,
+    filling: &mut Filling,
+    level: usize,
+) -> Result<Value, String> {
     Ok(match value {
-        Value::String(text) => string(text, proposal)?,
+        Value::String(text) => string(text, proposal, filling, level)?,
         Value::Array(items) => {
-            let items = items.iter().map(|item| filled(item, proposal));
+            let level = filling
+                .take_container(level)
+                .map_err(|over| over.to_string())?;
+            let items = items
+                .iter()
+                .map(|item| filled(item, proposal, filling, level));
             Value::Array(items.collect::<Result<_, _>>()?)
         }
-        Value::Object(fields) => Value::Object(fill(fields, proposal)?),
-        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+        Value::Object(written) => Value::Object(fields(written, proposal, filling, level)?),
+        Value::Null | Value::Bool(_) | Value::Number(_) => filling
+            .copy(value, level)
+            .map_err(|over| over.to_string())?,
     })
 }
 
-fn string(text: &str, proposal: &WritebackProposal) -> Result<Value, String> {
+fn string(
+    text: &str,
+    proposal: &WritebackProposal,
+    filling: &mut Filling,
+    level: usize,
+) -> Result<Value, String> {
     let parts = segments(text).map_err(|error| error.to_string())?;
     if let [Segment::Placeholder(placeholder)] = parts.as_slice() {
-        return value_of(*placeholder, proposal);
+        let value = value_of(*placeholder, proposal)?;
+        return filling.copy(&value, level).map_err(|over| over.to_string());
     }
+    filling.take_text(0).map_err(|over| over.to_string())?;
     let mut whole = String::with_capacity(text.len());
     for part in parts {
-        match part {
-            Segment::Text(plain) => whole.push_str(plain),
-            Segment::Placeholder(placeholder) => match value_of(placeholder, proposal)? {
-                Value::String(value) => whole.push_str(&value),
-                other => whole.push_str(&other.to_string()),
-            },
-        }
+        let wrote = match part {
+            Segment::Text(plain) => filling.write(&mut whole, plain),
+            Segment::Placeholder(placeholder) => {
+                let value = value_of(placeholder, proposal)?;
+                filling.write_value(&mut whole, &value, Value::to_string)
+            }
+        };
+        wrote.map_err(|over| over.to_string())?;
     }
     Ok(Value::String(whole))
 }
 
-fn value_of(placeholder: Placeholder<'_>, proposal: &WritebackProposal) -> Result<Value, String> {
+fn value_of<'p>(
+    placeholder: Placeholder<'_>,
+    proposal: &'p WritebackProposal,
+) -> Result<Cow<'p, Value>, String> {
     match placeholder {
         Placeholder::Step {
             step: "target_entity_id",
             path: "",
-        } => Ok(Value::String(proposal.target_entity_id.to_string())),
+        } => Ok(Cow::Owned(Value::String(
+            proposal.target_entity_id.to_string(),
+        ))),
+        Placeholder::Step {
+            step: "payload",
+            path: "",
+        } => Ok(Cow::Owned(Value::Object(proposal.payload.clone()))),
         Placeholder::Step {
             step: "payload",
             path,
         } => {
-            let payload = Value::Object(proposal.payload.clone());
-            let pointer = format!("/{}", path.replace('.', "/"));
-            let value = if path.is_empty() {
-                Some(&payload)
-            } else {
-                payload.pointer(&pointer)
+            let (first, rest) = path.split_once('.').unwrap_or((path, ""));
+            let field = proposal.payload.get(first);
+            let value = match rest {
+                "" => field,
+                rest => {
+                    let pointer = format!("/{}", rest.replace('.', "/"));
+                    field.and_then(|field| field.pointer(&pointer))
+                }
             };
-            value
-                .cloned()
-                .ok_or_else(|| format!("the payload has no `{path}`"))
+            let value = value.ok_or_else(|| format!("the payload has no `{path}`"))?;
+            Ok(Cow::Borrowed(value))
         }
         Placeholder::Step { step, .. } | Placeholder::User(step) => {
             Err(format!("`{step}` is not of a proposal"))

@@ -35,7 +35,10 @@ impl Engine {
             success_criteria: &criteria.join("; "),
         };
         let text = |text: String| Text::parse(&text).map_err(|error| unfit(error.to_string()));
-        let system = filled(&template.system_prompt, &variables) + &shown(&examples);
+        let filled = |prompt: &Text, after: &str| {
+            let filled = filled(prompt, &variables, after);
+            filled.map_err(|error| unfit(format!("the prompt `{}`: {error}", template.prompt_id)))
+        };
         let label = |text: &str| Label::parse(text).map_err(|error| unfit(error.to_string()));
         let version = template
             .version
@@ -57,8 +60,8 @@ impl Engine {
                 .iter()
                 .map(|example| example.example_id.clone())
                 .collect(),
-            system_prompt: text(system)?,
-            task_prompt: text(filled(&template.task_prompt, &variables))?,
+            system_prompt: text(filled(&template.system_prompt, &shown(&examples))?)?,
+            task_prompt: text(filled(&template.task_prompt, "")?)?,
             constraints: template.constraints.clone(),
             tool_scope: desk.tool_scope(task),
             model_route: template.model_route.clone(),

@@ -58,12 +58,17 @@ impl Engine {
             objective: goal,
             success_criteria: "",
         };
-        let examples = shown(&nearest(template, goal));
+        let filled = |prompt: &Text, after: &str| {
+            let filled = filled(prompt, &variables, after);
+            filled.map_err(|error| unfit(format!("the prompt `{}`: {error}", template.prompt_id)))
+        };
+        let system = filled(&template.system_prompt, &shown(&nearest(template, goal)))?;
+        let task = filled(&template.task_prompt, "")?;
         let asking = Asking {
             role: Role::Planner,
             route: &template.model_route,
-            system: &(filled(&template.system_prompt, &variables) + &examples),
-            task: &filled(&template.task_prompt, &variables),
+            system: &system,
+            task: &task,
             context: context(desk, &offered),
             wanted: schema::plan(
                 offered.tools.keys().map(AsRef::as_ref),

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
+use charter_contract::bounds::PROMPT_BYTES;
 use charter_contract::catalogue::prompt::PromptTemplate;
+use charter_contract::filling::{Filling, Overfull};
 use charter_contract::mission::task_graph::Role;
 use charter_contract::placeholder::{Placeholder, Segment, segments};
 use charter_contract::text::Text;
@@ -92,23 +94,32 @@ impl Variables<'_> {
     }
 }
 
-/// A prompt with its variables filled in. A value is never read for variables again; what is no
+/// A prompt with its variables filled in and `after` behind it. A value is never read for variables again; what is no
 /// variable was refused when the template was registered and stays as it is.
-pub(super) fn filled(prompt: &Text, variables: &Variables<'_>) -> String {
-    let Ok(parts) = segments(prompt.as_str()) else {
-        return prompt.to_string();
-    };
-    let mut text = String::with_capacity(prompt.as_str().len() * 2);
+///
+/// # Errors
+/// More than [`PROMPT_BYTES`].
+pub(super) fn filled(
+    prompt: &Text,
+    variables: &Variables<'_>,
+    after: &str,
+) -> Result<String, Overfull> {
+    let mut filling = Filling::of(PROMPT_BYTES);
+    let mut text = String::new();
+    let parts = segments(prompt.as_str());
+    let parts = parts.unwrap_or_else(|_| vec![Segment::Text(prompt.as_str())]);
     for part in parts {
-        match part {
-            Segment::Text(plain) => text.push_str(plain),
+        let part = match part {
+            Segment::Text(plain) => plain,
             Segment::Placeholder(Placeholder::Step { step, path: "" }) => {
-                text.push_str(variables.value(step).unwrap_or_default());
+                variables.value(step).unwrap_or_default()
             }
-            Segment::Placeholder(Placeholder::Step { .. } | Placeholder::User(_)) => {}
-        }
+            Segment::Placeholder(Placeholder::Step { .. } | Placeholder::User(_)) => "",
+        };
+        filling.write(&mut text, part)?;
     }
-    text
+    filling.write(&mut text, after)?;
+    Ok(text)
 }
 
 #[cfg(test)]
@@ -132,6 +143,25 @@ mod tests {
             objective: "a thing",
             success_criteria: "",
         };
-        assert_eq!(filled(&prompt, &variables), "Do a thing for ${objective}.");
+        let expected = "Do a thing for ${objective}. Go on.".to_owned();
+        assert_eq!(filled(&prompt, &variables, " Go on."), Ok(expected));
+    }
+
+    /// A prompt of a thousand variables and a goal of a kilobyte are each small.
+    #[test]
+    fn a_filled_prompt_is_bounded() {
+        let goal = "x".repeat(1_024);
+        let variables = Variables {
+            mission_type: "brief",
+            goal: &goal,
+            objective: "",
+            success_criteria: "",
+        };
+        let of = |times: usize| Text::parse(&"${goal}".repeat(times)).unwrap();
+        let whole = filled(&of(1_024), &variables, "").map(|text| text.len());
+        assert_eq!(whole, Ok(PROMPT_BYTES));
+        let over = Err(Overfull::Size(PROMPT_BYTES));
+        assert_eq!(filled(&of(1_025), &variables, ""), over);
+        assert_eq!(filled(&of(1_024), &variables, "x"), over);
     }
 }

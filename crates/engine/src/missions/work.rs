@@ -3,8 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use charter_contract::bounds::JSON_MEMORY;
 use charter_contract::catalogue::skill::Skill;
 use charter_contract::catalogue::tool::Tool;
+use charter_contract::filling::Filling;
 use charter_contract::ids::{Label, ToolId, WorkerResultId};
 use charter_contract::mission::MissionSchemaVersion;
 use charter_contract::mission::worker_result::WorkerResult;
@@ -313,7 +315,7 @@ fn recommended(work: &StageWork, skill: &Skill) -> Vec<Value> {
     let plan = skill.execution_plan.steps.iter();
     let calls = plan.filter_map(|step| {
         let written = Value::Object(step.parameters.clone());
-        let parameters = resolve(&written, bindings).ok()?;
+        let parameters = resolve(&written, bindings, &mut Filling::of(JSON_MEMORY)).ok()?;
         Some(json!({"tool": step.tool_id, "parameters": parameters}))
     });
     calls.collect()

@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use charter_contract::bounds::JSON_MEMORY;
 use charter_contract::catalogue::playbook::SafetyClass;
 use charter_contract::catalogue::policy::RunKind;
 use charter_contract::catalogue::stage::Stage;
 use charter_contract::catalogue::tool::{Implementation, Tool, ToolClass};
 use charter_contract::catalogue::vocabulary::Role;
 use charter_contract::error_code::ErrorCode;
+use charter_contract::filling::Filling;
 use charter_contract::ids::{PlaybookId, ScriptId, StepId, TenantId, ToolId, UserId};
 use charter_contract::parameter::ParameterType;
 use charter_contract::time::Timestamp;
@@ -329,9 +331,10 @@ fn timeout(step: &Step, tool: &Tool) -> Duration {
 /// A step's parameters with every reference replaced by its value.
 fn resolved(run: &Run, written: &Map<String, Value>) -> Result<Map<String, Value>, StepFailure> {
     let mut given = Map::new();
+    let mut filling = Filling::of(JSON_MEMORY);
     for (name, value) in written {
         // A reference to an optional parameter without a value leaves the argument out.
-        match resolve(value, run.bindings()) {
+        match resolve(value, run.bindings(), &mut filling) {
             Ok(value) => {
                 given.insert(name.clone(), value);
             }

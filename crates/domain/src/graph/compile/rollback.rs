@@ -1,5 +1,7 @@
 //! The rollback of a run that has ended: its reversals as steps of a new run, last write first.
 
+use charter_contract::bounds::JSON_MEMORY;
+use charter_contract::filling::Filling;
 use charter_contract::ids::StepId;
 use serde_json::{Map, Value};
 
@@ -27,8 +29,8 @@ pub enum Unreversible {
     /// A write without a reversal.
     #[error("nothing reverses the step `{0}`")]
     NoReversal(StepId),
-    /// A reversal needs something that the run does not have.
-    #[error("the reversal of `{step}` needs {cause}")]
+    /// A reversal needs something that the run does not have, or too much of it.
+    #[error("the parameters of the reversal of `{step}`: {cause}")]
     Reference {
         /// The step.
         step: StepId,
@@ -50,6 +52,7 @@ pub fn rolling_back(run: &Run) -> Result<(StepGraph, Map<String, Value>), Unreve
         return Err(Unreversible::Running);
     }
     let mut values = Map::new();
+    let mut filling = Filling::of(JSON_MEMORY);
     let mut steps: Vec<Step> = Vec::new();
     for written in run
         .written()
@@ -61,7 +64,7 @@ pub fn rolling_back(run: &Run) -> Result<(StepGraph, Map<String, Value>), Unreve
             .ok_or_else(|| Unreversible::NoReversal(written.id.clone()))?;
         let before = steps.last().map(|step| step.id.clone());
         steps.push(Step {
-            action: with_values(run, reversal, &mut values)?,
+            action: with_values(run, reversal, &mut values, &mut filling)?,
             entry: Entry {
                 edges: successes(before),
                 ..Entry::default()
@@ -98,6 +101,7 @@ fn with_values(
     run: &Run,
     reversal: &Step,
     values: &mut Map<String, Value>,
+    filling: &mut Filling,
 ) -> Result<Action, Unreversible> {
     let Action::Call {
         tool,
@@ -110,7 +114,7 @@ fn with_values(
     };
     let mut references = Map::new();
     for (name, written) in parameters {
-        let value = match resolve(written, run.bindings()) {
+        let value = match resolve(written, run.bindings(), filling) {
             Ok(value) => value,
             Err(ReferenceError::NoParameter { .. }) => continue,
             Err(cause) => {

@@ -1,8 +1,10 @@
 //! Everything in a document that is written in a language of its own: jq, CEL, templates, files.
 
+use charter_contract::bounds::PROMPT_BYTES;
 use charter_contract::catalogue::Document;
 use charter_contract::catalogue::guardrail::Guardrail;
 use charter_contract::catalogue::lens::{DomainLens, LensSourceType};
+use charter_contract::catalogue::prompt::PromptTemplate;
 use charter_contract::catalogue::skill::Skill;
 use charter_contract::catalogue::tool::{Implementation, Tool};
 use serde_json::Value;
@@ -21,11 +23,11 @@ pub(super) fn problems(document: &Sourced<Document>, package: &Package) -> Vec<P
         Document::Template(template) => {
             template_fault("/structure", &Value::Object(template.structure.clone()))
         }
+        Document::PromptTemplate(prompt) => prompt_faults(prompt),
         Document::DomainLens(lens) => lens_faults(lens, package),
         // Cedar is checked against the tools in view, in `policies`.
         Document::Policy(_)
         | Document::MissionType(_)
-        | Document::PromptTemplate(_)
         | Document::Playbook(_)
         | Document::Agent(_)
         | Document::GraphNode(_)
@@ -177,6 +179,23 @@ fn template_fault(pointer: &str, structure: &Value) -> Vec<Fault> {
         .map(|error| fault(pointer, "template", error))
         .into_iter()
         .collect()
+}
+
+/// Texts that are too long for a prompt before anything is filled in.
+fn prompt_faults(prompt: &PromptTemplate) -> Vec<Fault> {
+    let texts = [
+        ("/system_prompt", &prompt.system_prompt),
+        ("/task_prompt", &prompt.task_prompt),
+    ];
+    let long = texts
+        .into_iter()
+        .filter(|(_, text)| text.as_str().len() > PROMPT_BYTES);
+    long.map(|(pointer, text)| {
+        let bytes = text.as_str().len();
+        let message = format!("it has {bytes} bytes, more than {PROMPT_BYTES}: shorten it");
+        fault(pointer, "prompt", message)
+    })
+    .collect()
 }
 
 fn lens_faults(lens: &DomainLens, package: &Package) -> Vec<Fault> {

@@ -1,0 +1,208 @@
+//! The size and nesting that filled placeholders may reach. A short text that names a large value many times becomes
+//! far larger than both, and a value within a structure nests as deep as the two together. Templates, step parameters,
+//! requests of HTTP tools and prompts all take their budget from here. Must not know how placeholders are written.
+
+use serde_json::Value;
+
+use crate::bounds::JSON_LEVELS;
+
+/// Memory that a value takes beside its text, by estimate.
+const PLACE: usize = 72;
+
+/// The budget of one filling, in bytes of memory by estimate.
+#[derive(Debug)]
+pub struct Filling {
+    most: usize,
+    left: usize,
+}
+
+/// A filling is over its budget.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Overfull {
+    /// More than so many bytes.
+    #[error(
+        "the values filled in take more than {0} bytes: refer to fewer values, or to smaller ones"
+    )]
+    Size(usize),
+    /// More than [`JSON_LEVELS`] levels.
+    #[error(
+        "the values filled in nest more than {JSON_LEVELS} levels deep: refer to a part of the value"
+    )]
+    Depth,
+}
+
+impl Filling {
+    /// A filling of so many bytes at most.
+    #[must_use]
+    pub const fn of(most: usize) -> Self {
+        Self { most, left: most }
+    }
+
+    /// The bytes taken so far.
+    #[must_use]
+    pub const fn used(&self) -> usize {
+        self.most - self.left
+    }
+
+    /// Whether nothing more can be filled in.
+    #[must_use]
+    pub const fn is_used_up(&self) -> bool {
+        self.left == 0
+    }
+
+    /// Takes so many bytes more.
+    ///
+    /// # Errors
+    /// [`Overfull::Size`]; the filling is used up then.
+    pub fn take(&mut self, bytes: usize) -> Result<(), Overfull> {
+        take(&mut self.left, bytes).ok_or(Overfull::Size(self.most))
+    }
+
+    /// Takes a text, as a value of its own.
+    ///
+    /// # Errors
+    /// [`Overfull::Size`].
+    pub fn take_text(&mut self, bytes: usize) -> Result<(), Overfull> {
+        self.take(PLACE.saturating_add(bytes))
+    }
+
+    /// Takes a list or an object that `level` others enclose, and returns how many enclose its items.
+    ///
+    /// # Errors
+    /// Either [`Overfull`].
+    pub fn take_container(&mut self, level: usize) -> Result<usize, Overfull> {
+        self.take(PLACE)?;
+        deeper(level).ok_or(Overfull::Depth)
+    }
+
+    /// Copies a value into `level` enclosing lists and objects.
+    ///
+    /// # Errors
+    /// Either [`Overfull`].
+    pub fn copy(&mut self, value: &Value, level: usize) -> Result<Value, Overfull> {
+        weigh(value, level, self.most, &mut self.left)?;
+        Ok(value.clone())
+    }
+
+    /// Writes more of a text.
+    ///
+    /// # Errors
+    /// [`Overfull::Size`].
+    pub fn write(&mut self, to: &mut String, text: &str) -> Result<(), Overfull> {
+        self.take(text.len())?;
+        to.push_str(text);
+        Ok(())
+    }
+
+    /// Writes a value into a text: a text as it is, anything else as `shown` writes it. `shown` is called only for
+    /// values that may fit.
+    ///
+    /// # Errors
+    /// Either [`Overfull`].
+    pub fn write_value(
+        &mut self,
+        to: &mut String,
+        value: &Value,
+        shown: impl FnOnce(&Value) -> String,
+    ) -> Result<(), Overfull> {
+        if let Value::String(text) = value {
+            return self.write(to, text);
+        }
+        if value.is_array() || value.is_object() {
+            let mut left = self.left;
+            weigh(value, 0, self.most, &mut left)?;
+        }
+        self.write(to, &shown(value))
+    }
+}
+
+/// Takes bytes off what is left; all of it where they are more.
+fn take(left: &mut usize, bytes: usize) -> Option<()> {
+    let rest = left.checked_sub(bytes);
+    *left = rest.unwrap_or(0);
+    rest.map(drop)
+}
+
+fn deeper(level: usize) -> Option<usize> {
+    (level < JSON_LEVELS).then_some(level + 1)
+}
+
+/// Takes the size of a value off what is left, and stops where that is not enough.
+fn weigh(value: &Value, level: usize, most: usize, left: &mut usize) -> Result<(), Overfull> {
+    let text = match value {
+        Value::String(text) => text.len(),
+        Value::Object(fields) => fields.keys().map(String::len).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => 0,
+    };
+    take(left, PLACE.saturating_add(text)).ok_or(Overfull::Size(most))?;
+    match value {
+        Value::Array(items) => {
+            let level = deeper(level).ok_or(Overfull::Depth)?;
+            let mut items = items.iter();
+            items.try_for_each(|item| weigh(item, level, most, left))
+        }
+        Value::Object(fields) => {
+            let level = deeper(level).ok_or(Overfull::Depth)?;
+            let mut fields = fields.values();
+            fields.try_for_each(|field| weigh(field, level, most, left))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// A value of so many lists within each other.
+    fn nested(levels: usize) -> Value {
+        (1..levels).fold(json!([]), |inner, _| json!([inner]))
+    }
+
+    #[test]
+    fn a_copy_costs_what_is_in_it_and_is_refused_as_a_whole() {
+        let value = json!({"name": ["text", 1, null]});
+        let cost = 5 * PLACE + "nametext".len();
+        let mut enough = Filling::of(cost + 1);
+        assert_eq!(enough.copy(&value, 0), Ok(value.clone()));
+        assert_eq!((enough.used(), enough.is_used_up()), (cost, false));
+        let mut short = Filling::of(cost - 1);
+        assert_eq!(short.copy(&value, 0), Err(Overfull::Size(cost - 1)));
+        assert!(short.is_used_up());
+        assert_eq!(short.take(1), Err(Overfull::Size(cost - 1)));
+    }
+
+    #[test]
+    fn a_value_nests_as_deep_as_it_and_what_encloses_it_together() {
+        let copied = |levels: usize, within: usize| {
+            let copied = Filling::of(1 << 20).copy(&nested(levels), within);
+            copied.map(drop)
+        };
+        assert_eq!(copied(64, 0), Ok(()));
+        assert_eq!(copied(65, 0), Err(Overfull::Depth));
+        assert_eq!(copied(60, 4), Ok(()));
+        assert_eq!(copied(60, 5), Err(Overfull::Depth));
+        let mut filling = Filling::of(1 << 20);
+        assert_eq!(filling.take_container(63), Ok(64));
+        assert_eq!(filling.take_container(64), Err(Overfull::Depth));
+    }
+
+    #[test]
+    fn a_value_too_large_for_a_text_is_not_written_out_to_find_that_out() {
+        let mut text = String::new();
+        let mut filling = Filling::of(3 * PLACE);
+        let wrote = filling.write_value(&mut text, &json!([[[[]]]]), |_| panic!("it was shown"));
+        assert_eq!(wrote, Err(Overfull::Size(3 * PLACE)));
+        assert_eq!(
+            filling.write_value(&mut text, &json!("a"), Value::to_string),
+            Ok(())
+        );
+        assert_eq!(
+            filling.write_value(&mut text, &json!([7]), Value::to_string),
+            Ok(())
+        );
+        assert_eq!((text.as_str(), filling.used()), ("a[7]", 4));
+    }
+}
