@@ -199,6 +199,7 @@ pub(crate) async fn sandbox(config: &Config, folder: &str) -> anyhow::Result<San
     let own = std::env::current_exe().context("finding this program's own file")?;
     let with = |argument: &str| Some((own.clone(), vec![argument.to_owned()]));
     options.filter = with(crate::commands::filter::ARGUMENT);
+    options.renderer = with(crate::commands::render::ARGUMENT);
     options.extractor = with(crate::commands::extract::ARGUMENT);
     if !config.tools.require_confinement {
         options.landlock = LandlockUse::WhenAvailable;

@@ -30,6 +30,7 @@ mod package;
 mod playbook;
 mod policy;
 mod reindex;
+pub(crate) mod render;
 mod resolve;
 mod route;
 mod runs;

@@ -12,21 +12,26 @@ mod seed_file;
 mod telemetry;
 mod terminal;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
 
-use commands::{Cli, extract, filter};
+use commands::{Cli, extract, filter, render};
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
     let first = arguments.next().unwrap_or_default();
-    if first == filter::ARGUMENT || first == extract::ARGUMENT {
+    // What the sandbox starts this program for.
+    let confined: Option<fn(&Path) -> u8> = match first.to_str() {
+        Some(filter::ARGUMENT) => Some(filter::run),
+        Some(render::ARGUMENT) => Some(render::run),
+        Some(extract::ARGUMENT) => Some(extract::run),
+        _ => None,
+    };
+    if let Some(run) = confined {
         let file = arguments.next().unwrap_or_default();
-        return ExitCode::from(match first == filter::ARGUMENT {
-            true => filter::run(file.as_ref()),
-            false => extract::run(file.as_ref()),
-        });
+        return ExitCode::from(run(file.as_ref()));
     }
     let cli = Cli::parse();
     if rustls::crypto::ring::default_provider()

@@ -55,6 +55,22 @@ bounds! {
     JSON_MEMORY = 48 * MIB, Bytes;
     /// A template's text: a summary, or one text of a template's structure.
     TEMPLATE_BYTES = 64 * KIB, Bytes;
+    /// Operators, filters and opening brackets in one tag of a template; `elif` in one text.
+    TEMPLATE_OPERATORS = 256, Count;
+    /// Instructions that one text of a template takes each time it is filled in.
+    TEMPLATE_STEPS = 50_000, Steps;
+    /// A template's structure, and the structure or summary with its values filled in, by estimate.
+    FILLED_BYTES = 256 * KIB, Bytes;
+    /// The findings of one analysis with their template filled in, together, by estimate.
+    FILLED_TOGETHER = 16 * MIB, Bytes;
+    /// Time, and processor time, of the process that fills in a template with expressions.
+    EVALUATION_TIME = 10_000, Milliseconds;
+    /// Address space of that process.
+    EVALUATION_MEMORY = 512 * MIB, Bytes;
+    /// Time, and processor time, of the process that runs a jq filter.
+    FILTER_TIME = 20_000, Milliseconds;
+    /// Address space of that process.
+    FILTER_MEMORY = 1_024 * MIB, Bytes;
     /// A prompt for a language model, with its variables filled in and its examples.
     PROMPT_BYTES = MIB, Bytes;
 }

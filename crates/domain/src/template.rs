@@ -5,19 +5,37 @@
 //! in every text of the structure. A text that is exactly one placeholder takes the value with
 //! its type. A placeholder without a value is an error that names it; a value that is filled in
 //! is never looked at again.
+//!
+//! [`PlainStructure::fill`] fills in a structure without expressions, in any process. One with
+//! expressions or blocks is a program of its author: [`evaluate()`] runs it, in a process that is
+//! bounded in time and memory. No text is parsed before its length and nesting are known to be
+//! within [`charter_contract::bounds`].
 
-use std::collections::BTreeSet;
+mod evaluate;
+mod fill;
+mod text;
 
+use charter_contract::bounds::{FILLED_BYTES, JSON_LEVELS, TEMPLATE_BYTES, TEMPLATE_OPERATORS};
 use charter_contract::catalogue::template::Template;
 use charter_contract::catalogue::vocabulary::Status;
-use minijinja::{AutoEscape, Environment, UndefinedBehavior};
+use charter_contract::filling::Overfull;
 use schemars::JsonSchema;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+pub use self::evaluate::{Filled, evaluate};
+use self::fill::Part;
+pub use self::fill::{PlainStructure, Structure};
+use self::text::Text;
 use crate::catalogue::{Found, View};
 
-/// Instructions that one text of a template may take.
-pub const FUEL: u64 = 50_000;
+/// Characters of a text or message that an error quotes.
+const QUOTED: usize = 80;
+
+/// Characters of what is wrong with a text.
+const DETAIL: usize = 300;
+
+/// Missing names that an error lists.
+const LISTED: usize = 20;
 
 /// Where a template was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, JsonSchema)]
@@ -83,7 +101,7 @@ fn level_of(template: &Template, wanted: Wanted<'_>) -> Option<Level> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RenderError {
     /// Placeholders that nothing was given for, by name.
-    #[error("the template has no value for: {}", .0.join(", "))]
+    #[error("the template has no value for: {}", listed(.0))]
     Missing(Vec<String>),
     /// A text is not a template.
     #[error("the template text `{text}` cannot be read: {detail}")]
@@ -93,118 +111,76 @@ pub enum RenderError {
         /// What is wrong in it.
         detail: String,
     },
+    /// A text is longer than [`TEMPLATE_BYTES`].
+    #[error("the template text `{text}` has {bytes} bytes, more than {TEMPLATE_BYTES}: shorten it")]
+    TooLong {
+        /// The text, shortened.
+        text: String,
+        /// Its length.
+        bytes: usize,
+    },
+    /// A tag of a text has more than [`TEMPLATE_OPERATORS`].
+    #[error(
+        "the template text `{text}` has more than {TEMPLATE_OPERATORS} operators in one tag, or more than \
+         {TEMPLATE_OPERATORS} `elif`: split it, with `{{% set %}}` for its parts"
+    )]
+    TooManyOperators {
+        /// The text, shortened.
+        text: String,
+    },
+    /// A structure is over [`FILLED_BYTES`], or nests too deep.
+    #[error(
+        "the template's structure takes more than {FILLED_BYTES} bytes, or nests more than {JSON_LEVELS} levels deep: \
+         make it smaller"
+    )]
+    Structure,
+    /// The values are too large, or nest too deep where they are put.
+    #[error(transparent)]
+    Overfull(#[from] Overfull),
 }
 
-/// Renders every text inside `structure` with the given values.
-///
-/// # Errors
-/// [`RenderError::Missing`] with every missing name of the whole structure;
-/// [`RenderError::Syntax`] for the first text that is not a template or runs out of [`FUEL`].
-pub fn render(structure: &Value, values: &Map<String, Value>) -> Result<Value, RenderError> {
-    let environment = environment();
-    let mut missing = BTreeSet::new();
-    collect_missing(&environment, structure, values, &mut missing)?;
-    if missing.is_empty() {
-        fill(&environment, structure, values)
-    } else {
-        Err(RenderError::Missing(missing.into_iter().collect()))
-    }
-}
-
-/// The names of all placeholders in a structure; what registration checks for syntax.
-///
-/// # Errors
-/// [`RenderError::Syntax`].
-pub fn placeholders(structure: &Value) -> Result<Vec<String>, RenderError> {
-    let mut names = BTreeSet::new();
-    collect_missing(&environment(), structure, &Map::new(), &mut names)?;
-    Ok(names.into_iter().collect())
-}
-
-fn environment() -> Environment<'static> {
-    let mut environment = Environment::new();
-    environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    environment.set_auto_escape_callback(|_| AutoEscape::None);
-    environment.set_fuel(Some(FUEL));
-    environment
-}
-
-fn collect_missing(
-    environment: &Environment<'static>,
-    part: &Value,
-    values: &Map<String, Value>,
-    missing: &mut BTreeSet<String>,
-) -> Result<(), RenderError> {
-    match part {
-        Value::String(text) => {
-            let template = environment
-                .template_from_str(text)
-                .map_err(|error| syntax(text, &error))?;
-            let unknown = template.undeclared_variables(true).into_iter();
-            let built_in = |name: &str| environment.globals().any(|(global, _)| global == name);
-            missing
-                .extend(unknown.filter(|name| lookup(values, name).is_none() && !built_in(name)));
-            Ok(())
+impl RenderError {
+    fn syntax(text: &str, error: &minijinja::Error) -> Self {
+        Self::Syntax {
+            text: beginning(text, QUOTED),
+            detail: beginning(&error.to_string(), DETAIL),
         }
-        Value::Array(items) => items
-            .iter()
-            .try_for_each(|item| collect_missing(environment, item, values, missing)),
-        Value::Object(fields) => fields
-            .values()
-            .try_for_each(|field| collect_missing(environment, field, values, missing)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
+    }
+
+    fn too_long(text: &str) -> Self {
+        Self::TooLong {
+            text: beginning(text, QUOTED),
+            bytes: text.len(),
+        }
+    }
+
+    fn too_many_operators(text: &str) -> Self {
+        Self::TooManyOperators {
+            text: beginning(text, QUOTED),
+        }
     }
 }
 
-fn lookup<'v>(values: &'v Map<String, Value>, dotted: &str) -> Option<&'v Value> {
-    let mut keys = dotted.split('.');
-    let first = values.get(keys.next()?)?;
-    keys.try_fold(first, |value, key| value.get(key))
+/// The beginning of a text: what a package or a value holds may be of any length.
+fn beginning(text: &str, most: usize) -> String {
+    text.chars().take(most).collect()
 }
 
-fn fill(
-    environment: &Environment<'static>,
-    part: &Value,
-    values: &Map<String, Value>,
-) -> Result<Value, RenderError> {
-    Ok(match part {
-        Value::String(text) => match lone_placeholder(text).and_then(|name| lookup(values, name)) {
-            Some(value) => value.clone(),
-            None => environment
-                .render_str(
-                    text,
-                    minijinja::Value::from(minijinja::value::Serde(values)),
-                )
-                .map(Value::String)
-                .map_err(|error| syntax(text, &error))?,
-        },
-        Value::Array(items) => items
-            .iter()
-            .map(|item| fill(environment, item, values))
-            .collect::<Result<_, _>>()?,
-        Value::Object(fields) => Value::Object(
-            fields
-                .iter()
-                .map(|(key, field)| Ok((key.clone(), fill(environment, field, values)?)))
-                .collect::<Result<_, RenderError>>()?,
-        ),
-        plain @ (Value::Null | Value::Bool(_) | Value::Number(_)) => plain.clone(),
-    })
-}
-
-fn lone_placeholder(text: &str) -> Option<&str> {
-    let name = text.trim().strip_prefix("{{")?.strip_suffix("}}")?.trim();
-    let plain = name
-        .chars()
-        .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.'));
-    (plain && !name.is_empty()).then_some(name)
-}
-
-fn syntax(text: &str, error: &minijinja::Error) -> RenderError {
-    RenderError::Syntax {
-        text: text.chars().take(80).collect(),
-        detail: error.to_string(),
+fn listed(names: &[String]) -> String {
+    let shown = names.iter().take(LISTED);
+    let shown: Vec<String> = shown.map(|name| beginning(name, QUOTED)).collect();
+    match names.len().saturating_sub(LISTED) {
+        0 => shown.join(", "),
+        more => format!("{}, and {more} more", shown.join(", ")),
     }
+}
+
+/// Whether a structure or summary can be rendered; what registration checks. Evaluates nothing.
+///
+/// # Errors
+/// A [`RenderError`] for the first text that is over a bound or that the parser refuses.
+pub fn check(structure: &Value) -> Result<(), RenderError> {
+    Part::read(structure, &|text| Text::read(text)?.check()).map(drop)
 }
 
 #[cfg(test)]

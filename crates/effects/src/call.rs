@@ -131,6 +131,8 @@ pub enum Language {
     Bash,
     /// A filter program, run by [`crate::SandboxOptions::filter`] with the entry as last argument.
     Filter,
+    /// A template with expressions, filled in by [`crate::SandboxOptions::renderer`] with the entry as last argument.
+    Template,
 }
 
 /// An HTTP exchange with placeholders.

@@ -63,6 +63,7 @@ pub struct Sandbox {
     python: OnceCell<Result<Interpreter, InterpreterError>>,
     bash: OnceLock<Result<Interpreter, InterpreterError>>,
     filter: OnceLock<Result<Interpreter, InterpreterError>>,
+    renderer: OnceLock<Result<Interpreter, InterpreterError>>,
     http: HttpRunner,
 }
 
@@ -123,6 +124,7 @@ impl Sandbox {
             python: OnceCell::new(),
             bash: OnceLock::new(),
             filter: OnceLock::new(),
+            renderer: OnceLock::new(),
             http: HttpRunner::new()
                 .map_err(SandboxError::Tls)?
                 .telling(options.trace),
@@ -149,6 +151,13 @@ impl Sandbox {
     fn filter(&self) -> &Result<Interpreter, InterpreterError> {
         let executable = self.options.filter.as_ref().map(|(path, _)| path.as_path());
         self.filter.get_or_init(|| interpreter::filter(executable))
+    }
+
+    fn renderer(&self) -> &Result<Interpreter, InterpreterError> {
+        let given = self.options.renderer.as_ref();
+        let executable = given.map(|(path, _)| path.as_path());
+        self.renderer
+            .get_or_init(|| interpreter::filter(executable))
     }
 
     fn bash(&self) -> &Result<Interpreter, InterpreterError> {

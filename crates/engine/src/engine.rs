@@ -25,9 +25,9 @@ use crate::EvidenceKey;
 use crate::agent_skills::{Mirror, SkillIndexes};
 use crate::candidates::Generator;
 use crate::catalogue::Live;
+use crate::confined;
 use crate::executors::{self, ByTarget, ClientCalls};
 use crate::fair_slots::{FairSlots, Slot};
-use crate::filters;
 use crate::imports::PastImports;
 use crate::lenses::LensWork;
 use crate::memory::MemoryIndexes;
@@ -112,7 +112,7 @@ pub struct Engine {
     files: Cache<Origin, Arc<PackageFiles>>,
     past_imports: PastImports,
     slots: FairSlots,
-    filter_slots: FairSlots,
+    computation_slots: FairSlots,
     in_hand: InHand,
     drivers: Drivers,
     rate_limits: RateLimits<(TenantId, ToolId)>,
@@ -168,7 +168,7 @@ impl Engine {
             files: Cache::new(KEPT_PACKAGES),
             past_imports: PastImports::default(),
             slots: FairSlots::new(settings.tool_calls),
-            filter_slots: FairSlots::new(filters::at_once()),
+            computation_slots: FairSlots::new(confined::at_once()),
             in_hand: InHand::default(),
             drivers: Drivers::default(),
             rate_limits: RateLimits::default(),
@@ -387,9 +387,9 @@ impl Engine {
         self.slots.queued()
     }
 
-    /// The places for filters in this process, which tenants have in turn.
-    pub(crate) fn filter_slots(&self) -> &FairSlots {
-        &self.filter_slots
+    /// The places for filters and templates with expressions, which tenants have in turn.
+    pub(crate) fn computation_slots(&self) -> &FairSlots {
+        &self.computation_slots
     }
 
     /// What is imported from MCP servers, as it changes.

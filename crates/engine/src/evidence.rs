@@ -12,7 +12,7 @@ use charter_contract::finding::Finding;
 use charter_contract::ids::{EvidenceId, EvidenceRunId, Label, RunId, StepId, TenantId};
 use charter_contract::text::{HttpsUrl, ShortText, Text};
 use charter_contract::time::Timestamp;
-use charter_domain::{console_link, template};
+use charter_domain::console_link;
 use charter_store::StoreError;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -44,6 +44,17 @@ pub(crate) struct Captured<'a> {
     pub(crate) at: Timestamp,
 }
 
+/// Where a payload says what was wrong with the tool's declaration.
+pub(crate) const FAULT: &str = "fault";
+
+/// A record, and what of the tool's declaration it was made without.
+#[derive(Debug)]
+pub(crate) struct Recorded {
+    pub(crate) record: EvidenceRecord,
+    /// Why it has not the summary that the tool declares; also in its payload, as [`FAULT`].
+    pub(crate) fault: Option<String>,
+}
+
 /// The id of the record of a step's result.
 pub(crate) fn id_of(run: &RunId, step: &StepId) -> EvidenceId {
     EvidenceId::from_uuid(Uuid::new_v5(&run.uuid(), step.as_ref().as_bytes()))
@@ -60,11 +71,12 @@ impl Captured<'_> {
         tenant: &TenantId,
         run: &RunId,
         findings: impl Iterator<Item = &'f Finding>,
-    ) -> Result<Option<EvidenceRecord>, EngineError> {
+    ) -> Result<Option<Recorded>, EngineError> {
         let Some(declared) = &self.tool.evidence else {
             return Ok(None);
         };
         let source = self.source(engine, tenant, declared).await?;
+        let summary = self.summary(engine, tenant, declared).await?;
         let link = console_link::link(declared.evidence_type, &source, declared.console.as_ref())
             .ok_or_else(|| self.fault(&format!("no console shows `{}`", source.system)))?;
         let href = HttpsUrl::parse(&link.href).map_err(|error| self.fault(&error.to_string()))?;
@@ -77,7 +89,15 @@ impl Captured<'_> {
             run_id: EvidenceRunId::parse(run.as_ref()).ok(),
             ..Attachment::default()
         };
-        Ok(Some(EvidenceRecord {
+        let mut payload = self.payload();
+        let (summary, fault) = match summary {
+            Ok(summary) => (summary, None),
+            Err(fault) => {
+                payload.insert(FAULT.to_owned(), json!(fault));
+                (self.plain_summary()?, Some(fault))
+            }
+        };
+        let record = EvidenceRecord {
             id: id_of(run, self.step),
             schema_version: EvidenceSchemaVersion,
             created_at: Some(self.at),
@@ -86,15 +106,16 @@ impl Captured<'_> {
             estate_view_id: None,
             source,
             console_links: vec![ConsoleLink { label, href }],
-            payload: self.payload(),
+            payload,
             payload_absent: None,
-            summary: self.summary(declared)?,
+            summary,
             attached_to: std::iter::once(of_run).chain(attached).collect(),
             tenant_id: tenant.clone(),
             redaction_class: declared
                 .redaction_class
                 .and_then(|class| Label::parse(class.as_str()).ok()),
-        }))
+        };
+        Ok(Some(Recorded { record, fault }))
     }
 
     fn context(&self) -> Value {
@@ -176,22 +197,37 @@ impl Captured<'_> {
         payload
     }
 
-    fn summary(&self, declared: &ToolEvidence) -> Result<Text, EngineError> {
-        let summary = match &declared.summary {
-            Some(summary) => {
-                let mut values = self.context();
-                let count = self.output.as_array().map(Vec::len);
-                values["count"] = json!(count);
-                values["tool_id"] = json!(self.tool.tool_id);
-                let values = values.as_object().cloned().unwrap_or_default();
-                template::render(&Value::String(summary.to_string()), &values)
-                    .map_err(|error| self.fault(&error.to_string()))?
-            }
-            None => json!(format!("`{}` answered.", self.tool.tool_id)),
+    /// The summary that the tool declares, or why it cannot be had.
+    async fn summary(
+        &self,
+        engine: &Engine,
+        tenant: &TenantId,
+        declared: &ToolEvidence,
+    ) -> Result<Result<Text, String>, EngineError> {
+        let Some(summary) = &declared.summary else {
+            return Ok(Ok(self.plain_summary()?));
         };
-        let summary = summary
-            .as_str()
-            .map_or_else(|| summary.to_string(), str::to_owned);
+        let mut values = self.context();
+        values["count"] = json!(self.output.as_array().map(Vec::len));
+        values["tool_id"] = json!(self.tool.tool_id);
+        let values = values.as_object_mut().map(std::mem::take);
+        let what = format!("the evidence of the tool `{}`", self.tool.tool_id);
+        let structure = Value::String(summary.to_string());
+        let filled = engine
+            .fill_in(tenant, &what, &structure, values.unwrap_or_default())
+            .await?;
+        Ok(filled.and_then(|filled| {
+            let text = match filled {
+                Value::String(text) => text,
+                other => other.to_string(),
+            };
+            Text::parse(&text).map_err(|error| format!("{what}: {error}"))
+        }))
+    }
+
+    /// The summary of a tool that declares none.
+    fn plain_summary(&self) -> Result<Text, EngineError> {
+        let summary = format!("`{}` answered.", self.tool.tool_id);
         Text::parse(&summary).map_err(|error| self.fault(&error.to_string()))
     }
 

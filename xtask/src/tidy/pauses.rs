@@ -20,8 +20,8 @@ const PAUSES: [(&str, usize); 12] = [
     ("crates/effects/tests/stampede.rs", 1),
     ("crates/engine/src/missions/tests/proposals.rs", 1),
     ("crates/engine/src/missions/tests/rig.rs", 1),
+    ("crates/engine/src/runs/tests/confined.rs", 1),
     ("crates/engine/src/runs/tests/crash/play.rs", 1),
-    ("crates/engine/src/runs/tests/filters.rs", 1),
     ("crates/store-sql/tests/it/postgres/several.rs", 1),
     ("crates/store-sql/tests/it/postgres/standby.rs", 6),
 ];

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::home::{Api, Home, request_of};
-use crate::packages::{Package, SKILL, TEMPLATE_FILE, backups, skill, template};
+use crate::packages::{Package, SKILL, SKILL_FILE, TEMPLATE_FILE, backups, skill, template};
 use crate::shared::Tenants;
 
 const AGENT: &str = "domain.reliability.recovery";
@@ -133,4 +133,64 @@ fn b000_14_a_value_is_not_a_template() {
         json!({"title": "Stale backup {{severity}} ${user.vault} {% if %}",
                "summary": "The backup {{severity}} ${user.vault} {% if %} is 99 days old."})
     );
+}
+
+/// The summary of the backups' skill as it is written.
+const SUMMARY: &str = "summary: \"{{ count }} stale backup(s).\"";
+
+/// A text that would overflow the parser's stack is refused where it is written, and the server goes on.
+#[test]
+fn a_template_that_nests_too_deep_is_refused() {
+    let server = Tenants::one();
+    let nested = format!("{{{{ {}1 }}}}", "-".repeat(5_000));
+    let summary = format!("summary: \"{nested}\"");
+    let refused = [
+        backups().edit(SKILL_FILE, SUMMARY, &summary),
+        backups().edit(TEMPLATE_FILE, "Stale backup {{resource_id}}", &nested),
+    ];
+    for package in refused {
+        let report = server.api.post("/v1/packages", &package.bundle());
+        report.clone().fails(400, "invalid_document");
+        let problem = &report.body["technical_details"]["problems"][0];
+        assert_eq!(problem["keyword"], "template", "{problem:#}");
+        let message = problem["message"].as_str().unwrap();
+        assert!(message.contains("more than 256 operators"), "{message}");
+    }
+    server.api.get("/readyz").expect(200);
+}
+
+/// A summary that multiplies ends the process that evaluates it. The answer lacks its summary and nothing else.
+#[test]
+fn a_summary_that_takes_all_memory_costs_an_answer_its_summary_alone() {
+    let doubling = "{% set a = a ~ a %}".repeat(40);
+    let doubling = format!("{{% set a = 'aaaaaaaaaaaaaaaa' %}}{doubling}{{{{ a | length }}}}");
+    let hostile = [
+        doubling.as_str(),
+        "{{ ('a' * 90000000) | replace('a', 'aaaaaaaaaaaaaaaa') | length }}",
+        "{{ ('a\n' * 40000) | indent(100000) | length }}",
+        "{{ range(9999) | slice(90000000) | length }}",
+        "{{ [1] | batch(900000000, 0) | length }}",
+        "{{ '%999999999d' | format(1) | length }}",
+    ];
+    for program in hostile {
+        let server = Tenants::one();
+        let summary = format!("summary: {}", json!(program));
+        let package = backups().edit(SKILL_FILE, SUMMARY, &summary);
+        server.api.register(&package);
+        let answer = server.api.ask(&request_of(SKILL, json!({}))).expect(200);
+        let metadata = &answer["metadata"];
+        let [warning] = metadata["warnings"].as_array().unwrap().as_slice() else {
+            panic!("{program}: {metadata:#}");
+        };
+        let warning = warning.as_str().unwrap();
+        let (before, after) = (
+            "the summary of `reliability.find_stale_backups`: ",
+            " (a template has 10000 ms and 536870912 bytes of memory)",
+        );
+        assert!(warning.starts_with(before), "{program}: {warning}");
+        assert!(warning.ends_with(after), "{program}: {warning}");
+        let rendered = &metadata["findings"][0]["rendered"];
+        assert_eq!(rendered["title"], "Stale backup b-1", "{program}");
+        server.api.get("/readyz").expect(200);
+    }
 }

@@ -5,13 +5,18 @@
 
 use std::sync::Arc;
 
+use charter_contract::bounds::FILLED_TOGETHER;
 use charter_contract::catalogue::Document;
+use charter_contract::filling::Filling;
 use charter_contract::ids::PackageName;
 use charter_contract::scope::Scope;
-use serde_json::json;
+use serde_json::{Map, json};
 
 use super::*;
 use crate::catalogue::{Layer, Origin, Won};
+
+mod bounds;
+mod plain;
 
 fn values() -> Map<String, Value> {
     let values = json!({
@@ -19,6 +24,27 @@ fn values() -> Map<String, Value> {
         "tags": ["a", "b"],
     });
     values.as_object().unwrap().clone()
+}
+
+fn together() -> Filling {
+    Filling::of(FILLED_TOGETHER)
+}
+
+/// Fills in a structure that has no expressions.
+fn render(structure: &Value, values: &Map<String, Value>) -> Result<Value, RenderError> {
+    match Structure::read(structure)? {
+        Structure::Plain(plain) => plain.fill(values, &mut together()),
+        Structure::Program => panic!("{structure} is a program"),
+    }
+}
+
+/// Fills in a structure with expressions.
+fn evaluated(structure: &Value, values: &Map<String, Value>) -> Filled {
+    assert!(
+        matches!(Structure::read(structure), Ok(Structure::Program)),
+        "{structure}"
+    );
+    evaluate(structure, std::slice::from_ref(values)).remove(0)
 }
 
 /// B000-14: typed alone, written out inside a text, never expanded again.
@@ -50,14 +76,34 @@ fn b000_14_missing_values_are_named() {
     );
 }
 
+/// Expressions get the same values, and what is only names beside them is filled in as it is elsewhere.
 #[test]
-fn a_template_that_runs_for_ever_is_stopped() {
-    let endless =
-        json!("{% for a in range(9999) %}{% for b in range(9999) %}x{% endfor %}{% endfor %}");
-    assert!(matches!(
-        render(&endless, &values()),
-        Err(RenderError::Syntax { .. })
-    ));
+fn b000_14_expressions_are_evaluated() {
+    let structure = json!({
+        "title": "{{ tags | join(' and ') }} in {{rule.cidr}}", "port": "{{port}}", "next": "{{ port + 1 }}",
+        "list": ["{% for tag in tags %}<{{ tag }}>{% endfor %}", "{{tricky}}"],
+    });
+    let filled = json!({
+        "title": "a and b in 0.0.0.0/0", "port": 22, "next": "23",
+        "list": ["<a><b>", "{{id}} {% if x %} ${user.y}"],
+    });
+    assert_eq!(evaluated(&structure, &values()), Filled::Value(filled));
+}
+
+/// Each set of values has its own outcome, and a name without a value is named here too.
+#[test]
+fn b000_14_a_set_of_values_fails_alone() {
+    let structure = json!("{{ name | upper }} of {{ rule.port }}");
+    let given = json!([{"name": "a", "rule": {"port": 1}}, {"rule": {}}, {"name": "b", "rule": {"port": 2}}]);
+    let all: Vec<Map<String, Value>> = serde_json::from_value(given).unwrap();
+    assert_eq!(
+        evaluate(&structure, &all),
+        [
+            Filled::Value(json!("A of 1")),
+            Filled::Fault("the template has no value for: name, rule.port".to_owned()),
+            Filled::Value(json!("B of 2")),
+        ]
+    );
 }
 
 fn template(id: &str, more: Value) -> Document {

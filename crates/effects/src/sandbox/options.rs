@@ -19,6 +19,8 @@ pub struct SandboxOptions {
     pub bash: PathBuf,
     /// What runs filter programs, and its arguments before the program's path; none by default.
     pub filter: Option<(PathBuf, Vec<String>)>,
+    /// What fills in templates with expressions, and its arguments before the template's path; none by default.
+    pub renderer: Option<(PathBuf, Vec<String>)>,
     /// What takes the text out of sources, and its arguments before the file's path; none by default.
     pub extractor: Option<(PathBuf, Vec<String>)>,
     /// Variables whose values are no secrets, such as a region: they stay in the outputs of tools.
@@ -40,6 +42,7 @@ impl SandboxOptions {
             python: PathBuf::from("python3"),
             bash: PathBuf::from("/bin/bash"),
             filter: None,
+            renderer: None,
             extractor: None,
             plain: BTreeSet::new(),
             trace: TraceContext::default(),

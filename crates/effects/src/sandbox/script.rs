@@ -62,16 +62,15 @@ impl Sandbox {
         // No user site, no bytecode, and standard streams in UTF-8.
         let python = ["-s", "-B", "-X", "utf8"].map(OsString::from);
         let bash = ["--noprofile", "--norc"].map(OsString::from);
+        let own = |program: Option<&(PathBuf, Vec<String>)>| -> Vec<OsString> {
+            let given = program.into_iter().flat_map(|(_, given)| given);
+            given.map(OsString::from).collect()
+        };
         let mut arguments = match script.language {
             Language::Python => python.to_vec(),
             Language::Bash => bash.to_vec(),
-            Language::Filter => {
-                let filter = self.options.filter.iter();
-                filter
-                    .flat_map(|(_, given)| given)
-                    .map(OsString::from)
-                    .collect()
-            }
+            Language::Filter => own(self.options.filter.as_ref()),
+            Language::Template => own(self.options.renderer.as_ref()),
         };
         arguments.push(OsString::from(&script.entry));
         arguments
@@ -82,6 +81,7 @@ impl Sandbox {
             Language::Python => self.python().await,
             Language::Bash => self.bash(),
             Language::Filter => self.filter(),
+            Language::Template => self.renderer(),
         };
         found
             .as_ref()

@@ -56,6 +56,7 @@ fn implementation(here: &ToolImplementation) -> Result<ExecutorImplementation, W
                 Language::Python => ScriptLanguage::Python,
                 Language::Bash => ScriptLanguage::Bash,
                 Language::Filter => return Err(WireError::NoForm("a filter")),
+                Language::Template => return Err(WireError::NoForm("a template")),
             },
             entry: Text::parse(&script.entry)?,
             files: ShortText::parse(script.files.digest())?,

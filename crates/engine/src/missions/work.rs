@@ -265,7 +265,8 @@ impl Engine {
                 let tenant = &work.caller.tenant;
                 let found = self.findings_in(tenant, skill, &step.step_id, output);
                 let mut found = found.await?;
-                for warning in self.render(tenant, skill, &mut found, Some(&call.reference)) {
+                let proof = Some(call.reference.as_str());
+                for warning in self.render(tenant, skill, &mut found, proof).await? {
                     tracing::warn!(skill.id = %skill.skill_id, "{warning}");
                 }
                 let cited = found

@@ -17,8 +17,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::Asked;
+use crate::confined::fill_in_here;
 use crate::runs::HistoryEvent;
 use crate::{Engine, EngineError};
+
+/// Ways in which a template fails that an answer lists; each finding may have one of its own.
+const TEMPLATE_WARNINGS: usize = 20;
 
 /// What a skill's run came to.
 #[derive(Debug)]
@@ -62,10 +66,12 @@ impl Engine {
         let tenant = &asked.caller.tenant;
         let history = self.history(tenant, run.id()).await?;
         let mut findings = self.findings(tenant, skill, run).await?;
-        let records = self.evidence_of(asked, run, &history, &findings).await?;
+        let mut warnings = guardrail_warnings(&history);
+        let records = self
+            .evidence_of(asked, run, &history, &findings, &mut warnings)
+            .await?;
         let captured: Vec<EvidenceRecord> = records.values().cloned().collect();
         self.keep_evidence(&asked.caller.tenant, &captured).await?;
-        let mut warnings = guardrail_warnings(&history);
         for (finding, step) in &mut findings {
             finding.evidence_ids = records
                 .get(step)
@@ -75,8 +81,10 @@ impl Engine {
         }
         let mut findings: Vec<Finding> = findings.into_iter().map(|(finding, _)| finding).collect();
         self.relate(asked, &skill.domain, &mut findings);
-        warnings.extend(self.render(&asked.caller.tenant, skill, &mut findings, None));
-        let summary = summarise(skill, run, &findings, &mut warnings);
+        warnings.extend(self.render(tenant, skill, &mut findings, None).await?);
+        let summary = self
+            .summarise(tenant, skill, run, &findings, &mut warnings)
+            .await?;
         Ok(Analysed {
             skill: skill.clone(),
             summary,
@@ -147,13 +155,15 @@ impl Engine {
         Ok(found)
     }
 
-    /// One record per tool result. Its id follows from run and step, so analysing again finds it.
+    /// One record per tool result. Its id follows from run and step, so analysing again finds it. A summary that could
+    /// not be filled in is a warning.
     async fn evidence_of(
         &self,
         asked: &Asked,
         run: &Run,
         history: &[HistoryEvent],
         findings: &[(Finding, StepId)],
+        warnings: &mut Vec<String>,
     ) -> Result<BTreeMap<StepId, EvidenceRecord>, EngineError> {
         let pinned = self.pinned(&asked.caller.tenant, run.id()).await?;
         let mut records = BTreeMap::new();
@@ -176,11 +186,12 @@ impl Engine {
                 output,
                 at: succeeded_at(history, step).unwrap_or_else(|| self.now()),
             };
-            if let Some(record) = captured
+            if let Some(made) = captured
                 .record(self, &asked.caller.tenant, run.id(), supported)
                 .await?
             {
-                records.insert(step.clone(), record);
+                warnings.extend(made.fault);
+                records.insert(step.clone(), made.record);
             }
         }
         Ok(records)
@@ -188,16 +199,50 @@ impl Engine {
 
     /// Renders every finding; returns what could not be, in words. `proof` stands for the evidence of
     /// findings that have none yet.
-    pub(crate) fn render(
+    ///
+    /// # Errors
+    /// `unavailable` when the engine stops first. What a template fails with is a warning.
+    pub(crate) async fn render(
         &self,
         tenant: &TenantId,
         skill: &Skill,
         findings: &mut [Finding],
         proof: Option<&str>,
-    ) -> Vec<String> {
+    ) -> Result<Vec<String>, EngineError> {
         if findings.is_empty() {
-            return Vec::new();
+            return Ok(Vec::new());
         }
+        let Some((what, structure)) = self.template_of(tenant, skill) else {
+            return Ok(vec![format!(
+                "there is no template for `{}`; findings are not rendered",
+                skill.output_type
+            )]);
+        };
+        let all = findings.iter().map(|finding| values(finding, proof));
+        let rendered = match fill_in_here(&what, &structure, all) {
+            Some(rendered) => rendered,
+            None => {
+                let all = findings.iter().map(|finding| values(finding, proof));
+                let all = all.collect();
+                self.evaluate(tenant, &what, &structure, all).await?
+            }
+        };
+        let mut warnings: Vec<String> = Vec::new();
+        for (finding, rendered) in findings.iter_mut().zip(rendered) {
+            match rendered {
+                Ok(rendered) => finding.rendered = Some(rendered),
+                Err(warning) => {
+                    if warnings.len() < TEMPLATE_WARNINGS && !warnings.contains(&warning) {
+                        warnings.push(warning);
+                    }
+                }
+            }
+        }
+        Ok(warnings)
+    }
+
+    /// The template of a skill's findings, and what it is called in messages.
+    fn template_of(&self, tenant: &TenantId, skill: &Skill) -> Option<(String, Value)> {
         let view = self.live().view(tenant);
         let agent = view.owner_of(skill.skill_id.as_ref());
         let wanted = Wanted {
@@ -208,27 +253,35 @@ impl Engine {
                 .map(|agent| agent.document().agent_id.as_ref()),
             domain: Some(skill.domain.as_ref()),
         };
-        let Some((found, _)) = template::resolve(&view, wanted) else {
-            return vec![format!(
-                "there is no template for `{}`; findings are not rendered",
-                skill.output_type
-            )];
-        };
+        let (found, _) = template::resolve(&view, wanted)?;
         let template = found.document();
-        let structure = Value::Object(template.structure.clone());
-        let mut warnings: Vec<String> = Vec::new();
-        for finding in findings {
-            match template::render(&structure, &values(finding, proof)) {
-                Ok(rendered) => finding.rendered = Some(rendered),
-                Err(error) => {
-                    let warning = format!("the template `{}`: {error}", template.template_id);
-                    if !warnings.contains(&warning) {
-                        warnings.push(warning);
-                    }
-                }
+        let what = format!("the template `{}`", template.template_id);
+        Some((what, Value::Object(template.structure.clone())))
+    }
+
+    /// The summary of a skill's findings, where it has one. One that cannot be filled in is a warning.
+    async fn summarise(
+        &self,
+        tenant: &TenantId,
+        skill: &Skill,
+        run: &Run,
+        findings: &[Finding],
+        warnings: &mut Vec<String>,
+    ) -> Result<Option<String>, EngineError> {
+        let summary = skill.analysis.as_ref();
+        let Some(summary) = summary.and_then(|analysis| analysis.summary.clone()) else {
+            return Ok(None);
+        };
+        let what = format!("the summary of `{}`", skill.skill_id);
+        let (summary, values) = (Value::String(summary), summary_values(run, findings));
+        Ok(match self.fill_in(tenant, &what, &summary, values).await? {
+            Ok(Value::String(text)) => Some(text),
+            Ok(other) => Some(other.to_string()),
+            Err(warning) => {
+                warnings.push(warning);
+                None
             }
-        }
-        warnings
+        })
     }
 }
 
@@ -321,28 +374,16 @@ fn told_actions(tool: &ToolId, output: Option<&Value>) -> Vec<ToldAction> {
     told.and_then(Result::ok).unwrap_or_default()
 }
 
-fn summarise(
-    skill: &Skill,
-    run: &Run,
-    findings: &[Finding],
-    warnings: &mut Vec<String>,
-) -> Option<String> {
-    let summary = skill.analysis.as_ref()?.summary.clone()?;
+/// What a summary's placeholders may name.
+fn summary_values(run: &Run, findings: &[Finding]) -> Map<String, Value> {
     let mut by_severity: BTreeMap<&str, usize> = BTreeMap::new();
     for finding in findings {
         *by_severity.entry(finding.severity.as_str()).or_default() += 1;
     }
-    let values = json!({
-        "count": findings.len(), "findings": findings, "by_severity": by_severity,
-        "parameters": run.bindings().parameters,
-    });
-    let values = values.as_object().cloned().unwrap_or_default();
-    match template::render(&Value::String(summary), &values) {
-        Ok(Value::String(text)) => Some(text),
-        Ok(other) => Some(other.to_string()),
-        Err(error) => {
-            warnings.push(format!("the summary of `{}`: {error}", skill.skill_id));
-            None
-        }
-    }
+    Map::from_iter([
+        ("count".to_owned(), json!(findings.len())),
+        ("findings".to_owned(), json!(findings)),
+        ("by_severity".to_owned(), json!(by_severity)),
+        ("parameters".to_owned(), json!(run.bindings().parameters)),
+    ])
 }

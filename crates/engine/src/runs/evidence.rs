@@ -29,12 +29,11 @@ use super::HistoryEvent;
 use super::effect::Workspace;
 use super::journal::Folded;
 use super::show::{Diverges, hex};
-use crate::evidence::{Captured, id_of};
+use crate::evidence::{Captured, FAULT, id_of};
 use crate::{Engine, EngineError};
 
-/// Where a payload says what run its record is of, and what was wrong with the tool's declaration.
+/// Where a payload says what run its record is of.
 const RUN: &str = "run";
-const FAULT: &str = "fault";
 
 /// What a run is shown with where [`FAULT`] is in a payload.
 const FAULTY: &str =
@@ -286,7 +285,8 @@ impl Engine {
         Ok(Some(record))
     }
 
-    /// What the tool declares about its result; without its filters and summary where they fail.
+    /// What the tool declares about its result; without its summary where that fails, and without filters and summary
+    /// where filters fail.
     async fn captured(
         &self,
         tenant: &TenantId,
@@ -294,27 +294,35 @@ impl Engine {
         tool: &Tool,
         made: &Made<'_>,
     ) -> Result<Option<EvidenceRecord>, EngineError> {
-        let run = folded.run.id();
+        let (run, step) = (folded.run.id(), &made.begun.step);
         let captured = |tool| Captured {
             tool,
-            step: &made.begun.step,
+            step,
             parameters: Some(&made.begun.parameters),
             output: made.output,
             at: made.at,
         };
         let fault = match captured(tool).record(self, tenant, run, [].iter()).await {
+            Ok(made) => {
+                if let Some(fault) = made.as_ref().and_then(|made| made.fault.as_ref()) {
+                    tracing::warn!(run.id = %run, step.id = %step, error = %fault,
+                        "the summary of a tool's evidence failed; the record is made without it");
+                }
+                return Ok(made.map(|made| made.record));
+            }
             Err(error) if is_fault(&error) => error,
-            done => return done,
+            Err(error) => return Err(error),
         };
         // A filter that was cut off because the server stops has not failed.
         if self.shutdown().is_cancelled() {
             return Err(EngineError::interrupted());
         }
-        tracing::warn!(run.id = %run, step.id = %made.begun.step, error = %fault,
+        tracing::warn!(run.id = %run, step.id = %step, error = %fault,
             "what a tool declares about its evidence failed; the record is made without it");
         let bare = without_filters(tool);
         let bare = captured(&bare).record(self, tenant, run, [].iter()).await?;
-        Ok(bare.map(|mut record| {
+        Ok(bare.map(|bare| {
+            let mut record = bare.record;
             let fault = json!(fault.to_string());
             record.payload.insert(FAULT.to_owned(), fault);
             record

@@ -1,5 +1,5 @@
 //! Runs over a real store and real effects.
 
 mod claims;
+mod confined;
 mod crash;
-mod filters;

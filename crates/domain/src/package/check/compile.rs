@@ -174,7 +174,7 @@ fn guardrail_faults(guardrail: &Guardrail) -> Vec<Fault> {
 }
 
 fn template_fault(pointer: &str, structure: &Value) -> Vec<Fault> {
-    let error = template::placeholders(structure).err();
+    let error = template::check(structure).err();
     error
         .map(|error| fault(pointer, "template", error))
         .into_iter()

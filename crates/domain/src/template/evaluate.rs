@@ -1,0 +1,163 @@
+//! Templates with expressions and blocks, evaluated by minijinja. It bounds the number of instructions and not the cost
+//! of one: an instruction can double, repeat or pad a text of any size. So this runs only in a process that is bounded
+//! in time and memory. Must not know how that process is made.
+
+use std::io;
+
+use charter_contract::bounds::{FILLED_TOGETHER, TEMPLATE_STEPS};
+use charter_contract::deeply::deeply;
+use charter_contract::filling::{Filling, Overfull};
+use minijinja::value::Serde;
+use minijinja::{AutoEscape, Environment, UndefinedBehavior};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::RenderError;
+use super::fill::{Part, Pass, lookup};
+use super::text::{Piece, Text};
+
+/// The outcome of a template and one set of values.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Filled {
+    /// The structure with the values in it.
+    Value(Value),
+    /// Why there is none.
+    Fault(String),
+}
+
+impl From<Result<Value, RenderError>> for Filled {
+    fn from(filled: Result<Value, RenderError>) -> Self {
+        match filled {
+            Ok(value) => Self::Value(value),
+            Err(error) => Self::Fault(error.to_string()),
+        }
+    }
+}
+
+/// Fills a structure in once for each set of values. For a process that may be killed.
+#[must_use]
+pub fn evaluate(structure: &Value, all: &[Map<String, Value>]) -> Vec<Filled> {
+    deeply(|| {
+        let environment = environment();
+        let read = Part::read(structure, &|text| Compiled::read(&environment, text));
+        let part = match read {
+            Ok(part) => part,
+            Err(error) => return vec![Filled::from(Err(error)); all.len()],
+        };
+        let mut together = Filling::of(FILLED_TOGETHER);
+        let filled = all.iter().map(|values| {
+            let context = minijinja::Value::from(Serde(values));
+            let filled = part.fill_once(values, &mut together, &|text, level, pass| {
+                text.fill(level, pass, &context)
+            });
+            Filled::from(filled)
+        });
+        filled.collect()
+    })
+}
+
+fn environment() -> Environment<'static> {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_auto_escape_callback(|_| AutoEscape::None);
+    environment.set_fuel(Some(TEMPLATE_STEPS as u64));
+    environment
+}
+
+/// A text that is ready to be filled in many times.
+enum Compiled<'e> {
+    Plain(Vec<Piece<'e>>),
+    Program(Program<'e>),
+}
+
+struct Program<'e> {
+    source: &'e str,
+    template: minijinja::Template<'e, 'e>,
+    /// The names that it reads and does not set.
+    names: Vec<String>,
+}
+
+impl<'e> Compiled<'e> {
+    fn read(environment: &'e Environment<'e>, text: &'e str) -> Result<Self, RenderError> {
+        let source = match Text::read(text)? {
+            Text::Plain(pieces) => return Ok(Self::Plain(pieces)),
+            Text::Program(source) => source,
+        };
+        let template = environment
+            .template_from_str(source)
+            .map_err(|error| RenderError::syntax(source, &error))?;
+        let is_built_in = |name: &String| environment.globals().any(|(global, _)| global == name);
+        let names = template.undeclared_variables(true).into_iter();
+        Ok(Self::Program(Program {
+            source,
+            names: names.filter(|name| !is_built_in(name)).collect(),
+            template,
+        }))
+    }
+
+    fn fill(
+        &self,
+        level: usize,
+        pass: &mut Pass<'_>,
+        context: &minijinja::Value,
+    ) -> Result<Value, RenderError> {
+        match self {
+            Self::Plain(pieces) => pass.pieces(pieces, level),
+            Self::Program(program) => program.fill(pass, context),
+        }
+    }
+}
+
+impl Program<'_> {
+    fn fill(&self, pass: &mut Pass<'_>, context: &minijinja::Value) -> Result<Value, RenderError> {
+        let values = pass.values;
+        for name in &self.names {
+            if lookup(values, name).is_none() {
+                pass.lacks(name)?;
+            }
+        }
+        if pass.is_missing_some() {
+            return Ok(Value::Null);
+        }
+        pass.filling.take_text(0)?;
+        let mut written = Written {
+            text: Vec::new(),
+            filling: &mut pass.filling,
+            over: None,
+        };
+        let done = self
+            .template
+            .render_captured_to(context.clone(), &mut written)
+            .map(drop);
+        if let Some(over) = written.over {
+            return Err(over.into());
+        }
+        done.map_err(|error| RenderError::syntax(self.source, &error))?;
+        Ok(Value::String(
+            String::from_utf8_lossy(&written.text).into_owned(),
+        ))
+    }
+}
+
+/// What a program writes, as far as there is room for it.
+struct Written<'f> {
+    text: Vec<u8>,
+    filling: &'f mut Filling,
+    over: Option<Overfull>,
+}
+
+impl io::Write for Written<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Err(over) = self.filling.take(bytes.len()) {
+            self.over = Some(over.clone());
+            return Err(io::Error::other(over));
+        }
+        self.text.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

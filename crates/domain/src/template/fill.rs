@@ -1,0 +1,255 @@
+//! A template's structure, read once and filled in for each finding. This file fills in texts without expressions; the
+//! caller supplies a function for the others.
+
+use std::collections::BTreeSet;
+
+use charter_contract::bounds::{FILLED_BYTES, FILLED_TOGETHER};
+use charter_contract::filling::{Filling, Overfull};
+use minijinja::value::Serde;
+use serde_json::{Map, Value};
+
+use super::RenderError;
+use super::text::{Piece, Text};
+use crate::reference::part_of;
+
+/// A template's structure or summary, by who can fill it in.
+#[derive(Debug)]
+pub enum Structure<'t> {
+    /// Text and names: [`PlainStructure::fill`].
+    Plain(PlainStructure<'t>),
+    /// Expressions or blocks: [`super::evaluate()`], in a process that is bounded.
+    Program,
+}
+
+/// A structure whose texts have names in them and no expressions.
+#[derive(Debug)]
+pub struct PlainStructure<'t>(Part<'t, Vec<Piece<'t>>>);
+
+impl<'t> Structure<'t> {
+    /// Reads a structure. Of one with expressions the rest is not looked at.
+    ///
+    /// # Errors
+    /// A [`RenderError`] for what is over its bounds, and for a text that is cut off.
+    pub fn read(structure: &'t Value) -> Result<Self, RenderError> {
+        let read = Part::read(structure, &|text| match Text::read(text)? {
+            Text::Plain(pieces) => Ok(pieces),
+            Text::Program(_) => Err(Unread::Program),
+        });
+        match read {
+            Ok(part) => Ok(Self::Plain(PlainStructure(part))),
+            Err(Unread::Program) => Ok(Self::Program),
+            Err(Unread::Fault(error)) => Err(error),
+        }
+    }
+}
+
+impl PlainStructure<'_> {
+    /// Puts the values in. All that is filled in for one analysis shares `together`, of [`FILLED_TOGETHER`] bytes.
+    ///
+    /// # Errors
+    /// [`RenderError::Missing`] with every missing name of the whole structure; [`RenderError::Overfull`].
+    pub fn fill(
+        &self,
+        values: &Map<String, Value>,
+        together: &mut Filling,
+    ) -> Result<Value, RenderError> {
+        self.0.fill_once(values, together, &|pieces, level, pass| {
+            pass.pieces(pieces, level)
+        })
+    }
+}
+
+/// Why a structure was not read as a plain one.
+enum Unread {
+    Program,
+    Fault(RenderError),
+}
+
+impl From<RenderError> for Unread {
+    fn from(error: RenderError) -> Self {
+        Self::Fault(error)
+    }
+}
+
+/// A part of a structure whose texts are read, each into a `T`.
+#[derive(Debug)]
+pub(super) enum Part<'t, T> {
+    Text(T),
+    List(Vec<Self>),
+    Fields(Vec<(&'t str, Self)>),
+    /// A value without texts, which stays as it is.
+    Fixed(&'t Value),
+}
+
+impl<'t, T> Part<'t, T> {
+    /// Reads a structure, each text by `text`.
+    ///
+    /// # Errors
+    /// [`RenderError::Structure`], and the first failure of `text`.
+    pub(super) fn read<E: From<RenderError>>(
+        structure: &'t Value,
+        text: &impl Fn(&'t str) -> Result<T, E>,
+    ) -> Result<Self, E> {
+        Self::read_within(structure, 0, &mut Filling::of(FILLED_BYTES), text)
+    }
+
+    fn read_within<E: From<RenderError>>(
+        structure: &'t Value,
+        level: usize,
+        room: &mut Filling,
+        text: &impl Fn(&'t str) -> Result<T, E>,
+    ) -> Result<Self, E> {
+        let over = |_: Overfull| RenderError::Structure;
+        Ok(match structure {
+            Value::String(written) => {
+                room.take_text(written.len()).map_err(over)?;
+                Self::Text(text(written)?)
+            }
+            Value::Array(items) => {
+                let level = room.take_container(level).map_err(over)?;
+                let items = items
+                    .iter()
+                    .map(|item| Self::read_within(item, level, room, text));
+                Self::List(items.collect::<Result<_, E>>()?)
+            }
+            Value::Object(fields) => {
+                let level = room.take_container(level).map_err(over)?;
+                let fields = fields.iter().map(|(key, field)| {
+                    room.take(key.len()).map_err(over)?;
+                    let field = Self::read_within(field, level, room, text)?;
+                    Ok::<_, E>((key.as_str(), field))
+                });
+                Self::Fields(fields.collect::<Result<_, E>>()?)
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {
+                room.take_text(0).map_err(over)?;
+                Self::Fixed(structure)
+            }
+        })
+    }
+
+    /// Fills the structure in, each text by `text`.
+    pub(super) fn fill_once(
+        &self,
+        values: &Map<String, Value>,
+        together: &mut Filling,
+        text: &impl Fn(&T, usize, &mut Pass<'_>) -> Result<Value, RenderError>,
+    ) -> Result<Value, RenderError> {
+        if together.is_used_up() {
+            return Err(Overfull::Size(FILLED_TOGETHER).into());
+        }
+        let mut pass = Pass {
+            values,
+            filling: Filling::of(FILLED_BYTES),
+            missing: BTreeSet::new(),
+        };
+        let filled = self.fill(0, &mut pass, text);
+        // What fails has cost as much as what does not.
+        let counted = together.take(pass.filling.used());
+        let filled = filled?;
+        counted?;
+        match pass.is_missing_some() {
+            true => Err(RenderError::Missing(pass.missing.into_iter().collect())),
+            false => Ok(filled),
+        }
+    }
+
+    fn fill(
+        &self,
+        level: usize,
+        pass: &mut Pass<'_>,
+        text: &impl Fn(&T, usize, &mut Pass<'_>) -> Result<Value, RenderError>,
+    ) -> Result<Value, RenderError> {
+        Ok(match self {
+            Self::Text(written) => text(written, level, pass)?,
+            Self::List(items) => {
+                let level = pass.filling.take_container(level)?;
+                let items = items.iter().map(|item| item.fill(level, pass, text));
+                Value::Array(items.collect::<Result<_, RenderError>>()?)
+            }
+            Self::Fields(fields) => {
+                let level = pass.filling.take_container(level)?;
+                let fields = fields.iter().map(|(key, field)| {
+                    pass.filling.take(key.len())?;
+                    Ok::<_, RenderError>(((*key).to_owned(), field.fill(level, pass, text)?))
+                });
+                Value::Object(fields.collect::<Result<_, RenderError>>()?)
+            }
+            Self::Fixed(value) => pass.filling.copy(value, level)?,
+        })
+    }
+}
+
+/// One filling of a structure.
+#[derive(Debug)]
+pub(super) struct Pass<'v> {
+    pub(super) values: &'v Map<String, Value>,
+    pub(super) filling: Filling,
+    missing: BTreeSet<String>,
+}
+
+impl Pass<'_> {
+    /// Fills in a text without expressions. One that is a name and nothing else is the value itself.
+    pub(super) fn pieces(
+        &mut self,
+        pieces: &[Piece<'_>],
+        level: usize,
+    ) -> Result<Value, RenderError> {
+        let values = self.values;
+        if let Some(name) = lone(pieces) {
+            let Some(value) = lookup(values, name) else {
+                self.lacks(name)?;
+                return Ok(Value::Null);
+            };
+            return Ok(self.filling.copy(value, level)?);
+        }
+        self.filling.take_text(0)?;
+        let mut written = String::new();
+        for piece in pieces {
+            match piece {
+                Piece::Text(text) => self.filling.write(&mut written, text)?,
+                Piece::Name(name) => match lookup(values, name) {
+                    Some(value) => self.filling.write_value(&mut written, value, shown)?,
+                    None => self.lacks(name)?,
+                },
+            }
+        }
+        Ok(Value::String(written))
+    }
+
+    /// Notes a name without a value.
+    pub(super) fn lacks(&mut self, name: &str) -> Result<(), RenderError> {
+        self.filling.take(name.len())?;
+        if !self.missing.contains(name) {
+            self.missing.insert(name.to_owned());
+        }
+        Ok(())
+    }
+
+    /// Whether a name had no value so far.
+    pub(super) fn is_missing_some(&self) -> bool {
+        !self.missing.is_empty()
+    }
+}
+
+/// The name that is all of a text.
+fn lone<'p>(pieces: &'p [Piece<'_>]) -> Option<&'p str> {
+    let blank = |piece: &Piece<'_>| matches!(piece, Piece::Text(text) if text.trim().is_empty());
+    let mut rest = pieces.iter().filter(|piece| !blank(piece));
+    match (rest.next(), rest.next()) {
+        (Some(Piece::Name(name)), None) => Some(name.as_str()),
+        _ => None,
+    }
+}
+
+/// The value of a dotted name.
+pub(super) fn lookup<'v>(values: &'v Map<String, Value>, dotted: &str) -> Option<&'v Value> {
+    let mut keys = dotted.split('.');
+    let first = values.get(keys.next()?)?;
+    keys.try_fold(first, part_of)
+}
+
+/// A value within a text, as expressions show it too.
+fn shown(value: &Value) -> String {
+    minijinja::Value::from(Serde(value)).to_string()
+}

@@ -1,0 +1,153 @@
+//! One text of a template, read before it is parsed: whether it holds names only, or expressions and blocks as well;
+//! and whether it is short and flat enough for the parser, which recurses as deep as its input nests. The tokens are
+//! those of the parser, so that both count the same. Must not know values.
+
+use charter_contract::bounds::{TEMPLATE_BYTES, TEMPLATE_OPERATORS};
+use charter_contract::deeply::deeply;
+use minijinja::machinery::{self, Token};
+use minijinja::syntax::SyntaxConfig;
+
+use super::RenderError;
+
+/// Names that are values of their own.
+const LITERALS: [&str; 6] = ["true", "True", "false", "False", "none", "None"];
+
+/// What errors of the parser call a text; a text has no file.
+const UNNAMED: &str = "<string>";
+
+/// A text of a template, within its bounds.
+#[derive(Debug)]
+pub(super) enum Text<'t> {
+    /// Text, and names that a value is put in for.
+    Plain(Vec<Piece<'t>>),
+    /// Expressions or blocks, which have to be evaluated.
+    Program(&'t str),
+}
+
+/// A part of a text without expressions.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Piece<'t> {
+    /// Text as it is.
+    Text(&'t str),
+    /// A dotted name.
+    Name(String),
+}
+
+impl<'t> Text<'t> {
+    /// Reads a text; does not parse its expressions.
+    pub(super) fn read(text: &'t str) -> Result<Self, RenderError> {
+        if text.len() > TEMPLATE_BYTES {
+            return Err(RenderError::too_long(text));
+        }
+        let tokens = machinery::tokenize(text, false, SyntaxConfig::default());
+        let tokens: Vec<Token<'t>> = tokens
+            .map(|token| token.map(|(token, _)| token))
+            .collect::<Result<_, _>>()
+            .map_err(|error| RenderError::syntax(text, &error))?;
+        if !is_flat(&tokens) {
+            return Err(RenderError::too_many_operators(text));
+        }
+        Ok(match pieces(&tokens) {
+            Some(pieces) => Self::Plain(pieces),
+            None => Self::Program(text),
+        })
+    }
+
+    /// Whether the parser takes it. Nothing is evaluated.
+    pub(super) fn check(&self) -> Result<(), RenderError> {
+        let Self::Program(text) = self else {
+            return Ok(());
+        };
+        deeply(|| machinery::parse(text, UNNAMED, SyntaxConfig::default()).map(drop))
+            .map_err(|error| RenderError::syntax(text, &error))
+    }
+}
+
+/// Whether no tag makes the parser, or those that walk what it makes, go deeper than they may.
+///
+/// Each level of an expression takes an operator of its tag. The parser bounds statements within statements, except for
+/// `elif`, which nests within the one before it.
+fn is_flat(tokens: &[Token<'_>]) -> bool {
+    let (mut operators, mut branches) = (0, 0);
+    let mut opens_block = false;
+    tokens.iter().all(|token| {
+        match token {
+            Token::VariableStart | Token::BlockStart => operators = 0,
+            Token::Ident("elif") if opens_block => branches += 1,
+            other => operators += usize::from(is_operator(other)),
+        }
+        opens_block = matches!(token, Token::BlockStart);
+        operators <= TEMPLATE_OPERATORS && branches <= TEMPLATE_OPERATORS
+    })
+}
+
+/// Whether a token can put one expression within another. An `else` follows an `if`.
+fn is_operator(token: &Token<'_>) -> bool {
+    matches!(
+        token,
+        Token::Plus
+            | Token::Minus
+            | Token::Mul
+            | Token::Div
+            | Token::FloorDiv
+            | Token::Pow
+            | Token::Mod
+            | Token::Dot
+            | Token::Tilde
+            | Token::Pipe
+            | Token::Eq
+            | Token::Ne
+            | Token::Gt
+            | Token::Gte
+            | Token::Lt
+            | Token::Lte
+            | Token::BracketOpen
+            | Token::ParenOpen
+            | Token::BraceOpen
+            | Token::Ident("not" | "and" | "or" | "in" | "is" | "if")
+    )
+}
+
+/// The pieces of a text without expressions; `None` for any other.
+fn pieces<'t>(tokens: &[Token<'t>]) -> Option<Vec<Piece<'t>>> {
+    let mut pieces = Vec::new();
+    let mut rest = tokens.iter();
+    while let Some(token) = rest.next() {
+        match *token {
+            Token::TemplateData(text) => pieces.push(Piece::Text(text)),
+            Token::VariableStart => {
+                let tokens = rest.as_slice();
+                let end = tokens
+                    .iter()
+                    .position(|token| matches!(token, Token::VariableEnd))?;
+                let (inside, after) = tokens.split_at(end);
+                pieces.push(Piece::Name(name(inside)?));
+                rest = after.iter();
+                rest.next();
+            }
+            _ => return None,
+        }
+    }
+    Some(pieces)
+}
+
+/// A dotted name, of fields and of indexes of items.
+fn name(tokens: &[Token<'_>]) -> Option<String> {
+    let [Token::Ident(first), rest @ ..] = tokens else {
+        return None;
+    };
+    if LITERALS.contains(first) {
+        return None;
+    }
+    let mut name = (*first).to_owned();
+    let (parts, remainder) = rest.as_chunks::<2>();
+    for part in parts {
+        name.push('.');
+        match part {
+            [Token::Dot, Token::Ident(field)] => name.push_str(field),
+            [Token::Dot, Token::Int(index)] => name.push_str(&index.to_string()),
+            _ => return None,
+        }
+    }
+    remainder.is_empty().then_some(name)
+}
