@@ -11,6 +11,7 @@ mod aws;
 mod azure;
 mod google;
 
+use charter_contract::bounds::FILLED_BYTES;
 use charter_contract::catalogue::evidence::{EvidenceSource, EvidenceType};
 use charter_contract::catalogue::tool::{ConsolePage, NATIVE_ID_PLACEHOLDER};
 use charter_contract::text::ShortText;
@@ -58,7 +59,8 @@ pub fn link(
 
 /// The page with the native id in its place. Slashes stay, so that `owner/name/pull/12` is a path;
 /// not with a part that a browser takes for a step up or leaves out. An id that is nothing else than
-/// such a part is left out: no encoding keeps a browser from following it.
+/// such a part is left out: no encoding keeps a browser from following it. So is one that would make the link longer
+/// than [`FILLED_BYTES`].
 fn own(page: &ConsolePage, native_id: &str) -> Link {
     let is_path = native_id
         .split('/')
@@ -68,7 +70,11 @@ fn own(page: &ConsolePage, native_id: &str) -> Link {
         _ if is_path => encode_path(native_id),
         _ => encode(native_id),
     };
-    let href = page.href.as_str().replace(NATIVE_ID_PLACEHOLDER, &encoded);
+    let written = page.href.as_str();
+    let times = written.matches(NATIVE_ID_PLACEHOLDER).count();
+    let fits = encoded.len().saturating_mul(times) <= FILLED_BYTES;
+    let encoded = if fits { encoded.as_str() } else { "" };
+    let href = written.replace(NATIVE_ID_PLACEHOLDER, encoded);
     Link::new(page.label.as_str(), href)
 }
 

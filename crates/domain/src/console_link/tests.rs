@@ -134,6 +134,9 @@ fn b000_19_a_tool_names_the_page_of_a_system_that_is_no_cloud() {
         assert_eq!(href, expected);
         assert!(charter_contract::text::HttpsUrl::parse(&href).is_ok());
     }
+    let without_id = "https://shop.example/admin/?tab=log#";
+    assert!(own(&"x".repeat(100_000)).href.len() > 200_000);
+    assert_eq!(own(&"x".repeat(200_000)).href, without_id);
     let source: EvidenceSource =
         serde_json::from_value(json!({"system": "aws.s3", "native_id": "b"})).unwrap();
     let of_cloud = link(EvidenceType::ConfigSnapshot, &source, Some(&page)).unwrap();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use charter_contract::bounds::PROMPT_BYTES;
 use serde_json::{Value, json};
 
 use super::text::{list, text};
@@ -14,8 +15,7 @@ pub(super) fn draft(context: &Value) -> Value {
     if !outline.is_empty() {
         let tasks = outline.iter().map(|task| {
             let mut task = task.clone();
-            let objective = text(&task, "objective").replace("${goal}", &goal);
-            task["objective"] = json!(objective);
+            task["objective"] = json!(with_goal(&text(&task, "objective"), &goal));
             task
         });
         return json!({"tasks": tasks.collect::<Vec<_>>()});
@@ -43,4 +43,28 @@ pub(super) fn draft(context: &Value) -> Value {
         tasks.push(json!({"task_id": "answer", "role_type": "worker", "objective": goal}));
     }
     json!({"tasks": tasks})
+}
+
+/// An objective with the goal in its place; the goal alone where that would be longer than a prompt may be.
+fn with_goal(objective: &str, goal: &str) -> String {
+    const GOAL: &str = "${goal}";
+    let added = objective.matches(GOAL).count().saturating_mul(goal.len());
+    match objective.len().saturating_add(added) <= PROMPT_BYTES {
+        true => objective.replace(GOAL, goal),
+        false => goal.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An outline that names a long goal many times is no longer than a prompt.
+    #[test]
+    fn an_objective_is_bounded() {
+        assert_eq!(with_goal("Do ${goal}, ${goal}", "it"), "Do it, it");
+        let goal = "x".repeat(1_000);
+        assert_eq!(with_goal(&"${goal}".repeat(1_000), &goal).len(), 1_000_000);
+        assert_eq!(with_goal(&"${goal}".repeat(2_000), &goal), goal);
+    }
 }
