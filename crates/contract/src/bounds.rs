@@ -51,8 +51,28 @@ bounds! {
     JSON_BYTES = 16 * MIB, Bytes;
     /// Nesting of such a document; the output of a tool is one.
     JSON_LEVELS = 64, Levels;
+    /// Nesting of what an interface puts around such a document, as JSON-RPC does around a result.
+    JSON_ENVELOPE_LEVELS = 16, Levels;
     /// Memory that such a document takes when read, by estimate.
     JSON_MEMORY = 48 * MIB, Bytes;
+    /// Nesting of the value of a run's parameter.
+    PARAMETER_LEVELS = 32, Levels;
+    /// Nesting of a model's draft, which becomes a part of an output.
+    DRAFT_LEVELS = 48, Levels;
+    /// Memory that a model's draft takes when read, by estimate.
+    DRAFT_MEMORY = 16 * MIB, Bytes;
+    /// A short JSON document that is fetched: an identity provider's keys, a script's report of its failure.
+    NOTICE_BYTES = 256 * KIB, Bytes;
+    /// Nesting of such a short document.
+    NOTICE_LEVELS = 32, Levels;
+    /// Memory that such a short document takes when read, by estimate.
+    NOTICE_MEMORY = 4 * MIB, Bytes;
+    /// Nesting of a JSON document that is written to storage.
+    STORED_LEVELS = 100, Levels;
+    /// Nesting of a JSON document that is read from storage, where older versions wrote deeper ones.
+    STORED_LEVELS_READ = 256, Levels;
+    /// Values of a document of which every violation is reported; of a larger one the first is.
+    REPORTED_VALUES = 50_000, Count;
     /// A template's text: a summary, or one text of a template's structure.
     TEMPLATE_BYTES = 64 * KIB, Bytes;
     /// Operators, filters and opening brackets in one tag of a template; `elif` in one text.
@@ -85,5 +105,16 @@ mod tests {
             assert!(bound.value > 0, "{}", bound.name);
             assert!(bound.what.ends_with('.'), "{}", bound.name);
         }
+    }
+
+    /// A document that is accepted can be put into an envelope, stored in a record, and answered in another envelope:
+    /// serde_json, by which clients read, takes 127 levels.
+    #[test]
+    fn what_is_accepted_can_be_stored_and_what_is_stored_can_be_read_by_every_client() {
+        const { assert!(JSON_LEVELS + JSON_ENVELOPE_LEVELS < STORED_LEVELS) };
+        const { assert!(STORED_LEVELS + JSON_ENVELOPE_LEVELS < 127) };
+        const { assert!(STORED_LEVELS < STORED_LEVELS_READ) };
+        const { assert!(DRAFT_LEVELS + JSON_ENVELOPE_LEVELS <= JSON_LEVELS) };
+        const { assert!(PARAMETER_LEVELS <= JSON_LEVELS) };
     }
 }

@@ -13,7 +13,8 @@
 //!   [`placeholder`]: what the contracts are made of.
 //! - [`error_code`]: the public error codes.
 //! - [`canonical`]: the one text of a JSON value.
-//! - [`bounds`]: limits of whatever comes in or goes out, by name; [`filling`]: what filled placeholders may come to;
+//! - [`bounds`]: limits of what comes in and goes out, by name; [`json`]: the one reader of JSON, within them;
+//!   [`filling`]: what filled placeholders may come to;
 //!   [`deeply`](mod@deeply): stack for what nests.
 //!
 //! Two paths read a document, and they agree: a property test changes valid examples
@@ -36,6 +37,7 @@ pub mod filling;
 pub mod finding;
 pub mod identity;
 pub mod ids;
+pub mod json;
 pub mod link_graph;
 pub mod mission;
 pub mod number;

@@ -24,8 +24,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::ids::{ActorId, TenantId};
+use crate::json::{self, Profile};
 use crate::schema::SchemaName;
-use crate::validate::{Contract, parse, parse_json, read_value};
+use crate::validate::{Contract, parse_json, parse_within, read_value};
 use crate::violation::{Stage, Violation};
 
 pub use kind::ArtifactKind;
@@ -71,7 +72,7 @@ macro_rules! artifacts {
                 match self { $( Self::$variant(artifact) => artifact.root() ),+ }
             }
 
-            /// Reads an artifact from its bytes.
+            /// Reads an artifact from its bytes, as they are stored.
             ///
             /// # Errors
             /// Every violation; `unsupported_version` for a version that is not known,
@@ -79,9 +80,10 @@ macro_rules! artifacts {
             pub fn parse(bytes: &[u8]) -> Result<Self, Vec<Violation>> {
                 match peek(bytes) {
                     $( Some(<$inner as Contract>::NAME) => {
-                        parse(bytes).map(Self::$variant).map_err(version_first)
+                        let read = parse_within(bytes, Profile::STORED);
+                        read.map(Self::$variant).map_err(version_first)
                     } )+
-                    Some(_) | None => Self::from_value(&parse_json(bytes)?),
+                    Some(_) | None => Self::from_value(&parse_json(bytes, Profile::STORED)?),
                 }
             }
 
@@ -167,7 +169,7 @@ fn peek(bytes: &[u8]) -> Option<SchemaName> {
     struct Named {
         schema_name: SchemaName,
     }
-    let named: Named = serde_json::from_slice(bytes).ok()?;
+    let named: Named = json::decode(bytes, Profile::STORED).ok()?;
     Some(named.schema_name)
 }
 

@@ -13,6 +13,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
 use crate::canonical;
+use crate::json::decode_stored;
 use crate::time::Timestamp;
 use crate::validate::{Contract, read_value};
 use crate::violation::Report;
@@ -274,7 +275,7 @@ impl SchemaEntry {
     fn made(&self, aliases: &[Alias]) -> Value {
         let mut json = match self.origin {
             // The text is embedded; a test reads every one of them.
-            Origin::Seed(text) => return serde_json::from_str(text).unwrap_or(Value::Bool(false)),
+            Origin::Seed(text) => return decode_stored(text).unwrap_or(Value::Bool(false)),
             Origin::Type(generate) | Origin::Authored(generate) => generate(self.draft),
         };
         aliases::describe(&mut json, aliases);

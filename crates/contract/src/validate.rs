@@ -10,15 +10,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use crate::json::{self, JsonFault, Profile};
 use crate::schema::SchemaName;
 use crate::violation::{Report, Stage, Violation};
 
 pub use crate::violation::{MAX_VIOLATIONS, pointer_segment};
 pub use guess::guess;
 pub use suggest::nearest;
-
-/// Largest document that is parsed, in bytes.
-pub const MAX_DOCUMENT_BYTES: usize = 16 * 1024 * 1024;
 
 /// A type whose JSON form is one of the contracts.
 ///
@@ -44,40 +42,56 @@ pub fn inspect(name: SchemaName, value: &Value) -> Report {
     name.entry().inspect(value)
 }
 
-/// Reads a document from its bytes.
+/// Reads a document that was sent from its bytes.
 ///
 /// # Errors
 /// Every violation, in the order of the stages; a later stage is reached only when
 /// the earlier ones found nothing.
 pub fn parse<T: Contract>(bytes: &[u8]) -> Result<T, Vec<Violation>> {
-    if bytes.len() > MAX_DOCUMENT_BYTES {
-        return Err(vec![structure(format!(
-            "the document has {} bytes; the limit is {MAX_DOCUMENT_BYTES}",
-            bytes.len()
-        ))]);
-    }
+    parse_within(bytes, Profile::MESSAGE)
+}
+
+/// Reads a document that is stored, which older versions may have let be deeper.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_stored<T: Contract>(text: &str) -> Result<T, Vec<Violation>> {
+    parse_within(text.as_bytes(), Profile::STORED)
+}
+
+/// Reads a document from bytes of which a profile says how much they may be.
+///
+/// # Errors
+/// As [`parse`].
+pub(crate) fn parse_within<T: Contract>(
+    bytes: &[u8],
+    profile: Profile,
+) -> Result<T, Vec<Violation>> {
     // UTF-8 is checked once for the whole text, which is cheaper than once per string.
     let text = utf8(bytes)?;
-    if let Ok(document) = serde_json::from_str::<T>(text) {
-        let mut report = Report::new();
-        document.check(&mut report);
-        return if report.violations.is_empty() {
-            Ok(document)
-        } else {
-            Err(report.violations)
-        };
+    match json::decode_text::<T>(text, profile) {
+        Ok(document) => {
+            let mut report = Report::new();
+            document.check(&mut report);
+            if report.violations.is_empty() {
+                Ok(document)
+            } else {
+                Err(report.violations)
+            }
+        }
+        Err(much @ JsonFault::TooMuch(_)) => Err(vec![structure(much.to_string())]),
+        Err(JsonFault::Form(_)) => parse_slowly(text, profile),
     }
-    parse_slowly(text)
 }
 
 /// The path of documents that are wrong, or use an accepted spelling that is not stored.
 #[cold]
-fn parse_slowly<T: Contract>(text: &str) -> Result<T, Vec<Violation>> {
-    let value = parse_json(text.as_bytes())?;
+fn parse_slowly<T: Contract>(text: &str, profile: Profile) -> Result<T, Vec<Violation>> {
+    let value = parse_json(text.as_bytes(), profile)?;
     let (document, _) = read_value::<T>(&value)?;
     // A typed value from a `Value` cannot see a field that was given twice.
-    match serde_json::from_str::<T>(text) {
-        Err(error) if error.is_data() && is_duplicate(&error) => {
+    match json::decode_text::<T>(text, profile) {
+        Err(JsonFault::Form(error)) if error.is_data() && is_duplicate(&error) => {
             Err(vec![structure(error.to_string())])
         }
         Ok(_) | Err(_) => Ok(document),
@@ -93,9 +107,9 @@ fn is_duplicate(error: &serde_json::Error) -> bool {
 ///
 /// # Errors
 /// One violation of the stage `structure`.
-pub fn parse_json(bytes: &[u8]) -> Result<Value, Vec<Violation>> {
+pub fn parse_json(bytes: &[u8], profile: Profile) -> Result<Value, Vec<Violation>> {
     let text = utf8(bytes)?;
-    serde_json::from_str(text).map_err(|error| vec![structure(error.to_string())])
+    json::decode_text(text, profile).map_err(|fault| vec![structure(fault.to_string())])
 }
 
 fn utf8(bytes: &[u8]) -> Result<&str, Vec<Violation>> {

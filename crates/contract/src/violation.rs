@@ -71,6 +71,12 @@ impl Report {
         }
     }
 
+    /// Whether it takes no more violations.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.violations.len() >= MAX_VIOLATIONS
+    }
+
     /// Adds a violation, up to `MAX_VIOLATIONS`.
     pub fn push(&mut self, violation: Violation) {
         match self.violations.len() {

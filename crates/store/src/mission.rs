@@ -15,7 +15,7 @@ use charter_contract::mission::{
     Artifact, ArtifactKind, MissionRoot, MissionSchemaVersion, MissionState, Stored,
 };
 use charter_contract::time::Timestamp;
-use charter_contract::validate::parse;
+use charter_contract::validate::parse_stored;
 use charter_contract::violation::Violation;
 use charter_domain::mission::admit::Admitted;
 
@@ -55,7 +55,7 @@ impl MissionRecord {
     /// # Errors
     /// Every violation of the envelope.
     pub fn root(&self) -> Result<MissionRoot, Vec<Violation>> {
-        parse::<MissionEnvelope>(self.envelope.as_bytes()).map(|envelope| envelope.mission_root())
+        parse_stored::<MissionEnvelope>(&self.envelope).map(|envelope| envelope.mission_root())
     }
 }
 

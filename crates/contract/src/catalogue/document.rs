@@ -22,6 +22,7 @@ use super::template::Template;
 use super::tool::Tool;
 use super::vocabulary::Status;
 use crate::ids::{DomainId, TenantId};
+use crate::json::{JsonFault, decode_stored};
 use crate::schema::SchemaName;
 use crate::text::Version;
 use crate::validate::{Contract, read_value};
@@ -242,11 +243,12 @@ macro_rules! documents {
             ///
             /// # Errors
             /// What does not fit its type, or a kind that is never registered.
-            pub fn from_stored(kind: DocumentKind, json: &str) -> Result<Self, serde_json::Error> {
+            pub fn from_stored(kind: DocumentKind, text: &str) -> Result<Self, JsonFault> {
                 match kind {
-                    $( DocumentKind::$variant => serde_json::from_str(json).map(Self::$variant), )+
+                    $( DocumentKind::$variant => decode_stored(text).map(Self::$variant), )+
                     DocumentKind::TagRecord | DocumentKind::Evidence => {
-                        Err(serde::de::Error::custom(format!("a {kind} is not registered")))
+                        let message = format!("a {kind} is not registered");
+                        Err(JsonFault::Form(serde::de::Error::custom(message)))
                     }
                 }
             }

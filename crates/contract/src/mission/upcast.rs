@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{Artifact, ArtifactKind, MissionRoot, MissionSchemaVersion, Stored, violation};
+use crate::json::{self, Profile};
 use crate::validate::{nearest, parse_json, pointer_segment};
 use crate::violation::Violation;
 
@@ -59,7 +60,7 @@ pub fn version_of(payload: &str) -> Option<String> {
     struct Versioned {
         schema_version: String,
     }
-    let stated = serde_json::from_str(payload).ok();
+    let stated = json::decode_stored(payload).ok();
     stated.map(|Versioned { schema_version }| schema_version)
 }
 
@@ -72,7 +73,7 @@ pub fn read_stored(
     payload: &str,
     mission: &MissionRoot,
 ) -> Result<Stored<Artifact>, Vec<Violation>> {
-    let value = parse_json(payload.as_bytes())?;
+    let value = parse_json(payload.as_bytes(), Profile::STORED)?;
     let artifact = match step(&value) {
         Some(_) => Artifact::from_value(&upcast(value, mission)?)?,
         // The typed path also finds what a value cannot show, such as a field given twice.

@@ -6,20 +6,35 @@ use jsonschema::{ValidationError, Validator};
 use serde_json::{Map, Value};
 
 use super::suggest::nearest;
-use crate::canonical;
+use crate::json::{Profile, extent_of};
 use crate::violation::{Report, Stage, Violation, pointer_segment};
+use crate::{bounds, canonical};
 
-/// Adds every violation of the schema.
+/// Violations of a report that come with a suggestion; looking for one costs more than the rest of a violation.
+const MOST_SUGGESTED: usize = 100;
+
+/// Words of a list that are named in a message.
+const MOST_LISTED: usize = 100;
+
+/// Adds every violation of the schema, as many as a report holds; of a value with very many parts the first one.
 pub(super) fn collect(validator: &Validator, schema: &Value, value: &Value, report: &mut Report) {
     if validator.is_valid(value) {
         return;
     }
     // The validator goes through fields as they come; the report is in one order.
     let value = canonical::sorted(value.clone());
-    for error in validator
-        .iter_errors(&value)
-        .take(crate::violation::MAX_VIOLATIONS)
-    {
+    // The validator makes all errors before it gives the first.
+    let values = extent_of(&value, Profile::STORED).map_or(usize::MAX, |extent| extent.values);
+    if values > bounds::REPORTED_VALUES {
+        if let Err(error) = validator.validate(&value) {
+            describe(&error, schema, report);
+        }
+        return;
+    }
+    for error in validator.iter_errors(&value) {
+        if report.is_full() {
+            return;
+        }
         describe(&error, schema, report);
     }
 }
@@ -36,6 +51,9 @@ fn describe(error: &ValidationError<'_>, schema: &Value, report: &mut Report) {
             let known = sibling_properties(error, schema);
             let pattern = pattern_of_names(error, schema);
             for field in unexpected {
+                if report.is_full() {
+                    return;
+                }
                 let place = format!("{here}/{}", pointer_segment(field));
                 if let Some(pattern) = pattern {
                     let message =
@@ -45,7 +63,9 @@ fn describe(error: &ValidationError<'_>, schema: &Value, report: &mut Report) {
                 }
                 let message = format!("unknown field `{field}`");
                 let mut found = plain(&place, "additionalProperties", message);
-                found.suggestion = nearest(field, known.iter().copied());
+                if report.violations.len() < MOST_SUGGESTED {
+                    found.suggestion = nearest(field, known.iter().copied());
+                }
                 report.push(found);
             }
         }
@@ -207,11 +227,15 @@ fn not_listed(error: &ValidationError<'_>, here: &str, options: &Value) -> Viola
     let options = options.as_array().map(Vec::as_slice).unwrap_or_default();
     let options: Vec<&Value> = options.iter().filter(|option| !option.is_null()).collect();
     let given = quoted(error.instance());
-    let listed = options
+    let mut listed: Vec<String> = options
         .iter()
+        .take(MOST_LISTED)
         .map(|option| quoted(option))
-        .collect::<Vec<_>>()
-        .join(", ");
+        .collect();
+    if let Some(more) = options.len().checked_sub(MOST_LISTED + 1) {
+        listed.push(format!("and {} more", more + 1));
+    }
+    let listed = listed.join(", ");
     if here == "/schema_version" {
         let message = format!("the version {given} is not supported; known: {listed}");
         return plain(here, "unsupported_version", message);

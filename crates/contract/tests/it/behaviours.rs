@@ -9,6 +9,7 @@ use charter_contract::agentic::tool_definition::{
     ParameterDefinition, ParameterSchemaError, ToolDefinition, parameters_from_schema,
     parameters_to_schema,
 };
+use charter_contract::bounds;
 use charter_contract::catalogue::domain::Domain;
 use charter_contract::catalogue::skill::Skill;
 use charter_contract::catalogue::tool::Tool;
@@ -21,8 +22,8 @@ use charter_contract::mission::{Artifact, MissionArtifact, Stored};
 use charter_contract::parameter::ParameterType;
 use charter_contract::schema::SchemaName;
 use charter_contract::time::Timestamp;
-use charter_contract::validate::{MAX_DOCUMENT_BYTES, parse, validate};
-use charter_contract::violation::Violation;
+use charter_contract::validate::{parse, validate};
+use charter_contract::violation::{MAX_VIOLATIONS, Violation};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -118,7 +119,7 @@ fn structure_is_judged_first_with_line_and_column() {
         message(b"{\"skill_id\": \"\xff\"}"),
         ("structure", "byte 14 is not UTF-8".to_owned())
     );
-    let large = vec![b' '; MAX_DOCUMENT_BYTES + 1];
+    let large = vec![b' '; bounds::JSON_BYTES + 1];
     assert_eq!(
         message(&large).1,
         "the document has 16777217 bytes; the limit is 16777216"
@@ -126,7 +127,7 @@ fn structure_is_judged_first_with_line_and_column() {
     let deep = format!("{}{}", "[".repeat(1_000), "]".repeat(1_000));
     assert_eq!(
         message(deep.as_bytes()).1,
-        "recursion limit exceeded at line 1 column 128"
+        "the document nests more than 80 levels deep; flatten it"
     );
     let stored: Skill = parse(SKILL.as_bytes()).unwrap();
     let stored = serde_json::to_string(&stored).unwrap();
@@ -136,6 +137,17 @@ fn structure_is_judged_first_with_line_and_column() {
             .1
             .starts_with("duplicate field `purpose`")
     );
+}
+
+/// A report is for people: of a document that is wrong in very many places it says the first.
+#[test]
+fn of_a_document_with_very_many_parts_the_first_violation_is_reported() {
+    let found = |examples: usize| {
+        let skill = json!({"examples": vec![0; examples]});
+        validate(SchemaName::Skill, &skill).len()
+    };
+    assert_eq!(found(2_000), MAX_VIOLATIONS);
+    assert_eq!(found(bounds::REPORTED_VALUES), 1);
 }
 
 /// Ruling 11, 15: what is accepted on input is stored in the second form.

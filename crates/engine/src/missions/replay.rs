@@ -209,7 +209,7 @@ fn opening(history: &[HistoryEvent]) -> Result<MissionEnvelope, String> {
         _ => None,
     });
     let envelope = started.ok_or("event 1: it starts no mission")?;
-    validate::parse(envelope.to_string().as_bytes())
+    validate::parse_stored(&envelope.to_string())
         .map_err(|_| "event 1: the mission's envelope cannot be read".to_owned())
 }
 

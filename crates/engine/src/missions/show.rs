@@ -190,7 +190,7 @@ impl Engine {
         // The journal may have gone on since the record was read.
         let updated_at = folded.last.max(Some(record.updated_at));
         let run = folded.run;
-        let envelope: MissionEnvelope = validate::parse(record.envelope.as_bytes())
+        let envelope: MissionEnvelope = validate::parse_stored(&record.envelope)
             .map_err(|found| EngineError::violations("stored mission_envelope", &found))?;
         let outputs = || run.outputs().values().filter_map(StageOutput::read);
         let plan: Option<MissionTaskGraph> = outputs().find_map(|output| output.first());

@@ -291,7 +291,7 @@ impl Engine {
         envelope: &MissionEnvelope,
         begun: &Begun,
     ) -> Result<MissionShown, EngineError> {
-        let stored: MissionEnvelope = validate::parse(known.envelope.as_bytes())
+        let stored: MissionEnvelope = validate::parse_stored(&known.envelope)
             .map_err(|found| EngineError::violations("stored mission_envelope", &found))?;
         let mut again = envelope.clone();
         again.created_at = stored.created_at;

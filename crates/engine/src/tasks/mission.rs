@@ -132,7 +132,7 @@ impl Engine {
 
 /// Whether somebody began a mission.
 pub(super) fn is_own(caller: &Caller, record: &MissionRecord) -> bool {
-    let envelope: Result<MissionEnvelope, _> = validate::parse(record.envelope.as_bytes());
+    let envelope: Result<MissionEnvelope, _> = validate::parse_stored(&record.envelope);
     let by = envelope.is_ok_and(|envelope| envelope.actor_id.as_str() == caller.user.as_str());
     by && record.imported_at.is_none()
 }

@@ -4,7 +4,7 @@ use charter_contract::ids::TenantId;
 use charter_contract::mission::envelope::MissionEnvelope;
 use charter_contract::mission::{MissionRoot, MissionState};
 use charter_contract::time::Timestamp;
-use charter_contract::validate::parse;
+use charter_contract::validate::parse_stored;
 use charter_contract::violation::Violation;
 use charter_domain::mission::bundle::{Bundle, BundledArtifact, BundledEvent, FORMAT, Header};
 
@@ -126,7 +126,7 @@ fn event(event: BundledEvent) -> NewEvent {
 
 fn root(artifacts: &[BundledArtifact]) -> Result<MissionRoot, Vec<Violation>> {
     let envelope = artifacts.first().map_or("", |first| &first.payload);
-    parse::<MissionEnvelope>(envelope.as_bytes()).map(|envelope| envelope.mission_root())
+    parse_stored::<MissionEnvelope>(envelope).map(|envelope| envelope.mission_root())
 }
 
 fn refused(mission: &str, detail: String) -> StoreError {

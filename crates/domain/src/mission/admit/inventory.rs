@@ -10,7 +10,7 @@ use charter_contract::mission::task_graph::Task;
 use charter_contract::mission::upcast::read_stored;
 use charter_contract::mission::worker_result::CitationKind;
 use charter_contract::mission::{Artifact, ArtifactKind, MissionRoot};
-use charter_contract::validate::parse;
+use charter_contract::validate::parse_stored;
 use charter_contract::violation::Violation;
 use serde_json::Value;
 
@@ -98,11 +98,10 @@ impl Inventory {
     pub fn restore<'p>(payloads: impl IntoIterator<Item = &'p str>) -> Result<Self, Unreadable> {
         let mut payloads = (1..).zip(payloads);
         let opening = payloads.next().map_or("", |(_, payload)| payload);
-        let envelope: MissionEnvelope =
-            parse(opening.as_bytes()).map_err(|violations| Unreadable {
-                place: 1,
-                violations,
-            })?;
+        let envelope: MissionEnvelope = parse_stored(opening).map_err(|violations| Unreadable {
+            place: 1,
+            violations,
+        })?;
         let mut inventory = Self::of(&envelope);
         inventory.hold(&envelope.into(), opening);
         for (place, payload) in payloads {

@@ -7,7 +7,7 @@ use charter_contract::canonical;
 use charter_contract::mission::envelope::MissionEnvelope;
 use charter_contract::mission::upcast::read_stored;
 use charter_contract::mission::{ArtifactKind, MissionRoot};
-use charter_contract::validate::parse;
+use charter_contract::validate::parse_stored;
 use charter_contract::violation::Violation;
 use serde_json::Value;
 
@@ -311,7 +311,7 @@ impl Reading {
     fn root(&mut self, bundle: &Bundle) -> Option<MissionRoot> {
         let first = bundle.artifacts.first();
         let first = first.map_or("", |artifact| &artifact.payload);
-        match parse::<MissionEnvelope>(first.as_bytes()) {
+        match parse_stored::<MissionEnvelope>(first) {
             Ok(envelope) => Some(envelope.mission_root()),
             Err(violations) => {
                 self.violations(0, "/artifacts/0", &violations);

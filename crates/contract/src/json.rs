@@ -1,0 +1,453 @@
+//! The one reader of JSON, from outside and from storage: how large, how deep and how heavy a document is gets measured
+//! before anything is made of it.
+//!
+//! serde_json reads 127 levels on the caller's stack and turns seven bytes of text into half a KiB. A [`Profile`] names
+//! what a source may send; [`decode`] measures the text in one pass without recursion and reads it only within the
+//! profile. [`Meter`] measures a text that arrives in pieces, [`extent_of`] a value that was made here.
+
+mod weight;
+
+use std::slice;
+
+use memchr::memchr2;
+use serde::Serialize;
+use serde::de::{Deserialize, DeserializeOwned};
+use serde_json::de::{Deserializer, Read};
+use serde_json::{Value, map};
+
+use self::weight::{TEXT, VALUE, of_fields, of_items};
+use crate::bounds;
+use crate::deeply::deeply;
+
+/// What a source of JSON may send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Profile {
+    bytes: usize,
+    levels: usize,
+    memory: usize,
+}
+
+impl Profile {
+    /// A message of an interface: a request, an answer, a message of another server.
+    pub const MESSAGE: Self = Self {
+        bytes: bounds::JSON_BYTES,
+        levels: bounds::JSON_LEVELS + bounds::JSON_ENVELOPE_LEVELS,
+        memory: bounds::JSON_MEMORY,
+    };
+
+    /// A tool's output, and any other value that is kept as a part of something.
+    pub const OUTPUT: Self = Self {
+        levels: bounds::JSON_LEVELS,
+        ..Self::MESSAGE
+    };
+
+    /// The value of a run's parameter.
+    pub const PARAMETER: Self = Self {
+        levels: bounds::PARAMETER_LEVELS,
+        ..Self::MESSAGE
+    };
+
+    /// A model's draft.
+    pub const DRAFT: Self = Self {
+        bytes: bounds::JSON_BYTES,
+        levels: bounds::DRAFT_LEVELS,
+        memory: bounds::DRAFT_MEMORY,
+    };
+
+    /// A short document that is fetched.
+    pub const NOTICE: Self = Self {
+        bytes: bounds::NOTICE_BYTES,
+        levels: bounds::NOTICE_LEVELS,
+        memory: bounds::NOTICE_MEMORY,
+    };
+
+    /// What is written to storage.
+    const WRITTEN: Self = Self {
+        levels: bounds::STORED_LEVELS,
+        ..Self::STORED
+    };
+
+    /// What storage has, or a file of the operator's. Its size was bounded when it was written.
+    pub const STORED: Self = Self {
+        bytes: usize::MAX,
+        levels: bounds::STORED_LEVELS_READ,
+        memory: usize::MAX,
+    };
+}
+
+/// How large a document is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    /// The deepest nesting of lists and objects.
+    pub levels: usize,
+    /// Values, those inside of lists and objects included.
+    pub values: usize,
+    /// Bytes of memory that a [`Value`] of it takes, by estimate.
+    pub memory: usize,
+}
+
+impl Extent {
+    /// A document of one value with nothing in it.
+    const PLAIN: Self = Self {
+        levels: 0,
+        values: 1,
+        memory: VALUE,
+    };
+
+    fn within(&self, profile: Profile) -> Result<(), TooMuch> {
+        let limit = profile.memory;
+        if self.memory > limit {
+            return Err(TooMuch::Memory { limit });
+        }
+        Ok(())
+    }
+}
+
+/// A document that is more than its profile allows; what is said follows on the document's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum TooMuch {
+    /// It is too long.
+    #[error("has {bytes} bytes; the limit is {limit}")]
+    Bytes {
+        /// Bytes of it that were seen.
+        bytes: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// It nests too deeply.
+    #[error("nests more than {limit} levels deep; flatten it")]
+    Levels {
+        /// The limit.
+        limit: usize,
+    },
+    /// It holds too many values.
+    #[error("holds so many values that it takes more than {limit} bytes of memory; send fewer")]
+    Memory {
+        /// The limit.
+        limit: usize,
+    },
+}
+
+/// Why a document is not read.
+#[derive(Debug, thiserror::Error)]
+pub enum JsonFault {
+    /// It is more than its profile allows.
+    #[error("the document {0}")]
+    TooMuch(TooMuch),
+    /// It is no JSON, or not of the type that is read.
+    #[error(transparent)]
+    Form(#[from] serde_json::Error),
+}
+
+impl From<TooMuch> for JsonFault {
+    fn from(much: TooMuch) -> Self {
+        Self::TooMuch(much)
+    }
+}
+
+/// Measures a text. Where it is no JSON, at least the part is counted that a reader takes in before it finds that out.
+///
+/// # Errors
+/// [`TooMuch`] as soon as the text is more than the profile allows.
+pub fn extent(text: &[u8], profile: Profile) -> Result<Extent, TooMuch> {
+    let mut meter = Meter::new(profile);
+    meter.feed(text)?;
+    Ok(meter.extent)
+}
+
+/// Measures a value.
+///
+/// # Errors
+/// [`TooMuch`] as soon as the value is more than the profile allows, whose length in bytes is not looked at.
+pub fn extent_of(value: &Value, profile: Profile) -> Result<Extent, TooMuch> {
+    let mut extent = Extent::PLAIN;
+    let mut open: Vec<Parts<'_>> = Vec::new();
+    let mut next = Some(value);
+    loop {
+        if let Some(value) = next
+            && let Some(parts) = entered(value, &mut extent)
+        {
+            open.push(parts);
+            extent.levels = extent.levels.max(open.len());
+            if extent.levels > profile.levels {
+                let limit = profile.levels;
+                return Err(TooMuch::Levels { limit });
+            }
+        }
+        extent.within(profile)?;
+        let Some(parts) = open.last_mut() else {
+            return Ok(extent);
+        };
+        next = parts.next();
+        if next.is_none() {
+            open.pop();
+        }
+    }
+}
+
+/// What is left to look at of a list or an object.
+enum Parts<'v> {
+    Items(slice::Iter<'v, Value>),
+    Fields(map::Values<'v>),
+}
+
+impl<'v> Parts<'v> {
+    fn next(&mut self) -> Option<&'v Value> {
+        match self {
+            Self::Items(items) => items.next(),
+            Self::Fields(fields) => fields.next(),
+        }
+    }
+}
+
+/// Counts a value but for its parts, and returns these.
+fn entered<'v>(value: &'v Value, extent: &mut Extent) -> Option<Parts<'v>> {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
+        Value::String(text) => {
+            extent.memory += TEXT + text.len();
+            None
+        }
+        Value::Array(items) => {
+            extent.values += items.len();
+            extent.memory += of_items(items.len());
+            Some(Parts::Items(items.iter()))
+        }
+        Value::Object(fields) => {
+            let names = fields.keys().map(|name| TEXT + name.len());
+            extent.values += fields.len();
+            extent.memory += of_fields(fields.len()) + names.sum::<usize>();
+            Some(Parts::Fields(fields.values()))
+        }
+    }
+}
+
+/// Measures one text that arrives in pieces.
+#[derive(Debug)]
+pub struct Meter {
+    profile: Profile,
+    bytes: usize,
+    extent: Extent,
+    place: Place,
+    depth: usize,
+    /// The lists and objects that are open, outermost first.
+    open: [Container; bounds::STORED_LEVELS_READ],
+}
+
+/// Where in a text the next byte is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Between tokens, or within a number or a word.
+    Outside,
+    /// Behind a `[`: what comes next is its first item, or its end.
+    Opened,
+    /// Within a text.
+    Text,
+    /// Behind a backslash within a text.
+    Escape,
+}
+
+/// A list or an object, and how many items or fields it has so far.
+#[derive(Debug, Clone, Copy)]
+enum Container {
+    List(usize),
+    Object(usize),
+}
+
+impl Meter {
+    /// Before the first byte.
+    #[must_use]
+    pub fn new(profile: Profile) -> Self {
+        Self {
+            profile,
+            bytes: 0,
+            extent: Extent::PLAIN,
+            place: Place::Outside,
+            depth: 0,
+            open: [Container::List(0); bounds::STORED_LEVELS_READ],
+        }
+    }
+
+    /// Takes in the next piece.
+    ///
+    /// # Errors
+    /// [`TooMuch`] once all pieces together are more than the profile allows.
+    pub fn feed(&mut self, piece: &[u8]) -> Result<(), TooMuch> {
+        self.bytes = self.bytes.saturating_add(piece.len());
+        if self.bytes > self.profile.bytes {
+            return Err(TooMuch::Bytes {
+                bytes: self.bytes,
+                limit: self.profile.bytes,
+            });
+        }
+        let mut rest = piece;
+        while let Some((first, behind)) = rest.split_first() {
+            rest = match self.place {
+                Place::Text => self.text(rest),
+                Place::Escape => {
+                    self.extent.memory += 1;
+                    self.place = Place::Text;
+                    behind
+                }
+                Place::Outside | Place::Opened => {
+                    self.token(*first)?;
+                    behind
+                }
+            };
+        }
+        self.extent.within(self.profile)
+    }
+
+    /// How much all pieces so far are.
+    #[must_use]
+    pub fn extent(&self) -> Extent {
+        self.extent
+    }
+
+    /// Goes on within a text, to its end or to an escape; returns what is behind.
+    fn text<'p>(&mut self, rest: &'p [u8]) -> &'p [u8] {
+        let found = memchr2(b'"', b'\\', rest);
+        let (inside, behind) = rest.split_at(found.unwrap_or(rest.len()));
+        self.extent.memory += inside.len();
+        match behind.split_first() {
+            None => behind,
+            Some((b'"', behind)) => {
+                self.place = Place::Outside;
+                behind
+            }
+            Some((_, behind)) => {
+                self.place = Place::Escape;
+                behind
+            }
+        }
+    }
+
+    /// Takes in one byte that is not within a text.
+    fn token(&mut self, byte: u8) -> Result<(), TooMuch> {
+        if matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
+            return Ok(());
+        }
+        if self.place == Place::Opened {
+            self.place = Place::Outside;
+            if byte != b']' {
+                self.item();
+            }
+        }
+        match byte {
+            b'"' => {
+                self.place = Place::Text;
+                self.extent.memory += TEXT;
+            }
+            b'[' => {
+                self.enter(Container::List(0))?;
+                self.place = Place::Opened;
+            }
+            b'{' => self.enter(Container::Object(0))?,
+            b']' | b'}' => self.depth = self.depth.saturating_sub(1),
+            b',' => self.item(),
+            b':' => self.field(),
+            // A part of a number or a word.
+            _ => return Ok(()),
+        }
+        self.extent.within(self.profile)
+    }
+
+    fn enter(&mut self, container: Container) -> Result<(), TooMuch> {
+        let limit = self.profile.levels;
+        let slot = self.open.get_mut(self.depth);
+        let Some(slot) = slot.filter(|_| self.depth < limit) else {
+            return Err(TooMuch::Levels { limit });
+        };
+        *slot = container;
+        self.depth += 1;
+        self.extent.levels = self.extent.levels.max(self.depth);
+        Ok(())
+    }
+
+    /// The innermost container that is open.
+    fn innermost(&mut self) -> Option<&mut Container> {
+        self.open.get_mut(self.depth.checked_sub(1)?)
+    }
+
+    /// Counts an item, in a list.
+    fn item(&mut self) {
+        if let Some(Container::List(held)) = self.innermost() {
+            let before = of_items(*held);
+            *held += 1;
+            let more = of_items(*held) - before;
+            self.extent.values += 1;
+            self.extent.memory += more;
+        }
+    }
+
+    /// Counts a field, in an object.
+    fn field(&mut self) {
+        if let Some(Container::Object(held)) = self.innermost() {
+            let before = of_fields(*held);
+            *held += 1;
+            let more = of_fields(*held) - before;
+            self.extent.values += 1;
+            self.extent.memory += more;
+        }
+    }
+}
+
+/// Reads a document.
+///
+/// # Errors
+/// [`JsonFault`].
+pub fn decode<T: DeserializeOwned>(bytes: &[u8], profile: Profile) -> Result<T, JsonFault> {
+    let extent = extent(bytes, profile)?;
+    read(Deserializer::from_slice(bytes), extent)
+}
+
+/// Reads a document that is known to be UTF-8, which is faster.
+///
+/// # Errors
+/// [`JsonFault`].
+pub fn decode_text<T: DeserializeOwned>(text: &str, profile: Profile) -> Result<T, JsonFault> {
+    let extent = extent(text.as_bytes(), profile)?;
+    read(Deserializer::from_str(text), extent)
+}
+
+/// Reads a document that storage has.
+///
+/// # Errors
+/// [`JsonFault`].
+pub fn decode_stored<T: DeserializeOwned>(text: &str) -> Result<T, JsonFault> {
+    decode_text(text, Profile::STORED)
+}
+
+fn read<'d, T: Deserialize<'d>>(
+    mut deserializer: Deserializer<impl Read<'d>>,
+    extent: Extent,
+) -> Result<T, JsonFault> {
+    // serde_json's own limit and the thread's stack take this much.
+    if extent.levels <= bounds::STORED_LEVELS {
+        return Ok(whole(deserializer)?);
+    }
+    deserializer.disable_recursion_limit();
+    Ok(deeply(|| whole(deserializer))?)
+}
+
+fn whole<'d, T: Deserialize<'d>>(
+    mut deserializer: Deserializer<impl Read<'d>>,
+) -> Result<T, serde_json::Error> {
+    let value = T::deserialize(&mut deserializer)?;
+    deserializer.end()?;
+    Ok(value)
+}
+
+/// Writes a document as storage keeps it: the last line before it. What could not be read again, or not be answered to
+/// every client, is never written.
+///
+/// # Errors
+/// [`JsonFault`].
+pub fn to_stored<T: Serialize + ?Sized>(value: &T) -> Result<String, JsonFault> {
+    let text = serde_json::to_string(value)?;
+    extent(text.as_bytes(), Profile::WRITTEN)?;
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests;

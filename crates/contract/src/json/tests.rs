@@ -1,0 +1,203 @@
+//! The extent of a text, of its pieces and of its value; what is read within it.
+
+use proptest::prelude::*;
+use serde_json::{Map, json};
+
+use super::*;
+
+fn lists(levels: usize) -> String {
+    "[".repeat(levels) + &"]".repeat(levels)
+}
+
+fn objects(levels: usize) -> String {
+    "{\"a\":".repeat(levels) + "0" + &"}".repeat(levels)
+}
+
+/// The nesting of a value, by its definition.
+fn nesting(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(nesting).max().unwrap_or(0),
+        Value::Object(fields) => 1 + fields.values().map(nesting).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+fn count(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(count).sum::<usize>(),
+        Value::Object(fields) => 1 + fields.values().map(count).sum::<usize>(),
+        _ => 1,
+    }
+}
+
+fn values() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        "[ -~\u{e9}\u{1f600}\n\"\\\\\\[\\]{}:,]{0,12}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(8, 120, 9, |inner| {
+        let fields = prop::collection::btree_map("[a-z\"\\[{:]{0,4}", inner.clone(), 0..9);
+        prop_oneof![
+            prop::collection::vec(inner, 0..9).prop_map(Value::from),
+            fields.prop_map(|fields| Value::Object(Map::from_iter(fields))),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn the_extent_of_a_text_is_that_of_its_value(value in values(), pretty in any::<bool>()) {
+        let text = if pretty {
+            serde_json::to_string_pretty(&value).unwrap()
+        } else {
+            value.to_string()
+        };
+        let of_value = extent_of(&value, Profile::STORED).unwrap();
+        prop_assert_eq!(of_value.levels, nesting(&value));
+        prop_assert_eq!(of_value.values, count(&value));
+        let of_text = extent(text.as_bytes(), Profile::STORED).unwrap();
+        prop_assert_eq!((of_text.levels, of_text.values), (of_value.levels, of_value.values));
+        // An escape may be written with more bytes than it stands for, and never with fewer.
+        prop_assert!(of_text.memory >= of_value.memory);
+        prop_assert!(of_text.memory <= of_value.memory + text.len());
+    }
+
+    #[test]
+    fn pieces_have_the_extent_of_the_whole(
+        text in prop_oneof![
+            values().prop_map(|value| value.to_string().into_bytes()),
+            prop::collection::vec(prop::sample::select(b"[]{}\",:\\ 0a\xff".to_vec()), 0..200),
+        ],
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
+    ) {
+        let mut places: Vec<usize> = cuts.iter().map(|cut| cut.index(text.len() + 1)).collect();
+        places.sort_unstable();
+        let mut meter = Meter::new(Profile::STORED);
+        let mut from = 0;
+        for to in places.into_iter().chain([text.len()]) {
+            meter.feed(&text[from..to]).unwrap();
+            from = to;
+        }
+        prop_assert_eq!(meter.extent(), extent(&text, Profile::STORED).unwrap());
+    }
+
+    #[test]
+    fn bytes_that_are_no_json_are_an_error(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        let read = decode::<Value>(&bytes, Profile::MESSAGE).ok();
+        prop_assert_eq!(read, serde_json::from_slice(&bytes).ok());
+    }
+}
+
+#[test]
+fn a_profile_allows_as_many_levels_as_it_says_and_no_more() {
+    for profile in [
+        Profile::MESSAGE,
+        Profile::OUTPUT,
+        Profile::PARAMETER,
+        Profile::DRAFT,
+        Profile::NOTICE,
+        Profile::STORED,
+    ] {
+        let limit = profile.levels;
+        for nested in [lists, objects] {
+            let fits: Value = decode_text(&nested(limit), profile).unwrap();
+            assert_eq!(extent_of(&fits, profile).unwrap().levels, limit);
+            let much = TooMuch::Levels { limit };
+            let deeper = nested(limit + 1);
+            assert_eq!(extent(deeper.as_bytes(), profile), Err(much));
+            // A text that never closes is found out as well.
+            let open = "[".repeat(100_000);
+            assert_eq!(extent(open.as_bytes(), profile), Err(much));
+            let inside = Profile {
+                levels: limit + 1,
+                ..profile
+            };
+            if limit < bounds::STORED_LEVELS_READ {
+                let value: Value = decode_text(&deeper, inside).unwrap();
+                assert_eq!(extent_of(&value, profile), Err(much));
+            }
+        }
+    }
+}
+
+#[test]
+fn brackets_and_quotes_within_texts_do_not_count() {
+    let text = json!(["[[[{{{", "\"[\\", {"]]}": "\\\"["}]).to_string();
+    let extent = extent(text.as_bytes(), Profile::OUTPUT).unwrap();
+    assert_eq!((extent.levels, extent.values), (2, 5));
+}
+
+/// Documented sizes pass: an output or a package that is nearly all text.
+#[test]
+fn long_texts_weigh_what_they_are_long() {
+    let text = json!({"files": {"a.py": "x".repeat(15 << 20)}}).to_string();
+    let extent = extent(text.as_bytes(), Profile::MESSAGE).unwrap();
+    assert!(extent.memory < (15 << 20) + 2_000, "{extent:?}");
+    let numbers = format!("[{}0]", "1,".repeat(299_999));
+    decode::<Value>(numbers.as_bytes(), Profile::OUTPUT).unwrap();
+}
+
+#[test]
+fn many_small_values_are_refused_before_they_are_read() {
+    let limit = bounds::JSON_MEMORY;
+    for (value, most_read) in [
+        ("{\"\":0}", 900_000),
+        ("[]", 3_000_000),
+        ("[0]", 700_000),
+        ("0", 2_500_000),
+        ("\"\"", 2_500_000),
+    ] {
+        let count = (15 << 20) / (value.len() + 1);
+        let text = format!("[{}", format!("{value},").repeat(count));
+        assert_eq!(
+            extent(text.as_bytes(), Profile::OUTPUT),
+            Err(TooMuch::Memory { limit }),
+            "{value}"
+        );
+        // Most of it was not even looked at.
+        let mut meter = Meter::new(Profile::OUTPUT);
+        let read = text
+            .chunks(10_000)
+            .position(|piece| meter.feed(piece).is_err());
+        let read = read.unwrap() * 10_000;
+        assert!(read < most_read, "{value}: {read}");
+    }
+}
+
+#[test]
+fn a_document_is_bounded_in_bytes_before_anything_else() {
+    let much = TooMuch::Bytes {
+        bytes: bounds::NOTICE_BYTES + 1,
+        limit: bounds::NOTICE_BYTES,
+    };
+    let text = vec![b' '; bounds::NOTICE_BYTES + 1];
+    assert_eq!(extent(&text, Profile::NOTICE), Err(much));
+    let fault = decode::<Value>(&text, Profile::NOTICE).unwrap_err();
+    assert_eq!(
+        fault.to_string(),
+        "the document has 262145 bytes; the limit is 262144"
+    );
+}
+
+/// Older versions wrote outputs of 127 levels into events, where nothing could read them.
+#[test]
+fn what_older_versions_stored_is_read_and_never_written_again() {
+    for levels in [100, 101, 127, 128, 200, 256] {
+        let text = lists(levels);
+        let read: Value = decode_stored(&text).unwrap();
+        assert_eq!(read.to_string(), text);
+        let written = to_stored(&read);
+        if levels <= bounds::STORED_LEVELS {
+            assert_eq!(written.unwrap(), text);
+        } else {
+            let fault = written.unwrap_err().to_string();
+            assert_eq!(
+                fault,
+                "the document nests more than 100 levels deep; flatten it"
+            );
+        }
+    }
+    assert!(decode_stored::<Value>(&(lists(200) + "]")).is_err());
+}
