@@ -67,6 +67,12 @@ impl Profile {
         ..Self::STORED
     };
 
+    /// The same for a source of which a setting, or its reader, says how many bytes it may send.
+    #[must_use]
+    pub const fn of_bytes(self, bytes: usize) -> Self {
+        Self { bytes, ..self }
+    }
+
     /// What storage has, or a file of the operator's. Its size was bounded when it was written.
     pub const STORED: Self = Self {
         bytes: usize::MAX,

@@ -9,6 +9,7 @@ mod call;
 mod connect;
 #[cfg(test)]
 mod fake;
+mod http;
 mod import;
 mod keep;
 #[cfg(test)]

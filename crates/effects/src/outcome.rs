@@ -28,6 +28,8 @@ pub enum ToolOutcome {
         /// Whether what was to be changed is not as the call expected it: an HTTP tool was answered 409 or
         /// 412.
         stale: bool,
+        /// Whether the tool answered, and its answer cannot be used: it may have done what it was asked.
+        answered: bool,
         /// The end of the tool's log, secrets redacted.
         log: String,
         /// Wall-clock time.
@@ -42,6 +44,7 @@ pub(crate) struct Failure {
     pub(crate) message: String,
     pub(crate) retryable: bool,
     pub(crate) stale: bool,
+    pub(crate) answered: bool,
     pub(crate) log: String,
 }
 
@@ -52,6 +55,7 @@ impl Failure {
             message: message.into(),
             retryable: false,
             stale: false,
+            answered: false,
             log: String::new(),
         }
     }
@@ -68,6 +72,12 @@ impl Failure {
 
     pub(crate) fn retryable(mut self) -> Self {
         self.retryable = true;
+        self
+    }
+
+    /// The tool answered; its answer is refused.
+    pub(crate) fn answered(mut self) -> Self {
+        self.answered = true;
         self
     }
 
@@ -98,6 +108,7 @@ impl ToolOutcome {
                 message: failure.message,
                 retryable: failure.retryable,
                 stale: failure.stale,
+                answered: failure.answered,
                 log: failure.log,
                 duration_ms,
             },

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// Shorter values are left alone: replacing them would only shred the text.
 const SHORTEST_SECRET: usize = 4;
@@ -68,31 +68,43 @@ impl Redactor {
     }
 
     pub(crate) fn apply(&self, text: &str) -> String {
-        let mut text = text.to_owned();
-        for (secret, mark) in &self.replacements {
-            if text.contains(secret.as_str()) {
-                text = text.replace(secret.as_str(), mark);
-            }
-        }
-        text
+        self.redacted(text).unwrap_or_else(|| text.to_owned())
     }
 
-    /// Redacts every text in a JSON value, the names of fields included.
-    pub(crate) fn apply_to(&self, value: Value) -> Value {
+    /// The text without what is replaced; `None` where nothing is.
+    fn redacted(&self, text: &str) -> Option<String> {
+        let mut redacted: Option<String> = None;
+        for (secret, mark) in &self.replacements {
+            let now = redacted.as_deref().unwrap_or(text);
+            if now.contains(secret.as_str()) {
+                redacted = Some(now.replace(secret.as_str(), mark));
+            }
+        }
+        redacted
+    }
+
+    /// Redacts every text in a JSON value where it is, the names of fields included: an output is not copied for it.
+    pub(crate) fn apply_to(&self, value: &mut Value) {
         if self.replacements.is_empty() {
-            return value;
+            return;
         }
         match value {
-            Value::String(text) => Value::String(self.apply(&text)),
-            Value::Array(items) => items.into_iter().map(|item| self.apply_to(item)).collect(),
-            Value::Object(fields) => {
-                let fields = fields.into_iter();
-                let fields: Map<String, Value> = fields
-                    .map(|(name, value)| (self.apply(&name), self.apply_to(value)))
-                    .collect();
-                Value::Object(fields)
+            Value::String(text) => {
+                if let Some(redacted) = self.redacted(text) {
+                    *text = redacted;
+                }
             }
-            Value::Null | Value::Bool(_) | Value::Number(_) => value,
+            Value::Array(items) => items.iter_mut().for_each(|item| self.apply_to(item)),
+            Value::Object(fields) => {
+                fields.values_mut().for_each(|field| self.apply_to(field));
+                if fields.keys().any(|name| self.redacted(name).is_some()) {
+                    let fields_as_they_came = std::mem::take(fields).into_iter();
+                    *fields = fields_as_they_came
+                        .map(|(name, field)| (self.apply(&name), field))
+                        .collect();
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
 
@@ -168,7 +180,7 @@ mod tests {
         ]
         .map(|(name, value)| (name.to_owned(), value.to_owned()));
         let plain = BTreeSet::from(["REGION".to_owned()]);
-        let output = serde_json::json!({
+        let mut output = serde_json::json!({
             "region": "eu-central-1", "tag": "latest", "count": 7, "none": null,
             "items": [{"s3cr3t-value": ["a s3cr3t-value", "b"]}],
         });
@@ -177,7 +189,8 @@ mod tests {
             "items": [{"[redacted:TOKEN]": ["a [redacted:TOKEN]", "b"]}],
         });
         let redactor = Redactor::for_output(&granted, &plain);
-        assert_eq!(redactor.apply_to(output), expected);
+        redactor.apply_to(&mut output);
+        assert_eq!(output, expected);
     }
 
     /// B003-3

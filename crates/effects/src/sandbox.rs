@@ -190,12 +190,11 @@ impl ToolRunner for Sandbox {
             }
         };
         let result = match result {
-            Ok(success) => Ok(Success {
-                output: self
-                    .output_redactor(&call.environment)
-                    .apply_to(success.output),
-                ..success
-            }),
+            Ok(Success { mut output, log }) => {
+                let redactor = self.output_redactor(&call.environment);
+                redactor.apply_to(&mut output);
+                Ok(Success { output, log })
+            }
             Err(failure) => Err(Failure {
                 message: redactor.apply(&failure.message),
                 ..failure

@@ -6,7 +6,7 @@ use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::{Method, Request, Url};
 use serde_json::{Value, json};
 
-use super::template::{Values, scalar_text};
+use super::template::{Room, Values, scalar_text};
 use crate::call::{DryRun, HttpTool, ToolCall};
 use crate::outcome::{Failure, Success};
 use crate::redact::Redactor;
@@ -101,12 +101,14 @@ impl Prepared {
     pub(super) fn preview_instead(&self, dry_run: DryRun, redactor: &Redactor) -> Option<Success> {
         let acts = ![Method::GET, Method::HEAD].contains(self.request.method());
         (dry_run == DryRun::Yes && acts).then(|| {
+            let mut body = self.body.clone();
+            body.iter_mut().for_each(|body| redactor.apply_to(body));
             let preview = json!({
                 "dry_run": true,
                 "request": {
                     "method": self.request.method().as_str(),
                     "url": redactor.apply(self.request.url().as_str()),
-                    "body": self.body.as_ref().map(|body| redact_json(body, redactor)),
+                    "body": body,
                 },
             });
             Success {
@@ -114,23 +116,6 @@ impl Prepared {
                 log: String::new(),
             }
         })
-    }
-}
-
-fn redact_json(value: &Value, redactor: &Redactor) -> Value {
-    match value {
-        Value::String(text) => Value::from(redactor.apply(text)),
-        Value::Array(items) => items
-            .iter()
-            .map(|item| redact_json(item, redactor))
-            .collect(),
-        Value::Object(members) => Value::Object(
-            members
-                .iter()
-                .map(|(name, member)| (name.clone(), redact_json(member, redactor)))
-                .collect(),
-        ),
-        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Sends a request, reads the response within bounds and says what it means. Must not know tools.
 
 use charter_contract::agentic::error::ErrorType;
+use charter_contract::json::{self, JsonFault, Profile};
 use reqwest::header::{self, HeaderMap};
 use reqwest::{Client, Request, Response, StatusCode};
 use serde_json::{Value, json};
@@ -39,7 +40,12 @@ impl Answer {
             }),
             End::TooLong => {
                 let message = format!("the response is larger than {limit} bytes");
-                Err(Failure::new(ErrorType::ResourceError, message))
+                let failure = Failure::new(ErrorType::ResourceError, message);
+                Err(if status.is_success() {
+                    failure.answered()
+                } else {
+                    failure
+                })
             }
             End::BrokenOff(error) => {
                 let message = format!("the response broke off after {} bytes: {error}", body.len());
@@ -90,9 +96,12 @@ pub(super) fn read(answer: &Answer, redactor: &Redactor) -> Result<Success, Fail
         return Err(failed(status, &redactor.apply(&text)));
     }
     let output = if is_json(&answer.headers) && !answer.body.is_empty() {
-        serde_json::from_slice::<Value>(&answer.body).map_err(|error| {
-            let message = format!("the host answered {status} with a body that is not the JSON it claims to be: {error}");
-            Failure::new(ErrorType::ExecutionError, message)
+        json::decode::<Value>(&answer.body, Profile::OUTPUT).map_err(|fault| {
+            let message = match fault {
+                JsonFault::TooMuch(much) => format!("the host answered {status} with a body that {much}"),
+                JsonFault::Form(error) => format!("the host answered {status} with a body that is not the JSON it claims to be: {error}"),
+            };
+            Failure::new(ErrorType::ExecutionError, message).answered()
         })?
     } else {
         json!({ "status": status.as_u16(), "body": text })

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::keep::{self, Link, Up};
-use super::{McpTool, Server, import};
+use super::{McpTool, Server, http, import};
 use crate::call::{Repeat, ToolCall};
 use crate::cause::chain;
 use crate::outcome::{Failure, Success};
@@ -41,10 +41,13 @@ impl Server {
             }),
         };
         match result {
-            Ok(output) => Ok(Success {
-                output: self.output_redactor.apply_to(output),
-                log: String::new(),
-            }),
+            Ok(mut output) => {
+                self.output_redactor.apply_to(&mut output);
+                Ok(Success {
+                    output,
+                    log: String::new(),
+                })
+            }
             Err(failure) => Err(Failure {
                 message: clean(&self.redactor.apply(&failure.message), MAX_MESSAGE),
                 ..failure
@@ -123,6 +126,12 @@ impl Server {
 
     /// What a failed exchange means.
     fn broken(&self, error: &ServiceError, up: &Up, tool: &McpTool) -> Failure {
+        if let ServiceError::McpError(error) = error
+            && error.code == http::UNUSABLE
+        {
+            let what = format!("gave no answer that can be used: {}", error.message);
+            return self.unexpected(&what).answered();
+        }
         if let ServiceError::McpError(error) = error {
             let kind = match error.code {
                 ErrorCode::INVALID_PARAMS => ErrorType::InputError,
@@ -137,6 +146,9 @@ impl Server {
         self.look_again.notify_one();
         let why = up.traces.reason().unwrap_or_else(|| chain(error));
         let failure = self.unexpected(&format!("gave no answer that can be used: {why}"));
+        if up.traces.is_at_fault() {
+            return failure.answered();
+        }
         repeatable(failure, tool)
     }
 }
@@ -176,7 +188,7 @@ fn output(result: CallToolResult, most: usize, server: &str) -> Result<Value, Fa
     let size = output.to_string().len();
     if size > most {
         let message = format!("the MCP server `{server}` answers {size} bytes, more than {most}");
-        return Err(Failure::new(ErrorType::ResourceError, message));
+        return Err(Failure::new(ErrorType::ResourceError, message).answered());
     }
     Ok(output)
 }

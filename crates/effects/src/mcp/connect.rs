@@ -8,6 +8,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use charter_contract::bounds::JSON_BYTES;
+use charter_contract::json::{Meter, Profile, TooMuch};
 use reqwest::Url;
 use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::ErrorData;
@@ -28,6 +30,7 @@ use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
+use super::http::MeasuredHttp;
 use super::{McpServerOptions, McpTransport, SecretHeader};
 use crate::Sandbox;
 use crate::cause::chain;
@@ -35,8 +38,6 @@ use crate::egress::EgressPolicy;
 use crate::http::Redirects;
 use crate::sandbox::server::{Alive, ServerProgram};
 
-/// Largest message of a server, in bytes; over HTTP the same bound holds in the SDK.
-const MAX_MESSAGE_BYTES: usize = 16 << 20;
 /// How long a killed server's standard error may stay open.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 /// How much of the end of a server's standard error is kept.
@@ -74,6 +75,11 @@ pub(super) struct Traces {
 }
 
 impl Traces {
+    /// Whether the connection ended because a message of the server's was refused.
+    pub(super) fn is_at_fault(&self) -> bool {
+        self.fault.get().is_some()
+    }
+
     /// Why the connection ended, as far as that is known.
     pub(super) fn reason(&self) -> Option<String> {
         if let Some(fault) = self.fault.get() {
@@ -142,7 +148,7 @@ pub(super) async fn open(
         McpTransport::Stdio { .. } => {
             let (stdin, stdout, process) = start(options, sandbox, &traces).await?;
             let transport =
-                AsyncRwTransport::new_client(stdout, stdin).with_max_line_length(MAX_MESSAGE_BYTES);
+                AsyncRwTransport::new_client(stdout, stdin).with_max_line_length(JSON_BYTES);
             let opened: Shaken = serve_client_with_lifecycle(listener, transport, lifecycle).await;
             (opened, Some(process))
         }
@@ -150,7 +156,8 @@ pub(super) async fn open(
             let client = http_client(options, sandbox).await?;
             let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str())
                 .custom_headers(custom(headers)?);
-            config.max_sse_event_size = MAX_MESSAGE_BYTES;
+            config.max_sse_event_size = JSON_BYTES;
+            let client = MeasuredHttp::new(client);
             let transport = StreamableHttpClientTransport::with_client(client, config);
             let opened: Shaken = serve_client_with_lifecycle(listener, transport, lifecycle).await;
             (opened, None)
@@ -205,11 +212,7 @@ async fn start(
     let started = sandbox.start_server(&program).await;
     let started = started.map_err(|failure| failure.message)?;
     let tail = tokio::spawn(keep_tail(started.stderr, Arc::clone(&traces.stderr)));
-    let stdout = Bounded {
-        inner: started.stdout,
-        line_bytes: 0,
-        fault: Arc::clone(&traces.fault),
-    };
+    let stdout = Bounded::new(started.stdout, Arc::clone(&traces.fault));
     let alive = started.alive;
     Ok((started.stdin, stdout, Process { alive, tail }))
 }
@@ -261,39 +264,62 @@ async fn keep_tail(mut stderr: impl AsyncRead + Unpin, kept: Arc<Mutex<Vec<u8>>>
     }
 }
 
-/// Breaks off when one message is larger than the bound: what is larger is no answer, and whoever
+/// Breaks off when one message is more than a message may be: what is more is no answer, and whoever
 /// waits for one is told at once.
 struct Bounded<R> {
     inner: R,
-    line_bytes: usize,
+    /// Of the line that is being read.
+    meter: Box<Meter>,
     fault: Arc<OnceLock<String>>,
+}
+
+impl<R> Bounded<R> {
+    fn new(inner: R, fault: Arc<OnceLock<String>>) -> Self {
+        Self {
+            inner,
+            meter: Box::new(Meter::new(Profile::MESSAGE)),
+            fault,
+        }
+    }
+
+    /// Measures what was read, line by line.
+    fn measure(&mut self, read: &[u8]) -> Result<(), TooMuch> {
+        for (lines, part) in read.split(|byte| *byte == b'\n').enumerate() {
+            if lines > 0 {
+                *self.meter = Meter::new(Profile::MESSAGE);
+            }
+            self.meter.feed(part)?;
+        }
+        Ok(())
+    }
 }
 
 impl<R: AsyncRead + Unpin> AsyncRead for Bounded<R> {
     fn poll_read(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
         let before = buffer.filled().len();
-        let polled = Pin::new(&mut self.inner).poll_read(context, buffer);
-        if let Poll::Ready(Ok(())) = &polled {
-            for byte in &buffer.filled()[before..] {
-                self.line_bytes = if *byte == b'\n' {
-                    0
-                } else {
-                    self.line_bytes + 1
-                };
-                if self.line_bytes > MAX_MESSAGE_BYTES {
-                    let said = format!("it sent a message of more than {MAX_MESSAGE_BYTES} bytes");
-                    let error = io::Error::new(io::ErrorKind::FileTooLarge, said.clone());
-                    // The first fault is the reason.
-                    drop(self.fault.set(said));
-                    // With an error nothing was read.
-                    buffer.set_filled(before);
-                    return Poll::Ready(Err(error));
+        let polled = Pin::new(&mut this.inner).poll_read(context, buffer);
+        if let Poll::Ready(Ok(())) = &polled
+            && let Err(much) = this.measure(&buffer.filled()[before..])
+        {
+            let said = match much {
+                TooMuch::Bytes { limit, .. } => {
+                    format!("it sent a message of more than {limit} bytes")
                 }
-            }
+                TooMuch::Levels { .. } | TooMuch::Memory { .. } => {
+                    format!("it sent a message that {much}")
+                }
+            };
+            let error = io::Error::new(io::ErrorKind::FileTooLarge, said.clone());
+            // The first fault is the reason.
+            drop(this.fault.set(said));
+            // With an error nothing was read.
+            buffer.set_filled(before);
+            return Poll::Ready(Err(error));
         }
         polled
     }
@@ -318,19 +344,34 @@ mod tests {
 
     #[tokio::test]
     async fn each_message_is_bounded_and_not_all_of_them_together() {
-        let line = [vec![b'x'; MAX_MESSAGE_BYTES], vec![b'\n']].concat();
-        for (sent, fits) in [
-            ([line.clone(), line.clone()].concat(), true),
-            ([vec![b'y'], line].concat(), false),
+        let line = [vec![b'x'; JSON_BYTES], vec![b'\n']].concat();
+        let deep = "[".repeat(80) + &"]".repeat(80) + "\n";
+        let heavy = "{\"\":0},".repeat(70_000);
+        for (sent, reason) in [
+            ([line.clone(), line.clone()].concat(), None),
+            (deep.repeat(3).into_bytes(), None),
+            (format!("{heavy}\n{heavy}\n").into_bytes(), None),
+            (
+                [vec![b'y'], line].concat(),
+                Some("it sent a message of more than 16777216 bytes"),
+            ),
+            (
+                format!("{deep}[{deep}").into_bytes(),
+                Some("it sent a message that nests more than 80 levels deep; flatten it"),
+            ),
+            (
+                format!("[{heavy}{heavy}\n").into_bytes(),
+                Some(
+                    "it sent a message that holds so many values that it takes more than 50331648 bytes of \
+                     memory; send fewer",
+                ),
+            ),
         ] {
             let fault = Arc::<OnceLock<String>>::default();
-            let mut bounded = Bounded {
-                inner: sent.as_slice(),
-                line_bytes: 0,
-                fault: Arc::clone(&fault),
-            };
+            let mut bounded = Bounded::new(sent.as_slice(), Arc::clone(&fault));
             let read = bounded.read_to_end(&mut Vec::new()).await;
-            assert_eq!((read.is_ok(), fault.get().is_none()), (fits, fits));
+            assert_eq!(read.is_ok(), reason.is_none());
+            assert_eq!(fault.get().map(String::as_str), reason);
         }
     }
 }

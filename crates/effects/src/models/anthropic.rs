@@ -1,12 +1,13 @@
 //! Anthropic's messages ("Claude API reference: Create a Message"; "Streaming Messages"; "Stop
 //! reasons and fallback"; "Structured outputs"; "Prompt caching"). Sends nothing.
 
+use charter_contract::json::decode_text;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::complaint::Complaint;
 use super::conversation::Conversation;
-use super::exchange::{Asked, Progress};
+use super::exchange::{ANSWER, Asked, Progress};
 use super::options::{Delivery, StructuredOutput, Temperature};
 use super::reply::{Reply, Stop};
 
@@ -143,7 +144,7 @@ struct Tokens {
 
 /// Takes up a whole answer, or the data of one event of a stream.
 pub(super) fn take(reply: &mut Reply, data: &str) -> Result<Progress, Complaint> {
-    let event: Event = serde_json::from_str(data).map_err(|_| Complaint::nonsense(data))?;
+    let event: Event = decode_text(data, ANSWER).map_err(|_| Complaint::nonsense(data))?;
     match event {
         Event::Message(message) | Event::MessageStart { message } => begin(reply, message),
         Event::ContentBlockStart { content_block } => match content_block {

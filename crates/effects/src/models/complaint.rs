@@ -1,6 +1,7 @@
 //! What a provider says in place of an answer ("OpenAI API reference: Error codes"; "Claude API
 //! reference: Errors"), and which kind of failure that is. Sends nothing.
 
+use charter_contract::json::{Profile, decode_text};
 use reqwest::StatusCode;
 use serde_json::Value;
 
@@ -22,7 +23,7 @@ pub(super) struct Complaint {
 impl Complaint {
     /// The body of an answer whose status is no success.
     pub(super) fn of(status: StatusCode, body: &str) -> Self {
-        let value = serde_json::from_str::<Value>(body).unwrap_or_default();
+        let value = decode_text::<Value>(body, Profile::NOTICE).unwrap_or_default();
         let error = value.get("error").unwrap_or(&value);
         let fault = by_code(error)
             .or_else(|| by_message(status, error))

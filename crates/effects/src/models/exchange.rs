@@ -3,6 +3,7 @@
 
 use std::time::SystemTime;
 
+use charter_contract::json::Profile;
 use futures_util::StreamExt;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
@@ -29,6 +30,8 @@ const BYTES_PER_WRITTEN_BYTE: usize = 6;
 const BYTES_BESIDE: usize = 64 << 10;
 /// Most bytes of a streamed answer, in which each few letters come with an envelope.
 const MAX_STREAM_BYTES: usize = 64 << 20;
+/// What is read of an answer, or of an event of a stream.
+pub(super) const ANSWER: Profile = Profile::MESSAGE.of_bytes(MAX_STREAM_BYTES);
 /// Longest name of a schema or tool that providers take.
 const MAX_NAME: usize = 64;
 

@@ -1,12 +1,13 @@
 //! OpenAI's chat completions ("OpenAI API reference: Create chat completion" and "The chat
 //! completion chunk object"; "Structured model outputs"; "Prompt caching"). Sends nothing.
 
+use charter_contract::json::decode_text;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::complaint::Complaint;
 use super::conversation::Conversation;
-use super::exchange::{Asked, Progress};
+use super::exchange::{ANSWER, Asked, Progress};
 use super::options::{Delivery, StructuredOutput, Temperature, TokenLimit};
 use super::reply::{Reply, Stop};
 use super::{Usage, strict};
@@ -130,7 +131,7 @@ pub(super) fn take(reply: &mut Reply, data: &str) -> Result<Progress, Complaint>
         return Ok(Progress::Ended);
     }
     let completion: Completion =
-        serde_json::from_str(data).map_err(|_| Complaint::nonsense(data))?;
+        decode_text(data, ANSWER).map_err(|_| Complaint::nonsense(data))?;
     if let Some(error) = completion.error {
         return Err(Complaint::inside(&error));
     }

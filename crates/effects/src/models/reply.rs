@@ -1,5 +1,6 @@
 //! What came of one request, and the draft in it. Must not know APIs or HTTP.
 
+use charter_contract::json::{JsonFault, Profile, decode_text};
 use charter_contract::validate::against_schema;
 use serde_json::{Map, Value};
 
@@ -85,9 +86,12 @@ impl Reply {
             answered: answered.to_owned(),
             wrong,
         };
-        let draft: Value = serde_json::from_str(unfenced(answered)).map_err(|error| {
-            let wrong = vec![format!("/: it is not one JSON value: {error}")];
-            no_draft(ModelFault::Malformed, wrong)
+        let draft: Value = decode_text(unfenced(answered), Profile::DRAFT).map_err(|fault| {
+            let wrong = match fault {
+                JsonFault::TooMuch(much) => format!("/: it {much}"),
+                JsonFault::Form(error) => format!("/: it is not one JSON value: {error}"),
+            };
+            no_draft(ModelFault::Malformed, vec![wrong])
         })?;
         let violations = against_schema(schema, &draft);
         if violations.is_empty() {
@@ -158,6 +162,20 @@ mod tests {
         for text in ["", "yes", "{\"ready\": true", "{\"ready\": true} {}"] {
             let fault = draft(text).unwrap_err().fault;
             assert_eq!(fault, ModelFault::Malformed, "{text:?}");
+        }
+        // Seven bytes a value, half a KiB of memory each.
+        let deep = "[".repeat(49) + &"]".repeat(49);
+        let heavy = format!("[{}0]", "{\"\":0},".repeat(100_000));
+        for (text, wrong) in [
+            (deep, "/: it nests more than 48 levels deep; flatten it"),
+            (
+                heavy,
+                "/: it holds so many values that it takes more than 16777216 bytes of memory; send fewer",
+            ),
+        ] {
+            let none = draft(&text).unwrap_err();
+            assert_eq!(none.fault, ModelFault::Malformed);
+            assert_eq!(none.wrong, [wrong]);
         }
         let called = |given: &str| Reply {
             tool: Some(given.to_owned()),

@@ -12,6 +12,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use charter_contract::json::{self, Profile};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -121,14 +122,15 @@ impl Sandbox {
 
 fn concluded(remains: &Remains, media_type: MediaType) -> Result<Extracted, SourceError> {
     if remains.status.success() {
-        return serde_json::from_slice(&remains.stdout).map_err(|error| {
+        let profile = Profile::MESSAGE.of_bytes(OUTPUT);
+        return json::decode(&remains.stdout, profile).map_err(|error| {
             let message = format!("the reader of sources gave no text: {error}");
             SourceError::new(SourceFault::System, message)
         });
     }
     let last = remains.stderr.trim_ascii_end();
     let last = last.rsplit(|byte| *byte == b'\n').next().unwrap_or(last);
-    let report: Option<Value> = serde_json::from_slice(last).ok();
+    let report: Option<Value> = json::decode(last, Profile::NOTICE).ok();
     if let Some(message) = report
         .as_ref()
         .and_then(|report| report["message"].as_str())

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use charter_contract::json::{self, Profile};
 use serde::Deserialize;
 
 /// How long the interpreter may take to describe itself.
@@ -91,12 +92,14 @@ pub(super) async fn python(path: &Path) -> Result<Interpreter, InterpreterError>
         source,
     })?;
     let description: Description =
-        serde_json::from_slice(&output.stdout).map_err(|error| InterpreterError::Answer {
-            path: path.to_path_buf(),
-            detail: match String::from_utf8_lossy(&output.stderr).lines().last() {
-                Some(line) => line.to_owned(),
-                None => error.to_string(),
-            },
+        json::decode(&output.stdout, Profile::NOTICE).map_err(|error| {
+            InterpreterError::Answer {
+                path: path.to_path_buf(),
+                detail: match String::from_utf8_lossy(&output.stderr).lines().last() {
+                    Some(line) => line.to_owned(),
+                    None => error.to_string(),
+                },
+            }
         })?;
     let mut folders: Vec<PathBuf> = description
         .folders

@@ -249,7 +249,7 @@ pub(super) fn cut_short(ending: Ending, limits: &Limits, noun: &str) -> Option<F
         Ending::Cancelled => Failure::cancelled(),
         Ending::OutputTooLarge => {
             let message = format!("the {noun} printed more than {} bytes", limits.output_bytes);
-            Failure::new(ErrorType::ResourceError, message)
+            Failure::new(ErrorType::ResourceError, message).answered()
         }
         Ending::TooManyProcesses => {
             let message = format!(

@@ -4,6 +4,7 @@
 //! Must not know how a script is run.
 
 use charter_contract::agentic::error::ErrorType;
+use charter_contract::json::{self, JsonFault, Profile};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
@@ -66,13 +67,13 @@ pub(super) fn read(
 ) -> Result<(Value, String), Failure> {
     if remains.status.success() {
         let log = redactor.apply_tail(&remains.stderr, remains.stderr_cut, limits.log_bytes);
-        return match serde_json::from_slice(&remains.stdout) {
+        return match json::decode(&remains.stdout, Profile::OUTPUT) {
             Ok(output) => Ok((output, log)),
-            Err(error) => Err(not_json(&remains.stdout, &error, redactor).with_log(log)),
+            Err(fault) => Err(refused(&remains.stdout, &fault, redactor).with_log(log)),
         };
     }
     let (before, last) = split_last_line(&remains.stderr);
-    let reported = serde_json::from_slice::<Report>(last).ok();
+    let reported = json::decode::<Report>(last, Profile::NOTICE).ok();
     let logged = if reported.is_some() {
         before
     } else {
@@ -85,6 +86,7 @@ pub(super) fn read(
             message: shorten(&redactor.apply(&report.message), MESSAGE_BYTES),
             retryable: report.retryable,
             stale: false,
+            answered: false,
             log: String::new(),
         },
         None => unreported(remains.status, last, limits, redactor),
@@ -92,17 +94,24 @@ pub(super) fn read(
     Err(failure.with_log(log))
 }
 
-fn not_json(stdout: &[u8], error: &serde_json::Error, redactor: &Redactor) -> Failure {
-    let message = if stdout.iter().all(u8::is_ascii_whitespace) {
-        "the script printed nothing; it must print one JSON value".to_owned()
-    } else {
-        let quoted = shorten(
-            &redactor.apply(&String::from_utf8_lossy(stdout)),
-            QUOTED_BYTES,
-        );
-        format!("the script did not print exactly one JSON value ({error}); it begins {quoted:?}")
+/// A script that ended well and whose output is none.
+fn refused(stdout: &[u8], fault: &JsonFault, redactor: &Redactor) -> Failure {
+    let message = match fault {
+        JsonFault::TooMuch(much) => format!("the script's output {much}"),
+        JsonFault::Form(_) if stdout.iter().all(u8::is_ascii_whitespace) => {
+            "the script printed nothing; it must print one JSON value".to_owned()
+        }
+        JsonFault::Form(error) => {
+            let quoted = shorten(
+                &redactor.apply(&String::from_utf8_lossy(stdout)),
+                QUOTED_BYTES,
+            );
+            format!(
+                "the script did not print exactly one JSON value ({error}); it begins {quoted:?}"
+            )
+        }
     };
-    Failure::new(ErrorType::ExecutionError, message)
+    Failure::new(ErrorType::ExecutionError, message).answered()
 }
 
 /// A failure without a report: the limits first, then whatever was said last.

@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use charter_contract::bounds::NOTICE_BYTES;
+use charter_contract::json::{self, Profile};
 use reqwest::{Client, Url};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -11,9 +13,6 @@ use serde_json::Value;
 use super::{IssuerError, IssuerOptions};
 use crate::cause::chain;
 use crate::http::{End, PlainHttp, USER_AGENT, base, read_within};
-
-/// Largest document of an issuer, in bytes.
-const MAX_DOCUMENT_BYTES: usize = 256 << 10;
 
 /// What is put after an issuer's name for its discovery document (OpenID Connect Discovery 1.0, section 4).
 const DISCOVERY: &str = "/.well-known/openid-configuration";
@@ -91,11 +90,11 @@ async fn get<T: DeserializeOwned>(
     if !status.is_success() {
         return Err(format!("{url} answered {status}"));
     }
-    let (body, end) = read_within(response, MAX_DOCUMENT_BYTES).await;
+    let (body, end) = read_within(response, NOTICE_BYTES).await;
     match end {
         End::Whole => {}
-        End::TooLong => return Err(format!("{url} is larger than {MAX_DOCUMENT_BYTES} bytes")),
+        End::TooLong => return Err(format!("{url} is larger than {NOTICE_BYTES} bytes")),
         End::BrokenOff(error) => return Err(format!("reading {url}: {}", chain(&error))),
     }
-    serde_json::from_slice(&body).map_err(|error| format!("reading {url}: {error}"))
+    json::decode(&body, Profile::NOTICE).map_err(|error| format!("reading {url}: {error}"))
 }

@@ -1,6 +1,7 @@
 //! What each built-in tool takes. An example stands for every parameter, and together they are a
 //! call that the tool accepts: a test holds the two together.
 
+use charter_contract::json::decode_stored;
 use charter_contract::parameter::ParameterType::{self, Array, Boolean, Integer, Object, String};
 use serde_json::{Value, json};
 
@@ -37,7 +38,7 @@ impl Parameter {
     }
 
     pub(super) fn example_value(&self) -> Value {
-        serde_json::from_str(self.example).unwrap_or_default()
+        decode_stored(self.example).unwrap_or_default()
     }
 
     const fn of(&self, description: &'static str, example: &'static str) -> Self {

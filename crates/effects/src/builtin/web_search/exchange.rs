@@ -4,6 +4,7 @@
 use std::time::{Duration, Instant, SystemTime};
 
 use charter_contract::agentic::error::ErrorType;
+use charter_contract::json::{self, Profile};
 use reqwest::header::{ACCEPT, HeaderValue};
 use reqwest::{Request, StatusCode};
 use serde_json::Value;
@@ -118,7 +119,7 @@ impl WebSearch {
     }
 
     fn hits(&self, body: &[u8]) -> Result<Vec<Hit>, Failure> {
-        let answer: Option<Value> = serde_json::from_slice(body).ok();
+        let answer: Option<Value> = json::decode(body, Profile::MESSAGE).ok();
         let hits = match (self.provider(), &answer) {
             (SearchProvider::Brave, Some(answer)) => brave::hits(answer),
             (SearchProvider::SearxNg, Some(answer)) => match searxng::found(answer) {
@@ -142,7 +143,7 @@ impl WebSearch {
     /// What a status other than success means. What the provider says may name the operator's
     /// account: it is for the log, and where it is about a key for nobody.
     fn refused(&self, answer: &Answer) -> Missed {
-        let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+        let body: Value = json::decode(&answer.body, Profile::MESSAGE).unwrap_or_default();
         let word = match self.provider() {
             SearchProvider::Brave => brave::refusal(&body),
             SearchProvider::SearxNg => None,

@@ -1,0 +1,358 @@
+//! The client by which the SDK speaks to a server over HTTP. The SDK's own client bounds the bytes of an answer and
+//! nothing else; this one measures each message before it is read. Must not know tools or calls.
+
+use std::collections::HashMap;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use charter_contract::bounds::JSON_BYTES;
+use charter_contract::json::{JsonFault, Profile, decode, extent};
+use futures_util::{Stream, StreamExt};
+use http_body_util::BodyExt;
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
+use reqwest::{Response, StatusCode};
+use rmcp::ErrorData;
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, ErrorCode, RequestId, ServerJsonRpcMessage,
+};
+use rmcp::transport::streamable_http_client::{
+    HttpStatusError, SseError, StreamableHttpClient, StreamableHttpError,
+    StreamableHttpPostResponse,
+};
+use sse_stream::{Sse, SseStream};
+
+use crate::http::{End, read_within};
+
+/// The code of an answer that came and cannot be used. Servers have codes of their own, and one that says this is taken
+/// at its word: the call may have been carried out.
+pub(super) const UNUSABLE: ErrorCode = ErrorCode(-32_090);
+
+const JSON: &str = "application/json";
+const EVENTS: &str = "text/event-stream";
+const SESSION: &str = "mcp-session-id";
+/// Headers that are the transport's and not the operator's.
+const RESERVED: [&str; 3] = ["accept", SESSION, "last-event-id"];
+/// Largest body of a refusal that is read, in bytes.
+const MAX_REFUSAL_BYTES: usize = 64 << 10;
+/// How much of a refusal is quoted, in characters.
+const QUOTED: usize = 200;
+
+type Headers = HashMap<HeaderName, HeaderValue>;
+type Refused = StreamableHttpError<reqwest::Error>;
+type Events = Pin<Box<dyn Stream<Item = Result<Sse, SseError>> + Send>>;
+
+/// A client that measures what it is answered.
+#[derive(Debug, Clone)]
+pub(super) struct MeasuredHttp(reqwest::Client);
+
+impl MeasuredHttp {
+    pub(super) fn new(client: reqwest::Client) -> Self {
+        Self(client)
+    }
+}
+
+impl StreamableHttpClient for MeasuredHttp {
+    type Error = reqwest::Error;
+
+    async fn post_message(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session_id: Option<Arc<str>>,
+        auth_header: Option<String>,
+        custom_headers: Headers,
+    ) -> Result<StreamableHttpPostResponse, Refused> {
+        let mut request = self
+            .0
+            .post(uri.as_ref())
+            .header(ACCEPT, format!("{EVENTS}, {JSON}"))
+            .header(CONTENT_TYPE, JSON);
+        if let Some(token) = auth_header {
+            request = request.bearer_auth(token);
+        }
+        for (name, value) in custom_headers {
+            if RESERVED.contains(&name.as_str()) {
+                return Err(StreamableHttpError::ReservedHeaderConflict(
+                    name.to_string(),
+                ));
+            }
+            request = request.header(name, value);
+        }
+        if let Some(session) = &session_id {
+            request = request.header(SESSION, session.as_ref());
+        }
+        let body = serde_json::to_vec(&message)?;
+        let response = request.body(body).send().await?;
+        answered(response, &message, session_id.is_some()).await
+    }
+
+    async fn post_message_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session_id: Option<Arc<str>>,
+        auth_header: Option<String>,
+        custom_headers: Headers,
+        _max_sse_event_size: usize,
+    ) -> Result<StreamableHttpPostResponse, Refused> {
+        self.post_message(uri, message, session_id, auth_header, custom_headers)
+            .await
+    }
+
+    async fn delete_session(
+        &self,
+        uri: Arc<str>,
+        session_id: Arc<str>,
+        auth_header: Option<String>,
+        custom_headers: Headers,
+    ) -> Result<(), Refused> {
+        self.0
+            .delete_session(uri, session_id, auth_header, custom_headers)
+            .await
+    }
+
+    async fn get_stream(
+        &self,
+        uri: Arc<str>,
+        session_id: Option<Arc<str>>,
+        last_event_id: Option<String>,
+        auth_header: Option<String>,
+        custom_headers: Headers,
+    ) -> Result<Events, Refused> {
+        self.get_stream_with_max_sse_event_size(
+            uri,
+            session_id,
+            last_event_id,
+            auth_header,
+            custom_headers,
+            JSON_BYTES,
+        )
+        .await
+    }
+
+    async fn get_stream_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        session_id: Option<Arc<str>>,
+        last_event_id: Option<String>,
+        auth_header: Option<String>,
+        custom_headers: Headers,
+        max_sse_event_size: usize,
+    ) -> Result<Events, Refused> {
+        // The SDK's own client reads no JSON here.
+        let events = self
+            .0
+            .get_stream_with_max_sse_event_size(
+                uri,
+                session_id,
+                last_event_id,
+                auth_header,
+                custom_headers,
+                max_sse_event_size,
+            )
+            .await?;
+        Ok(Box::pin(
+            events.map(|event| event.map(|event| measured(event, None))),
+        ))
+    }
+}
+
+/// What a server answered to a message.
+async fn answered(
+    response: Response,
+    message: &ClientJsonRpcMessage,
+    in_session: bool,
+) -> Result<StreamableHttpPostResponse, Refused> {
+    let status = response.status();
+    let empty = status.is_success() && response.content_length() == Some(0);
+    let request = asked(message);
+    if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT)
+        || (empty && request.is_none())
+    {
+        return Ok(StreamableHttpPostResponse::Accepted);
+    }
+    if status == StatusCode::NOT_FOUND && in_session {
+        return Err(StreamableHttpError::SessionExpired);
+    }
+    if !status.is_success() {
+        return refusal(response, message, in_session).await;
+    }
+    let session = text_of(&response, SESSION);
+    let kind = text_of(&response, CONTENT_TYPE.as_str()).unwrap_or_default();
+    if kind.starts_with(EVENTS) {
+        let events = events(response, request);
+        return Ok(StreamableHttpPostResponse::Sse(events, session));
+    }
+    if !kind.starts_with(JSON) {
+        return Err(StreamableHttpError::UnexpectedContentType(Some(kind)));
+    }
+    let (body, end) = read_within(response, JSON_BYTES).await;
+    let read = match end {
+        End::Whole => decode::<ServerJsonRpcMessage>(&body, Profile::MESSAGE),
+        End::TooLong => {
+            let error = StreamableHttpError::ResponseBodyTooLarge {
+                max_size: JSON_BYTES,
+            };
+            return unusable(request, &error.to_string(), error, session);
+        }
+        End::BrokenOff(error) => return Err(StreamableHttpError::Client(error)),
+    };
+    match read {
+        Ok(message) => Ok(StreamableHttpPostResponse::Json(message, session)),
+        Err(fault) => {
+            let said = match fault {
+                JsonFault::TooMuch(much) => format!("its answer {much}"),
+                JsonFault::Form(error) => format!("its answer is no message: {error}"),
+            };
+            let error = StreamableHttpError::UnexpectedServerResponse(said.clone().into());
+            unusable(request, &said, error, session)
+        }
+    }
+}
+
+/// An answer that cannot be used: the failure of the request that it answers, and nothing where it answers none.
+fn unusable(
+    request: Option<RequestId>,
+    said: &str,
+    error: Refused,
+    session: Option<String>,
+) -> Result<StreamableHttpPostResponse, Refused> {
+    match request {
+        Some(request) => Ok(StreamableHttpPostResponse::Json(
+            failure_of(request, said),
+            session,
+        )),
+        None => {
+            tracing::warn!(%error, "an MCP server's answer to a message that needs none is left out");
+            Ok(StreamableHttpPostResponse::Accepted)
+        }
+    }
+}
+
+fn failure_of(request: RequestId, said: &str) -> ServerJsonRpcMessage {
+    let error = ErrorData::new(UNUSABLE, said.to_owned(), None);
+    ServerJsonRpcMessage::error(error, Some(request))
+}
+
+/// The id of a request; other messages have none.
+fn asked(message: &ClientJsonRpcMessage) -> Option<RequestId> {
+    match message {
+        ClientJsonRpcMessage::Request(request) => Some(request.id.clone()),
+        ClientJsonRpcMessage::Response(_)
+        | ClientJsonRpcMessage::Notification(_)
+        | ClientJsonRpcMessage::Error(_) => None,
+    }
+}
+
+/// What a status other than success means: a JSON-RPC error, where the body is one.
+async fn refusal(
+    response: Response,
+    message: &ClientJsonRpcMessage,
+    in_session: bool,
+) -> Result<StreamableHttpPostResponse, Refused> {
+    let status = response.status();
+    let session = text_of(&response, SESSION);
+    let wait = text_of(&response, RETRY_AFTER.as_str());
+    let passes = status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error();
+    // One that breaks off is read as far as it came: the status says most.
+    let (body, _) = read_within(response, MAX_REFUSAL_BYTES).await;
+    let told = match decode::<ServerJsonRpcMessage>(&body, Profile::NOTICE) {
+        Ok(ServerJsonRpcMessage::Error(told)) => Some(told),
+        Ok(_) | Err(_) => None,
+    };
+    let forbidden = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+    let quoted: String = String::from_utf8_lossy(&body)
+        .chars()
+        .take(QUOTED)
+        .collect();
+    // An older server, or what stands before it, refuses the question by which the handshake begins, and does not
+    // repeat its id: the SDK goes on with the older handshake once it is told.
+    if let ClientJsonRpcMessage::Request(request) = message
+        && matches!(request.request, ClientRequest::DiscoverRequest(_))
+        && status.is_client_error()
+        && !forbidden
+        && !in_session
+    {
+        let error = told.map_or_else(
+            || ErrorData::invalid_request(format!("HTTP {status}: {quoted}"), None),
+            |told| told.error,
+        );
+        let message = ServerJsonRpcMessage::error(error, Some(request.id.clone()));
+        return Ok(StreamableHttpPostResponse::Json(message, None));
+    }
+    match told {
+        Some(told) if !forbidden => Ok(StreamableHttpPostResponse::Json(
+            ServerJsonRpcMessage::Error(told),
+            session,
+        )),
+        Some(_) | None if passes => Err(HttpStatusError::new(status.as_u16(), wait).into()),
+        Some(_) | None => Err(StreamableHttpError::UnexpectedServerResponse(
+            format!("HTTP {status}: {quoted}").into(),
+        )),
+    }
+}
+
+fn text_of(response: &Response, header: &str) -> Option<String> {
+    let value = response.headers().get(header)?;
+    value.to_str().ok().map(str::to_owned)
+}
+
+/// The events of a response, each measured, and each bounded in bytes before it is kept.
+fn events(response: Response, request: Option<RequestId>) -> Events {
+    let mut event = EventBytes::default();
+    let pieces = reqwest::Body::from(response).into_data_stream();
+    let pieces = pieces.map(move |piece| {
+        let piece = piece.map_err(io::Error::other)?;
+        event.count(&piece)?;
+        Ok::<_, io::Error>(piece)
+    });
+    let events = SseStream::from_bytes_stream(pieces);
+    Box::pin(events.map(move |event| event.map(|event| measured(event, request.as_ref()))))
+}
+
+/// An event as the SDK may read it. What is too much becomes the failure of the request that it answers, or nothing.
+fn measured(mut event: Sse, request: Option<&RequestId>) -> Sse {
+    let data = event.data.as_deref().unwrap_or_default();
+    if let Err(much) = extent(data.as_bytes(), Profile::MESSAGE) {
+        let said = format!("its answer {much}");
+        tracing::warn!(said, "an MCP server's event is left out");
+        event.data = request.and_then(|request| {
+            let failure = failure_of(request.clone(), &said);
+            serde_json::to_string(&failure).ok()
+        });
+    }
+    event
+}
+
+/// How many bytes of an event have come.
+#[derive(Debug, Default)]
+struct EventBytes {
+    kept: usize,
+    line: usize,
+}
+
+impl EventBytes {
+    fn count(&mut self, piece: &[u8]) -> io::Result<()> {
+        for byte in piece {
+            match byte {
+                // An empty line ends an event.
+                b'\n' if self.line == 0 => self.kept = 0,
+                b'\n' => {
+                    self.kept += self.line;
+                    self.line = 0;
+                }
+                b'\r' => {}
+                _ => self.line += 1,
+            }
+            if self.kept + self.line > JSON_BYTES {
+                let said = format!("it sent an event of more than {JSON_BYTES} bytes");
+                return Err(io::Error::new(io::ErrorKind::FileTooLarge, said));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;
