@@ -67,6 +67,8 @@ bounds! {
     NOTICE_LEVELS = 32, Levels;
     /// Memory that such a short document takes when read, by estimate.
     NOTICE_MEMORY = 4 * MIB, Bytes;
+    /// Memory that the lines of a mission's bundle take together when it is imported, by estimate.
+    BUNDLE_MEMORY = 96 * MIB, Bytes;
     /// Nesting of a JSON document that is written to storage.
     STORED_LEVELS = 100, Levels;
     /// Nesting of a JSON document that is read from storage, where older versions wrote deeper ones.

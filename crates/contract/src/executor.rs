@@ -145,6 +145,10 @@ pub enum ExecutorResult {
         /// 412. False when absent.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         stale: bool,
+        /// Whether the tool answered, and its answer cannot be used: it may have done what it was asked. False when
+        /// absent.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        answered: bool,
     },
 }
 

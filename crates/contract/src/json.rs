@@ -61,6 +61,12 @@ impl Profile {
         memory: bounds::NOTICE_MEMORY,
     };
 
+    /// The lines of a mission's bundle, which may be of an older version.
+    pub const BUNDLE: Self = Self {
+        memory: bounds::BUNDLE_MEMORY,
+        ..Self::STORED
+    };
+
     /// What is written to storage.
     const WRITTEN: Self = Self {
         levels: bounds::STORED_LEVELS,

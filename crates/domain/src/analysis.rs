@@ -9,6 +9,7 @@ use charter_contract::catalogue::skill::{FindingRule, Skill};
 use charter_contract::catalogue::vocabulary::Severity;
 use charter_contract::finding::Finding;
 use charter_contract::ids::FindingId;
+use charter_contract::json::{Profile, decode_text};
 use charter_contract::text::{ShortText, Text};
 use jaq_core::load::{self, Arena, File, Loader};
 use jaq_core::{Compiler, Ctx, Vars, data, unwrap_valr};
@@ -98,7 +99,7 @@ impl Filter {
                 return Err(FilterError::TooMany(limit));
             }
             let value = output.map_err(|error| FilterError::Failed(error.to_string()))?;
-            let json = serde_json::from_str(&value.to_string())
+            let json = decode_text(&value.to_string(), Profile::OUTPUT)
                 .map_err(|error| FilterError::Failed(error.to_string()))?;
             emitted.push(json);
         }

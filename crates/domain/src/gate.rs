@@ -12,6 +12,7 @@ mod policies;
 
 use charter_contract::catalogue::playbook::SafetyClass;
 use charter_contract::catalogue::tool::{Tool, ToolClass};
+use charter_contract::ids::ToolId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -142,6 +143,41 @@ impl Decision {
                 }
             }
             decided @ (Self::Allow { .. } | Self::Deny { .. }) => decided,
+        }
+    }
+
+    /// The same decision about a call that was made and may have happened: a person is asked about repeating it, whatever
+    /// the tool promises, unless it is refused.
+    #[must_use]
+    pub fn in_doubt(self, tool: &ToolId, why: &str) -> Self {
+        let doubt = Rule::new(
+            RuleKind::Interrupted,
+            tool,
+            format!("This was begun and may have happened: {why}. A repeat may do it twice."),
+        );
+        match self {
+            Self::Allow {
+                permitted_by,
+                warnings,
+            } => Self::NeedsApproval {
+                rules: vec![doubt],
+                permitted_by,
+                warnings,
+            },
+            Self::NeedsApproval {
+                mut rules,
+                permitted_by,
+                warnings,
+            } => {
+                rules.retain(|rule| rule.kind != RuleKind::Interrupted);
+                rules.push(doubt);
+                Self::NeedsApproval {
+                    rules,
+                    permitted_by,
+                    warnings,
+                }
+            }
+            refused @ Self::Deny { .. } => refused,
         }
     }
 

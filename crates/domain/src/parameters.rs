@@ -18,23 +18,6 @@ pub(crate) use written::{Misfit, misfits, misfits_with};
 /// Longest text that is searched for mentions, in bytes.
 const MAX_TEXT: usize = 16_384;
 
-/// Deepest nesting of a value that a caller sends to be kept in a journal: what is nested deeper
-/// could be written and not be read again.
-pub const MAX_DEPTH: usize = 32;
-
-/// Whether a value is nested deeper than [`MAX_DEPTH`].
-#[must_use]
-pub fn is_too_deep(value: &Value) -> bool {
-    fn exceeds(value: &Value, left: usize) -> bool {
-        match value {
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
-            Value::Array(items) => left == 0 || items.iter().any(|i| exceeds(i, left - 1)),
-            Value::Object(fields) => left == 0 || fields.values().any(|f| exceeds(f, left - 1)),
-        }
-    }
-    exceeds(value, MAX_DEPTH)
-}
-
 /// One thing wrong with given values.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParameterFault {

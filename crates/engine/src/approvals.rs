@@ -5,6 +5,7 @@ use std::sync::Arc;
 use charter_contract::catalogue::playbook::SafetyClass;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{ApprovalId, RunId, TenantId};
+use charter_contract::json::{decode_stored, to_stored};
 use charter_domain::approval::{Answer, Approval, Digest, Happened, Refusal, State, Verdict};
 use charter_domain::graph::Action;
 use charter_domain::run::{ApprovalAsked, Run};
@@ -16,6 +17,7 @@ use charter_store::page::PageRequest;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::outputs::admit;
 use crate::runs::Workspace;
 use crate::{AccessScope, Caller, Engine, EngineError, Role, events};
 
@@ -165,6 +167,10 @@ impl Engine {
         if reported.output.is_null() {
             return Ok(());
         }
+        admit(&reported.output).map_err(|much| {
+            let message = format!("the output of `{}` {much}", asked.call.tool);
+            EngineError::new(ErrorCode::InvalidDocument, message)
+        })?;
         let run = self.fold(&asked.tenant_id, &asked.call.run_id).await?.run;
         let step = run.graph().step(&asked.call.step);
         // A playbook's own script declares no output.
@@ -271,8 +277,7 @@ fn refused(refusal: &Refusal) -> EngineError {
 }
 
 fn read(record: &ApprovalRecord) -> Result<Approval, EngineError> {
-    serde_json::from_str(&record.body)
-        .map_err(|error| EngineError::internal("reading an approval", error))
+    decode_stored(&record.body).map_err(|error| EngineError::internal("reading an approval", error))
 }
 
 fn entry(found: ListedApproval) -> Result<ApprovalEntry, EngineError> {
@@ -283,8 +288,7 @@ fn entry(found: ListedApproval) -> Result<ApprovalEntry, EngineError> {
 }
 
 fn body(approval: &Approval) -> Result<String, EngineError> {
-    serde_json::to_string(approval)
-        .map_err(|error| EngineError::internal("writing an approval", error))
+    to_stored(approval).map_err(|error| EngineError::internal("writing an approval", error))
 }
 
 /// The stored form of a new approval.

@@ -31,6 +31,7 @@ use crate::fair_slots::{FairSlots, Slot};
 use crate::imports::PastImports;
 use crate::lenses::LensWork;
 use crate::memory::MemoryIndexes;
+use crate::outputs::Admitting;
 use crate::providers::Providers;
 use crate::rate_limits::RateLimits;
 use crate::replicas::Others;
@@ -99,7 +100,7 @@ pub struct Ports {
 /// The use cases of one process over one store.
 pub struct Engine {
     ports: Ports,
-    /// The port for tools, with the way to executors before it where there is one.
+    /// The port for tools, with the way to executors before it where there is one, and what admits outputs.
     tools: Arc<dyn ToolRunner>,
     executors: Option<Arc<ClientCalls>>,
     settings: Settings,
@@ -159,10 +160,11 @@ impl Engine {
             ClientTools::Here => None,
             ClientTools::Executors { lease } => Some(Arc::new(ClientCalls::new(lease))),
         };
-        let tools = match &executors {
+        let tools: Arc<dyn ToolRunner> = match &executors {
             None => Arc::clone(&ports.tools),
             Some(calls) => Arc::new(ByTarget::new(Arc::clone(&ports.tools), Arc::clone(calls))),
         };
+        let tools = Arc::new(Admitting(tools));
         Arc::new(Self {
             results: ToolResults::new(settings.cached_results),
             files: Cache::new(KEPT_PACKAGES),

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use charter_contract::ids::{ApprovalId, PackageName, RunId, TenantId};
+use charter_contract::json::decode_stored;
 use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
 use charter_domain::run::Run;
@@ -267,7 +268,7 @@ pub(crate) fn about_run(
 
 fn read(message: Message) -> Result<Event, EngineError> {
     let Message { id, message } = message;
-    let data = serde_json::from_str(&message.payload)
+    let data = decode_stored(&message.payload)
         .map_err(|error| EngineError::internal("reading an event", error))?;
     Ok(Event {
         id,

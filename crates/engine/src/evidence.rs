@@ -10,6 +10,7 @@ use charter_contract::catalogue::tool::{Tool, ToolEvidence};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::finding::Finding;
 use charter_contract::ids::{EvidenceId, EvidenceRunId, Label, RunId, StepId, TenantId};
+use charter_contract::json::{Profile, extent_of};
 use charter_contract::text::{HttpsUrl, ShortText, Text};
 use charter_contract::time::Timestamp;
 use charter_domain::console_link;
@@ -24,8 +25,8 @@ use crate::{Caller, Engine, EngineError, Role};
 pub(crate) use list::check_range;
 pub use list::{EvidenceEntry, EvidenceListing, EvidenceQuery};
 
-/// Largest tool output that a record holds whole, in bytes of JSON; of a larger one it holds the
-/// digest.
+/// Largest tool output that a record holds whole, in bytes of JSON; of a larger or deeper one it holds
+/// the digest.
 pub const MAX_PAYLOAD: usize = 1 << 20;
 
 /// Findings that one record is attached to at most; the others cite it.
@@ -191,7 +192,8 @@ impl Captured<'_> {
         payload.insert("tool_id".to_owned(), json!(self.tool.tool_id));
         payload.insert("parameters".to_owned(), json!(self.parameters));
         payload.insert("output_sha256".to_owned(), json!(digest));
-        if text.len() <= MAX_PAYLOAD {
+        // Older versions took outputs that nest too deeply to be stored in a record.
+        if text.len() <= MAX_PAYLOAD && extent_of(self.output, Profile::OUTPUT).is_ok() {
             payload.insert("output".to_owned(), self.output.clone());
         }
         payload

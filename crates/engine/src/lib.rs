@@ -26,6 +26,7 @@ mod keys;
 mod lenses;
 mod memory;
 mod missions;
+mod outputs;
 mod packages;
 mod plans;
 mod playbooks;

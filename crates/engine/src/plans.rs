@@ -13,6 +13,7 @@ use charter_contract::agentic::plan::ExecutionPlan;
 use charter_contract::catalogue::policy::RunKind;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::RunId;
+use charter_contract::json::{Profile, extent_of};
 use charter_contract::parameter::Parameter;
 use charter_contract::violation::Report;
 use charter_domain::catalogue::View;
@@ -148,10 +149,11 @@ impl Engine {
 
 /// Refuses values that are nested deeper than any use of them expects.
 pub(crate) fn check_depth(given: &Map<String, Value>) -> Result<(), EngineError> {
-    if !given.values().any(parameters::is_too_deep) {
-        return Ok(());
+    for (name, value) in given {
+        extent_of(value, Profile::PARAMETER).map_err(|much| {
+            let message = format!("the parameter `{name}` {much}");
+            EngineError::new(ErrorCode::InvalidParameters, message)
+        })?;
     }
-    let deepest = parameters::MAX_DEPTH;
-    let message = format!("a parameter is nested deeper than {deepest} levels");
-    Err(EngineError::new(ErrorCode::InvalidParameters, message))
+    Ok(())
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use charter_contract::agentic::request::AgentRequest;
+use charter_contract::json::{decode_stored, to_stored};
 
 use crate::requests::Asked;
 use crate::settings::Duty;
@@ -122,15 +123,14 @@ impl Asked {
             tier: self.caller.tier,
             request: self.request.clone(),
         };
-        serde_json::to_string(&recorded)
-            .map_err(|error| EngineError::internal("recording a request", error))
+        to_stored(&recorded).map_err(|error| EngineError::internal("recording a request", error))
     }
 
     pub(crate) fn from_json(
         text: &str,
         tenant: charter_contract::ids::TenantId,
     ) -> Result<Self, EngineError> {
-        let recorded: Recorded = serde_json::from_str(text)
+        let recorded: Recorded = decode_stored(text)
             .map_err(|error| EngineError::internal("reading a recorded request", error))?;
         let caller = crate::Caller {
             tenant,

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RunId, TenantId, UserId};
+use charter_contract::json::decode_stored;
 use charter_domain::run::RunOrder;
 use charter_store::agent_skills::CHANGED_TOPIC as SKILLS_CHANGED;
 use charter_store::journal::{Claim, RunRecord};
@@ -118,7 +119,7 @@ impl Due {
     /// Takes in what a message says; what this process has is not fetched again.
     fn take(&mut self, engine: &Engine, message: &Message) {
         let NewMessage { topic, payload, .. } = &message.message;
-        let payload: Value = serde_json::from_str(payload).unwrap_or_default();
+        let payload: Value = decode_stored(payload).unwrap_or_default();
         match topic.as_str() {
             CATALOGUE => {
                 let known = engine.live().revision.0;

@@ -119,7 +119,10 @@ pub(crate) fn tool_ended(span: &Span, end: &StepEnd) {
             };
             span.record("charter.tool.result", source);
         }
-        StepEnd::Failed { failure, .. } => fails(span, &failure.code),
+        StepEnd::Failed { failure, .. }
+        | StepEnd::InDoubt {
+            refusal: failure, ..
+        } => fails(span, &failure.code),
     }
 }
 

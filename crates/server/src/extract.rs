@@ -4,6 +4,7 @@ use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, MatchedPath, Query, Request};
 use axum::http::request::Parts;
 use charter_contract::error_code::ErrorCode;
+use charter_contract::json::{self, JsonFault, Profile};
 use charter_contract::package::PackageScope;
 use charter_contract::validate::{Contract, parse};
 use charter_engine::{Caller, EngineError};
@@ -82,8 +83,12 @@ impl<T: DeserializeOwned> FromRequest<AppState> for Sent<T> {
     async fn from_request(request: Request, state: &AppState) -> Result<Self, ApiError> {
         let bytes = read(request.into_body(), state).await?;
         let bytes: &[u8] = if bytes.is_empty() { b"{}" } else { &bytes };
-        serde_json::from_slice(bytes).map(Sent).map_err(|error| {
-            let message = format!("the body cannot be read: {error}");
+        let profile = Profile::MESSAGE.of_bytes(state.limits.body_bytes);
+        json::decode(bytes, profile).map(Sent).map_err(|fault| {
+            let message = match fault {
+                JsonFault::TooMuch(much) => format!("the body {much}"),
+                JsonFault::Form(error) => format!("the body cannot be read: {error}"),
+            };
             ApiError::new(state, EngineError::new(ErrorCode::InvalidRequest, message))
         })
     }
@@ -102,7 +107,7 @@ impl FromRequest<AppState> for Bytes {
 
 /// Reads a body. Of one that is too large some more is read and thrown away: a client that is still
 /// sending when the connection closes would see a broken pipe and not the answer.
-async fn read(body: Body, state: &AppState) -> Result<Vec<u8>, ApiError> {
+pub(crate) async fn read(body: Body, state: &AppState) -> Result<Vec<u8>, ApiError> {
     let limit = state.limits.body_bytes;
     let mut chunks = body.into_data_stream();
     let (mut bytes, mut seen) = (Vec::new(), 0_usize);

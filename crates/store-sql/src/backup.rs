@@ -15,6 +15,7 @@ use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
 
 use charter_contract::ids::TenantId;
+use charter_contract::json::decode_stored;
 use charter_contract::time::Timestamp;
 use charter_store::StoreError;
 use serde::{Deserialize, Serialize};
@@ -156,8 +157,8 @@ impl Manifest {
         let mut text = String::new();
         let read = file.take(MAX_MANIFEST_BYTES).read_to_string(&mut text);
         read.map_err(during(READING))?;
-        let manifest: Self = serde_json::from_str(&text)
-            .map_err(|error| corrupt(dir, MANIFEST, error.to_string()))?;
+        let manifest: Self =
+            decode_stored(&text).map_err(|error| corrupt(dir, MANIFEST, error.to_string()))?;
         if manifest.format != FORMAT {
             return Err(refused(
                 dir,

@@ -8,6 +8,7 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use charter_contract::ids::TenantId;
+use charter_contract::json::{decode_stored, to_stored};
 use charter_contract::scope::Scope;
 use charter_contract::time::Timestamp;
 use charter_store::StoreError;
@@ -85,7 +86,7 @@ pub(crate) fn json<T: Serialize>(
     id: &str,
     record: &T,
 ) -> Result<String, StoreError> {
-    serde_json::to_string(record).map_err(|e| StoreError::Refused {
+    to_stored(record).map_err(|e| StoreError::Refused {
         what,
         id: id.to_owned(),
         detail: e.to_string(),
@@ -98,7 +99,7 @@ pub(crate) fn parse_json<T: DeserializeOwned>(
     id: &str,
     body: &str,
 ) -> Result<T, StoreError> {
-    serde_json::from_str(body).map_err(|e| damaged(what, id, &e))
+    decode_stored(body).map_err(|e| damaged(what, id, &e))
 }
 
 /// The word of a change.

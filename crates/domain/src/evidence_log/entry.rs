@@ -10,6 +10,7 @@
 
 use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
 use charter_contract::ids::EvidenceId;
+use charter_contract::json::{JsonFault, decode_stored, to_stored};
 use charter_contract::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
@@ -63,8 +64,8 @@ impl Entry {
     ///
     /// # Errors
     /// For anything but an entry.
-    pub fn from_leaf(data: &str) -> Result<Self, serde_json::Error> {
-        serde_json::from_str(data)
+    pub fn from_leaf(data: &str) -> Result<Self, JsonFault> {
+        decode_stored(data)
     }
 
     /// The record that it is about.
@@ -93,16 +94,13 @@ impl Sealed {
     /// Seals a record under a salt that was drawn for it alone.
     ///
     /// # Errors
-    /// None in practice: every part is JSON.
-    pub fn seal(
-        record: &EvidenceRecord,
-        salt: [u8; SALT_BYTES],
-    ) -> Result<Self, serde_json::Error> {
-        let payload = serde_json::to_string(&record.payload)?;
+    /// For a record that nests deeper than anything that is stored.
+    pub fn seal(record: &EvidenceRecord, salt: [u8; SALT_BYTES]) -> Result<Self, JsonFault> {
+        let payload = to_stored(&record.payload)?;
         let mut bare = record.clone();
         bare.payload = Map::new();
         Ok(Self {
-            record: serde_json::to_string(&bare)?,
+            record: to_stored(&bare)?,
             payload,
             salt,
         })

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use charter_contract::catalogue::evidence::EvidenceRecord;
 use charter_contract::ids::EvidenceId;
+use charter_contract::json::decode_stored;
 use serde_json::{Map, Value};
 
 use super::bundle::{Coverage, FORMAT, Header, Line};
@@ -61,7 +62,7 @@ impl Verifier {
         pinned: Option<&VerifierKey>,
         since: Option<&str>,
     ) -> Result<Self, Fault> {
-        let header: Header = serde_json::from_str(header)
+        let header: Header = decode_stored(header)
             .map_err(|error| of_header(&format!("this is no header of an export: {error}")))?;
         if header.format != FORMAT {
             return Err(of_header(&format!(
@@ -112,7 +113,7 @@ impl Verifier {
     /// Checks the next line. `number` is its place in the file, from 1.
     pub fn line(&mut self, number: u64, text: &str) {
         self.verdict.leaves += 1;
-        let line: Line = match serde_json::from_str(text) {
+        let line: Line = match decode_stored(text) {
             Ok(line) => line,
             Err(error) => {
                 return self.fault(Some(number), None, format!("this is no leaf: {error}"));
@@ -241,7 +242,7 @@ impl Verifier {
             Some(text) if record_digest(text) != digest => {
                 Some("the record was changed: it is not the one of its leaf".to_owned())
             }
-            Some(text) => match serde_json::from_str::<EvidenceRecord>(text) {
+            Some(text) => match decode_stored::<EvidenceRecord>(text) {
                 Err(error) => Some(format!("the record does not fit its contract: {error}")),
                 Ok(record) if record.id != *id || record.tenant_id != self.header.tenant_id => {
                     Some("the record is another's".to_owned())
@@ -272,7 +273,7 @@ impl Verifier {
             Some("the payload is said to be withheld and is there")
         } else if payload_digest(&payload.salt.0, &payload.text) != digest {
             Some("the payload was changed: it is not the one of its leaf")
-        } else if serde_json::from_str::<Map<String, Value>>(&payload.text).is_err() {
+        } else if decode_stored::<Map<String, Value>>(&payload.text).is_err() {
             Some("the payload is no JSON object")
         } else {
             None
@@ -284,7 +285,7 @@ impl Verifier {
     }
 
     fn class_of(&self, line: &Line) -> Option<charter_contract::ids::Label> {
-        let record: EvidenceRecord = serde_json::from_str(line.record.as_deref()?).ok()?;
+        let record: EvidenceRecord = decode_stored(line.record.as_deref()?).ok()?;
         record.redaction_class
     }
 

@@ -14,6 +14,7 @@ mod manifest;
 mod verify;
 
 use charter_contract::ids::{MissionId, RunId, TenantId};
+use charter_contract::json::decode_stored;
 use charter_contract::mission::MissionState;
 use charter_contract::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -135,7 +136,7 @@ impl Bundle {
         let mut events = Vec::with_capacity(self.events.len());
         let mut unknown = None;
         for (sequence, event) in (1..).zip(&self.events) {
-            match serde_json::from_str::<RunEvent>(&event.payload) {
+            match decode_stored::<RunEvent>(&event.payload) {
                 Ok(known) => events.push((known, event.at)),
                 Err(error) => {
                     let detail = format!("it is no event that is known: {error}");

@@ -6,7 +6,7 @@ use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::{Method, Request, Url};
 use serde_json::{Value, json};
 
-use super::template::{Room, Values, scalar_text};
+use super::template::{Values, scalar_text};
 use crate::call::{DryRun, HttpTool, ToolCall};
 use crate::outcome::{Failure, Success};
 use crate::redact::Redactor;

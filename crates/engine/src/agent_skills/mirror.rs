@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{SkillId, TenantId};
+use charter_contract::json::decode_stored;
 use charter_contract::scope::Scope;
 use charter_search::embed::Vector;
 use charter_store::agent_skills::{
@@ -419,7 +420,7 @@ impl Engine {
 impl Due {
     /// Takes in a message; `false` when it does not follow on what is known, or says no names.
     fn take(&mut self, message: &Message) -> Result<bool, EngineError> {
-        let changed: Changed = serde_json::from_str(&message.message.payload)
+        let changed: Changed = decode_stored(&message.message.payload)
             .map_err(|error| EngineError::internal("reading what changed among skills", error))?;
         let known = self.position.revision.0;
         if changed.revision <= known {

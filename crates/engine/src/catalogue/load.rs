@@ -7,6 +7,7 @@ use charter_contract::catalogue::domain::Domain;
 use charter_contract::catalogue::{Document, DocumentKind};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{PackageName, TenantId};
+use charter_contract::json::decode_stored;
 use charter_contract::scope::Scope;
 use charter_contract::violation::Violation;
 use charter_domain::catalogue::{BUILT_IN, Layer, Origin, Snapshot};
@@ -151,7 +152,7 @@ impl Engine {
     /// The routing settings fitted for the model in use, or the defaults.
     pub(crate) async fn route_settings(&self) -> Result<RouteSettings, EngineError> {
         match self.store().calibration(&self.model_name()).await? {
-            Some(record) => serde_json::from_str(&record.body)
+            Some(record) => decode_stored(&record.body)
                 .map_err(|error| EngineError::internal("reading the routing calibration", error)),
             None => Ok(RouteSettings::default()),
         }

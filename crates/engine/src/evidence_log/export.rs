@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use charter_contract::catalogue::evidence::EvidenceRecord;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::Label;
+use charter_contract::json::decode_stored;
 use charter_domain::evidence_log::bundle::{FORMAT, SaltedPayload};
 use charter_domain::evidence_log::{Cover, Coverage, Entry, Hash, Header, Line, tree};
 use charter_domain::redaction;
@@ -232,7 +233,7 @@ impl Engine {
         let Some(StoredRecord { record, payload }) = leaf.record else {
             return Ok(line);
         };
-        let read: EvidenceRecord = serde_json::from_str(&record)
+        let read: EvidenceRecord = decode_stored(&record)
             .map_err(|error| EngineError::internal("reading a stored record", error))?;
         line.record = Some(record);
         match payload {

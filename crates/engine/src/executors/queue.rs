@@ -359,6 +359,7 @@ fn failed(started: Instant, kind: ErrorType, message: String, retryable: bool) -
         message,
         retryable,
         stale: false,
+        answered: false,
         log: String::new(),
         duration_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
     }

@@ -95,11 +95,13 @@ pub(super) fn outcome(reported: ExecutorOutcome) -> ToolOutcome {
             message,
             retryable,
             stale,
+            answered,
         } => ToolOutcome::Failed {
             kind: error_type,
             message: message.to_string(),
             retryable,
             stale,
+            answered,
             log,
             duration_ms,
         },

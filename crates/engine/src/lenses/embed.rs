@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use charter_contract::error_code::ErrorCode;
+use charter_contract::json::decode_stored;
 use charter_contract::scope::Scope;
 use charter_store::lens::LensChunk;
 use charter_store::vector::TextHash;
@@ -80,7 +81,7 @@ impl Engine {
         let mut all = 0;
         for record in self.store().lens_indexes().await? {
             let read = |error| EngineError::internal("reading the index of a lens", error);
-            let indexed: Indexed = serde_json::from_str(&record.body).map_err(read)?;
+            let indexed: Indexed = decode_stored(&record.body).map_err(read)?;
             let key = LensKey {
                 scope: record.scope.clone(),
                 lens: record.lens_id.clone(),
@@ -94,7 +95,7 @@ impl Engine {
             };
             let stored = self.store().lens_texts(&record.scope, record.generation);
             let cuts = stored.await?.into_iter().map(|stored| {
-                let place = serde_json::from_str(&stored.place).map_err(read)?;
+                let place = decode_stored(&stored.place).map_err(read)?;
                 let text = stored.text;
                 Ok(Cut { text, place })
             });
@@ -118,7 +119,7 @@ impl Engine {
         let mut known = HashMap::new();
         let chunks = self.store().lens_chunks(scope, before.generation);
         for chunk in chunks.await? {
-            let place: Place = serde_json::from_str(&chunk.place)
+            let place: Place = decode_stored(&chunk.place)
                 .map_err(|error| EngineError::internal("reading a passage's place", error))?;
             for ((start, end), vector) in place.parts.iter().zip(chunk.vectors) {
                 if let Some(text) = chunk.text.get(*start..*end) {

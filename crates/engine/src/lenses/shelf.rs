@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use charter_contract::ids::LensId;
+use charter_contract::json::decode_stored;
 use charter_contract::scope::Scope;
 use charter_search::embed::{EmbeddingModel, Vector};
 use charter_search::{Passage, PassageIndex};
@@ -63,7 +64,7 @@ pub(super) struct Chunk {
 impl Chunk {
     /// From what is stored.
     pub(super) fn of(text: String, place: &str) -> Result<Self, EngineError> {
-        let place: Place = serde_json::from_str(place)
+        let place: Place = decode_stored(place)
             .map_err(|error| EngineError::internal("reading a passage's place", error))?;
         Ok(Self {
             text,
@@ -93,7 +94,7 @@ impl Engine {
         let in_storage = self.store().searches_passages().await?;
         let mut shelf = BTreeMap::new();
         for record in self.store().lens_indexes().await? {
-            let indexed: Indexed = serde_json::from_str(&record.body)
+            let indexed: Indexed = decode_stored(&record.body)
                 .map_err(|error| EngineError::internal("reading the index of a lens", error))?;
             let key = LensKey {
                 scope: record.scope,

@@ -3,6 +3,7 @@
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{MissionId, RunId, TenantId};
+use charter_contract::json::{Profile, decode_stored, extent};
 use charter_contract::mission::{Artifact, MissionState};
 use charter_contract::time::Timestamp;
 use charter_domain::graph::Source;
@@ -151,7 +152,7 @@ fn at_odds(bundle: &Bundle, run: &Run, state: MissionState) -> Vec<BundleFault> 
 
 fn history(bundle: &Bundle) -> Result<Vec<HistoryEvent>, String> {
     let events = (1..).zip(&bundle.events).map(|(sequence, event)| {
-        let read = serde_json::from_str(&event.payload);
+        let read = decode_stored(&event.payload);
         Ok(HistoryEvent {
             sequence,
             at: event.at,
@@ -201,6 +202,9 @@ impl Engine {
         bytes: Vec<u8>,
     ) -> Result<MissionImported, EngineError> {
         caller.must_be(Role::Operator, "missions are imported by operators")?;
+        extent(&bytes, Profile::BUNDLE).map_err(|much| {
+            EngineError::new(ErrorCode::TooLarge, format!("the bundle {much}"))
+        })?;
         let checking = tokio::task::spawn_blocking(move || checked(&bytes));
         let checked = checking
             .await

@@ -7,6 +7,7 @@ use charter_contract::agentic::request::AgentRequest;
 use charter_contract::agentic::response::AgentResponse;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RequestId, RunId, SkillId};
+use charter_contract::json::{decode_stored, to_stored};
 use charter_contract::time::Timestamp;
 use charter_store::StoreError;
 use charter_store::request::RequestRecord;
@@ -373,7 +374,7 @@ impl Engine {
             .request(&asked.caller.tenant, asked.id())
             .await?;
         if let Some(verdict) = earlier.and_then(|record| record.verdict) {
-            return serde_json::from_str(&verdict)
+            return decode_stored(&verdict)
                 .map_err(|error| EngineError::internal("reading a recorded verdict", error));
         }
         let classified = self.classify(asked).await?;
@@ -382,7 +383,7 @@ impl Engine {
             Ok(()) | Err(StoreError::AlreadyExists { .. }) => {}
             Err(error) => return Err(error.into()),
         }
-        let text = serde_json::to_string(&classified)
+        let text = to_stored(&classified)
             .map_err(|error| EngineError::internal("recording a verdict", error))?;
         let at = self.now();
         self.store()
@@ -405,6 +406,5 @@ fn leaves_open(code: ErrorCode) -> bool {
 }
 
 fn recorded<T: DeserializeOwned>(text: &str) -> Result<T, EngineError> {
-    serde_json::from_str(text)
-        .map_err(|error| EngineError::internal("reading a recorded request", error))
+    decode_stored(text).map_err(|error| EngineError::internal("reading a recorded request", error))
 }

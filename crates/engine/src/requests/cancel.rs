@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RequestId, RunId};
+use charter_contract::json::decode_stored;
 
 use super::execute::run_id;
 use super::{Asked, Classified};
@@ -92,7 +93,7 @@ impl Engine {
         let Some(verdict) = record.verdict else {
             return Ok(None);
         };
-        let classified: Classified = serde_json::from_str(&verdict)
+        let classified: Classified = decode_stored(&verdict)
             .map_err(|error| EngineError::internal("reading a recorded verdict", error))?;
         Ok(Some(runs_of(&asked, &classified)))
     }

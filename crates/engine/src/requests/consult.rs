@@ -7,6 +7,7 @@ use charter_contract::agentic::response::{ActionType, AgentResponse};
 use charter_contract::catalogue::vocabulary::Tier;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::ResponseId;
+use charter_contract::json::{decode_stored, to_stored};
 use serde_json::{Map, Value, json};
 
 use super::Asked;
@@ -49,8 +50,8 @@ pub(super) fn response(
     searched.insert("lens_ids".to_owned(), json!(answer.lenses));
     searched.insert("passages".to_owned(), json!(answer.passages.len()));
     // As text first: single precision would be widened to digits that nobody measured.
-    let passages: Value = serde_json::to_string(&answer.passages)
-        .and_then(|text| serde_json::from_str(&text))
+    let passages: Value = to_stored(&answer.passages)
+        .and_then(|text| decode_stored(&text))
         .map_err(|error| EngineError::internal("writing passages", error))?;
     let builder = AgentResponse::builder(
         ResponseId::from_uuid(engine.new_uuid()),

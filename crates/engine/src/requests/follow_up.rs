@@ -8,6 +8,7 @@ use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::tags::Flow;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RequestId, SkillId, TenantId};
+use charter_contract::json::decode_stored;
 use charter_domain::follow_up::{self, Alone};
 use charter_search::{MAX_QUERY_BYTES, VerdictKind};
 use schemars::JsonSchema;
@@ -134,7 +135,7 @@ impl Engine {
             let Some(verdict) = record.and_then(|record| record.verdict) else {
                 continue;
             };
-            let classified: Classified = serde_json::from_str(&verdict)
+            let classified: Classified = decode_stored(&verdict)
                 .map_err(|error| EngineError::internal("reading a recorded verdict", error))?;
             if matches!(classified.flow, Flow::Skill | Flow::ReadBroad) {
                 earlier.push(Earlier {

@@ -103,9 +103,11 @@ impl Progress {
     pub(crate) fn step_ended(&self, end: &StepEnd) {
         let (step, outcome, message) = match end {
             StepEnd::Succeeded { step, .. } => (step, "succeeded", None),
-            StepEnd::Failed { step, failure, .. } => {
-                (step, "failed", Some(failure.message.clone()))
-            }
+            StepEnd::Failed { step, failure, .. }
+            | StepEnd::InDoubt {
+                step,
+                refusal: failure,
+            } => (step, "failed", Some(failure.message.clone())),
         };
         self.tell(ProgressEvent::StepEnded {
             step: step.to_string(),

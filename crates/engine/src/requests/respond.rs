@@ -8,6 +8,7 @@ use charter_contract::catalogue::tags::Flow;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::finding::Finding;
 use charter_contract::ids::{ErrorId, EvidenceId, RequestId, ResponseId};
+use charter_contract::json::{decode_stored, to_stored};
 use charter_domain::run::ResultSource;
 use serde_json::{Map, Value, json};
 
@@ -73,8 +74,8 @@ pub(super) fn response(
 /// A verdict as its JSON text reads: its scores are single precision, and `json!` would widen them
 /// to digits that nobody measured.
 pub(super) fn verdict(verdict: &RoutedVerdict) -> Result<Value, EngineError> {
-    serde_json::to_string(verdict)
-        .and_then(|text| serde_json::from_str(&text))
+    to_stored(verdict)
+        .and_then(|text| decode_stored(&text))
         .map_err(|error| EngineError::internal("writing a verdict", error))
 }
 
@@ -219,8 +220,7 @@ impl Engine {
 }
 
 pub(super) fn write(response: &AgentResponse) -> Result<String, EngineError> {
-    serde_json::to_string(response)
-        .map_err(|error| EngineError::internal("recording an answer", error))
+    to_stored(response).map_err(|error| EngineError::internal("recording an answer", error))
 }
 
 pub(super) fn write_error(
@@ -229,13 +229,12 @@ pub(super) fn write_error(
     engine: &Engine,
 ) -> Result<String, EngineError> {
     let error = engine.agent_error(asked.id(), error);
-    serde_json::to_string(&error)
-        .map_err(|error| EngineError::internal("recording an answer", error))
+    to_stored(&error).map_err(|error| EngineError::internal("recording an answer", error))
 }
 
 /// A recorded answer, given again.
 pub(super) fn recorded(text: &str) -> Result<AgentResponse, EngineError> {
-    let value: Value = serde_json::from_str(text)
+    let value: Value = decode_stored(text)
         .map_err(|error| EngineError::internal("reading a recorded answer", error))?;
     if value.get("error_id").is_none() {
         return serde_json::from_value(value)

@@ -14,7 +14,7 @@ use charter_contract::ids::{ApprovalId, RunId, StepId, TenantId};
 use charter_contract::mission::MissionState;
 use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
-use charter_domain::gate;
+use charter_domain::gate::{self, Decision};
 use charter_domain::run::{Beginning, Command, ErrorKind, Next, Run, RunEvent, Tokens};
 use charter_store::approval::ApprovalChange;
 use charter_store::journal::{After, RunRecord};
@@ -466,15 +466,26 @@ impl Drive<'_> {
             }
         };
         self.take_turn(&mut prepared, at);
+        let decision = prepared.decision().clone();
+        self.decide_begin(&prepared, decision, at)?;
+        let begun = self.folded.run.is_interrupted(step);
+        Ok(begun.then_some(prepared))
+    }
+
+    /// Begins a call under a decision, or asks a person about it, or refuses it.
+    fn decide_begin(
+        &mut self,
+        prepared: &Prepared,
+        decision: Decision,
+        at: Timestamp,
+    ) -> Result<(), EngineError> {
         let beginning = Beginning {
             call: prepared.call().clone(),
-            decision: prepared.decision().clone(),
+            decision,
             approval: ApprovalId::from_uuid(self.engine.new_uuid()),
             expires_at: self.engine.after(at, self.engine.settings().approval_ttl),
         };
-        self.decide(Command::Begin(Box::new(beginning)))?;
-        let begun = self.folded.run.is_interrupted(step);
-        Ok(begun.then_some(prepared))
+        self.decide(Command::Begin(Box::new(beginning)))
     }
 
     /// Counts a call that is about to happen against its tool's rate limit, or refuses it.
@@ -521,8 +532,7 @@ impl Drive<'_> {
             return Err(EngineError::interrupted());
         }
         self.progress.step_ended(&end);
-        let end = self.taken(end);
-        self.decide(match end {
+        let command = match self.taken(end) {
             StepEnd::Succeeded {
                 step,
                 output,
@@ -547,7 +557,9 @@ impl Drive<'_> {
                 at: self.engine.now(),
                 tokens,
             },
-        })
+            StepEnd::InDoubt { step, refusal } => return self.ask_about_repeat(&step, refusal),
+        };
+        self.decide(command)
     }
 
     /// Takes what a stage made into its mission. What the mission does not admit fails the step.

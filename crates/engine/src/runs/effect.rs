@@ -27,10 +27,11 @@ use charter_domain::policy::PolicySet;
 use charter_domain::reference::{ReferenceError, resolve};
 use charter_domain::run::{ErrorKind, ResultSource, Run, StepFailure, Tokens, Yield};
 use charter_effects::{Limits, PackageFiles, ScriptTool, ToolOutcome};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::missions::{Desk, StageFailed, StageWork};
+use crate::outputs::admit;
 use crate::tool_results::ResultKey;
 use crate::{Engine, EngineError};
 
@@ -110,13 +111,39 @@ pub(crate) enum StepEnd {
         failure: StepFailure,
         tokens: Tokens,
     },
+    /// A write was answered, and the answer is refused: it did happen, or may have.
+    InDoubt { step: StepId, refusal: StepFailure },
 }
 
 impl StepEnd {
     pub(crate) fn step(&self) -> &StepId {
         match self {
-            Self::Succeeded { step, .. } | Self::Failed { step, .. } => step,
+            Self::Succeeded { step, .. }
+            | Self::Failed { step, .. }
+            | Self::InDoubt { step, .. } => step,
         }
+    }
+}
+
+/// Why a call has no output.
+enum NoOutput {
+    /// It failed.
+    Failed(StepFailure),
+    /// The tool answered, and its answer is refused.
+    Refused(StepFailure),
+}
+
+impl NoOutput {
+    fn into_failure(self) -> StepFailure {
+        match self {
+            Self::Failed(failure) | Self::Refused(failure) => failure,
+        }
+    }
+}
+
+impl From<StepFailure> for NoOutput {
+    fn from(failure: StepFailure) -> Self {
+        Self::Failed(failure)
     }
 }
 
@@ -400,6 +427,7 @@ impl Prepared {
         }
         let tenant = self.tenant.clone();
         let writes = self.tool.entry.document.tool_class == ToolClass::Write;
+        let changes = writes && !self.dry_run;
         let ended = self.run(engine, key, cancel).await;
         // A write that failed may have changed something as well.
         if writes {
@@ -419,9 +447,10 @@ impl Prepared {
                     tools: Vec::new(),
                 }
             }
-            Err(failure) => StepEnd::Failed {
+            Err(NoOutput::Refused(refusal)) if changes => StepEnd::InDoubt { step, refusal },
+            Err(none) => StepEnd::Failed {
                 step,
-                failure,
+                failure: none.into_failure(),
                 tokens: Tokens::default(),
             },
         }
@@ -452,6 +481,15 @@ impl Prepared {
             let output = output.map_err(|error| {
                 let code = ErrorCode::Internal;
                 StageFailed::from(failure(ErrorKind::SystemError, code, error.to_string()))
+            })?;
+            // What it adds to the plan becomes a part of the same event.
+            let admitted = admit(&output).and_then(|()| admit(&json!(done.growth)));
+            admitted.map_err(|much| {
+                let message = format!("what the stage made {much}");
+                StageFailed {
+                    failure: refused(message),
+                    tokens: done.tokens,
+                }
             })?;
             Ok((done, output))
         });
@@ -491,7 +529,8 @@ impl Prepared {
         let (look, before) = *seen;
         let tool = look.call.tool.clone();
         let key = format!("{}/again", look.call.step);
-        let (now, _) = Box::pin(look.run(engine, key, cancel.clone())).await?;
+        let seen = Box::pin(look.run(engine, key, cancel.clone())).await;
+        let (now, _) = seen.map_err(NoOutput::into_failure)?;
         if Digest::of(&now) == Digest::of(&before) {
             return Ok(());
         }
@@ -505,7 +544,7 @@ impl Prepared {
         engine: &Engine,
         key: String,
         cancel: CancellationToken,
-    ) -> Result<(Value, u64), StepFailure> {
+    ) -> Result<(Value, u64), NoOutput> {
         self.has_changed(engine, &cancel).await?;
         let entry = Arc::clone(&self.tool.entry);
         let checked = self.script.is_none();
@@ -521,7 +560,7 @@ impl Prepared {
                 ..
             } => {
                 if checked {
-                    check_output(&entry.document, &output)?;
+                    check_output(&entry.document, &output).map_err(NoOutput::Refused)?;
                 }
                 Ok((output, duration_ms))
             }
@@ -530,23 +569,40 @@ impl Prepared {
                 message,
                 stale: true,
                 ..
-            } if of_proposal => Err(target_changed(format!(
+            } if of_proposal => Err(NoOutput::Failed(target_changed(format!(
                 "the tool `{}` says that what is to be changed is another by now: {message}",
                 entry.document.tool_id
-            ))),
+            )))),
+            ToolOutcome::Failed {
+                answered: true,
+                message,
+                ..
+            } => Err(NoOutput::Refused(refused(format!(
+                "the tool `{}` answered with what cannot be used: {message}",
+                entry.document.tool_id
+            )))),
             ToolOutcome::Failed {
                 kind,
                 message,
                 retryable,
                 ..
-            } => Err(StepFailure {
+            } => Err(NoOutput::Failed(StepFailure {
                 kind,
                 code: code_of(kind).as_str().to_owned(),
                 message: format!("the tool `{}` failed: {message}", entry.document.tool_id),
                 retryable,
-            }),
+            })),
         }
     }
+}
+
+/// The failure of a step whose tool answered, and whose answer is not taken.
+fn refused(message: String) -> StepFailure {
+    failure(
+        ErrorKind::ExecutionError,
+        ErrorCode::ToolResultInvalid,
+        message,
+    )
 }
 
 fn target_changed(message: String) -> StepFailure {
@@ -578,13 +634,8 @@ fn check_output(tool: &Tool, output: &Value) -> Result<(), StepFailure> {
     let Some(first) = violations.first() else {
         return Ok(());
     };
-    let message = format!(
+    Err(refused(format!(
         "the tool `{}` answered something other than it declares: {first}",
         tool.tool_id
-    );
-    Err(failure(
-        ErrorKind::ExecutionError,
-        ErrorCode::ToolResultInvalid,
-        message,
-    ))
+    )))
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use charter_contract::ids::{RunId, TenantId};
+use charter_contract::json::decode_stored;
 use charter_contract::run_status::RunStatus;
 use charter_domain::run::Run;
 use charter_store::journal::JournalEvent;
@@ -162,7 +163,7 @@ impl TryFrom<JournalEvent> for HistoryEvent {
     type Error = EngineError;
 
     fn try_from(stored: JournalEvent) -> Result<Self, EngineError> {
-        let event = serde_json::from_str(&stored.payload);
+        let event = decode_stored(&stored.payload);
         Ok(Self {
             sequence: stored.sequence,
             at: stored.at,

@@ -2,6 +2,7 @@
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RunId, TenantId};
+use charter_contract::json::{JsonFault, decode_stored, to_stored};
 use charter_contract::time::Timestamp;
 use charter_domain::run::{Run, RunEvent};
 use charter_store::journal::{EventHash, GENESIS, JournalEvent, NewEvent};
@@ -61,8 +62,8 @@ pub(crate) fn chain(
     let mut head = head;
     let mut chained = Vec::with_capacity(events.len());
     for (sequence, (event, at)) in (version + 1..).zip(events) {
-        let payload = serde_json::to_string(event)
-            .map_err(|error| EngineError::internal("writing an event", error))?;
+        let payload =
+            to_stored(event).map_err(|error| EngineError::internal("writing an event", error))?;
         head = head.chain(sequence, &payload);
         chained.push(NewEvent {
             payload,
@@ -148,7 +149,7 @@ fn read(run: &RunId, journal: Vec<JournalEvent>) -> Result<Read, EngineError> {
             let detail = "it does not chain from the event before it";
             return Err(damaged(run, expected, detail));
         }
-        let event = serde_json::from_str(&stored.payload)
+        let event = decode_stored(&stored.payload)
             .map_err(|error| unread(run, stored.sequence, &stored.payload, &error))?;
         head = stored.hash;
         events.push(HistoryEvent {
@@ -199,8 +200,8 @@ struct OfNewer {
 }
 
 /// Why an event that chains cannot be read.
-fn unread(run: &RunId, sequence: u64, payload: &str, error: &serde_json::Error) -> EngineError {
-    let payload: Value = serde_json::from_str(payload).unwrap_or_default();
+fn unread(run: &RunId, sequence: u64, payload: &str, error: &JsonFault) -> EngineError {
+    let payload: Value = decode_stored(payload).unwrap_or_default();
     let Some(event) = payload["event"].as_str() else {
         return damaged(run, sequence, &error.to_string());
     };

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RunId, TenantId};
+use charter_contract::json::{decode_stored, to_stored};
 use charter_contract::time::Timestamp;
 use charter_domain::run::RunOrder;
 use charter_store::outbox::NewMessage;
@@ -110,8 +111,8 @@ impl Engine {
         topic: &str,
         what: &T,
     ) -> Result<(), EngineError> {
-        let payload = serde_json::to_string(what)
-            .map_err(|error| EngineError::internal("writing an order", error))?;
+        let payload =
+            to_stored(what).map_err(|error| EngineError::internal("writing an order", error))?;
         let message = NewMessage {
             topic: topic.to_owned(),
             tenant: None,
@@ -154,7 +155,7 @@ impl Engine {
 pub(crate) fn heard(engine: &Arc<Engine>, message: &NewMessage) {
     match message.topic.as_str() {
         GIVEN => {
-            let given: Result<Given, _> = serde_json::from_str(&message.payload);
+            let given: Result<Given, _> = decode_stored(&message.payload);
             if let Ok(given) = given
                 && engine.drivers().driver(&given.run).is_some()
             {
@@ -163,7 +164,7 @@ pub(crate) fn heard(engine: &Arc<Engine>, message: &NewMessage) {
             }
         }
         ANSWERED => {
-            if let Ok(answered) = serde_json::from_str::<Answered>(&message.payload)
+            if let Ok(answered) = decode_stored::<Answered>(&message.payload)
                 && let Some(waiting) = engine.orders().with(|orders| orders.remove(&answered.id))
             {
                 // Whoever gave it may have gone.

@@ -1,6 +1,7 @@
 //! A run as people see it: where it stands, its plan and its history; and its strict replay.
 
 use charter_contract::ids::{Label, RunId, StepId, ToolId};
+use charter_contract::json::decode_stored;
 use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
 use charter_domain::approval::{Approval, Digest};
@@ -223,7 +224,7 @@ impl Engine {
             {
                 break;
             }
-            match serde_json::from_str(&stored.payload) {
+            match decode_stored(&stored.payload) {
                 Ok(event) => events.push((event, stored.at)),
                 Err(error) => {
                     broken = Some(Diverges {

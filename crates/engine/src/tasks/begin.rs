@@ -5,8 +5,8 @@ use std::sync::Arc;
 use charter_contract::agentic::request::{AgentRequest, RequestMetadata};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{MissionId, RequestId, SessionId};
+use charter_contract::json::{Profile, extent_of};
 use charter_contract::text::Text;
-use charter_domain::parameters;
 use charter_store::StoreError;
 use charter_store::session::SessionRecord;
 use serde_json::Map;
@@ -35,12 +35,11 @@ pub(super) fn checked(message: &TaskMessage) -> Result<(), EngineError> {
             return Err(EngineError::new(ErrorCode::InvalidRequest, message));
         }
     }
-    if message.wishes.values().any(parameters::is_too_deep) {
-        let message = format!(
-            "a value is nested deeper than {} levels",
-            parameters::MAX_DEPTH
-        );
-        return Err(EngineError::new(ErrorCode::InvalidRequest, message));
+    for (name, value) in &message.wishes {
+        extent_of(value, Profile::PARAMETER).map_err(|much| {
+            let message = format!("the value `{name}` {much}");
+            EngineError::new(ErrorCode::InvalidRequest, message)
+        })?;
     }
     Ok(())
 }

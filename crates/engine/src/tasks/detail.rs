@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use charter_contract::agentic::response::AgentResponse;
 use charter_contract::error_code::ErrorCode;
+use charter_contract::json::decode_stored;
 use charter_contract::parameter::Parameter;
 use charter_domain::parameters;
 use charter_domain::run::StepState;
@@ -85,7 +86,7 @@ impl Engine {
         let (Some(run), Some(verdict)) = (run, &attempt.verdict) else {
             return Ok(recorded.clone());
         };
-        let classified: Classified = serde_json::from_str(verdict)
+        let classified: Classified = decode_stored(verdict)
             .map_err(|error| EngineError::internal("reading a recorded verdict", error))?;
         let took = run.summary.updated_at.as_micros() - run.summary.created_at.as_micros();
         let took = Duration::from_micros(u64::try_from(took).unwrap_or_default());

@@ -4,6 +4,7 @@ use charter_contract::agentic::error::AgentError;
 use charter_contract::agentic::response::AgentResponse;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RunId, SkillId};
+use charter_contract::json::{JsonFault, decode_stored};
 use charter_contract::parameter::Parameter;
 use charter_contract::time::Timestamp;
 use charter_store::journal::{RunPhase, RunRecord};
@@ -23,16 +24,13 @@ pub(super) enum Answered {
 
 impl Answered {
     pub(super) fn read(text: &str) -> Result<Self, EngineError> {
-        let read = |error| EngineError::internal("reading a recorded answer", error);
-        let value: Value = serde_json::from_str(text).map_err(read)?;
-        if value.get("error_id").is_none() {
-            return serde_json::from_value(value)
-                .map(Self::Response)
-                .map_err(read);
-        }
-        serde_json::from_value(value)
-            .map(Self::Failure)
-            .map_err(read)
+        let read = |error: JsonFault| EngineError::internal("reading a recorded answer", error);
+        let value: Value = decode_stored(text).map_err(read)?;
+        let answered = match value.get("error_id") {
+            None => serde_json::from_value(value).map(Self::Response),
+            Some(_) => serde_json::from_value(value).map(Self::Failure),
+        };
+        answered.map_err(|error| read(error.into()))
     }
 }
 
@@ -112,7 +110,7 @@ impl Engine {
         let Some(verdict) = &attempt.verdict else {
             return Ok(Outline::new(TaskState::Submitted, attempt.updated_at));
         };
-        let classified: Classified = serde_json::from_str(verdict)
+        let classified: Classified = decode_stored(verdict)
             .map_err(|error| EngineError::internal("reading a recorded verdict", error))?;
         let mut outline = Outline::new(TaskState::Working, attempt.updated_at);
         let mut found = Vec::new();
@@ -172,7 +170,7 @@ pub(super) fn routed(attempt: &Attempt) -> Result<Option<Routed>, EngineError> {
     let Some(verdict) = &attempt.verdict else {
         return Ok(None);
     };
-    let classified: Classified = serde_json::from_str(verdict)
+    let classified: Classified = decode_stored(verdict)
         .map_err(|error| EngineError::internal("reading a recorded verdict", error))?;
     Ok(match (classified.playbook, classified.skills.as_slice()) {
         (Some(playbook), _) => Some(Routed::Playbook(playbook)),

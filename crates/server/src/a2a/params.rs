@@ -3,6 +3,7 @@
 //! Unknown fields are passed over, as newer minor versions may have more (section 5.7); names are read
 //! as ProtoJSON writes them, or as the protocol's definition does.
 
+use charter_contract::json::{JsonFault, Profile, decode};
 use charter_contract::time::Timestamp;
 use charter_engine::TaskState;
 use schemars::JsonSchema;
@@ -96,6 +97,20 @@ pub(super) struct ListTasks {
 pub(super) struct GetCard {
     #[serde(default)]
     pub(super) tenant: Option<String>,
+}
+
+/// Reads a body, which was bounded in bytes where it came in.
+pub(super) fn parsed(body: &[u8]) -> Result<Value, A2aError> {
+    decode(body, Profile::MESSAGE.of_bytes(usize::MAX)).map_err(|fault| {
+        let message = match fault {
+            JsonFault::TooMuch(much) => format!("the body {much}"),
+            JsonFault::Form(error) => {
+                let place = format!("line {}, column {}", error.line(), error.column());
+                format!("the body is no JSON that can be read: {place}")
+            }
+        };
+        A2aError::new(Kind::Parse, message)
+    })
 }
 
 /// Reads the parameters of a method.

@@ -18,6 +18,7 @@ use utoipa_axum::routes;
 
 use super::call::{self, Method, Reply};
 use super::error::{A2aError, Kind};
+use super::params::parsed;
 use super::version;
 use crate::error::ApiError;
 use crate::extract::{Asked, By, Bytes, Path};
@@ -102,17 +103,12 @@ impl Asker {
 }
 
 fn body(bytes: &[u8]) -> Result<Value, A2aError> {
-    match serde_json::from_slice(bytes) {
-        Ok(body @ Value::Object(_)) => Ok(body),
-        Ok(_) => Err(A2aError::new(
+    match parsed(bytes)? {
+        body @ Value::Object(_) => Ok(body),
+        _ => Err(A2aError::new(
             Kind::InvalidRequest,
             "the body must be an object",
         )),
-        Err(error) => {
-            let place = format!("line {}, column {}", error.line(), error.column());
-            let message = format!("the body is no JSON that can be read: {place}");
-            Err(A2aError::new(Kind::Parse, message))
-        }
     }
 }
 

@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::call::{self, Method, Reply};
 use super::error::{A2aError, Kind};
+use super::params::parsed;
 use super::version;
 use crate::extract::{By, Bytes};
 use crate::state::AppState;
@@ -77,14 +78,10 @@ pub(super) async fn call(
 
 /// Reads a call; what is wrong goes with the call's id, where it has one that can be read.
 fn read(body: &[u8]) -> Result<Call, (Value, A2aError)> {
-    let parsed: Value = serde_json::from_slice(body).map_err(|error| {
-        let place = format!("line {}, column {}", error.line(), error.column());
-        let message = format!("the body is no JSON that can be read: {place}");
-        (Value::Null, A2aError::new(Kind::Parse, message))
-    })?;
+    let sent = parsed(body).map_err(|error| (Value::Null, error))?;
     let refused =
         |id: &Value, message: &str| (id.clone(), A2aError::new(Kind::InvalidRequest, message));
-    let mut call: Map<String, Value> = match parsed {
+    let mut call: Map<String, Value> = match sent {
         Value::Object(call) => call,
         Value::Array(_) => {
             return Err(refused(

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::header::WWW_AUTHENTICATE;
 use axum::http::{HeaderMap, HeaderValue};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use charter_contract::error_code::ErrorCode;
+use charter_contract::json::{Profile, extent};
 use charter_engine::{Caller, EngineError};
 use rmcp::model::ProtocolVersion;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
@@ -18,6 +20,7 @@ use super::sessions::{MAX_SESSIONS, Sessions};
 use super::{Mcp, Shared, Who};
 use crate::auth::is_of_this_server;
 use crate::error::ApiError;
+use crate::extract::read;
 use crate::state::AppState;
 
 /// Where the protocol is served.
@@ -62,7 +65,7 @@ pub(crate) fn mounted(state: &AppState) -> Router<AppState> {
 }
 
 /// Lets a request in whose caller is known, whose page is of this server, and whose session is its own.
-async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Response {
+async fn admit(State(gate): State<Gate>, request: Request, next: Next) -> Response {
     let caller = match gate.check(request.headers()).await {
         Ok(caller) => caller,
         Err(error) => {
@@ -74,6 +77,10 @@ async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Re
             }
             return response;
         }
+    };
+    let mut request = match gate.measured(request).await {
+        Ok(request) => request,
+        Err(error) => return error.into_response(),
     };
     let known = request.headers().contains_key(SESSION);
     request.extensions_mut().insert(caller.clone());
@@ -87,6 +94,20 @@ async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Re
 }
 
 impl Gate {
+    /// The request with its body read and measured: the SDK reads it twice over, and bounds its bytes only.
+    async fn measured(&self, request: Request) -> Result<Request, ApiError> {
+        let (head, body) = request.into_parts();
+        let body = read(body, &self.state).await?;
+        extent(&body, Profile::MESSAGE.of_bytes(usize::MAX)).map_err(|much| {
+            let message = format!("the body {much}");
+            ApiError::new(
+                &self.state,
+                EngineError::new(ErrorCode::InvalidRequest, message),
+            )
+        })?;
+        Ok(Request::from_parts(head, Body::from(body)))
+    }
+
     async fn check(&self, headers: &HeaderMap) -> Result<Caller, EngineError> {
         let (access, engine) = (&self.state.access, &self.state.engine);
         let caller = access.caller(engine, headers).await?;

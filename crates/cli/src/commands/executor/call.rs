@@ -141,7 +141,7 @@ async fn report(held: &mut Held<'_>, outcome: ExecutorOutcome) -> anyhow::Result
             Some("too_large" | "invalid_document") if !replaced => {
                 replaced = true;
                 let message = format!("the server did not take the result: {error:#}");
-                body = serde_json::to_value(refused(ErrorType::ResourceError, message)?)?;
+                body = serde_json::to_value(unusable(message)?)?;
             }
             Some(_) => return Err(error.context("reporting the outcome")),
             None => {
@@ -166,7 +166,7 @@ fn written(outcome: ToolOutcome, limit: usize) -> Result<ExecutorOutcome, IdErro
             let bytes = output.to_string().len();
             if bytes > limit {
                 let message = format!("the output has {bytes} bytes; the limit is {limit}");
-                return refused(ErrorType::ResourceError, message);
+                return unusable(message);
             }
             ExecutorOutcome {
                 result: ExecutorResult::Succeeded { output },
@@ -179,10 +179,19 @@ fn written(outcome: ToolOutcome, limit: usize) -> Result<ExecutorOutcome, IdErro
             message,
             retryable,
             stale,
+            answered,
             log,
             duration_ms,
         } => ExecutorOutcome {
-            result: failed(kind, message, retryable, stale)?,
+            result: failed(
+                kind,
+                message,
+                Ended {
+                    retryable,
+                    stale,
+                    answered,
+                },
+            )?,
             log: ending(&log, MAX_LOG_BYTES),
             duration_ms: Count::new(duration_ms).unwrap_or_default(),
         },
@@ -192,18 +201,43 @@ fn written(outcome: ToolOutcome, limit: usize) -> Result<ExecutorOutcome, IdErro
 /// A failure of this process, not of the tool.
 fn refused(kind: ErrorType, message: String) -> Result<ExecutorOutcome, IdError> {
     Ok(ExecutorOutcome {
-        result: failed(kind, message, false, false)?,
+        result: failed(kind, message, Ended::default())?,
         log: String::new(),
         duration_ms: Count::default(),
     })
 }
 
+/// An output that is not taken: the tool has done what it was asked.
+fn unusable(message: String) -> Result<ExecutorOutcome, IdError> {
+    let ended = Ended {
+        answered: true,
+        ..Ended::default()
+    };
+    Ok(ExecutorOutcome {
+        result: failed(ErrorType::ResourceError, message, ended)?,
+        log: String::new(),
+        duration_ms: Count::default(),
+    })
+}
+
+/// What is known of a failed call besides its message.
+#[derive(Default)]
+struct Ended {
+    retryable: bool,
+    stale: bool,
+    answered: bool,
+}
+
 fn failed(
     error_type: ErrorType,
     mut message: String,
-    retryable: bool,
-    stale: bool,
+    ended: Ended,
 ) -> Result<ExecutorResult, IdError> {
+    let Ended {
+        retryable,
+        stale,
+        answered,
+    } = ended;
     message.truncate(message.floor_char_boundary(MAX_MESSAGE_BYTES));
     if message.is_empty() {
         message = "the tool failed and said nothing".to_owned();
@@ -213,6 +247,7 @@ fn failed(
         message: Text::parse(&message)?,
         retryable,
         stale,
+        answered,
     })
 }
 

@@ -8,12 +8,13 @@ use std::sync::Arc;
 use charter_contract::catalogue::tool::{Tool, ToolClass};
 use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::ids::{StepId, ToolDefinitionId, ToolId};
+use charter_contract::json::{Profile, extent_of};
 use charter_contract::violation::{Report, pointer_segment};
 use serde_json::{Map, Value};
 
 use crate::catalogue::{Entry, View};
 use crate::graph::Action;
-use crate::parameters::{MAX_DEPTH, is_too_deep, misfits};
+use crate::parameters::misfits;
 use crate::reference::{Reference, references};
 
 /// The active tools of a view that are not internal.
@@ -133,9 +134,8 @@ impl Calls<'_> {
         let mut steps = Vec::new();
         for (name, value) in values {
             let pointer = format!("{here}/{}", pointer_segment(name));
-            if is_too_deep(value) {
-                let message = format!("this is nested deeper than {MAX_DEPTH} levels");
-                report.meaning(pointer, "depth", message);
+            if let Err(much) = extent_of(value, Profile::PARAMETER) {
+                report.meaning(pointer, "depth", format!("this {much}"));
                 continue;
             }
             let found = match references(value) {

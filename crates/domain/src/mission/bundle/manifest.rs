@@ -1,5 +1,6 @@
 //! The lines of a manifest: what is said of each line of the bundle, and the links between them.
 
+use charter_contract::json::decode_stored;
 use charter_contract::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -105,7 +106,7 @@ impl Link {
     /// Reads the next line and goes on from the link that it states; `Err` when the line is none, or
     /// is not as it was written.
     pub(super) fn read(&mut self, line: &str) -> Result<Entry, Changed> {
-        let Ok(Linked { entry, link }) = serde_json::from_str::<Linked>(line) else {
+        let Ok(Linked { entry, link }) = decode_stored::<Linked>(line) else {
             return Err(Changed);
         };
         let written = self.line(&entry);

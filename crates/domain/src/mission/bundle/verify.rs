@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use charter_contract::canonical;
+use charter_contract::json::decode_stored;
 use charter_contract::mission::envelope::MissionEnvelope;
 use charter_contract::mission::upcast::read_stored;
 use charter_contract::mission::{ArtifactKind, MissionRoot};
@@ -97,8 +98,8 @@ fn split(bytes: &[u8]) -> Result<Vec<&str>, Fault> {
 }
 
 fn read_header(line: &str) -> Result<Header, String> {
-    let header: Header = serde_json::from_str(line)
-        .map_err(|error| format!("this is no header of a bundle: {error}"))?;
+    let header: Header =
+        decode_stored(line).map_err(|error| format!("this is no header of a bundle: {error}"))?;
     if header_line(&header) != line {
         return Err("the header is not in its canonical form".to_owned());
     }
@@ -132,7 +133,7 @@ fn misaligned(header: &Header, lines: &[&str]) -> Vec<Fault> {
         header.events,
         lines.len()
     );
-    let broken = |line: &str| serde_json::from_str::<serde::de::IgnoredAny>(line).is_err();
+    let broken = |line: &str| decode_stored::<serde::de::IgnoredAny>(line).is_err();
     let broken = lines.iter().position(|line| broken(line));
     let broken = broken.map(|at| Fault {
         line: at + 1,
@@ -144,7 +145,7 @@ fn misaligned(header: &Header, lines: &[&str]) -> Vec<Fault> {
 
 /// Whether a text is the one text of its value.
 fn is_canonical(payload: &str) -> bool {
-    let value = serde_json::from_str::<Value>(payload);
+    let value = decode_stored::<Value>(payload);
     value.is_ok_and(|value| canonical::text(value) == payload)
 }
 

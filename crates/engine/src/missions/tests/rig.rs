@@ -92,6 +92,7 @@ impl ToolRunner for Crm {
             Err(message) => ToolOutcome::Failed {
                 kind: charter_domain::run::ErrorKind::ExecutionError,
                 stale: message == STALE,
+                answered: false,
                 message,
                 retryable: false,
                 duration_ms: 1,

@@ -4,12 +4,12 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{ApprovalId, StepId};
 use charter_contract::time::Timestamp;
 use charter_domain::approval::{Agreed, Approval, State};
-use charter_domain::run::{Command, ErrorKind, Report, StepFailure, StepState};
+use charter_domain::run::{Command, ErrorKind, Report, StepFailure, StepState, Tokens};
 use charter_store::approval::ApprovalChange;
 use charter_store::journal::After;
 
 use super::Drive;
-use crate::runs::effect::failure;
+use crate::runs::effect::{Preparation, failure};
 use crate::{EngineError, approvals};
 
 impl Drive<'_> {
@@ -83,6 +83,33 @@ impl Drive<'_> {
             approval: approval.approval_id.clone(),
             by: None,
             failure: denied(ErrorCode::ApprovalExpired, message),
+        }
+    }
+
+    /// A write whose answer is refused happened, or may have: what becomes of its step is asked of a person, as of one
+    /// that was interrupted, and it is never begun again by itself.
+    pub(super) fn ask_about_repeat(
+        &mut self,
+        step: &StepId,
+        refusal: StepFailure,
+    ) -> Result<(), EngineError> {
+        let at = self.engine.now();
+        match self.workspace.prepare(&self.folded.run, step, at) {
+            Ok(Preparation::Effect(prepared)) => {
+                let (call, decision) = (prepared.call(), prepared.decision().clone());
+                let decision = decision.in_doubt(&call.tool, &refusal.message);
+                self.decide_begin(&prepared, decision, at)
+            }
+            // It was prepared before. What cannot be prepared any more is not begun again either.
+            Ok(Preparation::NotInDryRun) | Err(_) => self.decide(Command::Fail {
+                step: step.clone(),
+                failure: StepFailure {
+                    kind: ErrorKind::InputError,
+                    ..refusal
+                },
+                at,
+                tokens: Tokens::default(),
+            }),
         }
     }
 

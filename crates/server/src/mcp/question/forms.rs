@@ -1,6 +1,7 @@
 //! Forms: what a person fills in, and what is read out of it.
 
 use charter_contract::ids::Label;
+use charter_contract::json::{Profile, decode_text};
 use charter_contract::parameter::{Parameter, ParameterType};
 use charter_engine::RunShown;
 use serde_json::{Map, Value, json};
@@ -64,7 +65,7 @@ pub(in crate::mcp) fn typed_values(
         let read = value
             .as_str()
             .filter(|_| as_json)
-            .and_then(|text| serde_json::from_str(text).ok());
+            .and_then(|text| decode_text(text, Profile::PARAMETER).ok());
         (name, read.unwrap_or(value))
     });
     typed.collect()
