@@ -1,10 +1,11 @@
-//! What the compiler and clippy do not check: who may import whom, sizes, names, module pages,
+//! What the compiler and clippy do not check: who may import whom, who reads JSON, sizes, names, module pages,
 //! error pages, links, server starts and pauses of tests. Each check is a function from texts to findings in a file
 //! of its own.
 
 mod call_graph;
 mod edges;
 mod error_pages;
+mod json_readers;
 mod links;
 mod manifests;
 mod pauses;
@@ -30,6 +31,7 @@ pub(crate) fn run(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     for file in workspace.rust_below("xtask/") {
         findings.extend(sources::check(file));
     }
+    findings.extend(json_readers::check(workspace.rust_below("crates/")));
     findings.extend(pauses::check(workspace.rust_below("crates/")));
     let suite = workspace.rust_below(server_starts::SUITE);
     findings.extend(server_starts::check(suite));

@@ -11,6 +11,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::{Method, Request};
 use charter_contract::ids::TenantId;
+use charter_contract::json::{Profile, decode, decode_stored};
 use charter_engine::Caller;
 use charter_server::{Access, AppState, Limits, router};
 use futures_util::StreamExt;
@@ -384,7 +385,7 @@ impl<'a> StreamEvent<'a> {
         Some(Self {
             name: field("event")?,
             id: field("id"),
-            data: serde_json::from_str(field("data")?).ok()?,
+            data: decode_stored(field("data")?).ok()?,
         })
     }
 }
@@ -396,7 +397,8 @@ fn answer(ok: bool, bytes: &[u8]) -> anyhow::Result<Value> {
     if bytes.is_empty() && ok {
         return Ok(Value::Null);
     }
-    let body: Value = serde_json::from_slice(bytes)
+    // A server shows runs of older versions too, whose outputs nest deeper.
+    let body: Value = decode(bytes, Profile::STORED)
         .context("the answer is not JSON; is this a Charter server?")?;
     if ok { Ok(body) } else { Err(failure(&body)) }
 }

@@ -42,6 +42,7 @@ mod validate;
 
 use std::path::PathBuf;
 
+use charter_contract::json::decode_stored;
 use clap::{Parser, Subcommand};
 use serde_json::Value;
 
@@ -265,7 +266,7 @@ async fn dispatch(
 /// `NAME=VALUE`, JSON where it reads as such.
 fn parameter(text: &str) -> Result<(String, Value), String> {
     let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
-    let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
+    let value = decode_stored(value).unwrap_or_else(|_| Value::String(value.to_owned()));
     Ok((name.to_owned(), value))
 }
 

@@ -5,11 +5,11 @@
 //! what a source may send; [`decode`] measures the text in one pass without recursion and reads it only within the
 //! profile. [`Meter`] measures a text that arrives in pieces, [`extent_of`] a value that was made here.
 
+mod meter;
 mod weight;
 
 use std::slice;
 
-use memchr::memchr2;
 use serde::Serialize;
 use serde::de::{Deserialize, DeserializeOwned};
 use serde_json::de::{Deserializer, Read};
@@ -18,6 +18,8 @@ use serde_json::{Value, map};
 use self::weight::{TEXT, VALUE, of_fields, of_items};
 use crate::bounds;
 use crate::deeply::deeply;
+
+pub use meter::Meter;
 
 /// What a source of JSON may send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,7 +166,7 @@ impl From<TooMuch> for JsonFault {
 pub fn extent(text: &[u8], profile: Profile) -> Result<Extent, TooMuch> {
     let mut meter = Meter::new(profile);
     meter.feed(text)?;
-    Ok(meter.extent)
+    Ok(meter.extent())
 }
 
 /// Measures a value.
@@ -230,176 +232,6 @@ fn entered<'v>(value: &'v Value, extent: &mut Extent) -> Option<Parts<'v>> {
             extent.values += fields.len();
             extent.memory += of_fields(fields.len()) + names.sum::<usize>();
             Some(Parts::Fields(fields.values()))
-        }
-    }
-}
-
-/// Measures one text that arrives in pieces.
-#[derive(Debug)]
-pub struct Meter {
-    profile: Profile,
-    bytes: usize,
-    extent: Extent,
-    place: Place,
-    depth: usize,
-    /// The lists and objects that are open, outermost first.
-    open: [Container; bounds::STORED_LEVELS_READ],
-}
-
-/// Where in a text the next byte is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    /// Between tokens, or within a number or a word.
-    Outside,
-    /// Behind a `[`: what comes next is its first item, or its end.
-    Opened,
-    /// Within a text.
-    Text,
-    /// Behind a backslash within a text.
-    Escape,
-}
-
-/// A list or an object, and how many items or fields it has so far.
-#[derive(Debug, Clone, Copy)]
-enum Container {
-    List(usize),
-    Object(usize),
-}
-
-impl Meter {
-    /// Before the first byte.
-    #[must_use]
-    pub fn new(profile: Profile) -> Self {
-        Self {
-            profile,
-            bytes: 0,
-            extent: Extent::PLAIN,
-            place: Place::Outside,
-            depth: 0,
-            open: [Container::List(0); bounds::STORED_LEVELS_READ],
-        }
-    }
-
-    /// Takes in the next piece.
-    ///
-    /// # Errors
-    /// [`TooMuch`] once all pieces together are more than the profile allows.
-    pub fn feed(&mut self, piece: &[u8]) -> Result<(), TooMuch> {
-        self.bytes = self.bytes.saturating_add(piece.len());
-        if self.bytes > self.profile.bytes {
-            return Err(TooMuch::Bytes {
-                bytes: self.bytes,
-                limit: self.profile.bytes,
-            });
-        }
-        let mut rest = piece;
-        while let Some((first, behind)) = rest.split_first() {
-            rest = match self.place {
-                Place::Text => self.text(rest),
-                Place::Escape => {
-                    self.extent.memory += 1;
-                    self.place = Place::Text;
-                    behind
-                }
-                Place::Outside | Place::Opened => {
-                    self.token(*first)?;
-                    behind
-                }
-            };
-        }
-        self.extent.within(self.profile)
-    }
-
-    /// How much all pieces so far are.
-    #[must_use]
-    pub fn extent(&self) -> Extent {
-        self.extent
-    }
-
-    /// Goes on within a text, to its end or to an escape; returns what is behind.
-    fn text<'p>(&mut self, rest: &'p [u8]) -> &'p [u8] {
-        let found = memchr2(b'"', b'\\', rest);
-        let (inside, behind) = rest.split_at(found.unwrap_or(rest.len()));
-        self.extent.memory += inside.len();
-        match behind.split_first() {
-            None => behind,
-            Some((b'"', behind)) => {
-                self.place = Place::Outside;
-                behind
-            }
-            Some((_, behind)) => {
-                self.place = Place::Escape;
-                behind
-            }
-        }
-    }
-
-    /// Takes in one byte that is not within a text.
-    fn token(&mut self, byte: u8) -> Result<(), TooMuch> {
-        if matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
-            return Ok(());
-        }
-        if self.place == Place::Opened {
-            self.place = Place::Outside;
-            if byte != b']' {
-                self.item();
-            }
-        }
-        match byte {
-            b'"' => {
-                self.place = Place::Text;
-                self.extent.memory += TEXT;
-            }
-            b'[' => {
-                self.enter(Container::List(0))?;
-                self.place = Place::Opened;
-            }
-            b'{' => self.enter(Container::Object(0))?,
-            b']' | b'}' => self.depth = self.depth.saturating_sub(1),
-            b',' => self.item(),
-            b':' => self.field(),
-            // A part of a number or a word.
-            _ => return Ok(()),
-        }
-        self.extent.within(self.profile)
-    }
-
-    fn enter(&mut self, container: Container) -> Result<(), TooMuch> {
-        let limit = self.profile.levels;
-        let slot = self.open.get_mut(self.depth);
-        let Some(slot) = slot.filter(|_| self.depth < limit) else {
-            return Err(TooMuch::Levels { limit });
-        };
-        *slot = container;
-        self.depth += 1;
-        self.extent.levels = self.extent.levels.max(self.depth);
-        Ok(())
-    }
-
-    /// The innermost container that is open.
-    fn innermost(&mut self) -> Option<&mut Container> {
-        self.open.get_mut(self.depth.checked_sub(1)?)
-    }
-
-    /// Counts an item, in a list.
-    fn item(&mut self) {
-        if let Some(Container::List(held)) = self.innermost() {
-            let before = of_items(*held);
-            *held += 1;
-            let more = of_items(*held) - before;
-            self.extent.values += 1;
-            self.extent.memory += more;
-        }
-    }
-
-    /// Counts a field, in an object.
-    fn field(&mut self) {
-        if let Some(Container::Object(held)) = self.innermost() {
-            let before = of_fields(*held);
-            *held += 1;
-            let more = of_fields(*held) - before;
-            self.extent.values += 1;
-            self.extent.memory += more;
         }
     }
 }

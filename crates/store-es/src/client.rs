@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD as BASE64;
+use charter_contract::json::{Profile, decode};
 use charter_store::skill_index::SkillIndexError;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use reqwest::{Certificate, Client, Method, Response, Url, redirect};
@@ -14,6 +15,8 @@ use crate::options::{Credentials, EsOptions, SetupError, base};
 
 /// Largest answer that is read, in bytes.
 const MAX_ANSWER_BYTES: usize = 16 << 20;
+/// What is read of an answer: the node is the operator's, and answers what was put there.
+const ANSWER: Profile = Profile::STORED.of_bytes(MAX_ANSWER_BYTES);
 
 /// What is told of a refusal, in characters.
 const TOLD_CHARACTERS: usize = 400;
@@ -164,7 +167,7 @@ impl Node {
         let status = response.status().as_u16();
         let body = self.read(doing, response).await?;
         match status {
-            200..=299 => serde_json::from_slice(&body)
+            200..=299 => decode(&body, ANSWER)
                 .map(Answer::Found)
                 .map_err(|error| self.form(doing, error.to_string())),
             404 => Ok(Answer::Missing(told(&body))),
@@ -240,7 +243,7 @@ fn header(credentials: &Credentials) -> Result<HeaderValue, SetupError> {
 
 /// The reason that an error document gives, or its beginning.
 fn told(body: &[u8]) -> String {
-    let document: Option<Value> = serde_json::from_slice(body).ok();
+    let document: Option<Value> = decode(body, ANSWER).ok();
     let reason = document.as_ref().and_then(|document| {
         let error = &document["error"];
         let cause = &error["root_cause"][0]["reason"];

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use charter_contract::json::decode_stored;
 use clap::Subcommand;
 use serde_json::{Value, json};
 
@@ -135,7 +136,7 @@ async fn send(command: &Approvals, client: &Client) -> anyhow::Result<Value> {
 
 /// A value that is given as JSON, or by the file that holds it.
 fn value(given: &str) -> anyhow::Result<Value> {
-    match serde_json::from_str(given) {
+    match decode_stored(given) {
         Ok(value) => Ok(value),
         Err(_) => runs::document(Path::new(given)),
     }

@@ -8,6 +8,7 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::Context;
+use charter_contract::json::decode_stored;
 use charter_effects::{Extracted, MediaType, extract};
 use serde::Deserialize;
 use serde_json::json;
@@ -46,7 +47,7 @@ fn extracted(file: &Path) -> anyhow::Result<Extracted> {
     std::io::stdin()
         .read_to_string(&mut told)
         .context("reading what the source is")?;
-    let told: Told = serde_json::from_str(&told).context("reading what the source is")?;
+    let told: Told = decode_stored(&told).context("reading what the source is")?;
     let bytes = std::fs::read(file).context("reading the source")?;
     Ok(extract(&bytes, told.media_type, told.charset.as_deref())?)
 }

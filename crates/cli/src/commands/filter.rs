@@ -7,6 +7,7 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::Context;
+use charter_contract::json::decode_stored;
 use charter_domain::analysis::Filter;
 use serde_json::{Value, json};
 
@@ -39,7 +40,7 @@ fn filtered(program: &Path) -> anyhow::Result<Value> {
     std::io::stdin()
         .read_to_string(&mut call)
         .context("reading the input")?;
-    let call: Value = serde_json::from_str(&call).context("reading the input")?;
+    let call: Value = decode_stored(&call).context("reading the input")?;
     let limit = call["parameters"]["limit"]
         .as_u64()
         .and_then(|limit| usize::try_from(limit).ok());

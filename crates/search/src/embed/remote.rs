@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use backon::{ExponentialBuilder, Retryable};
+use charter_contract::json::{JsonFault, Profile, decode};
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 use reqwest::{Client, Response, StatusCode, Url};
 use serde::{Deserialize, Serialize};
@@ -131,7 +132,7 @@ pub enum RemoteError {
     #[error("the answer is not in the form of the embeddings API")]
     Form {
         /// What the parser said.
-        source: serde_json::Error,
+        source: JsonFault,
     },
     /// The answer does not have one vector for each text.
     #[error("the answer does not hold one vector for each of {texts} texts")]
@@ -279,8 +280,9 @@ impl RemoteEmbedder {
             body if body.len() > limit => return Err(RemoteError::TooLong { limit }),
             body => body,
         };
-        let answer: Answer =
-            serde_json::from_slice(&body).map_err(|source| RemoteError::Form { source })?;
+        // The operator's own server; its numbers are read as numbers, and there are as many as were asked for.
+        let answer: Answer = decode(&body, Profile::STORED.of_bytes(limit))
+            .map_err(|source| RemoteError::Form { source })?;
         in_order(answer, texts.len(), self.options.dims)
     }
 

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
+use charter_contract::json::{JsonFault, Profile, decode, decode_stored};
 use safetensors::Dtype;
 use safetensors::tensor::Metadata;
 use serde::Deserialize;
@@ -37,7 +38,7 @@ pub enum WeightsError {
         /// The file's name inside the model directory.
         file: &'static str,
         /// What the parser said.
-        source: serde_json::Error,
+        source: JsonFault,
     },
     /// The model is of another architecture or size.
     #[error("this embedder runs 6-layer BERT encoders of width 384; {what} differs")]
@@ -96,11 +97,10 @@ impl Config {
         file.take(MAX_CONFIG_BYTES)
             .read_to_string(&mut text)
             .map_err(read)?;
-        let config: Config =
-            serde_json::from_str(&text).map_err(|source| WeightsError::Format {
-                file: CONFIG,
-                source,
-            })?;
+        let config: Config = decode_stored(&text).map_err(|source| WeightsError::Format {
+            file: CONFIG,
+            source,
+        })?;
         config.check()?;
         Ok(config)
     }
@@ -172,7 +172,7 @@ impl Tensors {
         let mut header = vec![0; length as usize];
         file.read_exact(&mut header).map_err(read)?;
         let metadata: Metadata =
-            serde_json::from_slice(&header).map_err(|source| WeightsError::Format {
+            decode(&header, Profile::STORED).map_err(|source| WeightsError::Format {
                 file: WEIGHTS,
                 source,
             })?;

@@ -9,6 +9,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use charter_contract::json::{JsonFault, Profile, decode};
 use flate2::read::MultiGzDecoder;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -41,7 +42,7 @@ pub enum ReadError {
         /// Its number, from 1.
         line: usize,
         /// What is wrong.
-        source: serde_json::Error,
+        source: JsonFault,
     },
     /// A line contradicts the catalogue.
     #[error("{path}:{line}: {problem}")]
@@ -257,7 +258,7 @@ fn read_lines<T: DeserializeOwned>(
         if bytes.trim_ascii().is_empty() {
             continue;
         }
-        let record = serde_json::from_slice(&bytes).map_err(|source| ReadError::Line {
+        let record = decode(&bytes, Profile::STORED).map_err(|source| ReadError::Line {
             path: path.to_owned(),
             line,
             source,

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use charter_contract::json::decode_stored;
 use charter_domain::evidence_log::bundle::MAX_LINE;
 use charter_domain::evidence_log::note::MAX_NOTE;
 use charter_domain::evidence_log::{Coverage, Fault, Header, Verdict, Verifier, VerifierKey};
@@ -142,7 +143,7 @@ fn key(given: &str) -> anyhow::Result<VerifierKey> {
 /// The checkpoint of a file: the note itself, or the one in an export's header.
 fn checkpoint(path: &Path) -> anyhow::Result<String> {
     let first = Lines::open(path)?.next()?.unwrap_or_default();
-    if let Ok(header) = serde_json::from_str::<Header>(&first) {
+    if let Ok(header) = decode_stored::<Header>(&first) {
         return Ok(header.checkpoint);
     }
     read_start(path, MAX_NOTE)

@@ -1,0 +1,158 @@
+//! Who reads JSON: `charter_contract::json` alone, which measures a text before anything is made of it. A reader that
+//! goes round it takes the depth and the weight of whatever it is sent.
+//!
+//! The check knows the names of readers and no types. Tests, examples and the test kit read what they wrote themselves.
+
+use super::rust_code::blanked;
+use super::sources::product_lines;
+use crate::finding::Finding;
+use crate::workspace::TextFile;
+
+/// Files that read in another way, and why.
+const ALLOWED: [(&str, &str); 2] = [
+    ("crates/contract/src/json.rs", "the reader itself"),
+    ("crates/effects/src/mcp/fake.rs", "a server of tests"),
+];
+
+/// A crate for tests only.
+const TEST_KIT: &str = "crates/testkit/";
+
+/// The file of the list.
+const LIST: &str = "xtask/src/tidy/json_readers.rs";
+
+/// What reads a text as JSON: serde_json's functions, reqwest's method for an answer, axum's extractor for a body.
+const READERS: [&str; 9] = [
+    "serde_json::from_slice",
+    "serde_json::from_str",
+    "serde_json::from_reader",
+    "Deserializer::from_slice",
+    "Deserializer::from_str",
+    "Deserializer::from_reader",
+    ".json().await",
+    ".json::<",
+    "): Json<",
+];
+
+/// Functions of serde_json that are not imported by name, so that a call of one shows whose it is.
+const NOT_IMPORTED: [&str; 3] = ["from_slice", "from_str", "from_reader"];
+
+/// Files that read JSON and are not on the list, and files on the list that do not.
+pub(crate) fn check<'f>(files: impl Iterator<Item = &'f TextFile>) -> Vec<Finding> {
+    compare(files, &ALLOWED)
+}
+
+fn compare<'f>(
+    files: impl Iterator<Item = &'f TextFile>,
+    allowed: &[(&str, &str)],
+) -> Vec<Finding> {
+    let mut unused: Vec<&str> = allowed.iter().map(|(path, _)| *path).collect();
+    let mut findings = Vec::new();
+    for file in files.filter(|file| is_looked_at(&file.path)) {
+        let lines = readers(file);
+        let listed = unused.iter().position(|path| *path == file.path);
+        match listed {
+            Some(at) if !lines.is_empty() => {
+                unused.swap_remove(at);
+            }
+            Some(_) | None => findings.extend(lines.into_iter().map(|line| {
+                let message = "read JSON with `charter_contract::json`, which measures it first";
+                Finding::error(&file.path, line, message)
+            })),
+        }
+    }
+    findings.extend(unused.into_iter().map(|path| {
+        let message = format!("{path} reads no JSON of its own: take it off `ALLOWED`");
+        Finding::error(LIST, 1, message)
+    }));
+    findings
+}
+
+fn is_looked_at(path: &str) -> bool {
+    path.contains("/src/") && !path.starts_with(TEST_KIT)
+}
+
+/// The lines that read JSON, tests apart.
+fn readers(file: &TextFile) -> Vec<usize> {
+    let named = |line: &str| {
+        let imports = line.trim_start().starts_with("use serde_json::");
+        READERS.iter().any(|reader| line.contains(reader))
+            || (imports && NOT_IMPORTED.iter().any(|name| line.contains(name)))
+    };
+    if !file.text.lines().any(named) {
+        return Vec::new();
+    }
+    let code = TextFile {
+        path: file.path.clone(),
+        text: blanked(&file.text),
+    };
+    let lines = product_lines(&code).filter(|(_, line)| named(line));
+    lines.map(|(number, _)| number).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &str, text: &str) -> TextFile {
+        TextFile {
+            path: path.to_owned(),
+            text: text.to_owned(),
+        }
+    }
+
+    #[test]
+    fn each_way_to_read_json_is_found() {
+        for line in [
+            "let a: Value = serde_json::from_str(text)?;",
+            "let a = serde_json::from_slice::<Value>(&bytes);",
+            "let a = serde_json::from_reader(file);",
+            "let mut a = serde_json::Deserializer::from_str(text);",
+            "let mut a = Deserializer::from_slice(&bytes);",
+            "use serde_json::{Value, from_str};",
+            "let a = response.json::<Value>().await?;",
+            "let a: Value = response.json().await?;",
+            "async fn handle(Json(body): Json<Value>) {}",
+        ] {
+            let found = readers(&file("crates/x/src/a.rs", &format!("//! x\n{line}\n")));
+            assert_eq!(found, [2], "{line}");
+        }
+        let others = "//! x\nuse serde_json::{Map, Value, json};\n// serde_json::from_str\n\
+                      let a = \"serde_json::from_str\";\nlet b = serde_json::from_value(a);\n\
+                      let c = entry.json();\nfn d() -> Json<Value> {}\n\
+                      #[cfg(test)]\nmod tests {\n    serde_json::from_str(a)\n}\n";
+        assert_eq!(readers(&file("crates/x/src/a.rs", others)), [0; 0]);
+    }
+
+    #[test]
+    fn only_files_of_the_list_read_json() {
+        let reads = "//! x\nlet a = serde_json::from_str(b);\n";
+        let files = [
+            file("crates/x/src/listed.rs", reads),
+            file("crates/x/src/other.rs", reads),
+            file("crates/x/src/other/tests.rs", reads),
+            file("crates/x/tests/it/a.rs", reads),
+            file("crates/x/examples/a.rs", reads),
+            file("crates/testkit/src/a.rs", reads),
+            file("crates/x/src/reformed.rs", "//! x\n"),
+        ];
+        let allowed = [
+            ("crates/x/src/listed.rs", ""),
+            ("crates/x/src/reformed.rs", ""),
+        ];
+        assert_eq!(
+            compare(files.iter(), &allowed),
+            [
+                Finding::error(
+                    "crates/x/src/other.rs",
+                    2,
+                    "read JSON with `charter_contract::json`, which measures it first"
+                ),
+                Finding::error(
+                    LIST,
+                    1,
+                    "crates/x/src/reformed.rs reads no JSON of its own: take it off `ALLOWED`"
+                ),
+            ]
+        );
+    }
+}
