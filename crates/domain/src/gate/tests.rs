@@ -292,6 +292,30 @@ fn b000_18_nobody_is_asked_for_a_dry_run() {
     assert_eq!(found.word(), "allow");
 }
 
+/// A call whose answer was refused may have happened: also a tool for which a repeat is harmless asks a person, once,
+/// and what is refused stays refused.
+#[test]
+fn a_call_in_doubt_asks_a_person_whatever_its_tool_promises() {
+    let tool_id = ToolId::parse("t.x").unwrap();
+    let doubted = |decision: Decision| decision.in_doubt(&tool_id, "it said nothing");
+    let careful = tool("write", &json!({"requires_approval": true}));
+    let asks = asked_of(&careful, &[], |question| question.interrupted = true);
+    for (decision, rules) in [
+        (asked(|_| {}), vec![RuleKind::Interrupted]),
+        (asks, vec![RuleKind::Tool, RuleKind::Interrupted]),
+    ] {
+        let found = doubted(decision);
+        assert_eq!(kinds(&found), ("needs_approval", rules));
+        let last = found.rules().last().unwrap();
+        assert_eq!(
+            last.message,
+            "This was begun and may have happened: it said nothing. A repeat may do it twice."
+        );
+    }
+    let denied = asked(|question| question.permitted = false);
+    assert_eq!(doubted(denied.clone()), denied);
+}
+
 #[test]
 fn an_approval_lifts_the_question_and_nothing_else() {
     let warn = [guardrail("soft_warn")];

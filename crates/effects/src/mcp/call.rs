@@ -146,7 +146,7 @@ impl Server {
         self.look_again.notify_one();
         let why = up.traces.reason().unwrap_or_else(|| chain(error));
         let failure = self.unexpected(&format!("gave no answer that can be used: {why}"));
-        if up.traces.is_at_fault() {
+        if up.traces.is_at_fault() || matches!(error, ServiceError::UnexpectedResponse) {
             return failure.answered();
         }
         repeatable(failure, tool)

@@ -29,6 +29,9 @@ fn answer(request: &Request) -> Reply {
     match request.path.as_str() {
         "/text" => Reply::text(200, "plain"),
         "/broken" => Reply::json(200, "{"),
+        "/deepest" => Reply::json(200, "[".repeat(64) + &"]".repeat(64)),
+        "/deeper" => Reply::json(200, "[".repeat(65) + &"]".repeat(65)),
+        "/refused" => Reply::json(409, "[".repeat(65) + &"]".repeat(65)),
         "/big" => Reply::text(200, "x".repeat(2 << 20)),
         "/hang" => {
             ASKED.notify_one();
@@ -205,6 +208,30 @@ async fn text_is_wrapped_and_false_json_is_a_failure() {
         failure(fixture.run(get_call(server, "/broken")).await).0,
         ErrorType::ExecutionError
     );
+}
+
+/// A host that answers has done what it was asked; one that refuses has not.
+#[tokio::test]
+async fn a_response_is_measured_before_it_is_read() {
+    let (stub, fixture) = (serve(), sandbox().await);
+    let server = stub.address();
+    let deepest = output(fixture.run(get_call(server, "/deepest")).await);
+    assert_eq!(deepest.to_string(), "[".repeat(64) + &"]".repeat(64));
+    let deeper =
+        "the host answered 200 OK with a body that nests more than 64 levels deep; flatten it";
+    let refused = format!(
+        "the host answered 409 Conflict: {:?}",
+        "[".repeat(65) + &"]".repeat(65)
+    );
+    for (path, words, has_answered) in [("/deeper", deeper, true), ("/refused", &refused, false)] {
+        let ToolOutcome::Failed {
+            message, answered, ..
+        } = fixture.run(get_call(server, path)).await
+        else {
+            panic!("{path}");
+        };
+        assert_eq!((message.as_str(), answered), (words, has_answered));
+    }
 }
 
 #[tokio::test]

@@ -102,6 +102,56 @@ async fn output_that_is_not_one_json_value_is_quoted_and_redacted() {
     );
 }
 
+/// A script that ended well has done what it was asked, whatever it printed: a failure that says so is told apart.
+#[tokio::test]
+async fn an_output_is_measured_before_it_is_read_and_its_script_has_answered() {
+    let fixture = sandbox().await;
+    let lists = |levels: usize| {
+        let source = format!("print('[' * {levels} + ']' * {levels})");
+        python_call(&source)
+    };
+    let deepest = output(fixture.run(lists(64)).await).to_string();
+    assert_eq!(deepest, "[".repeat(64) + &"]".repeat(64));
+    let many = python_call("print('[' + '{\"\":0},' * 1000000 + '0]')");
+    for (call, words) in [
+        (
+            lists(65),
+            "the script's output nests more than 64 levels deep; flatten it",
+        ),
+        (
+            lists(100_000),
+            "the script's output nests more than 64 levels deep; flatten it",
+        ),
+        (
+            many,
+            "the script's output holds so many values that it takes more than 50331648 bytes of memory; send fewer",
+        ),
+        (
+            bash_call("true"),
+            "the script printed nothing; it must print one JSON value",
+        ),
+    ] {
+        let ToolOutcome::Failed {
+            message, answered, ..
+        } = fixture.run(call).await
+        else {
+            panic!("{words}");
+        };
+        assert_eq!((message.as_str(), answered), (words, true));
+    }
+    let failed = fixture.run(bash_call("exit 1")).await;
+    assert!(
+        matches!(
+            failed,
+            ToolOutcome::Failed {
+                answered: false,
+                ..
+            }
+        ),
+        "{failed:?}"
+    );
+}
+
 #[tokio::test]
 async fn granted_values_are_redacted_from_log_and_message() {
     let fixture = sandbox().await;

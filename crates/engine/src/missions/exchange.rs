@@ -202,9 +202,8 @@ impl Engine {
         bytes: Vec<u8>,
     ) -> Result<MissionImported, EngineError> {
         caller.must_be(Role::Operator, "missions are imported by operators")?;
-        extent(&bytes, Profile::BUNDLE).map_err(|much| {
-            EngineError::new(ErrorCode::TooLarge, format!("the bundle {much}"))
-        })?;
+        extent(&bytes, Profile::BUNDLE)
+            .map_err(|much| EngineError::new(ErrorCode::TooLarge, format!("the bundle {much}")))?;
         let checking = tokio::task::spawn_blocking(move || checked(&bytes));
         let checked = checking
             .await

@@ -1,5 +1,6 @@
 //! Runs over a real store and real effects.
 
+mod answers;
 mod claims;
 mod confined;
 mod crash;

@@ -143,10 +143,14 @@ mod tests {
     #[test]
     fn what_is_no_call_is_refused_with_the_code_for_it() {
         let deep = "[".repeat(100_000);
+        let deeper = "[".repeat(81) + &"]".repeat(81);
+        let heavy = format!("[{}0]", "{\"\":0},".repeat(200_000));
         for (body, id, code) in [
             ("", json!(null), -32_700),
             ("{\"jsonrpc\": ", json!(null), -32_700),
             (deep.as_str(), json!(null), -32_700),
+            (deeper.as_str(), json!(null), -32_700),
+            (heavy.as_str(), json!(null), -32_700),
             ("\u{feff}{}", json!(null), -32_700),
             ("[]", json!(null), -32_600),
             ("7", json!(null), -32_600),

@@ -116,6 +116,29 @@ fn b003_9_a_choice_or_conclusion_without_an_answer_fails_its_step() {
     assert_eq!(failure, expected);
 }
 
+/// A conclusion is an output: one that is deeper than an output may be fails its step and is never written.
+#[test]
+fn a_conclusion_that_references_make_too_deep_fails_its_step() {
+    let concluded = |levels: usize| {
+        let mut says = read("says", &[], AfterFailure::Abort);
+        let output = (0..levels).fold(json!("${user.bucket}"), |inside, _| json!([inside]));
+        says.action = Action::Conclude { output };
+        let mut run = Driven::new(vec![read("first", &[], AfterFailure::Abort), says]);
+        run.done("first");
+        run
+    };
+    assert_eq!(concluded(64).state("says"), "succeeded");
+    let deep = concluded(65);
+    let Some(StepState::Failed { failure }) = deep.run.state_of(&id("says")) else {
+        panic!("{:?}", deep.run.state_of(&id("says")));
+    };
+    let message = "the step `says`: with what it refers to, the value nests more than 64 levels deep; flatten it";
+    assert_eq!(
+        (failure.code.as_str(), failure.message.as_str()),
+        ("invalid_parameters", message)
+    );
+}
+
 /// B003-9: an expression sees what has ended, so that its answer does not hang on what is quicker.
 #[test]
 fn b003_9_an_expression_does_not_see_what_is_under_way() {
