@@ -223,7 +223,10 @@ async fn a_response_is_measured_before_it_is_read() {
         "the host answered 409 Conflict: {:?}",
         "[".repeat(65) + &"]".repeat(65)
     );
-    for (path, words, has_answered) in [("/deeper", deeper, true), ("/refused", &refused, false)] {
+    for (path, words, has_answered) in [
+        ("/deeper", deeper, true),
+        ("/refused", refused.as_str(), false),
+    ] {
         let ToolOutcome::Failed {
             message, answered, ..
         } = fixture.run(get_call(server, path)).await
