@@ -1078,6 +1078,11 @@ class ExecutorCall(Wire):
 class ExecutorOutcomeResult(Wire):
     """How it ended."""
 
+    answered: bool | None = None
+    """
+    Whether the tool answered, and its answer cannot be used: it may have done what it was asked.
+    False when absent.
+    """
     error_type: Literal["execution_error", "input_error", "permission_error", "resource_error", "system_error", "timeout_error"] | str | None = (
         None
     )
