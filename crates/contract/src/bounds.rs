@@ -95,6 +95,56 @@ bounds! {
     FILTER_MEMORY = 1_024 * MIB, Bytes;
     /// A prompt for a language model, with its variables filled in and its examples.
     PROMPT_BYTES = MIB, Bytes;
+    /// Files of a package.
+    PACKAGE_FILES = 4_096, Count;
+    /// Files of a package together.
+    PACKAGE_BYTES = 32 * MIB, Bytes;
+    /// A package's directory that the command line sends.
+    PACKAGE_SENT_BYTES = 15 * MIB, Bytes;
+    /// Path of a file in a package.
+    PACKAGE_PATH_BYTES = KIB, Bytes;
+    /// Names in the path of a file in a package.
+    PACKAGE_PATH_PARTS = 64, Count;
+    /// Name of a file or folder in a package or a skill.
+    FILE_NAME_BYTES = 255, Bytes;
+    /// Nesting of a YAML or JSON file.
+    YAML_LEVELS = 64, Levels;
+    /// Values in one YAML or JSON file.
+    YAML_VALUES = 200_000, Count;
+    /// Tokens of one YAML or JSON file: scalars, brackets, commas, colons and dashes.
+    YAML_TOKENS = 500_000, Count;
+    /// Key of a mapping in a YAML or JSON file.
+    YAML_KEY_BYTES = KIB, Bytes;
+    /// Values in all YAML and JSON files of one package, or of one import of skills.
+    PACKAGE_VALUES = 500_000, Count;
+    /// Tokens of all YAML and JSON files of one package, or of one import of skills.
+    PACKAGE_TOKENS = 2_000_000, Count;
+    /// Problems of each gravity that one check of a package or of skills shows.
+    PACKAGE_PROBLEMS = 1_000, Count;
+    /// Files of one import of skills.
+    SKILL_FILES = 20_000, Count;
+    /// Files of one import of skills together.
+    SKILL_IMPORT_BYTES = 64 * MIB, Bytes;
+    /// A file of a skill.
+    SKILL_FILE_BYTES = 8 * MIB, Bytes;
+    /// A `SKILL.md`.
+    SKILL_MD_BYTES = MIB, Bytes;
+    /// The frontmatter of a `SKILL.md`.
+    FRONTMATTER_BYTES = 64 * KIB, Bytes;
+    /// Directories that a skill's file is nested in.
+    SKILL_LEVELS = 32, Levels;
+    /// Parameters that one document declares in one list.
+    PARAMETERS = 1_000, Count;
+    /// Placeholders in one text, or in one argument of a step.
+    PLACEHOLDERS = 10_000, Count;
+    /// Steps that a plan compiles to, with those of its fallbacks and reversals.
+    PLAN_STEPS = 2_000, Count;
+    /// Dependencies between the steps that a plan compiles to, with those of its fallbacks.
+    PLAN_EDGES = 10_000, Count;
+    /// Steps of a run that its own steps add to, such as a mission's.
+    RUN_STEPS = 10_000, Count;
+    /// Dependencies between the steps of such a run.
+    RUN_EDGES = 50_000, Count;
 }
 
 #[cfg(test)]

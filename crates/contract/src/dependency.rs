@@ -88,27 +88,29 @@ pub fn cycle<'a>(nodes: &[Node<'a>]) -> Option<Vec<&'a str>> {
 /// The first cycle in listed order, as names from a node back to itself.
 fn find_cycle<'a>(nodes: &[Node<'a>], places: &HashMap<&str, usize>) -> Option<Vec<&'a str>> {
     let mut done = vec![false; nodes.len()];
+    let mut on_path = vec![false; nodes.len()];
     for start in 0..nodes.len() {
-        if let Some(cycle) = walk(start, nodes, places, &mut done) {
+        if done[start] {
+            continue;
+        }
+        if let Some(cycle) = walk(start, nodes, places, &mut done, &mut on_path) {
             return Some(cycle.into_iter().map(|at| nodes[at].name).collect());
         }
     }
     None
 }
 
-/// Depth first from `start`, without recursion: a hostile chain cannot exhaust the stack.
+/// Depth first from `start`, without recursion: a hostile chain cannot exhaust the stack. Between two
+/// walks nothing is on the path.
 fn walk(
     start: usize,
     nodes: &[Node<'_>],
     places: &HashMap<&str, usize>,
     done: &mut [bool],
+    on_path: &mut [bool],
 ) -> Option<Vec<usize>> {
     let mut path = vec![(start, 0_usize)];
-    let mut on_path = vec![false; nodes.len()];
     on_path[start] = true;
-    if done[start] {
-        return None;
-    }
     while let Some((at, next)) = path.last_mut() {
         let here = *at;
         let Some(need) = nodes[here].needs.get(*next) else {

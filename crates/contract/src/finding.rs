@@ -1,6 +1,8 @@
 //! A finding (this project): what a rule of a skill's analysis found in one
 //! resource. Where it is proven is the evidence's business.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -71,8 +73,9 @@ impl Contract for Finding {
     const NAME: SchemaName = SchemaName::Finding;
 
     fn check(&self, report: &mut Report) {
+        let mut seen = BTreeSet::new();
         for (at, evidence) in self.evidence_ids.iter().enumerate() {
-            if self.evidence_ids[..at].contains(evidence) {
+            if !seen.insert(evidence) {
                 let message = format!("`{evidence}` is cited twice");
                 report.meaning(format!("/evidence_ids/{at}"), "unique", message);
             }

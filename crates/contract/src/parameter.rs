@@ -2,10 +2,13 @@
 //! be said of them without calling anything. Conversion to JSON Schema is in
 //! `agentic::tool_definition`; filling in values is the runtime's business.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::bounds::PARAMETERS;
 use crate::violation::Report;
 
 object_only!(Parameter);
@@ -80,15 +83,18 @@ pub struct Parameter {
     pub pattern: Option<String>,
 }
 
-/// Checks a list of parameters: unique names, and defaults, examples and allowed
+/// Checks a list of parameters: how many, unique names, and defaults, examples and allowed
 /// values that fit. `pointer` leads to the list.
 pub(crate) fn check_parameters(parameters: &[Parameter], pointer: &str, report: &mut Report) {
+    if parameters.len() > PARAMETERS {
+        let found = parameters.len();
+        let message = format!("declares {found} parameters; the limit PARAMETERS is {PARAMETERS}");
+        return report.meaning(pointer, "maxItems", message);
+    }
+    let mut seen = BTreeSet::new();
     for (at, parameter) in parameters.iter().enumerate() {
         let here = format!("{pointer}/{at}");
-        if parameters[..at]
-            .iter()
-            .any(|earlier| earlier.name == parameter.name)
-        {
+        if !seen.insert(&parameter.name) {
             report.meaning(
                 format!("{here}/name"),
                 "unique",

@@ -4,6 +4,8 @@
 
 use serde_json::Value;
 
+use crate::bounds::PLACEHOLDERS;
+
 /// One placeholder, without its `${` and `}`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Placeholder<'a> {
@@ -36,16 +38,22 @@ pub enum PlaceholderError {
     /// The name between the braces is not one.
     #[error("`${{{0}}}` is not a placeholder: write `${{user.name}}` or `${{step.path}}`")]
     BadName(String),
+    /// More of them than [`PLACEHOLDERS`].
+    #[error("there are more than {PLACEHOLDERS} placeholders (PLACEHOLDERS)")]
+    TooMany,
 }
 
 /// Splits a text at its placeholders.
 ///
 /// # Errors
-/// The first `${` that is not closed, or holds something other than a dotted name.
+/// The first `${` that is not closed, or holds something other than a dotted name; more than
+/// [`PLACEHOLDERS`].
 pub fn segments(text: &str) -> Result<Vec<Segment<'_>>, PlaceholderError> {
     let mut found = Vec::new();
     let mut rest = text;
+    let mut left = PLACEHOLDERS;
     while let Some(open) = rest.find("${") {
+        left = left.checked_sub(1).ok_or(PlaceholderError::TooMany)?;
         if open > 0 {
             found.push(Segment::Text(&rest[..open]));
         }
@@ -125,6 +133,13 @@ mod tests {
             ])
         );
         assert_eq!(segments("$5 {x} $"), Ok(vec![Segment::Text("$5 {x} $")]));
+    }
+
+    #[test]
+    fn a_text_has_so_many_placeholders_and_no_more() {
+        let most = "${a}".repeat(PLACEHOLDERS);
+        assert_eq!(segments(&most).map(|found| found.len()), Ok(PLACEHOLDERS));
+        assert_eq!(segments(&(most + "${a}")), Err(PlaceholderError::TooMany));
     }
 
     #[test]

@@ -71,7 +71,7 @@ impl Report {
         }
     }
 
-    /// Whether it takes no more violations.
+    /// Whether it carries as many violations as it may, so that no further one is worth looking for.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.violations.len() >= MAX_VIOLATIONS
@@ -126,9 +126,17 @@ impl Report {
     }
 }
 
-/// Escapes one segment of a JSON pointer.
+/// Longest name that a pointer spells out, in bytes: each of a thousand violations has a pointer of its own.
+const MAX_SEGMENT: usize = 256;
+
+/// Escapes one segment of a JSON pointer. Of a name that is longer than any document needs it has the beginning, and
+/// leads to nothing.
 #[must_use]
 pub fn pointer_segment(text: &str) -> std::borrow::Cow<'_, str> {
+    if text.len() > MAX_SEGMENT {
+        let beginning = &text[..text.floor_char_boundary(MAX_SEGMENT)];
+        return format!("{}…", pointer_segment(beginning)).into();
+    }
     if text.contains(['~', '/']) {
         text.replace('~', "~0").replace('/', "~1").into()
     } else {

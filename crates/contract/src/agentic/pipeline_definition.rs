@@ -2,6 +2,8 @@
 //! 003 names this contract and gives no text: the form is this project's, after the
 //! execution plan's.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -124,8 +126,14 @@ pub struct PipelineErrorHandling {
 }
 
 impl PipelineDefinition {
-    fn check_condition(&self, at: usize, condition: &StageCondition, report: &mut Report) {
-        let here = format!("/stages/{at}/condition");
+    fn check_condition(
+        stage: &Stage,
+        here: &str,
+        condition: &StageCondition,
+        stages: &BTreeSet<&StepId>,
+        report: &mut Report,
+    ) {
+        let here = format!("{here}/condition");
         match (
             condition.condition_type,
             &condition.stage_id,
@@ -140,7 +148,7 @@ impl PipelineDefinition {
                 report.meaning(format!("{here}/stage_id"), "required", message);
             }
             (ConditionType::StepSuccess | ConditionType::StepFailure, Some(target), _) => {
-                if *target == self.stages[at].id || !self.stages.iter().any(|s| s.id == *target) {
+                if *target == stage.id || !stages.contains(target) {
                     let message = format!("`{target}` is not another stage here");
                     report.meaning(format!("{here}/stage_id"), "dependency", message);
                 }
@@ -170,9 +178,10 @@ impl Contract for PipelineDefinition {
             })
             .collect();
         check_graph(&nodes, &WORDING, report);
+        let stages: BTreeSet<&StepId> = self.stages.iter().map(|stage| &stage.id).collect();
         for (at, stage) in self.stages.iter().enumerate() {
             if let Some(condition) = &stage.condition {
-                self.check_condition(at, condition, report);
+                Self::check_condition(stage, &format!("/stages/{at}"), condition, &stages, report);
             }
         }
         let Some(handling) = &self.error_handling else {

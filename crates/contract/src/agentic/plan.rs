@@ -1,6 +1,8 @@
 //! Execution plans (003 Execution Plan Schema). Which tools exist and what their
 //! parameters are is checked where the catalogue is known.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -234,8 +236,14 @@ string_enum! {
 }
 
 impl ExecutionPlan {
-    fn check_condition(&self, at: usize, condition: &StepCondition, report: &mut Report) {
-        let here = format!("/steps/{at}/condition");
+    fn check_condition(
+        step: &PlanStep,
+        here: &str,
+        condition: &StepCondition,
+        steps: &BTreeSet<&str>,
+        report: &mut Report,
+    ) {
+        let here = format!("{here}/condition");
         let missing = |field: &str| format!("a condition of this type needs `{field}`");
         match condition.condition_type {
             None => report.meaning(&*here, "required", "a condition needs a `type`".to_owned()),
@@ -249,7 +257,6 @@ impl ExecutionPlan {
                 }
             }
             Some(ConditionType::StepSuccess | ConditionType::StepFailure) => {
-                let step = &self.steps.0[at];
                 match condition.step_id.as_deref() {
                     None => {
                         report.meaning(format!("{here}/step_id"), "required", missing("step_id"));
@@ -258,7 +265,7 @@ impl ExecutionPlan {
                         let message = format!("`{target}` waits for its own outcome");
                         report.meaning(format!("{here}/step_id"), "cycle", message);
                     }
-                    Some(target) if !self.steps.0.iter().any(|s| s.id.as_str() == target) => {
+                    Some(target) if !steps.contains(target) => {
                         let message = format!("`{target}` is not a step here");
                         report.meaning(format!("{here}/step_id"), "dependency", message);
                     }
@@ -294,9 +301,10 @@ impl Contract for ExecutionPlan {
             })
             .collect();
         check_graph(&nodes, &WORDING, report);
+        let ids: BTreeSet<&str> = steps.iter().map(|step| step.id.as_str()).collect();
         for (at, step) in steps.iter().enumerate() {
             if let Some(condition) = &step.condition {
-                self.check_condition(at, condition, report);
+                Self::check_condition(step, &format!("/steps/{at}"), condition, &ids, report);
             }
         }
         let Some(handling) = &self.error_handling else {

@@ -1,6 +1,8 @@
 //! Agents of the registry (seed 000 §2.11). They ground generation on a miss; they
 //! are not searched on every request.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -88,8 +90,9 @@ impl Contract for AgentManifest {
 
     // Checks what the schema cannot say.
     fn check(&self, report: &mut Report) {
+        let mut seen = BTreeSet::new();
         for (at, skill) in self.skill_refs.iter().enumerate() {
-            if self.skill_refs[..at].contains(skill) {
+            if !seen.insert(skill) {
                 let message = format!("the skill `{skill}` is listed twice");
                 report.meaning(format!("/skill_refs/{at}"), "unique", message);
             }
@@ -99,11 +102,12 @@ impl Contract for AgentManifest {
             conflicts_with_agents,
             ..
         } = &self.composition;
+        let compatible: BTreeSet<&AgentId> = compatible_agents.iter().collect();
         for (at, agent) in conflicts_with_agents.iter().enumerate() {
             let here = format!("/composition/conflicts_with_agents/{at}");
             if *agent == self.agent_id {
                 report.meaning(here, "self", "an agent conflicts with itself".to_owned());
-            } else if compatible_agents.contains(agent) {
+            } else if compatible.contains(agent) {
                 let message = format!("`{agent}` is compatible as well as conflicting");
                 report.consistency(here, "composition", message);
             }

@@ -260,12 +260,21 @@ impl MissionType {
             })
             .collect();
         check_graph(&nodes, &WORDING, report);
+        let families = self.resource_families.values();
+        let tools: BTreeSet<&ToolId> = families.flat_map(|family| &family.tools).collect();
         for (at, task) in self.outline.iter().enumerate() {
-            self.check_task(task, &format!("/outline/{at}"), report);
+            self.check_task(task, &tools, &format!("/outline/{at}"), report);
         }
     }
 
-    fn check_task(&self, task: &OutlinedTask, here: &str, report: &mut Report) {
+    /// `tools` are those of all families.
+    fn check_task(
+        &self,
+        task: &OutlinedTask,
+        tools: &BTreeSet<&ToolId>,
+        here: &str,
+        report: &mut Report,
+    ) {
         if !matches!(task.role_type, Role::Researcher | Role::Worker) {
             let message = format!(
                 "an outlined task is a researcher's or a worker's: every mission has its own {}",
@@ -279,7 +288,7 @@ impl MissionType {
             report,
         );
         for (at, tool) in task.allowed_tools.iter().enumerate() {
-            if self.family_of(tool).is_none() {
+            if !tools.contains(tool) {
                 let message = format!("the tool `{tool}` is in none of the resource families");
                 let pointer = format!("{here}/allowed_tools/{at}");
                 report.meaning(pointer, "reference", message);

@@ -20,9 +20,8 @@ impl Known {
     pub(super) fn check(self, text: &str, pointer: &str, report: &mut Report) {
         let parts = match segments(text) {
             Ok(parts) => parts,
-            Err(PlaceholderError::NotClosed) => {
-                let message = PlaceholderError::NotClosed.to_string();
-                return report.meaning(pointer, "placeholder", message);
+            Err(error @ (PlaceholderError::NotClosed | PlaceholderError::TooMany)) => {
+                return report.meaning(pointer, "placeholder", error.to_string());
             }
             Err(PlaceholderError::BadName(name)) => return self.unknown(&name, pointer, report),
         };

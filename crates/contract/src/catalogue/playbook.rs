@@ -1,7 +1,7 @@
 //! Playbooks (seed 000 §2.8): steps that may write, their scripts, and how they
 //! are undone. Running one is the run machine's business.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -227,8 +227,44 @@ string_enum! {
     }
 }
 
+/// What the parts of a playbook may name.
+struct Known<'p> {
+    parameters: BTreeSet<&'p str>,
+    /// Where each step is listed first.
+    places: BTreeMap<&'p str, usize>,
+    scripts: BTreeSet<&'p str>,
+}
+
+impl<'p> Known<'p> {
+    fn of(playbook: &'p Playbook) -> Self {
+        let mut places = BTreeMap::new();
+        for (at, step) in playbook.steps.iter().enumerate() {
+            places.entry(step.step_id.as_str()).or_insert(at);
+        }
+        let parameters = playbook.parameters();
+        Self {
+            parameters: parameters
+                .map(|parameter| parameter.name.as_str())
+                .collect(),
+            places,
+            scripts: playbook.scripts.iter().map(PlaybookScript::name).collect(),
+        }
+    }
+
+    fn is_listed_before(&self, step: &str, at: usize) -> bool {
+        self.places.get(step).is_some_and(|place| *place < at)
+    }
+
+    fn check_step_exists(&self, wanted: &StepId, pointer: &str, report: &mut Report) {
+        if !self.places.contains_key(wanted.as_str()) {
+            let message = format!("`{wanted}` is not a step here");
+            report.meaning(pointer, "dependency", message);
+        }
+    }
+}
+
 impl Playbook {
-    fn check_steps(&self, report: &mut Report) {
+    fn check_steps(&self, known: &Known<'_>, report: &mut Report) {
         let mut seen = BTreeSet::new();
         for (at, step) in self.steps.iter().enumerate() {
             let here = format!("/steps/{at}");
@@ -240,19 +276,23 @@ impl Playbook {
                 let message = "`rollback` in a playbook without rollback support".to_owned();
                 report.consistency(format!("{here}/on_failure"), "rollback_support", message);
             }
-            let names = self.names(step.step_id.as_str(), at);
+            let names = Names {
+                parameters: &known.parameters,
+                step: step.step_id.as_str(),
+                is_earlier: &|id: &str| known.is_listed_before(id, at),
+            };
             let found = check_references(&step.parameters, &names, &format!("{here}/parameters"));
             warn_all(found, report);
         }
     }
 
-    fn check_scripts(&self, report: &mut Report) {
+    fn check_scripts(&self, known: &Known<'_>, report: &mut Report) {
         for (at, script) in self.scripts.iter().enumerate() {
             let here = format!("/scripts/{at}");
-            self.check_step_exists(&script.step_id, &format!("{here}/step_id"), report);
+            known.check_step_exists(&script.step_id, &format!("{here}/step_id"), report);
             check_source(script.path.as_ref(), script.body.as_ref(), &here, report);
             for (position, name) in script.params_used.iter().enumerate() {
-                if !self.parameters().any(|parameter| parameter.name == *name) {
+                if !known.parameters.contains(name.as_str()) {
                     let message = format!("no parameter `{name}` is declared");
                     report.meaning(
                         format!("{here}/params_used/{position}"),
@@ -262,11 +302,13 @@ impl Playbook {
                 }
             }
             if let Some(body) = &script.body {
-                let before = self
-                    .steps
-                    .iter()
-                    .position(|step| step.step_id == script.step_id);
-                let names = self.names(script.step_id.as_str(), before.unwrap_or(self.steps.len()));
+                let place = known.places.get(script.step_id.as_str()).copied();
+                let before = place.unwrap_or(self.steps.len());
+                let names = Names {
+                    parameters: &known.parameters,
+                    step: script.step_id.as_str(),
+                    is_earlier: &|id: &str| known.is_listed_before(id, before),
+                };
                 warn_all(
                     text_references(body.as_str(), &names, &format!("{here}/body")),
                     report,
@@ -275,10 +317,10 @@ impl Playbook {
         }
     }
 
-    fn check_rollback(&self, report: &mut Report) {
+    fn check_rollback(&self, known: &Known<'_>, report: &mut Report) {
         for (at, rollback) in self.rollback_steps.iter().enumerate() {
             let here = format!("/rollback_steps/{at}");
-            self.check_step_exists(&rollback.reverses, &format!("{here}/reverses"), report);
+            known.check_step_exists(&rollback.reverses, &format!("{here}/reverses"), report);
             if rollback.script_id.is_some() == rollback.tool_id.is_some() {
                 let message =
                     "a rollback needs exactly one of `script_id` and `tool_id`".to_owned();
@@ -287,11 +329,7 @@ impl Playbook {
             let Some(wanted) = &rollback.script_id else {
                 continue;
             };
-            if !self
-                .scripts
-                .iter()
-                .any(|script| script.name() == wanted.as_str())
-            {
+            if !known.scripts.contains(wanted.as_str()) {
                 let message =
                     format!("the script `{wanted}` is not defined; the rollback cannot run");
                 report.warn(format!("{here}/script_id"), "dangling", message);
@@ -312,14 +350,14 @@ impl Playbook {
     }
 
     /// B000-18: a destructive playbook says what it destroys.
-    fn check_safety(&self, report: &mut Report) {
+    fn check_safety(&self, known: &Known<'_>, report: &mut Report) {
         for (at, step) in self.safety.requires_human_review_for.iter().enumerate() {
             let pointer = format!("/safety/requires_human_review_for/{at}");
-            self.check_step_exists(step, &pointer, report);
+            known.check_step_exists(step, &pointer, report);
         }
         let destructive = self.safety.safety_class == SafetyClass::Destructive;
         match &self.safety.resource_parameter {
-            Some(name) if self.parameters().all(|parameter| parameter.name != *name) => {
+            Some(name) if !known.parameters.contains(name.as_str()) => {
                 let message = format!("no parameter `{name}` is declared");
                 report.meaning("/safety/resource_parameter", "parameter", message);
             }
@@ -353,27 +391,6 @@ impl Playbook {
         declared.extend(of(&self.optional_parameters, false));
         declared
     }
-
-    fn names<'a>(&'a self, step: &'a str, before: usize) -> Names<'a> {
-        Names {
-            parameters: self
-                .parameters()
-                .map(|parameter| parameter.name.as_str())
-                .collect(),
-            step,
-            earlier: self.steps[..before]
-                .iter()
-                .map(|step| step.step_id.as_str())
-                .collect(),
-        }
-    }
-
-    fn check_step_exists(&self, wanted: &StepId, pointer: &str, report: &mut Report) {
-        if !self.steps.iter().any(|step| step.step_id == *wanted) {
-            let message = format!("`{wanted}` is not a step here");
-            report.meaning(pointer, "dependency", message);
-        }
-    }
 }
 
 impl PlaybookScript {
@@ -400,12 +417,10 @@ impl Contract for Playbook {
     fn check(&self, report: &mut Report) {
         check_parameters(&self.mandatory_parameters, "/mandatory_parameters", report);
         check_parameters(&self.optional_parameters, "/optional_parameters", report);
+        let mandatory = self.mandatory_parameters.iter();
+        let mandatory: BTreeSet<&Label> = mandatory.map(|parameter| &parameter.name).collect();
         for (at, parameter) in self.optional_parameters.iter().enumerate() {
-            if self
-                .mandatory_parameters
-                .iter()
-                .any(|other| other.name == parameter.name)
-            {
+            if mandatory.contains(&parameter.name) {
                 let message = format!("`{}` is mandatory as well as optional", parameter.name);
                 report.meaning(format!("/optional_parameters/{at}/name"), "unique", message);
             }
@@ -414,9 +429,10 @@ impl Contract for Playbook {
             let message = "context builders are deprecated; the field is ignored".to_owned();
             report.warn("/context/declared_context_builders", "deprecated", message);
         }
-        self.check_steps(report);
-        self.check_scripts(report);
-        self.check_rollback(report);
-        self.check_safety(report);
+        let known = Known::of(self);
+        self.check_steps(&known, report);
+        self.check_scripts(&known, report);
+        self.check_rollback(&known, report);
+        self.check_safety(&known, report);
     }
 }

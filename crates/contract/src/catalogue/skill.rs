@@ -203,6 +203,10 @@ impl Skill {
             })
             .collect();
         check_graph(&nodes, &WORDING, report);
+        let parameters = self.parameters.iter();
+        let parameters: BTreeSet<&str> =
+            parameters.map(|declared| declared.name.as_str()).collect();
+        let mut listed: BTreeSet<&str> = BTreeSet::new();
         for (at, step) in steps.iter().enumerate() {
             let here = format!("/execution_plan/steps/{at}");
             if step.step_type == StepType::Write {
@@ -216,23 +220,16 @@ impl Skill {
                 let message = format!("the step `{}` has nothing to roll back", step.step_id);
                 report.meaning(format!("{here}/on_failure"), "readonly", message);
             }
+            let waited_for: BTreeSet<&str> = step.depends_on.iter().map(StepId::as_str).collect();
             let names = Names {
-                parameters: self
-                    .parameters
-                    .iter()
-                    .map(|parameter| parameter.name.as_str())
-                    .collect(),
+                parameters: &parameters,
                 step: step.step_id.as_str(),
-                earlier: steps[..at]
-                    .iter()
-                    .map(|step| &step.step_id)
-                    .chain(&step.depends_on)
-                    .map(StepId::as_str)
-                    .collect(),
+                is_earlier: &|id: &str| listed.contains(id) || waited_for.contains(id),
             };
             for found in check_references(&step.parameters, &names, &format!("{here}/parameters")) {
                 report.push(found);
             }
+            listed.insert(step.step_id.as_str());
         }
     }
 }
@@ -245,6 +242,7 @@ impl Contract for Skill {
         check_parameters(&self.parameters, "/parameters", report);
         let steps = &self.execution_plan.steps;
         self.check_steps(report);
+        let ids: BTreeSet<&StepId> = steps.iter().map(|step| &step.step_id).collect();
         let mut rules = BTreeSet::new();
         let findings = self.analysis.iter().flat_map(|analysis| &analysis.findings);
         for (at, rule) in findings.enumerate() {
@@ -253,7 +251,7 @@ impl Contract for Skill {
                 let message = format!("the rule `{}` is defined twice", rule.rule_id);
                 report.meaning(format!("{here}/rule_id"), "unique", message);
             }
-            if !steps.iter().any(|step| step.step_id == rule.from) {
+            if !ids.contains(&rule.from) {
                 let message = format!(
                     "`{}` reads `{}`, which is not a step here",
                     rule.rule_id, rule.from

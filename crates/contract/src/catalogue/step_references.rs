@@ -6,19 +6,19 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use crate::placeholder::{Placeholder, Segment, each_string, segments};
-use crate::violation::{Stage, Violation, pointer_segment};
+use crate::violation::{MAX_VIOLATIONS, Stage, Violation, pointer_segment};
 
 /// What a step may refer to.
 pub(super) struct Names<'a> {
     /// Declared parameters.
-    pub(super) parameters: BTreeSet<&'a str>,
+    pub(super) parameters: &'a BTreeSet<&'a str>,
     /// The step itself.
     pub(super) step: &'a str,
-    /// Steps whose output exists when it starts.
-    pub(super) earlier: BTreeSet<&'a str>,
+    /// Whether a step's output exists when it starts.
+    pub(super) is_earlier: &'a dyn Fn(&str) -> bool,
 }
 
-/// Every placeholder of `parameters` that is malformed or names nothing.
+/// The placeholders of `parameters` that are malformed or name nothing, as many as a report shows.
 pub(super) fn check_references(
     parameters: &Map<String, Value>,
     names: &Names<'_>,
@@ -28,7 +28,9 @@ pub(super) fn check_references(
     for (name, value) in parameters {
         let here = format!("{pointer}/{}", pointer_segment(name));
         each_string(value, &here, &mut |place, text| {
-            found.extend(text_references(text, names, place));
+            if found.len() < MAX_VIOLATIONS {
+                found.extend(text_references(text, names, place));
+            }
         });
     }
     found
@@ -40,6 +42,7 @@ pub(super) fn text_references(text: &str, names: &Names<'_>, pointer: &str) -> V
         Ok(parts) => parts
             .iter()
             .filter_map(|part| dangling(part, names, pointer))
+            .take(MAX_VIOLATIONS)
             .collect(),
         Err(error) => vec![violation(pointer, error.to_string())],
     }
@@ -54,7 +57,7 @@ fn dangling(part: &Segment<'_>, names: &Names<'_>, pointer: &str) -> Option<Viol
         Segment::Placeholder(Placeholder::User(name)) => {
             format!("`${{user.{name}}}`: no parameter `{name}` is declared")
         }
-        Segment::Placeholder(Placeholder::Step { step, .. }) if names.earlier.contains(step) => {
+        Segment::Placeholder(Placeholder::Step { step, .. }) if (names.is_earlier)(step) => {
             return None;
         }
         Segment::Placeholder(Placeholder::Step { step, .. }) => {

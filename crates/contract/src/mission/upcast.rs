@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use super::{Artifact, ArtifactKind, MissionRoot, MissionSchemaVersion, Stored, violation};
 use crate::json::{self, Profile};
 use crate::validate::{nearest, parse_json, pointer_segment};
-use crate::violation::Violation;
+use crate::violation::{MAX_VIOLATIONS, Violation};
 
 /// The step from one version of a form to the next.
 struct Upcaster {
@@ -115,6 +115,7 @@ fn unknown_fields(artifact: &Map<String, Value>, known: &[&'static str]) -> Vec<
         .keys()
         .filter(|field| !known.contains(&field.as_str()));
     unknown
+        .take(MAX_VIOLATIONS)
         .map(|field| Violation {
             suggestion: nearest(field, known.iter().copied()),
             ..violation(

@@ -11,4 +11,5 @@
 mod behaviours;
 mod contracts;
 mod invalid_documents;
+mod limits;
 mod mission_versions;

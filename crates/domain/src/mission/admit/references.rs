@@ -43,6 +43,9 @@ pub(super) fn of(artifact: &Artifact) -> impl Iterator<Item = (String, &str)> {
 /// Each reference names something (B002-6, B002-10).
 pub(super) fn check(inventory: &Inventory, artifact: &Artifact, report: &mut Report) {
     for (pointer, reference) in of(artifact) {
+        if report.is_full() {
+            return;
+        }
         if inventory.sides(reference).is_none() {
             report.push(Violation {
                 stage: Stage::Consistency,

@@ -101,6 +101,9 @@ fn check_package(inventory: &Inventory, package: &PromptPackage, task: &Task, re
         });
     }
     for (at, tool) in package.tool_scope.iter().enumerate() {
+        if report.is_full() {
+            return;
+        }
         let pointer = format!("/tool_scope/{at}");
         if !task.allowed_tools.contains(tool) {
             let allowed = task.allowed_tools.iter().map(AsRef::as_ref);
