@@ -181,6 +181,7 @@ impl DependencyGraph<'_> {
         let layered = self.view.layered(from.kind, &from.id).into_iter();
         let in_force = layered.filter(|layered| layered.in_force);
         let mut found: Vec<Dependency> = Vec::new();
+        let mut seen = HashSet::new();
         for need in in_force.flat_map(|layered| needs(&layered.document)) {
             let dependency = Dependency {
                 from: from.clone(),
@@ -191,7 +192,7 @@ impl DependencyGraph<'_> {
                 pointer: need.pointer,
             };
             // Two of one id that both count may say the same.
-            if !found.contains(&dependency) {
+            if seen.insert((dependency.to.clone(), dependency.pointer.clone())) {
                 found.push(dependency);
             }
         }

@@ -6,6 +6,7 @@
 
 mod compile;
 mod growth;
+mod size;
 mod source;
 mod step;
 
@@ -33,6 +34,16 @@ pub enum GraphError {
     /// What would be a step's id is none.
     #[error("`{0}` cannot be the id of a step: it is too long")]
     Name(String),
+    /// More steps or dependencies than a plan or run may have.
+    #[error("the plan has more than {most} {what} ({limit}): make two plans of it")]
+    TooLarge {
+        /// What there is too much of.
+        what: &'static str,
+        /// How much there may be.
+        most: usize,
+        /// The name of the limit.
+        limit: &'static str,
+    },
     /// Two steps share an id.
     #[error("the step id `{0}` stands twice")]
     Duplicate(StepId),

@@ -8,7 +8,7 @@
 mod lint;
 mod view;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use charter_contract::ids::SkillId;
 use charter_contract::text::Text;
@@ -40,7 +40,7 @@ pub struct LinkGraph {
     slots: HashMap<SkillId, Slot>,
     free: Vec<Slot>,
     /// Who points at an id, whether it exists or not.
-    parents: HashMap<SkillId, Vec<Slot>>,
+    parents: HashMap<SkillId, BTreeSet<Slot>>,
     folders: FixedBitSet,
     present: FixedBitSet,
 }
@@ -110,7 +110,7 @@ impl LinkGraph {
             None => self.free_slot(&node.id),
         };
         for child in &node.children {
-            self.parents.entry(child.clone()).or_default().push(slot);
+            self.parents.entry(child.clone()).or_default().insert(slot);
         }
         self.folders.set(slot, node.is_folder);
         self.present.insert(slot);
@@ -153,7 +153,7 @@ impl LinkGraph {
         };
         for child in &node.children {
             if let Some(parents) = self.parents.get_mut(child) {
-                parents.retain(|parent| *parent != slot);
+                parents.remove(&slot);
                 if parents.is_empty() {
                     self.parents.remove(child);
                 }

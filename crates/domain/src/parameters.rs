@@ -7,6 +7,8 @@
 mod reply;
 mod written;
 
+use std::collections::BTreeSet;
+
 use charter_contract::ids::Label;
 use charter_contract::parameter::{Parameter, ParameterType};
 use regex::Regex;
@@ -101,11 +103,15 @@ pub fn bind_so_far(
     if !faults.is_empty() {
         return Err(faults);
     }
-    let is_named = |parameter: &&Parameter| {
-        missing.iter().any(|fault| {
-            matches!(fault, ParameterFault::Missing { name, .. } if *name == parameter.name.as_ref())
-        })
-    };
+    let names = missing.iter().filter_map(|fault| match fault {
+        ParameterFault::Missing { name, .. } => Some(name.as_str()),
+        ParameterFault::Unknown { .. }
+        | ParameterFault::Type { .. }
+        | ParameterFault::NotAllowed { .. }
+        | ParameterFault::Pattern { .. } => None,
+    });
+    let names: BTreeSet<&str> = names.collect();
+    let is_named = |parameter: &&Parameter| names.contains(parameter.name.as_str());
     let missing = declared.iter().filter(is_named).map(|p| p.name.clone());
     Ok(SoFar {
         values,
@@ -139,9 +145,8 @@ fn fit(
             (None, None) => {}
         }
     }
-    let unknown = given
-        .keys()
-        .filter(|key| declared.iter().all(|p| p.name.as_ref() != key.as_str()));
+    let known: BTreeSet<&str> = declared.iter().map(|p| p.name.as_str()).collect();
+    let unknown = given.keys().filter(|key| !known.contains(key.as_str()));
     faults.extend(unknown.map(|name| ParameterFault::Unknown { name: name.clone() }));
     (bound, faults)
 }

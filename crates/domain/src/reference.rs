@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use charter_contract::bounds::PLACEHOLDERS;
 use charter_contract::filling::{Filling, Overfull};
 use charter_contract::ids::StepId;
 use charter_contract::placeholder::{Placeholder, PlaceholderError, Segment, segments};
@@ -74,7 +75,7 @@ pub struct Bindings<'a> {
     pub outputs: &'a BTreeMap<StepId, Value>,
 }
 
-/// Every reference in a value, in the order of reading.
+/// Every reference in a value, in the order of reading; at most [`PLACEHOLDERS`].
 ///
 /// # Errors
 /// The first `${` that opens no reference.
@@ -91,6 +92,9 @@ fn collect(value: &Value, found: &mut Vec<Reference>) -> Result<(), ReferenceErr
                 if let Part::Reference(reference) = part {
                     found.push(reference);
                 }
+            }
+            if found.len() > PLACEHOLDERS {
+                return Err(PlaceholderError::TooMany.into());
             }
             Ok(())
         }

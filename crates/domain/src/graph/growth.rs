@@ -9,6 +9,7 @@ use charter_contract::ids::StepId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::size::Size;
 use super::{Edge, GraphError, Step, StepGraph, check_expressions, named_by, sources};
 
 /// Steps to add, and steps that wait for some of them from now on.
@@ -40,11 +41,18 @@ impl Growth {
 }
 
 impl StepGraph {
-    /// Whether the graph stays sound with this added.
+    /// Whether the graph stays sound with this added, and no larger than a run may get.
     ///
     /// # Errors
-    /// The first [`GraphError`] in the order duplicate, unknown, reversal, cycle, expression.
+    /// The first [`GraphError`] in the order size, duplicate, unknown, reversal, cycle, expression.
     pub fn admits(&self, growth: &Growth) -> Result<(), GraphError> {
+        let mut size = Size::of_run(self);
+        growth.steps.iter().try_for_each(|step| size.add(step))?;
+        size.add_edges(growth.claims.len())?;
+        self.stays_sound(growth)
+    }
+
+    fn stays_sound(&self, growth: &Growth) -> Result<(), GraphError> {
         let mut added = HashSet::with_capacity(growth.steps.len());
         for step in &growth.steps {
             if self.places.contains_key(&step.id) || !added.insert(&step.id) {
@@ -108,12 +116,13 @@ impl StepGraph {
         Ok(())
     }
 
-    /// Adds what [`StepGraph::admits`]; gives the places of the new steps' first.
+    /// Adds what [`StepGraph::admits`]; gives the places of the new steps' first. What a journal holds was admitted, by
+    /// the limits of its day.
     ///
     /// # Errors
-    /// As for [`StepGraph::admits`]; the graph is as it was then.
+    /// As for [`StepGraph::admits`], but for the size; the graph is as it was then.
     pub(crate) fn grow(&mut self, growth: &Growth) -> Result<usize, GraphError> {
-        self.admits(growth)?;
+        self.stays_sound(growth)?;
         let first = self.parts.steps.len();
         for (at, step) in (first..).zip(&growth.steps) {
             self.places.insert(step.id.clone(), at);

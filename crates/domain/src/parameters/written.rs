@@ -1,8 +1,10 @@
 //! Arguments as a document writes them: what of them can be judged before a run.
 
+use std::collections::BTreeMap;
+
 use charter_contract::catalogue::tool::Tool;
 use charter_contract::parameter::Parameter;
-use charter_contract::violation::pointer_segment;
+use charter_contract::violation::{MAX_VIOLATIONS, pointer_segment};
 use serde_json::{Map, Value};
 
 use super::{ParameterFault, check};
@@ -11,8 +13,8 @@ use crate::reference::references;
 /// Something that does not fit: the pointer to it, the keyword, the message.
 pub(crate) type Misfit = (String, &'static str, String);
 
-/// Unknown, missing and unfit arguments of a call, as far as they can be known before a run: what a
-/// reference brings is not. `here` leads to what has the field `parameters`.
+/// Unknown, missing and unfit arguments of a call, as many as a report shows, as far as they can be known before a run:
+/// what a reference brings is not. `here` leads to what has the field `parameters`.
 pub(crate) fn misfits(tool: &Tool, given: &Map<String, Value>, here: &str) -> Vec<Misfit> {
     let whose = format!("the tool `{}`", tool.tool_id);
     misfits_with(&whose, &tool.parameters, given, here)
@@ -26,10 +28,16 @@ pub(crate) fn misfits_with(
     here: &str,
 ) -> Vec<Misfit> {
     let mut misfits = Vec::new();
+    let mut by_name: BTreeMap<&str, &Parameter> = BTreeMap::new();
+    for parameter in declared {
+        by_name.entry(parameter.name.as_str()).or_insert(parameter);
+    }
     for (name, value) in given {
+        if misfits.len() >= MAX_VIOLATIONS {
+            return misfits;
+        }
         let pointer = format!("{here}/parameters/{}", pointer_segment(name));
-        let of_that_name = declared.iter().find(|p| p.name.as_ref() == name.as_str());
-        match of_that_name {
+        match by_name.get(name.as_str()) {
             None => {
                 let message = format!("{whose} has no parameter `{name}`");
                 misfits.push((pointer, "parameter", message));
@@ -43,8 +51,8 @@ pub(crate) fn misfits_with(
         }
     }
     for parameter in declared {
-        let absent = !given.contains_key(parameter.name.as_ref());
-        if parameter.required && parameter.default.is_none() && absent {
+        let needed = parameter.required && parameter.default.is_none();
+        if needed && !given.contains_key(parameter.name.as_str()) {
             let message = format!("{whose} needs the parameter `{}`", parameter.name);
             misfits.push((format!("{here}/parameters"), "required", message));
         }

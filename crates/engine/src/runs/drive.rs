@@ -15,7 +15,10 @@ use charter_contract::mission::MissionState;
 use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
 use charter_domain::gate::{self, Decision};
-use charter_domain::run::{Beginning, Command, ErrorKind, Next, Run, RunEvent, Tokens};
+use charter_domain::graph::Growth;
+use charter_domain::run::{
+    Beginning, Command, ErrorKind, Next, Run, RunEvent, StepFailure, Tokens,
+};
 use charter_store::approval::ApprovalChange;
 use charter_store::journal::{After, RunRecord};
 use charter_store::lease::Lease;
@@ -562,7 +565,22 @@ impl Drive<'_> {
         self.decide(command)
     }
 
-    /// Takes what a stage made into its mission. What the mission does not admit fails the step.
+    /// Whether the plan may have what a step's result adds to it.
+    fn has_room_for(&self, growth: &Growth) -> Result<(), StepFailure> {
+        if growth.is_empty() {
+            return Ok(());
+        }
+        self.folded.run.graph().admits(growth).map_err(|error| {
+            let message = format!("what the step adds to the plan does not fit: {error}");
+            failure(
+                ErrorKind::ExecutionError,
+                ErrorCode::InvalidDocument,
+                message,
+            )
+        })
+    }
+
+    /// Takes what a stage made into its mission. What the mission or the plan does not admit fails the step.
     fn taken(&mut self, end: StepEnd) -> StepEnd {
         let StepEnd::Succeeded {
             step,
@@ -574,6 +592,13 @@ impl Drive<'_> {
         else {
             return end;
         };
+        if let Err(failure) = self.has_room_for(&brings.growth) {
+            return StepEnd::Failed {
+                step: step.clone(),
+                failure,
+                tokens: brings.tokens,
+            };
+        }
         let Some(desk) = self.workspace.desk.clone() else {
             return end;
         };

@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 use super::tools::{Call, Calls};
 use crate::expression::Condition;
+use crate::graph::size::Size;
 use crate::graph::{
     AfterFailure, Edge, Entry, GraphError, GraphParts, Join, On, Retry, Source, Step, StepGraph,
 };
@@ -64,16 +65,32 @@ pub(super) enum Claim<'d> {
 pub(super) fn compile(flows: &[Flow<'_>], calls: &Calls<'_>) -> Result<StepGraph, Report> {
     let mut report = Report::new();
     let chain = chain(flows, &mut report);
+    let mut size = Size::of_plan();
+    for flow in &chain {
+        if let Err(error) = size.add_steps(flow.steps.len()) {
+            refuse(&format!("{}{}", flow.here, flow.list), &error, &mut report);
+            return Err(report);
+        }
+    }
     let source = flows.first().map(|flow| flow.source.clone());
     let mut graph: Option<Box<StepGraph>> = None;
     // From the last of the chain to the first: each graph holds the one that takes over from it.
     for flow in chain.into_iter().rev() {
-        let steps: Vec<Step> = flow
-            .steps
-            .iter()
-            .enumerate()
-            .filter_map(|(at, step)| compile_step(flow, at, step, calls, &mut report))
-            .collect();
+        let mut steps = Vec::with_capacity(flow.steps.len());
+        for (at, step) in flow.steps.iter().enumerate() {
+            let Some(step) = compile_step(flow, at, step, calls, &mut report) else {
+                continue;
+            };
+            if let Err(error) = size.add_edges(step.entry.edges.len()) {
+                refuse(
+                    &format!("{}{}/{at}", flow.here, flow.list),
+                    &error,
+                    &mut report,
+                );
+                return Err(report);
+            }
+            steps.push(step);
+        }
         // What was left out would look as if it were missing.
         if steps.len() < flow.steps.len() {
             continue;
@@ -99,6 +116,7 @@ pub(super) fn compile(flows: &[Flow<'_>], calls: &Calls<'_>) -> Result<StepGraph
 pub(super) fn refuse(pointer: &str, error: &GraphError, report: &mut Report) {
     let keyword = match error {
         GraphError::Cycle(_) => "cycle",
+        GraphError::TooLarge { .. } => "maxItems",
         GraphError::Empty
         | GraphError::Name(_)
         | GraphError::Duplicate(_)
@@ -227,7 +245,7 @@ fn entry(
         }
         if claims.get(&source) == Some(&On::Failure) {
             let message = format!("`{source}` has no output when it failed");
-            report.meaning(pointer, "reference", message);
+            report.meaning(&*pointer, "reference", message);
             continue;
         }
         claims.insert(source, On::Success);

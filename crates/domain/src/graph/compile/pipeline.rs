@@ -1,8 +1,10 @@
 //! A pipeline (named in seed 003) with the pipelines that may take over from it.
 
+use std::collections::BTreeMap;
+
 use charter_contract::agentic::pipeline_definition::{PipelineDefinition, Stage, StageCondition};
 use charter_contract::agentic::plan::{ConditionType, OnStepFailure};
-use charter_contract::parameter::Parameter;
+use charter_contract::parameter::{Parameter, ParameterType};
 use charter_contract::violation::Report;
 
 use super::flow::{Claim, Flow, Written, compile};
@@ -21,14 +23,21 @@ pub fn from_pipeline(
 ) -> Result<(StepGraph, Vec<Parameter>), Report> {
     let mut report = Report::new();
     let mut inputs = pipeline.inputs.clone();
+    let mut kinds: BTreeMap<&str, ParameterType> = BTreeMap::new();
+    for input in &pipeline.inputs {
+        kinds.entry(input.name.as_str()).or_insert(input.kind);
+    }
     for (at, fallback) in fallbacks.iter().enumerate() {
         for (place, input) in fallback.inputs.iter().enumerate() {
-            match inputs.iter().find(|known| known.name == input.name) {
-                None => inputs.push(input.clone()),
-                Some(known) if known.kind == input.kind => {}
+            match kinds.get(input.name.as_str()).copied() {
+                None => {
+                    kinds.insert(input.name.as_str(), input.kind);
+                    inputs.push(input.clone());
+                }
+                Some(known) if known == input.kind => {}
                 Some(known) => {
                     let pointer = format!("/fallbacks/{at}/inputs/{place}/type");
-                    let message = format!("`{}` is of the type {} before", input.name, known.kind);
+                    let message = format!("`{}` is of the type {known} before", input.name);
                     report.consistency(pointer, "type", message);
                 }
             }

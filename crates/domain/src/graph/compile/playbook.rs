@@ -8,6 +8,7 @@ use charter_contract::placeholder::{Placeholder, Segment, segments};
 use serde_json::{Map, Value};
 
 use super::{referred, successes};
+use crate::graph::size::Size;
 use crate::graph::{
     Action, AfterFailure, Edge, Entry, GraphError, GraphParts, On, Step, StepGraph,
 };
@@ -21,14 +22,18 @@ const MS_PER_SECOND: u64 = 1_000;
 /// Any [`GraphError`]; among others for a rollback whose script is not there, which registration
 /// only warned about (ruling 12).
 pub fn from_playbook(playbook: &Playbook) -> Result<StepGraph, GraphError> {
-    let mut steps = Vec::with_capacity(playbook.steps.len() + playbook.rollback_steps.len());
+    let mut steps = Vec::with_capacity(playbook.steps.len());
+    let mut size = Size::of_plan();
     let mut before: Option<&StepId> = None;
     for step in &playbook.steps {
-        steps.push(forward(playbook, step, before)?);
+        let made = forward(playbook, step, before)?;
+        size.add(&made)?;
+        steps.push(made);
         before = Some(&step.step_id);
     }
     if playbook.rollback_support {
         for rollback in &playbook.rollback_steps {
+            size.add_steps(1)?;
             steps.push(reversal(playbook, rollback)?);
         }
     }

@@ -4,6 +4,7 @@ use charter_contract::catalogue::skill::Skill;
 use charter_contract::catalogue::vocabulary::OnFailure;
 
 use super::{referred, successes};
+use crate::graph::size::Size;
 use crate::graph::{Action, AfterFailure, Entry, GraphError, GraphParts, Step, StepGraph};
 
 /// The plan of a skill.
@@ -11,6 +12,7 @@ use crate::graph::{Action, AfterFailure, Entry, GraphError, GraphParts, Step, St
 /// # Errors
 /// Any [`GraphError`].
 pub fn from_skill(skill: &Skill) -> Result<StepGraph, GraphError> {
+    let mut size = Size::of_plan();
     let steps = skill
         .execution_plan
         .steps
@@ -18,7 +20,7 @@ pub fn from_skill(skill: &Skill) -> Result<StepGraph, GraphError> {
         .map(|step| {
             let named = step.depends_on.iter().cloned();
             let needed = referred(&step.step_id, &step.parameters)?;
-            Ok(Step {
+            let step = Step {
                 entry: Entry {
                     edges: successes(named.chain(needed)),
                     ..Entry::default()
@@ -35,7 +37,9 @@ pub fn from_skill(skill: &Skill) -> Result<StepGraph, GraphError> {
                     },
                     after_failure(step.on_failure),
                 )
-            })
+            };
+            size.add(&step)?;
+            Ok(step)
         })
         .collect::<Result<Vec<_>, GraphError>>()?;
     StepGraph::new(GraphParts {

@@ -123,14 +123,14 @@ impl Calls<'_> {
         })
     }
 
-    /// The steps whose output a step's values refer to, each with the place that does. `here` leads
+    /// The steps whose output a step's values refer to, each once for a value, with the place that does. `here` leads
     /// to the values.
     pub(super) fn referred(
         &self,
         values: &Map<String, Value>,
         here: &str,
         report: &mut Report,
-    ) -> Vec<(StepId, String)> {
+    ) -> Vec<(StepId, Arc<str>)> {
         let mut steps = Vec::new();
         for (name, value) in values {
             let pointer = format!("{here}/{}", pointer_segment(name));
@@ -145,9 +145,15 @@ impl Calls<'_> {
                     continue;
                 }
             };
+            let pointer: Arc<str> = pointer.into();
+            let mut seen = BTreeSet::new();
             for reference in found {
                 match reference {
-                    Reference::Output { step, .. } => steps.push((step, pointer.clone())),
+                    Reference::Output { step, .. } => {
+                        if seen.insert(step.clone()) {
+                            steps.push((step, Arc::clone(&pointer)));
+                        }
+                    }
                     Reference::Parameter(name) => self.needs(&name, &pointer, report),
                 }
             }

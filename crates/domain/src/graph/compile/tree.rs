@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::flow::{read, refuse};
 use super::tools::{CallableTools, Calls};
+use crate::graph::size::Size;
 use crate::graph::{
     Action, AfterFailure, Branch, Edge, Entry, GraphParts, Join, On, Source, Step, StepGraph,
 };
@@ -25,6 +26,10 @@ const MAX_BRANCHES: usize = 1_000;
 /// Everything that is wrong; pointers lead into an object with `decision_tree`.
 pub fn from_tree(tree: &DecisionTree, tools: &CallableTools<'_>) -> Result<StepGraph, Report> {
     let mut report = Report::new();
+    if let Err(error) = Size::of_plan().add_steps(tree.nodes.len()) {
+        refuse("/decision_tree/nodes", &error, &mut report);
+        return Err(report);
+    }
     let branches = tree.nodes.iter().map(|node| match node {
         TreeNode::Decision { branches, .. } => branches.len(),
         TreeNode::Action { .. } | TreeNode::Outcome { .. } => 0,

@@ -1,3 +1,4 @@
+use charter_contract::bounds::RUN_STEPS;
 use charter_contract::ids::ToolId;
 use proptest::prelude::*;
 use serde_json::Map;
@@ -114,6 +115,23 @@ fn b003_5_what_does_not_fit_is_not_added() {
         matches!(refused, GraphError::Expression { .. }),
         "{refused}"
     );
+}
+
+/// What a journal holds was admitted, whatever the limit was then.
+#[test]
+fn a_run_gets_no_larger_than_its_limit_and_an_older_one_is_read() {
+    let before = graph(vec![step("a", &[])]);
+    let of = |count: usize| Growth {
+        steps: (0..count).map(|at| step(&format!("n{at}"), &[])).collect(),
+        claims: vec![],
+    };
+    assert_eq!(before.admits(&of(RUN_STEPS - 1)), Ok(()));
+    let too_much = of(RUN_STEPS);
+    assert_eq!(
+        before.admits(&too_much).unwrap_err().to_string(),
+        "the plan has more than 10000 steps (RUN_STEPS): make two plans of it"
+    );
+    assert_eq!(before.clone().grow(&too_much), Ok(1));
 }
 
 proptest! {

@@ -12,12 +12,16 @@ use serde_json::Value;
 use super::super::{Package, Problem, Sourced};
 use crate::analysis::Filter;
 use crate::expression::Condition;
+use crate::graph::{self, GraphError, StepGraph};
 use crate::guardrail::VARIABLES;
 use crate::{console_link, template};
 
 pub(super) fn problems(document: &Sourced<Document>, package: &Package) -> Vec<Problem> {
     let faults = match &document.value {
-        Document::Skill(skill) => skill_faults(skill),
+        Document::Skill(skill) => {
+            let size = too_large("/execution_plan/steps", graph::from_skill(skill));
+            skill_faults(skill).into_iter().chain(size).collect()
+        }
         Document::Tool(tool) => tool_faults(tool, package),
         Document::Guardrail(guardrail) => guardrail_faults(guardrail),
         Document::Template(template) => {
@@ -25,10 +29,13 @@ pub(super) fn problems(document: &Sourced<Document>, package: &Package) -> Vec<P
         }
         Document::PromptTemplate(prompt) => prompt_faults(prompt),
         Document::DomainLens(lens) => lens_faults(lens, package),
+        Document::Playbook(playbook) => {
+            let size = too_large("/steps", graph::from_playbook(playbook));
+            size.into_iter().collect()
+        }
         // Cedar is checked against the tools in view, in `policies`.
         Document::Policy(_)
         | Document::MissionType(_)
-        | Document::Playbook(_)
         | Document::Agent(_)
         | Document::GraphNode(_)
         | Document::GraphEdge(_)
@@ -63,6 +70,13 @@ fn fault(
         keyword,
         message: message.to_string(),
     }
+}
+
+/// That a plan has more steps or dependencies than a graph may have. What else keeps it from being compiled is told where
+/// it is run (ruling 12).
+fn too_large(pointer: &str, compiled: Result<StepGraph, GraphError>) -> Option<Fault> {
+    let error = compiled.err()?;
+    matches!(error, GraphError::TooLarge { .. }).then(|| fault(pointer, "maxItems", error))
 }
 
 fn skill_faults(skill: &Skill) -> Vec<Fault> {

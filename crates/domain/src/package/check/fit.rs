@@ -2,6 +2,9 @@
 //! known parameters, one owner for a skill, edges between the right nodes. Mission types have a file of
 //! their own.
 
+use std::collections::BTreeSet;
+
+use charter_contract::bounds::PACKAGE_PROBLEMS;
 use charter_contract::catalogue::Document;
 use charter_contract::catalogue::agent::AgentManifest;
 use charter_contract::catalogue::graph::GraphEdge;
@@ -10,7 +13,7 @@ use charter_contract::catalogue::skill::Skill;
 use charter_contract::catalogue::stage::Stage;
 use charter_contract::catalogue::tool::ToolClass;
 use charter_contract::catalogue::vocabulary::StepType;
-use charter_contract::ids::ToolId;
+use charter_contract::ids::{StepId, ToolId};
 
 use super::super::{Problem, Sourced};
 use super::missions;
@@ -43,6 +46,9 @@ pub(super) fn problems(document: &Sourced<Document>, after: &View) -> Vec<Proble
 fn skill_misfits(skill: &Skill, after: &View) -> Vec<Misfit> {
     let mut misfits = Vec::new();
     for (at, step) in skill.execution_plan.steps.iter().enumerate() {
+        if misfits.len() >= PACKAGE_PROBLEMS {
+            break;
+        }
         let here = format!("/execution_plan/steps/{at}");
         let Some(tool) = after.tool(step.tool_id.as_ref()) else {
             continue;
@@ -77,7 +83,11 @@ fn playbook_misfits(playbook: &Playbook, after: &View) -> Vec<Misfit> {
     for (pointer, tool) in called.chain(undone) {
         misfits.extend(stage_of_missions(tool, pointer));
     }
+    let scripted: BTreeSet<&StepId> = playbook.scripts.iter().map(|s| &s.step_id).collect();
     for (at, step) in playbook.steps.iter().enumerate() {
+        if misfits.len() >= PACKAGE_PROBLEMS {
+            break;
+        }
         let here = format!("/steps/{at}");
         let Some(tool) = after.tool(step.tool_id.as_ref()) else {
             continue;
@@ -96,8 +106,7 @@ fn playbook_misfits(playbook: &Playbook, after: &View) -> Vec<Misfit> {
             misfits.push((format!("{here}/tool_id"), "tool_class", message));
         }
         // A step with a script of its own takes its arguments from the script.
-        let scripted = playbook.scripts.iter().any(|s| s.step_id == step.step_id);
-        if !scripted {
+        if !scripted.contains(&step.step_id) {
             misfits.extend(misfits_of(tool.document(), &step.parameters, &here));
         }
     }
@@ -115,6 +124,9 @@ pub(super) fn stage_of_missions(tool: &ToolId, pointer: String) -> Option<Misfit
 fn agent_misfits(agent: &AgentManifest, after: &View) -> Vec<Misfit> {
     let mut misfits = Vec::new();
     for (at, skill) in agent.skill_refs.iter().enumerate() {
+        if misfits.len() >= PACKAGE_PROBLEMS {
+            break;
+        }
         let owners = after.owners_of(skill.as_ref()).into_iter();
         for other in owners.filter(|owner| owner.document().agent_id != agent.agent_id) {
             let message = format!(

@@ -100,6 +100,65 @@ fn b003_5_parameters_are_checked_before_the_first_step() {
     );
 }
 
+/// A plan whose every step waits for all before it grows with the square of its steps.
+#[test]
+fn a_plan_of_too_many_claims_is_refused() {
+    let before = |number: usize| (0..number).map(|at| format!("step-{at:03}"));
+    let named = |number: usize| {
+        let before: Vec<String> = before(number).collect();
+        json!({"id": format!("step-{number:03}"), "tool": "x.read", "parameters": {}, "dependencies": before})
+    };
+    let referred = |number: usize| {
+        let text: String = before(number)
+            .map(|step| format!("${{{step}.of}}"))
+            .collect();
+        json!({"id": format!("step-{number:03}"), "tool": "x.read", "parameters": {"of": text}})
+    };
+    let message = "the plan has more than 10000 dependencies between its steps (PLAN_EDGES): make two plans of it";
+    for step in [&named as &dyn Fn(usize) -> Value, &referred] {
+        let steps = |count: usize| Value::Array((0..count).map(step).collect());
+        // 0 + 1 + … + 140 dependencies.
+        assert!(compiled(&plan(PLAN, steps(141), json!({})), &[]).is_ok());
+        assert_eq!(
+            refused(steps(200)),
+            one("/execution_plan/steps/141", "maxItems", message)
+        );
+    }
+}
+
+#[test]
+fn steps_of_fallbacks_count_as_steps_of_the_plan() {
+    let pipeline = |number: u8, stages: usize| -> PipelineDefinition {
+        let stages: Vec<Value> = (0..stages)
+            .map(|at| json!({"id": format!("s{at}"), "tool": "tool-x-read", "parameters": {}}))
+            .collect();
+        let id = |number: u8| format!("pipe-01930000-0000-7000-8000-00000000000{number}");
+        document(&json!({
+            "id": id(number), "name": "p", "stages": stages,
+            "error_handling": {"on_step_failure": "execute_fallback",
+                "fallback_pipeline_id": id(number + 1)},
+        }))
+    };
+    let last = PipelineDefinition {
+        error_handling: None,
+        ..pipeline(3, 1)
+    };
+    let view = view();
+    let tools = CallableTools::new(&view);
+    let first = pipeline(1, 1_000);
+    let compiled = from_pipeline(&first, &[pipeline(2, 999), last.clone()], &tools);
+    assert!(compiled.is_ok());
+    let report = from_pipeline(&first, &[pipeline(2, 1_000), last], &tools).unwrap_err();
+    assert_eq!(
+        pointers(&report),
+        [(
+            "/fallbacks/1/stages",
+            "maxItems",
+            "the plan has more than 2000 steps (PLAN_STEPS): make two plans of it"
+        )]
+    );
+}
+
 /// B003-5: references to what is not there, and to what cannot be there.
 #[test]
 fn b003_5_unknown_references_are_refused() {
