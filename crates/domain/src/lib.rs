@@ -7,6 +7,7 @@
 
 pub mod analysis;
 pub mod approval;
+pub mod cancellation;
 pub mod candidate;
 pub mod catalogue;
 pub mod clock;

@@ -5,6 +5,7 @@
 //! is checked by [`check`]. Knows nothing of directories, archives or storage.
 
 mod check;
+mod files;
 mod layout;
 mod locate;
 mod needs;
@@ -18,12 +19,12 @@ use std::sync::Arc;
 use charter_contract::catalogue::Document;
 use charter_contract::package::{PackageManifest, RoutingTest};
 
-use crate::source::{Located, Position};
+use crate::source::{Places, Position, SourceText};
 
 pub use check::{Against, check, check_policies};
 pub use locate::locate;
 pub use needs::{Need, needs};
-pub use problem::{Gravity, Problem};
+pub use problem::{Gravity, Problem, Problems};
 pub use read::{Reading, read};
 
 /// The file that names a package.
@@ -36,17 +37,17 @@ pub struct Place {
     pub file: Arc<str>,
     /// JSON pointer of the document inside its file; empty when the file is the document.
     pub pointer: String,
-    /// The file as read.
-    pub located: Arc<Located>,
+    /// The position of each part of the file.
+    pub places: Arc<Places>,
     /// The file's text, for showing the line.
-    pub text: Arc<str>,
+    pub text: Arc<SourceText>,
 }
 
 impl Place {
     /// Where a part of the document stands in the file.
     #[must_use]
     pub fn position(&self, pointer: &str) -> Position {
-        self.located.position(&format!("{}{pointer}", self.pointer))
+        self.places.position(&format!("{}{pointer}", self.pointer))
     }
 }
 

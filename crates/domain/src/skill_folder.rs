@@ -14,7 +14,9 @@ use std::sync::Arc;
 use charter_contract::ids::SkillId;
 use charter_contract::text::Text;
 
-use crate::package::{Gravity, Problem};
+use crate::cancellation::Cancellation;
+use crate::package::{Problem, Problems};
+use crate::source::Allowance;
 
 pub use frontmatter::{Frontmatter, is_skill_name, skill_md_fields, write_skill_md};
 pub use layout::check_path;
@@ -24,21 +26,6 @@ pub const SKILL_FILE: &str = "SKILL.md";
 
 /// Directories of a skill whose content is files, whatever it looks like.
 pub const FILE_DIRECTORIES: [&str; 3] = ["scripts", "references", "assets"];
-
-/// Most files of one import.
-pub const MAX_FILES: usize = 20_000;
-
-/// Largest file, in bytes.
-pub const MAX_FILE_BYTES: usize = 8 << 20;
-
-/// Largest `SKILL.md`, in bytes.
-pub const MAX_SKILL_FILE_BYTES: usize = 1 << 20;
-
-/// Most bytes of one import.
-pub const MAX_BYTES: usize = 64 << 20;
-
-/// Deepest nesting of directories.
-pub const MAX_DEPTH: usize = 32;
 
 /// One file of a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,17 +64,19 @@ pub struct Reading {
     pub problems: Vec<Problem>,
 }
 
-/// Reads directories of skills; paths are relative to the directory that holds them.
+/// Reads directories of skills; paths are relative to the directory that holds them. A cancelled reading has a problem
+/// and no skills.
 #[must_use]
-pub fn read(files: Vec<SkillFile>) -> Reading {
-    let mut problems = Vec::new();
-    let mut skills = layout::skills(files, &mut problems);
-    problems.sort();
-    let failed = problems.iter().any(|p| p.gravity == Gravity::Error);
-    if failed {
+pub fn read(files: Vec<SkillFile>, cancel: &Cancellation) -> Reading {
+    let mut problems = Problems::default();
+    let mut skills = layout::skills(files, &mut problems, &Allowance::new(cancel));
+    if problems.has_errors() {
         skills.clear();
     }
-    Reading { skills, problems }
+    Reading {
+        skills,
+        problems: problems.sorted(SKILL_FILE),
+    }
 }
 
 /// The directory of a skill, relative to where it is exported: its id with `/` for dots.

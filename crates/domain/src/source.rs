@@ -2,17 +2,24 @@
 //!
 //! JSON is read as the YAML that it is, so there is one reader and one kind of position. Anchors
 //! and aliases are refused: a catalogue document says what it says where it says it, and a text
-//! that grows by reference is a known attack. Knows nothing of files, schemas or documents.
+//! that grows by reference is a known attack. An [`Allowance`] bounds the cost of all texts that are read together.
+//! Knows nothing of files, schemas or documents.
 
+mod allowance;
+mod metered;
+mod places;
 mod reader;
 mod scalar;
+mod text;
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use serde_json::Value;
 
-pub use reader::{MAX_DEPTH, MAX_NODES, read};
+pub use allowance::Allowance;
+pub use places::Places;
+pub use reader::{read, read_within};
+pub use text::SourceText;
 
 /// A place in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,47 +44,51 @@ impl fmt::Display for Position {
 pub struct SourceError {
     /// Where reading stopped.
     pub position: Position,
+    /// The kind of error.
+    pub reason: Reason,
     /// What is wrong there.
     pub message: String,
     /// What to do about it, where that is known.
     pub suggestion: Option<String>,
 }
 
-/// A value and the place of each of its parts, by JSON pointer.
+/// Why reading stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// The text is not one plain document.
+    Syntax,
+    /// The text, or all texts that are read together, are over a limit.
+    Limit,
+    /// Reading was cancelled.
+    Cancelled,
+}
+
+impl Reason {
+    /// The keyword of the problem.
+    #[must_use]
+    pub const fn keyword(self) -> &'static str {
+        match self {
+            Self::Syntax => "syntax",
+            Self::Limit => "limit",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// A value and the place of each of its parts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Located {
     /// The whole text as one JSON value.
     pub value: Value,
-    positions: BTreeMap<String, Position>,
+    /// The position of each part.
+    pub places: Places,
 }
 
 impl Located {
-    /// Where the part at `pointer` stands; where its nearest enclosing part does when there is no
-    /// such part (a missing field is shown at the object that lacks it).
+    /// As [`Places::position`].
     #[must_use]
     pub fn position(&self, pointer: &str) -> Position {
-        let mut at = pointer;
-        loop {
-            if let Some(position) = self.positions.get(at) {
-                return *position;
-            }
-            match at.rfind('/') {
-                Some(cut) => at = &at[..cut],
-                None => return START,
-            }
-        }
-    }
-
-    /// Where what follows the part at `pointer` begins; nothing follows the last one.
-    #[must_use]
-    pub fn end(&self, pointer: &str) -> Option<Position> {
-        let start = self.position(pointer);
-        let inside = format!("{pointer}/");
-        let after = self
-            .positions
-            .iter()
-            .filter(|(other, at)| **at > start && *other != pointer && !other.starts_with(&inside));
-        after.map(|(_, at)| *at).min()
+        self.places.position(pointer)
     }
 }
 

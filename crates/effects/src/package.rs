@@ -8,12 +8,9 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use charter_contract::bounds::{PACKAGE_BYTES, PACKAGE_FILES};
 use sha2::{Digest, Sha256};
 
-/// How many files a package may bring.
-const MAX_FILES: usize = 4096;
-/// How much text a package may bring: 32 MiB.
-const MAX_BYTES: usize = 32 << 20;
 /// How many packages stay on disk across restarts.
 const MAX_KEPT_PACKAGES: usize = 512;
 
@@ -34,13 +31,13 @@ pub enum PackageError {
         path: String,
     },
     /// Too many files.
-    #[error("package has {count} files, more than {MAX_FILES}")]
+    #[error("package has {count} files, more than {PACKAGE_FILES} (PACKAGE_FILES)")]
     TooManyFiles {
         /// How many there are.
         count: usize,
     },
     /// Too much text.
-    #[error("package files hold {bytes} bytes, more than {MAX_BYTES}")]
+    #[error("package files hold {bytes} bytes, more than {PACKAGE_BYTES} (PACKAGE_BYTES)")]
     TooLarge {
         /// How many bytes there are.
         bytes: usize,
@@ -52,17 +49,17 @@ impl PackageFiles {
     /// `scripts/list_groups.py`.
     ///
     /// # Errors
-    /// A path that is not plain and relative, or more files or bytes than the
-    /// bounds of this module allow.
+    /// A path that is not plain and relative, or more files or bytes than
+    /// [`PACKAGE_FILES`] and [`PACKAGE_BYTES`].
     pub fn new(files: BTreeMap<String, String>) -> Result<Self, PackageError> {
-        if files.len() > MAX_FILES {
+        if files.len() > PACKAGE_FILES {
             return Err(PackageError::TooManyFiles { count: files.len() });
         }
         let bytes = files
             .iter()
             .map(|(path, text)| path.len() + text.len())
             .sum();
-        if bytes > MAX_BYTES {
+        if bytes > PACKAGE_BYTES {
             return Err(PackageError::TooLarge { bytes });
         }
         for path in files.keys() {

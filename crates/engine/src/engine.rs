@@ -25,6 +25,7 @@ use crate::EvidenceKey;
 use crate::agent_skills::{Mirror, SkillIndexes};
 use crate::candidates::Generator;
 use crate::catalogue::Live;
+use crate::checks;
 use crate::confined;
 use crate::executors::{self, ByTarget, ClientCalls};
 use crate::fair_slots::{FairSlots, Slot};
@@ -114,6 +115,7 @@ pub struct Engine {
     past_imports: PastImports,
     slots: FairSlots,
     computation_slots: FairSlots,
+    check_slots: FairSlots,
     in_hand: InHand,
     drivers: Drivers,
     rate_limits: RateLimits<(TenantId, ToolId)>,
@@ -171,6 +173,7 @@ impl Engine {
             past_imports: PastImports::default(),
             slots: FairSlots::new(settings.tool_calls),
             computation_slots: FairSlots::new(confined::at_once()),
+            check_slots: FairSlots::new(checks::AT_ONCE),
             in_hand: InHand::default(),
             drivers: Drivers::default(),
             rate_limits: RateLimits::default(),
@@ -392,6 +395,11 @@ impl Engine {
     /// The places for filters and templates with expressions, which tenants have in turn.
     pub(crate) fn computation_slots(&self) -> &FairSlots {
         &self.computation_slots
+    }
+
+    /// The places for checks in this process, which tenants get in turn.
+    pub(crate) fn check_slots(&self) -> &FairSlots {
+        &self.check_slots
     }
 
     /// What is imported from MCP servers, as it changes.

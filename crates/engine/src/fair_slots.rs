@@ -60,6 +60,12 @@ impl FairSlots {
         turns.filter(|turn| !turn.is_closed()).count()
     }
 
+    /// The number of free places.
+    #[cfg(test)]
+    pub(crate) fn free(&self) -> usize {
+        self.waiting().free
+    }
+
     /// Hands a place to whoever is next, or keeps it free.
     fn pass_on(self) {
         loop {

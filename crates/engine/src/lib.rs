@@ -10,6 +10,7 @@ mod approvals;
 mod caller;
 mod candidates;
 mod catalogue;
+mod checks;
 mod confined;
 mod documents;
 mod engine;

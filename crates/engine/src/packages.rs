@@ -17,11 +17,13 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::PackageName;
 use charter_contract::package::{PackageBundle, PackageScope};
 use charter_contract::scope::Scope;
+use charter_domain::cancellation::Cancellation;
 use charter_domain::package::{Gravity, Problem};
 use charter_store::catalogue::{Change, PackageVersion, Registration};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::checks::WaitingCaller;
 use crate::lenses::LensJob;
 use crate::{Caller, Engine, EngineError};
 
@@ -100,7 +102,12 @@ impl Engine {
         caller: &Caller,
         bundle: PackageBundle,
     ) -> Result<PackageReport, EngineError> {
-        match self.admit(caller, bundle, Naming::OfManifest).await? {
+        let waiting = WaitingCaller::default();
+        let naming = Naming::OfManifest;
+        match self
+            .admit(caller, bundle, naming, waiting.cancellation())
+            .await?
+        {
             Ok(admitted) => {
                 let mut problems = admitted.warnings.clone();
                 let gated = self.gate(&admitted).await?;
@@ -120,14 +127,15 @@ impl Engine {
         caller: &Caller,
         bundle: PackageBundle,
     ) -> Result<PackageDiff, EngineError> {
+        let waiting = WaitingCaller::default();
         let admitted = self
-            .admit(caller, bundle, Naming::OfManifest)
+            .admit(caller, bundle, Naming::OfManifest, waiting.cancellation())
             .await?
             .map_err(|report| refusal(&report))?;
         Ok(compare::diff(&admitted))
     }
 
-    /// Puts a package in force.
+    /// Puts a package in force. It is cancelled with its caller while the package is checked, and completes after that.
     ///
     /// # Errors
     /// `invalid_document` with all problems; `routing_test_failed`; `version_conflict` when this
@@ -138,8 +146,10 @@ impl Engine {
         bundle: PackageBundle,
         mode: Mode,
     ) -> Result<Registered, EngineError> {
+        let waiting = WaitingCaller::default();
+        let cancel = waiting.cancellation().clone();
         let (engine, caller) = (Arc::clone(self), caller.clone());
-        self.whole(async move { engine.register_whole(&caller, bundle, mode).await })
+        self.whole(async move { engine.register_whole(&caller, bundle, mode, &cancel).await })
             .await
     }
 
@@ -148,10 +158,11 @@ impl Engine {
         caller: &Caller,
         bundle: PackageBundle,
         mode: Mode,
+        cancel: &Cancellation,
     ) -> Result<Registered, EngineError> {
         let _one_at_a_time = self.registration_turn().await?;
         let admitted = self
-            .admit(caller, bundle, mode.naming())
+            .admit(caller, bundle, mode.naming(), cancel)
             .await?
             .map_err(|report| refusal(&report))?;
         may_change(caller, &admitted.origin.scope)?;
@@ -165,8 +176,9 @@ impl Engine {
         caller: &Caller,
         bundle: PackageBundle,
     ) -> Result<Registered, EngineError> {
+        let waiting = WaitingCaller::default();
         let admitted = self
-            .admit(caller, bundle, Naming::OfManifest)
+            .admit(caller, bundle, Naming::OfManifest, waiting.cancellation())
             .await?
             .map_err(|report| refusal(&report))?;
         self.enter(caller, admitted, Mode::Apply).await
@@ -276,7 +288,7 @@ impl Engine {
         Ok(history.into_iter().map(PackageShown::from).collect())
     }
 
-    /// Puts an earlier version in force again, checked like any registration.
+    /// Puts an earlier version in force again, checked and cancelled like any registration.
     ///
     /// # Errors
     /// `not_found` for a version that was never registered; as for registering otherwise.
@@ -287,11 +299,13 @@ impl Engine {
         package: &PackageName,
         version: &str,
     ) -> Result<Registered, EngineError> {
+        let waiting = WaitingCaller::default();
+        let cancel = waiting.cancellation().clone();
         let (engine, caller) = (Arc::clone(self), caller.clone());
         let (package, version) = (package.clone(), version.to_owned());
         self.whole(async move {
             engine
-                .roll_back_whole(&caller, scope, &package, &version)
+                .roll_back_whole(&caller, scope, &package, &version, &cancel)
                 .await
         })
         .await
@@ -303,6 +317,7 @@ impl Engine {
         scope: PackageScope,
         package: &PackageName,
         version: &str,
+        cancel: &Cancellation,
     ) -> Result<Registered, EngineError> {
         let _one_at_a_time = self.registration_turn().await?;
         let scope = scope_of(caller, scope);
@@ -317,6 +332,7 @@ impl Engine {
                 caller,
                 PackageBundle { files },
                 Naming::As(version.to_owned()),
+                cancel,
             )
             .await?
             .map_err(|report| refusal(&report))?;

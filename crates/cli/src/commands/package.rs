@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use charter_contract::bounds::{PACKAGE_FILES, PACKAGE_SENT_BYTES};
 use charter_contract::error_code::ErrorCode;
 use charter_engine::{Gravity, Problem};
 use clap::{Subcommand, ValueEnum};
@@ -15,12 +16,6 @@ use crate::config::Config;
 use crate::failure::{EXIT_NEGATIVE, EXIT_OK, Reported};
 use crate::output::{self, Format};
 use crate::terminal;
-
-/// Largest package that is read, in bytes.
-const MAX_PACKAGE_BYTES: u64 = 15 << 20;
-
-/// Most files of a package.
-const MAX_PACKAGE_FILES: usize = 20_000;
 
 /// Check, compare, register and list packages.
 #[derive(Debug, Subcommand)]
@@ -236,9 +231,10 @@ fn collect(
             .metadata()
             .with_context(|| format!("reading {}", path.display()))?
             .len();
-        if *bytes > MAX_PACKAGE_BYTES || files.len() >= MAX_PACKAGE_FILES {
+        if *bytes > PACKAGE_SENT_BYTES as u64 || files.len() >= PACKAGE_FILES {
             let message = format!(
-                "{} is larger than {MAX_PACKAGE_BYTES} bytes or {MAX_PACKAGE_FILES} files",
+                "{} is larger than {PACKAGE_SENT_BYTES} bytes or {PACKAGE_FILES} files \
+                 (PACKAGE_SENT_BYTES, PACKAGE_FILES)",
                 root.display()
             );
             return Err(Reported::new(ErrorCode::TooLarge, message).into());

@@ -10,6 +10,7 @@ use charter_contract::catalogue::policy::Policy;
 use charter_contract::ids::PackageName;
 use charter_contract::package::PackageBundle;
 use charter_contract::scope::Scope;
+use charter_domain::cancellation::Cancellation;
 use charter_domain::catalogue::{BUILT_IN, Origin, View};
 use charter_domain::package::{self, Against, MANIFEST, Package, Sourced};
 use charter_domain::policy::{self, Trial};
@@ -95,7 +96,7 @@ struct Tested {
 impl Tested {
     fn of(path: &Path, others: &[Package]) -> anyhow::Result<Self> {
         let (root, inner) = package_of(path)?;
-        let reading = package::read(read(&root)?);
+        let reading = package::read(read(&root)?, &Cancellation::default());
         let mut tested = Self {
             path: path.display().to_string(),
             policies: 0,
@@ -119,6 +120,7 @@ impl Tested {
             before: &view,
             after: &view,
             origin: &origin,
+            cancel: &Cancellation::default(),
         };
         tested.policies = meant.len();
         tested.problems = package::check_policies(&package, &against);
@@ -199,7 +201,7 @@ fn read(root: &Path) -> anyhow::Result<PackageBundle> {
 
 /// A package whose files all read well.
 fn sound(dir: &Path) -> anyhow::Result<Package> {
-    let reading = package::read(read(dir)?);
+    let reading = package::read(read(dir)?, &Cancellation::default());
     match reading.package {
         Some(package) => Ok(package),
         None => bail!(

@@ -99,7 +99,7 @@ fn inspect_text(file: &str, text: &str, wanted: Option<SchemaName>) -> Outcome {
                     text,
                     error.position,
                     Gravity::Error,
-                    "syntax",
+                    error.reason.keyword(),
                     error.message,
                 )
             };

@@ -107,6 +107,85 @@ fn b000_7_all_errors_are_reported_and_nothing_is_written() {
     assert_eq!(server.api.brought("tool"), [""; 0]);
 }
 
+/// Refused at registration, not at the first call. Unusual hosts that a call accepts are accepted.
+#[test]
+fn what_calls_cannot_use_is_not_registered() {
+    let server = Tenants::one();
+    let text = backups().text(TOOL_FILE).to_owned();
+    let reaching = |hosts: &str| backups().with(TOOL_FILE, &format!("{text}egress: [{hosts}]\n"));
+    let line = text.lines().count() + 1;
+    let bad = reaching("api.example.com, 'http://api.example.com'");
+    let deep = backups().with(&vec!["d"; 65].join("/"), "x");
+    let under_a_file = backups().with("scripts/list_backups.py/more", "x");
+    for (package, file, place, message) in [
+        (
+            &bad,
+            TOOL_FILE,
+            line,
+            "egress entry \"http://api.example.com\" is not a host name, *.domain, address or network with an \
+             optional port",
+        ),
+        (
+            &deep,
+            "",
+            1,
+            "the path has more than 64 names (PACKAGE_PATH_PARTS)",
+        ),
+        (
+            &under_a_file,
+            "scripts/list_backups.py/more",
+            1,
+            "`scripts/list_backups.py` is a file and cannot hold others",
+        ),
+    ] {
+        let found = problems(package, &server.api);
+        assert_eq!(
+            (&found[0]["line"], &found[0]["message"], found[1].is_null()),
+            (&json!(place), &json!(message), true),
+            "{found:#}"
+        );
+        if !file.is_empty() {
+            assert_eq!(found[0]["file"], file);
+        }
+        let validated = server.api.post("/v1/packages/validate", &package.bundle());
+        assert_eq!(validated.expect(200)["problems"], found);
+        let compared = server.api.post("/v1/packages/diff", &package.bundle());
+        assert_eq!(compared.status, 400, "{:#}", compared.body);
+    }
+    assert_eq!(problems(&bad, &server.api)[0]["pointer"], "/egress/1");
+    let odd = reaching("'2130706433:*', '[::/0]:*', '*.nip.io:*', '10.0.0.0/8', localhost");
+    server.api.register(&odd);
+}
+
+/// 15 MiB, one file of 8 MiB among them.
+#[test]
+fn a_package_of_the_largest_size_is_registered() {
+    let server = Tenants::one();
+    let large = backups()
+        .with("docs/long.md", &"x".repeat(8 << 20))
+        .with("sources/long.txt", &"y".repeat((7 << 20) - (16 << 10)));
+    server.api.register(&large);
+}
+
+#[test]
+fn megabytes_of_yaml_indicators_are_a_problem_of_their_file() {
+    let server = Tenants::one();
+    let commas = format!("[{}", "?,".repeat(7 << 20));
+    let package = backups().with("tools/commas.yaml", &commas);
+    let found = problems(&package, &server.api);
+    let shown = ["file", "line", "keyword", "message"].map(|field| found[0][field].clone());
+    let message = "the text has more than 500000 tokens (YAML_TOKENS)";
+    assert_eq!(
+        shown.to_vec(),
+        [
+            json!("tools/commas.yaml"),
+            json!(1),
+            json!("limit"),
+            json!(message)
+        ]
+    );
+}
+
 /// B000-7
 #[test]
 fn b000_7_a_dry_run_writes_nothing_and_shows_the_difference() {

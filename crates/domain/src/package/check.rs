@@ -6,17 +6,19 @@ mod missions;
 mod policies;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
+use charter_contract::bounds::PACKAGE_PROBLEMS;
 use charter_contract::catalogue::tool::{IMPORTED_PREFIX, Implementation};
 use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::catalogue::{Document, DocumentKind};
 use charter_contract::ids::TenantId;
 use charter_contract::scope::Scope;
+use charter_contract::validate::nearest;
 
 pub use policies::check_policies;
 
-use super::{Gravity, Package, Problem, Sourced, needs};
+use super::{Gravity, MANIFEST, Package, Problem, Problems, Sourced, needs};
+use crate::cancellation::Cancellation;
 use crate::catalogue::{BUILT_IN, Layer, Origin, View};
 
 /// The catalogue that a package is to enter.
@@ -30,12 +32,18 @@ pub struct Against<'a> {
     pub after: &'a View,
     /// This package at that place.
     pub origin: &'a Origin,
+    /// Ends the check early: what it found by then is no verdict.
+    pub cancel: &'a Cancellation,
 }
 
-/// Every problem of a package against the catalogue.
+/// Missing documents for which the nearest known id is suggested; each is compared with every known id.
+const MAX_SUGGESTED: usize = 20;
+
+/// The problems of a package against the catalogue, up to [`PACKAGE_PROBLEMS`] of each gravity.
 #[must_use]
 pub fn check(package: &Package, against: &Against<'_>) -> Vec<Problem> {
-    let mut problems = duplicates(package);
+    let mut problems = Problems::default();
+    problems.extend(duplicates(package));
     if against.origin.package.as_ref() == BUILT_IN {
         let message = format!("the name `{BUILT_IN}` is taken");
         problems.push(Problem::at(
@@ -45,20 +53,29 @@ pub fn check(package: &Package, against: &Against<'_>) -> Vec<Problem> {
             message,
         ));
     }
+    let mut suggested = 0;
     for document in &package.documents {
+        if problems.is_full() || against.cancel.is_cancelled() {
+            break;
+        }
         problems.extend(scope_problems(document, against));
         problems.extend(built_in_problem(document));
         problems.extend(imported_problem(document));
-        problems.extend(unmet_needs(document, against.after));
+        problems.extend(unmet_needs(document, against.after, &mut suggested));
         problems.extend(compile::problems(document, package));
         problems.extend(fit::problems(document, against.after));
     }
-    problems.extend(test_problems(package, against.after));
-    problems.extend(check_policies(package, against));
-    problems.extend(breakages(package, against));
-    problems.extend(missions::broken(package, against));
-    problems.sort();
-    problems
+    let whole: [fn(&Package, &Against<'_>) -> Vec<Problem>; 4] =
+        [test_problems, check_policies, breakages, missions::broken];
+    for look in whole {
+        if !problems.is_full() && !against.cancel.is_cancelled() {
+            problems.extend(look(package, against));
+        }
+    }
+    if against.cancel.is_cancelled() {
+        problems.push(Problem::cancelled(MANIFEST));
+    }
+    problems.sorted(MANIFEST)
 }
 
 fn duplicates(package: &Package) -> Vec<Problem> {
@@ -159,7 +176,8 @@ fn imported_problem(document: &Sourced<Document>) -> Option<Problem> {
     imported.then(|| Problem::at(&document.place, "/tool_id", "owner", message))
 }
 
-fn unmet_needs(document: &Sourced<Document>, after: &View) -> Vec<Problem> {
+/// `suggested` counts the searches for a similar id.
+fn unmet_needs(document: &Sourced<Document>, after: &View, suggested: &mut usize) -> Vec<Problem> {
     needs(&document.value)
         .into_iter()
         .filter_map(|need| {
@@ -167,10 +185,13 @@ fn unmet_needs(document: &Sourced<Document>, after: &View) -> Vec<Problem> {
                 |message: String| Problem::at(&document.place, &need.pointer, "reference", message);
             match after.status(need.kind, &need.id) {
                 None => {
-                    let known = after.ids(need.kind);
                     let message = format!("there is no {} `{}`", need.kind, need.id);
                     let problem = problem(message);
-                    Some(match charter_contract::validate::nearest(&need.id, known) {
+                    *suggested += 1;
+                    let meant = (*suggested <= MAX_SUGGESTED)
+                        .then(|| nearest(&need.id, after.ids(need.kind)))
+                        .flatten();
+                    Some(match meant {
                         Some(advice) => problem.suggest(advice),
                         None => problem,
                     })
@@ -182,10 +203,12 @@ fn unmet_needs(document: &Sourced<Document>, after: &View) -> Vec<Problem> {
                 Some(Status::Active) => None,
             }
         })
+        .take(PACKAGE_PROBLEMS)
         .collect()
 }
 
-fn test_problems(package: &Package, after: &View) -> Vec<Problem> {
+fn test_problems(package: &Package, against: &Against<'_>) -> Vec<Problem> {
+    let after = against.after;
     let mut problems = Vec::new();
     for test in &package.tests {
         let expected = test
@@ -205,12 +228,28 @@ fn test_problems(package: &Package, after: &View) -> Vec<Problem> {
     problems
 }
 
-/// Documents of other packages that lose something they need.
+/// Documents of other packages that lose something they need, up to [`PACKAGE_PROBLEMS`].
 fn breakages(package: &Package, against: &Against<'_>) -> Vec<Problem> {
-    broken(against.after)
+    let view = against.after;
+    let layers: [&Layer; 2] = [&view.tenant, &view.global];
+    let documents = layers.iter().flat_map(|layer| layer.documents());
+    // A candidate that was not accepted yet blocks no other package.
+    let others = documents.filter(|(origin, document)| {
+        origin.package != against.origin.package && !document.is_candidate()
+    });
+    others
+        .flat_map(|(origin, document)| lost(package, &origin, &document, view))
+        .take(PACKAGE_PROBLEMS)
+        .collect()
+}
+
+/// What one document of another package loses.
+fn lost(package: &Package, origin: &Origin, document: &Document, view: &View) -> Vec<Problem> {
+    needs(document)
         .into_iter()
-        .filter(|(origin, ..)| origin.package != against.origin.package)
-        .map(|(origin, document, need)| {
+        .filter(|need| view.status(need.kind, &need.id).is_none())
+        .take(PACKAGE_PROBLEMS)
+        .map(|need| {
             let message = format!(
                 "the {} `{}` of the package `{}` needs the {} `{}`, which would be gone",
                 document.kind(),
@@ -222,22 +261,4 @@ fn breakages(package: &Package, against: &Against<'_>) -> Vec<Problem> {
             Problem::at(&package.manifest.place, "/name", "breaks", message)
         })
         .collect()
-}
-
-/// Every document in view that needs something which is not there.
-fn broken(view: &View) -> Vec<(Arc<Origin>, Document, super::Need)> {
-    let layers: [&Layer; 2] = [&view.tenant, &view.global];
-    let mut broken = Vec::new();
-    for (origin, document) in layers.iter().flat_map(|layer| layer.documents()) {
-        // What nobody has accepted yet holds nobody up.
-        if document.is_candidate() {
-            continue;
-        }
-        for need in needs(&document) {
-            if view.status(need.kind, &need.id).is_none() {
-                broken.push((Arc::clone(&origin), document.clone(), need));
-            }
-        }
-    }
-    broken
 }

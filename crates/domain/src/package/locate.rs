@@ -9,17 +9,25 @@ use serde_json::Value;
 use super::Place;
 use super::layout::{self, Role};
 use super::read::parts;
-use crate::source::{self, Position};
+use crate::cancellation::Cancellation;
+use crate::source::{self, Allowance, Located, Position};
 
-/// The place of the document of this kind and id, where the files hold one.
+/// The place of the document of this kind and id, where the files hold one and the search is not cancelled.
 #[must_use]
-pub fn locate(files: &BTreeMap<String, String>, document: &Document) -> Option<Place> {
+pub fn locate(
+    files: &BTreeMap<String, String>,
+    document: &Document,
+    cancel: &Cancellation,
+) -> Option<Place> {
+    let allowance = Allowance::new(cancel);
     let names = names(document);
     let mut likely_first: Vec<(&String, &String)> = files.iter().collect();
     // Reading is what takes long, and an id hardly ever stands otherwise than it reads.
     likely_first.sort_by_key(|(_, text)| !names.iter().all(|name| text.contains(name.as_str())));
-    let mut files = likely_first.into_iter();
-    files.find_map(|(path, text)| in_file(path, text, document, &names))
+    let mut files = likely_first
+        .into_iter()
+        .take_while(|_| !allowance.is_over());
+    files.find_map(|(path, text)| in_file((path, text), document, &names, &allowance))
 }
 
 /// The values of the fields that make its id.
@@ -30,22 +38,28 @@ fn names(document: &Document) -> Vec<String> {
     }
 }
 
-fn in_file(path: &str, text: &str, document: &Document, names: &[String]) -> Option<Place> {
+fn in_file(
+    (path, text): (&str, &str),
+    document: &Document,
+    names: &[String],
+    allowance: &Allowance<'_>,
+) -> Option<Place> {
     let role = layout::role(path);
     if !matches!(role, Role::Documents(_) | Role::Graph) {
         return None;
     }
-    let file = Place {
+    let Located { value, places } = source::read_within(text, allowance).ok()?;
+    let is_it = |pointer: &String| {
+        let part = value.pointer(pointer);
+        part.is_some_and(|part| is(part, role, document, names))
+    };
+    let pointer = parts(&value, role).into_iter().find(is_it)?;
+    Some(Place {
         file: path.into(),
-        pointer: String::new(),
-        located: Arc::new(source::read(text).ok()?),
-        text: text.into(),
-    };
-    let is_it = |place: &Place| {
-        let value = file.located.value.pointer(&place.pointer);
-        value.is_some_and(|value| is(value, role, document, names))
-    };
-    parts(&file, role).into_iter().find(is_it)
+        pointer,
+        places: Arc::new(places),
+        text: Arc::new(text.into()),
+    })
 }
 
 /// Whether a value is the document, in whatever version.
@@ -73,7 +87,7 @@ impl Place {
             return (1, &self.text);
         }
         let start = self.position("");
-        let end = self.located.end(&self.pointer);
+        let end = self.places.end(&self.pointer);
         let end = end.map_or(self.text.len(), |end| border(&self.text, end));
         let passage = self.text.get(border(&self.text, start)..end);
         (start.line, passage.unwrap_or_default().trim_end())

@@ -61,12 +61,8 @@ fn inline(document: &Sourced<Document>, text: &str, at: Position, message: Strin
     let place = &document.place;
     let key = place.position("/cedar");
     let wanted = text.lines().nth(at.line - 1).unwrap_or_default();
-    let header = place.text.lines().nth(key.line - 1).unwrap_or_default();
-    let line = place
-        .text
-        .lines()
-        .nth(key.line + at.line - 1)
-        .unwrap_or_default();
+    let header = place.text.line(key.line);
+    let line = place.text.line(key.line + at.line);
     match line.strip_suffix(wanted) {
         Some(indent) if header.contains(": |") && indent.trim().is_empty() => {
             let position = Position {
@@ -76,7 +72,7 @@ fn inline(document: &Sourced<Document>, text: &str, at: Position, message: Strin
             };
             Problem {
                 pointer: format!("{}/cedar", place.pointer),
-                ..Problem::in_text((&place.file, &place.text), position, "cedar", message)
+                ..Problem::in_file(place, position, "cedar", message)
             }
         }
         Some(_) | None => {

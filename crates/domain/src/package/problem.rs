@@ -1,11 +1,12 @@
 //! What is wrong with a package, shown at its line.
 
+use charter_contract::bounds::PACKAGE_PROBLEMS;
 use charter_contract::violation::Violation;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Place;
-use crate::source::{Position, SourceError};
+use crate::source::{Position, Reason, SourceError};
 
 /// Whether a problem stops the registration.
 #[derive(
@@ -56,14 +57,19 @@ impl Problem {
     pub fn at(place: &Place, pointer: &str, keyword: &str, message: impl Into<String>) -> Self {
         Self {
             pointer: format!("{}{pointer}", place.pointer),
-            ..Self::placed(
-                &place.file,
-                &place.text,
-                place.position(pointer),
-                keyword,
-                message.into(),
-            )
+            ..Self::in_file(place, place.position(pointer), keyword, message.into())
         }
+    }
+
+    /// A problem of a place in a document's file.
+    pub(super) fn in_file(
+        place: &Place,
+        position: Position,
+        keyword: &str,
+        message: String,
+    ) -> Self {
+        let line = place.text.from_line(position.line);
+        Self::placed(&place.file, position, keyword, message).quoting(line)
     }
 
     /// A problem of a place in a file's text.
@@ -73,7 +79,7 @@ impl Problem {
         keyword: &str,
         message: String,
     ) -> Self {
-        Self::placed(file, text, position, keyword, message)
+        Self::placed(file, position, keyword, message).quoting(line_of(text, position))
     }
 
     /// A problem of a whole file.
@@ -84,14 +90,21 @@ impl Problem {
             column: 1,
             width: 1,
         };
-        Self::placed(file, "", start, keyword, message.into())
+        Self::placed(file, start, keyword, message.into())
     }
 
     pub(crate) fn unreadable(file: &str, text: &str, error: &SourceError) -> Self {
+        let keyword = error.reason.keyword();
         Self {
             suggestion: error.suggestion.clone(),
-            ..Self::placed(file, text, error.position, "syntax", error.message.clone())
+            ..Self::in_text((file, text), error.position, keyword, error.message.clone())
         }
+    }
+
+    /// The check was cancelled, so the file counts as unchecked.
+    pub(crate) fn cancelled(file: &str) -> Self {
+        let keyword = Reason::Cancelled.keyword();
+        Self::of_file(file, keyword, "the check was cancelled: its caller is gone")
     }
 
     pub(super) fn violation(place: &Place, violation: Violation) -> Self {
@@ -124,11 +137,7 @@ impl Problem {
         }
     }
 
-    fn placed(file: &str, text: &str, position: Position, keyword: &str, message: String) -> Self {
-        let line = text
-            .lines()
-            .nth(position.line.saturating_sub(1))
-            .unwrap_or_default();
+    fn placed(file: &str, position: Position, keyword: &str, message: String) -> Self {
         Self {
             file: file.to_owned(),
             line: position.line,
@@ -139,7 +148,94 @@ impl Problem {
             keyword: keyword.to_owned(),
             message,
             suggestion: None,
-            excerpt: line.chars().take(MAX_EXCERPT).collect(),
+            excerpt: String::new(),
+        }
+    }
+
+    /// Takes the excerpt from the first line of `text`.
+    fn quoting(self, text: &str) -> Self {
+        let line = text.chars().take_while(|c| !matches!(c, '\n' | '\r'));
+        Self {
+            excerpt: line.take(MAX_EXCERPT).collect(),
+            ..self
+        }
+    }
+}
+
+/// The text from the line of a position to the end.
+fn line_of(text: &str, position: Position) -> &str {
+    let lines = text.split_inclusive('\n');
+    let before: usize = lines
+        .take(position.line.saturating_sub(1))
+        .map(str::len)
+        .sum();
+    &text[before..]
+}
+
+/// Collects problems, up to [`PACKAGE_PROBLEMS`] of each gravity.
+#[derive(Debug, Default)]
+pub struct Problems {
+    errors: Vec<Problem>,
+    warnings: Vec<Problem>,
+    /// Warnings over the limit.
+    left_out: usize,
+}
+
+impl Problems {
+    /// Adds a problem, unless there are too many of its gravity.
+    pub fn push(&mut self, problem: Problem) {
+        match problem.gravity {
+            Gravity::Error if !self.is_full() => self.errors.push(problem),
+            Gravity::Warning if self.warnings.len() < PACKAGE_PROBLEMS => {
+                self.warnings.push(problem);
+            }
+            Gravity::Error => {}
+            Gravity::Warning => self.left_out += 1,
+        }
+    }
+
+    /// Whether there is no room for another error: further checks would add nothing.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.errors.len() >= PACKAGE_PROBLEMS
+    }
+
+    /// Whether a problem prevents the registration.
+    #[must_use]
+    pub fn has_errors(&self) -> bool {
+        !self.errors.is_empty()
+    }
+
+    /// All problems by file and place, with a note in `file` when some are left out.
+    #[must_use]
+    pub fn sorted(mut self, file: &str) -> Vec<Problem> {
+        if self.is_full() {
+            let message = format!(
+                "{PACKAGE_PROBLEMS} errors are shown, and there may be more (PACKAGE_PROBLEMS)"
+            );
+            let more = Problem::of_file(file, "too_many", message);
+            self.errors
+                .push(more.suggest("mend these, and check again"));
+        }
+        if self.left_out > 0 {
+            let message = format!(
+                "{} more warnings are not shown (PACKAGE_PROBLEMS)",
+                self.left_out
+            );
+            let more = Problem::of_file(file, "too_many", message);
+            self.warnings.push(more.warning());
+        }
+        let mut all = self.errors;
+        all.append(&mut self.warnings);
+        all.sort();
+        all
+    }
+}
+
+impl Extend<Problem> for Problems {
+    fn extend<P: IntoIterator<Item = Problem>>(&mut self, found: P) {
+        for problem in found {
+            self.push(problem);
         }
     }
 }

@@ -9,8 +9,9 @@ use charter_contract::violation::Violation;
 use serde_json::Value;
 
 use super::layout::{self, Role};
-use super::{MANIFEST, Package, Place, Problem, Sourced, policy_text};
-use crate::source;
+use super::{MANIFEST, Package, Place, Problem, Problems, Sourced, files, policy_text};
+use crate::cancellation::Cancellation;
+use crate::source::{self, Allowance, Located};
 
 /// What came of reading: the package if every file reads well, and all problems either way.
 #[derive(Debug)]
@@ -21,12 +22,21 @@ pub struct Reading {
     pub problems: Vec<Problem>,
 }
 
-/// Reads a bundle.
+/// Reads a bundle. A cancelled reading has a problem and no package.
 #[must_use]
-pub fn read(bundle: PackageBundle) -> Reading {
-    let mut reader = Reader::default();
+pub fn read(bundle: PackageBundle, cancel: &Cancellation) -> Reading {
+    let allowance = Allowance::new(cancel);
+    let mut reader = Reader::new(&allowance);
+    reader.problems.extend(files::problems(&bundle.files));
     for (path, text) in &bundle.files {
+        // The file that used up the allowance has a problem already.
+        if allowance.is_over() || reader.problems.is_full() {
+            break;
+        }
         reader.file(path, text);
+    }
+    if cancel.is_cancelled() {
+        reader.problems.push(Problem::cancelled(MANIFEST));
     }
     if !bundle.files.contains_key(MANIFEST) {
         let message = format!("the package has no {MANIFEST}");
@@ -39,12 +49,13 @@ pub fn read(bundle: PackageBundle) -> Reading {
         mut documents,
         tests,
         mut problems,
+        allowance: _,
     } = reader;
     for document in &mut documents {
         problems.extend(policy_text::fill(document, &bundle.files));
     }
-    problems.sort();
-    let failed = problems.iter().any(|p| p.gravity == super::Gravity::Error);
+    let failed = problems.has_errors();
+    let problems = problems.sorted(MANIFEST);
     let package = manifest.filter(|_| !failed).map(|manifest| Package {
         manifest,
         documents,
@@ -54,15 +65,25 @@ pub fn read(bundle: PackageBundle) -> Reading {
     Reading { package, problems }
 }
 
-#[derive(Default)]
-struct Reader {
+struct Reader<'a> {
     manifest: Option<Sourced<PackageManifest>>,
     documents: Vec<Sourced<Document>>,
     tests: Vec<Sourced<RoutingTest>>,
-    problems: Vec<Problem>,
+    problems: Problems,
+    allowance: &'a Allowance<'a>,
 }
 
-impl Reader {
+impl<'a> Reader<'a> {
+    fn new(allowance: &'a Allowance<'a>) -> Self {
+        Self {
+            manifest: None,
+            documents: Vec::new(),
+            tests: Vec::new(),
+            problems: Problems::default(),
+            allowance,
+        }
+    }
+
     fn file(&mut self, path: &str, text: &str) {
         let role = layout::role(path);
         match role {
@@ -78,8 +99,8 @@ impl Reader {
             }
             Role::Manifest | Role::Documents(_) | Role::Graph | Role::Tests => {}
         }
-        let located = match source::read(text) {
-            Ok(located) => Arc::new(located),
+        let Located { value, places } = match source::read_within(text, self.allowance) {
+            Ok(located) => located,
             Err(error) => {
                 self.problems.push(Problem::unreadable(path, text, &error));
                 return;
@@ -88,12 +109,19 @@ impl Reader {
         let file = Place {
             file: path.into(),
             pointer: String::new(),
-            text: text.into(),
-            located: Arc::clone(&located),
+            text: Arc::new(text.into()),
+            places: Arc::new(places),
         };
-        for place in parts(&file, role) {
-            if let Some(value) = located.value.pointer(&place.pointer) {
-                self.part(role, place, value);
+        for pointer in parts(&value, role) {
+            if self.problems.is_full() {
+                return;
+            }
+            if let Some(part) = value.pointer(&pointer) {
+                let place = Place {
+                    pointer,
+                    ..file.clone()
+                };
+                self.part(role, place, part);
             }
         }
     }
@@ -151,20 +179,15 @@ impl Reader {
     }
 }
 
-/// The documents of a file: the file itself, the items of its list, or in the graph's folder the
+/// Pointers to the documents of a file: the file itself, the items of its list, or in the graph's folder the
 /// items of its `nodes` and `edges`.
-pub(super) fn parts(file: &Place, role: Role) -> Vec<Place> {
-    let at = |pointer: String| Place {
-        pointer,
-        ..file.clone()
-    };
-    let items = |prefix: &str, value: &Value| -> Vec<Place> {
+pub(super) fn parts(value: &Value, role: Role) -> Vec<String> {
+    let items = |prefix: &str, value: &Value| -> Vec<String> {
         let count = value.as_array().map_or(0, Vec::len);
         (0..count)
-            .map(|index| at(format!("{prefix}/{index}")))
+            .map(|index| format!("{prefix}/{index}"))
             .collect()
     };
-    let value = &file.located.value;
     if value.is_array() {
         return items("", value);
     }
@@ -174,5 +197,5 @@ pub(super) fn parts(file: &Place, role: Role) -> Vec<Place> {
             .flat_map(|list| items(&format!("/{list}"), value.get(list).unwrap_or(&Value::Null)))
             .collect();
     }
-    vec![at(String::new())]
+    vec![String::new()]
 }

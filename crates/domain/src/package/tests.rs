@@ -8,8 +8,10 @@ use charter_contract::package::PackageBundle;
 use charter_contract::scope::Scope;
 
 use super::*;
+use crate::cancellation::Cancellation;
 use crate::catalogue::{Layer, Origin, View};
 
+mod limits;
 mod locate;
 mod missions;
 
@@ -82,7 +84,7 @@ fn catalogue() -> View {
 
 /// `file:line message` of every problem.
 fn problems(changes: &[(&str, &str)]) -> Vec<String> {
-    let reading = read(files(changes));
+    let reading = read(files(changes), &Cancellation::default());
     let mut problems = reading.problems;
     if let Some(package) = reading.package {
         let scope = Scope::Tenant(TenantId::parse("acme").unwrap());
@@ -102,6 +104,7 @@ fn problems(changes: &[(&str, &str)]) -> Vec<String> {
             before: &before,
             after: &after,
             origin: &origin,
+            cancel: &Cancellation::default(),
         };
         problems.extend(check(&package, &against));
     }
@@ -424,7 +427,7 @@ fn a_tool_that_would_break_another_packages_policy_is_refused() {
         version: "1.0.0".into(),
     });
     let before = catalogue().with_package(&other, [(Document::Policy(policy), String::new())]);
-    let package = read(files(&[])).package.unwrap();
+    let package = read(files(&[]), &Cancellation::default()).package.unwrap();
     let scope = Scope::Tenant(TenantId::parse("acme").unwrap());
     let origin = Arc::new(Origin {
         scope: scope.clone(),
@@ -441,6 +444,7 @@ fn a_tool_that_would_break_another_packages_policy_is_refused() {
         before: &before,
         after: &after,
         origin: &origin,
+        cancel: &Cancellation::default(),
     };
     let found: Vec<String> = check(&package, &against)
         .iter()

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use charter_contract::bounds::{FRONTMATTER_BYTES, SKILL_MD_BYTES};
 use charter_contract::text::Text;
 use charter_contract::validate::nearest;
 use serde_json::{Map, Value};
 
-use super::MAX_SKILL_FILE_BYTES;
-use crate::package::{Place, Problem};
-use crate::source;
+use crate::package::{Place, Problem, Problems};
+use crate::source::{self, Allowance, Located};
 
 /// Longest name, in characters.
 const MAX_NAME: usize = 64;
@@ -67,6 +67,9 @@ pub fn write_skill_md(name: &str, description: &str, instruction: &str) -> Optio
 #[must_use]
 pub fn skill_md_fields(content: &[u8]) -> Option<Map<String, Value>> {
     let (head, _) = split(std::str::from_utf8(content).ok()?)?;
+    if head.len() > FRONTMATTER_BYTES {
+        return None;
+    }
     match source::read(head).ok()?.value {
         Value::Object(fields) => Some(fields),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
@@ -81,13 +84,14 @@ impl Frontmatter {
         path: &str,
         content: &[u8],
         directory: &str,
-        problems: &mut Vec<Problem>,
+        problems: &mut Problems,
+        allowance: &Allowance<'_>,
     ) -> Option<Self> {
         let refuse = |keyword, message: String| Some(Problem::of_file(path, keyword, message));
         let text = match std::str::from_utf8(content) {
-            _ if content.len() > MAX_SKILL_FILE_BYTES => {
+            _ if content.len() > SKILL_MD_BYTES => {
                 let message = format!(
-                    "the file has {} bytes; the limit is {MAX_SKILL_FILE_BYTES}",
+                    "the file has {} bytes; the limit is {SKILL_MD_BYTES}",
                     content.len()
                 );
                 problems.extend(refuse("too_large", message));
@@ -107,8 +111,17 @@ impl Frontmatter {
             problems.extend(refuse("frontmatter", message));
             return None;
         };
+        if head.len() > FRONTMATTER_BYTES {
+            let message = format!(
+                "the frontmatter has {} bytes; the limit is {FRONTMATTER_BYTES} (FRONTMATTER_BYTES)",
+                head.len()
+            );
+            problems.extend(refuse("too_large", message));
+            return None;
+        }
         // An empty line in place of the fence keeps lines what they are in the file.
-        let located = match source::read(&format!("\n{head}")) {
+        let head = format!("\n{head}");
+        let Located { value, places } = match source::read_within(&head, allowance) {
             Ok(located) => located,
             Err(error) => {
                 problems.push(Problem::unreadable(path, text, &error));
@@ -118,10 +131,10 @@ impl Frontmatter {
         let place = Place {
             file: path.into(),
             pointer: String::new(),
-            located: Arc::new(located),
-            text: text.into(),
+            places: Arc::new(places),
+            text: Arc::new(text.into()),
         };
-        let Value::Object(fields) = &place.located.value else {
+        let Value::Object(fields) = &value else {
             let message = "the frontmatter must be fields with values";
             problems.push(Problem::at(&place, "", "type", message));
             return None;
@@ -157,7 +170,7 @@ fn split(text: &str) -> Option<(&str, &str)> {
 struct Check<'c> {
     place: &'c Place,
     fields: &'c Map<String, Value>,
-    problems: &'c mut Vec<Problem>,
+    problems: &'c mut Problems,
 }
 
 impl Check<'_> {
@@ -257,6 +270,9 @@ impl Check<'_> {
     fn unknown_fields(&mut self) {
         let known = |field: &&String| !FIELDS.contains(&field.as_str());
         for field in self.fields.keys().filter(known) {
+            if self.problems.is_full() {
+                return;
+            }
             let pointer = format!("/{}", charter_contract::validate::pointer_segment(field));
             let message = format!("`{field}` is no field of the format; it is kept, and not read");
             let mut problem = Problem::at(self.place, &pointer, "unknown_field", message).warning();

@@ -2,21 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use charter_contract::bounds::{
+    FILE_NAME_BYTES, SKILL_FILE_BYTES, SKILL_FILES, SKILL_IMPORT_BYTES, SKILL_LEVELS,
+};
 use charter_contract::ids::SkillId;
 use charter_contract::text::Text;
 
 use super::frontmatter::{self, Frontmatter};
-use super::{
-    FILE_DIRECTORIES, FolderSkill, MAX_BYTES, MAX_DEPTH, MAX_FILE_BYTES, MAX_FILES, SKILL_FILE,
-    SkillFile,
-};
-use crate::package::Problem;
+use super::{FILE_DIRECTORIES, FolderSkill, SKILL_FILE, SkillFile};
+use crate::package::{Problem, Problems};
+use crate::source::Allowance;
 
 /// Longest path, in bytes.
 const MAX_PATH_BYTES: usize = 1_024;
-
-/// Longest name of a file or directory, in bytes.
-const MAX_NAME_BYTES: usize = 255;
 
 /// Longest summary of a directory without `SKILL.md`, in characters: a description's.
 const MAX_FOLDER_SUMMARY: usize = frontmatter::MAX_DESCRIPTION;
@@ -29,15 +27,17 @@ pub fn check_path(path: &str) -> Result<(), String> {
     if path.len() > MAX_PATH_BYTES {
         return Err(format!("the path is longer than {MAX_PATH_BYTES} bytes"));
     }
-    if path.split('/').count() > MAX_DEPTH {
-        return Err(format!("the path is deeper than {MAX_DEPTH} directories"));
+    if path.split('/').count() > SKILL_LEVELS {
+        return Err(format!(
+            "the path is deeper than {SKILL_LEVELS} directories"
+        ));
     }
     for name in path.split('/') {
         if name.is_empty() || name == "." || name == ".." {
             return Err("the path is not plain and relative".to_owned());
         }
-        if name.len() > MAX_NAME_BYTES {
-            return Err(format!("a name is longer than {MAX_NAME_BYTES} bytes"));
+        if name.len() > FILE_NAME_BYTES {
+            return Err(format!("a name is longer than {FILE_NAME_BYTES} bytes"));
         }
         if name.chars().any(|c| c.is_control() || c == '\\') {
             return Err("a name holds a control character or a backslash".to_owned());
@@ -47,7 +47,11 @@ pub fn check_path(path: &str) -> Result<(), String> {
 }
 
 /// The skills and folders of the files.
-pub(super) fn skills(files: Vec<SkillFile>, problems: &mut Vec<Problem>) -> Vec<FolderSkill> {
+pub(super) fn skills(
+    files: Vec<SkillFile>,
+    problems: &mut Problems,
+    allowance: &Allowance<'_>,
+) -> Vec<FolderSkill> {
     let files = admitted(files, problems);
     let nodes = nodes(&files);
     let mut owned: BTreeMap<&str, Vec<SkillFile>> = BTreeMap::new();
@@ -70,30 +74,41 @@ pub(super) fn skills(files: Vec<SkillFile>, problems: &mut Vec<Problem>) -> Vec<
             below.entry(above).or_default().push(node);
         }
     }
-    let read = nodes.iter().filter_map(|directory| {
+    let mut skills = Vec::new();
+    for directory in &nodes {
+        // The file that used up the allowance has a problem already.
+        if allowance.is_over() || problems.is_full() {
+            break;
+        }
         let files = owned.remove(directory.as_str()).unwrap_or_default();
         let children = below.remove(directory.as_str()).unwrap_or_default();
-        skill(directory, files, &children, problems)
-    });
-    read.collect()
+        skills.extend(skill(directory, files, &children, problems, allowance));
+    }
+    if allowance.is_cancelled() {
+        problems.push(Problem::cancelled(SKILL_FILE));
+    }
+    skills
 }
 
 /// The files by path, those that cannot be taken left out and reported.
-fn admitted(files: Vec<SkillFile>, problems: &mut Vec<Problem>) -> BTreeMap<String, SkillFile> {
+fn admitted(files: Vec<SkillFile>, problems: &mut Problems) -> BTreeMap<String, SkillFile> {
     let (mut admitted, mut bytes) = (BTreeMap::new(), 0_usize);
     for file in files {
         let path = file.path.clone();
         bytes = bytes.saturating_add(file.content.len());
-        if admitted.len() >= MAX_FILES || bytes > MAX_BYTES {
-            let message = format!("more than {MAX_FILES} files or {MAX_BYTES} bytes");
+        if admitted.len() >= SKILL_FILES || bytes > SKILL_IMPORT_BYTES {
+            let message = format!(
+                "more than {SKILL_FILES} files or {SKILL_IMPORT_BYTES} bytes \
+                 (SKILL_FILES, SKILL_IMPORT_BYTES)"
+            );
             problems.push(Problem::of_file(&path, "too_large", message));
             break;
         }
         if let Err(message) = check_path(&path) {
             problems.push(Problem::of_file(&path, "path", message));
-        } else if file.content.len() > MAX_FILE_BYTES {
+        } else if file.content.len() > SKILL_FILE_BYTES {
             let message = format!(
-                "the file has {} bytes; the limit is {MAX_FILE_BYTES}",
+                "the file has {} bytes; the limit is {SKILL_FILE_BYTES}",
                 file.content.len()
             );
             problems.push(Problem::of_file(&path, "too_large", message));
@@ -163,14 +178,16 @@ fn skill(
     directory: &str,
     files: Vec<SkillFile>,
     children: &[&str],
-    problems: &mut Vec<Problem>,
+    problems: &mut Problems,
+    allowance: &Allowance<'_>,
 ) -> Option<FolderSkill> {
     let id = id(directory, problems);
     let skill_file = files.iter().find(|file| file.path == SKILL_FILE);
     let (summary, instruction) = match skill_file {
         Some(file) => {
             let path = format!("{directory}/{SKILL_FILE}");
-            let read = Frontmatter::read(&path, &file.content, file_name(directory), problems)?;
+            let name = file_name(directory);
+            let read = Frontmatter::read(&path, &file.content, name, problems, allowance)?;
             (read.description, read.body)
         }
         None => (folder_summary(directory, children)?, String::new()),
@@ -190,7 +207,7 @@ fn skill(
 }
 
 /// The id of a directory. A dot in a name would make two directories one id.
-fn id(directory: &str, problems: &mut Vec<Problem>) -> Option<SkillId> {
+fn id(directory: &str, problems: &mut Problems) -> Option<SkillId> {
     let name = file_name(directory);
     let id = SkillId::parse(&directory.replace('/', "."));
     match id {

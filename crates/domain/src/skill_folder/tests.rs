@@ -1,4 +1,11 @@
+use charter_contract::bounds::{FRONTMATTER_BYTES, SKILL_FILE_BYTES, SKILL_LEVELS, SKILL_MD_BYTES};
+
 use super::*;
+use crate::package::Gravity;
+
+fn read(files: Vec<SkillFile>) -> Reading {
+    super::read(files, &Cancellation::default())
+}
 
 fn file(path: &str, content: &str) -> SkillFile {
     SkillFile {
@@ -152,7 +159,7 @@ fn b001_9_names_are_those_of_the_format() {
 
 #[test]
 fn paths_stay_where_they_are_put() {
-    let long = "a/".repeat(MAX_DEPTH) + "a";
+    let long = "a/".repeat(SKILL_LEVELS) + "a";
     for path in [
         "", "/a", "a//b", "a/", "../a", "a/../b", "./a", "a\\b", "a\nb", "a\0", &long,
     ] {
@@ -183,12 +190,12 @@ fn paths_stay_where_they_are_put() {
 #[test]
 fn sizes_are_bounded() {
     let big = SkillFile {
-        content: vec![b'x'; MAX_FILE_BYTES + 1].into(),
+        content: vec![b'x'; SKILL_FILE_BYTES + 1].into(),
         ..file("pdf/big", "")
     };
     let reading = read(vec![file("pdf/SKILL.md", &skill_md("pdf")), big]);
     assert_eq!(said(&reading), ["pdf/big:1 too_large"]);
-    let head = skill_md("pdf") + &"x".repeat(MAX_SKILL_FILE_BYTES);
+    let head = skill_md("pdf") + &"x".repeat(SKILL_MD_BYTES);
     assert_eq!(one(&head), ["pdf/SKILL.md:1 too_large"]);
     let binary = SkillFile {
         content: vec![b'-', 0xff].into(),
@@ -196,6 +203,47 @@ fn sizes_are_bounded() {
     };
     assert_eq!(said(&read(vec![binary])), ["pdf/SKILL.md:1 utf8"]);
     assert_eq!(said(&read(vec![])), ["SKILL.md:1 required"]);
+}
+
+/// Frontmatter is a few fields; a megabyte of it only costs the reader time.
+#[test]
+fn the_frontmatter_is_bounded() {
+    let padded = |bytes: usize| {
+        let head = format!(
+            "name: pdf\ndescription: Does pdf.\n#{}\n",
+            "x".repeat(bytes)
+        );
+        (head.len(), format!("---\n{head}---\n"))
+    };
+    let (own, _) = padded(0);
+    let (most, text) = padded(FRONTMATTER_BYTES - own);
+    assert_eq!((most, one(&text)), (FRONTMATTER_BYTES, vec![]));
+    assert!(skill_md_fields(text.as_bytes()).is_some());
+    let (_, text) = padded(FRONTMATTER_BYTES - own + 1);
+    assert_eq!(one(&text), ["pdf/SKILL.md:1 too_large"]);
+    assert_eq!(skill_md_fields(text.as_bytes()), None);
+}
+
+/// All frontmatters of an import share one allowance, and reading them can be cancelled.
+#[test]
+fn an_import_holds_so_many_values_and_no_more() {
+    let list = "1,".repeat(30_000);
+    let files = (0..40).map(|at| {
+        let name = format!("s{at}");
+        let head = format!("name: {name}\ndescription: d\nallowed-tools: [{list}]\n");
+        file(&format!("{name}/SKILL.md"), &format!("---\n{head}---\n"))
+    });
+    let files: Vec<SkillFile> = files.collect();
+    let reading = read(files.clone());
+    let limits = reading.problems.iter().filter(|p| p.keyword == "limit");
+    let limits: Vec<&str> = limits.map(|p| p.message.as_str()).collect();
+    let message = "the files up to here hold more than 500000 values (PACKAGE_VALUES)";
+    assert_eq!(limits, [message]);
+    let cancel = Cancellation::default();
+    cancel.cancel();
+    let cancelled = super::read(files, &cancel);
+    assert_eq!(said(&cancelled), ["SKILL.md:1 cancelled"]);
+    assert!(cancelled.skills.is_empty());
 }
 
 /// What is written reads back.

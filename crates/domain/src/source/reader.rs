@@ -1,57 +1,85 @@
 //! The reader itself: parser events to a value, with a position for every pointer.
 
-use std::collections::BTreeMap;
-
-use charter_contract::violation::pointer_segment;
-use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, StrInput};
+use charter_contract::bounds::{YAML_KEY_BYTES, YAML_LEVELS};
+use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span};
 use serde_json::{Map, Value};
 
-use super::{Located, Position, START, SourceError, scalar};
+use super::allowance::{Allowance, Meter};
+use super::metered::Metered;
+use super::places::{Parts, name_of};
+use super::{Located, Places, Position, Reason, START, SourceError, scalar};
+use crate::cancellation::Cancellation;
 
-/// Deepest nesting that is read.
-pub const MAX_DEPTH: usize = 64;
-
-/// Most values in one text.
-pub const MAX_NODES: usize = 200_000;
-
-/// Reads exactly one document.
+/// Reads exactly one document, with an allowance of its own.
 ///
 /// # Errors
-/// The first thing that is not YAML, or not within [`MAX_DEPTH`] and [`MAX_NODES`]; more than one
-/// document; an anchor, alias or tag; a key that is not text or stands twice in its mapping.
+/// As [`read_within`].
 pub fn read(text: &str) -> Result<Located, SourceError> {
+    let cancel = Cancellation::default();
+    read_within(text, &Allowance::new(&cancel))
+}
+
+/// Reads exactly one document, with what is left of an allowance.
+///
+/// # Errors
+/// The first thing that is not YAML, or not within the limits; more than one
+/// document; an anchor, alias or tag; a key that is not text or occurs twice in its mapping; a cancellation.
+pub fn read_within(text: &str, allowance: &Allowance<'_>) -> Result<Located, SourceError> {
+    read_metered(text, &Meter::new(allowance))
+}
+
+pub(super) fn read_metered(text: &str, meter: &Meter<'_>) -> Result<Located, SourceError> {
     let mut reader = Reader {
-        events: Parser::new_from_str(text),
-        positions: BTreeMap::new(),
-        pointer: String::new(),
+        events: Parser::new(Metered::new(text, meter)),
+        meter,
         depth: 0,
-        nodes: 0,
     };
-    let value = reader.document()?;
+    let (at, Part { value, parts }) = reader.document()?;
     Ok(Located {
         value,
-        positions: reader.positions,
+        places: Places::new(at, parts),
     })
 }
 
-struct Reader<'t> {
-    events: Parser<'t, StrInput<'t>>,
-    positions: BTreeMap<String, Position>,
-    pointer: String,
-    depth: usize,
-    nodes: usize,
+/// A value with the positions of its parts.
+struct Part {
+    value: Value,
+    parts: Parts,
 }
 
-impl<'t> Reader<'t> {
+impl From<Value> for Part {
+    fn from(value: Value) -> Self {
+        Self {
+            value,
+            parts: Parts::None,
+        }
+    }
+}
+
+struct Reader<'t, 'm> {
+    events: Parser<'t, Metered<'t, 'm>>,
+    meter: &'m Meter<'m>,
+    depth: usize,
+}
+
+impl<'t> Reader<'t, '_> {
     fn next(&mut self) -> Result<(Event<'t>, Span), SourceError> {
-        match self.events.next_event() {
+        let event = self.events.next_event();
+        if let Some(over) = self.meter.over() {
+            return Err(over.refusal(match &event {
+                Some(Ok((_, span))) => position(span),
+                Some(Err(error)) => marked(error.marker(), 1),
+                None => START,
+            }));
+        }
+        match event {
             Some(Ok(event)) => Ok(event),
             Some(Err(error)) => Err(scan_error(&error)),
             None => Err(refusal(START, "the text ends too early", None)),
         }
     }
 
-    fn document(&mut self) -> Result<Value, SourceError> {
+    fn document(&mut self) -> Result<(Position, Part), SourceError> {
         let mut document = None;
         loop {
             let (event, span) = self.next()?;
@@ -74,28 +102,27 @@ impl<'t> Reader<'t> {
                             Some("put each document in a file of its own, or write a list"),
                         ));
                     }
-                    document = Some(self.value(content, span)?);
+                    document = Some((position(&span), self.value(content, span)?));
                 }
             }
         }
         document.ok_or_else(|| refusal(START, "the text holds no document", None))
     }
 
-    fn value(&mut self, event: Event<'t>, span: Span) -> Result<Value, SourceError> {
+    fn value(&mut self, event: Event<'t>, span: Span) -> Result<Part, SourceError> {
         let at = position(&span);
-        self.nodes += 1;
-        if self.nodes > MAX_NODES {
-            return Err(refusal(at, "the text holds more than 200000 values", None));
+        self.meter.value();
+        if let Some(over) = self.meter.over() {
+            return Err(over.refusal(at));
         }
-        self.positions.entry(self.pointer.clone()).or_insert(at);
         match event {
             Event::Scalar(text, style, anchor, tag) => {
                 refuse_reference(at, anchor != 0, tag.is_some())?;
-                Ok(if style == ScalarStyle::Plain {
+                Ok(Part::from(if style == ScalarStyle::Plain {
                     scalar::plain(&text)
                 } else {
-                    Value::String(text.into_owned())
-                })
+                    Value::String(shrunk(text.into_owned()))
+                }))
             }
             Event::SequenceStart(anchor, tag) => {
                 refuse_reference(at, anchor != 0, tag.is_some())?;
@@ -107,7 +134,7 @@ impl<'t> Reader<'t> {
             }
             Event::Alias(_) => {
                 refuse_reference(at, true, false)?;
-                Ok(Value::Null)
+                Ok(Part::from(Value::Null))
             }
             Event::SequenceEnd
             | Event::MappingEnd
@@ -122,40 +149,53 @@ impl<'t> Reader<'t> {
     fn nested(
         &mut self,
         at: Position,
-        read: fn(&mut Self) -> Result<Value, SourceError>,
-    ) -> Result<Value, SourceError> {
+        read: fn(&mut Self) -> Result<Part, SourceError>,
+    ) -> Result<Part, SourceError> {
         self.depth += 1;
-        if self.depth > MAX_DEPTH {
-            return Err(refusal(at, "nesting is deeper than 64 levels", None));
+        if self.depth > YAML_LEVELS {
+            let message = format!("nesting is deeper than {YAML_LEVELS} levels (YAML_LEVELS)");
+            return Err(limit(at, &message));
         }
-        let value = read(self)?;
+        let part = read(self)?;
         self.depth -= 1;
-        Ok(value)
+        Ok(part)
     }
 
-    fn sequence(&mut self) -> Result<Value, SourceError> {
+    fn sequence(&mut self) -> Result<Part, SourceError> {
         let mut items = Vec::new();
+        let mut places = Vec::new();
         loop {
             let (event, span) = self.next()?;
             if matches!(event, Event::SequenceEnd) {
-                return Ok(Value::Array(items));
+                items.shrink_to_fit();
+                return Ok(Part {
+                    value: Value::Array(items),
+                    parts: Parts::Items(places.into()),
+                });
             }
-            let outer = self.enter(&items.len().to_string());
-            items.push(self.value(event, span)?);
-            self.pointer.truncate(outer);
+            let at = position(&span);
+            let Part { value, parts } = self.value(event, span)?;
+            items.push(value);
+            places.push(Places::new(at, parts));
         }
     }
 
-    fn mapping(&mut self) -> Result<Value, SourceError> {
+    fn mapping(&mut self) -> Result<Part, SourceError> {
         let mut fields = Map::new();
+        let mut places = Vec::new();
         loop {
             let (event, span) = self.next()?;
             let at = position(&span);
             let key = match event {
-                Event::MappingEnd => return Ok(Value::Object(fields)),
+                Event::MappingEnd => {
+                    return Ok(Part {
+                        value: Value::Object(fields),
+                        parts: Parts::fields(places),
+                    });
+                }
                 Event::Scalar(text, _, anchor, tag) => {
                     refuse_reference(at, anchor != 0, tag.is_some())?;
-                    text.into_owned()
+                    shrunk(text.into_owned())
                 }
                 Event::Alias(_)
                 | Event::SequenceStart(..)
@@ -167,25 +207,26 @@ impl<'t> Reader<'t> {
                 | Event::StreamEnd
                 | Event::Nothing => return Err(refusal(at, "a key must be text", None)),
             };
+            if key.len() > YAML_KEY_BYTES {
+                let message =
+                    format!("a key is longer than {YAML_KEY_BYTES} bytes (YAML_KEY_BYTES)");
+                return Err(limit(at, &message));
+            }
             if fields.contains_key(&key) {
                 return Err(refusal(at, &format!("the key `{key}` stands twice"), None));
             }
-            let outer = self.enter(&pointer_segment(&key));
-            self.positions.insert(self.pointer.clone(), at);
             let (event, span) = self.next()?;
-            let value = self.value(event, span)?;
-            self.pointer.truncate(outer);
+            let Part { value, parts } = self.value(event, span)?;
+            places.push((name_of(&key), Places::new(at, parts)));
             fields.insert(key, value);
         }
     }
+}
 
-    /// Extends the pointer; returns the length to cut it back to.
-    fn enter(&mut self, token: &str) -> usize {
-        let outer = self.pointer.len();
-        self.pointer.push('/');
-        self.pointer.push_str(token);
-        outer
-    }
+/// The parser reserves at least 128 bytes for each scalar.
+fn shrunk(mut text: String) -> String {
+    text.shrink_to_fit();
+    text
 }
 
 fn refuse_reference(at: Position, anchored: bool, tagged: bool) -> Result<(), SourceError> {
@@ -206,8 +247,16 @@ fn refuse_reference(at: Position, anchored: bool, tagged: bool) -> Result<(), So
 fn refusal(position: Position, message: &str, suggestion: Option<&str>) -> SourceError {
     SourceError {
         position,
+        reason: Reason::Syntax,
         message: message.to_owned(),
         suggestion: suggestion.map(str::to_owned),
+    }
+}
+
+fn limit(position: Position, message: &str) -> SourceError {
+    SourceError {
+        reason: Reason::Limit,
+        ..refusal(position, message, None)
     }
 }
 

@@ -8,6 +8,7 @@ use charter_contract::ids::SkillId;
 use charter_contract::link_graph::AgentSkill;
 use charter_contract::package::PackageScope;
 use charter_contract::scope::Scope;
+use charter_domain::cancellation::Cancellation;
 use charter_domain::package::{Gravity, Problem};
 use charter_domain::skill_folder::{self, FolderSkill, SkillFile};
 use charter_store::agent_skills::SkillFileEntry;
@@ -18,6 +19,7 @@ use sha2::{Digest, Sha256};
 
 use super::SkillFileShown;
 use super::write::{Act, Draft, Promise};
+use crate::checks::WaitingCaller;
 use crate::packages::Mode;
 use crate::{Caller, Engine, EngineError};
 
@@ -76,10 +78,12 @@ impl Engine {
         mode: Mode,
     ) -> Result<SkillsImported, EngineError> {
         let scope = self.may_write(caller, scope)?;
-        let reading = tokio::task::spawn_blocking(move || read(sent));
-        let reading = reading
-            .await
-            .map_err(|error| EngineError::internal("reading skills", error))?;
+        let waiting = WaitingCaller::default();
+        let place = self.place_to_check(&caller.tenant).await;
+        let check = move |cancel: &Cancellation| read(sent, cancel);
+        let reading = place
+            .run("reading skills", waiting.cancellation(), check)
+            .await?;
         let mut problems = reading.problems;
         if problems
             .iter()
@@ -211,7 +215,7 @@ fn are_same(stored: &[SkillFileEntry], files: &[SkillFile]) -> bool {
         })
 }
 
-fn read(sent: SkillsSent) -> skill_folder::Reading {
+fn read(sent: SkillsSent, cancel: &Cancellation) -> skill_folder::Reading {
     let mut undecoded = Vec::new();
     let files = sent.files.into_iter().filter_map(|sent| {
         let path = sent.path.clone();
@@ -220,7 +224,7 @@ fn read(sent: SkillsSent) -> skill_folder::Reading {
             .ok()
     });
     let files = files.collect();
-    let mut reading = skill_folder::read(files);
+    let mut reading = skill_folder::read(files, cancel);
     if !undecoded.is_empty() {
         reading.skills.clear();
         reading.problems.append(&mut undecoded);

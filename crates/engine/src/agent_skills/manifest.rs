@@ -168,7 +168,7 @@ impl Engine {
             Some(written) => Some(written),
             None => self.store().skill_file(&top.scope, &id, SKILL_FILE).await?,
         };
-        let Some(frontmatter) = skill_md.and_then(|file| skill_md_fields(&file.content)) else {
+        let Some(frontmatter) = frontmatter_of(skill_md).await? else {
             return Ok(None);
         };
         let mut below = Vec::new();
@@ -234,6 +234,19 @@ impl Engine {
             executable: false,
         }))
     }
+}
+
+/// The fields of a `SKILL.md`, read off the async threads.
+async fn frontmatter_of(
+    skill_md: Option<SkillFile>,
+) -> Result<Option<Map<String, Value>>, EngineError> {
+    let Some(file) = skill_md else {
+        return Ok(None);
+    };
+    let reading = tokio::task::spawn_blocking(move || skill_md_fields(&file.content));
+    reading
+        .await
+        .map_err(|error| EngineError::internal("reading a SKILL.md", error))
 }
 
 /// What a caller reaches, by id.

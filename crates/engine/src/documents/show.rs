@@ -4,6 +4,7 @@ use charter_contract::catalogue::{Document, DocumentKind};
 use charter_contract::ids::PackageName;
 use charter_contract::package::PackageScope;
 use charter_contract::scope::Scope;
+use charter_domain::cancellation::Cancellation;
 use charter_domain::catalogue::{BUILT_IN, Layered, Origin};
 use charter_domain::package::locate;
 use schemars::JsonSchema;
@@ -12,6 +13,7 @@ use serde_json::{Map, Value};
 
 use super::Listed;
 use super::list::unseen;
+use crate::checks::WaitingCaller;
 use crate::packages::differing_fields;
 use crate::{Caller, Engine, EngineError};
 
@@ -85,7 +87,7 @@ impl Engine {
         };
         let mut layers = Vec::with_capacity(layered.len());
         for one in layered {
-            layers.push(self.in_layer(one).await?);
+            layers.push(self.in_layer(caller, one).await?);
         }
         Ok(DocumentShown {
             kind,
@@ -95,13 +97,13 @@ impl Engine {
         })
     }
 
-    async fn in_layer(&self, layered: Layered) -> Result<LayerShown, EngineError> {
+    async fn in_layer(&self, caller: &Caller, layered: Layered) -> Result<LayerShown, EngineError> {
         let Layered {
             document,
             origin,
             in_force,
         } = layered;
-        let (document, source) = self.source_of(&origin, document).await?;
+        let (document, source) = self.source_of(caller, &origin, document).await?;
         Ok(LayerShown {
             scope: match origin.scope {
                 Scope::Global => PackageScope::Global,
@@ -118,6 +120,7 @@ impl Engine {
     /// Where a document stands in the files of its package.
     async fn source_of(
         &self,
+        caller: &Caller,
         origin: &Origin,
         document: Document,
     ) -> Result<(Document, Option<SourceShown>), EngineError> {
@@ -129,12 +132,15 @@ impl Engine {
             package,
             version,
         } = origin;
+        // First the place, then the files: callers that wait hold no files in memory.
+        let place = self.place_to_check(&caller.tenant).await;
         let files = self.store().package_files(scope, package, version).await?;
         let Some(files) = files else {
             return Ok((document, None));
         };
-        let reading = tokio::task::spawn_blocking(move || {
-            let place = locate(&files, &document);
+        let waiting = WaitingCaller::default();
+        let read = move |cancel: &Cancellation| {
+            let place = locate(&files, &document, cancel);
             let source = place.map(|place| {
                 let (line, text) = place.passage();
                 SourceShown {
@@ -144,10 +150,10 @@ impl Engine {
                 }
             });
             (document, source)
-        });
-        reading
+        };
+        place
+            .run("reading a package's files", waiting.cancellation(), read)
             .await
-            .map_err(|error| EngineError::internal("reading a package's files", error))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use charter_contract::bounds::PACKAGE_PROBLEMS;
 use charter_contract::canonical;
 use charter_contract::catalogue::Document;
 use charter_contract::catalogue::agent::AgentManifest;
@@ -9,8 +10,10 @@ use charter_contract::ids::Label;
 use charter_contract::package::PackageBundle;
 use charter_contract::scope::Scope;
 use charter_contract::text::Version;
+use charter_domain::cancellation::Cancellation;
 use charter_domain::catalogue::{Origin, View};
 use charter_domain::package::{Against, Gravity, Package, Problem, check, read};
+use charter_effects::HostPattern;
 use charter_store::catalogue::{CatalogueRevision, ContentHash, NewDocument};
 use sha2::{Digest, Sha256};
 
@@ -46,19 +49,19 @@ impl Admitted {
 }
 
 impl Engine {
-    /// Reads and checks a bundle. The inner error is the report of what is wrong with it.
+    /// Reads and checks a bundle. The inner error is the report of its problems; a cancelled check has one as well.
     pub(super) async fn admit(
         &self,
         caller: &Caller,
         bundle: PackageBundle,
         naming: Naming,
+        cancel: &Cancellation,
     ) -> Result<Result<Admitted, PackageReport>, EngineError> {
+        let place = self.place_to_check(&caller.tenant).await;
         let live = self.live();
         let caller = caller.clone();
-        let checking = tokio::task::spawn_blocking(move || admit(&caller, &live, bundle, naming));
-        checking
-            .await
-            .map_err(|error| EngineError::internal("checking a package", error))?
+        let check = move |cancel: &Cancellation| admit(&caller, &live, bundle, naming, cancel);
+        place.run("checking a package", cancel, check).await?
     }
 }
 
@@ -67,9 +70,10 @@ fn admit(
     live: &Live,
     bundle: PackageBundle,
     naming: Naming,
+    cancel: &Cancellation,
 ) -> Result<Result<Admitted, PackageReport>, EngineError> {
     let content_hash = hash_files(&bundle);
-    let reading = read(bundle);
+    let reading = read(bundle, cancel);
     let Some(mut package) = reading.package else {
         return Ok(Err(PackageReport {
             package: None,
@@ -91,6 +95,7 @@ fn admit(
         Scope::Global => live.snapshot.global_view(),
     };
     let mut problems = reading.problems;
+    problems.extend(unreadable_hosts(&package));
     let undecided = package
         .documents
         .iter()
@@ -103,10 +108,13 @@ fn admit(
             before: &before,
             after: &after,
             origin: &origin,
+            cancel,
         },
     ));
     problems.sort();
     derive(&mut package, &after, &origin);
+    // Frees a copy of every document before the next one is made.
+    drop(after);
     let documents = stored_form(&package)?;
     let hashed = package.documents.iter().zip(&documents);
     let hashed =
@@ -129,6 +137,23 @@ fn admit(
         return Ok(Err(admitted.report(problems, Vec::new())));
     }
     Ok(Ok(admitted))
+}
+
+/// Egress entries that every call of the tool would fail on. Their syntax belongs to the crate that runs calls.
+fn unreadable_hosts(package: &Package) -> Vec<Problem> {
+    let tools = package.documents.iter();
+    let tools = tools.filter_map(|document| Some((&document.place, document.value.as_tool()?)));
+    tools
+        .flat_map(|(place, tool)| {
+            let hosts = tool.egress.iter().enumerate();
+            hosts.filter_map(move |(at, host)| {
+                let error = host.as_str().parse::<HostPattern>().err()?;
+                let pointer = format!("/egress/{at}");
+                Some(Problem::at(place, &pointer, "egress", error.to_string()))
+            })
+        })
+        .take(PACKAGE_PROBLEMS)
+        .collect()
 }
 
 /// What registration decides: the tenant of every document, and the context types of every agent.

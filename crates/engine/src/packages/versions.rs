@@ -6,6 +6,7 @@ use charter_contract::catalogue::{Document, DocumentKind};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::PackageName;
 use charter_contract::package::{PackageBundle, PackageScope};
+use charter_domain::cancellation::Cancellation;
 use charter_domain::catalogue::{Layer, Origin};
 use charter_domain::package::read;
 use schemars::JsonSchema;
@@ -14,6 +15,7 @@ use serde_json::{Map, Value, json};
 
 use super::admit::stored_form;
 use super::{DocumentChange, compare, scope_of};
+use crate::checks::WaitingCaller;
 use crate::{Caller, Engine, EngineError};
 
 /// Which versions to compare.
@@ -83,9 +85,11 @@ impl Engine {
                 version: version.to_owned(),
             })
         };
-        let new = self.stored_layer(origin(&to)).await?;
+        let waiting = WaitingCaller::default();
+        let cancel = waiting.cancellation();
+        let new = self.stored_layer(caller, origin(&to), cancel).await?;
         let old = match &from {
-            Some(from) => self.stored_layer(origin(from)).await?,
+            Some(from) => self.stored_layer(caller, origin(from), cancel).await?,
             None => Layer::default(),
         };
         let mut changes = compare::changes(&old, &new, package);
@@ -113,19 +117,24 @@ impl Engine {
     }
 
     /// The documents of a stored version as its files have them.
-    async fn stored_layer(&self, origin: Arc<Origin>) -> Result<Layer, EngineError> {
+    async fn stored_layer(
+        &self,
+        caller: &Caller,
+        origin: Arc<Origin>,
+        cancel: &Cancellation,
+    ) -> Result<Layer, EngineError> {
         let Origin {
             scope,
             package,
             version,
         } = origin.as_ref();
+        // First the place, then the files: callers that wait hold no files in memory.
+        let place = self.place_to_check(&caller.tenant).await;
         let files = self.store().package_files(scope, package, version).await?;
         let files = files
             .ok_or_else(|| EngineError::not_found("version", format!("{package} {version}")))?;
-        let reading = tokio::task::spawn_blocking(move || layer_of(files, &origin));
-        reading
-            .await
-            .map_err(|error| EngineError::internal("reading a stored package", error))?
+        let read = move |cancel: &Cancellation| layer_of(files, &origin, cancel);
+        place.run("reading a stored package", cancel, read).await?
     }
 }
 
@@ -140,8 +149,9 @@ fn before(versions: &[&str], to: &str) -> Option<String> {
 fn layer_of(
     files: std::collections::BTreeMap<String, String>,
     origin: &Arc<Origin>,
+    cancel: &Cancellation,
 ) -> Result<Layer, EngineError> {
-    let reading = read(PackageBundle { files });
+    let reading = read(PackageBundle { files }, cancel);
     let Some(mut package) = reading.package else {
         let Origin {
             package, version, ..

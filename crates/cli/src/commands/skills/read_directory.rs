@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use base64::Engine;
-use charter_domain::skill_folder::{MAX_BYTES, MAX_DEPTH, MAX_FILE_BYTES, MAX_FILES, SKILL_FILE};
+use charter_contract::bounds::{SKILL_FILE_BYTES, SKILL_FILES, SKILL_IMPORT_BYTES, SKILL_LEVELS};
+use charter_domain::skill_folder::SKILL_FILE;
 use charter_engine::{Problem, SentFile};
 
 /// A directory that belongs to version control and not to a skill.
@@ -45,8 +46,8 @@ pub(super) fn read(dir: &Path) -> anyhow::Result<Directory> {
                 .with_context(|| format!("reading {}", entry.display()))?;
             if kind.is_dir() && name == LEFT_OUT {
                 continue;
-            } else if kind.is_dir() && depth >= MAX_DEPTH {
-                let message = format!("directories are nested deeper than {MAX_DEPTH}");
+            } else if kind.is_dir() && depth >= SKILL_LEVELS {
+                let message = format!("directories are nested deeper than {SKILL_LEVELS}");
                 reader.problem(&path, "path", message);
             } else if kind.is_dir() {
                 waiting.push((entry, format!("{path}/"), depth + 1));
@@ -61,7 +62,8 @@ pub(super) fn read(dir: &Path) -> anyhow::Result<Directory> {
                 reader.problem(&path, "link", format!("this is {what}; it is not followed"));
             }
             if reader.is_full() {
-                let message = format!("more than {MAX_FILES} files or {MAX_BYTES} bytes");
+                let message =
+                    format!("more than {SKILL_FILES} files or {SKILL_IMPORT_BYTES} bytes");
                 reader.problem("", "too_large", message);
                 return Ok(reader.done());
             }
@@ -82,7 +84,7 @@ impl Reader {
     }
 
     fn is_full(&self) -> bool {
-        self.files.len() > MAX_FILES || self.bytes > MAX_BYTES
+        self.files.len() > SKILL_FILES || self.bytes > SKILL_IMPORT_BYTES
     }
 
     fn done(self) -> Directory {
@@ -115,13 +117,13 @@ impl Reader {
         let opened = File::open(file).with_context(doing)?;
         let mode = opened.metadata().with_context(doing)?.permissions().mode();
         let mut content = Vec::new();
-        let bound = MAX_FILE_BYTES as u64 + 1;
+        let bound = SKILL_FILE_BYTES as u64 + 1;
         opened
             .take(bound)
             .read_to_end(&mut content)
             .with_context(doing)?;
-        if content.len() > MAX_FILE_BYTES {
-            let message = format!("the file is larger than {MAX_FILE_BYTES} bytes");
+        if content.len() > SKILL_FILE_BYTES {
+            let message = format!("the file is larger than {SKILL_FILE_BYTES} bytes");
             self.problem(&path, "too_large", message);
             return Ok(());
         }

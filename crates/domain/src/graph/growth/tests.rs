@@ -117,7 +117,7 @@ fn b003_5_what_does_not_fit_is_not_added() {
     );
 }
 
-/// What a journal holds was admitted, whatever the limit was then.
+/// Replaying a journal never applies the limit: the steps were admitted when they were written.
 #[test]
 fn a_run_gets_no_larger_than_its_limit_and_an_older_one_is_read() {
     let before = graph(vec![step("a", &[])]);

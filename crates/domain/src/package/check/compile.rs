@@ -72,8 +72,8 @@ fn fault(
     }
 }
 
-/// That a plan has more steps or dependencies than a graph may have. What else keeps it from being compiled is told where
-/// it is run (ruling 12).
+/// Refuses a plan of more steps or dependencies than a graph may have. Other faults of compiling are reported when it runs
+/// (ruling 12).
 fn too_large(pointer: &str, compiled: Result<StepGraph, GraphError>) -> Option<Fault> {
     let error = compiled.err()?;
     matches!(error, GraphError::TooLarge { .. }).then(|| fault(pointer, "maxItems", error))

@@ -16,6 +16,9 @@ pub fn check_policies(package: &Package, against: &Against<'_>) -> Vec<Problem> 
     let mut problems = Vec::new();
     let mut sound = Vec::new();
     for document in &package.documents {
+        if against.cancel.is_cancelled() {
+            return problems;
+        }
         if let Some(policy) = document.value.as_policy() {
             problems.extend(misfits(document, policy, against));
             sound.push((document, policy));

@@ -30,7 +30,7 @@ fn found(files: &[(&str, &str)], document: &Document) -> Option<(String, usize, 
     let files = files
         .iter()
         .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
-    let place = locate(&files.collect(), document)?;
+    let place = locate(&files.collect(), document, &Cancellation::default())?;
     let (line, text) = place.passage();
     Some((place.file.to_string(), line, text.to_owned()))
 }

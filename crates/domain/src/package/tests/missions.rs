@@ -347,7 +347,7 @@ fn b000_7_a_mission_type_of_another_package_that_would_not_fit_any_more_is_said(
         "resource_families": {"things": {"description": "d", "tools": ["demo.list"]}},
     }));
     let documents = |bundle: PackageBundle| {
-        let package = read(bundle).package.unwrap();
+        let package = read(bundle, &Cancellation::default()).package.unwrap();
         let documents: Vec<(Document, String)> = package
             .documents
             .iter()
@@ -378,6 +378,7 @@ fn b000_7_a_mission_type_of_another_package_that_would_not_fit_any_more_is_said(
         before: &before,
         after: &after,
         origin: &demo,
+        cancel: &Cancellation::default(),
     };
     let found: Vec<String> = check(&package, &against)
         .iter()

@@ -1,0 +1,80 @@
+//! Limits of a package's files. A tool call writes all of them into a folder, so a file that cannot be written there is
+//! refused at registration. Must not know what the files hold.
+
+use std::collections::BTreeMap;
+
+use charter_contract::bounds::{
+    FILE_NAME_BYTES, PACKAGE_BYTES, PACKAGE_FILES, PACKAGE_PATH_BYTES, PACKAGE_PATH_PARTS,
+};
+
+use super::{MANIFEST, Problem};
+
+/// A folder that every call creates, also for a package without scripts.
+const SCRIPTS: &str = "scripts";
+
+/// The problems that would make every call fail.
+pub(super) fn problems(files: &BTreeMap<String, String>) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    if files.len() > PACKAGE_FILES {
+        let found = files.len();
+        let message =
+            format!("the package has {found} files; calls take {PACKAGE_FILES} (PACKAGE_FILES)");
+        let problem = Problem::of_file(MANIFEST, "limit", message);
+        return vec![problem.suggest("make several packages of it")];
+    }
+    let sizes = files.iter().map(|(path, text)| path.len() + text.len());
+    let bytes: usize = sizes.sum();
+    if bytes > PACKAGE_BYTES {
+        let message =
+            format!("the files hold {bytes} bytes; calls take {PACKAGE_BYTES} (PACKAGE_BYTES)");
+        let problem = Problem::of_file(MANIFEST, "limit", message);
+        problems.push(problem.suggest("make several packages of it"));
+    }
+    for path in files.keys() {
+        if let Err((keyword, message)) = check(path, files) {
+            problems.push(Problem::of_file(&shown(path), keyword, message));
+        }
+    }
+    problems
+}
+
+/// The keyword and message for a file that cannot be written.
+fn check(path: &str, files: &BTreeMap<String, String>) -> Result<(), (&'static str, String)> {
+    if path.len() > PACKAGE_PATH_BYTES {
+        let message =
+            format!("the path is longer than {PACKAGE_PATH_BYTES} bytes (PACKAGE_PATH_BYTES)");
+        return Err(("limit", message));
+    }
+    if path.split('/').count() > PACKAGE_PATH_PARTS {
+        let message =
+            format!("the path has more than {PACKAGE_PATH_PARTS} names (PACKAGE_PATH_PARTS)");
+        return Err(("limit", message));
+    }
+    if path.split('/').any(|name| name.len() > FILE_NAME_BYTES) {
+        let message = format!("a name is longer than {FILE_NAME_BYTES} bytes (FILE_NAME_BYTES)");
+        return Err(("limit", message));
+    }
+    if path.contains('\0') || path.split('/').any(|name| matches!(name, "" | "." | "..")) {
+        return Err(("path", "the path is not plain and relative".to_owned()));
+    }
+    if path == SCRIPTS {
+        let message = format!("`{SCRIPTS}` is a folder in every package, so it cannot be a file");
+        return Err(("path", message));
+    }
+    let mut above = path.match_indices('/').map(|(at, _)| &path[..at]);
+    match above.find(|above| files.contains_key(*above)) {
+        None => Ok(()),
+        Some(file) => {
+            let message = format!("`{file}` is a file and cannot hold others");
+            Err(("path", message))
+        }
+    }
+}
+
+/// A path, cut where it is longer than its limit.
+fn shown(path: &str) -> String {
+    if path.len() <= PACKAGE_PATH_BYTES {
+        return path.to_owned();
+    }
+    format!("{}…", &path[..path.floor_char_boundary(PACKAGE_PATH_BYTES)])
+}

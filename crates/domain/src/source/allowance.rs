@@ -1,0 +1,155 @@
+//! Limits of values and tokens, for one text and for all texts that are read together. Each is counted before it is
+//! made.
+
+use std::cell::Cell;
+
+use charter_contract::bounds::{PACKAGE_TOKENS, PACKAGE_VALUES, YAML_TOKENS, YAML_VALUES};
+
+use super::{Position, Reason, SourceError};
+use crate::cancellation::Cancellation;
+
+/// Tokens between two checks for a cancellation.
+const POLL_EVERY: usize = 1_024;
+
+/// The values and tokens that the texts of a package, or of an import of skills, may have together, and the cancellation
+/// of reading them.
+#[derive(Debug)]
+pub struct Allowance<'s> {
+    values: Cell<usize>,
+    tokens: Cell<usize>,
+    /// Whether a text needed more than was left.
+    is_used_up: Cell<bool>,
+    cancel: &'s Cancellation,
+}
+
+impl<'s> Allowance<'s> {
+    /// A full allowance.
+    #[must_use]
+    pub fn new(cancel: &'s Cancellation) -> Self {
+        Self {
+            values: Cell::new(PACKAGE_VALUES),
+            tokens: Cell::new(PACKAGE_TOKENS),
+            is_used_up: Cell::new(false),
+            cancel,
+        }
+    }
+
+    /// Whether no further text is to be read: a text needed more than was left, or reading was cancelled.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.is_used_up.get() || self.is_cancelled()
+    }
+
+    /// Whether reading was cancelled.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.cancel.is_cancelled()
+    }
+}
+
+/// Counts the values and tokens of one text, against its own limits and the shared allowance.
+#[derive(Debug)]
+pub(super) struct Meter<'a> {
+    allowance: &'a Allowance<'a>,
+    values: Cell<usize>,
+    tokens: Cell<usize>,
+    over: Cell<Option<Over>>,
+}
+
+/// The limit that ended the reading of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Over {
+    Values,
+    Tokens,
+    AllValues,
+    AllTokens,
+    Cancelled,
+}
+
+impl<'a> Meter<'a> {
+    pub(super) fn new(allowance: &'a Allowance<'a>) -> Self {
+        Self::up_to(allowance, YAML_VALUES, YAML_TOKENS)
+    }
+
+    pub(super) fn up_to(allowance: &'a Allowance<'a>, values: usize, tokens: usize) -> Self {
+        Self {
+            allowance,
+            values: Cell::new(values),
+            tokens: Cell::new(tokens),
+            over: Cell::new(allowance.is_cancelled().then_some(Over::Cancelled)),
+        }
+    }
+
+    /// Counts a value.
+    pub(super) fn value(&self) {
+        self.take(&self.values, Over::Values);
+        self.take(&self.allowance.values, Over::AllValues);
+    }
+
+    /// Counts a token.
+    pub(super) fn token(&self) {
+        self.take(&self.tokens, Over::Tokens);
+        self.take(&self.allowance.tokens, Over::AllTokens);
+        if self.tokens.get().is_multiple_of(POLL_EVERY) && self.allowance.is_cancelled() {
+            self.over.set(Some(Over::Cancelled));
+        }
+    }
+
+    /// The limit that was reached, if one was.
+    pub(super) fn over(&self) -> Option<Over> {
+        self.over.get()
+    }
+
+    fn take(&self, left: &Cell<usize>, over: Over) {
+        if self.over.get().is_some() {
+            return;
+        }
+        match left.get().checked_sub(1) {
+            Some(less) => left.set(less),
+            None => {
+                self.over.set(Some(over));
+                let of_all = matches!(over, Over::AllValues | Over::AllTokens);
+                self.allowance.is_used_up.set(of_all);
+            }
+        }
+    }
+}
+
+impl Over {
+    pub(super) fn refusal(self, position: Position) -> SourceError {
+        let of_one = "make several files of it";
+        let of_all = "make several packages or imports of it";
+        let (message, suggestion) = match self {
+            Self::Values => (
+                format!("the text holds more than {YAML_VALUES} values (YAML_VALUES)"),
+                Some(of_one),
+            ),
+            Self::Tokens => (
+                format!("the text has more than {YAML_TOKENS} tokens (YAML_TOKENS)"),
+                Some(of_one),
+            ),
+            Self::AllValues => (
+                format!(
+                    "the files up to here hold more than {PACKAGE_VALUES} values (PACKAGE_VALUES)"
+                ),
+                Some(of_all),
+            ),
+            Self::AllTokens => (
+                format!(
+                    "the files up to here have more than {PACKAGE_TOKENS} tokens (PACKAGE_TOKENS)"
+                ),
+                Some(of_all),
+            ),
+            Self::Cancelled => ("reading was cancelled: its caller is gone".to_owned(), None),
+        };
+        SourceError {
+            position,
+            reason: match self {
+                Self::Values | Self::Tokens | Self::AllValues | Self::AllTokens => Reason::Limit,
+                Self::Cancelled => Reason::Cancelled,
+            },
+            message,
+            suggestion: suggestion.map(str::to_owned),
+        }
+    }
+}

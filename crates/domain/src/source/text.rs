@@ -1,0 +1,81 @@
+//! A file's text with an index of its lines: a package with a thousand problems quotes a thousand lines, and must not
+//! read the file a thousand times.
+
+use std::ops::Deref;
+use std::sync::OnceLock;
+
+/// Distance between two marks of the index, in lines and in bytes.
+const MARKED_LINES: usize = 128;
+const MARKED_BYTES: usize = 16 << 10;
+
+/// A text with an index of its lines, which is made when a line is first asked for.
+#[derive(Debug)]
+pub struct SourceText {
+    text: Box<str>,
+    marks: OnceLock<Box<[Mark]>>,
+}
+
+/// Where a line begins.
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    /// From 1.
+    line: usize,
+    /// In bytes.
+    at: usize,
+}
+
+impl SourceText {
+    /// The text from the start of a line to the end; lines count from 1. Empty when there is no such line.
+    #[must_use]
+    pub fn from_line(&self, number: usize) -> &str {
+        let marks = self.marks.get_or_init(|| marks(&self.text));
+        let before = marks.partition_point(|mark| mark.line <= number);
+        let Some(mark) = before.checked_sub(1).and_then(|last| marks.get(last)) else {
+            return "";
+        };
+        let mut rest = &self.text[mark.at..];
+        for _ in mark.line..number {
+            match rest.find('\n') {
+                Some(end) => rest = &rest[end + 1..],
+                None => return "",
+            }
+        }
+        rest
+    }
+
+    /// A line without its end; lines count from 1.
+    #[must_use]
+    pub fn line(&self, number: usize) -> &str {
+        self.from_line(number).lines().next().unwrap_or_default()
+    }
+}
+
+impl From<&str> for SourceText {
+    fn from(text: &str) -> Self {
+        Self {
+            text: text.into(),
+            marks: OnceLock::new(),
+        }
+    }
+}
+
+impl Deref for SourceText {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.text
+    }
+}
+
+fn marks(text: &str) -> Box<[Mark]> {
+    let mut last = Mark { line: 1, at: 0 };
+    let mut marks = vec![last];
+    for ((end, _), line) in text.match_indices('\n').zip(2..) {
+        let at = end + 1;
+        if line - last.line >= MARKED_LINES || at - last.at >= MARKED_BYTES {
+            last = Mark { line, at };
+            marks.push(last);
+        }
+    }
+    marks.into()
+}
