@@ -133,6 +133,8 @@ bounds! {
     FRONTMATTER_BYTES = 64 * KIB, Bytes;
     /// Directories that a skill's file is nested in.
     SKILL_LEVELS = 32, Levels;
+    /// Links that one write of skills follows to find a cycle.
+    LINK_STEPS = 2_000_000, Steps;
     /// Parameters that one document declares in one list.
     PARAMETERS = 1_000, Count;
     /// Placeholders in one text, or in one argument of a step.

@@ -42,6 +42,10 @@ fn only(text: &str) -> SkillGrants {
     SkillGrants::Only(ids(text).into_iter().collect())
 }
 
+fn cycle(view: SkillsView<'_>, id: &SkillId, children: &[SkillId]) -> Option<CyclePath> {
+    view.cycle(id, children, &mut LinkSteps::default()).unwrap()
+}
+
 fn reached(view: SkillsView<'_>, grants: &SkillGrants) -> Vec<String> {
     let reach = view.reach(grants);
     let nodes = reach.places().map(|place| view.node(place).unwrap());
@@ -106,13 +110,32 @@ fn a_tenants_skill_shadows_the_global_one() {
     assert_eq!(view.parents(&id("x")).count(), 0);
 }
 
+/// Each skill in the middle of a long chain has as many skills above it as below.
+#[test]
+fn the_writes_of_one_request_follow_so_many_links_and_no_more() {
+    let name = |at: usize| format!("f{at}");
+    let mut graph = LinkGraph::default();
+    for at in 0..10_000 {
+        graph.put(node(&name(at), &name(at + 1)));
+    }
+    let mut steps = LinkSteps::default();
+    let view = alone(&graph);
+    let writes = (0..1_000).map(|_| view.cycle(&id("f5000"), &ids("f5001"), &mut steps));
+    let written = writes.take_while(|found| *found == Ok(None)).count();
+    // Two steps for each of the 5,000 skills on either side.
+    assert!((95..=105).contains(&written), "{written}");
+    let refused = view.cycle(&id("f5000"), &ids("f5001"), &mut steps);
+    assert_eq!(refused, Err(TooManyLinks));
+    assert_eq!(cycle(view, &id("f5000"), &ids("f5001")), None);
+}
+
 /// B001-4
 #[test]
 fn b001_4_a_cycle_is_named_by_its_path() {
     let graph = graph(&[("a", "b"), ("b", "c d"), ("c", ""), ("d", "")]);
     let view = alone(&graph);
     let path = |name: &str, children: &str| {
-        let cycle = view.cycle(&id(name), &ids(children));
+        let cycle = cycle(view, &id(name), &ids(children));
         cycle.map(|cycle| cycle.to_string())
     };
     assert_eq!(path("c", "a"), Some("c → a → b → c".to_owned()));
@@ -133,7 +156,7 @@ fn b001_4_a_cycle_through_both_layers_is_found() {
         own: Some(&own),
         global: &global,
     };
-    let cycle = view.cycle(&id("x"), &ids("f")).unwrap();
+    let cycle = cycle(view, &id("x"), &ids("f")).unwrap();
     assert_eq!(cycle.to_string(), "x → f → x");
 }
 
@@ -149,7 +172,7 @@ fn b001_6_a_chain_of_ten_thousand_folders_is_walked() {
         let mut graph = LinkGraph::default();
         for at in order {
             let node = link(at);
-            assert_eq!(alone(&graph).cycle(&node.id, &node.children), None);
+            assert_eq!(cycle(alone(&graph), &node.id, &node.children), None);
             graph.put(node);
         }
         let view = alone(&graph);
@@ -157,7 +180,7 @@ fn b001_6_a_chain_of_ten_thousand_folders_is_walked() {
         assert_eq!(reach.global.count_ones(..), DEEP);
         assert_eq!(view.reach(&only("f9990")).global.count_ones(..), 10);
         assert_eq!(view.lint(&reach), []);
-        let cycle = view.cycle(&id("f9999"), &ids("f0")).unwrap();
+        let cycle = cycle(view, &id("f9999"), &ids("f0")).unwrap();
         assert_eq!(cycle.0.len(), DEEP + 1);
         assert!(cycle.to_string().contains("… 9981 more …"), "{cycle}");
     }
@@ -217,7 +240,7 @@ proptest! {
         without.put(node(&name(from), ""));
         let granted = SkillGrants::Only(children.iter().cloned().collect());
         let expected = reached(alone(&without), &granted).contains(&name(from));
-        let found = view.cycle(&id(&name(from)), &children);
+        let found = cycle(view, &id(&name(from)), &children);
         prop_assert_eq!(found.is_some(), expected);
         if let Some(CyclePath(path)) = found {
             prop_assert_eq!(&path[0], &id(&name(from)));

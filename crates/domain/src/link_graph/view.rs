@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
+use charter_contract::bounds::LINK_STEPS;
 use charter_contract::ids::SkillId;
 use charter_contract::link_graph::SkillGrants;
 use fixedbitset::FixedBitSet;
@@ -104,6 +105,30 @@ impl fmt::Display for CyclePath {
     }
 }
 
+/// Links that the writes of one request may still follow. Each write is cheap in a tree, and may take all skills in a graph
+/// that is made for it.
+#[derive(Debug)]
+pub struct LinkSteps(usize);
+
+/// Following the links of a write takes more than [`LINK_STEPS`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("looking for cycles follows more than {LINK_STEPS} links (LINK_STEPS)")]
+pub struct TooManyLinks;
+
+impl Default for LinkSteps {
+    fn default() -> Self {
+        Self(LINK_STEPS)
+    }
+}
+
+impl LinkSteps {
+    fn take(&mut self, links: usize) -> Result<(), TooManyLinks> {
+        // Also a skill without links is looked at.
+        self.0 = self.0.checked_sub(links + 1).ok_or(TooManyLinks)?;
+        Ok(())
+    }
+}
+
 impl<'g> SkillsView<'g> {
     /// A skill in force, and where it stands: the tenant's own before the global one.
     #[must_use]
@@ -176,26 +201,45 @@ impl<'g> SkillsView<'g> {
     ///
     /// Looks from the children downwards and from the skill upwards in turn and stops when either
     /// side has no more: writing a chain link by link, from whichever end, costs one step each.
-    #[must_use]
-    pub fn cycle(&self, id: &SkillId, children: &[SkillId]) -> Option<CyclePath> {
+    ///
+    /// # Errors
+    /// [`TooManyLinks`] when the steps are used up.
+    pub fn cycle(
+        &self,
+        id: &SkillId,
+        children: &[SkillId],
+        steps: &mut LinkSteps,
+    ) -> Result<Option<CyclePath>, TooManyLinks> {
         let mut down = Walk::from(children);
         let mut up = Walk::from(std::slice::from_ref(id));
         let is_cycle = loop {
             let Some(below) = down.waiting.pop() else {
                 break down.seen.contains(id);
             };
-            down.extend(self.find(&below).map_or(&[], |(_, node)| &*node.children));
+            let links: &[SkillId] = self.find(&below).map_or(&[], |(_, node)| &*node.children);
+            steps.take(links.len())?;
+            down.extend(links);
             let Some(above) = up.waiting.pop() else {
                 break children.iter().any(|child| up.seen.contains(child));
             };
             let parents = self.parents(&above).map(|(_, node)| node.id.clone());
-            up.extend(&parents.collect::<Vec<_>>());
+            let parents: Vec<SkillId> = parents.collect();
+            steps.take(parents.len())?;
+            up.extend(&parents);
         };
-        is_cycle.then(|| self.path(id, children))
+        if is_cycle {
+            return Ok(Some(self.path(id, children, steps)?));
+        }
+        Ok(None)
     }
 
     /// The way from `id` over one of `children` back to it; the caller knows that there is one.
-    fn path(&self, id: &SkillId, children: &[SkillId]) -> CyclePath {
+    fn path(
+        &self,
+        id: &SkillId,
+        children: &[SkillId],
+        steps: &mut LinkSteps,
+    ) -> Result<CyclePath, TooManyLinks> {
         let mut came_from: HashMap<&SkillId, &SkillId> = HashMap::new();
         let mut waiting: Vec<&SkillId> = Vec::new();
         for child in children {
@@ -206,8 +250,9 @@ impl<'g> SkillsView<'g> {
             if at == id {
                 break;
             }
-            let below = self.find(at).map(|(_, node)| &node.children);
-            for next in below.into_iter().flatten() {
+            let below: &[SkillId] = self.find(at).map_or(&[], |(_, node)| &*node.children);
+            steps.take(below.len())?;
+            for next in below {
                 if !came_from.contains_key(next) {
                     came_from.insert(next, at);
                     waiting.push(next);
@@ -222,7 +267,7 @@ impl<'g> SkillsView<'g> {
         }
         path.push(id.clone());
         path.reverse();
-        CyclePath(path)
+        Ok(CyclePath(path))
     }
 }
 

@@ -8,7 +8,7 @@ use charter_contract::link_graph::AgentSkill;
 use charter_contract::scope::Scope;
 use charter_contract::validate::Contract;
 use charter_contract::violation::{Report, Violation};
-use charter_domain::link_graph::{LinkGraph, SkillNode, SkillsView};
+use charter_domain::link_graph::{LinkGraph, LinkSteps, SkillNode, SkillsView};
 use charter_search::embed::{EmbeddingModel, Vector};
 use charter_store::agent_skills::{
     NewSkill, Part, SkillChange, SkillVector, SkillsRevision, VectorOrigin,
@@ -88,6 +88,7 @@ pub(super) fn decide(
             .map(|index| index.graph.clone())
             .unwrap_or_default()
     });
+    let mut steps = LinkSteps::default();
     for act in acts {
         let present = match (&scratch, scope) {
             (None, _) => view,
@@ -101,7 +102,8 @@ pub(super) fn decide(
             },
         };
         let answer = match act {
-            Act::Put(draft) => put(indexes, present, scope, draft, vectors, model),
+            Act::Put(draft) => may_be_put(indexes, present, scope, draft, &mut steps)
+                .and_then(|()| put(indexes, present, scope, draft, vectors, model)),
             Act::Delete(id, force) => delete(present, scope, id, *force),
         };
         let answer = answer.map(|(step, written)| {
@@ -131,7 +133,6 @@ fn put(
 ) -> Decision {
     let skill = &draft.skill;
     let own = written_to(view, scope);
-    may_be_put(indexes, view, scope, draft)?;
     let (stored, indexed) = vector(indexes, scope, draft, vectors, model)?;
     let written = SkillWritten {
         skill_id: skill.skill_id.clone(),
@@ -171,6 +172,7 @@ fn may_be_put(
     view: SkillsView<'_>,
     scope: &Scope,
     draft: &Draft,
+    steps: &mut LinkSteps,
 ) -> Result<(), EngineError> {
     let skill = &draft.skill;
     let facts = indexes
@@ -187,7 +189,12 @@ fn may_be_put(
         let message = format!("there are {MAX_SKILLS} skills, which is as many as there may be");
         return Err(EngineError::new(ErrorCode::TooLarge, message));
     }
-    if let Some(path) = view.cycle(&skill.skill_id, &skill.sub_skills) {
+    let cycle = view.cycle(&skill.skill_id, &skill.sub_skills, steps);
+    let cycle = cycle.map_err(|error| {
+        let message = format!("`{}`: {error}: write fewer skills at once", skill.skill_id);
+        EngineError::new(ErrorCode::TooLarge, message)
+    })?;
+    if let Some(path) = cycle {
         let mut report = Report::new();
         report.meaning("/sub_skills", "cycle", format!("cycle: {path}"));
         let name = AgentSkill::NAME.as_str();
