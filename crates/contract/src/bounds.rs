@@ -119,6 +119,8 @@ bounds! {
     PACKAGE_VALUES = 500_000, Count;
     /// Tokens of all YAML and JSON files of one package, or of one import of skills.
     PACKAGE_TOKENS = 2_000_000, Count;
+    /// Routing tests of a package; each is routed when the package is checked.
+    PACKAGE_TESTS = 2_000, Count;
     /// Problems of each gravity that one check of a package or of skills shows.
     PACKAGE_PROBLEMS = 1_000, Count;
     /// Files of one import of skills.

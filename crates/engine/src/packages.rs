@@ -35,6 +35,9 @@ pub use versions::{ChangedDocument, VersionsDiff, VersionsWanted};
 
 use admit::Admitted;
 
+/// Losses of other packages that a refused removal names.
+const NAMED_LOSSES: usize = 50;
+
 /// What checking a package found.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PackageReport {
@@ -376,7 +379,7 @@ impl Engine {
         if !losses.is_empty() {
             let message = format!(
                 "other packages need what `{package}` holds: {}",
-                losses.join("; ")
+                named(&losses)
             );
             return Err(EngineError::new(ErrorCode::StillReferenced, message));
         }
@@ -385,6 +388,16 @@ impl Engine {
             .unregister(&scope, package, live.revision, &caller.user, at)
             .await?;
         self.reload_catalogue().await
+    }
+}
+
+/// The first losses, and how many more there are.
+fn named(losses: &[String]) -> String {
+    let (first, more) = losses.split_at(losses.len().min(NAMED_LOSSES));
+    let first = first.join("; ");
+    match more.len() {
+        0 => first,
+        more => format!("{first}; and {more} more"),
     }
 }
 

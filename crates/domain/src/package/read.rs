@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use charter_contract::bounds::PACKAGE_TESTS;
 use charter_contract::catalogue::{Document, DocumentKind};
 use charter_contract::package::{PackageBundle, PackageManifest, RoutingTest};
 use charter_contract::validate::{Contract, read_value};
@@ -131,6 +132,13 @@ impl<'a> Reader<'a> {
             Role::Manifest => {
                 let manifest = self.contract::<PackageManifest>(&place, value);
                 self.manifest = manifest.map(|value| Sourced { value, place });
+            }
+            Role::Tests if self.tests.len() == PACKAGE_TESTS => {
+                let message = format!(
+                    "the package has more than {PACKAGE_TESTS} routing tests (PACKAGE_TESTS)"
+                );
+                self.problems
+                    .push(Problem::at(&place, "", "limit", message));
             }
             Role::Tests => {
                 if let Some(value) = self.contract::<RoutingTest>(&place, value) {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use charter_contract::bounds::{
     FILE_NAME_BYTES, PACKAGE_BYTES, PACKAGE_FILES, PACKAGE_PATH_BYTES, PACKAGE_PATH_PARTS,
-    PACKAGE_PROBLEMS, YAML_VALUES,
+    PACKAGE_PROBLEMS, PACKAGE_TESTS, YAML_VALUES,
 };
 
 use super::*;
@@ -122,6 +122,19 @@ fn a_package_holds_so_many_values_and_no_more() {
     let message = "the files up to here hold more than 500000 values (PACKAGE_VALUES)";
     assert_eq!(limits, [line("templates/t02.yaml", "limit", message)]);
     assert!(found.iter().all(|p| p.0.as_str() <= "templates/t02.yaml"));
+}
+
+#[test]
+fn a_package_has_so_many_routing_tests_and_no_more() {
+    let tests = |count: usize| {
+        let text = "- {query: q, expect_miss: true}\n".repeat(count);
+        let found = shown_problems(vec![("tests/many.yaml".to_owned(), text)]);
+        let messages = found.into_iter().map(|p| p.2);
+        messages.collect::<Vec<_>>()
+    };
+    assert_eq!(tests(PACKAGE_TESTS), Vec::<String>::new());
+    let message = "the package has more than 2000 routing tests (PACKAGE_TESTS)";
+    assert_eq!(tests(PACKAGE_TESTS + 1), [message]);
 }
 
 /// Each problem quotes its line; a late line of a long file must cost no more than an early one.
