@@ -149,6 +149,48 @@ bounds! {
     RUN_STEPS = 10_000, Count;
     /// Dependencies between the steps of such a run.
     RUN_EDGES = 50_000, Count;
+    /// An expression (CEL) of a guardrail or of a plan.
+    CEL_BYTES = 4 * KIB, Bytes;
+    /// Operators, brackets and dots of an expression, those inside its texts counted as well.
+    CEL_OPERATORS = 256, Count;
+    /// Work of all expressions of one question to the gate, or of one look at a plan.
+    CEL_STEPS = 1_000_000, Steps;
+    /// A regular expression that an expression hands to `matches`.
+    CEL_PATTERN_BYTES = 512, Bytes;
+    /// Memory that such a regular expression takes when compiled.
+    CEL_PATTERN_MEMORY = 256 * KIB, Bytes;
+    /// Guardrails that bear on one call.
+    GUARDRAILS_PER_CALL = 500, Count;
+    /// The Cedar text of one policy.
+    CEDAR_BYTES = 64 * KIB, Bytes;
+    /// Rules of one policy.
+    CEDAR_RULES = 500, Count;
+    /// Nesting of a rule: of its brackets, and of its operators on any way down.
+    CEDAR_LEVELS = 256, Levels;
+    /// Operators, members and calls of one rule.
+    CEDAR_OPERATORS = 1_000, Count;
+    /// Opening brackets of one policy.
+    CEDAR_BRACKETS = 4_000, Count;
+    /// The pattern of one `like`.
+    CEDAR_LIKE_BYTES = KIB, Bytes;
+    /// Rules of one layer that govern one tool.
+    CEDAR_TOOL_RULES = 500, Count;
+    /// Cedar text of one layer that governs one tool.
+    CEDAR_TOOL_BYTES = 256 * KIB, Bytes;
+    /// Checks of a rule against a tool in one registration; tools that are declared alike count once.
+    CEDAR_CHECKS = 20_000, Count;
+    /// Texts and whole numbers in the arguments of one call that policies govern.
+    CEDAR_VALUES = 20_000, Count;
+    /// Work of the policies that govern one call.
+    CEDAR_STEPS = 100_000_000, Steps;
+    /// A jq filter.
+    JQ_BYTES = 16 * KIB, Bytes;
+    /// Nesting of a jq filter's brackets.
+    JQ_LEVELS = 128, Levels;
+    /// Operators and keywords of a jq filter on any way down.
+    JQ_OPERATORS = 1_000, Count;
+    /// Opening brackets of a jq filter.
+    JQ_BRACKETS = 2_000, Count;
 }
 
 #[cfg(test)]

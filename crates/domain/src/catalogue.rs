@@ -31,6 +31,7 @@ use charter_contract::scope::Scope;
 use schemars::JsonSchema;
 
 use crate::glob;
+use crate::guardrail::Conditions;
 
 pub use edges::Direction;
 pub use layer::Layer;
@@ -220,25 +221,28 @@ impl View {
         after
     }
 
-    /// The active guardrails on one level of scope whose globs may cover `target`, by id. Both
+    /// The active guardrails on one level of scope whose globs may cover `target`, by id, with their expressions. Both
     /// layers': a tenant adds to the global ones and never replaces them (ruling 5), so equal ids
-    /// both stand, the tenant's first.
+    /// are both there, the tenant's first.
     #[must_use]
-    pub fn guardrails_near(&self, scope: GuardrailScope, target: &str) -> Vec<Found<Guardrail>> {
+    pub fn guardrails_near(
+        &self,
+        scope: GuardrailScope,
+        target: &str,
+    ) -> Vec<(Found<Guardrail>, Arc<Conditions>)> {
         let layers = [(&self.tenant, Won::Tenant), (&self.global, Won::Global)];
-        let mut found: Vec<Found<Guardrail>> = layers
+        let mut near: Vec<(Found<Guardrail>, Arc<Conditions>)> = layers
             .into_iter()
             .flat_map(|(layer, won)| {
                 let near = layer.lookup().guardrails_near(scope, target);
-                near.map(move |entry| Found {
-                    entry: Arc::clone(entry),
-                    won,
+                near.map(move |(entry, conditions)| {
+                    let entry = Arc::clone(entry);
+                    (Found { entry, won }, Arc::clone(conditions))
                 })
             })
             .collect();
-        let id = |found: &Found<Guardrail>| found.entry.document.guardrail_id.clone();
-        found.sort_by_key(id);
-        found
+        near.sort_by_key(|(found, _)| found.entry.document.guardrail_id.clone());
+        near
     }
 
     /// The active policies that govern a tool, by id: the tenant's, then the global ones. Both

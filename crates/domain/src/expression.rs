@@ -1,24 +1,30 @@
-//! CEL expressions of guardrails and of steps: compiled before they are needed, bounded and total
-//! when run.
+//! CEL expressions of guardrails and of steps: compiled before they are needed, bounded and total when run.
 //!
-//! Google's Common Expression Language has no loops beyond its collections and no I/O, so an
-//! expression over a bounded context ends. Errors are values: an exception whose condition fails
-//! grants nothing (B000-12).
+//! Google's Common Expression Language has no loops beyond its collections and no I/O, so an expression over a bounded
+//! context ends. How soon is known beforehand: a [`Condition`] has no loop within a loop and builds no lists, and is only
+//! evaluated where a [`Budget`] covers its work on the values at hand. Errors are values: an exception whose condition
+//! fails grants nothing (B000-12).
 
+mod facts;
+mod patterns;
 mod reads;
+mod work;
 
-use cel::{Context, Program};
+use std::fmt::{self, Write};
+use std::sync::{Arc, LazyLock, OnceLock};
+
+use cel::extractors::This;
+use cel::{Context, Env, ExecutionError, Program};
+use charter_contract::bounds::{CEL_BYTES, CEL_OPERATORS};
 use charter_contract::deeply::deeply;
-use serde_json::{Map, Value};
 
-pub use reads::{Reads, STEP_VARIABLES};
+pub use facts::{Fact, Facts};
+use patterns::Patterns;
+pub use reads::{Reads, Roots};
+pub use work::Budget;
 
-/// Longest accepted expression, in bytes.
-pub const MAX_EXPRESSION: usize = 4_096;
-
-/// Most operators, brackets and dots of an expression, those inside its texts counted as well: each may nest what
-/// follows, and reading, evaluating and dropping go as deep as it is nested.
-pub const MAX_OPERATORS: usize = 256;
+/// Longest reason that an error gives, in bytes: an operator that fails names the values that it failed on.
+const MAX_REASON: usize = 500;
 
 /// Why an expression is refused or has no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -26,11 +32,14 @@ pub enum ExpressionError {
     /// It does not compile.
     #[error("the expression does not compile: {0}")]
     Syntax(String),
-    /// It is longer than [`MAX_EXPRESSION`].
-    #[error("the expression is longer than 4096 bytes")]
+    /// It is longer than [`CEL_BYTES`].
+    #[error("the expression is longer than {} bytes; split it", CEL_BYTES)]
     TooLong,
-    /// It has more than [`MAX_OPERATORS`].
-    #[error("the expression has more than 256 operators, brackets and dots")]
+    /// It has more than [`CEL_OPERATORS`].
+    #[error(
+        "the expression has more than {} operators, brackets and dots; split it",
+        CEL_OPERATORS
+    )]
     TooDeep,
     /// It failed on this context.
     #[error("the expression failed: {0}")]
@@ -39,88 +48,139 @@ pub enum ExpressionError {
     #[error("the expression answered {0} instead of true or false")]
     NotBoolean(String),
     /// It uses a name that is not there.
-    #[error("the expression uses `{0}`; it may use `parameters` and `steps`")]
-    Unknown(String),
-    /// It takes all steps or parameters at once, so nobody knows what it waits for.
+    #[error("`{name}` is no name here: use {}", .roots.names().join(", "))]
+    Unknown {
+        /// The name.
+        name: String,
+        /// The names that are there.
+        roots: Roots,
+    },
+    /// It takes all steps or parameters at once, so what it waits for is not known.
     #[error("the expression takes `{0}` as a whole; name a member: `{0}[\"name\"]`")]
     Whole(&'static str),
     /// It has a loop within a loop, or builds a list.
     #[error("the expression has a loop within a loop, or a `map`: its work has no bound")]
     Loops,
+    /// A regular expression of it cannot be used.
+    #[error("the regular expression `{pattern}`: {reason}")]
+    Pattern {
+        /// The regular expression, shortened.
+        pattern: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// It would be too much work on these values.
-    #[error("the expression would go over too much: it reads long lists or large outputs")]
+    #[error("the expression would go over too much: it reads long lists or large values")]
     Costly,
 }
 
-/// A compiled expression that answers true or false.
+/// An expression that answers true or false, compiled, and known to be bounded.
 #[derive(Debug)]
 pub struct Condition {
     program: Program,
+    reads: Reads,
+    patterns: Arc<Patterns>,
 }
 
 impl Condition {
-    /// Compiles an expression.
+    /// Compiles an expression over `roots`.
     ///
     /// # Errors
-    /// [`ExpressionError::Syntax`], [`ExpressionError::TooLong`], [`ExpressionError::TooDeep`].
-    pub fn compile(source: &str) -> Result<Self, ExpressionError> {
-        if source.len() > MAX_EXPRESSION {
+    /// Each [`ExpressionError`] but those of an answer: [`ExpressionError::Failed`], [`ExpressionError::NotBoolean`],
+    /// [`ExpressionError::Costly`].
+    pub fn compile(source: &str, roots: Roots) -> Result<Self, ExpressionError> {
+        if source.len() > CEL_BYTES {
             return Err(ExpressionError::TooLong);
         }
-        if operators(source) > MAX_OPERATORS {
+        if operators(source) > CEL_OPERATORS {
             return Err(ExpressionError::TooDeep);
         }
-        let compiled = deeply(|| Program::compile(source));
-        compiled
-            .map(|program| Self { program })
-            .map_err(|errors| ExpressionError::Syntax(errors.to_string()))
+        deeply(|| {
+            let program = Program::compile(source)
+                .map_err(|errors| ExpressionError::Syntax(shortened(&errors)))?;
+            let reads = Reads::of(program.expression(), roots)?;
+            let patterns = Arc::new(Patterns::of(program.expression())?);
+            Ok(Self {
+                program,
+                reads,
+                patterns,
+            })
+        })
     }
 
-    /// The names that the expression uses and `known` does not have.
+    /// What the expression reads.
     #[must_use]
-    pub fn unknown_variables(&self, known: &[&str]) -> Vec<String> {
-        let references = deeply(|| self.program.references());
-        let used = references.variables().into_iter();
-        used.filter(|name| !known.contains(name))
-            .map(str::to_owned)
-            .collect()
+    pub fn reads(&self) -> &Reads {
+        &self.reads
     }
 
-    /// What the expression of a step reads.
+    /// The answer on these facts, if the budget covers the work.
     ///
     /// # Errors
-    /// [`ExpressionError::Unknown`], [`ExpressionError::Whole`], [`ExpressionError::Loops`].
-    pub fn reads(&self) -> Result<Reads, ExpressionError> {
-        deeply(|| Reads::of(self.program.expression()))
+    /// [`ExpressionError::Failed`], [`ExpressionError::NotBoolean`], [`ExpressionError::Costly`].
+    pub fn holds(&self, facts: &Facts<'_>, budget: &mut Budget) -> Result<bool, ExpressionError> {
+        deeply(|| {
+            budget.cover(self, facts)?;
+            self.answer(facts)
+        })
     }
 
-    /// Answers as [`Condition::holds`] does, unless that could be too much work.
-    ///
-    /// # Errors
-    /// Those of [`Condition::reads`] and [`Condition::holds`], and [`ExpressionError::Costly`].
-    pub fn holds_within_bounds(
-        &self,
-        variables: &Map<String, Value>,
-    ) -> Result<bool, ExpressionError> {
-        self.reads()?.within_bounds(variables)?;
-        self.holds(variables)
-    }
-
-    /// Answers on a context whose fields are the expression's variables.
-    ///
-    /// # Errors
-    /// [`ExpressionError::Failed`], [`ExpressionError::NotBoolean`].
-    pub fn holds(&self, variables: &Map<String, Value>) -> Result<bool, ExpressionError> {
-        let mut context = Context::default();
-        for (name, value) in variables {
-            context
-                .add_variable(name.as_str(), value)
-                .map_err(|error| ExpressionError::Failed(error.to_string()))?;
+    fn answer(&self, facts: &Facts<'_>) -> Result<bool, ExpressionError> {
+        static ENV: LazyLock<Arc<Env>> = LazyLock::new(|| Arc::new(Env::stdlib()));
+        let mut context = Context::with_env(Arc::clone(&ENV));
+        let patterns = Arc::clone(&self.patterns);
+        let matches = move |This(text): This<Arc<String>>,
+                            pattern: Arc<String>|
+              -> Result<bool, ExecutionError> {
+            let matched = patterns.matches(&text, &pattern);
+            matched.map_err(|error| ExecutionError::function_error("matches", error))
+        };
+        context
+            .add_function("matches", matches)
+            .map_err(|error| ExpressionError::Failed(shortened(&error)))?;
+        for (name, taken) in self.reads.taken() {
+            if let Some(fact) = facts.get(name) {
+                context.add_variable_as_val(name, fact.lent(taken));
+            }
         }
-        match deeply(|| self.program.execute(&context)) {
+        match self.program.execute(&context) {
             Ok(cel::Value::Bool(answer)) => Ok(answer),
             Ok(other) => Err(ExpressionError::NotBoolean(other.type_of().to_string())),
-            Err(error) => Err(ExpressionError::Failed(error.to_string())),
+            Err(error) => Err(ExpressionError::Failed(shortened(&error))),
+        }
+    }
+}
+
+/// An expression of a document that is in force, compiled when it is first asked.
+#[derive(Debug)]
+pub struct LazyCondition {
+    source: String,
+    roots: Roots,
+    compiled: OnceLock<Result<Condition, ExpressionError>>,
+}
+
+impl LazyCondition {
+    /// An expression over `roots`.
+    #[must_use]
+    pub fn new(source: &str, roots: Roots) -> Self {
+        Self {
+            source: source.to_owned(),
+            roots,
+            compiled: OnceLock::new(),
+        }
+    }
+
+    /// The answer on these facts, if the budget covers compiling the expression and the work. Compiling counts each time:
+    /// what an expression answers must not depend on what was asked before.
+    ///
+    /// # Errors
+    /// Each [`ExpressionError`].
+    pub fn holds(&self, facts: &Facts<'_>, budget: &mut Budget) -> Result<bool, ExpressionError> {
+        budget.compile(&self.source)?;
+        let compile = || Condition::compile(&self.source, self.roots);
+        match self.compiled.get_or_init(compile) {
+            Ok(condition) => condition.holds(facts, budget),
+            Err(error) => Err(error.clone()),
         }
     }
 }
@@ -132,39 +192,27 @@ fn operators(source: &str) -> usize {
     signs.count() + source.matches("in").count()
 }
 
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn answer(source: &str) -> Result<bool, ExpressionError> {
-        let variables = json!({"dry_run": false, "tool": {"id": "aws.x", "class": "write"}, "parameters": {"n": 3}});
-        Condition::compile(source)?.holds(variables.as_object().unwrap())
+/// The beginning of an error's text; the rest, which may be a large value, is not even written.
+fn shortened(error: &dyn fmt::Display) -> String {
+    struct Beginning(String);
+    impl Write for Beginning {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            let left = MAX_REASON.saturating_sub(self.0.len());
+            let end = text.floor_char_boundary(left);
+            self.0.push_str(text.get(..end).unwrap_or_default());
+            if end < text.len() {
+                self.0.push('…');
+                return Err(fmt::Error);
+            }
+            Ok(())
+        }
     }
-
-    /// B000-12: what does not compile is refused; what fails has no answer.
-    #[test]
-    fn b000_12_expressions_answer_true_false_or_an_error() {
-        assert_eq!(
-            answer("tool.class == 'write' && parameters.n > 2"),
-            Ok(true)
-        );
-        assert_eq!(answer("dry_run == true"), Ok(false));
-        assert!(matches!(
-            answer("dry_run =="),
-            Err(ExpressionError::Syntax(_))
-        ));
-        assert!(matches!(
-            answer("parameters.gone == 1"),
-            Err(ExpressionError::Failed(_))
-        ));
-        assert!(matches!(answer("absent"), Err(ExpressionError::Failed(_))));
-        assert_eq!(
-            answer("parameters.n"),
-            Err(ExpressionError::NotBoolean("uint".into()))
-        );
-        assert_eq!(answer(&"1+".repeat(3000)), Err(ExpressionError::TooLong));
-        assert_eq!(answer(&"1+".repeat(300)), Err(ExpressionError::TooDeep));
+    let mut beginning = Beginning(String::new());
+    // An error says that the text was cut, which it shows by itself.
+    match write!(beginning, "{error}") {
+        Ok(()) | Err(fmt::Error) => beginning.0,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,6 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::expression::{Fact, Facts};
 use crate::guardrail::{EffectClass, Resolved};
 
 pub use considered::{Considered, Says, Why, rate_limit};
@@ -316,24 +317,23 @@ impl Tally {
     }
 }
 
-/// What guardrail expressions may ask about: [`crate::guardrail::VARIABLES`].
-#[must_use]
-pub fn variables(
-    tool: &Tool,
-    parameters: &Map<String, Value>,
-    dry_run: bool,
-) -> Map<String, Value> {
-    let tool = json!({
+/// What guardrail expressions may ask of a tool.
+fn described(tool: &Tool) -> Value {
+    json!({
         "tool_id": tool.tool_id, "name": tool.name, "tool_class": tool.tool_class,
         "provider": tool.provider, "service": tool.service, "domain": tool.domain,
         "permission_level": tool.permission_level, "execution_target": tool.execution_target,
-    });
+    })
+}
+
+/// What guardrail expressions are about, by the names of [`Roots::Gate`](crate::expression::Roots::Gate); `tool` is
+/// described.
+fn facts<'v>(tool: &'v Value, parameters: &'v Map<String, Value>, dry_run: bool) -> Facts<'v> {
     [
-        ("tool", tool),
-        ("parameters", Value::Object(parameters.clone())),
-        ("dry_run", Value::Bool(dry_run)),
+        ("tool", Fact::Value(tool)),
+        ("parameters", Fact::Object(parameters)),
+        ("dry_run", Fact::Flag(dry_run)),
     ]
-    .map(|(name, value)| (name.to_owned(), value))
     .into_iter()
     .collect()
 }

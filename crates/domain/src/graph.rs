@@ -17,6 +17,8 @@ use charter_contract::ids::{Label, StepId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::expression::{Condition, Roots};
+
 pub use compile::{
     CallableTools, Unreversible, from_pipeline, from_plan, from_playbook, from_skill, from_tree,
     rolling_back,
@@ -334,9 +336,8 @@ fn check_expressions(step: &Step) -> Result<(), GraphError> {
     };
     let written = branches.iter().map(|branch| branch.when.as_str());
     for expression in written.chain(step.entry.when.as_deref()) {
-        let condition = crate::expression::Condition::compile(expression);
-        let reads = condition.and_then(|condition| condition.reads());
-        reads.map_err(|cause| GraphError::Expression {
+        let condition = Condition::compile(expression, Roots::Steps);
+        condition.map_err(|cause| GraphError::Expression {
             step: step.id.clone(),
             cause,
         })?;

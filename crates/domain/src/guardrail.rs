@@ -4,12 +4,13 @@
 //! agent, domain, global (seed 000 §2.5, rulings 5 and 6). What they say about one effect evaluates
 //! exceptions first (B000-12); what follows from it is the gate's business.
 
+use std::sync::Arc;
+
 use charter_contract::catalogue::guardrail::{Enforcement, Guardrail, GuardrailScope};
 use charter_contract::text::Text;
-use serde_json::{Map, Value};
 
 use crate::catalogue::{Found, View};
-use crate::expression::Condition;
+use crate::expression::{Budget, ExpressionError, Facts, LazyCondition, Roots};
 use crate::glob;
 
 /// What guardrails are resolved for. Absent levels match nothing on that level.
@@ -24,12 +25,43 @@ pub struct Subject<'a> {
 }
 
 /// A guardrail that bears on the subject.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Resolved {
     /// The guardrail, and the layer it came from.
     pub found: Found<Guardrail>,
     /// The glob that matched.
     pub matched: String,
+    /// Its expressions.
+    pub conditions: Arc<Conditions>,
+}
+
+/// The expressions are those of the guardrail.
+impl PartialEq for Resolved {
+    fn eq(&self, other: &Self) -> bool {
+        self.found == other.found && self.matched == other.matched
+    }
+}
+
+/// The expressions of a guardrail, each compiled when it is first asked.
+#[derive(Debug)]
+pub struct Conditions {
+    when: Option<LazyCondition>,
+    exceptions: Vec<LazyCondition>,
+}
+
+impl Conditions {
+    /// The expressions of this guardrail.
+    #[must_use]
+    pub fn of(guardrail: &Guardrail) -> Self {
+        let lazy = |source: &Text| LazyCondition::new(source.as_str(), Roots::Gate);
+        let exceptions = guardrail.exceptions.iter();
+        Self {
+            when: guardrail.when.as_ref().map(lazy),
+            exceptions: exceptions
+                .map(|exception| lazy(&exception.condition))
+                .collect(),
+        }
+    }
 }
 
 /// Every guardrail that bears on the subject, strictest level of scope first: skill, agent,
@@ -48,9 +80,13 @@ pub fn resolve(view: &View, subject: Subject<'_>) -> Vec<Resolved> {
         .filter_map(|(scope, target)| Some((scope, target?)))
         .flat_map(|(scope, target)| {
             let near = view.guardrails_near(scope, target).into_iter();
-            near.filter_map(move |found| {
+            near.filter_map(move |(found, conditions)| {
                 let matched = matching_glob(found.document(), target)?;
-                Some(Resolved { found, matched })
+                Some(Resolved {
+                    found,
+                    matched,
+                    conditions,
+                })
             })
         })
         .collect()
@@ -88,10 +124,6 @@ pub enum Word<'a> {
     OnWritesOnly,
 }
 
-/// The names that guardrail expressions may use: the tool as its document says, the resolved
-/// parameters, and whether nothing is to be changed.
-pub const VARIABLES: [&str; 3] = ["tool", "parameters", "dry_run"];
-
 /// The guardrails strictest first, in the order of resolution otherwise.
 pub fn strictest_first(guardrails: &[Resolved]) -> impl Iterator<Item = &Resolved> {
     let strictest = Enforcement::ALL.iter().rev();
@@ -102,42 +134,46 @@ pub fn strictest_first(guardrails: &[Resolved]) -> impl Iterator<Item = &Resolve
     })
 }
 
-/// What a guardrail says about one effect.
+/// What a guardrail says about one effect. `facts` is what its expressions are about, and `budget` is for those of all
+/// guardrails that bear on the effect.
 ///
 /// A guardrail without `when` bears on writes only; one with `when` bears where it holds, and
 /// where it fails to answer too: a broken rule does not open a door. An exception bears where its
 /// condition holds, and nowhere else.
 #[must_use]
 pub fn word<'a>(
-    guardrail: &'a Guardrail,
+    resolved: &'a Resolved,
     class: EffectClass,
-    variables: &Map<String, Value>,
+    facts: &Facts<'_>,
+    budget: &mut Budget,
 ) -> Word<'a> {
+    let guardrail = resolved.found.document();
+    let conditions = &resolved.conditions;
     let mut note = None;
-    for exception in &guardrail.exceptions {
-        match holds(exception.condition.as_str(), variables) {
+    for (exception, condition) in guardrail.exceptions.iter().zip(&conditions.exceptions) {
+        match condition.holds(facts, budget) {
             Ok(true) if exception.allow => return Word::Excepted(&exception.condition),
             Ok(_) => {}
-            Err(error) => note = Some(format!("the exception `{}`: {error}", exception.condition)),
+            Err(error) => note = Some(unanswered("exception", &exception.condition, &error)),
         }
     }
-    match (&guardrail.when, class) {
-        (None, EffectClass::Read) => return Word::OnWritesOnly,
-        (None, EffectClass::Write) => {}
-        (Some(when), _) => match holds(when.as_str(), variables) {
+    match (&guardrail.when, &conditions.when) {
+        (None, _) => match class {
+            EffectClass::Read => return Word::OnWritesOnly,
+            EffectClass::Write => {}
+        },
+        (Some(when), Some(condition)) => match condition.holds(facts, budget) {
             Ok(true) => {}
             Ok(false) => return Word::Elsewhere(when),
-            Err(error) => note = Some(format!("the condition `{when}`: {error}")),
+            Err(error) => note = Some(unanswered("condition", when, &error)),
         },
+        (Some(_), None) => {}
     }
     Word::Bears { note }
 }
 
-fn holds(
-    source: &str,
-    variables: &Map<String, Value>,
-) -> Result<bool, crate::expression::ExpressionError> {
-    Condition::compile(source)?.holds(variables)
+fn unanswered(what: &str, expression: &Text, error: &ExpressionError) -> String {
+    format!("the {what} `{expression}`: {error}")
 }
 
 #[cfg(test)]

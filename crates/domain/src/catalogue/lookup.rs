@@ -12,11 +12,14 @@ use charter_contract::catalogue::vocabulary::Status;
 
 use super::{Entry, Layer};
 use crate::glob;
+use crate::guardrail::Conditions;
 
 /// Indexes over one layer's documents.
 #[derive(Debug, Default)]
 pub(super) struct Lookup {
     guardrails: HashMap<GuardrailScope, ByStem<Guardrail>>,
+    /// The expressions of active guardrails, by id.
+    conditions: HashMap<String, Arc<Conditions>>,
     policies: ByStem<Policy>,
     owners: HashMap<String, Vec<String>>,
     edges_from: EdgesByEnd,
@@ -63,11 +66,13 @@ impl<T> ByStem<T> {
 impl Lookup {
     pub(super) fn of(layer: &Layer) -> Self {
         let mut lookup = Self::default();
-        for entry in layer.guardrails.values() {
+        for (id, entry) in &layer.guardrails {
             let guardrail = &entry.document;
             if guardrail.status != Status::Active {
                 continue;
             }
+            let conditions = Arc::new(Conditions::of(guardrail));
+            lookup.conditions.insert(id.clone(), conditions);
             let by_stem = lookup.guardrails.entry(guardrail.scope).or_default();
             by_stem.add(&guardrail.applies_to, entry);
         }
@@ -101,14 +106,19 @@ impl Lookup {
         lookup
     }
 
-    /// Every active guardrail on a level of scope with a glob that may cover `target`, each once.
+    /// Every active guardrail on a level of scope with a glob that may cover `target`, each once, with its expressions.
     pub(super) fn guardrails_near(
         &self,
         scope: GuardrailScope,
         target: &str,
-    ) -> impl Iterator<Item = &Arc<Entry<Guardrail>>> {
+    ) -> impl Iterator<Item = (&Arc<Entry<Guardrail>>, &Arc<Conditions>)> {
         let by_stem = self.guardrails.get(&scope).into_iter();
-        by_stem.flat_map(move |by_stem| by_stem.near(target, |g| g.guardrail_id.as_str()))
+        let near =
+            by_stem.flat_map(move |by_stem| by_stem.near(target, |g| g.guardrail_id.as_str()));
+        near.filter_map(move |entry| {
+            let conditions = self.conditions.get(entry.document.guardrail_id.as_str())?;
+            Some((entry, conditions))
+        })
     }
 
     /// Every active policy with a glob that may cover the tool, each once.

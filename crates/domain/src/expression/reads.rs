@@ -1,27 +1,54 @@
-//! What an expression of a step reads, known before it is evaluated, and how much work it may be.
+//! What an expression reads, known before it is evaluated.
 //!
-//! A step waits for every step that its expression names, so an expression has to name them: one
-//! that takes `steps` as a whole is refused. So is a loop within a loop, and `map`, which builds
-//! lists: what is left is work that a bound can be set to (B003-9).
+//! A step waits for every step that its expression names, so an expression has to name them: one that takes `steps` as a
+//! whole is refused. So is a loop within a loop, and `map`, which builds lists: what is left is work that a bound can be
+//! set to (B003-9).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cel::IdedExpr;
 use cel::common::ast::{
     CallExpr, ComprehensionExpr, EntryExpr, Expr, LiteralValue, SelectExpr, operators,
 };
-use serde_json::{Map, Value};
 
 use super::ExpressionError;
 
-/// The names that expressions of steps may use.
-pub const STEP_VARIABLES: [&str; 2] = [PARAMETERS, STEPS];
 const PARAMETERS: &str = "parameters";
 const STEPS: &str = "steps";
 
-/// Most work that evaluating an expression may be: its length in nodes, times the size of what it
-/// reads in bytes, times the longest list there if it loops.
-const MAX_WORK: u64 = 2_000_000_000;
+/// What an expression is about: the names that it may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Roots {
+    /// Steps of a plan that have ended, and the run's parameters. Of both an expression names members.
+    Steps,
+    /// A call at the gate: the tool as its document says, the resolved parameters, and whether nothing is to be changed.
+    Gate,
+}
+
+impl Roots {
+    /// The names.
+    #[must_use]
+    pub fn names(self) -> &'static [&'static str] {
+        match self {
+            Self::Steps => &[PARAMETERS, STEPS],
+            Self::Gate => &["tool", PARAMETERS, "dry_run"],
+        }
+    }
+
+    fn find(self, name: &str) -> Option<&'static str> {
+        let mut names = self.names().iter();
+        names.find(|known| **known == name).copied()
+    }
+}
+
+/// How much of what a name stands for an expression takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Taken {
+    /// All of it.
+    Whole,
+    /// Members of these names.
+    Members(BTreeSet<String>),
+}
 
 /// What an expression reads.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,8 +57,7 @@ pub struct Reads {
     pub steps: BTreeSet<String>,
     /// Names of the parameters that it needs; one that it only asks for with `has` is not needed.
     pub parameters: BTreeSet<String>,
-    nodes: u64,
-    loops: bool,
+    taken: BTreeMap<&'static str, Taken>,
 }
 
 impl Reads {
@@ -39,61 +65,26 @@ impl Reads {
     ///
     /// # Errors
     /// [`ExpressionError::Unknown`], [`ExpressionError::Whole`], [`ExpressionError::Loops`].
-    pub(super) fn of(expression: &IdedExpr) -> Result<Self, ExpressionError> {
-        let mut reader = Reader::default();
+    pub(super) fn of(expression: &IdedExpr, roots: Roots) -> Result<Self, ExpressionError> {
+        let mut reader = Reader {
+            roots,
+            reads: Self::default(),
+            bound: Vec::new(),
+            looping: false,
+        };
         reader.read(expression)?;
         Ok(reader.reads)
     }
 
-    /// # Errors
-    /// [`ExpressionError::Costly`] when evaluating it on these values could be too much work.
-    pub(super) fn within_bounds(
-        &self,
-        variables: &Map<String, Value>,
-    ) -> Result<(), ExpressionError> {
-        let mut extent = Extent::default();
-        variables.values().for_each(|value| extent.add(value));
-        let turns = if self.loops { extent.longest.max(1) } else { 1 };
-        let work = self.nodes.saturating_mul(extent.bytes);
-        if work.saturating_mul(turns) > MAX_WORK {
-            return Err(ExpressionError::Costly);
-        }
-        Ok(())
-    }
-}
-
-/// How large values are.
-#[derive(Default)]
-struct Extent {
-    bytes: u64,
-    longest: u64,
-}
-
-impl Extent {
-    fn add(&mut self, value: &Value) {
-        match value {
-            Value::Null | Value::Bool(_) | Value::Number(_) => self.bytes += 8,
-            Value::String(text) => self.bytes += 8 + text.len() as u64,
-            Value::Array(items) => {
-                self.longest = self.longest.max(items.len() as u64);
-                self.bytes += 8;
-                items.iter().for_each(|item| self.add(item));
-            }
-            Value::Object(fields) => {
-                self.longest = self.longest.max(fields.len() as u64);
-                self.bytes += 8;
-                for (name, field) in fields {
-                    self.bytes += name.len() as u64;
-                    self.add(field);
-                }
-            }
-        }
+    /// How much it takes of each name that it uses.
+    pub(super) fn taken(&self) -> impl Iterator<Item = (&'static str, &Taken)> {
+        self.taken.iter().map(|(name, taken)| (*name, taken))
     }
 }
 
 /// Reads one expression from the root down.
-#[derive(Default)]
 struct Reader<'e> {
+    roots: Roots,
     reads: Reads,
     /// Names that a loop around this place brings.
     bound: Vec<&'e str>,
@@ -102,7 +93,6 @@ struct Reader<'e> {
 
 impl<'e> Reader<'e> {
     fn read(&mut self, expression: &'e IdedExpr) -> Result<(), ExpressionError> {
-        self.reads.nodes += 1;
         match &expression.expr {
             Expr::Unspecified | Expr::Literal(_) => Ok(()),
             Expr::Ident(name) => self.ident(name),
@@ -125,13 +115,26 @@ impl<'e> Reader<'e> {
         }
     }
 
-    fn ident(&self, name: &str) -> Result<(), ExpressionError> {
+    fn ident(&mut self, name: &str) -> Result<(), ExpressionError> {
         if self.bound.contains(&name) {
             return Ok(());
         }
-        match STEP_VARIABLES.iter().find(|known| **known == name) {
-            Some(root) => Err(ExpressionError::Whole(root)),
-            None => Err(ExpressionError::Unknown(name.to_owned())),
+        match self.roots.find(name) {
+            Some(root) => self.whole(root),
+            None => Err(ExpressionError::Unknown {
+                name: name.to_owned(),
+                roots: self.roots,
+            }),
+        }
+    }
+
+    fn whole(&mut self, root: &'static str) -> Result<(), ExpressionError> {
+        match self.roots {
+            Roots::Steps => Err(ExpressionError::Whole(root)),
+            Roots::Gate => {
+                self.reads.taken.insert(root, Taken::Whole);
+                Ok(())
+            }
         }
     }
 
@@ -147,20 +150,19 @@ impl<'e> Reader<'e> {
 
     /// `steps["a"]`, which is a call of the index operator, or any other call.
     fn call(&mut self, call: &'e CallExpr) -> Result<(), ExpressionError> {
-        let indexes = [
-            operators::INDEX,
-            operators::OPT_INDEX,
-            operators::OPT_SELECT,
-        ];
-        if indexes.contains(&call.func_name.as_str())
-            && let [of, key] = call.args.as_slice()
+        if let Some((of, key)) = index(call)
             && let Some(root) = self.root(of)
         {
-            let Expr::Literal(LiteralValue::String(name)) = &key.expr else {
-                return Err(ExpressionError::Whole(root));
+            return match &key.expr {
+                Expr::Literal(LiteralValue::String(name)) => {
+                    self.member(root, name.inner(), false);
+                    Ok(())
+                }
+                _ => {
+                    self.whole(root)?;
+                    self.read(key)
+                }
             };
-            self.member(root, name.inner(), false);
-            return Ok(());
         }
         let mut parts = call.target.iter().map(AsRef::as_ref).chain(&call.args);
         parts.try_for_each(|part| self.read(part))
@@ -168,10 +170,9 @@ impl<'e> Reader<'e> {
 
     fn comprehension(&mut self, looped: &'e ComprehensionExpr) -> Result<(), ExpressionError> {
         self.read(&looped.iter_range)?;
-        if self.looping || builds(looped) {
+        if self.looping || matches!(Loop::of(looped), Loop::Builds) {
             return Err(ExpressionError::Loops);
         }
-        self.reads.loops = true;
         self.looping = true;
         self.bound
             .extend([looped.iter_var.as_str(), looped.accu_var.as_str()]);
@@ -193,36 +194,77 @@ impl<'e> Reader<'e> {
             return None;
         };
         let free = !self.bound.contains(&name.as_str());
-        STEP_VARIABLES.into_iter().find(|root| free && root == name)
+        self.roots.find(name).filter(|_| free)
     }
 
     fn member(&mut self, root: &'static str, name: &str, only_asked_for: bool) {
+        let members = || Taken::Members(BTreeSet::new());
+        if let Taken::Members(names) = self.reads.taken.entry(root).or_insert_with(members) {
+            names.insert(name.to_owned());
+        }
         if root == STEPS {
             self.reads.steps.insert(name.to_owned());
-        } else if !only_asked_for {
+        } else if root == PARAMETERS && !only_asked_for {
             self.reads.parameters.insert(name.to_owned());
         }
     }
 }
 
-/// Whether a loop builds a list of anything but the items that it goes over: `map` does, `filter`
-/// does not.
-fn builds(looped: &ComprehensionExpr) -> bool {
-    if !matches!(looped.accu_init.expr, Expr::List(_)) {
-        return false;
+/// What is indexed and the key, where a call is the index operator.
+pub(super) fn index(call: &CallExpr) -> Option<(&IdedExpr, &IdedExpr)> {
+    let indexes = [
+        operators::INDEX,
+        operators::OPT_INDEX,
+        operators::OPT_SELECT,
+    ];
+    match call.args.as_slice() {
+        [of, key] if indexes.contains(&call.func_name.as_str()) => Some((of, key)),
+        _ => None,
     }
+}
+
+/// What becomes of the items that a loop goes over.
+pub(super) enum Loop<'e> {
+    /// They are looked at: `all`, `exists`, `exists_one`.
+    Looks,
+    /// Those for which this holds are kept, in a list: `filter`.
+    Keeps(&'e IdedExpr),
+    /// Something else is put into a list: `map`.
+    Builds,
+}
+
+impl<'e> Loop<'e> {
+    pub(super) fn of(looped: &'e ComprehensionExpr) -> Self {
+        if !matches!(looped.accu_init.expr, Expr::List(_)) {
+            return Self::Looks;
+        }
+        match kept(looped) {
+            Some(condition) => Self::Keeps(condition),
+            None => Self::Builds,
+        }
+    }
+}
+
+/// The condition of `condition ? @result + [item] : @result`.
+fn kept(looped: &ComprehensionExpr) -> Option<&IdedExpr> {
     let Expr::Call(chosen) = &looped.loop_step.expr else {
-        return true;
+        return None;
     };
-    let Some(Expr::Call(grown)) = chosen.args.get(1).map(|kept| &kept.expr) else {
-        return true;
+    let [condition, kept, _] = chosen.args.as_slice() else {
+        return None;
     };
-    let Some(Expr::List(added)) = grown.args.get(1).map(|added| &added.expr) else {
-        return true;
+    let Expr::Call(grown) = &kept.expr else {
+        return None;
+    };
+    let [_, added] = grown.args.as_slice() else {
+        return None;
+    };
+    let Expr::List(added) = &added.expr else {
+        return None;
     };
     let is_item =
         |item: &IdedExpr| matches!(&item.expr, Expr::Ident(name) if *name == looped.iter_var);
-    !(added.elements.len() == 1 && added.elements.iter().all(is_item))
+    matches!(added.elements.as_slice(), [item] if is_item(item)).then_some(condition)
 }
 
 #[cfg(test)]

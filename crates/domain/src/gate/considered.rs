@@ -4,13 +4,15 @@
 
 use std::fmt;
 
+use charter_contract::bounds::GUARDRAILS_PER_CALL;
 use charter_contract::catalogue::guardrail::Enforcement;
 use charter_contract::catalogue::playbook::SafetyClass;
 use charter_contract::catalogue::tool::{Tool, ToolClass};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Decision, Question, Rule, RuleKind, variables};
+use super::{Decision, Question, Rule, RuleKind, described, facts};
+use crate::expression::Budget;
 use crate::guardrail::{self, EffectClass, Resolved, Word};
 use crate::rate_limit::{Left, TooSoon};
 
@@ -57,6 +59,8 @@ pub enum Why<'a> {
     StepOnlyReads(&'a Tool),
     /// The step may use a tool of this class.
     ClassFits(&'a Tool),
+    /// More guardrails bear on the call than are asked.
+    TooManyGuardrails(usize),
     /// What the guardrail says.
     Guardrail(&'a Resolved, Word<'a>),
     /// The tool asks for an approval of each call.
@@ -132,16 +136,30 @@ impl Considered<'_> {
 pub(super) fn consider<'a>(question: &Question<'a>, hear: &mut impl FnMut(Considered<'a>)) {
     hear(level(question));
     hear(class(question));
-    if !question.guardrails.is_empty() {
-        let variables = variables(question.tool, question.parameters, question.dry_run);
-        for resolved in guardrail::strictest_first(question.guardrails) {
-            let word = guardrail::word(resolved.found.document(), question.class(), &variables);
-            hear(ruled(resolved, word));
-        }
-    }
+    guardrails(question, hear);
     hear(each_call(question));
     safety(question, hear);
     hear(interrupted(question));
+}
+
+/// A call with more guardrails than are asked is refused: which of them to leave out is not for the gate to choose.
+fn guardrails<'a>(question: &Question<'a>, hear: &mut impl FnMut(Considered<'a>)) {
+    let count = question.guardrails.len();
+    if count > GUARDRAILS_PER_CALL {
+        let (says, why) = (Says::Refuses, Why::TooManyGuardrails(count));
+        hear(of_tool(RuleKind::Guardrail, question.tool, says, why));
+        return;
+    }
+    if count == 0 {
+        return;
+    }
+    let tool = described(question.tool);
+    let facts = facts(&tool, question.parameters, question.dry_run);
+    let budget = &mut Budget::default();
+    for resolved in guardrail::strictest_first(question.guardrails) {
+        let word = guardrail::word(resolved, question.class(), &facts, budget);
+        hear(ruled(resolved, word));
+    }
 }
 
 fn level<'a>(question: &Question<'a>) -> Considered<'a> {
@@ -295,6 +313,11 @@ impl fmt::Display for Why<'_> {
                 tool.tool_id
             ),
             Self::ClassFits(tool) => write!(f, "The step may use a {} tool.", tool.tool_class),
+            Self::TooManyGuardrails(count) => write!(
+                f,
+                "{count} guardrails bear on this call, and the limit is {GUARDRAILS_PER_CALL} (GUARDRAILS_PER_CALL): \
+                 narrow their `applies_to`, or put them together."
+            ),
             Self::Guardrail(guardrail, word) => of_guardrail(f, guardrail, word),
             Self::EachCallApproved(tool) => {
                 write!(f, "Each call of `{}` is approved by a person.", tool.tool_id)

@@ -6,11 +6,13 @@ mod policies;
 
 use std::sync::Arc;
 
+use charter_contract::catalogue::guardrail::Guardrail;
 use charter_contract::ids::PackageName;
 use charter_contract::scope::Scope;
 
 use super::*;
 use crate::catalogue::{Entry, Found, Origin, Won};
+use crate::guardrail::Conditions;
 use crate::rate_limit::TooSoon;
 
 fn tool(class: &str, more: &Value) -> Tool {
@@ -42,10 +44,12 @@ fn guardrail_with(enforcement: &str, more: &Value) -> Resolved {
         package: PackageName::parse("p").unwrap(),
         version: "1".to_owned(),
     };
+    let document: Guardrail = serde_json::from_value(document).unwrap();
     Resolved {
+        conditions: Arc::new(Conditions::of(&document)),
         found: Found {
             entry: Arc::new(Entry {
-                document: serde_json::from_value(document).unwrap(),
+                document,
                 origin: Arc::new(origin),
                 content_hash: String::new(),
             }),
@@ -347,4 +351,19 @@ fn ruling_10_each_write_of_an_unregistered_plan_is_approved() {
         question.dry_run = true;
     });
     assert_eq!(found.word(), "allow");
+}
+
+#[test]
+fn a_call_with_more_guardrails_than_are_asked_is_refused() {
+    use charter_contract::bounds::GUARDRAILS_PER_CALL;
+    let tool = tool("write", &json!({}));
+    let mut many = vec![guardrail("soft_warn"); GUARDRAILS_PER_CALL];
+    assert_eq!(asked_of(&tool, &many, |_| {}).word(), "warn");
+    many.push(guardrail("soft_warn"));
+    let Decision::Deny { rules } = asked_of(&tool, &many, |_| {}) else {
+        panic!("it is not refused");
+    };
+    let message = "501 guardrails bear on this call, and the limit is 500 (GUARDRAILS_PER_CALL): \
+                   narrow their `applies_to`, or put them together.";
+    assert_eq!(rules, [Rule::new(RuleKind::Guardrail, "t.x", message)]);
 }

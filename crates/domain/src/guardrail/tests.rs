@@ -9,7 +9,7 @@ use std::sync::Arc;
 use charter_contract::catalogue::Document;
 use charter_contract::ids::{PackageName, TenantId};
 use charter_contract::scope::Scope;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::*;
 use crate::catalogue::{Layer, Origin, Won};
@@ -96,9 +96,11 @@ fn rulings(
     class: EffectClass,
     variables: &Map<String, Value>,
 ) -> Vec<Ruling> {
+    let facts = Facts::from(variables);
+    let mut budget = Budget::default();
     let words = strictest_first(guardrails).map(|resolved| {
-        let guardrail = resolved.found.document();
-        (guardrail, word(guardrail, class, variables))
+        let word = word(resolved, class, &facts, &mut budget);
+        (resolved.found.document(), word)
     });
     let bearing = words.filter_map(|(guardrail, word)| match word {
         Word::Bears { note } => Some(Ruling {
@@ -168,6 +170,50 @@ fn b000_12_what_cannot_be_evaluated_opens_no_door() {
     assert_eq!(ruled(when(), EffectClass::Read, other), []);
     let found = ruled(when(), EffectClass::Read, json!({"parameters": {}}));
     assert!(found[0].note.as_ref().unwrap().contains("parameters.port"));
+}
+
+/// An expression without a bound that was registered before there was one: the guardrail bears, and at once.
+#[test]
+fn b000_12_a_stored_expression_without_a_bound_binds_with_a_note() {
+    let nested = "[0,1,2,3,4,5,6,7,8,9].all(a,".repeat(10) + "true" + &")".repeat(10);
+    let stored = |more: Value| {
+        let mut fields = json!({"enforcement": "hard_block"});
+        let fields_of = fields.as_object_mut().unwrap();
+        fields_of.extend(more.as_object().unwrap().clone());
+        vec![guardrail("g.bomb", "global", "*", fields)]
+    };
+    let cases = [
+        stored(json!({"when": nested})),
+        stored(json!({"when": "[1].map(i, i).size() > 0"})),
+        stored(json!({"exceptions": [{"condition": nested, "allow": true}]})),
+    ];
+    let started = std::time::Instant::now();
+    for case in cases {
+        let found = ruled(case, EffectClass::Write, json!({}));
+        let notes: Vec<&str> = found.iter().filter_map(|r| r.note.as_deref()).collect();
+        assert_eq!(notes.len(), 1, "{found:?}");
+        assert!(notes[0].contains("its work has no bound"), "{notes:?}");
+    }
+    assert!(started.elapsed() < std::time::Duration::from_secs(2));
+}
+
+/// All guardrails of a call share one budget; those that it does not cover bear, with a note.
+#[test]
+fn b000_12_guardrails_that_are_too_much_together_bind() {
+    let when = "!parameters.list.exists(i, i == 2)";
+    let all: Vec<Document> = (0..40)
+        .map(|n| guardrail(&format!("g{n:02}"), "global", "*", json!({"when": when})))
+        .collect();
+    let few = json!({"parameters": {"list": [2]}});
+    assert_eq!(ruled(all.clone(), EffectClass::Read, few), []);
+    let many = json!({"parameters": {"list": vec![2; 10_000]}});
+    let found = ruled(all, EffectClass::Read, many);
+    assert!((30..40).contains(&found.len()), "{} bear", found.len());
+    let costly = |ruling: &Ruling| {
+        let note = ruling.note.as_deref().unwrap_or_default();
+        note.contains("would go over too much")
+    };
+    assert!(found.iter().all(costly), "{found:?}");
 }
 
 /// The look-up answers what reading every guardrail would, whatever the globs.

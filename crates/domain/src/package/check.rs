@@ -2,6 +2,7 @@
 
 mod compile;
 mod fit;
+mod guardrails;
 mod missions;
 mod policies;
 
@@ -65,6 +66,7 @@ pub fn check(package: &Package, against: &Against<'_>) -> Vec<Problem> {
         problems.extend(compile::problems(document, package));
         problems.extend(fit::problems(document, against.after));
     }
+    problems.extend(guardrails::crowded(package, against));
     let whole: [fn(&Package, &Against<'_>) -> Vec<Problem>; 4] =
         [test_problems, check_policies, breakages, missions::broken];
     for look in whole {

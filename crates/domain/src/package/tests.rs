@@ -157,6 +157,30 @@ fn b000_7_an_unknown_domain_is_refused() {
     );
 }
 
+#[test]
+fn more_guardrails_than_one_call_is_asked_about_are_refused() {
+    let guardrail = |n: usize| {
+        let text = format!(
+            "guardrail_id: demo.g{n}\nscope: global\napplies_to: ['*']\nrule: r\n\
+             enforcement: soft_warn\nmessage: m\n"
+        );
+        (format!("guardrails/g{n}.yaml"), text)
+    };
+    let many: Vec<(String, String)> = (0..=500).map(guardrail).collect();
+    let files = |count: usize| -> Vec<(&str, &str)> {
+        let files = many.iter().take(count);
+        files.map(|(path, text)| (path.as_str(), text.as_str())).collect()
+    };
+    assert_eq!(problems(&files(500)), Vec::<String>::new());
+    assert_eq!(
+        problems(&files(501)),
+        [
+            "package.yaml:1:1 501 guardrails would bear on `demo.find`, and the limit is 500 \
+             (GUARDRAILS_PER_CALL): each call of it would be refused"
+        ]
+    );
+}
+
 /// B000-11: a skill's plan may use readonly tools only.
 #[test]
 fn b000_11_a_write_tool_in_a_skill_is_refused() {
@@ -181,6 +205,18 @@ fn b000_12_what_does_not_compile_is_refused() {
     assert_eq!(
         problems(&[("guardrails/g.yaml", &unknown)]),
         ["guardrails/g.yaml:7:1 `tol` is no name here: use tool, parameters, dry_run"]
+    );
+    let nested = guardrail.replace("'tool.id =='", "'[1].all(a, [1].all(b, a == b))'");
+    assert_eq!(
+        problems(&[("guardrails/g.yaml", &nested)]),
+        [
+            "guardrails/g.yaml:7:1 the expression has a loop within a loop, or a `map`: its work has no bound"
+        ]
+    );
+    let loops = guardrail.replace("'tool.id =='", "'parameters.ports.exists(port, port == 22)'");
+    assert_eq!(
+        problems(&[("guardrails/g.yaml", &loops)]),
+        Vec::<String>::new()
     );
     let skill = SKILL.replace("filter: \".[]\"", "filter: \".[\"");
     let found = problems(&[("skills/find.yaml", &skill)]);

@@ -1,23 +1,26 @@
 //! What follows from a run's state alone: steps that are skipped, choices, the end; and what a
 //! worker does next.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use charter_contract::bounds::JSON_MEMORY;
 use charter_contract::filling::Filling;
 use charter_contract::ids::StepId;
 use charter_contract::time::Timestamp;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::event::{ErrorKind, ResultSource, RunEvent, SkipReason, StepFailure, StopCause, Tokens};
 use super::standing::{StepState, Stop};
 use super::{IllegalTransition, Run};
-use crate::expression::{Condition, ExpressionError};
+use crate::expression::{Budget, Condition, ExpressionError, Fact, Facts, Roots};
 use crate::graph::{Action, Edge, Join, On, Step};
 use crate::reference::{ReferenceError, resolve};
 
 /// Field of a choice's output that names the step it chose.
 const CHOSEN: &str = "chosen";
+
+/// The output of a step without one, in expressions.
+static NO_OUTPUT: Value = Value::Null;
 
 /// What a worker does next.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,11 +54,16 @@ impl Run {
             return Vec::new();
         }
         if self.is_open() || self.stop.is_some() {
+            // The expressions of all steps that are ready share a budget: they are asked again after each event.
+            let budget = &mut Budget::default();
             // A choice may skip what another event would start: one at a time.
-            let decided = self.ready.iter().find_map(|at| match self.fate(*at) {
-                Fate::Event(event) => Some(*event),
-                Fate::Start => None,
-            });
+            let decided = self
+                .ready
+                .iter()
+                .find_map(|at| match self.fate(*at, budget) {
+                    Fate::Event(event) => Some(*event),
+                    Fate::Start => None,
+                });
             if let Some(event) = decided {
                 return vec![event];
             }
@@ -81,7 +89,7 @@ impl Run {
         used_up && self.stop.is_none() && self.ready.iter().any(|at| steps[*at].spends)
     }
 
-    fn fate(&self, at: usize) -> Fate {
+    fn fate(&self, at: usize, budget: &mut Budget) -> Fate {
         let event = |event| Fate::Event(Box::new(event));
         let step = &self.graph.steps()[at];
         // Waits for nothing any more, and was agreed to: it starts whatever its expression says.
@@ -92,7 +100,8 @@ impl Run {
             let reason = SkipReason::Source { step: step_id };
             return event(skipped(step, reason));
         }
-        match step.entry.when.as_deref().map(|when| self.holds(when)) {
+        let when = step.entry.when.as_deref();
+        match when.map(|when| self.holds(when, budget)) {
             None | Some(Ok(true)) => {}
             Some(Ok(false)) => return event(skipped(step, SkipReason::Condition)),
             Some(Err(error)) => return event(unanswered(step, &error)),
@@ -111,7 +120,7 @@ impl Run {
                 otherwise,
             } => {
                 for branch in branches {
-                    match self.holds(&branch.when) {
+                    match self.holds(&branch.when, budget) {
                         Ok(true) => return event(chosen(step, &branch.next)),
                         Ok(false) => {}
                         Err(error) => return event(unanswered(step, &error)),
@@ -149,23 +158,29 @@ impl Run {
 
     /// Answers an expression over `parameters` and `steps`, by id, with `state` and `output`: those
     /// that it names and that have ended.
-    fn holds(&self, expression: &str) -> Result<bool, ExpressionError> {
-        let condition = Condition::compile(expression)?;
-        let reads = condition.reads()?;
-        let steps: Map<String, Value> = self
-            .steps()
-            .filter(|(id, state)| state.is_settled() && reads.steps.contains(id.as_ref() as &str))
-            .map(|(id, state)| {
-                let known = json!({"state": state.word(), "output": self.outputs().get(id)});
-                (id.to_string(), known)
-            })
-            .collect();
-        let variables = [
-            ("parameters", Value::Object(self.parameters().clone())),
-            ("steps", Value::Object(steps)),
-        ];
-        let variables = variables.map(|(name, value)| (name.to_owned(), value));
-        condition.holds_within_bounds(&variables.into_iter().collect())
+    fn holds(&self, expression: &str, budget: &mut Budget) -> Result<bool, ExpressionError> {
+        budget.compile(expression)?;
+        let condition = Condition::compile(expression, Roots::Steps)?;
+        let reads = condition.reads();
+        let steps = self.steps().filter(|(id, state)| {
+            let id: &str = id.as_ref();
+            state.is_settled() && reads.steps.contains(id)
+        });
+        let steps = steps.map(|(id, state)| {
+            let output = self.outputs().get(id).unwrap_or(&NO_OUTPUT);
+            let known = [
+                ("state", Fact::Text(state.word())),
+                ("output", Fact::Value(output)),
+            ];
+            (id.as_ref() as &str, Fact::Fields(BTreeMap::from(known)))
+        });
+        let facts: Facts<'_> = [
+            ("parameters", Fact::Object(self.parameters())),
+            ("steps", Fact::Fields(steps.collect())),
+        ]
+        .into_iter()
+        .collect();
+        condition.holds(&facts, budget)
     }
 
     /// How the run ends, now that nothing is left to do; or how it goes on by its fallback.
@@ -336,7 +351,7 @@ impl Run {
         let open = self.is_open() && !self.paused;
         let allowed = match self.slots[at].state {
             StepState::Pending if self.ready.contains(&at) => {
-                open && matches!(self.fate(at), Fate::Start)
+                open && matches!(self.fate(at, &mut Budget::default()), Fate::Start)
             }
             StepState::Pending => {
                 self.live.is_empty() && self.ready.is_empty() && self.next_reversal() == Some(at)

@@ -193,7 +193,9 @@ impl Engine {
         let mut bearing: Vec<Resolved> = Vec::new();
         for domain in domains {
             for found in self.guardrails_on(tenant, &format!("{domain}.{plan}"), domain) {
-                if bearing.iter().all(|known| known.found != found.found) {
+                let is_found =
+                    |known: &Resolved| Arc::ptr_eq(&known.found.entry, &found.found.entry);
+                if !bearing.iter().any(is_found) {
                     bearing.push(found);
                 }
             }

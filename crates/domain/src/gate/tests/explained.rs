@@ -57,9 +57,11 @@ fn with(guardrail: &Resolved, more: &Value) -> Resolved {
     let mut document = json!(entry.document);
     let fields = more.as_object().unwrap().clone();
     document.as_object_mut().unwrap().extend(fields);
+    let document: Guardrail = serde_json::from_value(document).unwrap();
     let mut changed = guardrail.clone();
+    changed.conditions = Arc::new(Conditions::of(&document));
     changed.found.entry = Arc::new(Entry {
-        document: serde_json::from_value(document).unwrap(),
+        document,
         ..(**entry).clone()
     });
     changed

@@ -12,7 +12,7 @@ use charter_contract::violation::Report;
 use serde_json::{Map, Value};
 
 use super::tools::{Call, Calls};
-use crate::expression::Condition;
+use crate::expression::{Condition, Roots};
 use crate::graph::size::Size;
 use crate::graph::{
     AfterFailure, Edge, Entry, GraphError, GraphParts, Join, On, Retry, Source, Step, StepGraph,
@@ -284,13 +284,14 @@ pub(super) fn read(
     calls: &Calls<'_>,
     report: &mut Report,
 ) -> Vec<StepId> {
-    let reads = match Condition::compile(expression).and_then(|condition| condition.reads()) {
-        Ok(reads) => reads,
+    let condition = match Condition::compile(expression, Roots::Steps) {
+        Ok(condition) => condition,
         Err(error) => {
             report.meaning(pointer, "expression", error.to_string());
             return Vec::new();
         }
     };
+    let reads = condition.reads();
     for name in &reads.parameters {
         calls.needs(name, pointer, report);
     }

@@ -11,9 +11,8 @@ use serde_json::Value;
 
 use super::super::{Package, Problem, Sourced};
 use crate::analysis::Filter;
-use crate::expression::Condition;
+use crate::expression::{Budget, Condition, Roots};
 use crate::graph::{self, GraphError, StepGraph};
-use crate::guardrail::VARIABLES;
 use crate::{console_link, template};
 
 pub(super) fn problems(document: &Sourced<Document>, package: &Package) -> Vec<Problem> {
@@ -171,18 +170,13 @@ fn guardrail_faults(guardrail: &Guardrail) -> Vec<Fault> {
         .when
         .iter()
         .map(|when| ("/when".to_owned(), when.as_str()));
+    // All of them are asked at one call.
+    let mut budget = Budget::default();
     when.chain(exceptions)
-        .filter_map(|(pointer, source)| match Condition::compile(source) {
-            Err(error) => Some(fault(pointer, "cel", error)),
-            Ok(condition) => {
-                let unknown = condition.unknown_variables(&VARIABLES);
-                let message = format!(
-                    "`{}` is no name here: use {}",
-                    unknown.join("`, `"),
-                    VARIABLES.join(", ")
-                );
-                (!unknown.is_empty()).then(|| fault(pointer, "cel", message))
-            }
+        .filter_map(|(pointer, source)| {
+            let affordable = budget.compile(source);
+            let compiled = affordable.and_then(|()| Condition::compile(source, Roots::Gate));
+            Some(fault(pointer, "cel", compiled.err()?))
         })
         .collect()
 }

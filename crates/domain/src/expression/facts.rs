@@ -1,0 +1,295 @@
+//! What an expression is asked about: values that are lent for one question. They become CEL's only as far as the
+//! expression takes them, and their texts are not copied.
+
+use std::collections::{BTreeMap, HashMap};
+
+use cel::common::types::{
+    CelBool, CelDouble, CelInt, CelList, CelMap, CelMapKey, CelNull, CelString, CelUInt,
+};
+use cel::common::value::Val;
+use serde_json::{Map, Number, Value};
+
+use super::reads::Taken;
+
+/// What an expression's names stand for.
+#[derive(Debug, Clone, Default)]
+pub struct Facts<'v>(BTreeMap<&'v str, Fact<'v>>);
+
+/// One of them, or a member of one.
+#[derive(Debug, Clone)]
+pub enum Fact<'v> {
+    /// A value.
+    Value(&'v Value),
+    /// An object, by its fields.
+    Object(&'v Map<String, Value>),
+    /// A text.
+    Text(&'v str),
+    /// True or false.
+    Flag(bool),
+    /// Fields that are put together for the question.
+    Fields(BTreeMap<&'v str, Fact<'v>>),
+}
+
+impl<'v> FromIterator<(&'v str, Fact<'v>)> for Facts<'v> {
+    fn from_iter<I: IntoIterator<Item = (&'v str, Fact<'v>)>>(facts: I) -> Self {
+        Self(facts.into_iter().collect())
+    }
+}
+
+impl<'v> From<&'v Map<String, Value>> for Facts<'v> {
+    fn from(fields: &'v Map<String, Value>) -> Self {
+        let fields = fields.iter();
+        fields
+            .map(|(name, value)| (name.as_str(), Fact::Value(value)))
+            .collect()
+    }
+}
+
+impl<'v> Facts<'v> {
+    pub(super) fn get(&self, name: &str) -> Option<&Fact<'v>> {
+        self.0.get(name)
+    }
+}
+
+impl<'v> Fact<'v> {
+    /// A member of an object.
+    pub(super) fn field(&self, name: &str) -> Option<Self> {
+        match self {
+            Self::Fields(fields) => fields.get(name).cloned(),
+            Self::Value(_) | Self::Object(_) | Self::Text(_) | Self::Flag(_) => {
+                self.object()?.get(name).map(Self::Value)
+            }
+        }
+    }
+
+    fn object(&self) -> Option<&'v Map<String, Value>> {
+        match self {
+            Self::Value(value) => value.as_object(),
+            Self::Object(fields) => Some(fields),
+            Self::Fields(_) | Self::Text(_) | Self::Flag(_) => None,
+        }
+    }
+
+    /// An item of a list.
+    pub(super) fn item(&self, at: u64) -> Option<Self> {
+        match self {
+            Self::Value(value) => {
+                let at = usize::try_from(at).ok()?;
+                value.as_array()?.get(at).map(Self::Value)
+            }
+            Self::Object(_) | Self::Fields(_) | Self::Text(_) | Self::Flag(_) => None,
+        }
+    }
+
+    pub(super) fn is_list(&self) -> bool {
+        matches!(self, Self::Value(value) if value.is_array())
+    }
+
+    pub(super) fn is_text(&self) -> bool {
+        match self {
+            Self::Text(_) => true,
+            Self::Value(value) => value.is_string(),
+            Self::Object(_) | Self::Fields(_) | Self::Flag(_) => false,
+        }
+    }
+
+    pub(super) fn size(&self) -> Size {
+        match self {
+            Self::Value(value) => Size::of(value),
+            Self::Object(fields) => Size::of_fields(fields),
+            Self::Text(text) => Size::of_text(text),
+            Self::Flag(_) => Size::SCALAR,
+            Self::Fields(fields) => {
+                let fields = fields.iter();
+                Size::of_named(fields.map(|(name, fact)| (*name, fact.size())))
+            }
+        }
+    }
+
+    /// The part that an expression takes of it, as CEL has it.
+    pub(super) fn lent(&self, taken: &Taken) -> Box<dyn Val + 'v> {
+        let Taken::Members(names) = taken else {
+            return self.whole();
+        };
+        if let Self::Fields(fields) = self {
+            let named = fields.iter().filter(|(name, _)| names.contains(**name));
+            return map(named.map(|(name, fact)| (*name, fact.whole())));
+        }
+        match self.object() {
+            Some(fields) => {
+                let named = fields.iter().filter(|(name, _)| names.contains(*name));
+                map(named.map(|(name, value)| (name.as_str(), lent(value))))
+            }
+            None => self.whole(),
+        }
+    }
+
+    fn whole(&self) -> Box<dyn Val + 'v> {
+        match self {
+            Self::Value(value) => lent(value),
+            Self::Object(fields) => object(fields),
+            Self::Text(text) => Box::new(CelString::from(*text)),
+            Self::Flag(flag) => Box::new(CelBool::from(*flag)),
+            Self::Fields(fields) => map(fields.iter().map(|(name, fact)| (*name, fact.whole()))),
+        }
+    }
+}
+
+fn lent<'v>(value: &'v Value) -> Box<dyn Val + 'v> {
+    match value {
+        Value::Null => Box::new(CelNull),
+        Value::Bool(flag) => Box::new(CelBool::from(*flag)),
+        Value::Number(number) => self::number(number),
+        Value::String(text) => Box::new(CelString::from(text.as_str())),
+        Value::Array(items) => {
+            let items: Vec<Box<dyn Val + 'v>> = items.iter().map(lent).collect();
+            Box::new(CelList::from(items))
+        }
+        Value::Object(fields) => object(fields),
+    }
+}
+
+fn object<'v>(fields: &'v Map<String, Value>) -> Box<dyn Val + 'v> {
+    let fields = fields.iter();
+    map(fields.map(|(name, value)| (name.as_str(), lent(value))))
+}
+
+fn map<'v>(fields: impl Iterator<Item = (&'v str, Box<dyn Val + 'v>)>) -> Box<dyn Val + 'v> {
+    let fields: HashMap<CelMapKey<'v>, Box<dyn Val + 'v>> = fields
+        .map(|(name, value)| (CelMapKey::from(name), value))
+        .collect();
+    Box::new(CelMap::from(fields))
+}
+
+fn number(number: &Number) -> Box<dyn Val> {
+    if let Some(whole) = number.as_u64() {
+        Box::new(CelUInt::from(whole))
+    } else if let Some(whole) = number.as_i64() {
+        Box::new(CelInt::from(whole))
+    } else {
+        Box::new(CelDouble::from(number.as_f64().unwrap_or(f64::NAN)))
+    }
+}
+
+/// How many values there are, and how many bytes their texts have.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Amount {
+    pub(super) values: u64,
+    pub(super) bytes: u64,
+}
+
+impl Amount {
+    const ONE: Self = Self {
+        values: 1,
+        bytes: 0,
+    };
+
+    pub(super) fn and(self, more: Self) -> Self {
+        Self {
+            values: self.values.saturating_add(more.values),
+            bytes: self.bytes.saturating_add(more.bytes),
+        }
+    }
+
+    pub(super) fn or(self, other: Self) -> Self {
+        Self {
+            values: self.values.max(other.values),
+            bytes: self.bytes.max(other.bytes),
+        }
+    }
+
+    /// The work of copying it, or of comparing it with its like.
+    pub(super) fn work(self) -> u64 {
+        self.values.saturating_add(self.bytes / 64)
+    }
+}
+
+/// How large a value is at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Size {
+    pub(super) whole: Amount,
+    /// How many items a loop over it has.
+    pub(super) items: u64,
+    /// The largest item or field.
+    pub(super) item: Amount,
+}
+
+impl Size {
+    pub(super) const SCALAR: Self = Self {
+        whole: Amount::ONE,
+        items: 0,
+        item: Amount::ONE,
+    };
+
+    pub(super) fn of_text(text: &str) -> Self {
+        Self {
+            whole: Amount {
+                values: 1,
+                bytes: text.len() as u64,
+            },
+            ..Self::SCALAR
+        }
+    }
+
+    fn of(value: &Value) -> Self {
+        match value {
+            Value::Null | Value::Bool(_) | Value::Number(_) => Self::SCALAR,
+            Value::String(text) => Self::of_text(text),
+            Value::Array(items) => Self::of_items(items.iter().map(|item| Self::of(item).whole)),
+            Value::Object(fields) => Self::of_fields(fields),
+        }
+    }
+
+    fn of_fields(fields: &Map<String, Value>) -> Self {
+        let fields = fields.iter();
+        Self::of_named(fields.map(|(name, value)| (name.as_str(), Self::of(value))))
+    }
+
+    /// A loop over an object goes over the names.
+    fn of_named<'n>(fields: impl Iterator<Item = (&'n str, Self)>) -> Self {
+        Self::of_items(fields.map(|(name, field)| {
+            let name = Self::of_text(name).whole;
+            name.and(field.whole)
+        }))
+    }
+
+    pub(super) fn of_items(items: impl Iterator<Item = Amount>) -> Self {
+        items.fold(Self::SCALAR, |size, item| Self {
+            whole: size.whole.and(item),
+            items: size.items.saturating_add(1),
+            item: size.item.or(item),
+        })
+    }
+
+    /// Any part of a value of this size.
+    pub(super) fn part(self) -> Self {
+        let part = if self.items > 0 {
+            self.item
+        } else {
+            self.whole
+        };
+        Self {
+            whole: part,
+            items: part.values,
+            item: part,
+        }
+    }
+
+    /// Both together.
+    pub(super) fn and(self, more: Self) -> Self {
+        Self {
+            whole: self.whole.and(more.whole),
+            items: self.items.saturating_add(more.items),
+            item: self.item.or(more.item),
+        }
+    }
+
+    /// One of the two.
+    pub(super) fn or(self, other: Self) -> Self {
+        Self {
+            whole: self.whole.or(other.whole),
+            items: self.items.max(other.items),
+            item: self.item.or(other.item),
+        }
+    }
+}

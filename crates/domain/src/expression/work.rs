@@ -1,0 +1,388 @@
+//! How much work evaluating an expression is at most, known from its text and from the values that it is asked about,
+//! and the budget that it is taken from.
+//!
+//! A step is about one value looked at, copied or compared, or 64 bytes of text. Every operator counts as if it did what
+//! it does at worst: one that fails copies what it failed on into its error.
+
+use cel::IdedExpr;
+use cel::common::ast::{
+    CallExpr, ComprehensionExpr, EntryExpr, Expr, LiteralValue, SelectExpr, operators,
+};
+use charter_contract::bounds::CEL_STEPS;
+
+use super::facts::{Amount, Fact, Facts, Size};
+use super::patterns;
+use super::reads::{Loop, Taken, index};
+use super::{Condition, ExpressionError};
+
+/// Work of compiling a byte of an expression.
+const COMPILED_BYTE: u64 = 5;
+
+/// Values that are weighed with the work of one that is looked at.
+const WEIGHED: u64 = 16;
+
+/// Work that a question's expressions may still be, together.
+#[derive(Debug)]
+pub struct Budget {
+    left: u64,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self {
+            left: CEL_STEPS as u64,
+        }
+    }
+}
+
+impl Budget {
+    /// Takes the work of compiling an expression.
+    ///
+    /// # Errors
+    /// [`ExpressionError::Costly`] where less is left.
+    pub fn compile(&mut self, source: &str) -> Result<(), ExpressionError> {
+        self.spend(COMPILED_BYTE.saturating_mul(source.len() as u64))
+    }
+
+    /// Takes the work of evaluating a condition on these facts.
+    pub(super) fn cover(
+        &mut self,
+        condition: &Condition,
+        facts: &Facts<'_>,
+    ) -> Result<(), ExpressionError> {
+        self.spend(condition.patterns.work())?;
+        let mut estimate = Estimate {
+            facts,
+            bound: Vec::new(),
+            most: self.left,
+            work: 0,
+            effort: 0,
+        };
+        let estimated = estimate.condition(condition);
+        // Also what was found to be too much has been looked at.
+        let (work, effort) = (estimate.work, estimate.effort);
+        self.left = self.left.saturating_sub(effort);
+        estimated.and_then(|()| self.spend(work))
+    }
+
+    fn spend(&mut self, work: u64) -> Result<(), ExpressionError> {
+        match self.left.checked_sub(work) {
+            Some(left) => {
+                self.left = left;
+                Ok(())
+            }
+            None => Err(ExpressionError::Costly),
+        }
+    }
+}
+
+/// What is known of a part's value before it is there.
+enum Shape<'v> {
+    /// It is this.
+    Known(Fact<'v>),
+    /// It is made by the expression, and at most this large.
+    Made(Size),
+}
+
+impl Shape<'_> {
+    const SCALAR: Self = Self::Made(Size::SCALAR);
+}
+
+/// Adds up the work of one expression.
+struct Estimate<'e, 'v> {
+    facts: &'e Facts<'v>,
+    /// Names that a loop around this place brings.
+    bound: Vec<(&'e str, Size)>,
+    most: u64,
+    work: u64,
+    /// Work of estimating.
+    effort: u64,
+}
+
+impl<'e, 'v> Estimate<'e, 'v> {
+    fn condition(&mut self, condition: &'e Condition) -> Result<(), ExpressionError> {
+        for (name, taken) in condition.reads.taken() {
+            if let Some(fact) = self.facts.get(name) {
+                self.lending(fact, taken)?;
+            }
+        }
+        self.read(condition.program.expression()).map(drop)
+    }
+
+    /// Making CEL's values of what the expression takes. Texts are not copied.
+    fn lending(&mut self, fact: &Fact<'v>, taken: &Taken) -> Result<(), ExpressionError> {
+        match taken {
+            Taken::Whole => {
+                let size = self.weighed(fact);
+                self.add(size.whole.values)
+            }
+            Taken::Members(names) => {
+                let mut members = names.iter().filter_map(|name| fact.field(name));
+                members.try_for_each(|member| {
+                    let size = self.weighed(&member);
+                    self.add(size.whole.values)
+                })
+            }
+        }
+    }
+
+    fn add(&mut self, work: u64) -> Result<(), ExpressionError> {
+        self.work = self.work.saturating_add(work);
+        if self.work > self.most {
+            return Err(ExpressionError::Costly);
+        }
+        Ok(())
+    }
+
+    fn weighed(&mut self, fact: &Fact<'v>) -> Size {
+        let size = fact.size();
+        self.effort = self.effort.saturating_add(size.whole.values / WEIGHED);
+        size
+    }
+
+    fn size(&mut self, shape: &Shape<'v>) -> Size {
+        match shape {
+            Shape::Known(fact) => self.weighed(fact),
+            Shape::Made(size) => *size,
+        }
+    }
+
+    fn read(&mut self, expression: &'e IdedExpr) -> Result<Shape<'v>, ExpressionError> {
+        self.effort = self.effort.saturating_add(1);
+        self.add(1)?;
+        match &expression.expr {
+            Expr::Unspecified => Ok(Shape::SCALAR),
+            Expr::Literal(literal) => Ok(Shape::Made(written(literal))),
+            Expr::Ident(name) => Ok(self.named(name)),
+            Expr::Select(select) => self.select(select),
+            Expr::Call(call) => self.call(call),
+            Expr::List(list) => self.list(&list.elements),
+            Expr::Map(map) => self.entries(map.entries.iter().map(|entry| &entry.expr)),
+            Expr::Struct(made) => self.entries(made.entries.iter().map(|entry| &entry.expr)),
+            Expr::Comprehension(looped) => self.comprehension(looped),
+        }
+    }
+
+    /// A name that is not there fails, which is no work.
+    fn named(&self, name: &str) -> Shape<'v> {
+        let bound = self.bound.iter().rev().find(|(bound, _)| *bound == name);
+        match (bound, self.facts.get(name)) {
+            (Some((_, size)), _) => Shape::Made(*size),
+            (None, Some(fact)) => Shape::Known(fact.clone()),
+            (None, None) => Shape::SCALAR,
+        }
+    }
+
+    fn select(&mut self, select: &'e SelectExpr) -> Result<Shape<'v>, ExpressionError> {
+        let operand = self.read(&select.operand)?;
+        Ok(if select.test {
+            Shape::SCALAR
+        } else {
+            field(&operand, &select.field)
+        })
+    }
+
+    /// A list that is written out: its items are copied into it.
+    fn list(&mut self, elements: &'e [IdedExpr]) -> Result<Shape<'v>, ExpressionError> {
+        let mut items = Vec::with_capacity(elements.len());
+        for element in elements {
+            items.push(self.copied(element)?);
+        }
+        Ok(Shape::Made(Size::of_items(items.into_iter())))
+    }
+
+    fn entries(
+        &mut self,
+        entries: impl Iterator<Item = &'e EntryExpr>,
+    ) -> Result<Shape<'v>, ExpressionError> {
+        let mut fields = Vec::new();
+        for entry in entries {
+            fields.push(match entry {
+                EntryExpr::StructField(field) => self.copied(&field.value)?,
+                EntryExpr::MapEntry(entry) => {
+                    let key = self.copied(&entry.key)?;
+                    key.and(self.copied(&entry.value)?)
+                }
+            });
+        }
+        Ok(Shape::Made(Size::of_items(fields.into_iter())))
+    }
+
+    fn copied(&mut self, expression: &'e IdedExpr) -> Result<Amount, ExpressionError> {
+        let shape = self.read(expression)?;
+        let whole = self.size(&shape).whole;
+        self.add(whole.work())?;
+        Ok(whole)
+    }
+
+    fn call(&mut self, call: &'e CallExpr) -> Result<Shape<'v>, ExpressionError> {
+        if let Some((of, key)) = index(call) {
+            return self.indexed(of, key);
+        }
+        let parts = call.target.iter().map(AsRef::as_ref).chain(&call.args);
+        let mut shapes = Vec::new();
+        for part in parts {
+            shapes.push(self.read(part)?);
+        }
+        match (call.func_name.as_str(), shapes.as_slice()) {
+            (
+                operators::LOGICAL_AND
+                | operators::LOGICAL_OR
+                | operators::LOGICAL_NOT
+                | operators::NOT_STRICTLY_FALSE,
+                _,
+            ) => Ok(Shape::SCALAR),
+            (operators::CONDITIONAL, [_, then, otherwise]) => {
+                let (then, otherwise) = (self.size(then), self.size(otherwise));
+                Ok(Shape::Made(then.or(otherwise)))
+            }
+            (operators::IN, [needle, Shape::Known(fact)]) if !fact.is_list() => {
+                let needle = self.size(needle).whole;
+                self.add(needle.work())?;
+                Ok(Shape::SCALAR)
+            }
+            (operators::IN, [needle, list]) => {
+                let (needle, list) = (self.size(needle).whole, self.size(list));
+                self.add(list.whole.work())?;
+                self.add(needle.work().saturating_mul(list.items))?;
+                Ok(Shape::SCALAR)
+            }
+            ("size", [Shape::Known(fact)]) if !fact.is_text() => Ok(Shape::SCALAR),
+            ("matches", [text, _]) => {
+                let text = self.size(text).whole;
+                let literal = call.args.last().is_some_and(is_text);
+                self.add(patterns::work_on(text.bytes, literal))?;
+                Ok(Shape::SCALAR)
+            }
+            (name, shapes) => {
+                let sizes: Vec<Size> = shapes.iter().map(|shape| self.size(shape)).collect();
+                let all = sizes.into_iter().reduce(Size::and).unwrap_or(Size::SCALAR);
+                self.add(all.whole.work())?;
+                Ok(Shape::Made(if makes_scalar(name) {
+                    Size::SCALAR
+                } else {
+                    all
+                }))
+            }
+        }
+    }
+
+    /// A key that is computed may fail, and the error has a copy of what is indexed.
+    fn indexed(
+        &mut self,
+        of: &'e IdedExpr,
+        key: &'e IdedExpr,
+    ) -> Result<Shape<'v>, ExpressionError> {
+        let of = self.read(of)?;
+        self.read(key)?;
+        match (&of, &key.expr) {
+            (_, Expr::Literal(LiteralValue::String(name))) => Ok(field(&of, name.inner())),
+            (Shape::Known(fact), Expr::Literal(LiteralValue::Int(at))) => {
+                let item = u64::try_from(*at.inner()).ok().and_then(|at| fact.item(at));
+                Ok(item.map_or(Shape::SCALAR, Shape::Known))
+            }
+            (_, _) => {
+                let size = self.size(&of);
+                self.add(size.whole.work())?;
+                Ok(Shape::Made(size.part()))
+            }
+        }
+    }
+
+    fn comprehension(
+        &mut self,
+        looped: &'e ComprehensionExpr,
+    ) -> Result<Shape<'v>, ExpressionError> {
+        let range = self.read(&looped.iter_range)?;
+        let range = self.size(&range);
+        // Each item is copied into the loop's variable.
+        self.add(range.whole.work())?;
+        self.read(&looped.accu_init)?;
+        let item = Size {
+            whole: range.item,
+            items: range.item.values,
+            item: range.item,
+        };
+        let kind = Loop::of(looped);
+        let kept = match kind {
+            Loop::Keeps(_) => range,
+            Loop::Looks | Loop::Builds => Size::SCALAR,
+        };
+        let around = self.bound.len();
+        self.bound.push((looped.iter_var.as_str(), item));
+        self.bound.push((looped.accu_var.as_str(), kept));
+        let before = std::mem::take(&mut self.work);
+        self.read(&looped.loop_cond)?;
+        match kind {
+            Loop::Keeps(condition) => {
+                self.read(condition)?;
+                self.add(item.whole.work())?;
+            }
+            Loop::Looks | Loop::Builds => {
+                self.read(&looped.loop_step)?;
+            }
+        }
+        let turn = std::mem::replace(&mut self.work, before);
+        self.add(turn.saturating_add(2).saturating_mul(range.items))?;
+        let result = self.read(&looped.result)?;
+        self.bound.truncate(around);
+        Ok(result)
+    }
+}
+
+fn written(literal: &LiteralValue) -> Size {
+    match literal {
+        LiteralValue::String(text) => Size::of_text(text.inner()),
+        LiteralValue::Bytes(bytes) => Size {
+            whole: Amount {
+                values: 1,
+                bytes: bytes.inner().len() as u64,
+            },
+            ..Size::SCALAR
+        },
+        LiteralValue::Boolean(_)
+        | LiteralValue::Double(_)
+        | LiteralValue::Int(_)
+        | LiteralValue::Null
+        | LiteralValue::UInt(_) => Size::SCALAR,
+    }
+}
+
+/// A member that is not there fails, which is no work.
+fn field<'v>(of: &Shape<'v>, name: &str) -> Shape<'v> {
+    match of {
+        Shape::Known(fact) => fact.field(name).map_or(Shape::SCALAR, Shape::Known),
+        Shape::Made(size) => Shape::Made(size.part()),
+    }
+}
+
+fn is_text(expression: &IdedExpr) -> bool {
+    matches!(&expression.expr, Expr::Literal(LiteralValue::String(_)))
+}
+
+/// Whether a function or operator has no list, map or text for an answer.
+fn makes_scalar(name: &str) -> bool {
+    let scalar = [
+        operators::EQUALS,
+        operators::NOT_EQUALS,
+        operators::LESS,
+        operators::LESS_EQUALS,
+        operators::GREATER,
+        operators::GREATER_EQUALS,
+        operators::SUBSTRACT,
+        operators::MULTIPLY,
+        operators::DIVIDE,
+        operators::MODULO,
+        operators::NEGATE,
+        "size",
+        "contains",
+        "startsWith",
+        "endsWith",
+        "int",
+        "uint",
+        "double",
+        "bool",
+        "type",
+    ];
+    scalar.contains(&name)
+}
