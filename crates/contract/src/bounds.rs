@@ -179,7 +179,7 @@ bounds! {
     CEDAR_TOOL_BYTES = 256 * KIB, Bytes;
     /// Checks of a rule against a tool in one registration; tools that are declared alike count once.
     CEDAR_CHECKS = 20_000, Count;
-    /// Texts and whole numbers in the arguments of one call that policies govern.
+    /// Values and names of fields in the arguments of one call that policies govern.
     CEDAR_VALUES = 20_000, Count;
     /// Work of the policies that govern one call.
     CEDAR_STEPS = 100_000_000, Steps;

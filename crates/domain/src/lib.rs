@@ -24,6 +24,7 @@ pub mod guardrail;
 pub mod link_graph;
 pub mod memory;
 pub mod mission;
+mod nesting;
 pub mod package;
 pub mod parameters;
 pub mod policy;

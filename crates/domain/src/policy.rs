@@ -10,10 +10,12 @@
 //! nor who carries a decision out.
 
 mod check;
+mod cost;
 mod decision;
 mod names;
 mod rules;
 mod schema;
+mod shape;
 mod trial;
 mod typed;
 mod values;
@@ -23,6 +25,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use charter_contract::catalogue::tool::Tool;
+use charter_contract::deeply::deeply;
 use charter_contract::package::PackageScope;
 
 use crate::catalogue::{Found, Origin, View};
@@ -30,12 +33,12 @@ use crate::catalogue::{Found, Origin, View};
 pub use decision::{
     Denial, PolicyDecision, PolicyFailure, PolicyQuestion, Principal, Rule, RunFacts, Unpermitted,
 };
-pub use rules::{Fault, MAX_CEDAR};
+pub use rules::Fault;
 pub use schema::{ACTION_GROUPS, SCHEMA, actions_text};
 pub use trial::{Trial, try_out};
 pub use weighed::{Heard, RunFact, Stands, Weighed};
 
-pub(crate) use check::{Misfit, breaks, misfits};
+pub(crate) use check::{Checks, Misfit, breaks, crowded, misfits};
 use typed::{Governing, Typed};
 use weighed::Answered;
 
@@ -109,7 +112,16 @@ impl PolicySet {
         (decision, heard)
     }
 
+    /// Rules are parsed, checked, evaluated and told as deep as they nest.
     fn asked(
+        &self,
+        question: &PolicyQuestion<'_>,
+        hear: &mut dyn FnMut(&Answered<'_>),
+    ) -> PolicyDecision {
+        deeply(|| self.decided(question, hear))
+    }
+
+    fn decided(
         &self,
         question: &PolicyQuestion<'_>,
         hear: &mut dyn FnMut(&Answered<'_>),

@@ -11,9 +11,13 @@ use miette::Diagnostic;
 
 use super::names::is_action;
 use super::schema::ACTION_GROUPS;
+use super::shape::shape;
 
-/// Longest Cedar text of one policy document, in bytes.
-pub const MAX_CEDAR: usize = 64 << 10;
+/// Longest message of a fault, in characters: Cedar names types, which may be as long as what a tool declares.
+const MAX_MESSAGE: usize = 1_000;
+
+/// Most faults that a text is shown at once.
+pub(super) const MOST_FAULTS: usize = 100;
 
 /// The annotation that names a rule.
 const ID: &str = "id";
@@ -47,27 +51,25 @@ impl Fault {
         let label = diagnostic.labels().and_then(|mut labels| labels.next());
         let note = label.as_ref().and_then(|label| label.label());
         let message = diagnostic.to_string();
+        let message = note.map_or(message.clone(), |note| format!("{message}: {note}"));
         Self {
-            message: note.map_or(message.clone(), |note| format!("{message}: {note}")),
+            message: message.chars().take(MAX_MESSAGE).collect(),
             advice: diagnostic.help().map(|help| help.to_string()),
             span: label.map(|label| label.offset()..label.offset() + label.len()),
         }
     }
 }
 
-/// The rules of a document, each under the id `<policy_id>#<@id>`.
+/// The rules of a document, each under the id `<policy_id>#<@id>`. What is not too deep for [`shape`] may still nest some
+/// hundred levels: who calls this gives it the stack.
 ///
 /// # Errors
 /// Everything that is wrong with the text by itself.
 pub(super) fn parse(policy: &PolicyId, text: &str) -> Result<Vec<CedarPolicy>, Vec<Fault>> {
-    if text.len() > MAX_CEDAR {
-        return Err(vec![Fault::new(format!(
-            "the Cedar text has {} bytes; the limit is {MAX_CEDAR}",
-            text.len()
-        ))]);
-    }
+    shape(text).map_err(|fault| vec![fault])?;
     let parsed: PolicySet = text.parse().map_err(|errors: cedar_policy::ParseErrors| {
-        errors.iter().map(Fault::of).collect::<Vec<_>>()
+        let errors = errors.iter().take(MOST_FAULTS);
+        errors.map(Fault::of).collect::<Vec<_>>()
     })?;
     let mut faults = Vec::new();
     if parsed.templates().next().is_some() {

@@ -1,6 +1,8 @@
 //! The Cedar schema: the part that is shipped, and one action for each tool, typed by the tool's
 //! declared parameters. Knows no policy and no request.
 
+use std::sync::LazyLock;
+
 use cedar_policy::{EntityUid, Schema, SchemaFragment};
 use charter_contract::catalogue::tool::{Tool, ToolClass};
 use charter_contract::parameter::{Parameter, ParameterType};
@@ -41,7 +43,7 @@ pub(super) fn for_tool(tool: &Tool, mentioned: &[EntityUid]) -> Result<Schema, S
     let mut actions: Map<String, Value> =
         others.map(|other| (other.to_owned(), json!({}))).collect();
     actions.insert(id.to_owned(), action(tool));
-    let shipped = shipped()?;
+    let shipped = shipped().clone()?;
     let own = fragment(&actions)?;
     Schema::from_schema_fragments([shipped, own]).map_err(|error| described(&error))
 }
@@ -61,10 +63,14 @@ pub fn actions_text<'t>(tools: impl IntoIterator<Item = &'t Tool>) -> Result<Str
         .map_err(|error| described(&error))
 }
 
-fn shipped() -> Result<SchemaFragment, String> {
-    SchemaFragment::from_cedarschema_str(SCHEMA)
-        .map(|(fragment, _)| fragment)
-        .map_err(|error| described(&error))
+/// The shipped part, read once: each tool that is governed has a schema of its own.
+fn shipped() -> &'static Result<SchemaFragment, String> {
+    static SHIPPED: LazyLock<Result<SchemaFragment, String>> = LazyLock::new(|| {
+        SchemaFragment::from_cedarschema_str(SCHEMA)
+            .map(|(fragment, _)| fragment)
+            .map_err(|error| described(&error))
+    });
+    &SHIPPED
 }
 
 fn fragment(actions: &Map<String, Value>) -> Result<SchemaFragment, String> {

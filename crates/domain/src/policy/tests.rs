@@ -1,11 +1,13 @@
 //! What policies allow and deny, and what registration would refuse; what each rule says to a call is
-//! in `explained`.
+//! in `explained`, what is too deep or too much in `bounds`.
 
+mod bounds;
 mod explained;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use charter_contract::bounds::CEDAR_BYTES;
 use charter_contract::catalogue::Document;
 use charter_contract::catalogue::policy::{MissionFacts, Policy, RunKind};
 use charter_contract::catalogue::vocabulary::Role;
@@ -127,11 +129,16 @@ fn permit(condition: &str) -> String {
     format!("@id(\"a\") permit (principal, action, resource) when {{ {condition} }};")
 }
 
+/// What registration says of one policy.
+fn misfits_of(policy: &Policy, view: &View) -> impl Iterator<Item = Misfit> {
+    let found = misfits(&[policy], view, &mut Checks::default());
+    found.into_iter().flatten()
+}
+
 /// Every error of a policy over `aws.*` with `aws.lock` in view.
 fn errors(cedar: &str) -> Vec<String> {
     let policy = policy("p.one", "aws.*", cedar);
-    let misfits = misfits(&policy, cedar, &view(&[lock()], &[], &[])).into_iter();
-    misfits
+    misfits_of(&policy, &view(&[lock()], &[], &[]))
         .filter_map(|misfit| match misfit {
             Misfit::Error(fault) => Some(fault.message),
             Misfit::Warning(_) => None,
@@ -408,7 +415,7 @@ fn a_text_that_decides_nothing_is_refused() {
     }
     let twice = format!("{} {}", permit("true"), permit("false"));
     assert_eq!(errors(&twice), ["the rule `a` stands twice"]);
-    let long = permit(&format!("\"{}\" == \"x\"", "y".repeat(MAX_CEDAR)));
+    let long = permit(&format!("\"{}\" == \"x\"", "y".repeat(CEDAR_BYTES)));
     assert!(
         errors(&long)[0].ends_with("the limit is 65536"),
         "a long text is accepted"
@@ -432,8 +439,7 @@ fn a_rule_is_checked_for_each_tool_that_its_scope_takes_in() {
     let found = |cedar: &str| {
         let policy = policy("p.one", "aws.*", cedar);
         let view = view(&tools, &[], &[]);
-        misfits(&policy, cedar, &view)
-            .into_iter()
+        misfits_of(&policy, &view)
             .map(|misfit| match misfit {
                 Misfit::Error(fault) | Misfit::Warning(fault) => fault.message,
             })

@@ -4,7 +4,7 @@
 //! Layers answer apart, and each that governs the tool has to permit the call: a tenant's policies
 //! narrow what the global ones allow and never widen it.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use cedar_policy::{
@@ -12,6 +12,7 @@ use cedar_policy::{
     Policy as CedarPolicy, PolicyId as CedarId, PolicySet, Request, Response, RestrictedExpression,
     ValidationMode, Validator,
 };
+use charter_contract::bounds::{CEDAR_TOOL_BYTES, CEDAR_TOOL_RULES};
 use charter_contract::catalogue::policy::{MissionFacts, Policy};
 use charter_contract::catalogue::tool::{Tool, ToolClass};
 use charter_contract::catalogue::vocabulary::Role;
@@ -19,10 +20,12 @@ use charter_contract::ids::PolicyId;
 use charter_contract::package::PackageScope;
 use charter_contract::parameter::Parameter;
 
+use super::cost::Cost;
 use super::decision::{Denial, PolicyDecision, PolicyFailure, PolicyQuestion, Rule, Unpermitted};
 use super::names::{Names, entity};
-use super::rules::{Fault, actions, ids, parse, takes_in};
-use super::weighed::Answered;
+use super::rules::{Fault, MOST_FAULTS, actions, ids, parse, takes_in};
+use super::shape::shape;
+use super::weighed::{Answered, RunFact, looks_at};
 use super::{schema, values};
 use crate::catalogue::Entry;
 
@@ -49,6 +52,8 @@ pub(super) struct TypedLayer {
     pub(super) scope: PackageScope,
     documents: Vec<PolicyId>,
     pub(super) rules: PolicySet,
+    looks_at: BTreeMap<CedarId, Vec<RunFact>>,
+    cost: Cost,
 }
 
 /// What a check of rules against a tool found.
@@ -58,24 +63,21 @@ pub(super) struct Checked {
     pub(super) warnings: Vec<(CedarId, Fault)>,
 }
 
-/// What rules on calls of a tool are checked with.
+/// What rules on calls of a tool are checked with; `mentioned` are the actions that they name.
 ///
 /// # Errors
 /// Why the tool cannot be governed at all.
-pub(super) fn validator<'r>(
-    tool: &Tool,
-    rules: impl IntoIterator<Item = &'r CedarPolicy>,
-) -> Result<Validator, String> {
-    let mentioned: Vec<EntityUid> = rules.into_iter().flat_map(actions).collect();
-    Ok(Validator::new(schema::for_tool(tool, &mentioned)?))
+pub(super) fn validator(tool: &Tool, mentioned: &[EntityUid]) -> Result<Validator, String> {
+    Ok(Validator::new(schema::for_tool(tool, mentioned)?))
 }
 
 /// Checks rules strictly: nothing may be asked of a value that may be absent.
 pub(super) fn check(validator: &Validator, rules: &PolicySet) -> Checked {
     let result = validator.validate(rules, ValidationMode::Strict);
     let errors = result.validation_errors();
+    let errors = errors.take(MOST_FAULTS);
     let errors = errors.map(|error| (error.policy_id().clone(), Fault::of(error)));
-    let warnings = result.validation_warnings();
+    let warnings = result.validation_warnings().take(MOST_FAULTS);
     let warnings = warnings.map(|note| (note.policy_id().clone(), Fault::of(note)));
     Checked {
         errors: errors.collect(),
@@ -101,34 +103,25 @@ impl Typed {
         tool: &Tool,
         governing: &[Governing],
     ) -> Result<Self, Vec<PolicyFailure>> {
-        let whole = |message: String| {
-            vec![PolicyFailure {
-                policy_id: None,
-                message,
-            }]
+        let refused = |mut failures: Vec<PolicyFailure>| {
+            failures.sort();
+            failures.dedup();
+            Err(failures)
         };
         let mut failures = Vec::new();
         let mut layers = Vec::new();
         for layer in governing {
-            let mut rules = Vec::new();
-            for entry in &layer.documents {
-                match rules_for(tool, &entry.document) {
-                    Ok(found) => rules.extend(found),
-                    Err(faults) => failures.extend(failures_of(&entry.document.policy_id, faults)),
-                }
+            match TypedLayer::parse(tool, layer) {
+                Ok(layer) => layers.push(layer),
+                Err(found) => failures.extend(found),
             }
-            layers.push(TypedLayer {
-                scope: layer.scope,
-                documents: layer
-                    .documents
-                    .iter()
-                    .map(|e| e.document.policy_id.clone())
-                    .collect(),
-                rules: set(rules).map_err(whole)?,
-            });
+        }
+        if !failures.is_empty() {
+            return refused(failures);
         }
         let rules = layers.iter().flat_map(|layer| layer.rules.policies());
-        let validator = validator(tool, rules).map_err(whole)?;
+        let mentioned: Vec<EntityUid> = rules.flat_map(actions).collect();
+        let validator = validator(tool, &mentioned).map_err(whole)?;
         for layer in &layers {
             let errors = check(&validator, &layer.rules).errors.into_iter();
             failures.extend(errors.map(|(rule, fault)| PolicyFailure {
@@ -137,10 +130,9 @@ impl Typed {
             }));
         }
         if !failures.is_empty() {
-            failures.sort();
-            failures.dedup();
-            return Err(failures);
+            return refused(failures);
         }
+        layers.iter_mut().for_each(TypedLayer::read_rules);
         Ok(Self {
             parameters: tool.parameters.clone(),
             class: tool.tool_class,
@@ -195,6 +187,10 @@ impl Typed {
         let tool = tool(names, question.tool)?;
         let caller = caller(names, question)?;
         let run = run(names, question)?;
+        let count = values::count_of(question.arguments)?;
+        for layer in &self.layers {
+            layer.cost.admit(question.arguments, count)?;
+        }
         let parameters = values::arguments(&question.tool.parameters, question.arguments)?;
         let context = Context::from_pairs([
             ("parameters".to_owned(), parameters),
@@ -218,6 +214,53 @@ impl Typed {
 }
 
 impl TypedLayer {
+    /// The rules of a layer's documents whose scope takes in the tool.
+    fn parse(tool: &Tool, layer: &Governing) -> Result<Self, Vec<PolicyFailure>> {
+        let documents = || layer.documents.iter().map(|entry| &entry.document);
+        admit_texts(documents()).map_err(whole)?;
+        let (mut rules, mut failures) = (Vec::new(), Vec::new());
+        let mut operators = 0;
+        for policy in documents() {
+            match rules_for(tool, policy) {
+                Ok((found, count)) => {
+                    rules.extend(found);
+                    operators += count;
+                }
+                Err(faults) => failures.extend(failures_of(&policy.policy_id, faults)),
+            }
+        }
+        if rules.len() > CEDAR_TOOL_RULES {
+            failures.extend(whole(too_many_rules(tool)));
+        }
+        if !failures.is_empty() {
+            return Err(failures);
+        }
+        Ok(Self {
+            scope: layer.scope,
+            documents: documents().map(|policy| policy.policy_id.clone()).collect(),
+            rules: set(rules).map_err(whole)?,
+            looks_at: BTreeMap::new(),
+            cost: Cost::of_operators(operators),
+        })
+    }
+
+    /// What shows in the rules' JSON form: what of the run they look at, and how much work their `like` is.
+    fn read_rules(&mut self) {
+        for rule in self.rules.policies() {
+            let written = rule.to_json().ok();
+            if let Some(written) = &written {
+                self.cost.add(&written["conditions"]);
+            }
+            let looks_at = looks_at(written.as_ref());
+            self.looks_at.insert(rule.id().clone(), looks_at);
+        }
+    }
+
+    /// What of the run a rule looks at, in a fixed order.
+    pub(super) fn looks_at(&self, rule: &CedarId) -> Vec<RunFact> {
+        self.looks_at.get(rule).cloned().unwrap_or_default()
+    }
+
     /// Adds one layer's answer. An error denies: Cedar leaves out a rule that fails, and a
     /// forbidding one must not be left out.
     fn read(&self, response: &Response, by: &mut Vec<Rule>, denial: &mut Denial) {
@@ -267,17 +310,49 @@ impl TypedLayer {
     }
 }
 
-/// A document's rules whose scope takes in the tool.
-fn rules_for(tool: &Tool, policy: &Policy) -> Result<Vec<CedarPolicy>, Vec<Fault>> {
+/// A failure of all documents together.
+fn whole(message: String) -> Vec<PolicyFailure> {
+    vec![PolicyFailure {
+        policy_id: None,
+        message,
+    }]
+}
+
+/// Whether the documents of a layer that govern a tool are parsed for it, which takes as long as their texts are.
+///
+/// # Errors
+/// Why not.
+pub(super) fn admit_texts<'p>(policies: impl Iterator<Item = &'p Policy>) -> Result<(), String> {
+    let texts = policies.filter_map(|policy| policy.cedar.as_ref());
+    let bytes: usize = texts.map(|text| text.as_str().len()).sum();
+    if bytes > CEDAR_TOOL_BYTES {
+        return Err(format!(
+            "the policies of one layer that govern it have {bytes} bytes of Cedar, and the limit is \
+             {CEDAR_TOOL_BYTES} (CEDAR_TOOL_BYTES); narrow what they govern"
+        ));
+    }
+    Ok(())
+}
+
+pub(super) fn too_many_rules(tool: &Tool) -> String {
+    format!(
+        "more than {CEDAR_TOOL_RULES} rules of one layer govern the tool `{}` (CEDAR_TOOL_RULES); put them together, or \
+         narrow what they govern",
+        tool.tool_id
+    )
+}
+
+/// A document's rules whose scope takes in the tool, and how many operators the document has.
+fn rules_for(tool: &Tool, policy: &Policy) -> Result<(Vec<CedarPolicy>, usize), Vec<Fault>> {
     let Some(text) = &policy.cedar else {
         return Err(vec![Fault::new("its Cedar text was never filled in")]);
     };
     let group = schema::group(tool.tool_class);
+    let shape = shape(text.as_str()).map_err(|fault| vec![fault])?;
     let rules = parse(&policy.policy_id, text.as_str())?;
     let rules = rules.into_iter();
-    Ok(rules
-        .filter(|rule| takes_in(rule, tool.tool_id.as_ref(), group))
-        .collect())
+    let rules = rules.filter(|rule| takes_in(rule, tool.tool_id.as_ref(), group));
+    Ok((rules.collect(), shape.operators))
 }
 
 fn failures_of(policy: &PolicyId, faults: Vec<Fault>) -> impl Iterator<Item = PolicyFailure> {

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use cedar_policy::RestrictedExpression;
+use charter_contract::bounds::CEDAR_VALUES;
 use charter_contract::parameter::{Parameter, ParameterType};
 use serde_json::{Map, Value};
 
@@ -36,6 +37,29 @@ pub(super) fn arguments(
         fields.push((name.to_owned(), value));
     }
     record(fields)
+}
+
+/// How many values and names the arguments hold.
+///
+/// # Errors
+/// When that is more than is put to policies.
+pub(super) fn count_of(given: &Map<String, Value>) -> Result<usize, String> {
+    let count: usize = given.values().map(leaves).sum();
+    if count > CEDAR_VALUES {
+        return Err(format!(
+            "the arguments hold {count} values, and at most {CEDAR_VALUES} are put to policies (CEDAR_VALUES): pass \
+             fewer"
+        ));
+    }
+    Ok(count)
+}
+
+fn leaves(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => items.iter().map(leaves).sum(),
+        Value::Object(fields) => fields.values().map(|field| 1 + leaves(field)).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 1,
+    }
 }
 
 /// A record.
@@ -158,7 +182,6 @@ struct Leaves<'v> {
 }
 
 impl<'v> Leaves<'v> {
-    /// Values that came through JSON or YAML are nested as deeply as their readers allow, no deeper.
     fn collect(&mut self, value: &'v Value) {
         match value {
             Value::Null | Value::Bool(_) => {}

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use cedar_policy::{
-    AuthorizationError, Authorizer, Decision, Effect, Entities, Policy as CedarPolicy,
-    PolicyId as CedarId, PolicySet as CedarSet, Request, Response,
+    AuthorizationError, Authorizer, Decision, Effect, Entities, PolicyId as CedarId,
+    PolicySet as CedarSet, Request, Response,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -108,7 +108,7 @@ impl Answered<'_> {
                     rule: self.layer.rule(rule.id())?,
                     forbids: rule.effect() == Effect::Forbid,
                     stands,
-                    looks_at: looks_at(rule),
+                    looks_at: self.layer.looks_at(rule.id()),
                     origin: None,
                 })
             })
@@ -149,13 +149,13 @@ impl Answered<'_> {
     }
 }
 
-/// What of the run a rule looks at. Where it takes the run or the whole context in another way than by
-/// an attribute, it may look at anything.
-fn looks_at(rule: &CedarPolicy) -> Vec<RunFact> {
+/// What of the run a rule looks at, from its JSON form. Where it takes the run or the whole context in
+/// another way than by an attribute, or has no such form, it may look at anything.
+pub(super) fn looks_at(written: Option<&Value>) -> Vec<RunFact> {
     let mut facts = BTreeSet::new();
-    match rule.to_json() {
-        Ok(written) => collect(&written["conditions"], &mut facts),
-        Err(_) => facts.extend(FACTS.map(|(_, fact)| fact)),
+    match written {
+        Some(written) => collect(&written["conditions"], &mut facts),
+        None => facts.extend(FACTS.map(|(_, fact)| fact)),
     }
     facts.into_iter().collect()
 }

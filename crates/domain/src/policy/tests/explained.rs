@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 impl Call {
-    fn explain(&self, view: &View) -> (PolicyDecision, Vec<Heard>) {
+    pub(super) fn explain(&self, view: &View) -> (PolicyDecision, Vec<Heard>) {
         let (tenant, user) = (
             TenantId::parse("acme").unwrap(),
             UserId::parse("alice").unwrap(),

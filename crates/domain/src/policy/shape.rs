@@ -1,0 +1,253 @@
+//! What a Cedar text may be before it is parsed. Cedar reads and writes rules by functions that call themselves as deep
+//! as a rule nests, and nothing in them ends before the stack does.
+
+use charter_contract::bounds::{
+    CEDAR_BRACKETS, CEDAR_BYTES, CEDAR_LEVELS, CEDAR_LIKE_BYTES, CEDAR_OPERATORS, CEDAR_RULES,
+};
+
+use super::rules::Fault;
+use crate::nesting::Nesting;
+
+/// What a text holds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Shape {
+    pub(super) rules: usize,
+    /// Operators, members and calls of all rules.
+    pub(super) operators: usize,
+}
+
+/// Reads the tokens of a text.
+///
+/// # Errors
+/// The first thing that is larger or deeper than it may be.
+pub(super) fn shape(text: &str) -> Result<Shape, Fault> {
+    if text.len() > CEDAR_BYTES {
+        return Err(Fault::new(format!(
+            "the Cedar text has {} bytes; the limit is {CEDAR_BYTES}",
+            text.len()
+        )));
+    }
+    let mut scan = Scan {
+        text,
+        at: 0,
+        shape: Shape::default(),
+        brackets: 0,
+        rule: Rule::default(),
+    };
+    while let Some(byte) = scan.byte(0) {
+        scan.token(byte)?;
+    }
+    if scan.rule.is_begun {
+        scan.end_rule()?;
+    }
+    Ok(scan.shape)
+}
+
+struct Scan<'t> {
+    text: &'t str,
+    at: usize,
+    shape: Shape,
+    brackets: usize,
+    rule: Rule,
+}
+
+/// The rule at hand.
+#[derive(Default)]
+struct Rule {
+    /// Whether it has a token.
+    is_begun: bool,
+    start: usize,
+    operators: usize,
+    nesting: Nesting,
+    /// Whether an operand has just ended, which a bracket that follows would apply to.
+    after_operand: bool,
+    /// Whether `like` came before, so that a text is its pattern.
+    after_like: bool,
+}
+
+impl Scan<'_> {
+    fn byte(&self, ahead: usize) -> Option<u8> {
+        self.text.as_bytes().get(self.at + ahead).copied()
+    }
+
+    /// Passes over a token, or over what stands between two.
+    fn token(&mut self, first: u8) -> Result<(), Fault> {
+        if first.is_ascii_whitespace() {
+            self.at += 1;
+            return Ok(());
+        }
+        if (first, self.byte(1)) == (b'/', Some(b'/')) {
+            self.pass(|byte| byte != b'\n' && byte != b'\r');
+            return Ok(());
+        }
+        if !self.rule.is_begun {
+            self.rule.is_begun = true;
+            self.rule.start = self.at;
+        }
+        match first {
+            b'"' => return self.string(),
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' => self.word(),
+            b'0'..=b'9' => {
+                self.pass(|byte| byte.is_ascii_digit());
+                self.operand();
+            }
+            b'(' | b'[' | b'{' => return self.open(first),
+            b')' | b']' | b'}' => {
+                self.at += 1;
+                self.rule.nesting.close();
+                self.operand();
+            }
+            b';' => return self.semicolon(),
+            _ => self.sign(first),
+        }
+        Ok(())
+    }
+
+    fn sign(&mut self, first: u8) {
+        let second = self.byte(1);
+        self.at += 1;
+        self.rule.after_operand = false;
+        self.rule.after_like = false;
+        match (first, second) {
+            (b'&', Some(b'&')) | (b'|', Some(b'|')) | (b'=' | b'!' | b'<' | b'>', Some(b'=')) => {
+                self.at += 1;
+                self.operator();
+            }
+            (b'=' | b'!' | b'<' | b'>' | b'&' | b'|' | b'+' | b'-' | b'*' | b'/' | b'%', _) => {
+                self.operator();
+            }
+            (b':', Some(b':')) => self.at += 1,
+            (b'.', _) => {
+                self.rule.operators += 1;
+                self.rule.nesting.postfix();
+            }
+            (b',' | b':', _) => self.rule.nesting.separator(),
+            _ => {}
+        }
+    }
+
+    /// An identifier or a keyword. A keyword that names a member counts as if it were one.
+    fn word(&mut self) {
+        let start = self.at;
+        self.pass(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        let word = self.text.get(start..self.at).unwrap_or_default();
+        self.operand();
+        match word {
+            "like" => {
+                self.operator();
+                self.rule.after_like = true;
+            }
+            "in" | "has" | "is" | "if" => self.operator(),
+            "then" | "else" => {
+                self.rule.nesting.operand_ends();
+                self.rule.after_operand = false;
+            }
+            // All conditions of a rule are joined to one.
+            "when" | "unless" if self.rule.nesting.is_closed() => self.operator(),
+            _ => {}
+        }
+    }
+
+    fn operator(&mut self) {
+        self.rule.operators += 1;
+        self.rule.nesting.operator();
+        self.rule.after_operand = false;
+    }
+
+    fn operand(&mut self) {
+        self.rule.after_operand = true;
+        self.rule.after_like = false;
+    }
+
+    fn open(&mut self, bracket: u8) -> Result<(), Fault> {
+        self.brackets += 1;
+        if self.brackets > CEDAR_BRACKETS {
+            return Err(Fault::new(format!(
+                "the Cedar text has more than {CEDAR_BRACKETS} brackets (CEDAR_BRACKETS); split the policy"
+            )));
+        }
+        if self.rule.after_operand && bracket != b'{' {
+            self.rule.operators += 1;
+            self.rule.nesting.postfix();
+        }
+        self.at += 1;
+        self.rule.after_operand = false;
+        self.rule.nesting.open();
+        Ok(())
+    }
+
+    fn string(&mut self) -> Result<(), Fault> {
+        let start = self.at;
+        self.at += 1;
+        while let Some(byte) = self.byte(0) {
+            self.at += if byte == b'\\' { 2 } else { 1 };
+            if byte == b'"' {
+                break;
+            }
+        }
+        self.at = self.at.min(self.text.len());
+        let bytes = (self.at - start).saturating_sub(2);
+        if self.rule.after_like && bytes > CEDAR_LIKE_BYTES {
+            return Err(Fault {
+                span: Some(start..self.at),
+                ..Fault::new(format!(
+                    "the pattern of this `like` has {bytes} bytes, and the limit is {CEDAR_LIKE_BYTES} \
+                     (CEDAR_LIKE_BYTES)"
+                ))
+            });
+        }
+        self.operand();
+        Ok(())
+    }
+
+    /// The end of a rule; within brackets, where Cedar looks for what closes them, it ends nothing.
+    fn semicolon(&mut self) -> Result<(), Fault> {
+        self.at += 1;
+        if self.rule.nesting.is_closed() {
+            return self.end_rule();
+        }
+        self.rule.nesting.separator();
+        self.rule.after_operand = false;
+        Ok(())
+    }
+
+    fn end_rule(&mut self) -> Result<(), Fault> {
+        let rule = std::mem::take(&mut self.rule);
+        self.shape.rules += 1;
+        self.shape.operators += rule.operators;
+        if self.shape.rules > CEDAR_RULES {
+            return Err(Fault::new(format!(
+                "the Cedar text has more than {CEDAR_RULES} rules (CEDAR_RULES); split the policy"
+            )));
+        }
+        let refused = |message: String| {
+            Err(Fault {
+                advice: Some("split the rule".to_owned()),
+                span: Some(rule.start..self.at),
+                ..Fault::new(message)
+            })
+        };
+        if rule.operators > CEDAR_OPERATORS {
+            return refused(format!(
+                "the rule has {} operators, members and calls, and the limit is {CEDAR_OPERATORS} (CEDAR_OPERATORS)",
+                rule.operators
+            ));
+        }
+        let levels = rule.nesting.brackets().max(rule.nesting.operators());
+        if levels > CEDAR_LEVELS {
+            return refused(format!(
+                "the rule nests {levels} levels deep, and the limit is {CEDAR_LEVELS} (CEDAR_LEVELS)"
+            ));
+        }
+        Ok(())
+    }
+
+    fn pass(&mut self, belongs: impl Fn(u8) -> bool) {
+        while self.byte(0).is_some_and(&belongs) {
+            self.at += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
