@@ -1,12 +1,16 @@
 //! Exact rules over step outputs: jq filters that emit findings (DESIGN, analysis prefers rules).
 //!
 //! The filter language is jq as implemented by jaq. A filter sees one step's output as `.` and
-//! emits one object per finding. Filters are compiled when a package is registered. Running one
-//! may loop or grow, so callers run it in a process whose time and memory are bounded.
+//! emits one object per finding. Filters are compiled when a package is registered, once they are known to nest no deeper
+//! than the stack is. Running one may loop or grow, so callers run it in a process whose time and memory are bounded.
 
+mod shape;
+
+use charter_contract::bounds::JQ_BYTES;
 use charter_contract::canonical;
 use charter_contract::catalogue::skill::{FindingRule, Skill};
 use charter_contract::catalogue::vocabulary::Severity;
+use charter_contract::deeply::deeply;
 use charter_contract::finding::Finding;
 use charter_contract::ids::FindingId;
 use charter_contract::json::{Profile, decode_text};
@@ -17,11 +21,11 @@ use jaq_json::Val;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-/// Longest accepted filter, in bytes.
-pub const MAX_FILTER: usize = 16_384;
-
 /// Most findings that one rule may emit.
 pub const MAX_FINDINGS: usize = 10_000;
+
+/// Most faults of a filter that are reported.
+const MOST_FAULTS: usize = 10;
 
 /// Why a filter is refused or its run failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -29,9 +33,12 @@ pub enum FilterError {
     /// It does not compile.
     #[error("the filter does not compile: {0}")]
     Syntax(String),
-    /// It is longer than [`MAX_FILTER`].
-    #[error("the filter is longer than 16384 bytes")]
+    /// It is longer than [`JQ_BYTES`].
+    #[error("the filter is longer than {} bytes; split it", JQ_BYTES)]
     TooLong,
+    /// It nests deeper than filters may, or has more brackets.
+    #[error("the filter {0}; split it")]
+    TooDeep(String),
     /// It failed on this input.
     #[error("the filter failed: {0}")]
     Failed(String),
@@ -58,11 +65,20 @@ impl Filter {
     /// Compiles a filter.
     ///
     /// # Errors
-    /// [`FilterError::Syntax`], [`FilterError::TooLong`].
+    /// [`FilterError::Syntax`], [`FilterError::TooLong`], [`FilterError::TooDeep`].
     pub fn compile(source: &str) -> Result<Self, FilterError> {
-        if source.len() > MAX_FILTER {
+        if source.len() > JQ_BYTES {
             return Err(FilterError::TooLong);
         }
+        shape::count_brackets(source)?;
+        deeply(|| {
+            shape::measure(source)?;
+            Self::compile_shallow(source)
+        })
+    }
+
+    /// Compiles a filter whose nesting was measured.
+    fn compile_shallow(source: &str) -> Result<Self, FilterError> {
         let definitions = jaq_core::defs()
             .chain(jaq_std::defs())
             .chain(jaq_json::defs());
@@ -121,11 +137,13 @@ fn load_errors(source: &str, errors: &jaq_core::load::Errors<&str, ()>) -> Strin
             load::Error::Lex(faults) => said.extend(
                 faults
                     .iter()
+                    .take(MOST_FAULTS)
                     .map(|(wanted, found)| expected(source, wanted.as_str(), found)),
             ),
             load::Error::Parse(faults) => said.extend(
                 faults
                     .iter()
+                    .take(MOST_FAULTS)
                     .map(|(wanted, found)| expected(source, wanted.as_str(), found)),
             ),
         }
@@ -160,6 +178,7 @@ fn compile_errors(source: &str, errors: &jaq_core::compile::Errors<&str, ()>) ->
     errors
         .iter()
         .flat_map(|(_, undefined)| undefined.iter())
+        .take(MOST_FAULTS)
         .map(|(name, what)| {
             format!(
                 "the {} `{name}` is not defined ({})",

@@ -17,9 +17,79 @@ fn what_does_not_compile_says_where() {
         "the filter does not compile: the filter `selct` is not defined (1:7)"
     );
     assert_eq!(
-        refused(&".".repeat(MAX_FILTER + 1)),
+        refused(&".".repeat(JQ_BYTES + 1)),
         FilterError::TooLong.to_string()
     );
+}
+
+/// A filter that nests as deep as the number.
+type Deep = fn(usize) -> String;
+
+/// Each way in which a filter nests.
+const DEEP: [(&str, Deep); 12] = [
+    ("arrays", |n| nested("[", n, "1", "]")),
+    ("brackets", |n| nested("(", n, "1", ")")),
+    ("objects", |n| nested("{a:", n, "1", "}")),
+    ("paths", |n| nested(".[", n, "0", "]")),
+    ("texts", |n| nested("\"\\(", n, "1", ")\"")),
+    ("signs", |n| "-".repeat(n) + "1"),
+    ("pipes", |n| ".|".repeat(n) + "."),
+    ("commas", |n| "1,".repeat(n) + "1"),
+    ("sums", |n| "1+".repeat(n) + "1"),
+    ("try", |n| "try ".repeat(n) + "1"),
+    ("if", |n| nested("if ", n, "1", " then 1 end")),
+    ("definitions", |n| nested("def f: ", n, "1", "; 1")),
+];
+
+fn nested(open: &str, levels: usize, within: &str, close: &str) -> String {
+    open.repeat(levels) + within + &close.repeat(levels)
+}
+
+#[test]
+fn a_filter_that_nests_deep_is_refused_and_a_usual_one_compiles() {
+    for (name, deep) in DEEP {
+        assert!(Filter::compile(&deep(100)).is_ok(), "{name}");
+        for levels in [1_100, 1_800, 5_000] {
+            match Filter::compile(&deep(levels)) {
+                Err(FilterError::TooDeep(_)) => {}
+                Err(FilterError::TooLong) if deep(levels).len() > JQ_BYTES => {}
+                other => panic!("{name} {levels}: {other:?}"),
+            }
+        }
+    }
+    let open = "[".repeat(JQ_BYTES);
+    assert!(matches!(
+        Filter::compile(&open),
+        Err(FilterError::TooDeep(_))
+    ));
+    // Chains of commas and pipes go on where a definition or a condition ends.
+    let hidden = [
+        format!("{{a: def f: 1; {}1}}", "1,".repeat(1_500)),
+        format!("{{a: if 1 then 1 end, {}1}}", "(1),".repeat(1_500)),
+        "1 | def f: 1; ".repeat(1_100) + "1",
+    ];
+    for filter in hidden {
+        assert!(matches!(
+            Filter::compile(&filter),
+            Err(FilterError::TooDeep(_))
+        ));
+    }
+    let fields: String = (0..1_200).map(|n| format!("f{n}: .a,")).collect();
+    let long = [
+        format!("{{{fields} last: .b}}"),
+        format!("\"{}\" # {}", "[(|-".repeat(400), "[(|-".repeat(400)),
+        ".a.b[0][1].c".repeat(200),
+    ];
+    for filter in long {
+        let compiled = Filter::compile(&filter);
+        assert!(compiled.is_ok(), "{compiled:?}");
+    }
+}
+
+#[test]
+fn a_filter_with_many_faults_reports_the_first() {
+    let error = refused(&"[".repeat(1_000));
+    assert!(error.len() < 2_000, "{error}");
 }
 
 #[test]

@@ -1,0 +1,90 @@
+//! How deep a jq filter nests. jaq lexes, parses and compiles by functions that call themselves as deep as that, and so does
+//! what drops the tree.
+
+use charter_contract::bounds::{JQ_BRACKETS, JQ_LEVELS, JQ_OPERATORS};
+use jaq_core::load::lex::{Lexer, StrPart, Tok, Token};
+
+use super::FilterError;
+use crate::nesting::Nesting;
+
+/// Words that join or hold terms.
+const WORDS: [&str; 11] = [
+    "and", "as", "catch", "def", "elif", "foreach", "if", "label", "or", "reduce", "try",
+];
+
+/// Words after which a comma within braces may join terms, instead of fields.
+const COMMAS_JOIN: [&str; 3] = ["def", "if", "label"];
+
+/// Symbols that join no terms.
+const SEPARATORS: [&str; 6] = [":", ";", "?", ")", "]", "}"];
+
+/// Whether there are few enough brackets for the lexer, which goes as deep as they nest.
+///
+/// # Errors
+/// [`FilterError::TooDeep`].
+pub(super) fn count_brackets(source: &str) -> Result<(), FilterError> {
+    if source.matches(['(', '[', '{']).count() > JQ_BRACKETS {
+        let message = format!("has more than {JQ_BRACKETS} brackets (JQ_BRACKETS)");
+        return Err(FilterError::TooDeep(message));
+    }
+    Ok(())
+}
+
+/// Whether a filter nests few enough levels. What has no tokens is left to the parser, which says where.
+///
+/// # Errors
+/// [`FilterError::TooDeep`].
+pub(super) fn measure(source: &str) -> Result<(), FilterError> {
+    let Ok(tokens) = Lexer::new(source).lex() else {
+        return Ok(());
+    };
+    let mut nesting = Nesting::default();
+    read(&tokens, true, &mut nesting);
+    let levels = nesting.brackets();
+    if levels > JQ_LEVELS {
+        return Err(FilterError::TooDeep(format!(
+            "nests {levels} levels deep, and the limit is {JQ_LEVELS} (JQ_LEVELS)"
+        )));
+    }
+    let operators = nesting.operators();
+    if operators > JQ_OPERATORS {
+        return Err(FilterError::TooDeep(format!(
+            "has {operators} operators and keywords within each other, and the limit is {JQ_OPERATORS} (JQ_OPERATORS)"
+        )));
+    }
+    Ok(())
+}
+
+/// Reads what stands between brackets. All operators there count for each of their operands: where a definition or a
+/// condition ends, what follows still belongs to it.
+fn read(tokens: &[Token<&str>], mut commas_join: bool, nesting: &mut Nesting) {
+    for Token(text, kind) in tokens {
+        match kind {
+            Tok::Block(within) => block(text, within, nesting),
+            Tok::Str(parts) => {
+                for part in parts {
+                    if let StrPart::Term(Token(text, Tok::Block(within))) = part {
+                        block(text, within, nesting);
+                    }
+                }
+            }
+            Tok::Word if WORDS.contains(text) => {
+                commas_join |= COMMAS_JOIN.contains(text);
+                nesting.operator();
+            }
+            Tok::Sym if *text == "," => {
+                if commas_join {
+                    nesting.operator();
+                }
+            }
+            Tok::Sym if !text.starts_with('.') && !SEPARATORS.contains(text) => nesting.operator(),
+            Tok::Word | Tok::Sym | Tok::Var | Tok::Fmt | Tok::Num => {}
+        }
+    }
+}
+
+fn block(text: &str, within: &[Token<&str>], nesting: &mut Nesting) {
+    nesting.open();
+    read(within, !text.starts_with('{'), nesting);
+    nesting.close();
+}
