@@ -154,6 +154,34 @@ fn b003_9_an_expression_does_not_see_what_is_under_way() {
     assert_eq!(run.state("asks"), "failed");
 }
 
+/// B003-9: the expressions of all steps that are ready are bounded together; one that is too much beside the others fails
+/// its step.
+#[test]
+fn b003_9_steps_that_are_ready_share_what_their_expressions_may_be() {
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
+    let asks = |name: &str| {
+        let mut step = read(name, &["first"], AfterFailure::GoOn);
+        step.entry.when = Some("steps.first.output.items.exists(i, i > 0)".into());
+        step
+    };
+    let mut steps = vec![read("first", &[], AfterFailure::Abort)];
+    steps.extend(names.map(asks));
+    let mut run = Driven::new(steps);
+    run.begin("first").unwrap();
+    let succeeds = Command::Succeed {
+        step: id("first"),
+        output: json!({"items": vec![1; 10_000]}),
+        source: ResultSource::Fresh,
+        duration_ms: 1,
+        brings: Box::default(),
+    };
+    run.command(succeeds).unwrap();
+    let failed = names.iter().filter(|name| run.state(name) == "failed");
+    let failed = failed.count();
+    assert!((1..=3).contains(&failed), "{failed} failed");
+    assert_eq!(run.next(), start(&names[..names.len() - failed]));
+}
+
 /// Where one of several sources is enough, none is not; without any source nothing is missing.
 #[test]
 fn b003_5_one_met_source_is_enough_where_any_may_be() {
