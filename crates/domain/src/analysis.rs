@@ -1,8 +1,8 @@
 //! Exact rules over step outputs: jq filters that emit findings (DESIGN, analysis prefers rules).
 //!
 //! The filter language is jq as implemented by jaq. A filter sees one step's output as `.` and
-//! emits one object per finding. Filters are compiled when a package is registered, once they are known to nest no deeper
-//! than the stack is. Running one may loop or grow, so callers run it in a process whose time and memory are bounded.
+//! emits one object per finding. Filters are compiled when a package is registered, once they are known to nest no
+//! deeper than the stack is. Running one may loop or grow, so callers run it in a process whose time and memory are bounded.
 
 mod shape;
 

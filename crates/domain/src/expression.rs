@@ -1,8 +1,8 @@
 //! CEL expressions of guardrails and of steps: compiled before they are needed, bounded and total when run.
 //!
 //! Google's Common Expression Language has no loops beyond its collections and no I/O, so an expression over a bounded
-//! context ends. How soon is known beforehand: a [`Condition`] has no loop within a loop and builds no lists, and is only
-//! evaluated where a [`Budget`] covers its work on the values at hand. Errors are values: an exception whose condition
+//! context ends. How soon is known beforehand: a [`Condition`] has no loop within a loop and builds no lists, and is
+//! evaluated only where a [`Budget`] covers its work on the values at hand. Errors are values: an exception whose condition
 //! fails grants nothing (B000-12).
 
 mod facts;
@@ -170,8 +170,8 @@ impl LazyCondition {
         }
     }
 
-    /// The answer on these facts, if the budget covers compiling the expression and the work. Compiling counts each time:
-    /// what an expression answers must not depend on what was asked before.
+    /// The answer on these facts, if the budget covers compiling the expression and the work. Compiling counts each
+    /// time: what an expression answers must not depend on what was asked before.
     ///
     /// # Errors
     /// Each [`ExpressionError`].
@@ -208,7 +208,7 @@ fn shortened(error: &dyn fmt::Display) -> String {
         }
     }
     let mut beginning = Beginning(String::new());
-    // An error says that the text was cut, which it shows by itself.
+    // An error means that the text was cut, which the text shows.
     match write!(beginning, "{error}") {
         Ok(()) | Err(fmt::Error) => beginning.0,
     }

@@ -8,12 +8,12 @@
 #[derive(Debug, Default)]
 pub(crate) struct Nesting {
     ground: Level,
-    /// What stands within open brackets, the innermost last.
+    /// What is within open brackets, the innermost last.
     open: Vec<Level>,
     deepest: usize,
 }
 
-/// What stands between brackets.
+/// What is between brackets.
 #[derive(Debug, Default)]
 struct Level {
     /// Depth of the elements that have ended.
@@ -80,12 +80,12 @@ impl Nesting {
         self.open.is_empty()
     }
 
-    /// How many brackets stand within each other.
+    /// How many brackets are within each other.
     pub(crate) fn brackets(&self) -> usize {
         self.deepest
     }
 
-    /// How many operators stand on one way down.
+    /// How many operators are on one way down.
     pub(crate) fn operators(mut self) -> usize {
         while !self.is_closed() {
             self.close();

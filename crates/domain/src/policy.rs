@@ -12,6 +12,7 @@
 mod check;
 mod cost;
 mod decision;
+mod entities;
 mod names;
 mod rules;
 mod schema;
@@ -112,7 +113,7 @@ impl PolicySet {
         (decision, heard)
     }
 
-    /// Rules are parsed, checked, evaluated and told as deep as they nest.
+    /// Rules are parsed, checked, evaluated and explained as deep as they nest.
     fn asked(
         &self,
         question: &PolicyQuestion<'_>,

@@ -1,5 +1,5 @@
-//! How deep a jq filter nests. jaq lexes, parses and compiles by functions that call themselves as deep as that, and so does
-//! what drops the tree.
+//! How deep a jq filter nests. jaq lexes, parses and compiles by functions that call themselves as deep as that, and
+//! drops the tree so too.
 
 use charter_contract::bounds::{JQ_BRACKETS, JQ_LEVELS, JQ_OPERATORS};
 use jaq_core::load::lex::{Lexer, StrPart, Tok, Token};
@@ -30,7 +30,8 @@ pub(super) fn count_brackets(source: &str) -> Result<(), FilterError> {
     Ok(())
 }
 
-/// Whether a filter nests few enough levels. What has no tokens is left to the parser, which says where.
+/// Whether a filter nests few enough levels. What has no tokens is left to the parser, whose
+/// error has the place.
 ///
 /// # Errors
 /// [`FilterError::TooDeep`].
@@ -55,7 +56,7 @@ pub(super) fn measure(source: &str) -> Result<(), FilterError> {
     Ok(())
 }
 
-/// Reads what stands between brackets. All operators there count for each of their operands: where a definition or a
+/// Reads what is between brackets. All operators there count for each of their operands: where a definition or a
 /// condition ends, what follows still belongs to it.
 fn read(tokens: &[Token<&str>], mut commas_join: bool, nesting: &mut Nesting) {
     for Token(text, kind) in tokens {

@@ -11,7 +11,7 @@ use serde_json::{Map, Number, Value};
 
 use super::reads::Taken;
 
-/// What an expression's names stand for.
+/// The values of an expression's names.
 #[derive(Debug, Clone, Default)]
 pub struct Facts<'v>(BTreeMap<&'v str, Fact<'v>>);
 

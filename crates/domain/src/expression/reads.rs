@@ -21,7 +21,7 @@ const STEPS: &str = "steps";
 pub enum Roots {
     /// Steps of a plan that have ended, and the run's parameters. Of both an expression names members.
     Steps,
-    /// A call at the gate: the tool as its document says, the resolved parameters, and whether nothing is to be changed.
+    /// A call at the gate: the tool as its document has it, the resolved parameters, and whether nothing is to be changed.
     Gate,
 }
 
@@ -41,7 +41,7 @@ impl Roots {
     }
 }
 
-/// How much of what a name stands for an expression takes.
+/// How much of the value of a name an expression takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Taken {
     /// All of it.

@@ -60,8 +60,8 @@ impl Fault {
     }
 }
 
-/// The rules of a document, each under the id `<policy_id>#<@id>`. What is not too deep for [`shape`] may still nest some
-/// hundred levels: who calls this gives it the stack.
+/// The rules of a document, each under the id `<policy_id>#<@id>`. What is not too deep for [`shape`] may still nest
+/// some hundred levels: the caller gives it the stack.
 ///
 /// # Errors
 /// Everything that is wrong with the text by itself.

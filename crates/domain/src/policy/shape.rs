@@ -70,7 +70,7 @@ impl Scan<'_> {
         self.text.as_bytes().get(self.at + ahead).copied()
     }
 
-    /// Passes over a token, or over what stands between two.
+    /// Passes over a token, or over what is between two.
     fn token(&mut self, first: u8) -> Result<(), Fault> {
         if first.is_ascii_whitespace() {
             self.at += 1;

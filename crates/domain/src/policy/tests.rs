@@ -129,7 +129,7 @@ fn permit(condition: &str) -> String {
     format!("@id(\"a\") permit (principal, action, resource) when {{ {condition} }};")
 }
 
-/// What registration says of one policy.
+/// The misfits of one policy.
 fn misfits_of(policy: &Policy, view: &View) -> impl Iterator<Item = Misfit> {
     let found = misfits(&[policy], view, &mut Checks::default());
     found.into_iter().flatten()

@@ -39,7 +39,8 @@ pub fn check_policies(package: &Package, against: &Against<'_>) -> Vec<Problem> 
     problems
 }
 
-/// Whether more rules would govern a tool than are asked about a call, where the package brings the tool or rules over it.
+/// Whether more rules would govern a tool than are asked about a call, where the package brings the tool or rules over
+/// it.
 fn crowded(package: &Package, against: &Against<'_>) -> Option<Problem> {
     let own = &against.origin.package;
     let message = policy::crowded(against.after, |tool, policy| {

@@ -6,7 +6,7 @@ fn rule(condition: &str) -> String {
     format!("@id(\"a\") permit (principal, action, resource) when {{ {condition} }};")
 }
 
-/// What is said of a rule with this condition, in short.
+/// The result for a rule with this condition, in short.
 fn of_rule(condition: &str) -> &'static str {
     match shape(&rule(condition)) {
         Ok(_) => "passes",

@@ -129,7 +129,7 @@ fn a_tool_that_more_rules_or_longer_texts_govern_than_are_asked_is_denied() {
     assert_eq!(crowded(&view(&[lock()], &texts, &[]), |_, _| false), None);
 }
 
-/// Rules about one tool each do not crowd a tool, whatever their documents govern.
+/// Rules about one tool each do not crowd a tool, even where their documents govern all tools.
 #[test]
 fn rules_about_other_tools_do_not_count() {
     let tools: Vec<Tool> = (0..600)

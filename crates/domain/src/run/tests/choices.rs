@@ -154,8 +154,8 @@ fn b003_9_an_expression_does_not_see_what_is_under_way() {
     assert_eq!(run.state("asks"), "failed");
 }
 
-/// B003-9: the expressions of all steps that are ready are bounded together; one that is too much beside the others fails
-/// its step.
+/// B003-9: the expressions of all steps that are ready are bounded together; one that is too much beside the others
+/// fails its step.
 #[test]
 fn b003_9_steps_that_are_ready_share_what_their_expressions_may_be() {
     let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
