@@ -73,8 +73,6 @@ bounds! {
     STORED_LEVELS = 100, Levels;
     /// Nesting of a JSON document that is read from storage, where older versions wrote deeper ones.
     STORED_LEVELS_READ = 256, Levels;
-    /// Values of a document of which every violation is reported; of a larger one the first is.
-    REPORTED_VALUES = 50_000, Count;
     /// A template's text: a summary, or one text of a template's structure.
     TEMPLATE_BYTES = 64 * KIB, Bytes;
     /// Operators, filters and opening brackets in one tag of a template; `elif` in one text.
@@ -191,6 +189,48 @@ bounds! {
     JQ_OPERATORS = 1_000, Count;
     /// Opening brackets of a jq filter.
     JQ_BRACKETS = 2_000, Count;
+    /// JSON values of a schema that a tool, a prompt, a mission type or an MCP server declares.
+    SCHEMA_VALUES = 20_000, Count;
+    /// Names and texts of such a schema.
+    SCHEMA_TEXT = MIB, Bytes;
+    /// Subschemas of such a schema.
+    SCHEMA_SUBSCHEMAS = 2_000, Count;
+    /// References of such a schema.
+    SCHEMA_REFERENCES = 500, Count;
+    /// JSON pointer to a subschema.
+    SCHEMA_POINTER = 2 * KIB, Bytes;
+    /// Subschemas that apply to the same value by way of each other, as `allOf` and `$ref` have them.
+    SCHEMA_CHAIN = 32, Levels;
+    /// Subschemas that apply to the same value, each counted as often as references lead to it.
+    SCHEMA_EXPANSION = 4_000, Count;
+    /// `true` and `false` in one `allOf`, `anyOf` or `oneOf`.
+    SCHEMA_CONSTANTS = 64, Count;
+    /// Parts that a schema compiles to, by estimate; references below `unevaluatedProperties` are expanded.
+    SCHEMA_PARTS = 100_000, Count;
+    /// Parts that all schemas of a package compile to.
+    PACKAGE_SCHEMA_PARTS = 1_000_000, Count;
+    /// Parts that all output schemas of an MCP server compile to.
+    SERVER_SCHEMA_PARTS = 200_000, Count;
+    /// Regular expressions of a schema.
+    SCHEMA_PATTERNS = 64, Count;
+    /// Text of all regular expressions of a schema.
+    SCHEMA_PATTERN_TEXT = 16 * KIB, Bytes;
+    /// Memory of all compiled regular expressions of a schema, by estimate.
+    SCHEMA_PATTERN_MEMORY = 8 * MIB, Bytes;
+    /// A compiled regular expression of a schema or a parameter.
+    PATTERN_SIZE = MIB, Bytes;
+    /// Memory that matching one regular expression of a schema may fill, for each thread that does it.
+    PATTERN_CACHE = 2 * MIB, Bytes;
+    /// Work of checking one value against a schema.
+    SCHEMA_STEPS = 5_000_000, Steps;
+    /// Work of finding all that is wrong with a value; beyond it the first violation is named.
+    SCHEMA_FAULT_STEPS = 1_000_000, Steps;
+    /// Memory of all that is found wrong with a value, by estimate; beyond it the first violation is named.
+    SCHEMA_FAULT_MEMORY = 32 * MIB, Bytes;
+    /// Work of a check that is done where it is asked for; a longer one gets a thread of its own.
+    SCHEMA_INLINE_STEPS = 50_000, Steps;
+    /// Text of all violations of one document.
+    VIOLATION_TEXT = MIB, Bytes;
 }
 
 #[cfg(test)]

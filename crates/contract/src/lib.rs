@@ -8,7 +8,8 @@
 //!   artifacts (seed 002); [`agentic`]: the contracts at the edge (seed 003);
 //!   [`package`], [`finding`], [`executor`] and [`identity`] are this project's own.
 //! - [`validate`]: reading documents, by the typed path straight from their bytes, or
-//!   with every violation said; [`schema`]: all contracts by name.
+//!   with every violation said; [`schema`]: all contracts by name; [`foreign_schema`]: JSON Schemas that documents
+//!   bring along.
 //! - [`ids`], [`text`], [`number`], [`time`], [`scope`], [`parameter`],
 //!   [`placeholder`]: what the contracts are made of.
 //! - [`error_code`]: the public error codes.
@@ -35,6 +36,7 @@ pub mod error_code;
 pub mod executor;
 pub mod filling;
 pub mod finding;
+pub mod foreign_schema;
 pub mod identity;
 pub mod ids;
 pub mod json;

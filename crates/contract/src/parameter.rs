@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::bounds::PARAMETERS;
+use crate::foreign_schema::pattern_fault;
 use crate::violation::Report;
 
 object_only!(Parameter);
@@ -163,11 +164,7 @@ fn check_pattern(kind: ParameterType, pattern: &str, pointer: &str, report: &mut
             "pattern",
             format!("a pattern on a parameter of the type {kind}"),
         );
-    } else if !crate::validate::pattern_compiles(pattern) {
-        report.meaning(
-            pointer,
-            "pattern",
-            format!("`{pattern}` is not a regular expression"),
-        );
+    } else if let Some(fault) = pattern_fault(pattern) {
+        report.meaning(pointer, "pattern", fault);
     }
 }

@@ -1,25 +1,30 @@
 //! The registry of contracts: every schema by name, with its JSON Schema and a
 //! validator that is compiled once. Schemas are made from the Rust types, but for
-//! the six of seed 003, which are that seed's own text.
+//! the six of seed 003, which are that seed's own text. Schemas that documents bring
+//! along are [`crate::foreign_schema`]'s.
 
 mod aliases;
+mod checker;
+mod counted;
 mod entries;
+mod meter;
+mod sameness;
 
 use std::sync::OnceLock;
 
-use jsonschema::{PatternOptions, Validator};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
 use crate::canonical;
 use crate::json::decode_stored;
-use crate::time::Timestamp;
 use crate::validate::{Contract, read_value};
 use crate::violation::Report;
 
 pub use aliases::Alias;
 pub(crate) use aliases::stored_form;
+pub(crate) use checker::{Checker, Faults, Unchecked};
+pub(crate) use meter::{Costs, LONG_DIVISION, is_plain};
 
 string_enum! {
     /// The name of a contract.
@@ -185,7 +190,7 @@ pub struct SchemaEntry {
 #[derive(Debug)]
 struct Compiled {
     json: Value,
-    validator: Result<Validator, BrokenSchema>,
+    checker: Result<Checker, BrokenSchema>,
 }
 
 /// A schema of this crate that does not compile: a defect of this crate.
@@ -222,12 +227,21 @@ impl SchemaEntry {
         &self.compiled().json
     }
 
-    /// The validator, compiled once.
+    /// The schema compiled, once.
     ///
     /// # Errors
     /// [`BrokenSchema`], a defect of this crate that its tests rule out.
-    pub fn validator(&self) -> Result<&Validator, &BrokenSchema> {
-        self.compiled().validator.as_ref()
+    pub(crate) fn checker(&self) -> Result<&Checker, &BrokenSchema> {
+        self.compiled().checker.as_ref()
+    }
+
+    /// Whether the JSON Schema accepts a value: one stage of several.
+    ///
+    /// # Errors
+    /// [`BrokenSchema`], a defect of this crate that its tests rule out.
+    pub fn accepts(&self, value: &Value) -> Result<bool, &BrokenSchema> {
+        let checker = self.checker()?;
+        Ok(checker.accepts(value, usize::MAX) == Ok(true))
     }
 
     /// Whether the contract is this project's own (B003-1).
@@ -251,11 +265,11 @@ impl SchemaEntry {
     fn compiled(&self) -> &Compiled {
         self.compiled.get_or_init(|| {
             let json = self.generate();
-            let validator = compile(&json).map_err(|why| BrokenSchema {
+            let checker = Checker::compile(&json, Costs::PLAIN).map_err(|why| BrokenSchema {
                 name: self.name,
                 why,
             });
-            Compiled { json, validator }
+            Compiled { json, checker }
         })
     }
 
@@ -320,20 +334,6 @@ pub fn of_type<T: JsonSchema>(draft: Draft) -> Value {
     generator.into_root_schema_for::<T>().to_value()
 }
 
-/// Largest compiled regular expression of a schema, in bytes.
-const MAX_PATTERN_SIZE: usize = 1 << 20;
-
-/// Compiles a schema with our formats, without references to the outside, and with
-/// regular expressions that take linear time.
-pub(crate) fn compile(schema: &Value) -> Result<Validator, String> {
-    jsonschema::options()
-        .should_validate_formats(true)
-        .with_format("date-time", |text: &str| Timestamp::parse(text).is_ok())
-        .with_pattern_options(PatternOptions::regex().size_limit(MAX_PATTERN_SIZE))
-        .build(schema)
-        .map_err(|error| error.to_string())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -349,7 +349,7 @@ mod tests {
     #[test]
     fn every_schema_compiles_and_names_its_source() {
         for entry in all() {
-            assert!(entry.validator().is_ok(), "{:?}", entry.validator().err());
+            assert!(entry.checker().is_ok(), "{:?}", entry.checker().err());
             assert!(entry.json().is_object(), "{}", entry.name);
             assert!(jsonschema::meta::is_valid(entry.json()), "{}", entry.name);
         }

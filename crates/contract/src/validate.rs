@@ -4,6 +4,7 @@
 
 mod describe;
 mod guess;
+mod listing;
 mod suggest;
 
 use serde::Serialize;
@@ -11,7 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::json::{self, JsonFault, Profile};
-use crate::schema::SchemaName;
+use crate::schema::{Checker, SchemaName};
 use crate::violation::{Report, Stage, Violation};
 
 pub use crate::violation::{MAX_VIOLATIONS, pointer_segment};
@@ -128,9 +129,13 @@ fn utf8(bytes: &[u8]) -> Result<&str, Vec<Violation>> {
 pub fn read_value<T: Contract>(value: &Value) -> Result<(T, Vec<Violation>), Vec<Violation>> {
     let mut report = Report::new();
     let entry = T::NAME.entry();
-    match entry.validator() {
-        Ok(validator) => describe::collect(validator, entry.json(), value, &mut report),
-        Err(broken) => report.push(structure(broken.to_string())),
+    match (entry.checker(), entry.json().as_object()) {
+        // The schema is ours, so its work grows with the value and no faster.
+        (Ok(checker), Some(schema)) => {
+            describe::collect(checker, schema, value, usize::MAX, &mut report);
+        }
+        (Ok(_), None) => report.push(structure(format!("the schema `{}` is no object", T::NAME))),
+        (Err(broken), _) => report.push(structure(broken.to_string())),
     }
     if !report.violations.is_empty() {
         return Err(report.violations);
@@ -148,44 +153,16 @@ pub fn read_value<T: Contract>(value: &Value) -> Result<(T, Vec<Violation>), Vec
     }
 }
 
-/// Every violation of a foreign schema, such as a tool's; its pointers start at the value.
+/// Every violation of a schema that a document brings along; its pointers start at the value.
 pub(crate) fn violations_of(
-    validator: &jsonschema::Validator,
-    schema: &Value,
+    checker: &Checker,
+    schema: &Map<String, Value>,
     value: &Value,
+    steps: usize,
 ) -> Vec<Violation> {
     let mut report = Report::new();
-    describe::collect(validator, schema, value, &mut report);
+    describe::collect(checker, schema, value, steps, &mut report);
     report.violations
-}
-
-/// Everything in a value that a document's own schema, such as a tool's `output_schema`, does not
-/// allow. A schema that does not compile is itself the violation.
-#[must_use]
-pub fn against_schema(schema: &Map<String, Value>, value: &Value) -> Vec<Violation> {
-    let schema = Value::Object(schema.clone());
-    match crate::schema::compile(&schema) {
-        Ok(validator) => violations_of(&validator, &schema, value),
-        Err(broken) => vec![structure(broken)],
-    }
-}
-
-/// Whether a regular expression compiles, in the dialect that schemas use.
-pub(crate) fn pattern_compiles(pattern: &str) -> bool {
-    schema_compiles(&serde_json::json!({ "type": "string", "pattern": pattern })).is_ok()
-}
-
-/// Whether a value is a JSON Schema that needs nothing from outside.
-fn schema_compiles(schema: &Value) -> Result<(), String> {
-    crate::schema::compile(schema).map(|_| ())
-}
-
-/// Reports what is to be a JSON Schema and is none.
-pub(crate) fn check_schema(schema: &Map<String, Value>, pointer: &str, report: &mut Report) {
-    if let Err(why) = schema_compiles(&Value::Object(schema.clone())) {
-        let message = format!("not a JSON Schema: {why}");
-        report.meaning(pointer, "json_schema", message);
-    }
 }
 
 /// A violation of the stage `structure` at the root.

@@ -22,9 +22,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use charter_contract::foreign_schema::ForeignSchema;
 use charter_contract::ids::{Label, TenantId};
 use charter_contract::mission::task_graph::Role;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::secret::SecretSource;
@@ -148,7 +149,7 @@ pub struct NamedSchema {
     /// What providers are told that it is called.
     pub name: Label,
     /// The schema; it describes an object.
-    pub schema: Map<String, Value>,
+    pub schema: ForeignSchema,
 }
 
 /// A model's draft, and what it took.

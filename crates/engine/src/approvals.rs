@@ -183,7 +183,7 @@ impl Engine {
         let Some(schema) = declared.filter(|_| is_tools) else {
             return Ok(());
         };
-        let violations = charter_contract::validate::against_schema(schema, &reported.output);
+        let violations = schema.violations(&reported.output);
         if violations.is_empty() {
             return Ok(());
         }

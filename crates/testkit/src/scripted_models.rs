@@ -5,7 +5,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use charter_contract::ids::{Label, TenantId};
-use charter_contract::validate::against_schema;
 use charter_effects::{
     ModelAnswer, ModelFailure, ModelFault, ModelRequest, ModelRoute, Models, Usage,
 };
@@ -116,7 +115,7 @@ impl Models for ScriptedModels {
             asked.len() - 1
         };
         let draft = (self.script)(request, number)?;
-        let wrong = against_schema(&request.schema.schema, &draft);
+        let wrong = request.schema.schema.violations(&draft);
         if let Some(wrong) = wrong.first().filter(|_| self.held) {
             let mut failure = ModelFailure::new(ModelFault::SchemaViolated, wrong.to_string());
             failure.usage = self.usage;
@@ -159,7 +158,7 @@ mod tests {
             earlier: Vec::new(),
             schema: NamedSchema {
                 name: Label::parse("word").unwrap(),
-                schema: schema.as_object().cloned().unwrap_or_else(Map::new),
+                schema: schema.as_object().cloned().unwrap_or_else(Map::new).into(),
             },
             max_output_tokens: 1,
             temperature: 0.0,

@@ -149,7 +149,7 @@ fn probe(route: Label, tenant: TenantId, timeout: Duration) -> anyhow::Result<Mo
         earlier: Vec::new(),
         schema: NamedSchema {
             name: Label::parse("readiness")?,
-            schema,
+            schema: schema.into(),
         },
         max_output_tokens: TEST_TOKENS,
         temperature: 0.0,

@@ -10,11 +10,12 @@ use serde_json::{Map, Value, json};
 use super::optional::present;
 use crate::catalogue::tool::Tool;
 use crate::catalogue::vocabulary::PermissionLevel;
+use crate::foreign_schema::ForeignSchema;
 use crate::ids::ToolDefinitionId;
 use crate::number::Integer;
 use crate::parameter::{Parameter, ParameterType, check_fits};
 use crate::schema::SchemaName;
-use crate::validate::{Contract, violations_of};
+use crate::validate::Contract;
 use crate::violation::{Report, Stage, pointer_segment};
 
 /// A tool as agents see it.
@@ -299,7 +300,10 @@ impl ToolDefinition {
             name: tool.name.as_str().to_owned(),
             description: tool.description.as_str().to_owned(),
             parameters: definitions(&tool.parameters),
-            result_schema: tool.output_schema.clone().unwrap_or_default(),
+            result_schema: tool
+                .output_schema
+                .as_ref()
+                .map_or_else(Map::new, |schema| schema.json().clone()),
             examples: None,
             permission_level: Some(tool.permission_level),
             rate_limit: tool.rate_limit.as_ref().map(|limit| RateLimit {
@@ -334,29 +338,27 @@ impl ToolDefinition {
     }
 
     fn check_examples(&self, report: &mut Report) {
-        let input_schema = parameters_to_schema(&self.parameters);
-        let output_schema = Value::Object(self.result_schema.clone());
-        let input = crate::schema::compile(&input_schema);
-        let output = crate::schema::compile(&output_schema);
-        if let Err(why) = &input {
-            let message = format!("the parameters are not a JSON Schema: {why}");
-            report.meaning("/parameters", "json_schema", message);
-        }
-        if let Err(why) = &output {
-            let message = format!("not a JSON Schema: {why}");
-            report.meaning("/result_schema", "json_schema", message);
-        }
-        let (Ok(input), Ok(output)) = (input, output) else {
+        let Value::Object(parameters) = parameters_to_schema(&self.parameters) else {
             return;
         };
+        let input = ForeignSchema::from(parameters);
+        let output = ForeignSchema::from(self.result_schema.clone());
+        if let Some(fault) = input.fault() {
+            let message = format!("the parameters cannot be used: {fault}");
+            report.meaning("/parameters", fault.keyword(), message);
+        }
+        output.check("/result_schema", report);
+        if input.fault().is_some() || output.fault().is_some() {
+            return;
+        }
         for (at, example) in self.examples.iter().flatten().enumerate() {
             let arguments = Value::Object(example.input.clone());
             let sides = [
-                ("input", &input, &input_schema, &arguments),
-                ("output", &output, &output_schema, &example.output),
+                ("input", &input, &arguments),
+                ("output", &output, &example.output),
             ];
-            for (side, validator, schema, value) in sides {
-                for mut found in violations_of(validator, schema, value) {
+            for (side, schema, value) in sides {
+                for mut found in schema.violations(value) {
                     found.stage = Stage::Meaning;
                     found.pointer = format!("/examples/{at}/{side}{}", found.pointer);
                     report.push(found);

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use super::placeholders::Known;
 use super::vocabulary::Status;
 use crate::dependency::{Node, Wording, check_graph};
+use crate::foreign_schema::ForeignSchema;
 use crate::ids::{
     DomainId, Label, LensId, MissionTypeId, PlaybookId, PromptId, SkillId, TaskId, TenantId, ToolId,
 };
@@ -20,7 +21,7 @@ use crate::number::Positive;
 use crate::schema::SchemaName;
 use crate::text::{HttpUrl, Text, Version};
 use crate::time::Timestamp;
-use crate::validate::{Contract, check_schema};
+use crate::validate::Contract;
 use crate::violation::Report;
 
 object_only!(
@@ -160,7 +161,7 @@ pub struct WriteBack {
     pub description: Text,
     /// JSON Schema of the proposals' `payload`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub payload_schema: Option<Map<String, Value>>,
+    pub payload_schema: Option<ForeignSchema>,
     /// What carries it out.
     pub by: CarriedOut,
     /// The parameters of the tool or playbook, or the webhook's body: `${target_entity_id}` and
@@ -313,7 +314,7 @@ impl MissionType {
                 report.meaning(format!("{here}/action_type"), "unique", message);
             }
             if let Some(schema) = &write_back.payload_schema {
-                check_schema(schema, &format!("{here}/payload_schema"), report);
+                schema.check(&format!("{here}/payload_schema"), report);
             }
             PROPOSAL.check_all(
                 &write_back.parameters,

@@ -6,17 +6,17 @@ use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use super::placeholders::Known;
 use super::vocabulary::Status;
+use crate::foreign_schema::ForeignSchema;
 use crate::ids::{DomainId, Label, PromptId, TenantId};
 use crate::mission::prompt_package::Constraints;
 use crate::mission::task_graph::Role;
 use crate::schema::SchemaName;
 use crate::text::{Text, Version};
 use crate::time::Timestamp;
-use crate::validate::{Contract, check_schema};
+use crate::validate::Contract;
 use crate::violation::Report;
 
 object_only!(PromptTemplate, PromptExample);
@@ -67,7 +67,7 @@ pub struct PromptTemplate {
     pub examples: Vec<PromptExample>,
     /// JSON Schema of a worker's `structured_output`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub output_schema: Option<Map<String, Value>>,
+    pub output_schema: Option<ForeignSchema>,
     /// Its tenant; absent for a global one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<TenantId>,
@@ -110,7 +110,7 @@ impl Contract for PromptTemplate {
                 );
                 report.consistency("/output_schema", "role_type", message);
             }
-            check_schema(schema, "/output_schema", report);
+            schema.check("/output_schema", report);
         }
     }
 }

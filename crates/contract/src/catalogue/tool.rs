@@ -5,19 +5,20 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::builtin::Builtin;
 use super::evidence::{EvidenceType, RedactionClass};
 use super::stage::Stage;
 use super::vocabulary::{ExecutionTarget, Language, PermissionLevel, Status};
+use crate::foreign_schema::ForeignSchema;
 use crate::ids::{DomainId, Label, TenantId, ToolId};
 use crate::number::{Positive, Vector};
 use crate::parameter::{Parameter, check_parameters};
 use crate::schema::SchemaName;
 use crate::text::{HttpsUrl, ShortText, Text, Version};
 use crate::time::Timestamp;
-use crate::validate::{Contract, check_schema};
+use crate::validate::Contract;
 use crate::violation::Report;
 
 object_only!(Tool, RateLimit, Implementation, ToolEvidence, ConsolePage);
@@ -46,7 +47,7 @@ pub struct Tool {
     pub parameters: Vec<Parameter>,
     /// JSON Schema of its output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub output_schema: Option<Map<String, Value>>,
+    pub output_schema: Option<ForeignSchema>,
     /// Where it runs.
     #[serde(default)]
     pub execution_target: ExecutionTarget,
@@ -386,7 +387,7 @@ impl Contract for Tool {
             report.meaning("/requires_approval", "readonly", message);
         }
         if let Some(schema) = &self.output_schema {
-            check_schema(schema, "/output_schema", report);
+            schema.check("/output_schema", report);
         }
         self.check_implementation(report);
     }

@@ -1,46 +1,76 @@
 //! From the errors of the schema validator to violations in our words. The words
 //! are ours so that they are stable and say what to do.
 
+use std::borrow::Cow;
+use std::fmt::{self, Display, Write};
+
+use jsonschema::ValidationError;
 use jsonschema::error::{TypeKind, ValidationErrorKind};
-use jsonschema::{ValidationError, Validator};
 use serde_json::{Map, Value};
 
+use super::listing::Listing;
 use super::suggest::nearest;
-use crate::json::{Profile, extent_of};
+use crate::deeply::deeply;
+use crate::schema::{Checker, Faults, Unchecked};
 use crate::violation::{Report, Stage, Violation, pointer_segment};
-use crate::{bounds, canonical};
 
-/// Violations of a report that come with a suggestion; looking for one costs more than the rest of a violation.
-const MOST_SUGGESTED: usize = 100;
+/// Most options of a list that a message names.
+const NAMED_OPTIONS: usize = 100;
+/// Most characters of a name, a pattern or the validator's own words in a message.
+const MAX_QUOTED: usize = 300;
 
-/// Words of a list that are named in a message.
-const MOST_LISTED: usize = 100;
-
-/// Adds every violation of the schema, as many as a report holds; of a value with very many parts the first one.
-pub(super) fn collect(validator: &Validator, schema: &Value, value: &Value, report: &mut Report) {
-    if validator.is_valid(value) {
-        return;
+/// Adds every violation of the schema, whose pointers start at the value.
+pub(super) fn collect(
+    checker: &Checker,
+    schema: &Map<String, Value>,
+    value: &Value,
+    steps: usize,
+    report: &mut Report,
+) {
+    match checker.accepts(value, steps) {
+        Ok(true) => {}
+        Err(unchecked) => report.push(no_verdict(unchecked, steps)),
+        Ok(false) => deeply(|| describe_faults(checker.faults(value, steps), schema, report)),
     }
-    // The validator goes through fields as they come; the report is in one order.
-    let value = canonical::sorted(value.clone());
-    // The validator makes all errors before it gives the first.
-    let values = extent_of(&value, Profile::STORED).map_or(usize::MAX, |extent| extent.values);
-    if values > bounds::REPORTED_VALUES {
-        if let Err(error) = validator.validate(&value) {
-            describe(&error, schema, report);
+}
+
+fn no_verdict(unchecked: Unchecked, steps: usize) -> Violation {
+    let message = match unchecked {
+        Unchecked::TooMuchWork => format!(
+            "takes more than {steps} steps to check (limit SCHEMA_STEPS); give less, or declare a \
+             simpler schema"
+        ),
+        Unchecked::Broken => {
+            "the validator does not get through it; declare a simpler schema".to_owned()
         }
-        return;
-    }
-    for error in validator.iter_errors(&value) {
-        if report.is_full() {
-            return;
+    };
+    plain("", "schema_limit", message)
+}
+
+fn describe_faults(faults: Faults<'_>, schema: &Map<String, Value>, report: &mut Report) {
+    let mut list = Listing::new(report);
+    match faults {
+        Faults::All(errors) => {
+            for error in &errors {
+                describe(error, schema, &mut list);
+            }
         }
-        describe(&error, schema, report);
+        Faults::First(error) => {
+            describe(&error, schema, &mut list);
+            list.more_follow("the value is too large to name the other violations".into());
+        }
+        Faults::Unknown => {
+            let message = "does not fit the schema, and is too large to say where".into();
+            list.push(plain("", "schema", message));
+        }
     }
 }
 
 /// One error; alternatives are replaced by the errors of the branch that was meant.
-fn describe(error: &ValidationError<'_>, schema: &Value, report: &mut Report) {
+fn describe(error: &ValidationError<'_>, schema: &Map<String, Value>, report: &mut Listing<'_>) {
+    if report.is_full() {
+        return;
+    }
     let here = error.instance_path().as_str();
     match error.kind() {
         ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
@@ -55,21 +85,26 @@ fn describe(error: &ValidationError<'_>, schema: &Value, report: &mut Report) {
                     return;
                 }
                 let place = format!("{here}/{}", pointer_segment(field));
+                let name = brief(field);
                 if let Some(pattern) = pattern {
-                    let message =
-                        format!("the name `{field}` does not match the pattern {pattern}");
+                    let message = format!(
+                        "the name `{name}` does not match the pattern {}",
+                        brief(pattern)
+                    );
                     report.push(plain(&place, "propertyNames", message));
                     continue;
                 }
-                let message = format!("unknown field `{field}`");
+                let message = format!("unknown field `{name}`");
                 let mut found = plain(&place, "additionalProperties", message);
-                if report.violations.len() < MOST_SUGGESTED {
-                    found.suggestion = nearest(field, known.iter().copied());
-                }
+                found.suggestion = report.suggest(|| nearest(field, known.iter().copied()));
                 report.push(found);
             }
         }
-        ValidationErrorKind::Enum { options } => report.push(not_listed(error, here, options)),
+        ValidationErrorKind::Enum { options } => {
+            let options: Vec<&Value> = options.as_array().into_iter().flatten().collect();
+            let found = not_listed(error, here, &options, report);
+            report.push(found);
+        }
         ValidationErrorKind::PropertyNames { error } => describe(error, schema, report),
         kind => report.push(plain(here, kind.keyword(), in_words(error, kind))),
     }
@@ -81,11 +116,12 @@ fn describe(error: &ValidationError<'_>, schema: &Value, report: &mut Report) {
 fn alternatives(
     branches: &[Vec<ValidationError<'static>>],
     error: &ValidationError<'_>,
-    schema: &Value,
-    report: &mut Report,
+    schema: &Map<String, Value>,
+    report: &mut Listing<'_>,
 ) {
     let here = error.instance_path().as_str();
-    if let Some(found) = no_such_word(branches).or_else(|| not_one_field(error, schema)) {
+    let found = no_such_word(branches, report).or_else(|| not_one_field(error, schema, report));
+    if let Some(found) = found {
         return report.push(found);
     }
     let mut types: Vec<String> = branches
@@ -122,7 +158,10 @@ fn alternatives(
 }
 
 /// The constants that the branches ask for in the place where each has one.
-fn no_such_word(branches: &[Vec<ValidationError<'static>>]) -> Option<Violation> {
+fn no_such_word(
+    branches: &[Vec<ValidationError<'static>>],
+    report: &mut Listing<'_>,
+) -> Option<Violation> {
     let mut options = Vec::new();
     let mut asked: Option<&ValidationError<'static>> = None;
     for branch in branches {
@@ -134,19 +173,20 @@ fn no_such_word(branches: &[Vec<ValidationError<'static>>]) -> Option<Violation>
             return None;
         }
         asked = asked.or(Some(error));
-        options.push(Value::clone(expected));
+        options.push(&**expected);
     }
     let error = asked?;
-    Some(not_listed(
-        error,
-        error.instance_path().as_str(),
-        &Value::Array(options),
-    ))
+    let here = error.instance_path().as_str();
+    Some(not_listed(error, here, &options, report))
 }
 
 /// An object that has not exactly one of the fields of which each branch asks for another one.
-fn not_one_field(error: &ValidationError<'_>, schema: &Value) -> Option<Violation> {
-    let branches = schema.pointer(error.schema_path().as_str())?.as_array()?;
+fn not_one_field(
+    error: &ValidationError<'_>,
+    schema: &Map<String, Value>,
+    report: &mut Listing<'_>,
+) -> Option<Violation> {
+    let branches = part(schema, error.schema_path().as_str())?.as_array()?;
     let names: Vec<&str> = branches.iter().map(only_field).collect::<Option<_>>()?;
     let given: Vec<&String> = error.instance().as_object()?.keys().collect();
     let known = |field: &str| names.contains(&field);
@@ -155,11 +195,13 @@ fn not_one_field(error: &ValidationError<'_>, schema: &Value) -> Option<Violatio
     {
         return None;
     }
-    let listed: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    let message = format!("needs exactly one of {}", listed.join(", "));
+    let listed = names.iter().map(|name| format!("`{}`", brief(name)));
+    let message = format!("needs exactly one of {}", joined(listed));
     let mut found = plain(error.instance_path().as_str(), "exactly_one", message);
-    let mut unknown = given.iter().filter(|field| !known(field));
-    found.suggestion = unknown.find_map(|field| nearest(field, names.iter().copied()));
+    found.suggestion = report.suggest(|| {
+        let mut unknown = given.iter().filter(|field| !known(field));
+        unknown.find_map(|field| nearest(field, names.iter().copied()))
+    });
     Some(found)
 }
 
@@ -198,14 +240,20 @@ fn types(kind: &TypeKind) -> String {
 }
 
 /// The names of the properties that stand beside a broken `additionalProperties`.
-fn sibling_properties<'s>(error: &ValidationError<'_>, schema: &'s Value) -> Vec<&'s str> {
+fn sibling_properties<'s>(
+    error: &ValidationError<'_>,
+    schema: &'s Map<String, Value>,
+) -> Vec<&'s str> {
     sibling(error, schema, "properties")
         .map(|properties| properties.keys().map(String::as_str).collect())
         .unwrap_or_default()
 }
 
 /// The pattern of all names, where `additionalProperties` shuts out those that do not match it.
-fn pattern_of_names<'s>(error: &ValidationError<'_>, schema: &'s Value) -> Option<&'s str> {
+fn pattern_of_names<'s>(
+    error: &ValidationError<'_>,
+    schema: &'s Map<String, Value>,
+) -> Option<&'s str> {
     let mut patterns = sibling(error, schema, "patternProperties")?.keys();
     let only = patterns.next().filter(|_| patterns.next().is_none())?;
     Some(only.as_str())
@@ -214,28 +262,33 @@ fn pattern_of_names<'s>(error: &ValidationError<'_>, schema: &'s Value) -> Optio
 /// What stands under a keyword beside the broken one.
 fn sibling<'s>(
     error: &ValidationError<'_>,
-    schema: &'s Value,
+    schema: &'s Map<String, Value>,
     keyword: &str,
 ) -> Option<&'s Map<String, Value>> {
     let path = error.schema_path().as_str();
     let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
-    schema.pointer(parent)?.get(keyword)?.as_object()
+    part(schema, &format!("{parent}/{keyword}"))?.as_object()
+}
+
+/// What a pointer that is not empty leads to.
+fn part<'s>(schema: &'s Map<String, Value>, pointer: &str) -> Option<&'s Value> {
+    let path = pointer.strip_prefix('/')?;
+    let (first, rest) = path.split_at(path.find('/').unwrap_or(path.len()));
+    let first = first.replace("~1", "/").replace("~0", "~");
+    schema.get(&first)?.pointer(rest)
 }
 
 /// A value outside a list. A version outside the known ones has a word of its own (B002-1).
-fn not_listed(error: &ValidationError<'_>, here: &str, options: &Value) -> Violation {
-    let options = options.as_array().map(Vec::as_slice).unwrap_or_default();
-    let options: Vec<&Value> = options.iter().filter(|option| !option.is_null()).collect();
+fn not_listed(
+    error: &ValidationError<'_>,
+    here: &str,
+    options: &[&Value],
+    report: &mut Listing<'_>,
+) -> Violation {
+    let options = options.iter().copied().filter(|option| !option.is_null());
+    let options: Vec<&Value> = options.collect();
     let given = quoted(error.instance());
-    let mut listed: Vec<String> = options
-        .iter()
-        .take(MOST_LISTED)
-        .map(|option| quoted(option))
-        .collect();
-    if let Some(more) = options.len().checked_sub(MOST_LISTED + 1) {
-        listed.push(format!("and {} more", more + 1));
-    }
-    let listed = listed.join(", ");
+    let listed = joined(options.iter().map(|option| quoted(option)));
     if here == "/schema_version" {
         let message = format!("the version {given} is not supported; known: {listed}");
         return plain(here, "unsupported_version", message);
@@ -245,11 +298,21 @@ fn not_listed(error: &ValidationError<'_>, here: &str, options: &Value) -> Viola
         _ => format!("{given} is not one of {listed}"),
     };
     let mut found = plain(here, "enum", message);
-    found.suggestion = error
-        .instance()
-        .as_str()
-        .and_then(|text| nearest(text, options.iter().filter_map(|option| option.as_str())));
+    if let Some(text) = error.instance().as_str() {
+        let words = options.iter().filter_map(|option| option.as_str());
+        found.suggestion = report.suggest(|| nearest(text, words));
+    }
     found
+}
+
+/// The first of a list, and how many more there are.
+fn joined(words: impl ExactSizeIterator<Item = String>) -> String {
+    let more = words.len().saturating_sub(NAMED_OPTIONS);
+    let first: Vec<String> = words.take(NAMED_OPTIONS).collect();
+    match more {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
 }
 
 /// The other kinds in words.
@@ -259,7 +322,7 @@ fn in_words(error: &ValidationError<'_>, kind: &ValidationErrorKind) -> String {
         ValidationErrorKind::Required { property } => {
             format!(
                 "the field `{}` is missing",
-                property.as_str().unwrap_or_default()
+                brief(property.as_str().unwrap_or_default())
             )
         }
         ValidationErrorKind::Type { kind } => {
@@ -273,12 +336,14 @@ fn in_words(error: &ValidationError<'_>, kind: &ValidationErrorKind) -> String {
             format!("{} is not {}", given(), quoted(expected_value))
         }
         ValidationErrorKind::Pattern { pattern } => {
-            format!("{} does not match the pattern {pattern}", given())
+            format!("{} does not match the pattern {}", given(), brief(pattern))
         }
         ValidationErrorKind::Format { format } if format == "date-time" => {
             format!("{} is not {}", given(), crate::time::EXPECTED)
         }
-        ValidationErrorKind::Format { format } => format!("{} is not a {format}", given()),
+        ValidationErrorKind::Format { format } => {
+            format!("{} is not a {}", given(), brief(format))
+        }
         ValidationErrorKind::MinLength { limit: 1 } => "must not be empty".to_owned(),
         ValidationErrorKind::MinLength { limit } => format!("needs at least {limit} characters"),
         ValidationErrorKind::MaxLength { limit } => format!("allows at most {limit} characters"),
@@ -289,8 +354,8 @@ fn in_words(error: &ValidationError<'_>, kind: &ValidationErrorKind) -> String {
         ValidationErrorKind::Minimum { limit } => format!("{} is less than {limit}", given()),
         ValidationErrorKind::Maximum { limit } => format!("{} is greater than {limit}", given()),
         ValidationErrorKind::OneOfMultipleValid { .. } => "fits more than one form".to_owned(),
-        // Keywords that no contract uses keep the validator's own words.
-        _ => error.to_string(),
+        // Keywords that no contract uses keep the validator's own words, but for the value.
+        _ => brief_words(&error.masked_with("the value")),
     }
 }
 
@@ -307,6 +372,34 @@ fn type_of(value: &Value) -> &'static str {
         Value::Array(_) => "array",
         Value::Object(_) => "object",
     }
+}
+
+/// A name or a pattern as it is quoted in a message.
+fn brief(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(MAX_QUOTED) {
+        None => text.into(),
+        Some((end, _)) => format!("{}…", &text[..end]).into(),
+    }
+}
+
+/// The beginning of what something says, however long it would be.
+fn brief_words(said: &impl Display) -> String {
+    struct Beginning(String);
+    impl Write for Beginning {
+        fn write_str(&mut self, more: &str) -> fmt::Result {
+            let left = MAX_QUOTED.saturating_sub(self.0.chars().count());
+            self.0.extend(more.chars().take(left));
+            if more.chars().nth(left).is_some() {
+                return Err(fmt::Error);
+            }
+            Ok(())
+        }
+    }
+    let mut beginning = Beginning(String::new());
+    if write!(beginning, "{said}").is_err() {
+        beginning.0.push('…');
+    }
+    beginning.0
 }
 
 /// A value as it is quoted in a message: short, whatever was sent.

@@ -2,6 +2,7 @@
 //! and type are exactly the same, and everything else that a tool needs is asked for.
 
 use charter_contract::catalogue::tool::Tool;
+use charter_contract::foreign_schema::ForeignSchema;
 use charter_contract::ids::{Label, StepId, ToolId};
 use charter_contract::parameter::Parameter;
 use serde_json::{Map, Value};
@@ -179,7 +180,7 @@ fn supplies(feeder: &Tool, parameter: &Parameter) -> bool {
         .parameters
         .iter()
         .any(|own| own.name == parameter.name);
-    let Some(schema) = &feeder.output_schema else {
+    let Some(schema) = feeder.output_schema.as_ref().map(ForeignSchema::json) else {
         return false;
     };
     let name = parameter.name.as_ref();

@@ -35,7 +35,7 @@ pub(super) fn body(asked: &Asked<'_>, conversation: Conversation) -> Value {
         );
     }
     let name = asked.schema_name();
-    let schema = &asked.request.schema.schema;
+    let schema = asked.request.schema.schema.json();
     match asked.provider.structured {
         StructuredOutput::JsonSchema => {
             let format = json!({"type": "json_schema", "schema": schema});

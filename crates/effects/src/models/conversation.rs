@@ -33,7 +33,7 @@ pub(super) fn of(
     let system = match structured {
         StructuredOutput::JsonSchema | StructuredOutput::Tool => request.system.clone(),
         StructuredOutput::JsonObject | StructuredOutput::None => {
-            let schema = Value::Object(request.schema.schema.clone());
+            let schema = Value::Object(request.schema.schema.json().clone());
             format!(
                 "{}\n\nAnswer with one JSON object that keeps to this JSON Schema, and with \
                  nothing else:\n{schema}",

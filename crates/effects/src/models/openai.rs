@@ -34,7 +34,7 @@ pub(super) fn body(asked: &Asked<'_>, conversation: Conversation) -> Value {
         set("stream_options", json!({"include_usage": true}));
     }
     let name = asked.schema_name();
-    let schema = &asked.request.schema.schema;
+    let schema = asked.request.schema.schema.json();
     match asked.provider.structured {
         StructuredOutput::JsonSchema => {
             let json_schema =

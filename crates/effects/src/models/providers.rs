@@ -6,10 +6,8 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use charter_contract::ids::{Label, TenantId};
-use charter_contract::validate::against_schema;
-use charter_contract::violation::Stage;
 use reqwest::Url;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
@@ -163,11 +161,10 @@ fn unknown(request: &ModelRequest) -> ModelFailure {
 
 /// A schema that no answer can keep to is a fault of whoever asks, and costs nothing yet.
 fn compiles(schema: &NamedSchema) -> Result<(), ModelFailure> {
-    let said = against_schema(&schema.schema, &json!({}));
-    match said.into_iter().find(|said| said.stage == Stage::Structure) {
+    match schema.schema.fault() {
         None => Ok(()),
-        Some(broken) => {
-            let message = format!("`{}` is no JSON Schema: {}", schema.name, broken.message);
+        Some(fault) => {
+            let message = format!("the schema `{}` cannot be used: {fault}", schema.name);
             Err(ModelFailure::new(ModelFault::System, message))
         }
     }

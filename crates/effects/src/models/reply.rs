@@ -1,8 +1,8 @@
 //! What came of one request, and the draft in it. Must not know APIs or HTTP.
 
+use charter_contract::foreign_schema::ForeignSchema;
 use charter_contract::json::{JsonFault, Profile, decode_text};
-use charter_contract::validate::against_schema;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{ModelFault, Usage};
 
@@ -74,7 +74,7 @@ impl Reply {
     }
 
     /// The draft, if it is one JSON value that keeps to the schema.
-    pub(super) fn draft(&self, schema: &Map<String, Value>) -> Result<Value, NoDraft> {
+    pub(super) fn draft(&self, schema: &ForeignSchema) -> Result<Value, NoDraft> {
         let answered = match self.tool.as_deref() {
             // A call without parameters.
             Some("") => "{}",
@@ -93,7 +93,7 @@ impl Reply {
             };
             no_draft(ModelFault::Malformed, vec![wrong])
         })?;
-        let violations = against_schema(schema, &draft);
+        let violations = schema.violations(&draft);
         if violations.is_empty() {
             return Ok(draft);
         }
@@ -149,7 +149,7 @@ mod tests {
     fn a_draft_is_one_json_value_that_keeps_to_the_schema() {
         let schema = json!({"type": "object", "required": ["ready"], "additionalProperties": false,
             "properties": {"ready": {"type": "boolean"}}});
-        let schema = schema.as_object().unwrap();
+        let schema = &ForeignSchema::from(schema.as_object().unwrap().clone());
         let draft = |text: &str| said(text, Some(Stop::Done)).draft(schema);
         for text in [
             "{\"ready\": true}",

@@ -67,7 +67,7 @@ fn request() -> ModelRequest {
         earlier: Vec::new(),
         schema: NamedSchema {
             name: label("finding.draft"),
-            schema: schema(),
+            schema: schema().into(),
         },
         max_output_tokens: 64,
         temperature: 0.0,

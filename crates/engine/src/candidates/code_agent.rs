@@ -128,7 +128,7 @@ fn request(
         earlier: Vec::new(),
         schema: NamedSchema {
             name: Label::parse("candidate")?,
-            schema: schema(&tools),
+            schema: schema(&tools).into(),
         },
         max_output_tokens: MAX_OUTPUT_TOKENS,
         temperature: 0.0,

@@ -111,7 +111,7 @@ fn request(work: &StageWork, asking: Asking<'_>) -> Result<ModelRequest, StepFai
         earlier: Vec::new(),
         schema: NamedSchema {
             name: Label::parse(asking.wanted.name).map_err(|error| unfit(error.to_string()))?,
-            schema,
+            schema: schema.into(),
         },
         max_output_tokens: u32::try_from(left).unwrap_or(u32::MAX),
         temperature: 0.0,

@@ -147,7 +147,7 @@ impl Engine {
         let write_back = known.ok_or_else(|| vec![format!("{what} is not offered")])?;
         if let Some(schema) = &write_back.payload_schema {
             let payload = Value::Object(draft.payload.clone());
-            let found = charter_contract::validate::against_schema(schema, &payload);
+            let found = schema.violations(&payload);
             if !found.is_empty() {
                 let found = found.iter();
                 return Err(found

@@ -188,8 +188,7 @@ impl Engine {
                 .structured_output
                 .clone()
                 .map_or(Value::Null, Value::Object);
-            let schema = schema.clone();
-            let found = charter_contract::validate::against_schema(&schema, &structured);
+            let found = schema.violations(&structured);
             if !found.is_empty() {
                 let found = found.iter();
                 return Err(found

@@ -630,7 +630,7 @@ fn check_output(tool: &Tool, output: &Value) -> Result<(), StepFailure> {
     let Some(schema) = &tool.output_schema else {
         return Ok(());
     };
-    let violations = charter_contract::validate::against_schema(schema, output);
+    let violations = schema.violations(output);
     let Some(first) = violations.first() else {
         return Ok(());
     };

@@ -14,7 +14,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use charter_contract::agentic::error::ErrorType;
-use charter_contract::validate::against_schema;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -121,7 +120,7 @@ pub(super) fn on(
             .iter()
             .find(|tool| tool.tool_id == builtin.tool_id());
         let schema = document.unwrap().output_schema.clone().unwrap();
-        assert_eq!(against_schema(&schema, &success.output), []);
+        assert_eq!(schema.violations(&success.output), []);
     }
     told.map(|success| success.output)
         .map_err(|failure| (failure.kind, failure.message))

@@ -6,6 +6,7 @@
 use charter_contract::agentic::tool_definition::{definitions, parameters_to_schema};
 use charter_contract::catalogue::mission_type::WriteBack;
 use charter_contract::catalogue::tool::Tool;
+use charter_contract::foreign_schema::ForeignSchema;
 use charter_contract::mission::task_graph::MAX_PLANNED;
 use charter_contract::mission::worker_result::CitationKind;
 use charter_domain::mission::admit::Inventory;
@@ -16,6 +17,24 @@ use super::{MAX_CALLS, MAX_PROPOSALS};
 /// Most names that a schema spells out, since providers bound what it may list. Where there are
 /// more, any text is let through.
 const MOST_SPELT_OUT: usize = 200;
+
+/// Most values of a document's own schema inside of one of these.
+const MOST_EMBEDDED: usize = 500;
+
+/// Keywords that name or refer to parts of a schema, which are others inside of another schema, or whose work
+/// multiplies there.
+const STAYING_OUT: [&str; 10] = [
+    "$ref",
+    "$id",
+    "$anchor",
+    "$schema",
+    "$dynamicRef",
+    "$dynamicAnchor",
+    "$recursiveRef",
+    "$recursiveAnchor",
+    "unevaluatedProperties",
+    "unevaluatedItems",
+];
 
 /// A schema and what it is called.
 #[derive(Debug, Clone, PartialEq)]
@@ -102,7 +121,7 @@ pub(in crate::missions) fn plan<'a>(
 pub(in crate::missions) fn answer(
     sources: &Sources,
     must_cite: bool,
-    structured: Option<&Map<String, Value>>,
+    structured: Option<&ForeignSchema>,
 ) -> DraftSchema {
     DraftSchema {
         name: "answer",
@@ -115,7 +134,7 @@ pub(in crate::missions) fn turn<'t>(
     tools: impl Iterator<Item = &'t Tool>,
     sources: &Sources,
     must_cite: bool,
-    structured: Option<&Map<String, Value>>,
+    structured: Option<&ForeignSchema>,
 ) -> DraftSchema {
     let calls = tools.map(|tool| {
         let mut parameters = definitions(&tool.parameters);
@@ -144,11 +163,7 @@ pub(in crate::missions) fn turn<'t>(
     }
 }
 
-fn answer_object(
-    sources: &Sources,
-    must_cite: bool,
-    structured: Option<&Map<String, Value>>,
-) -> Value {
+fn answer_object(sources: &Sources, must_cite: bool, structured: Option<&ForeignSchema>) -> Value {
     let citation = |kind: &str, names: &[String]| {
         let fields = [("kind", one_of(&[kind])), ("ref", one_of(names))];
         (!names.is_empty()).then(|| object(fields, &["kind", "ref"]))
@@ -160,9 +175,8 @@ fn answer_object(
     let citations = any_of(citations.into_iter().flatten().collect())
         .map(|citation| list(&citation, usize::from(must_cite), 50));
     let structured_output = match structured {
-        // A schema with references to its own parts means something else inside another.
-        Some(schema) if !refers(&Value::Object(schema.clone())) => Value::Object(schema.clone()),
-        Some(_) | None => json!({"type": "object"}),
+        Some(schema) => embedded(schema),
+        None => json!({"type": "object"}),
     };
     let wanted: &[&str] = match structured {
         Some(_) => &[
@@ -255,8 +269,7 @@ pub(in crate::missions) fn review(write_backs: &[WriteBack]) -> DraftSchema {
 }
 
 fn proposal(write_back: &WriteBack) -> Value {
-    let payload = write_back.payload_schema.clone().map(Value::Object);
-    let payload = payload.filter(|schema| !refers(schema));
+    let payload = write_back.payload_schema.as_ref().map(embedded);
     object(
         [
             ("action_type", one_of(&[write_back.action_type.as_str()])),
@@ -326,11 +339,29 @@ fn list(items: &Value, least: usize, most: usize) -> Value {
     list
 }
 
-/// Whether a schema refers to parts of itself.
-fn refers(schema: &Value) -> bool {
-    match schema {
-        Value::Object(fields) => fields.contains_key("$ref") || fields.values().any(refers),
-        Value::Array(values) => values.iter().any(refers),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+/// A document's own schema inside of one of these, or any object in its place where it is large or means something
+/// else inside of another.
+fn embedded(schema: &ForeignSchema) -> Value {
+    let mut left = MOST_EMBEDDED;
+    if schema.json().iter().all(|field| fits(field, &mut left)) {
+        Value::Object(schema.json().clone())
+    } else {
+        json!({"type": "object"})
+    }
+}
+
+fn fits((name, value): (&String, &Value), left: &mut usize) -> bool {
+    !STAYING_OUT.contains(&name.as_str()) && fits_as_value(value, left)
+}
+
+fn fits_as_value(value: &Value, left: &mut usize) -> bool {
+    let Some(rest) = left.checked_sub(1) else {
+        return false;
+    };
+    *left = rest;
+    match value {
+        Value::Object(fields) => fields.iter().all(|field| fits(field, left)),
+        Value::Array(values) => values.iter().all(|value| fits_as_value(value, left)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
     }
 }

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use charter_contract::catalogue::vocabulary::Severity;
-use charter_contract::validate::against_schema;
+use charter_contract::foreign_schema::ForeignSchema;
 use serde_json::{Map, Value, json};
 
 use super::subjects::{Cited, Subject, same_kind, subjects};
@@ -75,11 +75,12 @@ fn proposals(context: &Value) -> Vec<Value> {
             .filter(|subject| subject.severity != Severity::Info);
         let targets = serious.map(|subject| (subject.id.clone(), Some(*subject)));
         let targets = targets.chain(named.map(|id| (id, None)));
-        let schema = &offered["payload_schema"];
+        let schema = offered["payload_schema"].as_object().cloned();
+        let schema = schema.map(ForeignSchema::from);
         let made = targets.filter_map(|(target, subject)| {
             Some(json!({
                 "action_type": offered["action_type"], "target_entity_type": entity,
-                "target_entity_id": target, "payload": payload(schema, subject, context)?,
+                "target_entity_id": target, "payload": payload(schema.as_ref(), subject, context)?,
             }))
         });
         proposals.extend(made.take(PROPOSED));
@@ -115,14 +116,15 @@ fn found(subject: &Subject, names: &[&str], name: &str) -> Option<Value> {
 /// A payload that keeps its schema: what has only one value, else what the findings or the mission know
 /// by the name, else the default; `None` when something mandatory is not known, or does not fit.
 fn payload(
-    schema: &Value,
+    declared: Option<&ForeignSchema>,
     subject: Option<&Subject>,
     context: &Value,
 ) -> Option<Map<String, Value>> {
     let mut payload = Map::new();
-    let Some(schema) = schema.as_object() else {
+    let Some(declared) = declared else {
         return Some(payload);
     };
+    let schema = declared.json();
     let required: BTreeSet<&str> = schema
         .get("required")
         .and_then(Value::as_array)
@@ -149,5 +151,5 @@ fn payload(
         }
     }
     let whole = Value::Object(payload.clone());
-    against_schema(schema, &whole).is_empty().then_some(payload)
+    declared.violations(&whole).is_empty().then_some(payload)
 }

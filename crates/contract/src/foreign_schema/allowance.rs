@@ -1,0 +1,147 @@
+//! What all schemas and patterns of a package, or of an MCP server, may take together. Must not know what they are for.
+
+use serde_json::{Map, Value};
+
+use super::ForeignSchema;
+use super::outline::PATTERN_PART;
+use super::patterns;
+use crate::bounds::{PACKAGE_SCHEMA_PARTS, PATTERN_SIZE, SERVER_SCHEMA_PARTS};
+
+/// What a schema counts that cannot be used: finding that out takes something too.
+const FAULTY_PARTS: usize = 10_000;
+
+/// What is left for further documents.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SchemaAllowance {
+    left: usize,
+    spent: SchemaAllowanceSpent,
+}
+
+/// Nothing is left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "its schemas and patterns, with those before it, are over the limit {limit} of {most}: describe fewer parts, or \
+     spread them over more than one {of}"
+)]
+pub struct SchemaAllowanceSpent {
+    limit: &'static str,
+    most: usize,
+    of: &'static str,
+}
+
+impl SchemaAllowance {
+    /// Of a package.
+    #[must_use]
+    pub const fn of_package() -> Self {
+        Self {
+            left: PACKAGE_SCHEMA_PARTS,
+            spent: SchemaAllowanceSpent {
+                limit: "PACKAGE_SCHEMA_PARTS",
+                most: PACKAGE_SCHEMA_PARTS,
+                of: "package",
+            },
+        }
+    }
+
+    /// Of an MCP server.
+    #[must_use]
+    pub const fn of_server() -> Self {
+        Self {
+            left: SERVER_SCHEMA_PARTS,
+            spent: SchemaAllowanceSpent {
+                limit: "SERVER_SCHEMA_PARTS",
+                most: SERVER_SCHEMA_PARTS,
+                of: "server",
+            },
+        }
+    }
+
+    /// Takes what a document needs before it is read. Nothing of it is compiled for that.
+    ///
+    /// # Errors
+    /// When there is too little left. The document is not to be read, and neither are further ones.
+    pub fn take(&mut self, document: &Value) -> Result<(), SchemaAllowanceSpent> {
+        match document {
+            Value::Object(fields) => fields
+                .iter()
+                .try_for_each(|(name, value)| self.take_field(name, value)),
+            Value::Array(items) => items.iter().try_for_each(|item| self.take(item)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
+        }
+    }
+
+    /// Takes what a schema needs.
+    ///
+    /// # Errors
+    /// When there is too little left.
+    pub fn take_schema(&mut self, schema: &Map<String, Value>) -> Result<(), SchemaAllowanceSpent> {
+        // Finding out takes something, so it ends with the allowance.
+        self.take_parts(1)?;
+        let parts = ForeignSchema::from(schema.clone()).parts();
+        self.take_parts(parts.unwrap_or(FAULTY_PARTS))
+    }
+
+    fn take_field(&mut self, name: &str, value: &Value) -> Result<(), SchemaAllowanceSpent> {
+        match (name, value) {
+            ("output_schema" | "payload_schema", Value::Object(schema)) => self.take_schema(schema),
+            ("pattern", Value::String(pattern)) => {
+                self.take_parts(1)?;
+                let memory = patterns::memory(pattern).unwrap_or(PATTERN_SIZE);
+                self.take_parts(memory / PATTERN_PART)
+            }
+            (_, value) => self.take(value),
+        }
+    }
+
+    fn take_parts(&mut self, parts: usize) -> Result<(), SchemaAllowanceSpent> {
+        match self.left.checked_sub(parts) {
+            Some(left) => {
+                self.left = left;
+                Ok(())
+            }
+            None => {
+                self.left = 0;
+                Err(self.spent)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn documents_are_read_until_the_allowance_is_spent() {
+        let fields = (0..1_000).map(|at| (format!("f{at}"), json!({"type": "string"})));
+        let fields: Map<String, Value> = fields.collect();
+        let document = json!({"write_backs": [{"payload_schema": {"properties": fields}}]});
+        let mut allowance = SchemaAllowance::of_package();
+        let read = (0..1_000).take_while(|_| allowance.take(&document).is_ok());
+        let read = read.count();
+        assert!((20..40).contains(&read), "{read}");
+        let spent = allowance.take(&document).unwrap_err().to_string();
+        assert_eq!(
+            spent,
+            "its schemas and patterns, with those before it, are over the limit PACKAGE_SCHEMA_PARTS of 1000000: \
+             describe fewer parts, or spread them over more than one package"
+        );
+        // What has none is read all the same.
+        assert_eq!(allowance.take(&json!({"name": "x", "skills": [1]})), Ok(()));
+    }
+
+    #[test]
+    fn patterns_and_faulty_schemas_take_from_it_too() {
+        let count = |document: Value| {
+            let mut allowance = SchemaAllowance::of_server();
+            (0..10_000)
+                .take_while(|_| allowance.take(&document).is_ok())
+                .count()
+        };
+        assert!(count(json!({"parameters": [{"pattern": "^[a-z]+$"}]})) > 1_000);
+        assert_eq!(count(json!({"pattern": "(a{1000}){1000}"})), 12);
+        assert_eq!(count(json!({"output_schema": {"$ref": "#"}})), 19);
+    }
+}

@@ -1,0 +1,323 @@
+//! What compiling a schema and checking one value against it may take, from which subschema leads to which.
+//! Must not know keywords.
+
+use super::fault::{CHAIN, EXPANSION, PARTS, SchemaFault};
+use super::keywords::Applies;
+use super::walk::{Structure, Subschema, Target};
+
+/// What a schema of schemas takes, where one is referred to.
+const METASCHEMA: Here = Here {
+    chain: 6,
+    expansion: 64,
+    name_patterns: 0,
+};
+/// Parts that a schema of schemas compiles to, and those of them that `unevaluatedProperties` compiles once more.
+const METASCHEMA_PARTS: (usize, usize) = (10_000, 2_000);
+
+/// The subschemas that apply to the same value as one of them does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Here {
+    /// How many of them follow from each other.
+    pub(super) chain: usize,
+    /// How many there are, each as often as something leads to it.
+    pub(super) expansion: usize,
+    /// Patterns of names in all of them.
+    pub(super) name_patterns: usize,
+}
+
+/// What a whole schema takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Total {
+    /// Parts that it compiles to.
+    pub(super) parts: usize,
+    /// The most that apply to one value, by each measure.
+    pub(super) most: Here,
+}
+
+impl Total {
+    /// Works out what a schema takes.
+    pub(super) fn of(structure: &Structure<'_>) -> Result<Self, SchemaFault> {
+        let count = structure.subschemas.len();
+        let mut graph = Graph {
+            subschemas: &structure.subschemas,
+            here: vec![Known::No; count],
+            compiled: vec![Known::No; count],
+            marked: vec![Known::No; count],
+        };
+        let mut total = Self {
+            parts: 0,
+            most: Here {
+                chain: 0,
+                expansion: 0,
+                name_patterns: 0,
+            },
+        };
+        for (at, subschema) in structure.subschemas.iter().enumerate() {
+            let here = graph.here(at, 1)?;
+            total.most.chain = total.most.chain.max(here.chain);
+            total.most.expansion = total.most.expansion.max(here.expansion);
+            total.most.name_patterns = total.most.name_patterns.max(here.name_patterns);
+            // Each is read, and looked through for what alternatives have in common.
+            total.add(subschema.weight.saturating_add(here.expansion));
+        }
+        total.add(graph.compiled(0)?);
+        let mut metaschemas = 0;
+        let mut targets: Vec<usize> = Vec::new();
+        for subschema in &structure.subschemas {
+            match subschema.reference {
+                Some(Target::Subschema(at)) => targets.push(at),
+                Some(Target::Metaschema) => metaschemas = METASCHEMA_PARTS.0,
+                None => {}
+            }
+        }
+        targets.sort_unstable();
+        targets.dedup();
+        for at in targets {
+            total.add(graph.compiled(at)?);
+        }
+        total.add(metaschemas);
+        PARTS.check(total.parts, "")?;
+        Ok(total)
+    }
+
+    fn add(&mut self, parts: usize) {
+        self.parts = self.parts.saturating_add(parts);
+    }
+}
+
+/// Whether something was worked out.
+#[derive(Debug, Clone, Copy)]
+enum Known<T> {
+    No,
+    /// It is being worked out; whatever asks for it now goes round in a circle.
+    Soon,
+    Yes(T),
+}
+
+struct Graph<'g> {
+    subschemas: &'g [Subschema],
+    here: Vec<Known<Here>>,
+    /// Parts that each compiles to.
+    compiled: Vec<Known<usize>>,
+    /// Parts that `unevaluatedProperties` of one that applies to the same value makes of each.
+    marked: Vec<Known<usize>>,
+}
+
+impl Graph<'_> {
+    fn here(&mut self, at: usize, level: usize) -> Result<Here, SchemaFault> {
+        let subschema = &self.subschemas[at];
+        match self.here[at] {
+            Known::Yes(here) => return Ok(here),
+            Known::Soon => {
+                let what = "applies to the same value as itself: refer to it from below, such as from \
+                            `items` or `properties`";
+                return Err(SchemaFault::unsupported(
+                    &subschema.pointer,
+                    what.to_owned(),
+                ));
+            }
+            Known::No => {}
+        }
+        CHAIN.check(level, &subschema.pointer)?;
+        self.here[at] = Known::Soon;
+        let mut all = Here {
+            chain: 1,
+            expansion: 1,
+            name_patterns: subschema.name_patterns,
+        };
+        for next in subschema.here() {
+            let next = match next {
+                Target::Subschema(next) => self.here(next, level + 1)?,
+                Target::Metaschema => METASCHEMA,
+            };
+            all.chain = all.chain.max(next.chain + 1);
+            all.expansion = all.expansion.saturating_add(next.expansion);
+            all.name_patterns = all.name_patterns.saturating_add(next.name_patterns);
+        }
+        CHAIN.check(all.chain, &subschema.pointer)?;
+        EXPANSION.check(all.expansion, &subschema.pointer)?;
+        self.here[at] = Known::Yes(all);
+        Ok(all)
+    }
+
+    /// The validator compiles a subschema with all in it. What a reference leads to is compiled once for all references.
+    fn compiled(&mut self, at: usize) -> Result<usize, SchemaFault> {
+        let subschema = &self.subschemas[at];
+        if let Known::Yes(parts) = self.compiled[at] {
+            return Ok(parts);
+        }
+        begin(&mut self.compiled[at], subschema)?;
+        let mut parts = subschema.weight;
+        for part in &subschema.parts {
+            if part.applies != Applies::Elsewhere {
+                parts = parts.saturating_add(self.compiled(part.at)?);
+            }
+        }
+        if subschema.unevaluated > 0 {
+            let marked = self.marked(at)?.saturating_mul(subschema.unevaluated);
+            parts = parts.saturating_add(marked);
+        }
+        PARTS.check(parts, &subschema.pointer)?;
+        self.compiled[at] = Known::Yes(parts);
+        Ok(parts)
+    }
+
+    /// `unevaluatedProperties` compiles all that applies to the same value once more, and follows every reference anew.
+    fn marked(&mut self, at: usize) -> Result<usize, SchemaFault> {
+        let subschema = &self.subschemas[at];
+        if let Known::Yes(parts) = self.marked[at] {
+            return Ok(parts);
+        }
+        begin(&mut self.marked[at], subschema)?;
+        let mut parts = subschema.weight;
+        for part in &subschema.parts {
+            if part.marked || part.applies == Applies::Here {
+                parts = parts.saturating_add(self.compiled(part.at)?);
+            }
+        }
+        for next in subschema.here() {
+            parts = parts.saturating_add(match next {
+                Target::Subschema(next) => self.marked(next)?,
+                Target::Metaschema => METASCHEMA_PARTS.1,
+            });
+        }
+        PARTS.check(parts, &subschema.pointer)?;
+        self.marked[at] = Known::Yes(parts);
+        Ok(parts)
+    }
+}
+
+fn begin(known: &mut Known<usize>, subschema: &Subschema) -> Result<(), SchemaFault> {
+    if matches!(known, Known::Soon) {
+        return Err(PARTS.exceeded(&subschema.pointer));
+    }
+    *known = Known::Soon;
+    Ok(())
+}
+
+impl Subschema {
+    /// What applies to the same value because this does.
+    fn here(&self) -> impl Iterator<Item = Target> {
+        let parts = self.parts.iter();
+        parts
+            .filter(|part| part.applies == Applies::Here)
+            .map(|part| Target::Subschema(part.at))
+            .chain(self.reference)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn total(schema: &Value) -> Result<Total, SchemaFault> {
+        Total::of(&Structure::of(schema)?)
+    }
+
+    fn limit(schema: &Value) -> &'static str {
+        match total(schema) {
+            Err(SchemaFault::OverLimit { limit, .. }) => limit,
+            Err(SchemaFault::Unsupported { .. } | SchemaFault::NotASchema(_)) => "unsupported",
+            Ok(_) => "none",
+        }
+    }
+
+    /// `a0` has two references to `a1` under `keyword`, and so on for `levels`.
+    fn doubling(levels: usize, keyword: &str, more: &Value) -> Value {
+        let mut defs = serde_json::Map::new();
+        for level in 0..levels {
+            let next = json!({"$ref": format!("#/$defs/a{}", level + 1)});
+            let mut definition = json!({ keyword: [next, next] });
+            let fields = definition.as_object_mut().unwrap();
+            fields.extend(more.as_object().unwrap().clone());
+            defs.insert(format!("a{level}"), definition);
+        }
+        defs.insert(format!("a{levels}"), json!({}));
+        json!({"$defs": defs, "$ref": "#/$defs/a0"})
+    }
+
+    #[test]
+    fn what_doubles_with_each_reference_is_counted_as_often_as_it_applies() {
+        let nothing = json!({});
+        for keyword in ["allOf", "anyOf", "oneOf"] {
+            let fits = total(&doubling(9, keyword, &nothing)).unwrap();
+            // 2^9 at the bottom, a reference and a list before each, and the first reference.
+            assert_eq!(fits.most.expansion, 2_046, "{keyword}");
+            assert_eq!(limit(&doubling(10, keyword, &nothing)), "SCHEMA_EXPANSION");
+            assert_eq!(limit(&doubling(40, keyword, &nothing)), "SCHEMA_CHAIN");
+        }
+        // Below, it applies to other values.
+        let items = doubling(40, "prefixItems", &nothing);
+        assert_eq!(total(&items).unwrap().most.chain, 2);
+    }
+
+    #[test]
+    fn what_unevaluated_properties_expands_is_counted() {
+        let unevaluated = json!({"unevaluatedProperties": false});
+        let few = total(&doubling(3, "allOf", &unevaluated)).unwrap();
+        assert!(few.parts < 2_000, "{few:?}");
+        let more = total(&doubling(9, "allOf", &unevaluated)).unwrap();
+        assert!(more.parts > 80_000, "{more:?}");
+        let many = doubling(10, "allOf", &unevaluated);
+        assert_eq!(limit(&many), "SCHEMA_EXPANSION");
+        // Each level by its own `unevaluatedProperties`, without a reference.
+        let nested = (0..14).fold(
+            json!({}),
+            |inside, _| json!({"allOf": [inside], "unevaluatedProperties": false}),
+        );
+        assert_eq!(limit(&nested), "SCHEMA_PARTS");
+    }
+
+    #[test]
+    fn a_subschema_that_leads_back_to_itself_applies_to_something_smaller() {
+        for schema in [
+            json!({"allOf": [{"$ref": "#"}]}),
+            json!({"$ref": "#"}),
+            json!({"not": {"if": {"$ref": "#"}}}),
+            json!({"dependentSchemas": {"a": {"$ref": "#"}}}),
+            json!({"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}}),
+        ] {
+            assert_eq!(limit(&schema), "unsupported", "{schema}");
+        }
+        for schema in [
+            json!({"items": {"$ref": "#"}}),
+            json!({"properties": {"a": {"anyOf": [{"$ref": "#"}, {"type": "null"}]}}}),
+            json!({"allOf": [{"additionalProperties": {"$ref": "#"}}], "unevaluatedItems": false}),
+        ] {
+            assert_eq!(limit(&schema), "none", "{schema}");
+        }
+    }
+
+    #[test]
+    fn long_chains_are_refused_and_long_lists_are_not() {
+        let chain = |length: usize| {
+            let defs = (0..length).map(|at| {
+                let next = json!({"$ref": format!("#/$defs/d{}", at + 1)});
+                (format!("d{at}"), next)
+            });
+            let mut defs: serde_json::Map<String, Value> = defs.collect();
+            defs.insert(format!("d{length}"), json!({}));
+            json!({ "$defs": defs })
+        };
+        assert_eq!(limit(&chain(31)), "none");
+        assert_eq!(limit(&chain(32)), "SCHEMA_CHAIN");
+        assert_eq!(limit(&chain(499)), "SCHEMA_CHAIN");
+        let ways: Vec<Value> = (0..500).map(|at| json!({"const": at})).collect();
+        assert_eq!(limit(&json!({ "oneOf": ways })), "none");
+    }
+
+    #[test]
+    fn a_circle_of_what_unevaluated_properties_compiles_is_refused() {
+        let schema = json!({"additionalProperties": {"$ref": "#", "unevaluatedProperties": false}});
+        assert_eq!(limit(&schema), "SCHEMA_PARTS");
+        let tree = json!({
+            "$defs": {"base": {"properties": {"name": {"type": "string"}}}},
+            "allOf": [{"$ref": "#/$defs/base"}],
+            "properties": {"children": {"items": {"$ref": "#"}}},
+            "unevaluatedProperties": false,
+        });
+        assert_eq!(limit(&tree), "none");
+    }
+}

@@ -1,0 +1,223 @@
+//! What a schema may take, found out before it is compiled, and the form in which it is compiled.
+//! Must not know values.
+
+use serde_json::{Map, Value, json};
+
+use super::fault::{LEVELS, SchemaFault, TEXT, VALUES};
+use super::graph::Total;
+use super::keywords::is_note;
+use super::patterns::Patterns;
+use super::walk::{Structure, Subschema, Target};
+use crate::deeply::deeply;
+use crate::schema::{Costs, LONG_DIVISION};
+
+/// Bytes of memory for the patterns of a schema that weigh as much as a part of it.
+pub(super) const PATTERN_PART: usize = 64;
+
+/// A schema within the limits.
+#[derive(Debug)]
+pub(super) struct Outline {
+    /// The schema as it is compiled.
+    pub(super) prepared: Value,
+    /// What looking at a value costs.
+    pub(super) costs: Costs,
+    /// Parts that it compiles to.
+    pub(super) parts: usize,
+    /// The size of the schema itself.
+    pub(super) size: Size,
+}
+
+impl Outline {
+    /// Reads a schema.
+    pub(super) fn of(schema: &Map<String, Value>) -> Result<Self, SchemaFault> {
+        let size = Size::of(schema)?;
+        deeply(|| Self::of_bounded(schema, size))
+    }
+
+    fn of_bounded(schema: &Map<String, Value>, size: Size) -> Result<Self, SchemaFault> {
+        let given = Value::Object(schema.clone());
+        let structure = Structure::of(&given)?;
+        let total = Total::of(&structure)?;
+        let patterns = Patterns::of(&structure.patterns)?;
+        let mut prepared = given.clone();
+        for subschema in &structure.subschemas {
+            Change::of(subschema, &structure).apply(&mut prepared, structure.id);
+        }
+        Ok(Self {
+            prepared,
+            costs: costs(&structure, &total, &patterns),
+            parts: total.parts + patterns.memory / PATTERN_PART,
+            size,
+        })
+    }
+}
+
+fn costs(structure: &Structure<'_>, total: &Total, patterns: &Patterns) -> Costs {
+    let longest_reference = structure
+        .subschemas
+        .iter()
+        .filter(|subschema| subschema.reference.is_some())
+        .map(|subschema| subschema.pointer.len())
+        .max();
+    Costs {
+        text: patterns.steps,
+        names: 1 + total.most.name_patterns as u64,
+        fraction: if structure.divides_unevenly {
+            LONG_DIVISION
+        } else {
+            1
+        },
+        marks_items: structure.marks_items,
+        fault: patterns.longest + structure.largest_not,
+        fault_level: longest_reference.map_or(0, |longest| longest * total.most.chain),
+    }
+}
+
+/// How much a schema holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Size {
+    pub(super) values: usize,
+    pub(super) text: usize,
+}
+
+impl Size {
+    fn of(schema: &Map<String, Value>) -> Result<Self, SchemaFault> {
+        let mut size = Self { values: 1, text: 0 };
+        for (name, value) in schema {
+            size.text += name.len();
+            size.add(value, 2)?;
+        }
+        Ok(size)
+    }
+
+    fn add(&mut self, value: &Value, level: usize) -> Result<(), SchemaFault> {
+        self.values += 1;
+        if let Value::String(text) = value {
+            self.text += text.len();
+        }
+        VALUES.check(self.values, "")?;
+        TEXT.check(self.text, "")?;
+        match value {
+            Value::Array(_) | Value::Object(_) => LEVELS.check(level, "")?,
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+        match value {
+            Value::Array(items) => items.iter().try_for_each(|item| self.add(item, level + 1)),
+            Value::Object(fields) => fields.iter().try_for_each(|(name, value)| {
+                self.text += name.len();
+                self.add(value, level + 1)
+            }),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
+        }
+    }
+}
+
+/// How a subschema differs in the form that is compiled.
+struct Change {
+    pointer: String,
+    reference: Option<String>,
+}
+
+impl Change {
+    fn of(subschema: &Subschema, structure: &Structure<'_>) -> Self {
+        let reference = match subschema.reference {
+            Some(Target::Subschema(at)) => Some(fragment(&structure.subschemas[at].pointer)),
+            Some(Target::Metaschema) | None => None,
+        };
+        Self {
+            pointer: subschema.pointer.clone(),
+            reference,
+        }
+    }
+
+    /// References become pointers from the top, so that no name has to be resolved. Notes are left out, since
+    /// the validator would keep them. Each subschema asks for a type, if only for any: what it asks
+    /// for first is paid for.
+    fn apply(self, schema: &mut Value, id: &str) {
+        let Some(Value::Object(fields)) = schema.pointer_mut(&self.pointer) else {
+            return;
+        };
+        fields.retain(|keyword, _| !is_note(keyword) && keyword != id);
+        if let Some(reference) = self.reference {
+            fields.insert("$ref".to_owned(), reference.into());
+        }
+        if !fields.contains_key("type") {
+            fields.insert("type".to_owned(), any_type());
+        }
+    }
+}
+
+fn any_type() -> Value {
+    json!([
+        "null", "boolean", "object", "array", "number", "integer", "string"
+    ])
+}
+
+/// A pointer as a reference.
+fn fragment(pointer: &str) -> String {
+    let mut reference = String::from("#");
+    for byte in pointer.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/".contains(&byte) {
+            reference.push(char::from(byte));
+        } else {
+            reference.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    reference
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outline(schema: &Value) -> Result<Outline, SchemaFault> {
+        Outline::of(schema.as_object().unwrap())
+    }
+
+    #[test]
+    fn what_is_compiled_has_references_from_the_top_and_a_type_everywhere() {
+        let schema = json!({"$id": "https://a.example", "title": "A", "properties": {"title": {"$ref": "#n"}},
+            "$defs": {"a b": {"$anchor": "n", "type": "null", "default": 1}}, "not": false});
+        let expected = json!({"properties": {"title": {"$ref": "#/$defs/a%20b", "type": any_type()}},
+            "$defs": {"a b": {"type": "null"}}, "not": false, "type": any_type()});
+        assert_eq!(outline(&schema).unwrap().prepared, expected);
+    }
+
+    #[test]
+    fn size_is_bounded_before_anything_else() {
+        let limit = |schema: &Value| match outline(schema).unwrap_err() {
+            SchemaFault::OverLimit { limit, .. } => limit,
+            SchemaFault::Unsupported { .. } | SchemaFault::NotASchema(_) => "none",
+        };
+        let deep = (0..1_000).fold(json!({}), |inside, _| json!({ "not": inside }));
+        assert_eq!(limit(&deep), "JSON_LEVELS");
+        let many: Value = (0..20_000).collect();
+        assert_eq!(limit(&json!({ "enum": many })), "SCHEMA_VALUES");
+        let long = "x".repeat(1 << 20);
+        assert_eq!(limit(&json!({ "title": long })), "SCHEMA_TEXT");
+        let long = json!({"properties": {"n".repeat(3_000): {"type": "null"}}});
+        assert_eq!(limit(&long), "SCHEMA_POINTER");
+        let wide = (0..2_000).map(|at| (at.to_string(), json!({})));
+        let wide: Map<String, Value> = wide.collect();
+        assert_eq!(limit(&json!({ "properties": wide })), "SCHEMA_SUBSCHEMAS");
+        let constants = vec![Value::Bool(true); 65];
+        assert_eq!(limit(&json!({ "allOf": constants })), "SCHEMA_CONSTANTS");
+        let references = vec![json!({"$ref": "#/$defs/a"}); 501];
+        let references = json!({"$defs": {"a": {}}, "prefixItems": references});
+        assert_eq!(limit(&references), "SCHEMA_REFERENCES");
+    }
+
+    #[test]
+    fn costs_follow_from_the_schema() {
+        assert_eq!(outline(&json!({})).unwrap().costs, Costs::PLAIN);
+        let all = json!({"unevaluatedItems": false, "multipleOf": 1e-300, "not": {"const": "x"},
+            "patternProperties": {"^a$": {}, "^b$": {}},
+            "allOf": [{"patternProperties": {"^a$": {}}}, {"$ref": "#/$defs/d"}], "$defs": {"d": {}}});
+        let costs = outline(&all).unwrap().costs;
+        assert_eq!(
+            (costs.names, costs.fraction, costs.marks_items),
+            (4, LONG_DIVISION, true)
+        );
+        assert!(costs.fault > 100 && costs.fault_level == 3 * "/allOf/1".len());
+    }
+}

@@ -1,0 +1,184 @@
+//! What matching regular expressions may take, found out before anything is matched. Must not know where they stand.
+//!
+//! A text is matched in one look at each byte as long as the automaton of the pattern stays small; else each byte may
+//! take a look at each state of the pattern.
+
+use std::collections::BTreeSet;
+
+use regex_automata::dfa::{StartKind, dense};
+use regex_automata::nfa::thompson::{Compiler, Config, NFA, WhichCaptures};
+
+use super::fault::{PATTERN_MEMORY, PATTERN_TEXT, PATTERNS, SchemaFault};
+use crate::bounds::{PATTERN_CACHE, PATTERN_SIZE, SCHEMA_PATTERN_TEXT};
+
+/// Largest automaton that is made of a pattern, in bytes; the validator's own has more room.
+const MAX_AUTOMATON: usize = PATTERN_CACHE / 4;
+/// Memory for making one, in bytes. With little of it, no state of the automaton stands for many of the pattern's.
+const MAX_MAKING: usize = MAX_AUTOMATON / 8 * 5;
+/// Memory of all automata of a schema, in bytes; further patterns count as if theirs were large.
+const MAX_AUTOMATA: usize = 4 * MAX_AUTOMATON;
+/// Steps for 64 bytes of text that each state of a pattern may take.
+const STEPS_OF_STATE: u64 = 8;
+
+/// What the patterns of a schema take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Patterns {
+    /// Steps for 64 bytes of text.
+    pub(super) steps: u64,
+    /// Memory, compiled and used.
+    pub(super) memory: usize,
+    /// The length of the longest.
+    pub(super) longest: usize,
+}
+
+impl Patterns {
+    /// Measures patterns. One that is no regular expression takes nothing: the validator refuses it.
+    pub(super) fn of(patterns: &BTreeSet<&str>) -> Result<Self, SchemaFault> {
+        PATTERNS.check(patterns.len(), "")?;
+        PATTERN_TEXT.check(patterns.iter().map(|pattern| pattern.len()).sum(), "")?;
+        let mut all = Self {
+            steps: 1,
+            memory: 0,
+            longest: 0,
+        };
+        let mut room = MAX_AUTOMATA;
+        for pattern in patterns {
+            all.longest = all.longest.max(pattern.len());
+            let Some(states) = States::of(pattern) else {
+                continue;
+            };
+            all.memory += states.memory();
+            if let Some(size) = states.automata_size(room) {
+                room = room.saturating_sub(size);
+                all.memory += size;
+            } else {
+                all.steps = all.steps.max(states.count().saturating_mul(STEPS_OF_STATE));
+                all.memory += PATTERN_CACHE;
+            }
+        }
+        PATTERN_MEMORY.check(all.memory, "")?;
+        Ok(all)
+    }
+}
+
+/// Memory of a pattern when it is compiled; nothing where it is no regular expression, or too large for one.
+pub(super) fn memory(pattern: &str) -> Option<usize> {
+    States::of(pattern).map(|states| states.memory())
+}
+
+/// The states of a pattern, for both directions that a text can be matched in.
+struct States {
+    forward: NFA,
+    backward: NFA,
+}
+
+impl States {
+    fn of(pattern: &str) -> Option<Self> {
+        // Translating takes the square of the length.
+        if pattern.len() > SCHEMA_PATTERN_TEXT {
+            return None;
+        }
+        let translated = jsonschema_regex::to_rust_regex(pattern).ok()?;
+        let compile = |reverse: bool| {
+            let config = Config::new()
+                .reverse(reverse)
+                .nfa_size_limit(Some(PATTERN_SIZE))
+                .which_captures(WhichCaptures::None);
+            Compiler::new().configure(config).build(&translated).ok()
+        };
+        Some(Self {
+            forward: compile(false)?,
+            backward: compile(true)?,
+        })
+    }
+
+    fn memory(&self) -> usize {
+        self.forward.memory_usage() + self.backward.memory_usage()
+    }
+
+    fn count(&self) -> u64 {
+        self.forward
+            .states()
+            .len()
+            .max(self.backward.states().len()) as u64
+    }
+
+    /// The size of the automata, if they are small.
+    fn automata_size(&self, room: usize) -> Option<usize> {
+        let most = room.min(MAX_AUTOMATON);
+        let forward = automaton_size(&self.forward, StartKind::Unanchored, most)?;
+        let backward = automaton_size(&self.backward, StartKind::Anchored, most)?;
+        Some(forward + backward)
+    }
+}
+
+fn automaton_size(states: &NFA, start: StartKind, most: usize) -> Option<usize> {
+    let config = dense::Config::new()
+        .start_kind(start)
+        .dfa_size_limit(Some(most))
+        .determinize_size_limit(Some(MAX_MAKING));
+    let automaton = dense::Builder::new()
+        .configure(config)
+        .build_from_nfa(states)
+        .ok()?;
+    Some(automaton.memory_usage())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measured(patterns: &[&str]) -> Result<Patterns, SchemaFault> {
+        Patterns::of(&patterns.iter().copied().collect())
+    }
+
+    #[test]
+    fn usual_patterns_take_one_look_at_each_byte() {
+        for pattern in [
+            "^sg-",
+            "^[a-z]{2}(-[a-z]+)+-[0-9]+$",
+            "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$",
+            r"^[\w.+-]+@[\w-]+(\.[\w-]+)+$",
+            r"^data:[a-z]+/[a-z]+;base64,[A-Za-z0-9+/]+={0,2}$",
+            "^.{1,255}$",
+            r"^\d{4}-\d{2}-\d{2}$",
+        ] {
+            assert_eq!(measured(&[pattern]).unwrap().steps, 1, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_whose_automaton_grows_with_the_text_costs_its_states() {
+        for pattern in ["(a|b)*a(a|b){200}", "(a|b){200}a(a|b)*$"] {
+            let steps = measured(&[pattern]).unwrap().steps;
+            assert!(steps > 200 * STEPS_OF_STATE, "{pattern}: {steps}");
+        }
+    }
+
+    #[test]
+    fn patterns_are_bounded_together() {
+        let limit = |fault: SchemaFault| match fault {
+            SchemaFault::OverLimit { limit, .. } => limit,
+            SchemaFault::Unsupported { .. } | SchemaFault::NotASchema(_) => "none",
+        };
+        let many: Vec<String> = (0..65).map(|at| format!("^{at}$")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert_eq!(limit(measured(&many).unwrap_err()), "SCHEMA_PATTERNS");
+        assert!(measured(&many[1..]).is_ok());
+        let long = "x".repeat((16 << 10) + 1);
+        assert_eq!(
+            limit(measured(&[&long]).unwrap_err()),
+            "SCHEMA_PATTERN_TEXT"
+        );
+        let large: Vec<String> = (0..9)
+            .map(|at| format!("{at}(a|b)*a(a|b){{100}}"))
+            .collect();
+        let large: Vec<&str> = large.iter().map(String::as_str).collect();
+        assert_eq!(
+            limit(measured(&large).unwrap_err()),
+            "SCHEMA_PATTERN_MEMORY"
+        );
+        // The validator says of these that they are none.
+        assert_eq!(measured(&["a(", "(?=a)"]).unwrap().memory, 0);
+    }
+}

@@ -1,0 +1,478 @@
+//! The subschemas of a schema, and where its references lead. Must not know what they cost.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+
+use serde_json::{Map, Value};
+
+use super::fault::{CONSTANTS, POINTER, REFERENCES, SUBSCHEMAS, SchemaFault};
+use super::keywords::{Applies, DYNAMIC, Holder, holder, is_data};
+use crate::schema::is_plain;
+
+/// What a compiled subschema weighs, in parts.
+const SUBSCHEMA_PARTS: usize = 8;
+/// What a name or a value in a schema weighs, in parts.
+const VALUE_PARTS: usize = 4;
+/// Bytes of memory that a value of a schema takes, by estimate.
+const VALUE_BYTES: usize = 128;
+/// Most characters of a reference in a message.
+const MAX_QUOTED: usize = 200;
+
+/// Schemas of schemas, which the validator knows.
+const METASCHEMAS: [&str; 5] = [
+    "http://json-schema.org/draft-04/schema",
+    "http://json-schema.org/draft-06/schema",
+    "http://json-schema.org/draft-07/schema",
+    "https://json-schema.org/draft/2019-09/schema",
+    "https://json-schema.org/draft/2020-12/schema",
+];
+
+/// Drafts in which nothing beside a reference counts.
+const REFERENCES_STAND_ALONE: [&str; 3] = ["draft-04", "draft-06", "draft-07"];
+
+/// Where a reference leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Target {
+    /// To a subschema of the same schema, by its number.
+    Subschema(usize),
+    /// To a schema of schemas.
+    Metaschema,
+}
+
+/// A subschema within another.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Part {
+    /// Its number.
+    pub(super) at: usize,
+    pub(super) applies: Applies,
+    /// Whether `unevaluatedProperties` and `unevaluatedItems` compile it once more.
+    pub(super) marked: bool,
+}
+
+/// A subschema.
+#[derive(Debug)]
+pub(super) struct Subschema {
+    pub(super) pointer: String,
+    pub(super) parts: Vec<Part>,
+    pub(super) reference: Option<Target>,
+    /// What it weighs without the subschemas in it, in parts.
+    pub(super) weight: usize,
+    /// Patterns of names.
+    pub(super) name_patterns: usize,
+    /// How many of `unevaluatedProperties` and `unevaluatedItems` it has.
+    pub(super) unevaluated: usize,
+    /// The number of the subschema that `#` means in it.
+    resource: usize,
+}
+
+/// A schema as far as it bears on what checking takes.
+#[derive(Debug)]
+pub(super) struct Structure<'s> {
+    /// Every subschema; the first is the schema itself.
+    pub(super) subschemas: Vec<Subschema>,
+    pub(super) patterns: BTreeSet<&'s str>,
+    /// Whether numbers may be divided by one of a very different size.
+    pub(super) divides_unevenly: bool,
+    /// Whether `unevaluatedItems` goes through lists.
+    pub(super) marks_items: bool,
+    /// Memory of the largest subschema under `not`, which each fault found by it holds.
+    pub(super) largest_not: usize,
+    /// The keyword that names a schema in its draft.
+    pub(super) id: &'static str,
+}
+
+impl<'s> Structure<'s> {
+    /// Reads a schema whose size is bounded.
+    pub(super) fn of(root: &'s Value) -> Result<Self, SchemaFault> {
+        let mut walk = Walk::new(root);
+        walk.add(root, String::new(), 0)?;
+        while let Some((from, reference)) = walk.references.pop_front() {
+            let target = walk.target(from, reference)?;
+            walk.structure.subschemas[from].reference = Some(target);
+        }
+        Ok(walk.structure)
+    }
+}
+
+struct Walk<'s> {
+    root: &'s Value,
+    structure: Structure<'s>,
+    by_pointer: HashMap<String, usize>,
+    by_id: HashMap<&'s str, usize>,
+    by_anchor: HashMap<(usize, &'s str), usize>,
+    /// References that are not resolved yet.
+    references: VecDeque<(usize, &'s str)>,
+    referred: usize,
+    references_stand_alone: bool,
+}
+
+impl<'s> Walk<'s> {
+    fn new(root: &'s Value) -> Self {
+        let draft = root
+            .get("$schema")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        Self {
+            root,
+            structure: Structure {
+                subschemas: Vec::new(),
+                patterns: BTreeSet::new(),
+                divides_unevenly: false,
+                marks_items: false,
+                largest_not: 0,
+                id: if draft.contains("draft-04") {
+                    "id"
+                } else {
+                    "$id"
+                },
+            },
+            by_pointer: HashMap::new(),
+            by_id: HashMap::new(),
+            by_anchor: HashMap::new(),
+            references: VecDeque::new(),
+            referred: 0,
+            references_stand_alone: REFERENCES_STAND_ALONE
+                .iter()
+                .any(|known| draft.contains(known)),
+        }
+    }
+
+    fn add(
+        &mut self,
+        schema: &'s Value,
+        pointer: String,
+        resource: usize,
+    ) -> Result<usize, SchemaFault> {
+        let at = self.structure.subschemas.len();
+        POINTER.check(pointer.len(), "")?;
+        SUBSCHEMAS.check(at + 1, "")?;
+        self.by_pointer.insert(pointer.clone(), at);
+        self.structure.subschemas.push(Subschema {
+            pointer,
+            parts: Vec::new(),
+            reference: None,
+            weight: SUBSCHEMA_PARTS,
+            name_patterns: 0,
+            unevaluated: 0,
+            resource,
+        });
+        if let Value::Object(fields) = schema {
+            self.add_fields(at, fields)?;
+        }
+        Ok(at)
+    }
+
+    fn add_fields(&mut self, at: usize, fields: &'s Map<String, Value>) -> Result<(), SchemaFault> {
+        let pointer = self.structure.subschemas[at].pointer.clone();
+        if let Some(keyword) = DYNAMIC
+            .iter()
+            .find(|keyword| fields.contains_key(**keyword))
+        {
+            let what = format!("uses `{keyword}`, which is not supported here: use `$ref`");
+            return Err(SchemaFault::unsupported(&pointer, what));
+        }
+        let reference = fields.get("$ref").and_then(Value::as_str);
+        if let Some(reference) = reference {
+            self.referred += 1;
+            REFERENCES.check(self.referred, &pointer)?;
+            self.references.push_back((at, reference));
+        }
+        if reference.is_none() || !self.references_stand_alone {
+            self.name(at, fields);
+        }
+        for (keyword, value) in fields {
+            match holder(keyword) {
+                Some(holder) => self.add_subschemas(at, &pointer, keyword, holder, value)?,
+                None => self.add_keyword(at, keyword, value),
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes by which names references may lead to a subschema.
+    fn name(&mut self, at: usize, fields: &'s Map<String, Value>) {
+        let text = |keyword: &str| fields.get(keyword).and_then(Value::as_str);
+        let id = text(self.structure.id);
+        let anchor_id = id
+            .and_then(|id| id.strip_prefix('#'))
+            .filter(|anchor| !anchor.is_empty());
+        if let Some(id) = id.filter(|_| anchor_id.is_none()) {
+            self.structure.subschemas[at].resource = at;
+            self.by_id.insert(without_fragment(id), at);
+        }
+        let resource = self.structure.subschemas[at].resource;
+        for anchor in [anchor_id, text("$anchor")].into_iter().flatten() {
+            self.by_anchor.insert((resource, anchor), at);
+        }
+    }
+
+    fn add_subschemas(
+        &mut self,
+        at: usize,
+        pointer: &str,
+        keyword: &'s str,
+        holder: Holder,
+        value: &'s Value,
+    ) -> Result<(), SchemaFault> {
+        let found = holder.subschemas(keyword, value);
+        if holder.applies == Applies::Here {
+            let constants = found.iter().filter(|(_, schema)| schema.is_boolean());
+            CONSTANTS.check(constants.count(), pointer)?;
+        }
+        let structure = &mut self.structure;
+        let subschema = &mut structure.subschemas[at];
+        let resource = subschema.resource;
+        subschema.weight += VALUE_PARTS * (found.len() + names_in(value));
+        match keyword {
+            "patternProperties" => {
+                let patterns = value.as_object().into_iter().flatten();
+                structure
+                    .patterns
+                    .extend(patterns.map(|(pattern, _)| pattern.as_str()));
+                subschema.name_patterns += found.len();
+            }
+            "not" => structure.largest_not = structure.largest_not.max(bytes_of(value)),
+            "unevaluatedProperties" => subschema.unevaluated += 1,
+            "unevaluatedItems" => {
+                subschema.unevaluated += 1;
+                structure.marks_items = true;
+            }
+            _ => {}
+        }
+        for (suffix, schema) in found {
+            let part = self.add(schema, format!("{pointer}{suffix}"), resource)?;
+            self.structure.subschemas[at].parts.push(Part {
+                at: part,
+                applies: holder.applies,
+                marked: holder.marked,
+            });
+        }
+        Ok(())
+    }
+
+    fn add_keyword(&mut self, at: usize, keyword: &str, value: &'s Value) {
+        self.structure.subschemas[at].weight += VALUE_PARTS * values_in(value);
+        match (keyword, value) {
+            ("pattern", Value::String(pattern)) => {
+                self.structure.patterns.insert(pattern);
+            }
+            ("multipleOf", Value::Number(number)) => {
+                self.structure.divides_unevenly |= !number.as_f64().is_some_and(is_plain);
+            }
+            _ => {}
+        }
+    }
+
+    fn target(&mut self, from: usize, reference: &'s str) -> Result<Target, SchemaFault> {
+        let quoted: String = reference.chars().take(MAX_QUOTED).collect();
+        let pointer = self.structure.subschemas[from].pointer.clone();
+        let unfit = |why: &str| {
+            SchemaFault::unsupported(&pointer, format!("refers to `{quoted}`, which {why}"))
+        };
+        let (uri, fragment) = reference.split_once('#').unwrap_or((reference, ""));
+        if METASCHEMAS.contains(&uri) && fragment.is_empty() {
+            return Ok(Target::Metaschema);
+        }
+        let resource = if uri.is_empty() {
+            self.structure.subschemas[from].resource
+        } else {
+            let known = self.by_id.get(uri).copied();
+            known.ok_or_else(|| unfit("is outside of the schema: copy it to `$defs`"))?
+        };
+        let nowhere = || unfit("is not there: correct the reference");
+        let fragment = decoded(fragment).ok_or_else(nowhere)?;
+        if fragment.is_empty() {
+            return Ok(Target::Subschema(resource));
+        }
+        if !fragment.starts_with('/') {
+            let known = self.by_anchor.get(&(resource, fragment.as_str()));
+            return known.copied().map(Target::Subschema).ok_or_else(nowhere);
+        }
+        let wanted = format!("{}{fragment}", self.structure.subschemas[resource].pointer);
+        if let Some(known) = self.by_pointer.get(&wanted) {
+            return Ok(Target::Subschema(*known));
+        }
+        // A subschema under a keyword that nobody knows, such as `components`.
+        let (inside, keyword) = self.enclosing(&wanted);
+        let schema = self.root.pointer(&wanted).ok_or_else(nowhere)?;
+        if is_data(keyword) || !(schema.is_object() || schema.is_boolean()) {
+            return Err(unfit("is data and no schema: refer to a schema"));
+        }
+        let resource = self.structure.subschemas[inside].resource;
+        self.add(schema, wanted, resource).map(Target::Subschema)
+    }
+
+    /// The subschema that a pointer leads through last, and the keyword in it by which it goes on.
+    fn enclosing<'p>(&self, pointer: &'p str) -> (usize, &'p str) {
+        for (at, _) in pointer.rmatch_indices('/') {
+            if let Some(known) = self.by_pointer.get(&pointer[..at]) {
+                let keyword = pointer[at + 1..].split('/').next();
+                return (*known, keyword.unwrap_or_default());
+            }
+        }
+        (0, "")
+    }
+}
+
+fn without_fragment(uri: &str) -> &str {
+    uri.split_once('#').map_or(uri, |(uri, _)| uri)
+}
+
+/// The fragment of a reference, without its percent signs.
+fn decoded(fragment: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(fragment.len());
+    let mut rest = fragment.as_bytes();
+    while let Some((byte, after)) = rest.split_first() {
+        rest = after;
+        if *byte == b'%' {
+            let (digits, after) = rest.split_at_checked(2)?;
+            let digits = std::str::from_utf8(digits).ok()?;
+            bytes.push(u8::from_str_radix(digits, 16).ok()?);
+            rest = after;
+        } else {
+            bytes.push(*byte);
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+/// Names in lists that stand where subschemas do, as `dependencies` has them.
+fn names_in(value: &Value) -> usize {
+    let lists = value.as_object().into_iter().flatten();
+    lists
+        .filter_map(|(_, list)| list.as_array().map(Vec::len))
+        .sum()
+}
+
+/// A value and all values in it.
+fn values_in(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(values_in).sum::<usize>(),
+        Value::Object(fields) => 1 + fields.values().map(values_in).sum::<usize>(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 1,
+    }
+}
+
+/// What a value takes in memory, by estimate.
+fn bytes_of(value: &Value) -> usize {
+    VALUE_BYTES
+        + match value {
+            Value::Array(items) => items.iter().map(bytes_of).sum(),
+            Value::Object(fields) => fields
+                .iter()
+                .map(|(name, value)| name.len() + bytes_of(value))
+                .sum(),
+            Value::String(text) => text.len(),
+            Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// The pointer of each subschema that refers to another, and where to.
+    fn references(schema: &Value) -> Vec<(String, String)> {
+        let structure = Structure::of(schema).unwrap();
+        let found = structure.subschemas.iter().filter_map(|subschema| {
+            let target = match subschema.reference? {
+                Target::Subschema(at) => structure.subschemas[at].pointer.clone(),
+                Target::Metaschema => "metaschema".to_owned(),
+            };
+            Some((subschema.pointer.clone(), target))
+        });
+        found.collect()
+    }
+
+    fn refers(schema: &Value, from: &str, to: &str) {
+        let expected = [(from.to_owned(), to.to_owned())];
+        assert_eq!(references(schema), expected, "{schema}");
+    }
+
+    #[test]
+    fn references_lead_to_subschemas_by_pointer_anchor_and_id() {
+        let at = |reference: &str| {
+            json!({"$id": "https://a.example/s", "items": {"$ref": reference},
+            "$defs": {"a b": {"$anchor": "x", "type": "null"}, "c": {"$id": "c.json", "not": {}}}})
+        };
+        for (reference, target) in [
+            ("#", ""),
+            ("#/$defs/a%20b", "/$defs/a b"),
+            ("#/%24defs/c/not", "/$defs/c/not"),
+            ("#x", "/$defs/a b"),
+            ("c.json", "/$defs/c"),
+            ("c.json#/not", "/$defs/c/not"),
+            ("https://a.example/s", ""),
+            ("https://a.example/s#x", "/$defs/a b"),
+            ("http://json-schema.org/draft-07/schema#", "metaschema"),
+        ] {
+            refers(&at(reference), "/items", target);
+        }
+        let inner = json!({"$defs": {"c": {"$id": "c", "items": {"$ref": "#/not"}, "not": {}}}});
+        refers(&inner, "/$defs/c/items", "/$defs/c/not");
+        let unknown = json!({"components": {"x": {"items": {"$ref": "#/components/y"}}, "y": {}},
+            "$ref": "#/components/x"});
+        assert_eq!(
+            references(&unknown),
+            [
+                (String::new(), "/components/x".to_owned()),
+                ("/components/x/items".to_owned(), "/components/y".to_owned())
+            ]
+        );
+        let old = json!({"$schema": "http://json-schema.org/draft-04/schema#", "id": "s",
+            "properties": {"id": {"id": "#i"}, "b": {"$ref": "s#i"}}});
+        refers(&old, "/properties/b", "/properties/id");
+    }
+
+    #[test]
+    fn a_reference_that_leads_to_no_schema_is_refused() {
+        let at = |reference: &str| json!({"const": {"a": {}}, "items": {"$ref": reference}});
+        for (reference, why) in [
+            ("#/nothing", "is not there: correct the reference"),
+            ("#nothing", "is not there: correct the reference"),
+            ("#/%zz", "is not there: correct the reference"),
+            ("#/const/a", "is data and no schema: refer to a schema"),
+            (
+                "https://a.example",
+                "is outside of the schema: copy it to `$defs`",
+            ),
+            (
+                "file:///etc/passwd",
+                "is outside of the schema: copy it to `$defs`",
+            ),
+        ] {
+            let fault = Structure::of(&at(reference)).unwrap_err();
+            let expected = format!("`/items` refers to `{reference}`, which {why}");
+            assert_eq!(fault.to_string(), expected);
+        }
+        for keyword in DYNAMIC {
+            let schema = json!({"items": {keyword: "#x"}});
+            let fault = Structure::of(&schema).unwrap_err();
+            assert_eq!(fault.pointer(), "/items", "{keyword}");
+        }
+    }
+
+    #[test]
+    fn a_field_that_is_called_like_a_keyword_is_none() {
+        let schema = json!({"properties": {"$ref": {"type": "string"}, "$id": {"type": "string"},
+            "allOf": {"items": {}}}, "enum": [{"$ref": "#/x"}]});
+        let structure = Structure::of(&schema).unwrap();
+        assert!(references(&schema).is_empty());
+        let pointers: Vec<&str> = structure
+            .subschemas
+            .iter()
+            .map(|subschema| subschema.pointer.as_str())
+            .collect();
+        assert_eq!(
+            pointers,
+            [
+                "",
+                "/properties/$ref",
+                "/properties/$id",
+                "/properties/allOf",
+                "/properties/allOf/items"
+            ]
+        );
+    }
+}

@@ -1,0 +1,300 @@
+//! JSON values as the validator sees them when its work is counted: each look is paid to the [`meter`], and once the
+//! budget is spent there is nothing more to see. Must not know schemas.
+
+use std::borrow::Cow;
+use std::slice;
+
+use jsonschema::JsonType;
+use jsonschema::json::{Array, Json, Node, NodeIdentity, Object};
+use serde_json::{Map, Number, Value};
+
+use super::meter::{self, LONG_DIVISION, is_plain, spend};
+use super::sameness;
+
+/// Items of a list, or bytes of a text, that are counted in one step where nothing else is done with them.
+const LENGTH_UNIT: usize = 64;
+/// Parts of a value that a fault shows as it is.
+const SHOWN_PARTS: usize = 16;
+/// Characters of a longer text, and of a field's name, that a fault shows.
+const SHOWN_CHARACTERS: usize = 100;
+
+/// The representation.
+#[derive(Debug)]
+pub(crate) struct Counted;
+
+/// A value, or a part of one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Part<'a>(pub(super) &'a Value);
+
+impl Json for Counted {
+    type Node<'a> = Part<'a>;
+    type PreparedKey = String;
+    type StringBuffer = Value;
+
+    const KEYS_PER_LOOKUP: usize = 2;
+
+    fn prepare_key(key: &str) -> String {
+        key.to_owned()
+    }
+
+    fn with_string_node<T>(buffer: &mut Value, string: &str, f: impl FnOnce(Part<'_>) -> T) -> T {
+        *buffer = Value::String(string.to_owned());
+        f(Part(buffer))
+    }
+}
+
+impl<'a> Part<'a> {
+    /// The value, as long as looks are paid for.
+    fn look(self) -> Option<&'a Value> {
+        spend(1).then_some(self.0)
+    }
+}
+
+impl<'a> Node<'a, Counted> for Part<'a> {
+    type Object = Fields<'a>;
+    type Array = Items<'a>;
+    type Number = &'a Number;
+
+    fn as_object(&self) -> Option<Fields<'a>> {
+        self.look()?.as_object().map(Fields)
+    }
+
+    fn as_array(&self) -> Option<Items<'a>> {
+        self.look()?.as_array().map(|items| Items(items))
+    }
+
+    fn as_string(&self) -> Option<Cow<'a, str>> {
+        let text = self.look()?.as_str()?;
+        // It stays a text; what is not paid for is not read.
+        let paid = spend(meter::costs().of_text(text.len()));
+        Some(Cow::Borrowed(if paid { text } else { "" }))
+    }
+
+    fn as_number(&self) -> Option<&'a Number> {
+        let number = self.look()?.as_number()?;
+        spend(cost_of(number)).then_some(number)
+    }
+
+    fn as_boolean(&self) -> Option<bool> {
+        self.look()?.as_bool()
+    }
+
+    fn is_null(&self) -> bool {
+        self.look().is_some_and(Value::is_null)
+    }
+
+    fn is_number(&self) -> bool {
+        self.look().is_some_and(Value::is_number)
+    }
+
+    fn json_type(&self) -> JsonType {
+        // The type is known without a look; the budget ends by it all the same.
+        spend(1);
+        JsonType::from(self.0)
+    }
+
+    fn string_length(&self) -> Option<u64> {
+        let text = self.look()?.as_str()?;
+        let paid = spend((text.len() / LENGTH_UNIT) as u64);
+        Some(if paid { text.chars().count() as u64 } else { 0 })
+    }
+
+    fn equals_value(&self, expected: &Value) -> bool {
+        sameness::same(self.0, expected)
+    }
+
+    fn to_value(&self) -> Cow<'a, Value> {
+        if meter::spend_fault() {
+            shown(self.0)
+        } else {
+            Cow::Owned(Value::Null)
+        }
+    }
+
+    fn identity(&self) -> Option<NodeIdentity> {
+        let items = match self.0 {
+            Value::Array(items) if meter::costs().marks_items => items.len(),
+            _ => 0,
+        };
+        spend(1 + (items / LENGTH_UNIT) as u64);
+        Some(NodeIdentity::new(std::ptr::from_ref(self.0).addr()))
+    }
+}
+
+/// The fields of an object.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fields<'a>(&'a Map<String, Value>);
+
+impl<'a> Object<'a, Counted> for Fields<'a> {
+    type Node = Part<'a>;
+    type MemberName = &'a str;
+    type MembersIter = FieldsIter<'a>;
+
+    fn len(&self) -> usize {
+        spend_length(self.0.len());
+        self.0.len()
+    }
+
+    fn get(&self, key: &String) -> Option<Part<'a>> {
+        if !spend(1 + (key.len() / LENGTH_UNIT) as u64) {
+            return None;
+        }
+        self.0.get(key).map(Part)
+    }
+
+    fn members(&self) -> FieldsIter<'a> {
+        if !meter::is_sorted() {
+            return FieldsIter::AsStored(self.0.iter());
+        }
+        spend_length(self.0.len());
+        let mut fields: Vec<(&'a String, &'a Value)> = self.0.iter().collect();
+        fields.sort_unstable_by_key(|(name, _)| *name);
+        FieldsIter::Sorted(fields.into_iter())
+    }
+}
+
+/// The fields of an object, one after the other.
+#[derive(Debug)]
+pub(crate) enum FieldsIter<'a> {
+    /// As they came.
+    AsStored(serde_json::map::Iter<'a>),
+    /// By name.
+    Sorted(std::vec::IntoIter<(&'a String, &'a Value)>),
+}
+
+impl<'a> Iterator for FieldsIter<'a> {
+    type Item = (&'a str, Part<'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (name, value) = match self {
+            Self::AsStored(fields) => fields.next()?,
+            Self::Sorted(fields) => fields.next()?,
+        };
+        spend(meter::costs().of_name(name.len())).then_some((name.as_str(), Part(value)))
+    }
+}
+
+/// The items of a list.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Items<'a>(&'a [Value]);
+
+impl<'a> Array<'a, Counted> for Items<'a> {
+    type Node = Part<'a>;
+    type ElementsIter = ItemsIter<'a>;
+
+    fn len(&self) -> usize {
+        spend_length(self.0.len());
+        self.0.len()
+    }
+
+    fn elements(&self) -> ItemsIter<'a> {
+        ItemsIter(self.0.iter())
+    }
+
+    fn is_unique(&self) -> bool {
+        sameness::all_differ(self.0)
+    }
+}
+
+/// The items of a list, one after the other.
+#[derive(Debug)]
+pub(crate) struct ItemsIter<'a>(slice::Iter<'a, Value>);
+
+impl<'a> Iterator for ItemsIter<'a> {
+    type Item = Part<'a>;
+
+    fn next(&mut self) -> Option<Part<'a>> {
+        let item = self.0.next()?;
+        spend(1).then_some(Part(item))
+    }
+}
+
+/// Pays for what the validator sets aside for each item or field.
+fn spend_length(length: usize) {
+    spend((length / LENGTH_UNIT) as u64);
+}
+
+/// What looking at a number costs: `multipleOf` may be its next reader.
+fn cost_of(number: &Number) -> u64 {
+    match number.as_f64() {
+        Some(size) if number.is_f64() && size != 0.0 => {
+            if is_plain(size) {
+                meter::costs().fraction
+            } else {
+                LONG_DIVISION
+            }
+        }
+        Some(_) | None => 1,
+    }
+}
+
+/// As much of a value as a fault shows: faults are many, and some are copied with their values.
+fn shown(value: &Value) -> Cow<'_, Value> {
+    let mut parts = SHOWN_PARTS;
+    if is_small(value, &mut parts) {
+        return Cow::Borrowed(value);
+    }
+    Cow::Owned(match value {
+        Value::String(text) => Value::String(text.chars().take(SHOWN_CHARACTERS).collect()),
+        Value::Array(_) => Value::Array(Vec::new()),
+        Value::Object(fields) => Value::Object(first_names(fields)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    })
+}
+
+/// Whether a value has few parts and little text.
+fn is_small(value: &Value, left: &mut usize) -> bool {
+    let weight = match value {
+        Value::String(text) => 1 + text.len() / LENGTH_UNIT,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => 1,
+    };
+    let Some(rest) = left.checked_sub(weight) else {
+        return false;
+    };
+    *left = rest;
+    match value {
+        Value::Array(items) => items.iter().all(|item| is_small(item, left)),
+        Value::Object(fields) => fields
+            .iter()
+            .all(|(name, value)| name.len() <= LENGTH_UNIT && is_small(value, left)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+    }
+}
+
+/// The first names of an object's fields, in their order, without values.
+fn first_names(fields: &Map<String, Value>) -> Map<String, Value> {
+    spend((fields.len()) as u64);
+    let mut names: Vec<&String> = fields.keys().collect();
+    names.sort_unstable();
+    let names = names.into_iter().take(SHOWN_PARTS);
+    names
+        .map(|name| (name.chars().take(SHOWN_CHARACTERS).collect(), Value::Null))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_fault_shows_little_of_a_large_value() {
+        let small = json!({"a": [1, "two"], "b": null});
+        assert_eq!(shown(&small).as_ref(), &small);
+        assert!(matches!(shown(&small), Cow::Borrowed(_)));
+        let text = json!("ä".repeat(2_000));
+        assert_eq!(shown(&text).as_ref(), &json!("ä".repeat(SHOWN_CHARACTERS)));
+        let list: Value = (0..100).collect();
+        assert_eq!(shown(&list).as_ref(), &json!([]));
+        let names = (0..100).map(|at| (format!("{at:03}"), json!([at])));
+        let object = Value::Object(names.collect());
+        let first: Map<String, Value> = (0..16)
+            .map(|at| (format!("{at:03}"), Value::Null))
+            .collect();
+        assert_eq!(shown(&object).as_ref(), &Value::Object(first));
+        // One level for each part.
+        let deep = (0..100).fold(json!(1), |inside, _| json!({ "a": inside }));
+        assert_eq!(shown(&deep).as_ref(), &json!({"a": null}));
+    }
+}
