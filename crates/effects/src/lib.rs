@@ -42,6 +42,10 @@
 //! [`Models`] asks language models for drafts, by the routes of [`ModelOptions`]; [`ModelProviders`]
 //! does so over HTTP.
 //!
+//! # Schemas of documents
+//! [`check_against`] checks what a tool, a model or a person gave against the JSON Schema that a document
+//! declares for it.
+//!
 //! # Webhooks
 //! [`webhook`] sends changes to systems of record, signed, through the same wall.
 //!
@@ -70,6 +74,7 @@ mod package;
 mod patience;
 mod redact;
 mod sandbox;
+mod schema_check;
 mod secret;
 mod sources;
 mod telemetry;
@@ -104,6 +109,7 @@ pub use patience::{Jitter, Patience};
 pub use sandbox::{
     Capability, CapabilityState, LandlockUse, NamespaceUse, Sandbox, SandboxError, SandboxOptions,
 };
+pub use schema_check::check_against;
 pub use secret::{Secret, SecretSource};
 pub use sources::{
     Fetched, Media, NoSources, RawSource, SourceError, SourceFault, SourceRequest, Sources,

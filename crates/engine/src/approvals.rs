@@ -9,6 +9,7 @@ use charter_contract::json::{decode_stored, to_stored};
 use charter_domain::approval::{Answer, Approval, Digest, Happened, Refusal, State, Verdict};
 use charter_domain::graph::Action;
 use charter_domain::run::{ApprovalAsked, Run};
+use charter_effects::check_against;
 use charter_store::StoreError;
 use charter_store::approval::{
     ApprovalChange, ApprovalFilter, ApprovalMove, ApprovalRecord, ApprovalState, ListedApproval,
@@ -183,7 +184,7 @@ impl Engine {
         let Some(schema) = declared.filter(|_| is_tools) else {
             return Ok(());
         };
-        let violations = schema.violations(&reported.output);
+        let (_, violations) = check_against(schema, reported.output.clone()).await;
         if violations.is_empty() {
             return Ok(());
         }

@@ -5,9 +5,9 @@ use serde_json::{Map, Value};
 use super::ForeignSchema;
 use super::outline::PATTERN_PART;
 use super::patterns;
-use crate::bounds::{PACKAGE_SCHEMA_PARTS, PATTERN_SIZE, SERVER_SCHEMA_PARTS};
+use crate::bounds::{PACKAGE_SCHEMA_PARTS, SERVER_SCHEMA_PARTS};
 
-/// What a schema counts that cannot be used: finding that out takes something too.
+/// What a schema counts that is not used: finding that out takes something too.
 const FAULTY_PARTS: usize = 10_000;
 
 /// What is left for further documents.
@@ -59,7 +59,7 @@ impl SchemaAllowance {
     /// Takes what a document needs before it is read. Nothing of it is compiled for that.
     ///
     /// # Errors
-    /// When there is too little left. The document is not to be read, and neither are further ones.
+    /// When there is too little left. The document is not to be read.
     pub fn take(&mut self, document: &Value) -> Result<(), SchemaAllowanceSpent> {
         match document {
             Value::Object(fields) => fields
@@ -86,8 +86,7 @@ impl SchemaAllowance {
             ("output_schema" | "payload_schema", Value::Object(schema)) => self.take_schema(schema),
             ("pattern", Value::String(pattern)) => {
                 self.take_parts(1)?;
-                let memory = patterns::memory(pattern).unwrap_or(PATTERN_SIZE);
-                self.take_parts(memory / PATTERN_PART)
+                self.take_parts(patterns::memory(pattern) / PATTERN_PART)
             }
             (_, value) => self.take(value),
         }
@@ -100,7 +99,8 @@ impl SchemaAllowance {
                 Ok(())
             }
             None => {
-                self.left = 0;
+                // A smaller one may still have its place.
+                self.left = self.left.saturating_sub(FAULTY_PARTS);
                 Err(self.spent)
             }
         }
@@ -133,6 +133,23 @@ mod tests {
     }
 
     #[test]
+    fn what_does_not_fit_does_not_keep_others_out_until_looking_at_it_took_all() {
+        let fields = |count: usize| {
+            let fields = (0..count).map(|at| (format!("f{at}"), json!({"type": "string"})));
+            let fields: Map<String, Value> = fields.collect();
+            json!({"output_schema": {"properties": fields}})
+        };
+        let (large, small) = (fields(1_000), fields(2));
+        let mut allowance = SchemaAllowance::of_server();
+        allowance.left = 3 * FAULTY_PARTS / 2;
+        assert!(allowance.take(&large).is_err());
+        assert_eq!(allowance.take(&small), Ok(()));
+        assert!(allowance.take(&large).is_err());
+        assert_eq!(allowance.left, 0);
+        assert!(allowance.take(&small).is_err());
+    }
+
+    #[test]
     fn patterns_and_faulty_schemas_take_from_it_too() {
         let count = |document: Value| {
             let mut allowance = SchemaAllowance::of_server();
@@ -141,6 +158,7 @@ mod tests {
                 .count()
         };
         assert!(count(json!({"parameters": [{"pattern": "^[a-z]+$"}]})) > 1_000);
+        assert!(count(json!({"parameters": {"pattern": "*.log"}})) > 1_000);
         assert_eq!(count(json!({"pattern": "(a{1000}){1000}"})), 12);
         assert_eq!(count(json!({"output_schema": {"$ref": "#"}})), 19);
     }

@@ -19,6 +19,8 @@ const MAX_MAKING: usize = MAX_AUTOMATON / 8 * 5;
 const MAX_AUTOMATA: usize = 4 * MAX_AUTOMATON;
 /// Steps for 64 bytes of text that each state of a pattern may take.
 const STEPS_OF_STATE: u64 = 8;
+/// By how much the square of a pattern's length is divided, to be the memory that weighs as much as translating it.
+const TRANSLATED: usize = SCHEMA_PATTERN_TEXT * SCHEMA_PATTERN_TEXT / PATTERN_SIZE;
 
 /// What the patterns of a schema take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +46,7 @@ impl Patterns {
         let mut room = MAX_AUTOMATA;
         for pattern in patterns {
             all.longest = all.longest.max(pattern.len());
-            let Some(states) = States::of(pattern) else {
+            let Ok(states) = States::of(pattern) else {
                 continue;
             };
             all.memory += states.memory();
@@ -61,9 +63,19 @@ impl Patterns {
     }
 }
 
-/// Memory of a pattern when it is compiled; nothing where it is no regular expression, or too large for one.
-pub(super) fn memory(pattern: &str) -> Option<usize> {
-    States::of(pattern).map(|states| states.memory())
+/// Memory of a pattern when it is compiled; of what is no regular expression, what finding that out weighs.
+pub(super) fn memory(pattern: &str) -> usize {
+    match States::of(pattern) {
+        Ok(states) => states.memory(),
+        Err(Stateless::TooLarge) => PATTERN_SIZE,
+        Err(Stateless::NoPattern) => pattern.len() * pattern.len() / TRANSLATED,
+    }
+}
+
+/// Why a text has no states.
+enum Stateless {
+    NoPattern,
+    TooLarge,
 }
 
 /// The states of a pattern, for both directions that a text can be matched in.
@@ -73,20 +85,25 @@ struct States {
 }
 
 impl States {
-    fn of(pattern: &str) -> Option<Self> {
+    fn of(pattern: &str) -> Result<Self, Stateless> {
         // Translating takes the square of the length.
         if pattern.len() > SCHEMA_PATTERN_TEXT {
-            return None;
+            return Err(Stateless::TooLarge);
         }
-        let translated = jsonschema_regex::to_rust_regex(pattern).ok()?;
+        let translated = jsonschema_regex::to_rust_regex(pattern);
+        let translated = translated.map_err(|_| Stateless::NoPattern)?;
         let compile = |reverse: bool| {
             let config = Config::new()
                 .reverse(reverse)
                 .nfa_size_limit(Some(PATTERN_SIZE))
                 .which_captures(WhichCaptures::None);
-            Compiler::new().configure(config).build(&translated).ok()
+            let built = Compiler::new().configure(config).build(&translated);
+            built.map_err(|error| match error.size_limit() {
+                Some(_) => Stateless::TooLarge,
+                None => Stateless::NoPattern,
+            })
         };
-        Some(Self {
+        Ok(Self {
             forward: compile(false)?,
             backward: compile(true)?,
         })
@@ -180,5 +197,13 @@ mod tests {
         );
         // The validator says of these that they are none.
         assert_eq!(measured(&["a(", "(?=a)"]).unwrap().memory, 0);
+    }
+
+    #[test]
+    fn what_is_no_pattern_weighs_what_finding_that_out_does() {
+        assert_eq!(memory("*.log"), 0);
+        assert_eq!(memory(&"(".repeat(SCHEMA_PATTERN_TEXT)), PATTERN_SIZE);
+        assert_eq!(memory("(a{1000}){1000}"), PATTERN_SIZE);
+        assert!((1..PATTERN_SIZE).contains(&memory("^sg-")));
     }
 }

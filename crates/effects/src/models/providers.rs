@@ -21,6 +21,7 @@ use super::{
     ModelAnswer, ModelFailure, ModelFault, ModelRequest, ModelRoute, Models, NamedSchema, Turn,
 };
 use crate::http::{HttpRunner, Redirects};
+use crate::schema_check;
 use crate::telemetry::Completion;
 
 /// Longest time of a request, whatever it asks for.
@@ -110,7 +111,7 @@ impl ModelProviders {
     ) -> Result<ModelAnswer, ModelFailure> {
         let connection = self.connections.get(&way.target.provider);
         let connection = connection.ok_or_else(|| unknown(request))?;
-        compiles(&request.schema)?;
+        compiles(&request.schema).await?;
         let asking = Asking {
             connection,
             asked: asked(request, way),
@@ -160,8 +161,8 @@ fn unknown(request: &ModelRequest) -> ModelFailure {
 }
 
 /// A schema that no answer can keep to is a fault of whoever asks, and costs nothing yet.
-fn compiles(schema: &NamedSchema) -> Result<(), ModelFailure> {
-    match schema.schema.fault() {
+async fn compiles(schema: &NamedSchema) -> Result<(), ModelFailure> {
+    match schema_check::fault(&schema.schema).await {
         None => Ok(()),
         Some(fault) => {
             let message = format!("the schema `{}` cannot be used: {fault}", schema.name);
@@ -187,7 +188,7 @@ impl Asking<'_> {
         let mut repairs = 0;
         loop {
             let reply = self.ask(&turns, repairs, &mut retries, meter).await?;
-            match reply.draft(schema) {
+            match reply.draft(schema).await {
                 Ok(draft) => return Ok(self.done(draft, reply.model, repairs)),
                 Err(no_draft) if repairs < self.options.repairs.0 => {
                     tracing::debug!(

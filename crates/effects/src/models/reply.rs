@@ -5,6 +5,7 @@ use charter_contract::json::{JsonFault, Profile, decode_text};
 use serde_json::Value;
 
 use super::{ModelFault, Usage};
+use crate::schema_check::check_against;
 
 /// One answer, gathered piece by piece.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -74,7 +75,7 @@ impl Reply {
     }
 
     /// The draft, if it is one JSON value that keeps to the schema.
-    pub(super) fn draft(&self, schema: &ForeignSchema) -> Result<Value, NoDraft> {
+    pub(super) async fn draft(&self, schema: &ForeignSchema) -> Result<Value, NoDraft> {
         let answered = match self.tool.as_deref() {
             // A call without parameters.
             Some("") => "{}",
@@ -93,7 +94,7 @@ impl Reply {
             };
             no_draft(ModelFault::Malformed, vec![wrong])
         })?;
-        let violations = schema.violations(&draft);
+        let (draft, violations) = check_against(schema, draft).await;
         if violations.is_empty() {
             return Ok(draft);
         }
@@ -145,23 +146,23 @@ mod tests {
         assert_eq!(declined.fault(), Some(ModelFault::Refused));
     }
 
-    #[test]
-    fn a_draft_is_one_json_value_that_keeps_to_the_schema() {
+    #[tokio::test]
+    async fn a_draft_is_one_json_value_that_keeps_to_the_schema() {
         let schema = json!({"type": "object", "required": ["ready"], "additionalProperties": false,
             "properties": {"ready": {"type": "boolean"}}});
         let schema = &ForeignSchema::from(schema.as_object().unwrap().clone());
-        let draft = |text: &str| said(text, Some(Stop::Done)).draft(schema);
         for text in [
             "{\"ready\": true}",
             " \n{\"ready\": true}\n",
             "```json\n{\"ready\": true}\n```",
             "```\n{\"ready\": true}```",
         ] {
-            assert_eq!(draft(text), Ok(json!({"ready": true})), "{text:?}");
+            let draft = said(text, Some(Stop::Done)).draft(schema).await;
+            assert_eq!(draft, Ok(json!({"ready": true})), "{text:?}");
         }
         for text in ["", "yes", "{\"ready\": true", "{\"ready\": true} {}"] {
-            let fault = draft(text).unwrap_err().fault;
-            assert_eq!(fault, ModelFault::Malformed, "{text:?}");
+            let draft = said(text, Some(Stop::Done)).draft(schema).await;
+            assert_eq!(draft.unwrap_err().fault, ModelFault::Malformed, "{text:?}");
         }
         // Seven bytes a value, half a KiB of memory each.
         let deep = "[".repeat(49) + &"]".repeat(49);
@@ -181,11 +182,12 @@ mod tests {
             tool: Some(given.to_owned()),
             ..said("{\"ready\": false}", Some(Stop::Done))
         };
-        let given = called("{\"ready\": true}").draft(schema);
+        let given = called("{\"ready\": true}").draft(schema).await;
         assert_eq!(given, Ok(json!({"ready": true})));
-        let nothing = called("").draft(schema).unwrap_err();
+        let nothing = called("").draft(schema).await.unwrap_err();
         assert_eq!(nothing.fault, ModelFault::SchemaViolated);
-        let other = draft("{\"ready\": 1, \"x\": 2}").unwrap_err();
+        let other = said("{\"ready\": 1, \"x\": 2}", Some(Stop::Done));
+        let other = other.draft(schema).await.unwrap_err();
         assert_eq!(other.fault, ModelFault::SchemaViolated);
         assert_eq!(other.wrong.len(), 2, "{other:?}");
     }

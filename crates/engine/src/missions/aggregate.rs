@@ -45,7 +45,9 @@ impl Engine {
             wanted: schema::packet(&sources),
         };
         let made = |draft: PacketDraft| self.packet(work, missing, draft);
-        let drafted = self.drafted(work, asking, made, cancel).await?;
+        let drafted = self
+            .drafted(work, asking, made, |_| Vec::new(), cancel)
+            .await?;
         let packet = held(drafted.made).map_err(|failure| StageFailed {
             failure,
             tokens: drafted.tokens,

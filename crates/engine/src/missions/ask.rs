@@ -5,10 +5,13 @@
 use std::time::Instant;
 
 use charter_contract::error_code::ErrorCode;
+use charter_contract::foreign_schema::ForeignSchema;
 use charter_contract::ids::Label;
 use charter_contract::mission::task_graph::Role;
 use charter_domain::run::{ErrorKind, StepFailure, Tokens};
-use charter_effects::{ModelFailure, ModelRequest, ModelStage, NamedSchema, Turn, Usage};
+use charter_effects::{
+    ModelFailure, ModelRequest, ModelStage, NamedSchema, Turn, Usage, check_against,
+};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -34,6 +37,14 @@ pub(super) struct Asking<'a> {
     pub(super) wanted: DraftSchema,
 }
 
+/// A part of what was made of a draft that has to keep to a document's own schema.
+pub(super) struct Declared {
+    pub(super) schema: ForeignSchema,
+    pub(super) value: Value,
+    /// What it is called, in front of what is wrong with it.
+    pub(super) name: String,
+}
+
 /// What was made of a draft.
 pub(super) struct Drafted<T> {
     pub(super) made: T,
@@ -44,12 +55,13 @@ pub(super) struct Drafted<T> {
 
 impl Engine {
     /// Asks for a draft and makes something of it. `make` says what is wrong with a draft that does not
-    /// do, in words that the model is told.
+    /// do, in words that the model is told; `declared` names the parts that have schemas of their own.
     pub(super) async fn drafted<D: DeserializeOwned, T>(
         &self,
         work: &StageWork,
         asking: Asking<'_>,
         mut make: impl FnMut(D) -> Result<T, Vec<String>>,
+        declared: impl Fn(&T) -> Vec<Declared>,
         cancel: &CancellationToken,
     ) -> Result<Drafted<T>, StageFailed> {
         let mut request = request(work, asking)?;
@@ -62,16 +74,20 @@ impl Engine {
             let answer = answer.map_err(|failure| failed(&failure, tokens))?;
             tokens = tokens.and(counted(answer.usage));
             let read = serde_json::from_value::<D>(answer.draft.clone());
-            let wrong = match read
+            let made = read
                 .map_err(|error| vec![error.to_string()])
-                .and_then(&mut make)
-            {
+                .and_then(&mut make);
+            let wrong = match made {
                 Ok(made) => {
-                    return Ok(Drafted {
-                        made,
-                        model: answer.model,
-                        tokens,
-                    });
+                    let wrong = unmet(declared(&made)).await;
+                    if wrong.is_empty() {
+                        return Ok(Drafted {
+                            made,
+                            model: answer.model,
+                            tokens,
+                        });
+                    }
+                    wrong
                 }
                 Err(wrong) => wrong,
             };
@@ -95,6 +111,17 @@ impl Engine {
             });
         }
     }
+}
+
+/// What is wrong with parts that have schemas of their own.
+async fn unmet(parts: Vec<Declared>) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for part in parts {
+        let (_, violations) = check_against(&part.schema, part.value).await;
+        let name = &part.name;
+        wrong.extend(violations.iter().map(|found| format!("{name}{found}")));
+    }
+    wrong
 }
 
 fn request(work: &StageWork, asking: Asking<'_>) -> Result<ModelRequest, StepFailure> {

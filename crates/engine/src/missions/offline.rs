@@ -19,6 +19,7 @@ use charter_contract::mission::task_graph::Role;
 use charter_effects::{
     ModelAnswer, ModelFailure, ModelFault, ModelRequest, ModelRoute, ModelStage, Models, Usage,
 };
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 /// What the offline provider calls itself.
@@ -42,7 +43,7 @@ impl Models for Offline {
             ModelStage::Role(Role::Planner) => Some(plan::draft(context)),
             ModelStage::Role(Role::Worker) => Some(work::draft(context)),
             ModelStage::Role(Role::Aggregator) => Some(aggregate::draft(context)),
-            ModelStage::Role(Role::Reviewer) => Some(review::draft(context)),
+            ModelStage::Role(Role::Reviewer) => Some(reviewed(context.clone()).await?),
             ModelStage::Role(Role::PromptMaster | Role::Researcher | Role::Librarian)
             | ModelStage::CodeAgent
             | ModelStage::Probe => None,
@@ -73,6 +74,14 @@ impl Models for Offline {
     fn routes(&self, _: &TenantId) -> BTreeMap<Label, ModelRoute> {
         BTreeMap::new()
     }
+}
+
+/// Payloads are checked against the schemas of their write-backs, which may take long.
+async fn reviewed(context: Value) -> Result<Value, ModelFailure> {
+    let drafting = tokio::task::spawn_blocking(move || review::draft(&context));
+    drafting
+        .await
+        .map_err(|error| ModelFailure::new(ModelFault::System, error.to_string()))
 }
 
 #[cfg(test)]

@@ -80,7 +80,9 @@ impl Engine {
             ),
         };
         let made = |draft: PlanDraft| self.task_graph(desk, &offered, draft);
-        let drafted = self.drafted(work, asking, made, cancel).await?;
+        let drafted = self
+            .drafted(work, asking, made, |_| Vec::new(), cancel)
+            .await?;
         let graph = drafted.made;
         let with_tokens = |failure| StageFailed {
             failure,

@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::aggregate::shown;
-use super::ask::Asking;
+use super::ask::{Asking, Declared};
 use super::draft::{ProposalDraft, ReviewDraft, schema};
 use super::fill::fill;
 use super::stage::{Finished, StageDone, StageFailed, StageWork, held, unfit};
@@ -49,7 +49,8 @@ impl Engine {
             wanted: schema::review(&work.desk.kind.write_backs),
         };
         let made = |draft: ReviewDraft| self.reviewed(work, draft);
-        let drafted = self.drafted(work, asking, made, cancel).await?;
+        let declared = |reviewed: &Reviewed| payloads(work, reviewed);
+        let drafted = self.drafted(work, asking, made, declared, cancel).await?;
         let tokens = drafted.tokens;
         let with_tokens = |failure| StageFailed { failure, tokens };
         let Reviewed { packet, proposals } = drafted.made;
@@ -145,16 +146,6 @@ impl Engine {
             .kind
             .write_back(&draft.action_type, &draft.target_entity_type);
         let write_back = known.ok_or_else(|| vec![format!("{what} is not offered")])?;
-        if let Some(schema) = &write_back.payload_schema {
-            let payload = Value::Object(draft.payload.clone());
-            let found = schema.violations(&payload);
-            if !found.is_empty() {
-                let found = found.iter();
-                return Err(found
-                    .map(|wrong| format!("the payload of {what}: {wrong}"))
-                    .collect());
-            }
-        }
         let id = ProposalId::parse(&format!("wb.{at}")).map_err(|error| vec![error.to_string()])?;
         let proposal = WritebackProposal {
             schema_name: Default::default(),
@@ -222,6 +213,21 @@ impl Engine {
             producer: Label::parse("policy").map_err(said)?,
         })
     }
+}
+
+/// The payloads of the proposals whose write-backs have schemas for them.
+fn payloads(work: &StageWork, reviewed: &Reviewed) -> Vec<Declared> {
+    let proposals = reviewed.proposals.iter();
+    let declared = proposals.filter_map(|(proposal, _)| {
+        let (action, entity) = (&proposal.action_type, &proposal.target_entity_type);
+        let write_back = work.desk.kind.write_back(action, entity)?;
+        Some(Declared {
+            schema: write_back.payload_schema.clone()?,
+            value: Value::Object(proposal.payload.clone()),
+            name: format!("the payload of `{action}` of a `{entity}`: "),
+        })
+    });
+    declared.collect()
 }
 
 /// The calls that carry a proposal out.

@@ -17,7 +17,7 @@ use charter_domain::reference::{Bindings, resolve};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::ask::{Asking, Drafted};
+use super::ask::{Asking, Declared, Drafted};
 use super::draft::schema::{self, Sources};
 use super::draft::{AnswerDraft, TurnDraft};
 use super::stage::{Made, StageDone, StageFailed, StageWork, Turn, held, unfit};
@@ -67,19 +67,20 @@ impl Engine {
                 schema::answer(&sources, must_cite, structured)
             },
         };
+        let declared = |said: &Said| structured_output(work, turn, said);
         let Drafted {
             made,
             model,
             tokens,
         } = if turn.may_call() {
             let read = |draft: TurnDraft| self.said(work, turn, draft);
-            self.drafted(work, asking, read, cancel).await?
+            self.drafted(work, asking, read, declared, cancel).await?
         } else {
             let read = |draft: AnswerDraft| {
                 let result = self.result(work, turn, draft)?;
                 Ok(Said::Answer(Box::new(result)))
             };
-            self.drafted(work, asking, read, cancel).await?
+            self.drafted(work, asking, read, declared, cancel).await?
         };
         let with_tokens = |failure| StageFailed { failure, tokens };
         let mut output = StageOutput {
@@ -183,19 +184,6 @@ impl Engine {
             producer: desk.producer("worker_agent"),
         };
         admissible(work, result.clone().into())?;
-        if let Some(schema) = &desk.prompt(turn.task.role_type).output_schema {
-            let structured = result
-                .structured_output
-                .clone()
-                .map_or(Value::Null, Value::Object);
-            let found = schema.violations(&structured);
-            if !found.is_empty() {
-                let found = found.iter();
-                return Err(found
-                    .map(|wrong| format!("structured_output{wrong}"))
-                    .collect());
-            }
-        }
         Ok(result)
     }
 
@@ -275,6 +263,22 @@ impl Engine {
             }
         }
         Ok(all)
+    }
+}
+
+/// The structured output of an answer, where the worker's prompt has a schema for it.
+fn structured_output(work: &StageWork, turn: &Turn, said: &Said) -> Vec<Declared> {
+    let prompt = work.desk.prompt(turn.task.role_type);
+    match (said, &prompt.output_schema) {
+        (Said::Answer(result), Some(schema)) => {
+            let structured = result.structured_output.clone();
+            vec![Declared {
+                schema: schema.clone(),
+                value: structured.map_or(Value::Null, Value::Object),
+                name: "structured_output".to_owned(),
+            }]
+        }
+        (Said::Answer(_), None) | (Said::Calls(_), _) => Vec::new(),
     }
 }
 

@@ -26,7 +26,7 @@ use charter_domain::parameters;
 use charter_domain::policy::PolicySet;
 use charter_domain::reference::{ReferenceError, resolve};
 use charter_domain::run::{ErrorKind, ResultSource, Run, StepFailure, Tokens, Yield};
-use charter_effects::{Limits, PackageFiles, ScriptTool, ToolOutcome};
+use charter_effects::{Limits, PackageFiles, ScriptTool, ToolOutcome, check_against};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -559,9 +559,12 @@ impl Prepared {
                 duration_ms,
                 ..
             } => {
-                if checked {
-                    check_output(&entry.document, &output).map_err(NoOutput::Refused)?;
-                }
+                let output = if checked {
+                    let fits = check_output(&entry.document, output).await;
+                    fits.map_err(NoOutput::Refused)?
+                } else {
+                    output
+                };
                 Ok((output, duration_ms))
             }
             // B002-13: who keeps the target says that it is another than the proposal was made for.
@@ -626,13 +629,13 @@ fn code_of(kind: ErrorKind) -> ErrorCode {
 }
 
 /// B003-4: a result is checked against what the tool declares.
-fn check_output(tool: &Tool, output: &Value) -> Result<(), StepFailure> {
+async fn check_output(tool: &Tool, output: Value) -> Result<Value, StepFailure> {
     let Some(schema) = &tool.output_schema else {
-        return Ok(());
+        return Ok(output);
     };
-    let violations = schema.violations(output);
+    let (output, violations) = check_against(schema, output).await;
     let Some(first) = violations.first() else {
-        return Ok(());
+        return Ok(output);
     };
     Err(refused(format!(
         "the tool `{}` answered something other than it declares: {first}",
