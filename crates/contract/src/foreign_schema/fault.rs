@@ -2,6 +2,9 @@
 
 use crate::bounds;
 
+/// Most characters of a pointer in a sentence.
+const MAX_SHOWN: usize = 80;
+
 /// Why no value can be checked against a schema.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SchemaFault {
@@ -59,9 +62,11 @@ impl SchemaFault {
 
 fn place(pointer: &str) -> String {
     if pointer.is_empty() {
-        "the schema".to_owned()
-    } else {
-        format!("`{pointer}`")
+        return "the schema".to_owned();
+    }
+    match pointer.char_indices().nth(MAX_SHOWN) {
+        Some((cut, _)) => format!("`{}…`", &pointer[..cut]),
+        None => format!("`{pointer}`"),
     }
 }
 
@@ -134,6 +139,16 @@ mod tests {
         );
         assert_eq!(fault.pointer(), "/$defs/a");
         assert_eq!(CHAIN.check(32, ""), Ok(()));
+        let long = "/ä".repeat(500);
+        let fault = POINTER.exceeded(&long);
+        assert_eq!(fault.pointer(), long);
+        assert_eq!(
+            fault.to_string(),
+            format!(
+                "`{}…` is over the limit SCHEMA_POINTER of 2048: use shorter names, or nest it less deep",
+                "/ä".repeat(40)
+            )
+        );
         let whole = VALUES.exceeded("").to_string();
         assert_eq!(
             whole,

@@ -8,7 +8,9 @@ use charter_contract::agentic::tool_definition::{ParameterDefinition, parameters
 use charter_contract::canonical;
 use charter_contract::catalogue::tool::{IMPORTED_PREFIX, Tool, ToolClass};
 use charter_contract::catalogue::vocabulary::PermissionLevel;
+use charter_contract::foreign_schema::SchemaAllowance;
 use charter_contract::validate;
+use charter_contract::violation::Violation;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
@@ -25,12 +27,15 @@ const MAX_PARAMETER_DESCRIPTION: usize = 500;
 const MAX_RULES: usize = 1_000;
 /// Most characters of a reason.
 const MAX_REASON: usize = 300;
+/// Most characters of the place that a reason is about.
+const MAX_PLACE: usize = 80;
 /// Longest id of a catalogue document.
 const MAX_ID: usize = 200;
 /// How much of a name that does not fit stays in the id.
 const KEPT_OF_NAME: usize = 100;
 
-/// What a list of tools comes to: the documents by id, and what is left out.
+/// What a list of tools comes to: the documents by id, and what is left out. Schemas are compiled for it, which may take
+/// seconds where a server means harm.
 pub(super) fn import(
     options: &McpServerOptions,
     listed: &[rmcp::model::Tool],
@@ -44,12 +49,13 @@ pub(super) fn import(
         });
     };
     let mut names: BTreeSet<&str> = BTreeSet::new();
+    let mut schemas = SchemaAllowance::of_server();
     for tool in listed {
         if !names.insert(&tool.name) {
             leave(&tool.name, "the server lists it twice");
             continue;
         }
-        match document(options, tool) {
+        match document(options, tool, &mut schemas) {
             Err(reason) => leave(&tool.name, &reason),
             Ok(made) => match tools.entry(made.document.tool_id.to_string()) {
                 Entry::Occupied(taken) => {
@@ -92,7 +98,11 @@ fn hash(text: &str) -> String {
     format!("sha256:{digits}")
 }
 
-fn document(options: &McpServerOptions, tool: &rmcp::model::Tool) -> Result<ImportedTool, String> {
+fn document(
+    options: &McpServerOptions,
+    tool: &rmcp::model::Tool,
+    schemas: &mut SchemaAllowance,
+) -> Result<ImportedTool, String> {
     let size = json!(tool).to_string().len();
     if size > MAX_DEFINITION_BYTES {
         return Err(format!(
@@ -136,16 +146,24 @@ fn document(options: &McpServerOptions, tool: &rmcp::model::Tool) -> Result<Impo
         },
     });
     if let Some(schema) = &tool.output_schema {
+        let taken = schemas.take_schema(schema);
+        taken.map_err(|spent| spent.to_string())?;
         document["output_schema"] = json!(&**schema);
     }
     let (document, _) = validate::read_value::<Tool>(&document).map_err(|violations| {
-        let said: Vec<String> = violations.iter().map(ToString::to_string).collect();
+        let said: Vec<String> = violations.into_iter().map(reason).collect();
         said.join("; ")
     })?;
     Ok(ImportedTool {
         content_hash: hash(&canonical::text(json!(document))),
         document,
     })
+}
+
+/// What is wrong with a document, so that a long way to it does not leave no room for it.
+fn reason(wrong: Violation) -> String {
+    let pointer = clean(&wrong.pointer, MAX_PLACE);
+    Violation { pointer, ..wrong }.to_string()
 }
 
 /// `mcp.<server>.<tool>`. A name with other characters than an id has, or that is too long, is cut,

@@ -12,6 +12,7 @@ use rmcp::model::{
 use rmcp::service::{Peer, PeerRequestOptions, RoleClient};
 use serde_json::json;
 use tokio::sync::watch;
+use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 
 use super::connect::{self, Connection, Handshake, Traces};
@@ -166,7 +167,11 @@ impl Keeper {
     /// Lists the tools and tells of them.
     async fn look(&self, peer: &Peer<RoleClient>, traces: &Traces) -> Result<(), String> {
         let listed = list(peer).await?;
-        let (tools, left_out) = import::import(&self.server.options, &listed);
+        let server = Arc::clone(&self.server);
+        let importing = spawn_blocking(move || import::import(&server.options, &listed));
+        let imported = importing.await;
+        let (tools, left_out) =
+            imported.map_err(|error| format!("its tools could not be imported: {error}"))?;
         self.tell_tools(tools, left_out);
         self.server.link.send_if_modified(|link| {
             let new = !matches!(link, Link::Up(_));

@@ -189,6 +189,93 @@ fn what_cannot_be_mapped_is_left_out_by_name() {
     );
 }
 
+/// A tool whose output has such a schema.
+fn answering(name: &str, schema: Value) -> rmcp::model::Tool {
+    let Value::Object(schema) = schema else {
+        panic!("no object")
+    };
+    let mut tool = tool(name, empty());
+    tool.output_schema = Some(Arc::new(schema));
+    tool
+}
+
+fn ids(made: &[ImportedTool]) -> Vec<&str> {
+    let ids = made.iter().map(|made| made.document.tool_id.as_str());
+    ids.collect()
+}
+
+#[test]
+fn a_tool_whose_output_schema_is_too_much_is_left_out_and_the_others_are_not() {
+    let twice = |at: usize| {
+        let next = json!({"$ref": format!("#/$defs/a{}", at + 1)});
+        (format!("a{at}"), json!({"oneOf": [next, next]}))
+    };
+    let mut definitions: Map<String, Value> = (0..14).map(twice).collect();
+    definitions.insert("a14".to_owned(), json!({"type": "string"}));
+    let deep = (0..20).fold(
+        json!({"$ref": "#/nowhere"}),
+        |inner, _| json!({"properties": {"a long name of a property": inner}}),
+    );
+    let tools = [
+        answering(
+            "doubles",
+            json!({"$defs": definitions, "$ref": "#/$defs/a0"}),
+        ),
+        answering("dynamic", json!({"items": {"$dynamicRef": "#x"}})),
+        answering("circle", json!({"$ref": "#"})),
+        answering("broken", json!({"type": "text"})),
+        answering("repeats", json!({"pattern": "^((a{100}){100}){100}$"})),
+        answering("deep", deep),
+        answering(
+            "good",
+            json!({"type": "object", "properties": {"id": {"type": "string"}}}),
+        ),
+        tool("plain", empty()),
+    ];
+    let (made, left_out) = import(&options(&[]), &tools);
+    assert_eq!(ids(&made), ["mcp.files.good", "mcp.files.plain"]);
+    let names: Vec<_> = left_out.iter().map(|left| left.tool.as_str()).collect();
+    assert_eq!(
+        names,
+        ["doubles", "dynamic", "circle", "broken", "repeats", "deep"]
+    );
+    let reasons: Vec<_> = left_out.iter().map(|left| left.reason.as_str()).collect();
+    assert!(
+        reasons[0].contains("is over the limit SCHEMA_EXPANSION of 4000"),
+        "{reasons:?}"
+    );
+    assert!(
+        reasons[1].starts_with("/output_schema/items"),
+        "{reasons:?}"
+    );
+    assert!(reasons[1].contains("$dynamicRef"), "{reasons:?}");
+    assert!(
+        reasons[5].contains("which is not there: correct the reference"),
+        "{reasons:?}"
+    );
+}
+
+#[test]
+fn all_output_schemas_of_a_server_have_one_allowance() {
+    let fields = (0..1_000).map(|at| (format!("f{at}"), json!({"type": "string"})));
+    let fields: Map<String, Value> = fields.collect();
+    let large = |at: usize| answering(&format!("t{at:02}"), json!({"properties": fields}));
+    let mut tools: Vec<_> = (0..40).map(large).collect();
+    tools.push(tool("plain", empty()));
+    let (made, left_out) = import(&options(&[]), &tools);
+    assert!((3..20).contains(&made.len()), "{}", made.len());
+    assert_eq!(made.len() + left_out.len(), tools.len());
+    // What has no such schema takes nothing of it.
+    assert_eq!(made[0].document.tool_id.as_str(), "mcp.files.plain");
+    let last = &left_out[left_out.len() - 1];
+    assert_eq!(last.tool, "t39");
+    assert_eq!(
+        last.reason,
+        "its schemas and patterns, with those before it, are over the limit SERVER_SCHEMA_PARTS of 200000: describe \
+         fewer parts, or spread them over more than one server"
+    );
+}
+
 #[test]
 fn any_change_of_what_a_tool_says_changes_its_digest_and_document() {
     let of = |tool: rmcp::model::Tool| {
