@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use charter_contract::bounds::PACKAGE_TESTS;
 use charter_contract::catalogue::{Document, DocumentKind};
+use charter_contract::foreign_schema::SchemaAllowance;
 use charter_contract::package::{PackageBundle, PackageManifest, RoutingTest};
 use charter_contract::validate::{Contract, read_value};
 use charter_contract::violation::Violation;
@@ -51,6 +52,7 @@ pub fn read(bundle: PackageBundle, cancel: &Cancellation) -> Reading {
         tests,
         mut problems,
         allowance: _,
+        schemas: _,
     } = reader;
     for document in &mut documents {
         problems.extend(policy_text::fill(document, &bundle.files));
@@ -72,6 +74,8 @@ struct Reader<'a> {
     tests: Vec<Sourced<RoutingTest>>,
     problems: Problems,
     allowance: &'a Allowance<'a>,
+    /// What is left for the schemas of further documents.
+    schemas: SchemaAllowance,
 }
 
 impl<'a> Reader<'a> {
@@ -82,6 +86,7 @@ impl<'a> Reader<'a> {
             tests: Vec::new(),
             problems: Problems::default(),
             allowance,
+            schemas: SchemaAllowance::of_package(),
         }
     }
 
@@ -152,6 +157,11 @@ impl<'a> Reader<'a> {
     }
 
     fn document(&mut self, kind: DocumentKind, place: Place, value: &Value) {
+        if let Err(spent) = self.schemas.take(value) {
+            let problem = Problem::at(&place, "", "schema_limit", spent.to_string());
+            self.problems.push(problem);
+            return;
+        }
         match Document::from_value(kind, value) {
             Ok((value, warnings)) => {
                 self.warn(&place, warnings);

@@ -226,6 +226,61 @@ fn b000_12_what_does_not_compile_is_refused() {
     );
 }
 
+/// What is wrong with a schema is said at its line, and the limit by its name.
+#[test]
+fn a_schema_that_takes_too_much_is_refused() {
+    let of = |schema: &str| format!("{TOOL}output_schema:\n{schema}");
+    let small = of("  type: array\n  items: {type: string, pattern: '^sg-'}\n");
+    assert_eq!(
+        problems(&[("tools/list.yaml", &small)]),
+        Vec::<String>::new()
+    );
+    let mut doubles = "  items: {$ref: '#/$defs/a0'}\n  $defs:\n".to_owned();
+    for at in 0..14 {
+        let next = format!("{{$ref: '#/$defs/a{}'}}", at + 1);
+        doubles += &format!("    a{at}: {{oneOf: [{next}, {next}]}}\n");
+    }
+    doubles += "    a14: {type: string}\n";
+    let found = problems(&[("tools/list.yaml", &of(&doubles))]);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(
+        found[0].contains("is over the limit SCHEMA_EXPANSION of 4000"),
+        "{found:?}"
+    );
+    let circle = of("  $defs:\n    a: {allOf: [{$ref: '#/$defs/a'}]}\n  $ref: '#/$defs/a'\n");
+    let found = problems(&[("tools/list.yaml", &circle)]);
+    assert!(
+        found[0].contains("applies to the same value as itself"),
+        "{found:?}"
+    );
+}
+
+/// Looking at a schema takes something too, whatever comes of it.
+#[test]
+fn all_schemas_of_a_package_have_one_allowance() {
+    let tools = (0..105).map(|at| {
+        let tool = TOOL.replace("demo.list", &format!("demo.t{at:03}"));
+        let schema = "output_schema: {$ref: '#'}\n";
+        (format!("tools/t{at:03}.yaml"), format!("{tool}{schema}"))
+    });
+    let tools: Vec<(String, String)> = tools.collect();
+    let tools: Vec<(&str, &str)> = tools
+        .iter()
+        .map(|(path, text)| (path.as_str(), text.as_str()))
+        .collect();
+    let found = problems(&tools);
+    let (first, last) = (&found[0], &found[found.len() - 1]);
+    assert!(
+        first.starts_with("tools/t000.yaml:") && first.contains("to the same value as itself"),
+        "{found:?}"
+    );
+    assert!(
+        last.starts_with("tools/t104.yaml:")
+            && last.contains("over the limit PACKAGE_SCHEMA_PARTS of 1000000"),
+        "{found:?}"
+    );
+}
+
 #[test]
 fn what_refers_to_nothing_is_refused() {
     let skill = SKILL.replace("demo.list", "demo.lits");

@@ -642,3 +642,6 @@ async fn check_output(tool: &Tool, output: Value) -> Result<Value, StepFailure> 
         tool.tool_id
     )))
 }
+
+#[cfg(test)]
+mod tests;
