@@ -4,7 +4,7 @@ pub use charter_contract::catalogue::vocabulary::{Role, Tier};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::identity::Rights;
 pub use charter_contract::identity::{AccessScope, AccessScopes, CatalogueRole};
-use charter_contract::ids::{TenantId, UserId};
+use charter_contract::ids::{KeyId, TenantId, UserId};
 pub use charter_contract::link_graph::SkillGrants;
 use charter_contract::scope::Scope;
 use schemars::JsonSchema;
@@ -13,6 +13,25 @@ use serde_json::json;
 
 use crate::quotas::QuotaShown;
 use crate::{Engine, EngineError};
+
+/// The credential by which a caller was found. It names the credential and opens nothing: what each credential may
+/// hold for itself is counted by it, and a session belongs to it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum CredentialId {
+    /// None is needed: the local user.
+    Local,
+    /// A key of the store.
+    Key(KeyId),
+    /// A key of the configuration, by its SHA-256.
+    Configured([u8; 32]),
+    /// All tokens of an identity provider for the same holder.
+    Token {
+        /// The provider.
+        issuer: String,
+        /// The holder, as the provider knows it.
+        subject: String,
+    },
+}
 
 /// An authenticated caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,10 +50,12 @@ pub struct Caller {
     pub agent_skills: SkillGrants,
     /// Which parts of the interface its credential opens.
     pub scopes: AccessScopes,
+    /// The credential.
+    pub credential: CredentialId,
 }
 
 impl Caller {
-    /// Somebody of a tenant who may do this.
+    /// A user of a tenant who may do this and needs no credential; [`Caller::with_credential`] names one.
     #[must_use]
     pub fn new(tenant: TenantId, user: UserId, rights: Rights) -> Self {
         Self {
@@ -45,7 +66,14 @@ impl Caller {
             catalogue: rights.catalogue,
             agent_skills: rights.agent_skills,
             scopes: rights.scopes,
+            credential: CredentialId::Local,
         }
+    }
+
+    /// The same caller, found by this credential.
+    #[must_use]
+    pub fn with_credential(self, credential: CredentialId) -> Self {
+        Self { credential, ..self }
     }
 
     /// Whoever uses the machine that Charter runs on, where nobody is told apart by a key: admin
@@ -62,6 +90,7 @@ impl Caller {
             catalogue: CatalogueRole::Admin,
             agent_skills: SkillGrants::All,
             scopes: AccessScopes::All,
+            credential: CredentialId::Local,
         })
     }
 

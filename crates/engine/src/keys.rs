@@ -22,7 +22,7 @@ pub use charter_store::key::KeysKept;
 pub use form::{KeyListing, KeyMade, KeyOrder, KeyRotation, KeyShown, KeyState, OfKey};
 pub use text::KeyText;
 
-use crate::{Caller, Engine, EngineError, Role, SkillGrants};
+use crate::{Caller, CredentialId, Engine, EngineError, Role, SkillGrants};
 
 /// The longest that a key is made for, in seconds: ten years.
 const LONGEST_LIFE_S: u64 = 10 * 366 * 24 * 3_600;
@@ -210,7 +210,9 @@ impl Engine {
             return Err(refused("the API key has expired"));
         }
         self.note_use(&key, now).await;
-        Ok(Caller::new(key.tenant_id, key.user_id, key.rights))
+        let credential = CredentialId::Key(key.key_id);
+        let caller = Caller::new(key.tenant_id, key.user_id, key.rights);
+        Ok(caller.with_credential(credential))
     }
 
     /// Which keys there are, in all tenants together.

@@ -58,7 +58,8 @@ pub use agent_skills::{
 };
 pub use approvals::{ApprovalEntry, ApprovalListing, Say};
 pub use caller::{
-    AccessScope, AccessScopes, Caller, CallerShown, CatalogueRole, Role, SkillGrants, Tier,
+    AccessScope, AccessScopes, Caller, CallerShown, CatalogueRole, CredentialId, Role, SkillGrants,
+    Tier,
 };
 pub use candidates::{CODE_AGENT_ROUTE, CodeAgent, Composer, Generator, GeneratorError};
 pub use catalogue::Live;

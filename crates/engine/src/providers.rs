@@ -12,7 +12,7 @@ use charter_contract::ids::{TenantId, UserId};
 use charter_effects::{IssuerError, IssuerOptions, Issuers, TokenRefused};
 use serde_json::{Map, Value, json};
 
-use crate::{Caller, Engine, EngineError};
+use crate::{Caller, CredentialId, Engine, EngineError};
 
 /// Where something stands in a token: the name of a claim, or, from a `/` on, the JSON pointer (RFC 6901) of
 /// a value within one.
@@ -148,7 +148,13 @@ impl Provider {
             let message = "the token is good, and nothing is granted to its holder here";
             EngineError::new(ErrorCode::PermissionDenied, message)
         })?;
-        Ok(Caller::new(tenant, user, grant.rights.clone()))
+        let subject = claims.get("sub").and_then(Value::as_str);
+        let credential = CredentialId::Token {
+            issuer: self.issuer.issuer.clone(),
+            subject: subject.unwrap_or(user.as_str()).to_owned(),
+        };
+        let caller = Caller::new(tenant, user, grant.rights.clone());
+        Ok(caller.with_credential(credential))
     }
 }
 

@@ -141,6 +141,7 @@ impl Asked {
             agent_skills: crate::SkillGrants::default(),
             catalogue: crate::CatalogueRole::of(recorded.role),
             scopes: crate::AccessScopes::All,
+            credential: crate::CredentialId::Local,
         };
         Self::new(&caller, recorded.request)
     }

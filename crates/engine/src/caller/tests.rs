@@ -12,6 +12,7 @@ pub(crate) fn caller(user: &str, role: Role) -> Caller {
         catalogue: CatalogueRole::of(role),
         agent_skills: SkillGrants::All,
         scopes: AccessScopes::All,
+        credential: CredentialId::Local,
     }
 }
 

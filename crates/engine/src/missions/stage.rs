@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::desk::{Desk, Plan};
 use crate::runs::{PinnedTool, failure};
-use crate::{AccessScopes, Caller, CatalogueRole, Engine, SkillGrants};
+use crate::{AccessScopes, Caller, CatalogueRole, CredentialId, Engine, SkillGrants};
 
 /// Longest time of one stage, with everything that a model is asked in it.
 const STAGE_TIMEOUT: Duration = Duration::from_secs(300);
@@ -62,6 +62,7 @@ impl StageWork {
                 catalogue: CatalogueRole::of(run.role()),
                 agent_skills: SkillGrants::default(),
                 scopes: AccessScopes::All,
+                credential: CredentialId::Local,
             },
             tokens_left: (budget > 0).then_some(left),
             timeout: STAGE_TIMEOUT,
