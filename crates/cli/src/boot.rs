@@ -2,6 +2,7 @@
 
 mod builtin;
 mod identity;
+mod limits;
 mod mcp;
 mod models;
 mod providers;
@@ -30,7 +31,7 @@ use charter_search::embed::{
     ApiKey as RemoteKey, Embedder, MiniLm, MiniLmOptions, RemoteEmbedder, RemoteOptions,
     WeightsMemory,
 };
-use charter_server::{Access, ApiKey, AppState, Limits};
+use charter_server::{Access, ApiKey, AppState};
 
 use crate::config::{ClientToolsConfig, Config, ModelKind};
 use crate::evidence_key;
@@ -313,11 +314,7 @@ pub(crate) async fn app(
     let keys = keys.collect::<anyhow::Result<Vec<_>>>()?;
     let kept = engine.keys_kept().await.map_err(Reported::from)?;
     let access = Access::new(config.listen, keys, kept, engine.providers())?;
-    let limits = Limits {
-        body_bytes: config.limits.body_bytes,
-        timeout: Duration::from_millis(config.limits.timeout_ms),
-        concurrency: config.limits.concurrency,
-    };
+    let limits = limits::limits(&config.limits);
     let identity = identity(config, address)?;
     let join_trace = telemetry::join_trace(config);
     let engine = Arc::clone(engine);

@@ -154,8 +154,14 @@ pub(crate) struct LimitsConfig {
     pub(crate) body_bytes: usize,
     /// Longest wait for an answer that is not streamed, in milliseconds.
     pub(crate) timeout_ms: u64,
-    /// Requests under way at once.
+    /// Requests under way at once, and open streams. Callers share them: one credential has a quarter at most.
     pub(crate) concurrency: usize,
+    /// Connections at once. For one more, that of the client is closed which is waited for longest.
+    pub(crate) connections: usize,
+    /// Longest wait for the head of a request, in milliseconds.
+    pub(crate) header_ms: u64,
+    /// Longest wait for the body of a request, in milliseconds; for each MiB of it eight seconds more.
+    pub(crate) body_ms: u64,
     /// Bound on the database file, in bytes.
     pub(crate) storage_bytes: Option<u64>,
 }
@@ -423,9 +429,31 @@ impl Default for LimitsConfig {
         Self {
             body_bytes: 16 << 20,
             timeout_ms: 120_000,
-            concurrency: 256,
+            concurrency: 512,
+            connections: 4_096,
+            header_ms: 10_000,
+            body_ms: 30_000,
             storage_bytes: None,
         }
+    }
+}
+
+impl LimitsConfig {
+    /// Refuses limits under which nothing would be answered.
+    fn check(&self) -> anyhow::Result<()> {
+        let connections = u64::try_from(self.connections).unwrap_or(u64::MAX);
+        let concurrency = u64::try_from(self.concurrency).unwrap_or(u64::MAX);
+        for (setting, value) in [
+            ("concurrency", concurrency),
+            ("connections", connections),
+            ("header_ms", self.header_ms),
+            ("body_ms", self.body_ms),
+        ] {
+            if value == 0 {
+                bail!("limits.{setting} = 0: nothing would be answered");
+            }
+        }
+        Ok(())
     }
 }
 
@@ -514,6 +542,7 @@ impl Config {
         {
             bail!("model.source = \"remote\" needs model.base_url, model.name and model.dims");
         }
+        self.limits.check()?;
         let lease = self.tools.executor_lease_ms;
         if !LEASE_MS.contains(&lease) {
             let (least, most) = LEASE_MS.into_inner();

@@ -231,6 +231,22 @@ bounds! {
     SCHEMA_INLINE_STEPS = 50_000, Steps;
     /// Text of all violations of one document.
     VIOLATION_TEXT = MIB, Bytes;
+    /// The head of a request: its first line and its headers.
+    HEAD_BYTES = 64 * KIB, Bytes;
+    /// A pause in the body of a request.
+    BODY_PAUSE_MS = 10_000, Milliseconds;
+    /// Time that the body of a request may take for each MiB of it, beside `limits.body_ms`.
+    BODY_MS_PER_MIB = 8_000, Milliseconds;
+    /// A pause in which a client takes nothing of an answer.
+    ANSWER_PAUSE_MS = 60_000, Milliseconds;
+    /// A connection between two requests.
+    CONNECTION_IDLE_MS = 75_000, Milliseconds;
+    /// Requests without a credential at the same time.
+    ANONYMOUS_REQUESTS = 32, Count;
+    /// Open sessions of the Model Context Protocol, of all callers.
+    MCP_SESSIONS = 1_000, Count;
+    /// Tool calls of the Model Context Protocol at the same time, of all callers.
+    MCP_CALLS = 512, Count;
 }
 
 #[cfg(test)]

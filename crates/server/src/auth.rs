@@ -3,11 +3,12 @@
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
-use axum::http::{HeaderMap, Uri};
+use axum::http::{Extensions, HeaderMap, Uri};
 use charter_contract::error_code::ErrorCode;
-use charter_engine::{Caller, Engine, EngineError, KeyText, KeysKept, Providers};
+use charter_engine::{Caller, CredentialId, Engine, EngineError, KeyText, KeysKept, Providers};
 use sha2::{Digest, Sha256};
 
 use crate::telemetry;
@@ -61,7 +62,10 @@ impl Access {
             }
             KeysKept::None | KeysKept::Ended | KeysKept::Live => {}
         }
-        let keys = keys.into_iter().map(|key| (key.sha256, key.caller));
+        let keys = keys.into_iter().map(|key| {
+            let credential = CredentialId::Configured(key.sha256);
+            (key.sha256, key.caller.with_credential(credential))
+        });
         Ok(Self {
             keys: keys.collect(),
             local: None,
@@ -106,25 +110,12 @@ impl Access {
         }
     }
 
-    /// The caller of a request. A key of the store counts also where the local user needs none.
+    /// The caller that the head of a request names. A key of the store counts also where the local user needs none.
     ///
     /// # Errors
     /// `unauthenticated` without a credential that lets in; `permission_denied` when a page of another site
     /// reaches for the local user through a name that points here, and for a token whose holder is granted
-    /// nothing; `unavailable` when a provider's keys cannot be had; `rate_limited` when the caller's tenant
-    /// calls too often; when storage fails.
-    pub(crate) async fn caller(
-        &self,
-        engine: &Engine,
-        headers: &HeaderMap,
-    ) -> Result<Caller, EngineError> {
-        let caller = self.known(engine, headers).await?;
-        telemetry::asked_by(&caller.tenant);
-        engine.count_call(&caller)?;
-        Ok(caller)
-    }
-
-    /// The same without counting it as a call.
+    /// nothing; `unavailable` when a provider's keys cannot be had; when storage fails.
     pub(crate) async fn known(
         &self,
         engine: &Engine,
@@ -144,12 +135,44 @@ impl Access {
             (Some(caller), _, _) => Ok(caller.clone()),
             (None, Some(key), _) => engine.caller_of_key(key).await,
             (None, None, Some(token)) => engine.caller_of_token(token).await,
-            (None, None, None) => {
-                let message = "a known API key is needed: `Authorization: Bearer …`";
-                Err(EngineError::new(ErrorCode::Unauthenticated, message))
-            }
+            (None, None, None) => Err(unknown()),
         }
     }
+}
+
+/// What the head of a request says of its caller: looked up once, for those who bound requests and for the handler.
+#[derive(Clone)]
+pub(crate) struct Identity(Arc<Mutex<Result<Caller, Option<EngineError>>>>);
+
+impl Identity {
+    pub(crate) fn new(found: Result<Caller, EngineError>) -> Self {
+        Self(Arc::new(Mutex::new(found.map_err(Some))))
+    }
+
+    /// The caller of the request with these extensions, counted as a call.
+    ///
+    /// # Errors
+    /// As [`Access::known`]; `rate_limited` when the caller's tenant calls too often.
+    pub(crate) fn caller(extensions: &Extensions, engine: &Engine) -> Result<Caller, EngineError> {
+        let found = extensions.get().map(Self::found);
+        let caller = found.unwrap_or_else(|| Err(unknown()))?;
+        telemetry::asked_by(&caller.tenant);
+        engine.count_call(&caller)?;
+        Ok(caller)
+    }
+
+    fn found(&self) -> Result<Caller, EngineError> {
+        let mut found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match &mut *found {
+            Ok(caller) => Ok(caller.clone()),
+            Err(error) => Err(error.take().unwrap_or_else(unknown)),
+        }
+    }
+}
+
+fn unknown() -> EngineError {
+    let message = "a known API key is needed: `Authorization: Bearer …`";
+    EngineError::new(ErrorCode::Unauthenticated, message)
 }
 
 /// Whether a credential has the form of a signed token (RFC 7515, section 3.1).

@@ -14,8 +14,10 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 use utoipa::IntoParams;
 
+use crate::auth::Identity;
 use crate::error::ApiError;
 use crate::state::AppState;
+use crate::transfer::TooSlow;
 
 /// How much of a body over the limit is read before the connection is given up, in bytes.
 const MAX_THROWN_AWAY: usize = 64 << 20;
@@ -27,7 +29,7 @@ impl FromRequestParts<AppState> for By {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
-        let caller = state.access.caller(&state.engine, &parts.headers).await;
+        let caller = Identity::caller(&parts.extensions, &state.engine);
         let admitted = caller.and_then(|caller| {
             let path = parts.extensions.get::<MatchedPath>();
             let path = path.map_or("", MatchedPath::as_str);
@@ -112,10 +114,7 @@ pub(crate) async fn read(body: Body, state: &AppState) -> Result<Vec<u8>, ApiErr
     let mut chunks = body.into_data_stream();
     let (mut bytes, mut seen) = (Vec::new(), 0_usize);
     while let Some(chunk) = chunks.next().await {
-        let chunk = chunk.map_err(|error| {
-            let refused = EngineError::new(ErrorCode::InvalidRequest, "the body could not be read");
-            ApiError::new(state, refused.caused_by(error))
-        })?;
+        let chunk = chunk.map_err(|error| ApiError::new(state, unread(error)))?;
         seen = seen.saturating_add(chunk.len());
         if seen <= limit {
             bytes.extend_from_slice(&chunk);
@@ -132,6 +131,18 @@ pub(crate) async fn read(body: Body, state: &AppState) -> Result<Vec<u8>, ApiErr
         state,
         error.with_details(json!({"limit_bytes": limit})),
     ))
+}
+
+/// A body that broke off, or did not come in time.
+fn unread(error: axum::Error) -> EngineError {
+    let error = error.into_inner();
+    match error.downcast_ref::<TooSlow>() {
+        Some(slow) => EngineError::new(ErrorCode::RequestTimeout, slow.to_string()),
+        None => {
+            let message = "the body could not be read";
+            EngineError::new(ErrorCode::InvalidRequest, message).caused_by(error)
+        }
+    }
 }
 
 /// Query parameters.
@@ -179,4 +190,29 @@ where
         let message = format!("`{text}`: {error}");
         ApiError::new(state, EngineError::new(ErrorCode::InvalidRequest, message))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slow_body_is_told_from_one_that_broke_off() {
+        let slow = unread(axum::Error::new(TooSlow::Paused));
+        let broken = unread(axum::Error::new(std::io::Error::other("broken")));
+        let told = [slow, broken].map(|error| (error.code, error.to_string()));
+        assert_eq!(
+            told,
+            [
+                (
+                    ErrorCode::RequestTimeout,
+                    "nothing of the body came for 10 s".to_owned()
+                ),
+                (
+                    ErrorCode::InvalidRequest,
+                    "the body could not be read".to_owned()
+                ),
+            ]
+        );
+    }
 }

@@ -15,15 +15,17 @@ mod openapi;
 mod operations;
 mod routes;
 mod serve;
+mod shares;
 mod state;
 mod streams;
 mod telemetry;
+mod transfer;
 
 pub use a2a::A2aIdentity;
 pub use auth::{Access, AccessError, ApiKey};
 pub use limits::Limits;
 pub use mcp::{McpError, serve_stdio};
 pub use openapi::document as openapi_document;
-pub use serve::{ServeError, serve};
+pub use serve::serve;
 pub use state::{AppState, probes, router};
 pub use telemetry::JoinTrace;

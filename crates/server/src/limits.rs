@@ -1,17 +1,24 @@
-//! Bounds on what one client, and all together, may ask of the server.
+//! Bounds on what one caller, and all together, may ask of the server.
 
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
+use axum::body::Body;
 use axum::extract::{Request, State};
+use axum::http::header::CONTENT_TYPE;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use charter_contract::bounds::ANONYMOUS_REQUESTS;
 use charter_contract::error_code::ErrorCode;
 use charter_engine::EngineError;
 use tracing::Instrument;
 
+use crate::auth::Identity;
 use crate::error::ApiError;
+use crate::shares::Share;
 use crate::state::AppState;
 use crate::telemetry::Told;
+use crate::transfer::{HeldBody, TimedBody};
 
 /// The server's bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,8 +27,14 @@ pub struct Limits {
     pub body_bytes: usize,
     /// Longest wait for an answer that is not streamed.
     pub timeout: Duration,
-    /// Requests under way at once; one more is refused with `overloaded`.
+    /// Requests under way at once, and streams; one more is refused with `overloaded`. Callers share them.
     pub concurrency: usize,
+    /// Connections at once; for one more, that of the client which is waited for longest is closed.
+    pub connections: usize,
+    /// Longest wait for the head of a request.
+    pub head: Duration,
+    /// Longest wait for the body of a request; a large one has more.
+    pub body: Duration,
 }
 
 impl Default for Limits {
@@ -29,13 +42,36 @@ impl Default for Limits {
         Self {
             body_bytes: 16 << 20,
             timeout: Duration::from_secs(120),
-            concurrency: 256,
+            concurrency: 512,
+            connections: 4_096,
+            head: Duration::from_secs(10),
+            body: Duration::from_secs(30),
         }
     }
 }
 
-/// Refuses what is over the bounds, and counts everything.
-pub(crate) async fn enforce(
+/// The place of a request, for handlers that give it back before they answer.
+#[derive(Clone)]
+pub(crate) struct Place(Arc<Mutex<Option<Share>>>);
+
+impl Place {
+    fn new(share: Share) -> Self {
+        Self(Arc::new(Mutex::new(Some(share))))
+    }
+
+    fn take(&self) -> Option<Share> {
+        let mut place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        place.take()
+    }
+
+    /// Gives the place back: what follows is waiting.
+    pub(crate) fn give_back(&self) {
+        drop(self.take());
+    }
+}
+
+/// Counts a request and gives it a span.
+pub(crate) async fn observe(
     State(state): State<AppState>,
     request: Request,
     next: Next,
@@ -45,20 +81,73 @@ pub(crate) async fn enforce(
     if let Some(join) = state.join_trace {
         join(&span, request.headers());
     }
-    let started = std::time::Instant::now();
-    let answering = bounded(&state, request, next).instrument(span.clone());
-    let response = answering.await;
+    let started = Instant::now();
+    let response = next.run(request).instrument(span.clone()).await;
     let (status, elapsed) = (response.status(), started.elapsed());
     state.metrics.observe(&told.method, status, elapsed);
     told.ended(&span, status, elapsed);
     response
 }
 
-async fn bounded(state: &AppState, request: Request, next: Next) -> Response {
-    let Ok(_place) = state.places.try_acquire() else {
-        let error = EngineError::new(ErrorCode::Overloaded, "too many requests are under way");
+/// Finds the caller by the head of a request, and lets it in where it has a place. Nothing of the body has been read
+/// by then.
+pub(crate) async fn admit(
+    State(state): State<AppState>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let found = state.access.known(&state.engine, request.headers()).await;
+    let share = match &found {
+        Ok(caller) => state.requests.take(caller).map(Some),
+        Err(_) => Ok(None),
+    };
+    let share = match share {
+        Ok(share) => share,
+        Err(error) => return ApiError::new(&state, error).into_response(),
+    };
+    request.extensions_mut().insert(Identity::new(found));
+    match share {
+        Some(share) => answered_to_caller(&state, share, request, next).await,
+        None => answered_to_anyone(&state, request, next).await,
+    }
+}
+
+/// The answer to a caller, who has its place until the answer is sent.
+async fn answered_to_caller(
+    state: &AppState,
+    share: Share,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let place = Place::new(share);
+    request.extensions_mut().insert(place.clone());
+    let response = answered(state, request, next).await;
+    match place.take() {
+        // A stream has a place of its own.
+        Some(share) if !is_stream(&response) => {
+            response.map(|body| Body::new(HeldBody::new(body, share)))
+        }
+        Some(_) | None => response,
+    }
+}
+
+/// The answer where no credential counts: what needs none, or a refusal. Nothing is worked on for it.
+async fn answered_to_anyone(state: &AppState, request: Request, next: Next) -> Response {
+    let Ok(_place) = state.anonymous.try_acquire() else {
+        state.metrics.refused("anonymous").inc();
+        let message = format!(
+            "too many requests without a credential: ANONYMOUS_REQUESTS = {ANONYMOUS_REQUESTS}; try again, or send a key"
+        );
+        let error = EngineError::new(ErrorCode::Overloaded, message);
         return ApiError::new(state, error).into_response();
     };
+    answered(state, request, next).await
+}
+
+/// The answer, in time. So is the body of the request.
+async fn answered(state: &AppState, request: Request, next: Next) -> Response {
+    let allowed = state.limits.body;
+    let request = request.map(|body| Body::new(TimedBody::new(body, allowed)));
     match tokio::time::timeout(state.limits.timeout, next.run(request)).await {
         Ok(response) => response,
         Err(_) => {
@@ -70,4 +159,10 @@ async fn bounded(state: &AppState, request: Request, next: Next) -> Response {
             ApiError::new(state, error).into_response()
         }
     }
+}
+
+/// Whether an answer is a stream of events.
+pub(crate) fn is_stream(response: &Response) -> bool {
+    let kind = response.headers().get(CONTENT_TYPE);
+    kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
 }

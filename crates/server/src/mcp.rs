@@ -27,8 +27,10 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use axum::http::request::Parts;
+use charter_contract::bounds::MCP_CALLS;
 use charter_contract::error_code::ErrorCode;
 use charter_engine::{Caller, Engine, EngineError};
+use prometheus_client::metrics::counter::Counter;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
     CompleteResult, GetPromptRequestParams, GetPromptResponse, GetSkillRequestParams,
@@ -39,11 +41,11 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
-use tokio::sync::Semaphore;
 use tracing::{Instrument, Span};
 use uuid::Uuid;
 
 use crate::operations;
+use crate::shares::{Shares, Use};
 
 pub(crate) use mount::mounted;
 #[cfg(test)]
@@ -69,9 +71,6 @@ them, open one, follow it. Ask the reference library with `ask_lens`; what is wo
 `remember`, and `recall` it before you ask a person again. Changes wait for a person, who is asked \
 through you where your client can ask; `status` says where something stands.";
 
-/// Tool calls of all clients that are under way at once; one more is refused with `overloaded`.
-const MAX_CALLS: usize = 256;
-
 /// Whose requests a connection carries.
 #[derive(Debug, Clone)]
 enum Who {
@@ -86,7 +85,8 @@ struct Shared {
     engine: Arc<Engine>,
     /// Seals what a client keeps for the server between two rounds of a call.
     seal: RequestStateCodec,
-    places: Semaphore,
+    /// Tool calls under way.
+    calls: Shares,
 }
 
 /// The server's side of one connection.
@@ -117,7 +117,7 @@ pub async fn serve_stdio(
     stop: impl Future<Output = ()>,
 ) -> Result<(), McpError> {
     let mcp = Mcp {
-        shared: Arc::new(Shared::new(engine)),
+        shared: Arc::new(Shared::new(engine, Counter::default())),
         who: Who::Always(caller),
     };
     let serving = mcp.serve(rmcp::transport::io::stdio_pipes());
@@ -144,13 +144,14 @@ pub async fn serve_stdio(
 }
 
 impl Shared {
-    fn new(engine: Arc<Engine>) -> Self {
+    /// `refused` counts the calls that found no place.
+    fn new(engine: Arc<Engine>, refused: Counter) -> Self {
         // Two random 128-bit numbers: a key that no other process and no client knows.
         let key = [Uuid::new_v4(), Uuid::new_v4()].map(Uuid::into_bytes);
         Self {
             engine,
             seal: RequestStateCodec::new_unchecked(key.concat()),
-            places: Semaphore::new(MAX_CALLS),
+            calls: Shares::new(Use::Calls, MCP_CALLS, refused),
         }
     }
 }
@@ -250,9 +251,9 @@ impl ServerHandler for Mcp {
         if let Err(error) = entry.admit(&call.caller) {
             return Ok(call.failed(&error).into());
         }
-        let Ok(_place) = self.shared.places.try_acquire() else {
-            let error = EngineError::new(ErrorCode::Overloaded, "too many calls are under way");
-            return Ok(call.failed(&error).into());
+        let _share = match self.shared.calls.take(&call.caller) {
+            Ok(share) => share,
+            Err(error) => return Ok(call.failed(&error).into()),
         };
         call.carry_out(entry, request.arguments.unwrap_or_default())
             .instrument(span)

@@ -19,11 +19,17 @@ struct Answered {
     status: u16,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Refused {
+    places: String,
+}
+
 /// The server's metrics.
 #[derive(Debug)]
 pub(crate) struct Metrics {
     registry: Registry,
     answered: Family<Answered, Counter>,
+    refused: Family<Refused, Counter>,
     seconds: Histogram,
     documents: Gauge,
     revision: Gauge<u64, AtomicU64>,
@@ -35,6 +41,12 @@ impl Metrics {
         let mut registry = Registry::with_prefix("charter");
         let answered = Family::<Answered, Counter>::default();
         registry.register("http_requests", "HTTP requests answered", answered.clone());
+        let refused = Family::<Refused, Counter>::default();
+        registry.register(
+            "overloaded",
+            "Requests, streams, sessions and calls refused with overloaded",
+            refused.clone(),
+        );
         let seconds = Histogram::new(exponential_buckets(0.001, 2.0, 16));
         registry.register(
             "http_request_duration_seconds",
@@ -62,6 +74,7 @@ impl Metrics {
         Self {
             registry,
             answered,
+            refused,
             seconds,
             documents,
             revision,
@@ -76,6 +89,14 @@ impl Metrics {
         };
         self.answered.get_or_create(&labels).inc();
         self.seconds.observe(elapsed.as_secs_f64());
+    }
+
+    /// The counter of those who found no place among `places`.
+    pub(crate) fn refused(&self, places: &str) -> Counter {
+        let labels = Refused {
+            places: places.to_owned(),
+        };
+        self.refused.get_or_create_owned(&labels)
     }
 
     /// The text form, with the engine's figures of this moment.

@@ -36,6 +36,7 @@ mod tags;
 pub(crate) use answers::schemas as answer_schemas;
 pub(crate) use bodies::schemas as body_schemas;
 pub(crate) use events::{JOURNAL, STATE, STATUS};
+pub(crate) use health::Readiness;
 
 use axum::Router;
 use axum::extract::State;
@@ -218,9 +219,9 @@ pub(crate) fn probes() -> Router<AppState> {
         .route("/metrics", get(health::metrics))
 }
 
-/// What is not part of the API: probes, metrics, the reference page, the console.
+/// What is not part of the API: the reference page, the console.
 pub(crate) fn pages() -> Router<AppState> {
-    probes()
+    Router::new()
         .route("/", get(console::start))
         .route("/console", get(console::folder))
         .route("/console/", get(console::page))

@@ -1,26 +1,140 @@
-//! Listening, and stopping in good order.
+//! Listening, serving connections, and stopping in good order.
+//!
+//! The number of connections is bounded, and each has a time for the head of a request, between requests, and for taking
+//! an answer: a client that is silent keeps no place from others.
 
+mod connections;
+mod pace;
+
+use std::convert::Infallible;
 use std::future::Future;
+use std::io::ErrorKind;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
-use tokio::net::TcpListener;
+use axum::response::Response;
+use charter_contract::bounds::HEAD_BYTES;
+use hyper::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
+use hyper_util::rt::TokioIo;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
-/// A server that stopped by itself.
-#[derive(Debug, thiserror::Error)]
-#[error("serving HTTP")]
-pub struct ServeError(#[from] std::io::Error);
+use crate::limits::Limits;
+use crate::transfer::HeldBody;
+use connections::{Connections, OpenConnection};
+use pace::PacedStream;
+
+/// How often connections are looked at that may be too slow.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// How long no connection is accepted after that failed, which is where the process has no descriptor left.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves until `stop` resolves; then finishes the requests under way and returns.
-///
-/// # Errors
-/// [`ServeError`] when the listener fails.
 pub async fn serve(
     listener: TcpListener,
     routes: Router,
-    stop: impl Future<Output = ()> + Send + 'static,
-) -> Result<(), ServeError> {
-    axum::serve(listener, routes)
-        .with_graceful_shutdown(stop)
-        .await?;
-    Ok(())
+    limits: Limits,
+    stop: impl Future<Output = ()>,
+) {
+    let connections = Arc::new(Connections::new(limits.connections, limits.head));
+    let (stopping, serving) = (CancellationToken::new(), TaskTracker::new());
+    let mut looking = interval(LOOK_EVERY);
+    looking.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut stop = pin!(stop);
+    loop {
+        tokio::select! {
+            () = &mut stop => break,
+            _ = looking.tick() => connections.close_overdue(Instant::now()),
+            stream = accepted(&listener, &connections) => {
+                if let Some(open) = connections.open(Instant::now()) {
+                    let routes = routes.clone();
+                    serving.spawn(served(stream, routes, open, stopping.clone()));
+                }
+            }
+        }
+    }
+    drop(listener);
+    stopping.cancel();
+    serving.close();
+    loop {
+        tokio::select! {
+            () = serving.wait() => return,
+            _ = looking.tick() => connections.close_overdue(Instant::now()),
+        }
+    }
 }
+
+/// The next connection.
+async fn accepted(listener: &TcpListener, connections: &Connections) -> TcpStream {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => return stream,
+            // The client went before it was accepted.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::ConnectionRefused
+                        | ErrorKind::ConnectionAborted
+                        | ErrorKind::ConnectionReset
+                ) => {}
+            Err(error) => {
+                tracing::error!(error = %error, "a connection could not be accepted");
+                connections.make_room();
+                sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+}
+
+/// Serves one connection to its end.
+async fn served(
+    stream: TcpStream,
+    routes: Router,
+    open: OpenConnection,
+    stopping: CancellationToken,
+) {
+    let io = TokioIo::new(PacedStream::new(stream, Arc::clone(&open.pace)));
+    let routes = TowerToHyperService::new(routes);
+    let pace = Arc::clone(&open.pace);
+    let service = service_fn(move |request: Request<Incoming>| {
+        let serving = pace.serving();
+        let answering = routes.call(request);
+        async move {
+            let response: Response = answering.await?;
+            Ok::<_, Infallible>(response.map(|body| HeldBody::new(body, serving)))
+        }
+    });
+    let connection = http1::Builder::new()
+        .header_read_timeout(None::<Duration>)
+        .max_buf_size(HEAD_BYTES)
+        .serve_connection(io, service);
+    let mut connection = pin!(connection);
+    let mut is_leaving = false;
+    loop {
+        tokio::select! {
+            ended = connection.as_mut() => {
+                if let Err(error) = ended {
+                    tracing::debug!(error = %error, "a connection broke");
+                }
+                return;
+            }
+            () = open.closed.cancelled() => return,
+            () = stopping.cancelled(), if !is_leaving => {
+                is_leaving = true;
+                connection.as_mut().graceful_shutdown();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

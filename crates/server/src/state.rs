@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::middleware;
+use charter_contract::bounds::ANONYMOUS_REQUESTS;
 use charter_engine::Engine;
 use tokio::sync::Semaphore;
 
@@ -13,7 +14,8 @@ use crate::auth::Access;
 use crate::limits::{self, Limits};
 use crate::metrics::Metrics;
 use crate::operations::Operations;
-use crate::routes;
+use crate::routes::{self, Readiness};
+use crate::shares::{Shares, Use};
 use crate::telemetry::JoinTrace;
 
 /// Shared by all handlers; cheap to clone.
@@ -30,9 +32,13 @@ pub struct Shared {
     pub limits: Limits,
     pub(crate) operations: Operations,
     pub(crate) publisher: Publisher,
-    pub(crate) places: Semaphore,
+    /// Requests that are being answered.
+    pub(crate) requests: Shares,
+    /// Those without a credential.
+    pub(crate) anonymous: Semaphore,
     /// Streams of events that are open.
-    pub(crate) streams: Arc<Semaphore>,
+    pub(crate) streams: Shares,
+    pub(crate) readiness: Readiness,
     pub(crate) metrics: Metrics,
     /// How a request becomes part of its client's trace, where traces are kept.
     pub(crate) join_trace: Option<JoinTrace>,
@@ -56,15 +62,20 @@ impl AppState {
         identity: A2aIdentity,
         join_trace: Option<JoinTrace>,
     ) -> Self {
+        let metrics = Metrics::new();
+        let shared =
+            |places: Use, total| Shares::new(places, total, metrics.refused(places.as_str()));
         Self(Arc::new(Shared {
             engine,
             access,
             limits,
             operations: Operations::new(),
             publisher: Publisher::new(identity),
-            places: Semaphore::new(limits.concurrency),
-            streams: Arc::new(Semaphore::new(limits.concurrency)),
-            metrics: Metrics::new(),
+            requests: shared(Use::Requests, limits.concurrency),
+            anonymous: Semaphore::new(ANONYMOUS_REQUESTS),
+            streams: shared(Use::Streams, limits.concurrency),
+            readiness: Readiness::default(),
+            metrics,
             join_trace,
         }))
     }
@@ -74,9 +85,10 @@ impl AppState {
 pub fn probes(state: AppState) -> Router {
     routes::probes()
         .fallback(routes::unknown)
+        .method_not_allowed_fallback(routes::wrong_method)
         .layer(middleware::from_fn_with_state(
             state.clone(),
-            limits::enforce,
+            limits::observe,
         ))
         .with_state(state)
 }
@@ -84,13 +96,17 @@ pub fn probes(state: AppState) -> Router {
 /// Everything the server answers.
 pub fn router(state: AppState) -> Router {
     let (api, _) = routes::api().split_for_parts();
+    // Probes take no place from anyone, and find one whatever is full.
+    let probes = routes::probes().method_not_allowed_fallback(routes::wrong_method);
     api.merge(routes::pages())
         .merge(crate::mcp::mounted(&state))
         .fallback(routes::unknown)
         .method_not_allowed_fallback(routes::wrong_method)
+        .layer(middleware::from_fn_with_state(state.clone(), limits::admit))
+        .merge(probes)
         .layer(middleware::from_fn_with_state(
             state.clone(),
-            limits::enforce,
+            limits::observe,
         ))
         .with_state(state)
 }

@@ -2,7 +2,6 @@
 //! opened it.
 
 use std::convert::Infallible;
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::HeaderMap;
@@ -10,10 +9,10 @@ use axum::http::header::{AUTHORIZATION, HOST};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use charter_contract::error_code::ErrorCode;
-use charter_engine::EngineError;
+use charter_engine::{Caller, EngineError};
 use futures_util::{Stream, StreamExt};
-use tokio::sync::OwnedSemaphorePermit;
 
+use crate::shares::Share;
 use crate::state::AppState;
 
 /// How often a stream's credential is looked at again.
@@ -21,19 +20,17 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// A place among the streams that may be open at once.
 pub(crate) struct StreamPlace {
-    _held: OwnedSemaphorePermit,
+    _held: Share,
 }
 
 impl AppState {
-    /// A place for a stream.
+    /// A place for a stream to a caller.
     ///
     /// # Errors
     /// `overloaded` when as many are open as may be.
-    pub(crate) fn stream_place(&self) -> Result<StreamPlace, EngineError> {
-        let place = Arc::clone(&self.streams).try_acquire_owned();
-        place
-            .map(|held| StreamPlace { _held: held })
-            .map_err(|_| EngineError::new(ErrorCode::Overloaded, "too many streams are open"))
+    pub(crate) fn stream_place(&self, caller: &Caller) -> Result<StreamPlace, EngineError> {
+        let share = self.streams.take(caller)?;
+        Ok(StreamPlace { _held: share })
     }
 }
 
@@ -53,21 +50,37 @@ pub(crate) fn sent(
 }
 
 /// Resolves when the credential has ended. The place is given up with it.
-async fn ended(state: AppState, credential: HeaderMap, _place: StreamPlace) {
+pub(crate) async fn ended(state: AppState, credential: HeaderMap, _place: StreamPlace) {
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
-        match state.access.known(&state.engine, &credential).await {
-            // A store or provider that does not answer says nothing about the credential.
-            Ok(_) => {}
-            Err(error) if error.code == ErrorCode::Unauthenticated => return,
-            Err(error) if error.code == ErrorCode::PermissionDenied => return,
-            Err(error) => tracing::debug!(error = %error, "a stream's credential is not looked at"),
+        if has_ended(&state, &credential).await {
+            return;
+        }
+    }
+}
+
+/// Whether a credential lets nobody in any more.
+pub(crate) async fn has_ended(state: &AppState, credential: &HeaderMap) -> bool {
+    match state.access.known(&state.engine, credential).await {
+        Ok(_) => false,
+        Err(error)
+            if matches!(
+                error.code,
+                ErrorCode::Unauthenticated | ErrorCode::PermissionDenied
+            ) =>
+        {
+            true
+        }
+        // A store or provider that does not answer says nothing about the credential.
+        Err(error) => {
+            tracing::debug!(error = %error, "a credential is not looked at");
+            false
         }
     }
 }
 
 /// What of a request's head says who is calling.
-fn credential(headers: &HeaderMap) -> HeaderMap {
+pub(crate) fn credential(headers: &HeaderMap) -> HeaderMap {
     let named = [AUTHORIZATION, HOST].into_iter();
     let found = named.filter_map(|name| Some((name.clone(), headers.get(name)?.clone())));
     found.collect()

@@ -58,6 +58,7 @@ pub(super) async fn serve(
         "charter is listening on http://{address} ({})",
         running.store.place(config)
     );
+    let limits = state.limits;
     let routes = match config.replica.role {
         ReplicaRole::Worker => charter_server::probes(state),
         ReplicaRole::All | ReplicaRole::Api => charter_server::router(state),
@@ -74,7 +75,7 @@ pub(super) async fn serve(
     };
     // Who connects from now on is answered as soon as it is served.
     ready(address);
-    charter_server::serve(listener, routes, stop).await?;
+    charter_server::serve(listener, routes, limits, stop).await;
     running.stop().await
 }
 

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::home::{Home, project};
 use crate::packages::{QUESTION, SCRIPT_FILE, SKILL, TOOL_FILE, backups};
+use crate::shared::Tenants;
 
 /// `validate`: 0 valid, 1 invalid, 2 unreadable; the worst counts.
 #[test]
@@ -339,8 +340,7 @@ fn migrate_says_what_it_would_do_and_does_it() {
 /// Probes, metrics, the description of the API and its page.
 #[test]
 fn a_server_describes_itself() {
-    let home = Home::new();
-    let server = home.serve();
+    let server = Tenants::one();
     server.api.register(&backups());
     assert_eq!(
         server.api.get("/healthz").expect(200),

@@ -34,6 +34,7 @@ mod evidence;
 mod evidence_log;
 mod executor;
 mod expert_graph;
+mod fairness;
 mod gate;
 mod guardrails;
 mod guides;

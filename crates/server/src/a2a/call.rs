@@ -193,7 +193,7 @@ async fn send_streaming(
     sent: SendMessage,
 ) -> Result<Reply, A2aError> {
     let sending = Sending::read(sent)?;
-    let place = place(state)?;
+    let place = place(state, caller)?;
     let (progress, events) = Progress::channel();
     let id = sending.hand_over(state, caller, progress).await?;
     let how = (Until::Settled, sending.view.accepts);
@@ -201,8 +201,8 @@ async fn send_streaming(
     Ok(Reply::Many(events, place))
 }
 
-fn place(state: &AppState) -> Result<StreamPlace, A2aError> {
-    let place = state.stream_place();
+fn place(state: &AppState, caller: &Caller) -> Result<StreamPlace, A2aError> {
+    let place = state.stream_place(caller);
     place.map_err(|error| A2aError::of_engine(&error))
 }
 
@@ -268,7 +268,7 @@ async fn subscribe(state: &AppState, caller: &Caller, asked: &OfTask) -> Result<
         return Err(A2aError::new(Kind::UnsupportedOperation, message));
     }
     let how = (Until::Ended, Accepts::ALL);
-    let place = place(state)?;
+    let place = place(state, caller)?;
     let events = stream::events(&state.engine, caller.clone(), id, None, how);
     Ok(Reply::Many(events, place))
 }

@@ -5,23 +5,27 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::header::WWW_AUTHENTICATE;
-use axum::http::{HeaderMap, HeaderValue};
+use axum::http::header::{ACCEPT, WWW_AUTHENTICATE};
+use axum::http::{Extensions, HeaderMap, HeaderValue};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::json::{Profile, extent};
 use charter_engine::{Caller, EngineError};
+use futures_util::StreamExt;
 use rmcp::model::ProtocolVersion;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tracing::Span;
 
-use super::sessions::{MAX_SESSIONS, Sessions};
+use super::sessions::Sessions;
 use super::{Mcp, Shared, Who};
-use crate::auth::is_of_this_server;
+use crate::auth::{Identity, is_of_this_server};
 use crate::error::ApiError;
 use crate::extract::read;
+use crate::limits::is_stream;
+use crate::shares::{Share, Use};
 use crate::state::AppState;
+use crate::streams::{self, StreamPlace};
 
 /// Where the protocol is served.
 const PATH: &str = "/mcp";
@@ -37,8 +41,10 @@ struct Gate {
 
 /// The route of the protocol.
 pub(crate) fn mounted(state: &AppState) -> Router<AppState> {
-    let shared = Arc::new(Shared::new(Arc::clone(&state.engine)));
-    let sessions = Arc::new(Sessions::new());
+    let refused = |places: Use| state.metrics.refused(places.as_str());
+    let shared = Shared::new(Arc::clone(&state.engine), refused(Use::Calls));
+    let shared = Arc::new(shared);
+    let sessions = Arc::new(Sessions::new(refused(Use::Sessions)));
     // The gate below looks at host and origin, by who may call at all.
     let config = StreamableHttpServerConfig::default()
         .disable_allowed_hosts()
@@ -64,10 +70,20 @@ pub(crate) fn mounted(state: &AppState) -> Router<AppState> {
         .layer(from_fn_with_state(gate, admit))
 }
 
-/// Lets a request in whose caller is known, whose page is of this server, and whose session is its own.
+/// A request that is let in, and the places that its answer may need.
+struct Admitted {
+    caller: Caller,
+    /// For the session that it may open.
+    session: Option<Share>,
+    /// For the stream that its answer may be.
+    stream: Option<StreamPlace>,
+}
+
+/// Lets a request in whose caller is known, whose page is of this server, and whose session is its own. A stream ends
+/// with the credential that opened it.
 async fn admit(State(gate): State<Gate>, request: Request, next: Next) -> Response {
-    let caller = match gate.check(request.headers()).await {
-        Ok(caller) => caller,
+    let admitted = match gate.check(request.headers(), request.extensions()).await {
+        Ok(admitted) => admitted,
         Err(error) => {
             let unknown = error.code == ErrorCode::Unauthenticated;
             let mut response = ApiError::new(&gate.state, error).into_response();
@@ -82,15 +98,24 @@ async fn admit(State(gate): State<Gate>, request: Request, next: Next) -> Respon
         Ok(request) => request,
         Err(error) => return error.into_response(),
     };
-    let known = request.headers().contains_key(SESSION);
-    request.extensions_mut().insert(caller.clone());
+    let credential = streams::credential(request.headers());
+    request.extensions_mut().insert(admitted.caller.clone());
     request.extensions_mut().insert(Span::current());
     let response = next.run(request).await;
-    let opened = response.headers().get(SESSION).filter(|_| !known);
-    if let Some(session) = opened.and_then(|session| session.to_str().ok()) {
-        gate.sessions.opened(session, &caller);
+    let opened = response.headers().get(SESSION);
+    let opened = opened.and_then(|session| session.to_str().ok());
+    if let (Some(id), Some(share)) = (opened, admitted.session) {
+        let (state, caller) = (&gate.state, &admitted.caller);
+        gate.sessions
+            .opened(state, id, caller, credential.clone(), share);
     }
-    response
+    match admitted.stream {
+        Some(place) if is_stream(&response) => {
+            let ended = streams::ended(gate.state, credential, place);
+            response.map(|body| Body::from_stream(body.into_data_stream().take_until(ended)))
+        }
+        Some(_) | None => response,
+    }
 }
 
 impl Gate {
@@ -108,35 +133,48 @@ impl Gate {
         Ok(Request::from_parts(head, Body::from(body)))
     }
 
-    async fn check(&self, headers: &HeaderMap) -> Result<Caller, EngineError> {
-        let (access, engine) = (&self.state.access, &self.state.engine);
-        let caller = access.caller(engine, headers).await?;
+    async fn check(
+        &self,
+        headers: &HeaderMap,
+        extensions: &Extensions,
+    ) -> Result<Admitted, EngineError> {
+        let caller = Identity::caller(extensions, &self.state.engine)?;
         if !is_of_this_server(headers) {
             let message = "pages of other sites may not call this server";
             return Err(EngineError::new(ErrorCode::PermissionDenied, message));
         }
-        let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-        match headers.get(SESSION) {
-            Some(session) => {
-                let own = session
-                    .to_str()
-                    .is_ok_and(|session| self.sessions.belongs(session, &caller));
-                if !own {
-                    return Err(EngineError::new(
-                        ErrorCode::SessionNotFound,
-                        "there is no such session",
-                    ));
-                }
-            }
-            // Without a session, and before the revision that has none, only opening one is possible.
-            None if text(VERSION) != Some(ProtocolVersion::V_2026_07_28.as_str())
-                && !self.sessions.has_room().await =>
-            {
-                let message = format!("{MAX_SESSIONS} sessions are open");
-                return Err(EngineError::new(ErrorCode::Overloaded, message));
-            }
-            None => {}
-        }
-        Ok(caller)
+        let session = self.session(headers, &caller).await?;
+        let accepts = text(headers, ACCEPT.as_str());
+        let may_stream = accepts.is_some_and(|accept| accept.contains("text/event-stream"));
+        let stream = may_stream.then(|| self.state.stream_place(&caller));
+        Ok(Admitted {
+            session,
+            stream: stream.transpose()?,
+            caller,
+        })
     }
+
+    /// Refuses a session that is not the caller's; a place for one where the request may open it.
+    async fn session(
+        &self,
+        headers: &HeaderMap,
+        caller: &Caller,
+    ) -> Result<Option<Share>, EngineError> {
+        if headers.contains_key(SESSION) {
+            let own = text(headers, SESSION)
+                .is_some_and(|session| self.sessions.belongs(session, caller));
+            let message = "there is no such session";
+            let refused = || EngineError::new(ErrorCode::SessionNotFound, message);
+            return own.then_some(None).ok_or_else(refused);
+        }
+        // The revision of 2026-07-28 has no sessions; before it a request without one can only open one.
+        if text(headers, VERSION) == Some(ProtocolVersion::V_2026_07_28.as_str()) {
+            return Ok(None);
+        }
+        self.sessions.place(caller).await.map(Some)
+    }
+}
+
+fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
 }

@@ -1,61 +1,136 @@
-//! Whose session is whose. Revisions before 2026-07-28 have sessions; one belongs to the caller that opened
-//! it, looks absent to everybody else, and their number is bounded.
+//! Whose session is whose. Revisions before 2026-07-28 have sessions; one belongs to the credential that opened it, with
+//! the rights that it then had, and looks absent to all others. Callers share the sessions that may be open.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use axum::http::HeaderMap;
+use charter_contract::bounds::MCP_SESSIONS;
+use charter_contract::identity::Rights;
 use charter_contract::ids::{TenantId, UserId};
-use charter_engine::Caller;
+use charter_engine::{Caller, CredentialId, EngineError};
+use prometheus_client::metrics::counter::Counter;
+use rmcp::transport::streamable_http_server::SessionManager;
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
 
-/// Sessions that are open at once; one more is refused with `overloaded`.
-pub(super) const MAX_SESSIONS: usize = 1_000;
+use crate::shares::{Share, Shares, Use};
+use crate::state::AppState;
+use crate::streams;
 
 /// A session that is silent for so long is closed.
 const IDLE: Duration = Duration::from_secs(1_800);
 
-type Owner = (TenantId, UserId);
+/// How often the credential of a session is looked at again. Its requests and streams look at it themselves.
+const LOOK_EVERY: Duration = Duration::from_secs(30);
+
+/// The caller that opened a session. Another token of the same holder may have other rights.
+#[derive(Debug, PartialEq, Eq)]
+struct Owner {
+    tenant: TenantId,
+    user: UserId,
+    credential: CredentialId,
+    rights: Rights,
+}
+
+impl Owner {
+    fn new(caller: &Caller) -> Self {
+        Self {
+            tenant: caller.tenant.clone(),
+            user: caller.user.clone(),
+            credential: caller.credential.clone(),
+            rights: caller.rights(),
+        }
+    }
+}
+
+struct Session {
+    owner: Owner,
+    _share: Share,
+}
 
 /// The open sessions and their owners.
 pub(super) struct Sessions {
     pub(super) manager: Arc<LocalSessionManager>,
-    owners: Mutex<HashMap<String, Owner>>,
+    shares: Shares,
+    open: Mutex<HashMap<String, Session>>,
 }
 
 impl Sessions {
-    pub(super) fn new() -> Self {
+    /// None yet; `refused` counts those that found no place.
+    pub(super) fn new(refused: Counter) -> Self {
         let mut config = SessionConfig::default();
         config.keep_alive = Some(IDLE);
         let mut manager = LocalSessionManager::default();
         manager.session_config = config;
         Self {
             manager: Arc::new(manager),
-            owners: Mutex::default(),
+            shares: Shares::new(Use::Sessions, MCP_SESSIONS, refused),
+            open: Mutex::default(),
         }
     }
 
-    fn owners(&self) -> MutexGuard<'_, HashMap<String, Owner>> {
+    fn open(&self) -> MutexGuard<'_, HashMap<String, Session>> {
         // Every change is one step, so a panic of a holder leaves the map whole.
-        self.owners.lock().unwrap_or_else(PoisonError::into_inner)
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether a session is this caller's.
     pub(super) fn belongs(&self, session: &str, caller: &Caller) -> bool {
-        self.owners().get(session) == Some(&(caller.tenant.clone(), caller.user.clone()))
+        let open = self.open();
+        let found = open.get(session);
+        found.is_some_and(|session| session.owner == Owner::new(caller))
     }
 
-    /// Notes who opened a session.
-    pub(super) fn opened(&self, session: &str, caller: &Caller) {
-        let owner = (caller.tenant.clone(), caller.user.clone());
-        self.owners().insert(session.to_owned(), owner);
+    /// A place for one more session of a caller; those that are closed give theirs back first.
+    ///
+    /// # Errors
+    /// `overloaded` when as many are open as may be.
+    pub(super) async fn place(&self, caller: &Caller) -> Result<Share, EngineError> {
+        {
+            let open = self.manager.sessions.read().await;
+            self.open()
+                .retain(|session, _| open.contains_key(session.as_str()));
+        }
+        self.shares.take(caller)
     }
 
-    /// Whether one more session may be opened; forgets those that are closed.
-    pub(super) async fn has_room(&self) -> bool {
-        let open = self.manager.sessions.read().await;
-        self.owners()
-            .retain(|session, _| open.contains_key(session.as_str()));
-        open.len() < MAX_SESSIONS
+    /// Notes who opened a session, and closes it when the credential ends.
+    pub(super) fn opened(
+        self: &Arc<Self>,
+        state: &AppState,
+        id: &str,
+        caller: &Caller,
+        credential: HeaderMap,
+        share: Share,
+    ) {
+        let session = Session {
+            owner: Owner::new(caller),
+            _share: share,
+        };
+        self.open().insert(id.to_owned(), session);
+        let (sessions, state, id) = (Arc::clone(self), state.clone(), id.to_owned());
+        tokio::spawn(async move { sessions.end_with(&state, &credential, &id).await });
+    }
+
+    /// Waits until a session is closed, or closes it when its credential ends; then gives its place back.
+    async fn end_with(&self, state: &AppState, credential: &HeaderMap, id: &str) {
+        let stopping = state.engine.stopping();
+        loop {
+            tokio::select! {
+                () = stopping.cancelled() => return,
+                () = tokio::time::sleep(LOOK_EVERY) => {}
+            }
+            if !self.manager.sessions.read().await.contains_key(id) {
+                break;
+            }
+            if streams::has_ended(state, credential).await {
+                if let Err(error) = self.manager.close_session(&id.into()).await {
+                    tracing::debug!(error = %error, "a session is not closed");
+                }
+                break;
+            }
+        }
+        self.open().remove(id);
     }
 }

@@ -56,7 +56,7 @@ pub(crate) async fn events(
             .map(|page| Json(page).into_response())
             .map_err(|error| ApiError::new(&state, error));
     }
-    let place = state.stream_place();
+    let place = state.stream_place(&caller);
     let place = place.map_err(|error| ApiError::new(&state, error))?;
     let after = last_event(&headers).or(asked.after);
     let events = state.engine.follow_events(caller, after, asked.topic);

@@ -1,9 +1,9 @@
 //! Calls of client tools for executors: leased, held, reported.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use charter_contract::executor::ExecutorOutcome;
 use charter_contract::ids::LeaseId;
 use charter_contract::package::PackageBundle;
@@ -11,6 +11,7 @@ use charter_engine::{LeaseRequest, Renewed};
 
 use crate::error::ApiError;
 use crate::extract::{By, Path, Sent, Valid, parsed};
+use crate::limits::Place;
 use crate::state::AppState;
 
 /// Take the next call of a client tool of the tenant: `{"executor": "NAME", "wait_ms": 20000}`.
@@ -19,8 +20,13 @@ use crate::state::AppState;
 pub(crate) async fn lease(
     State(state): State<AppState>,
     By(caller): By,
+    Extension(request): Extension<Place>,
     Sent(asked): Sent<LeaseRequest>,
 ) -> Result<Response, ApiError> {
+    // An executor that waits for a call keeps no request out.
+    let waiting = state.stream_place(&caller);
+    let _waiting = waiting.map_err(|error| ApiError::new(&state, error))?;
+    request.give_back();
     // The answer has to be out before the server gives the request up.
     let longest = state.limits.timeout / 2;
     match state.engine.lease_call(&caller, asked, longest).await {

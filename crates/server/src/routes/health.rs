@@ -1,13 +1,58 @@
 //! Probes and metrics.
 
+use std::time::{Duration, Instant};
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
+use charter_contract::error_code::ErrorCode;
+use charter_engine::{Engine, EngineError};
 use serde_json::{Value, json};
+use tokio::sync::Mutex;
 
 use crate::state::AppState;
+
+/// How long storage has to answer a probe.
+const STORAGE_ANSWERS_IN: Duration = Duration::from_secs(1);
+
+/// Whether storage answers: looked at once for all probes that ask at the same time.
+#[derive(Debug, Default)]
+pub(crate) struct Readiness(Mutex<Option<Looked>>);
+
+/// What the last look at storage found.
+#[derive(Debug, Clone, Copy)]
+struct Looked {
+    ended: Instant,
+    answers: bool,
+}
+
+impl Readiness {
+    async fn storage_answers(&self, engine: &Engine) -> bool {
+        let asked = Instant::now();
+        let mut last = self.0.lock().await;
+        if let Some(looked) = *last
+            && looked.ended >= asked
+        {
+            return looked.answers;
+        }
+        let looked = tokio::time::timeout(STORAGE_ANSWERS_IN, engine.check_storage()).await;
+        let looked = looked.unwrap_or_else(|_| {
+            let message = "storage did not answer a probe in time";
+            Err(EngineError::new(ErrorCode::Unavailable, message))
+        });
+        if let Err(error) = &looked {
+            tracing::error!(error = %error, "not ready");
+        }
+        let answers = looked.is_ok();
+        *last = Some(Looked {
+            ended: Instant::now(),
+            answers,
+        });
+        answers
+    }
+}
 
 /// The process answers.
 pub(crate) async fn alive() -> Json<Value> {
@@ -33,14 +78,11 @@ pub(crate) async fn ready(State(state): State<AppState>) -> Response {
     if state.engine.is_draining() {
         return (StatusCode::SERVICE_UNAVAILABLE, with("stopping")).into_response();
     }
-    match state.engine.check_storage().await {
-        Ok(()) => with("ready").into_response(),
-        Err(error) => {
-            tracing::error!(error = %error, "not ready");
-            let body = with("storage does not answer");
-            (StatusCode::SERVICE_UNAVAILABLE, body).into_response()
-        }
+    if state.readiness.storage_answers(&state.engine).await {
+        return with("ready").into_response();
     }
+    let body = with("storage does not answer");
+    (StatusCode::SERVICE_UNAVAILABLE, body).into_response()
 }
 
 /// Metrics in Prometheus' text form.

@@ -196,7 +196,7 @@ pub(crate) async fn events(
         let sent = Event::default().id(event.entry.sequence.to_string());
         sent.event(name).data(json!(event).to_string())
     });
-    let place = state.stream_place().map_err(failed)?;
+    let place = state.stream_place(&caller).map_err(failed)?;
     Ok(streams::sent(&state, &headers, place, events))
 }
 

@@ -42,7 +42,7 @@ pub(crate) async fn ask(
         .and_then(|accept| accept.to_str().ok())
         .is_some_and(|accept| accept.contains("text/event-stream"));
     if streamed {
-        let place = state.stream_place();
+        let place = state.stream_place(&caller);
         let place = place.map_err(|error| ApiError::of_request(&state, id.clone(), error))?;
         let answering = state.clone();
         let (progress, events) = Progress::channel();

@@ -1,0 +1,255 @@
+//! The pace of one connection: what it waits for, and since when.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use charter_contract::bounds::{ANSWER_PAUSE_MS, CONNECTION_IDLE_MS};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::Instant;
+
+/// How long a connection may be idle between two requests.
+const IDLE: Duration = Duration::from_millis(CONNECTION_IDLE_MS as u64);
+
+/// How long a client may take nothing of an answer.
+const ANSWER_PAUSE: Duration = Duration::from_millis(ANSWER_PAUSE_MS as u64);
+
+/// What a connection does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// The head of a request has begun to come; so has that of the first one when the connection opens.
+    Head(Instant),
+    /// Nothing, since the last answer.
+    Idle(Instant),
+    /// A request is being answered.
+    Serving,
+}
+
+/// What a connection does, and since when its client takes nothing of what is written to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct State {
+    phase: Phase,
+    blocked: Option<Instant>,
+}
+
+impl State {
+    /// Bytes came from the client.
+    fn read(&mut self, now: Instant) {
+        if let Phase::Idle(_) = self.phase {
+            self.phase = Phase::Head(now);
+        }
+    }
+
+    /// The client took bytes. What is left of an answer when all of it has been handed over is no idleness.
+    fn wrote(&mut self, now: Instant) {
+        self.blocked = None;
+        match &mut self.phase {
+            Phase::Head(since) | Phase::Idle(since) => *since = now,
+            Phase::Serving => {}
+        }
+    }
+
+    /// The client takes no more bytes at the moment.
+    fn is_blocked(&mut self, now: Instant) {
+        self.blocked.get_or_insert(now);
+    }
+
+    /// Since when the server waits for the client; not at all while it works for it.
+    fn waits_since(&self) -> Option<Instant> {
+        match (self.blocked, self.phase) {
+            (Some(since), _) => Some(since),
+            (None, Phase::Head(since) | Phase::Idle(since)) => Some(since),
+            (None, Phase::Serving) => None,
+        }
+    }
+
+    /// Whether the client has had its time; `head` is that for the head of a request.
+    fn is_overdue(&self, head: Duration, now: Instant) -> bool {
+        let (since, allowed) = match (self.blocked, self.phase) {
+            (Some(since), _) => (since, ANSWER_PAUSE),
+            (None, Phase::Head(since)) => (since, head),
+            (None, Phase::Idle(since)) => (since, IDLE),
+            (None, Phase::Serving) => return false,
+        };
+        now.saturating_duration_since(since) >= allowed
+    }
+}
+
+/// The pace of a connection, for those who serve it and for those who count connections.
+#[derive(Debug)]
+pub(super) struct Pace(Mutex<State>);
+
+impl Pace {
+    /// Of a connection that opens.
+    pub(super) fn new(now: Instant) -> Self {
+        Self(Mutex::new(State {
+            phase: Phase::Head(now),
+            blocked: None,
+        }))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Every change is one assignment.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn waits_since(&self) -> Option<Instant> {
+        self.state().waits_since()
+    }
+
+    pub(super) fn is_overdue(&self, head: Duration, now: Instant) -> bool {
+        self.state().is_overdue(head, now)
+    }
+
+    /// A request has come and is answered until what this returns is dropped.
+    pub(super) fn serving(self: &Arc<Self>) -> Serving {
+        self.state().phase = Phase::Serving;
+        Serving(Arc::clone(self))
+    }
+}
+
+/// A request that is being answered.
+pub(super) struct Serving(Arc<Pace>);
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.0.state().phase = Phase::Idle(Instant::now());
+    }
+}
+
+/// A stream that keeps its pace up to date.
+pub(super) struct PacedStream<S> {
+    stream: S,
+    pace: Arc<Pace>,
+}
+
+impl<S> PacedStream<S> {
+    pub(super) fn new(stream: S, pace: Arc<Pace>) -> Self {
+        Self { stream, pace }
+    }
+
+    fn note(&self, written: &Poll<io::Result<usize>>) {
+        match written {
+            Poll::Ready(Ok(_)) => self.pace.state().wrote(Instant::now()),
+            Poll::Pending => self.pace.state().is_blocked(Instant::now()),
+            // The connection ends with the error.
+            Poll::Ready(Err(_)) => {}
+        }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for PacedStream<S> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut this.stream).poll_read(context, buffer);
+        if buffer.filled().len() > before {
+            this.pace.state().read(Instant::now());
+        }
+        read
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for PacedStream<S> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let written = Pin::new(&mut this.stream).poll_write(context, bytes);
+        this.note(&written);
+        written
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let written = Pin::new(&mut this.stream).poll_write_vectored(context, slices);
+        this.note(&written);
+        written
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().stream).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: Duration = Duration::from_secs(10);
+
+    fn after(begun: Instant, seconds: u64) -> Instant {
+        begun + Duration::from_secs(seconds)
+    }
+
+    /// When a connection in this state has had its time.
+    fn end(state: State, begun: Instant) -> Option<u64> {
+        (0..200).find(|seconds| state.is_overdue(HEAD, after(begun, *seconds)))
+    }
+
+    #[test]
+    fn a_client_has_a_time_for_the_head_between_requests_and_for_an_answer() {
+        let begun = Instant::now();
+        let state = |phase, blocked| State { phase, blocked };
+        let five = Some(after(begun, 5));
+        for (state, expected, waits) in [
+            (state(Phase::Head(begun), None), Some(10), Some(begun)),
+            (state(Phase::Idle(begun), None), Some(75), Some(begun)),
+            (state(Phase::Serving, None), None, None),
+            (state(Phase::Serving, five), Some(65), five),
+            (state(Phase::Idle(begun), five), Some(65), five),
+        ] {
+            assert_eq!(end(state, begun), expected, "{state:?}");
+            assert_eq!(state.waits_since(), waits, "{state:?}");
+        }
+    }
+
+    /// Bytes of a head buy no more time for it; bytes that a client takes do, so that a slow reader has its answer.
+    #[test]
+    fn only_a_client_that_takes_its_answer_has_more_time() {
+        let begun = Instant::now();
+        let mut state = State {
+            phase: Phase::Idle(begun),
+            blocked: None,
+        };
+        state.read(after(begun, 20));
+        state.read(after(begun, 29));
+        assert_eq!(end(state, begun), Some(30));
+        state.phase = Phase::Idle(begun);
+        state.is_blocked(after(begun, 40));
+        state.is_blocked(after(begun, 50));
+        assert_eq!(end(state, begun), Some(100));
+        state.wrote(after(begun, 60));
+        assert_eq!(end(state, begun), Some(135));
+    }
+
+    #[test]
+    fn a_request_is_served_until_its_answer_is_given_up() {
+        let pace = Arc::new(Pace::new(Instant::now()));
+        assert!(pace.waits_since().is_some());
+        let serving = pace.serving();
+        assert_eq!(pace.waits_since(), None);
+        drop(serving);
+        assert!(pace.waits_since().is_some());
+    }
+}

@@ -1,0 +1,203 @@
+//! Bodies on their way: how long a client may take to send one, and what is held until an answer has been taken.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use axum::BoxError;
+use axum::body::{Body, Bytes, HttpBody};
+use charter_contract::bounds::{BODY_MS_PER_MIB, BODY_PAUSE_MS};
+use hyper::body::{Frame, SizeHint};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+const MIB: u64 = 1 << 20;
+
+/// A body that did not come in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum TooSlow {
+    /// Nothing came for too long.
+    #[error("nothing of the body came for {} s", PAUSE.as_secs())]
+    Paused,
+    /// All of it took too long.
+    #[error("the body took longer than {} s (limits.body_ms, and more for each MiB)", .0.as_secs())]
+    Late(Duration),
+}
+
+const PAUSE: Duration = Duration::from_millis(BODY_PAUSE_MS as u64);
+const PER_MIB: Duration = Duration::from_millis(BODY_MS_PER_MIB as u64);
+
+/// The body of a request, which fails when it does not come in time. Time counts from when it is first asked for.
+pub(crate) struct TimedBody {
+    body: Body,
+    allowed: Duration,
+    pace: Option<BodyPace>,
+    alarm: Option<Pin<Box<Sleep>>>,
+}
+
+/// When a body began to come, and what of it has come.
+#[derive(Debug, Clone, Copy)]
+struct BodyPace {
+    begun: Instant,
+    last: Instant,
+    bytes: u64,
+}
+
+impl BodyPace {
+    fn new(now: Instant) -> Self {
+        Self {
+            begun: now,
+            last: now,
+            bytes: 0,
+        }
+    }
+
+    fn came(&mut self, bytes: usize, now: Instant) {
+        self.last = now;
+        self.bytes = self.bytes.saturating_add(bytes as u64);
+    }
+
+    /// How long the whole may take: the allowance, and as much more as what has come explains.
+    fn whole(&self, allowed: Duration) -> Duration {
+        let mib = u32::try_from(self.bytes / MIB).unwrap_or(u32::MAX);
+        allowed.saturating_add(PER_MIB.saturating_mul(mib))
+    }
+
+    /// When to give up, and why.
+    fn end(&self, allowed: Duration) -> (Instant, TooSlow) {
+        let whole = self.whole(allowed);
+        let late = self.begun + whole;
+        let paused = self.last + PAUSE;
+        if paused < late {
+            (paused, TooSlow::Paused)
+        } else {
+            (late, TooSlow::Late(whole))
+        }
+    }
+}
+
+impl TimedBody {
+    /// A body that may take as long as is `allowed`, and longer the more of it comes.
+    pub(crate) fn new(body: Body, allowed: Duration) -> Self {
+        Self {
+            body,
+            allowed,
+            pace: None,
+            alarm: None,
+        }
+    }
+}
+
+impl HttpBody for TimedBody {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let this = self.get_mut();
+        let now = Instant::now();
+        let pace = this.pace.get_or_insert_with(|| BodyPace::new(now));
+        let (end, why) = pace.end(this.allowed);
+        if let Poll::Ready(frame) = Pin::new(&mut this.body).poll_frame(context) {
+            let frame = frame.map(|frame| frame.map_err(BoxError::from));
+            if let Some(Ok(frame)) = &frame {
+                let bytes = frame.data_ref().map_or(0, Bytes::len);
+                pace.came(bytes, now);
+            }
+            return Poll::Ready(frame);
+        }
+        let alarm = this.alarm.get_or_insert_with(|| Box::pin(sleep_until(end)));
+        if alarm.deadline() != end {
+            alarm.as_mut().reset(end);
+        }
+        ready!(alarm.as_mut().poll(context));
+        Poll::Ready(Some(Err(why.into())))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// The body of an answer, and what is given back when it has been sent or given up.
+pub(crate) struct HeldBody<T> {
+    body: Body,
+    _held: T,
+}
+
+impl<T> HeldBody<T> {
+    pub(crate) fn new(body: Body, held: T) -> Self {
+        Self { body, _held: held }
+    }
+}
+
+impl<T: Unpin> HttpBody for HeldBody<T> {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.get_mut().body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use futures_util::StreamExt;
+    use futures_util::stream::pending;
+
+    use super::*;
+
+    fn after(begun: Instant, seconds: u64) -> Instant {
+        begun + Duration::from_secs(seconds)
+    }
+
+    /// A pause ends a body early; one that comes a byte at a time ends with its allowance; what has come earns more.
+    #[test]
+    fn a_body_ends_by_a_pause_or_when_it_takes_too_long_for_its_size() {
+        let allowed = Duration::from_secs(30);
+        let begun = Instant::now();
+        let mut pace = BodyPace::new(begun);
+        assert_eq!(pace.end(allowed), (after(begun, 10), TooSlow::Paused));
+        pace.came(1, after(begun, 9));
+        assert_eq!(pace.end(allowed), (after(begun, 19), TooSlow::Paused));
+        pace.came(1, after(begun, 29));
+        let late = TooSlow::Late(Duration::from_secs(30));
+        assert_eq!(pace.end(allowed), (after(begun, 30), late));
+        pace.came(2 << 20, after(begun, 29));
+        assert_eq!(pace.end(allowed), (after(begun, 39), TooSlow::Paused));
+        pace.came(1, after(begun, 45));
+        let late = TooSlow::Late(Duration::from_secs(46));
+        assert_eq!(pace.end(allowed), (after(begun, 46), late));
+    }
+
+    #[tokio::test]
+    async fn a_body_that_does_not_come_fails_with_the_reason() {
+        let silent = Body::from_stream(pending::<Result<Bytes, Infallible>>());
+        let allowed = Duration::from_millis(20);
+        let body = Body::new(TimedBody::new(silent, allowed));
+        let failed = body.into_data_stream().next().await.unwrap().unwrap_err();
+        let failed = failed.into_inner();
+        assert_eq!(
+            failed.downcast_ref::<TooSlow>(),
+            Some(&TooSlow::Late(allowed))
+        );
+    }
+}
