@@ -1,11 +1,10 @@
 //! What one credential takes of the server leaves room for others: slow bodies, streams, sessions, executors that wait.
 
-use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 
 use serde_json::json;
 
-use crate::home::{Api, DEADLINE, Home, Key, MCP_HEADERS, eventually};
+use crate::home::{Api, Home, Key, MCP_HEADERS, eventually, status_on};
 use crate::shared::Tenants;
 
 /// More than one credential may have at once of anything but sessions: a quarter of `limits.concurrency`.
@@ -19,39 +18,15 @@ const KEYS: [Key; 3] = [
 
 const STREAM: &str = "accept: text/event-stream\r\n";
 
-/// The beginning of a request, on a connection of its own.
-fn begun(api: &Api, line: &str, headers: &str, body: &str) -> TcpStream {
-    let host = api.base.strip_prefix("http://").unwrap();
-    let mut connection = TcpStream::connect(host).unwrap();
-    connection.set_read_timeout(Some(DEADLINE)).unwrap();
-    let key = api.key.iter();
-    let key: String = key
-        .map(|key| format!("authorization: Bearer {key}\r\n"))
-        .collect();
-    write!(
-        connection,
-        "{line} HTTP/1.1\r\nhost: {host}\r\n{key}{headers}\r\n{body}"
-    )
-    .unwrap();
-    connection
-}
-
-/// The status of the answer that comes on a connection.
-fn status(connection: &TcpStream) -> u16 {
-    let mut line = String::new();
-    BufReader::new(connection).read_line(&mut line).unwrap();
-    line.split(' ').nth(1).unwrap().parse().unwrap()
-}
-
 /// Other keys of the tenant, other tenants and probes are answered.
 #[track_caller]
 fn check_others(api: &Api, others: &[Api]) {
     for other in others {
         other.get("/v1/caller").expect(200);
-        assert_eq!(status(&begun(other, "GET /v1/events", STREAM, "")), 200);
+        assert_eq!(status_on(&other.begin("GET /v1/events", STREAM, "")), 200);
     }
     for probe in ["/healthz", "/readyz", "/metrics"] {
-        assert_eq!(status(&begun(api, &format!("GET {probe}"), "", "")), 200);
+        assert_eq!(status_on(&api.begin(&format!("GET {probe}"), "", "")), 200);
     }
 }
 
@@ -59,7 +34,7 @@ fn check_others(api: &Api, others: &[Api]) {
 fn slow_bodies_of_one_key_keep_no_other_key_out() {
     let server = Tenants::with_keys(&KEYS);
     let ann = server.key("ann");
-    let slow = || begun(&ann, "POST /v1/runs", "content-length: 1000\r\n", "{");
+    let slow = || ann.begin("POST /v1/runs", "content-length: 1000\r\n", "{");
     let held: Vec<TcpStream> = (0..MANY).map(|_| slow()).collect();
     eventually("a refusal", || {
         let own = ann.get("/v1/caller");
@@ -77,10 +52,10 @@ fn slow_bodies_of_one_key_keep_no_other_key_out() {
 fn slow_bodies_without_a_key_keep_nobody_out() {
     let server = Tenants::with_keys(&KEYS);
     let stranger = server.key("ann").with_key("nobody's");
-    let slow = || begun(&stranger, "POST /v1/runs", "content-length: 1000\r\n", "{");
+    let slow = || stranger.begin("POST /v1/runs", "content-length: 1000\r\n", "{");
     let held: Vec<TcpStream> = (0..MANY).map(|_| slow()).collect();
     for connection in &held {
-        assert!([401, 503].contains(&status(connection)));
+        assert!([401, 503].contains(&status_on(connection)));
     }
     check_others(&stranger, &[server.key("ann"), server.key("eve")]);
 }
@@ -90,9 +65,12 @@ fn slow_bodies_without_a_key_keep_nobody_out() {
 fn streams_of_one_key_keep_no_other_key_out() {
     let server = Tenants::with_keys(&KEYS);
     let ann = server.key("ann");
-    let open = || begun(&ann, "GET /v1/events", STREAM, "");
+    let open = || ann.begin("GET /v1/events", STREAM, "");
     let held: Vec<TcpStream> = (0..MANY).map(|_| open()).collect();
-    let refused = held.iter().filter(|stream| status(stream) == 503).count();
+    let refused = held
+        .iter()
+        .filter(|stream| status_on(stream) == 503)
+        .count();
     assert!((1..MANY).contains(&refused), "{refused}");
     ann.get("/v1/caller").expect(200);
     check_others(&ann, &[server.key("bob"), server.key("eve")]);
@@ -123,10 +101,10 @@ fn executors_that_wait_keep_no_request_out() {
     let ann = server.key("ann");
     let ask = json!({"executor": "idle", "wait_ms": 30_000}).to_string();
     let length = format!("content-length: {}\r\n", ask.len());
-    let wait = || begun(&ann, "POST /v1/executor/leases", &length, &ask);
+    let wait = || ann.begin("POST /v1/executor/leases", &length, &ask);
     let held: Vec<TcpStream> = (0..MANY).map(|_| wait()).collect();
     eventually("a refusal of a stream", || {
-        (status(&begun(&ann, "GET /v1/events", STREAM, "")) == 503).then_some(())
+        (status_on(&ann.begin("GET /v1/events", STREAM, "")) == 503).then_some(())
     });
     ann.get("/v1/caller").expect(200);
     check_others(&ann, &[server.key("bob"), server.key("eve")]);

@@ -540,17 +540,23 @@ impl Api {
 
     /// Sends a request and does not read its answer, for as long as the connection is held.
     pub(crate) fn send_and_hold(&self, request: &Value) -> TcpStream {
+        let body = request.to_string();
+        let length = format!("content-length: {}\r\n", body.len());
+        self.begin("POST /v1/requests", &length, &body)
+    }
+
+    /// Sends a request, or the beginning of one, on a connection of its own: method and path, lines of headers, body.
+    pub(crate) fn begin(&self, line: &str, headers: &str, body: &str) -> TcpStream {
         let host = self.base.strip_prefix("http://").unwrap();
         let mut connection = TcpStream::connect(host).unwrap();
-        let body = request.to_string();
-        let length = body.len();
+        connection.set_read_timeout(Some(DEADLINE)).unwrap();
         let key = self.key.iter();
         let key: String = key
             .map(|key| format!("authorization: Bearer {key}\r\n"))
             .collect();
         write!(
             connection,
-            "POST /v1/requests HTTP/1.1\r\nhost: {host}\r\n{key}content-length: {length}\r\n\r\n{body}"
+            "{line} HTTP/1.1\r\nhost: {host}\r\n{key}{headers}\r\n{body}"
         )
         .unwrap();
         connection
@@ -655,6 +661,13 @@ impl Api {
         let path = format!("/v1/route?top_k=20&query={}", query.replace(' ', "+"));
         ids(&self.get(&path).expect(200)["candidates"], "id")
     }
+}
+
+/// The status of the answer that comes on a connection.
+pub(crate) fn status_on(connection: &TcpStream) -> u16 {
+    let mut line = String::new();
+    BufReader::new(connection).read_line(&mut line).unwrap();
+    line.split(' ').nth(1).unwrap().parse().unwrap()
 }
 
 /// One field of every item.
