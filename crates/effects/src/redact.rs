@@ -2,11 +2,19 @@
 //!
 //! Must not know where a value came from or where the text goes.
 
+mod forms;
+mod matcher;
+mod view;
+
 use std::collections::BTreeSet;
+use std::fmt;
+use std::ops::Range;
 use std::path::Path;
 
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use serde_json::Value;
+use serde_json::{Map, Value};
+
+use crate::outcome::Failure;
+use matcher::Matcher;
 
 /// Shorter values are left alone: replacing them would only shred the text.
 const SHORTEST_SECRET: usize = 4;
@@ -14,12 +22,31 @@ const SHORTEST_SECRET: usize = 4;
 /// In outputs, which programs go on with, a short value is more likely a word than a leak.
 const SHORTEST_SECRET_IN_OUTPUT: usize = 8;
 
-/// Replaces each granted value, and its common encodings, by `[redacted:NAME]`; and paths of this
+/// The most bytes that a coding takes for one byte of a value: `\\u0041` for `A`, in JSON within JSON.
+const WIDEST_CODING: usize = 7;
+
+/// Replaces each granted value, however it is encoded, by `[redacted:NAME]`; and paths of this
 /// machine by what they are.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Redactor {
-    /// Text to find and what to put there, longest first.
-    replacements: Vec<(String, String)>,
+    secrets: Matcher,
+    /// Folders and what to put there.
+    folders: Vec<(String, String)>,
+}
+
+impl fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Redactor")
+    }
+}
+
+/// What is replaced in a text, and by what.
+#[derive(Debug)]
+struct Found<'r> {
+    range: Range<usize>,
+    mark: &'r str,
+    /// Length of what was recognised: of two that overlap the longer one gives the mark.
+    weight: usize,
 }
 
 impl Redactor {
@@ -35,77 +62,98 @@ impl Redactor {
     }
 
     fn of(environment: &[(String, String)], shortest: usize) -> Self {
-        let mut replacements = Vec::new();
-        for (name, value) in environment {
-            if value.len() < shortest {
-                continue;
-            }
-            let mark = format!("[redacted:{name}]");
-            for form in forms(value, shortest) {
-                replacements.push((form, mark.clone()));
-            }
+        Self {
+            secrets: Matcher::new(environment, shortest),
+            folders: Vec::new(),
         }
-        Self::sorted(replacements)
-    }
-
-    fn sorted(mut replacements: Vec<(String, String)>) -> Self {
-        replacements.sort_by(|a, b| b.0.len().cmp(&a.0.len()).then_with(|| a.cmp(b)));
-        Self { replacements }
     }
 
     /// Also replaces a folder and the slash after it, so that paths in it become relative.
     pub(crate) fn hiding(mut self, folder: &Path, mark: &str) -> Self {
         let folder = folder.display().to_string();
-        self.replacements
-            .push((format!("{folder}/"), mark.to_owned()));
-        self.replacements.push((folder, mark.to_owned()));
-        Self::sorted(self.replacements)
+        self.folders.push((format!("{folder}/"), mark.to_owned()));
+        self.folders.push((folder, mark.to_owned()));
+        self
+    }
+
+    /// Whether nothing is replaced, in whatever text.
+    fn is_idle(&self) -> bool {
+        self.secrets.is_empty() && self.folders.is_empty()
     }
 
     /// The length in bytes of the longest text that is replaced.
     pub(crate) fn longest(&self) -> usize {
-        self.replacements.first().map_or(0, |(text, _)| text.len())
+        let folders = self.folders.iter().map(|(folder, _)| folder.len());
+        let folder = folders.max().unwrap_or_default();
+        folder.max(self.secrets.longest() * WIDEST_CODING)
     }
 
     pub(crate) fn apply(&self, text: &str) -> String {
-        self.redacted(text).unwrap_or_else(|| text.to_owned())
-    }
-
-    /// The text without what is replaced; `None` where nothing is.
-    fn redacted(&self, text: &str) -> Option<String> {
-        let mut redacted: Option<String> = None;
-        for (secret, mark) in &self.replacements {
-            let now = redacted.as_deref().unwrap_or(text);
-            if now.contains(secret.as_str()) {
-                redacted = Some(now.replace(secret.as_str(), mark));
-            }
+        let mut found = self.secrets.find(text);
+        for (folder, mark) in &self.folders {
+            let places = text.match_indices(folder.as_str());
+            found.extend(places.map(move |(at, _)| Found {
+                range: at..at + folder.len(),
+                mark,
+                weight: folder.len(),
+            }));
         }
-        redacted
+        replaced(text, merged(found))
     }
 
-    /// Redacts every text in a JSON value where it is, the names of fields included: an output is not copied for it.
-    pub(crate) fn apply_to(&self, value: &mut Value) {
-        if self.replacements.is_empty() {
-            return;
+    /// Redacts every text and number in a JSON value, the names of fields included.
+    pub(crate) fn apply_to(&self, value: Value) -> Value {
+        if self.is_idle() {
+            return value;
         }
         match value {
-            Value::String(text) => {
-                if let Some(redacted) = self.redacted(text) {
-                    *text = redacted;
-                }
-            }
-            Value::Array(items) => items.iter_mut().for_each(|item| self.apply_to(item)),
+            Value::String(text) => Value::String(self.apply(&text)),
+            Value::Array(items) => items.into_iter().map(|item| self.apply_to(item)).collect(),
             Value::Object(fields) => {
-                fields.values_mut().for_each(|field| self.apply_to(field));
-                if fields.keys().any(|name| self.redacted(name).is_some()) {
-                    let fields_as_they_came = std::mem::take(fields).into_iter();
-                    *fields = fields_as_they_came
-                        .map(|(name, field)| (self.apply(&name), field))
-                        .collect();
+                let fields = fields.into_iter();
+                let fields: Map<String, Value> = fields
+                    .map(|(name, value)| (self.apply(&name), self.apply_to(value)))
+                    .collect();
+                Value::Object(fields)
+            }
+            Value::Number(number) => {
+                let written = number.to_string();
+                let kept = self.apply(&written);
+                if kept == written {
+                    Value::Number(number)
+                } else {
+                    Value::String(kept)
                 }
             }
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            Value::Null | Value::Bool(_) => value,
         }
+    }
+
+    /// The same on a thread that may take its time: an output has up to 16 MiB.
+    ///
+    /// # Errors
+    /// When the thread breaks; the value is gone then.
+    pub(crate) async fn apply_to_output(&self, output: Value) -> Result<Value, Failure> {
+        if self.is_idle() {
+            return Ok(output);
+        }
+        let own = self.clone();
+        let redacted = tokio::task::spawn_blocking(move || own.apply_to(output)).await;
+        redacted
+            .map_err(|error| Failure::system(format!("taking values out of an output: {error}")))
+    }
+
+    /// Redacts the beginning of a text, about `limit` bytes of it, without looking at all the rest.
+    pub(crate) fn apply_head(&self, text: &[u8], limit: usize) -> String {
+        let longest = self.longest();
+        let most = limit.saturating_add(longest.saturating_mul(2));
+        let Some(head) = text.get(..most) else {
+            return self.apply(&String::from_utf8_lossy(text));
+        };
+        // What is cut in two stands in the last `longest` bytes.
+        let mut head = self.apply(&String::from_utf8_lossy(head));
+        head.truncate(head.floor_char_boundary(head.len().saturating_sub(longest)));
+        head
     }
 
     /// Redacts the captured end of a longer text and cuts it to `limit` bytes,
@@ -123,6 +171,36 @@ impl Redactor {
     }
 }
 
+/// What overlaps is replaced together, so that no part of it is left.
+fn merged(mut found: Vec<Found<'_>>) -> Vec<Found<'_>> {
+    found.sort_by_key(|one| (one.range.start, std::cmp::Reverse(one.weight)));
+    let mut merged: Vec<Found<'_>> = Vec::with_capacity(found.len());
+    for next in found {
+        match merged.last_mut() {
+            Some(last) if next.range.start < last.range.end => {
+                last.range.end = last.range.end.max(next.range.end);
+                if next.weight > last.weight {
+                    (last.mark, last.weight) = (next.mark, next.weight);
+                }
+            }
+            Some(_) | None => merged.push(next),
+        }
+    }
+    merged
+}
+
+fn replaced(text: &str, found: Vec<Found<'_>>) -> String {
+    let (mut kept, mut at) = (String::with_capacity(text.len()), 0);
+    for one in found {
+        let from = text.floor_char_boundary(one.range.start).max(at);
+        kept.push_str(&text[at..from]);
+        kept.push_str(one.mark);
+        at = text.ceil_char_boundary(one.range.end);
+    }
+    kept.push_str(&text[at..]);
+    kept
+}
+
 /// Whether a captured text is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cut {
@@ -132,87 +210,5 @@ pub(crate) enum Cut {
     Beginning,
 }
 
-fn forms(value: &str, shortest: usize) -> Vec<String> {
-    let mut forms = vec![value.to_owned()];
-    let json = serde_json::Value::from(value).to_string();
-    let json = json.trim_matches('"').to_owned();
-    let percent = utf8_percent_encode(value, NON_ALPHANUMERIC).to_string();
-    for form in [json, percent] {
-        if !forms.contains(&form) {
-            forms.push(form);
-        }
-    }
-    // Each line of a value such as a private key, since logs go line by line.
-    for line in value.lines() {
-        if line.len() >= shortest && !forms.iter().any(|form| form == line) {
-            forms.push(line.to_owned());
-        }
-    }
-    forms
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn redactor() -> Redactor {
-        Redactor::new(&[
-            ("TOKEN".into(), "abcd\"efgh".into()),
-            ("LONGER".into(), "abcd\"efgh-and-more".into()),
-            ("SHORT".into(), "x".into()),
-        ])
-    }
-
-    #[test]
-    fn every_form_of_a_value_is_replaced_longest_first() {
-        assert_eq!(
-            redactor().apply("x abcd\"efgh-and-more abcd\\\"efgh abcd%22efgh"),
-            "x [redacted:LONGER] [redacted:TOKEN] [redacted:TOKEN]"
-        );
-    }
-
-    #[test]
-    fn an_output_loses_secrets_everywhere_and_keeps_plain_and_short_values() {
-        let granted = [
-            ("TOKEN", "s3cr3t-value"),
-            ("REGION", "eu-central-1"),
-            ("WORD", "latest"),
-        ]
-        .map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let plain = BTreeSet::from(["REGION".to_owned()]);
-        let mut output = serde_json::json!({
-            "region": "eu-central-1", "tag": "latest", "count": 7, "none": null,
-            "items": [{"s3cr3t-value": ["a s3cr3t-value", "b"]}],
-        });
-        let expected = serde_json::json!({
-            "region": "eu-central-1", "tag": "latest", "count": 7, "none": null,
-            "items": [{"[redacted:TOKEN]": ["a [redacted:TOKEN]", "b"]}],
-        });
-        let redactor = Redactor::for_output(&granted, &plain);
-        redactor.apply_to(&mut output);
-        assert_eq!(output, expected);
-    }
-
-    /// B003-3
-    #[test]
-    fn b003_3_paths_become_relative_to_their_folder() {
-        let redactor = redactor()
-            .hiding(Path::new("/srv/data/sandbox"), "[sandbox]/")
-            .hiding(Path::new("/srv/data/sandbox/packages/1f"), "");
-        assert_eq!(
-            redactor.apply("/srv/data/sandbox/packages/1f/scripts/a.py and /srv/data/sandbox/x"),
-            "scripts/a.py and [sandbox]/x"
-        );
-    }
-
-    #[test]
-    fn a_value_cut_in_two_by_the_bound_leaves_no_rest() {
-        let redactor = Redactor::new(&[("TOKEN".into(), "secretvalue".into())]);
-        // The capture starts inside an occurrence.
-        let captured = b"retvalue and then secretvalue end";
-        assert_eq!(
-            redactor.apply_tail(captured, Cut::Beginning, 100),
-            "d then [redacted:TOKEN] end"
-        );
-    }
-}
+mod tests;

@@ -137,6 +137,13 @@ impl Sandbox {
         Redactor::for_output(secrets, &self.options.plain)
     }
 
+    /// A result without the values that the call was granted.
+    async fn redacted(&self, call: &ToolCall, success: Success) -> Result<Success, Failure> {
+        let redactor = self.output_redactor(&call.environment);
+        let output = redactor.apply_to_output(success.output).await?;
+        Ok(Success { output, ..success })
+    }
+
     /// What exchanges over HTTP go through.
     pub(crate) fn http(&self) -> &HttpRunner {
         &self.http
@@ -190,11 +197,7 @@ impl ToolRunner for Sandbox {
             }
         };
         let result = match result {
-            Ok(Success { mut output, log }) => {
-                let redactor = self.output_redactor(&call.environment);
-                redactor.apply_to(&mut output);
-                Ok(Success { output, log })
-            }
+            Ok(success) => self.redacted(&call, success).await,
             Err(failure) => Err(Failure {
                 message: redactor.apply(&failure.message),
                 ..failure

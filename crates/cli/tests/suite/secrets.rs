@@ -8,27 +8,35 @@ use serde_json::json;
 use crate::home::{Home, request_of};
 use crate::packages::{SCRIPT_FILE, SKILL, TOOL_FILE, backups};
 
-const SECRET: &str = "s3cr3t-of-the-vault";
+const SECRET: &str = "s3cr3t/of~the+vault=";
+
+/// Another one, which programs take for a number.
+const PIN: &str = "918273645546372819";
 
 /// Uses the secret in every way that a careless script does. What it prints of it backwards shows
 /// that it has it.
-const CARELESS: &str = r#"import json, os, sys
+const CARELESS: &str = r#"import base64, json, os, sys
+from urllib.parse import quote, quote_plus
 token = os.environ["VAULT_TOKEN"]
-print("asking with", token, file=sys.stderr)
+pair = f"user:{token}".encode()
+ways = [quote(token), quote(token, safe=""), quote_plus(token), json.dumps(json.dumps(token)), token.encode().hex(),
+        base64.b64encode(pair).decode(), base64.urlsafe_b64encode(pair).decode(), base64.encodebytes(3 * pair).decode()]
+print("asking with", token, *ways, file=sys.stderr)
 how = json.load(sys.stdin)["parameters"]["vault"]
 if how == "raises": raise RuntimeError(f"https://vault/?token={token} did not answer")
 if how == "reports":
-    print(json.dumps({"error_type": "input_error", "message": f"the token {token} is wrong"}), file=sys.stderr)
+    print(json.dumps({"error_type": "input_error", "message": f"the token {token} is wrong, as is {ways[1]}"}), file=sys.stderr)
     sys.exit(1)
 if how == "prints": print("token", token)
-print(json.dumps({"backups": [{"id": token[::-1], "age_days": 40, token: f"used {token}"}]}))
+pin = int(os.environ["VAULT_PIN"])
+print(json.dumps({"backups": [{"id": token[::-1], "age_days": 40, token: f"used {token}", "ways": ways, "pin": pin}]}))
 "#;
 
 fn package() -> crate::packages::Package {
     backups().with(SCRIPT_FILE, CARELESS).edit(
         TOOL_FILE,
         "execution_target: server",
-        "execution_target: server\nenvironment: [VAULT_TOKEN]",
+        "execution_target: server\nenvironment: [VAULT_TOKEN, VAULT_PIN]",
     )
 }
 
@@ -55,15 +63,22 @@ fn holding(folder: &Path, text: &str) -> Vec<String> {
 fn b003_3_a_secret_reaches_its_script_and_no_log_journal_or_error() {
     let home = Home::new()
         .embedded()
-        .with("CHARTER_TOOLS__ENVIRONMENT", "VAULT_TOKEN,NEVER_ASKED_FOR")
+        .with(
+            "CHARTER_TOOLS__ENVIRONMENT",
+            "VAULT_TOKEN,VAULT_PIN,NEVER_ASKED_FOR",
+        )
         .with("VAULT_TOKEN", SECRET)
+        .with("VAULT_PIN", PIN)
         .with("NEVER_ASKED_FOR", "another-secret")
         .with("CHARTER_LOG", "trace");
     let server = home.serve();
     server.api.register(&package());
     for (how, says) in [
         ("raises", "token=[redacted:VAULT_TOKEN] did not answer"),
-        ("reports", "the token [redacted:VAULT_TOKEN] is wrong"),
+        (
+            "reports",
+            "the token [redacted:VAULT_TOKEN] is wrong, as is [redacted:VAULT_TOKEN]",
+        ),
         ("prints", "it begins \"token [redacted:VAULT_TOKEN]"),
     ] {
         let answer = server.api.ask(&request_of(SKILL, json!({"vault": how})));
@@ -80,7 +95,15 @@ fn b003_3_a_secret_reaches_its_script_and_no_log_journal_or_error() {
     assert_eq!(finding["resource_id"], reversed);
     let id = told["metadata"]["evidence_ids"][0].as_str().unwrap();
     let evidence = server.api.get(&format!("/v1/evidence/{id}")).expect(200);
-    assert!(evidence.to_string().contains("used [redacted:VAULT_TOKEN]"));
+    let evidence = evidence.to_string();
+    assert!(
+        evidence.contains("used [redacted:VAULT_TOKEN]"),
+        "{evidence}"
+    );
+    // The name, what follows it, and each way to write it, one of them three times.
+    let marks = evidence.matches("[redacted:VAULT_TOKEN]").count();
+    assert!(marks >= 12, "{marks}: {evidence}");
+    assert!(evidence.contains("[redacted:VAULT_PIN]"), "{evidence}");
     for listed in server.api.get("/v1/runs").expect(200)["entries"]
         .as_array()
         .unwrap()
@@ -94,7 +117,13 @@ fn b003_3_a_secret_reaches_its_script_and_no_log_journal_or_error() {
         !log.contains(SECRET) && !log.contains("another-secret"),
         "{log}"
     );
-    for secret in [SECRET, "another-secret"] {
+    let hex: String = SECRET.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let ways = [
+        "s3cr3t%2Fof~the%2Bvault%3D",
+        "s3cr3t/of~the%2Bvault%3D",
+        &hex,
+    ];
+    for secret in [SECRET, PIN, "another-secret"].iter().chain(&ways) {
         assert_eq!(holding(&home.data(), secret), Vec::<String>::new());
     }
     assert_ne!(holding(&home.data(), &reversed), Vec::<String>::new());

@@ -101,14 +101,12 @@ impl Prepared {
     pub(super) fn preview_instead(&self, dry_run: DryRun, redactor: &Redactor) -> Option<Success> {
         let acts = ![Method::GET, Method::HEAD].contains(self.request.method());
         (dry_run == DryRun::Yes && acts).then(|| {
-            let mut body = self.body.clone();
-            body.iter_mut().for_each(|body| redactor.apply_to(body));
             let preview = json!({
                 "dry_run": true,
                 "request": {
                     "method": self.request.method().as_str(),
                     "url": redactor.apply(self.request.url().as_str()),
-                    "body": body,
+                    "body": self.body.clone().map(|body| redactor.apply_to(body)),
                 },
             });
             Success {

@@ -82,7 +82,6 @@ pub(crate) async fn read_within(mut response: Response, limit: usize) -> (Vec<u8
 /// The JSON of a successful response, or `{"status", "body"}` for other text.
 pub(super) fn read(answer: &Answer, redactor: &Redactor) -> Result<Success, Failure> {
     let status = answer.status;
-    let text = String::from_utf8_lossy(&answer.body);
     if status.is_redirection() {
         let location = answer.headers.get(header::LOCATION);
         let to = location.and_then(|to| to.to_str().ok());
@@ -93,7 +92,8 @@ pub(super) fn read(answer: &Answer, redactor: &Redactor) -> Result<Success, Fail
         return Err(Failure::new(ErrorType::ExecutionError, message));
     }
     if !status.is_success() {
-        return Err(failed(status, &redactor.apply(&text)));
+        let said = redactor.apply_head(&answer.body, QUOTED_BYTES);
+        return Err(failed(status, &said));
     }
     let output = if is_json(&answer.headers) && !answer.body.is_empty() {
         json::decode::<Value>(&answer.body, Profile::OUTPUT).map_err(|fault| {
@@ -104,7 +104,7 @@ pub(super) fn read(answer: &Answer, redactor: &Redactor) -> Result<Success, Fail
             Failure::new(ErrorType::ExecutionError, message).answered()
         })?
     } else {
-        json!({ "status": status.as_u16(), "body": text })
+        json!({ "status": status.as_u16(), "body": String::from_utf8_lossy(&answer.body) })
     };
     Ok(Success {
         output,

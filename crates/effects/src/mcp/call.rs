@@ -41,13 +41,10 @@ impl Server {
             }),
         };
         match result {
-            Ok(mut output) => {
-                self.output_redactor.apply_to(&mut output);
-                Ok(Success {
-                    output,
-                    log: String::new(),
-                })
-            }
+            Ok(output) => Ok(Success {
+                output: self.output_redactor.apply_to_output(output).await?,
+                log: String::new(),
+            }),
             Err(failure) => Err(Failure {
                 message: clean(&self.redactor.apply(&failure.message), MAX_MESSAGE),
                 ..failure

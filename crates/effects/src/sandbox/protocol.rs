@@ -102,10 +102,7 @@ fn refused(stdout: &[u8], fault: &JsonFault, redactor: &Redactor) -> Failure {
             "the script printed nothing; it must print one JSON value".to_owned()
         }
         JsonFault::Form(error) => {
-            let quoted = shorten(
-                &redactor.apply(&String::from_utf8_lossy(stdout)),
-                QUOTED_BYTES,
-            );
+            let quoted = shorten(&redactor.apply_head(stdout, QUOTED_BYTES), QUOTED_BYTES);
             format!(
                 "the script did not print exactly one JSON value ({error}); it begins {quoted:?}"
             )
@@ -123,10 +120,7 @@ fn unreported(status: ExitStatus, last: &[u8], limits: &Limits, redactor: &Redac
             .filter(|code| *code > 128)
             .map(|code| code - 128)
     });
-    let last = shorten(
-        &redactor.apply(&String::from_utf8_lossy(last)),
-        QUOTED_BYTES,
-    );
+    let last = shorten(&redactor.apply_head(last, QUOTED_BYTES), QUOTED_BYTES);
     match signal {
         Some(libc::SIGXCPU) => resource(format!(
             "the script used up its {} s of CPU time",

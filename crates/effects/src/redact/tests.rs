@@ -1,0 +1,321 @@
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::json;
+
+use super::*;
+
+/// Everything that an encoder may treat in its own way, and a letter that is no ASCII.
+const SECRET: &str = "Zq7/x+9 w\"T'k&é=<END>~_.-!";
+
+fn named(name: &str, value: &str) -> (String, String) {
+    (name.to_owned(), value.to_owned())
+}
+
+fn redactor() -> Redactor {
+    Redactor::new(&[
+        named("TOKEN", "abcd\"efgh"),
+        named("LONGER", "abcd\"efgh-and-more"),
+        named("SHORT", "x"),
+    ])
+}
+
+fn of_secret() -> Redactor {
+    Redactor::for_output(&[named("SECRET", SECRET)], &BTreeSet::new())
+}
+
+#[test]
+fn every_form_of_a_value_is_replaced_longest_first() {
+    assert_eq!(
+        redactor().apply("x abcd\"efgh-and-more abcd\\\"efgh abcd%22efgh"),
+        "x [redacted:LONGER] [redacted:TOKEN] [redacted:TOKEN]"
+    );
+}
+
+#[test]
+fn an_output_loses_secrets_everywhere_and_keeps_plain_and_short_values() {
+    let granted = [
+        named("TOKEN", "s3cr3t-value"),
+        named("REGION", "eu-central-1"),
+        named("WORD", "latest"),
+    ];
+    let plain = BTreeSet::from(["REGION".to_owned()]);
+    let output = json!({
+        "region": "eu-central-1", "tag": "latest", "count": 7, "none": null,
+        "items": [{"s3cr3t-value": ["a s3cr3t-value", "b"]}],
+    });
+    let expected = json!({
+        "region": "eu-central-1", "tag": "latest", "count": 7, "none": null,
+        "items": [{"[redacted:TOKEN]": ["a [redacted:TOKEN]", "b"]}],
+    });
+    let redactor = Redactor::for_output(&granted, &plain);
+    assert_eq!(redactor.apply_to(output), expected);
+}
+
+/// B003-3
+#[test]
+fn b003_3_paths_become_relative_to_their_folder() {
+    let redactor = redactor()
+        .hiding(Path::new("/srv/data/sandbox"), "[sandbox]/")
+        .hiding(Path::new("/srv/data/sandbox/packages/1f"), "");
+    assert_eq!(
+        redactor.apply("/srv/data/sandbox/packages/1f/scripts/a.py and /srv/data/sandbox/x"),
+        "scripts/a.py and [sandbox]/x"
+    );
+    // A folder is written in one way only.
+    assert_eq!(redactor.apply("/SRV/data/sandbox/x"), "/SRV/data/sandbox/x");
+}
+
+#[test]
+fn a_value_cut_in_two_by_the_bound_leaves_no_rest() {
+    let redactor = Redactor::new(&[named("TOKEN", "secretvalue")]);
+    // The capture starts inside an occurrence.
+    let filling = ".".repeat(redactor.longest());
+    let captured = format!("retvalue{filling} and then secretvalue end");
+    let tail = redactor.apply_tail(captured.as_bytes(), Cut::Beginning, 100);
+    assert_eq!(tail, "........ and then [redacted:TOKEN] end");
+}
+
+/// The beginning that is quoted of a long text ends before what is cut in two.
+#[test]
+fn a_head_ends_before_a_value_that_is_cut_in_two() {
+    let redactor = Redactor::new(&[named("TOKEN", "secretvalue")]);
+    let text = "secretvalue".repeat(1_000);
+    for limit in 0..200 {
+        let head = redactor.apply_head(text.as_bytes(), limit);
+        assert!(!head.contains("secre"), "{limit}: {head}");
+    }
+    assert_eq!(
+        redactor.apply_head(b"a secretvalue", 100),
+        "a [redacted:TOKEN]"
+    );
+}
+
+const UNRESERVED: AsciiSet = NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~');
+const PATH: AsciiSet = UNRESERVED.remove(b'/');
+const COMPONENT: AsciiSet = UNRESERVED.remove(b'!').remove(b'\'');
+const FORM: AsciiSet = NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b' ');
+const URI: AsciiSet = COMPONENT
+    .remove(b'/')
+    .remove(b'+')
+    .remove(b'&')
+    .remove(b'=');
+
+fn percent(value: &str, set: &'static AsciiSet) -> String {
+    utf8_percent_encode(value, set).to_string()
+}
+
+fn json_text(value: &str) -> String {
+    let text = json!(value).to_string();
+    text[1..text.len() - 1].to_owned()
+}
+
+fn ascii_json(value: &str) -> String {
+    let escaped = |letter: char| match letter {
+        '"' | '\\' => format!("\\{letter}"),
+        ' '..='~' => letter.to_string(),
+        _ => letter
+            .encode_utf16(&mut [0; 2])
+            .iter()
+            .map(|unit| format!("\\u{unit:04x}"))
+            .collect(),
+    };
+    value.chars().map(escaped).collect()
+}
+
+fn html(value: &str) -> String {
+    let value = value
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;");
+    value.replace('"', "&quot;").replace('\'', "&#x27;")
+}
+
+fn wrapped(text: &str, width: usize, by: &str) -> String {
+    let lines = text.as_bytes().chunks(width);
+    let lines: Vec<&str> = lines
+        .map(|line| std::str::from_utf8(line).unwrap())
+        .collect();
+    lines.join(by)
+}
+
+/// What is left when a value is written in one of these ways: nothing but its mark, at the beginning, in the middle and
+/// at the end of a text.
+#[test]
+fn a_value_is_found_however_characters_are_coded() {
+    let all_units = SECRET.encode_utf16().map(|unit| format!("\\u{unit:04X}"));
+    for (what, form) in [
+        ("as it is", SECRET.to_owned()),
+        ("another case", SECRET.to_ascii_uppercase()),
+        ("percent", percent(SECRET, NON_ALPHANUMERIC)),
+        ("percent as RFC 3986", percent(SECRET, &UNRESERVED)),
+        (
+            "percent in lower case",
+            percent(SECRET, &UNRESERVED).to_ascii_lowercase(),
+        ),
+        ("percent with slashes", percent(SECRET, &PATH)),
+        ("encodeURIComponent", percent(SECRET, &COMPONENT)),
+        ("encodeURI", percent(SECRET, &URI)),
+        ("a form", percent(SECRET, &FORM).replace(' ', "+")),
+        ("JSON", json_text(SECRET)),
+        ("JSON in ASCII", ascii_json(SECRET)),
+        (
+            "JSON with escaped slashes",
+            json_text(SECRET).replace('/', "\\/"),
+        ),
+        ("JSON within JSON", json_text(&json_text(SECRET))),
+        ("ASCII JSON within JSON", json_text(&ascii_json(SECRET))),
+        ("every character of JSON", all_units.collect()),
+        ("HTML", html(SECRET)),
+        (
+            "hexadecimal",
+            SECRET.bytes().map(|byte| format!("{byte:02x}")).collect(),
+        ),
+        (
+            "HEXADECIMAL",
+            SECRET.bytes().map(|byte| format!("{byte:02X}")).collect(),
+        ),
+    ] {
+        let redacted = of_secret().apply(&format!("{form} = \"{form}\"; {form}"));
+        let mark = "[redacted:SECRET]";
+        assert_eq!(
+            redacted,
+            format!("{mark} = \"{mark}\"; {mark}"),
+            "{what}: {form}"
+        );
+    }
+}
+
+/// Of base64 at most the digits at both ends are left that other bytes have part in.
+#[test]
+fn a_value_is_found_in_base64_at_every_offset() {
+    let engines = [STANDARD, URL_SAFE, STANDARD_NO_PAD, URL_SAFE_NO_PAD];
+    for engine in engines {
+        for before in 0..6 {
+            for after in 0..3 {
+                let mut bytes = vec![b':'; before];
+                bytes.extend_from_slice(SECRET.as_bytes());
+                bytes.extend(vec![b'|'; after]);
+                let text = engine.encode(&bytes);
+                let ways = [
+                    text.clone(),
+                    wrapped(&text, 7, "\n"),
+                    wrapped(&text, 7, "\r\n\t"),
+                    json_text(&wrapped(&text, 7, "\n")),
+                    percent(&text, NON_ALPHANUMERIC),
+                    text.replace('/', "\\/"),
+                ];
+                for way in ways {
+                    let redacted = of_secret().apply(&way);
+                    let (left, right) = redacted.split_once("[redacted:SECRET]").unwrap();
+                    // Whole groups of the other bytes, three digits, and what wraps or codes them.
+                    assert!(left.len() + right.len() <= 48, "{way}: {redacted}");
+                    let decoded = engine.decode(left.replace(['\n', '\r', '\t'], ""));
+                    assert!(
+                        !decoded.is_ok_and(|bytes| bytes.contains(&b'Z')),
+                        "{way}: {redacted}"
+                    );
+                }
+            }
+        }
+    }
+    let basic = STANDARD.encode(format!("user:{SECRET}"));
+    let redacted = of_secret().apply(&format!("authorization: Basic {basic}"));
+    assert!(
+        redacted.starts_with("authorization: Basic dXNlcj"),
+        "{redacted}"
+    );
+    assert!(redacted.contains("[redacted:SECRET]"), "{redacted}");
+}
+
+/// A value that is a number is one as well where it has become one.
+#[test]
+fn a_number_is_found_as_a_number() {
+    let values = [
+        named("WHOLE", "918273645546372819"),
+        named("PADDED", "000123456789"),
+        named("BROKEN", "12345678.50"),
+        named("LARGE", "123456789012345678901234567890"),
+    ];
+    let redactor = Redactor::for_output(&values, &BTreeSet::new());
+    let large: f64 = "123456789012345678901234567890".parse().unwrap();
+    let output = json!({
+        "whole": 918_273_645_546_372_819_u64, "padded": 123_456_789, "broken": 12_345_678.5,
+        "large": large, "other": 42, "near": 918_273_645,
+    });
+    let expected = json!({
+        "whole": "[redacted:WHOLE]", "padded": "[redacted:PADDED]", "broken": "[redacted:BROKEN]",
+        "large": "[redacted:LARGE]", "other": 42, "near": 918_273_645,
+    });
+    assert_eq!(redactor.apply_to(output), expected);
+}
+
+#[test]
+fn each_line_of_a_value_is_found() {
+    let redactor = Redactor::new(&[named("KEY", "first-line-of-it\nsecond-line-of-it\n")]);
+    assert_eq!(
+        redactor.apply("a second-line-of-it b first-line-of-it\\nsecond-line-of-it"),
+        "a [redacted:KEY] b [redacted:KEY]\\n[redacted:KEY]"
+    );
+}
+
+/// Text that holds no value is left as it is, whatever codings it seems to have.
+#[test]
+fn text_without_a_value_is_left_as_it_is() {
+    let redactor = of_secret();
+    for text in [
+        "",
+        "%",
+        "100 % of &amp; and &nothing; \\q \\u12 \\ud800 \\ \\u",
+        "a%2",
+        "%zz%+1 &#; &#x; &#99999999; &#xd800;",
+        "[redacted:SECRET]",
+        "Zq7/x+9 w",
+    ] {
+        assert_eq!(redactor.apply(text), text);
+    }
+}
+
+/// Random values at random offsets of any base64, percent coding or hexadecimal text leave nothing.
+#[test]
+fn no_encoding_of_a_random_value_survives() {
+    let mut random = fastrand::Rng::with_seed(7);
+    for _ in 0..500 {
+        let value: String = (0..12).map(|_| random.char(' '..='~')).collect();
+        let redactor = Redactor::for_output(&[named("KEY", &value)], &BTreeSet::new());
+        let before: Vec<u8> = (0..random.usize(0..20)).map(|_| random.u8(..)).collect();
+        let bytes = [before.as_slice(), value.as_bytes()].concat();
+        let part: String = value
+            .bytes()
+            .map(|byte| match random.bool() {
+                true => format!("%{byte:02x}"),
+                false if byte == b'%' => "%25".to_owned(),
+                false => char::from(byte).to_string(),
+            })
+            .collect();
+        for text in [
+            value.clone(),
+            part,
+            STANDARD.encode(&bytes),
+            URL_SAFE_NO_PAD.encode(&bytes),
+            bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+        ] {
+            let redacted = redactor.apply(&text);
+            assert!(
+                redacted.contains("[redacted:KEY]"),
+                "{value:?} in {text:?}: {redacted:?}"
+            );
+        }
+    }
+}
