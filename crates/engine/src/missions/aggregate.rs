@@ -3,7 +3,7 @@
 
 use charter_contract::ids::{PacketId, TaskId};
 use charter_contract::mission::MissionSchemaVersion;
-use charter_contract::mission::aggregation_packet::{AggregationPacket, Remark};
+use charter_contract::mission::aggregation_packet::{AggregationPacket, Remark, SupportedClaim};
 use charter_contract::mission::prompt_package::PromptPackage;
 use charter_contract::mission::task_graph::Role;
 use charter_contract::text::Text;
@@ -36,6 +36,7 @@ impl Engine {
         }
         let context = context(work, results, missing);
         let sources = Sources::in_view(&work.desk.inventory(), &context);
+        let context = sources.shown_in(context);
         let asking = Asking {
             role: Role::Aggregator,
             route: &package.model_route,
@@ -44,7 +45,7 @@ impl Engine {
             context,
             wanted: schema::packet(&sources),
         };
-        let made = |draft: PacketDraft| self.packet(work, missing, draft);
+        let made = |draft: PacketDraft| self.packet(work, missing, meant(&sources, draft));
         let drafted = self
             .drafted(work, asking, made, |_| Vec::new(), cancel)
             .await?;
@@ -97,6 +98,30 @@ impl Engine {
         };
         admissible(work, packet.clone().into())?;
         Ok(packet)
+    }
+}
+
+/// A draft with the names of the sources that it means.
+fn meant(sources: &Sources, draft: PacketDraft) -> PacketDraft {
+    let named = |refs: Vec<Text>| refs.into_iter().map(|one| sources.meant(one)).collect();
+    let claims = draft.evidence_matrix.into_iter();
+    let remarks = |remarks: Vec<Remark>| {
+        let remarks = remarks.into_iter().map(|remark| Remark {
+            refs: named(remark.refs),
+            ..remark
+        });
+        remarks.collect()
+    };
+    PacketDraft {
+        evidence_matrix: claims
+            .map(|claim| SupportedClaim {
+                support_refs: named(claim.support_refs),
+                ..claim
+            })
+            .collect(),
+        contradictions: remarks(draft.contradictions),
+        coverage_gaps: remarks(draft.coverage_gaps),
+        ..draft
     }
 }
 

@@ -7,7 +7,7 @@ use charter_contract::catalogue::prompt::{PromptExample, PromptTemplate};
 use charter_contract::ids::{Label, PromptPackageId};
 use charter_contract::mission::MissionSchemaVersion;
 use charter_contract::mission::prompt_package::PromptPackage;
-use charter_contract::mission::task_graph::Task;
+use charter_contract::mission::task_graph::{Role, Task};
 use charter_contract::text::Text;
 use charter_domain::mission::StageOutput;
 
@@ -27,12 +27,21 @@ impl Engine {
         let desk = &work.desk;
         let template = desk.prompt(task.role_type);
         let examples = nearest(template, task.objective.as_str());
-        let criteria: Vec<&str> = task.success_criteria.iter().map(Text::as_str).collect();
-        let variables = Variables {
-            mission_type: desk.kind.mission_type.as_str(),
-            goal: desk.envelope.normalized_goal.as_str(),
-            objective: task.objective.as_str(),
-            success_criteria: &criteria.join("; "),
+        let mission_type = desk.kind.mission_type.as_str();
+        let goal = desk.envelope.normalized_goal.as_str();
+        let variables = match task.role_type {
+            Role::Worker | Role::Researcher => Variables::of_planned(mission_type, goal),
+            // The tasks of these are added to every plan, in words of this program.
+            Role::Planner
+            | Role::PromptMaster
+            | Role::Librarian
+            | Role::Aggregator
+            | Role::Reviewer => Variables {
+                mission_type,
+                goal,
+                objective: task.objective.as_str(),
+                success_criteria: "",
+            },
         };
         let text = |text: String| Text::parse(&text).map_err(|error| unfit(error.to_string()));
         let filled = |prompt: &Text, after: &str| {

@@ -41,14 +41,14 @@ fn document(role: Role) -> Value {
         ),
         Role::Worker => (
             "You are a careful analyst. Use only what the context holds. Every statement rests on a \
-             source of the context, and you cite it by its ref. Say how sure you are, from 0 to 1. If a \
+             source of the context, and you cite it by its key in `sources`. Say how sure you are, from 0 to 1. If a \
              tool of the context would tell you what you lack, ask for the call first.",
             "Your task: ${objective} It is done when: ${success_criteria}. The mission's goal, for \
              orientation: ${goal}",
         ),
         Role::Aggregator => (
             "You bring the results of several analysts together. Keep every claim that matters with the \
-             refs that support it, say where sources contradict each other, and what is not covered.",
+             keys in `sources` of what supports it, say where sources contradict each other, and what is not covered.",
             "Bring the results together for this goal: ${goal}",
         ),
         Role::Reviewer => (
@@ -73,13 +73,26 @@ fn document(role: Role) -> Value {
     })
 }
 
-/// What a prompt's variables stand for.
+/// What a prompt's variables stand for: words of the caller and of what is registered. A planned task is a model's words,
+/// so a prompt says where in the data they are ([`Variables::of_planned`]).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Variables<'a> {
     pub(super) mission_type: &'a str,
     pub(super) goal: &'a str,
     pub(super) objective: &'a str,
     pub(super) success_criteria: &'a str,
+}
+
+impl<'a> Variables<'a> {
+    /// Those of a task that a model planned.
+    pub(super) fn of_planned(mission_type: &'a str, goal: &'a str) -> Self {
+        Self {
+            mission_type,
+            goal,
+            objective: "the \"objective\" of the data",
+            success_criteria: "the \"success_criteria\" of the data",
+        }
+    }
 }
 
 impl Variables<'_> {

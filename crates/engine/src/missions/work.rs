@@ -9,7 +9,7 @@ use charter_contract::catalogue::tool::Tool;
 use charter_contract::filling::Filling;
 use charter_contract::ids::{Label, ToolId, WorkerResultId};
 use charter_contract::mission::MissionSchemaVersion;
-use charter_contract::mission::worker_result::WorkerResult;
+use charter_contract::mission::worker_result::{Citation, WorkerResult};
 use charter_domain::mission::admit::Admission;
 use charter_domain::mission::{StageOutput, Wanted, after_turn};
 use charter_domain::parameters;
@@ -49,6 +49,7 @@ impl Engine {
         }
         let context = self.table(work, turn).await?;
         let sources = Sources::in_view(&work.desk.inventory(), &context);
+        let context = sources.shown_in(context);
         let must_cite = turn.package.constraints.must_cite_sources;
         let structured = work.desk.prompt(turn.task.role_type).output_schema.as_ref();
         let view = self.live().view(&work.caller.tenant);
@@ -73,11 +74,11 @@ impl Engine {
             model,
             tokens,
         } = if turn.may_call() {
-            let read = |draft: TurnDraft| self.said(work, turn, draft);
+            let read = |draft: TurnDraft| self.said(work, turn, &sources, draft);
             self.drafted(work, asking, read, declared, cancel).await?
         } else {
             let read = |draft: AnswerDraft| {
-                let result = self.result(work, turn, draft)?;
+                let result = self.result(work, turn, &sources, draft)?;
                 Ok(Said::Answer(Box::new(result)))
             };
             self.drafted(work, asking, read, declared, cancel).await?
@@ -105,10 +106,16 @@ impl Engine {
         })
     }
 
-    fn said(&self, work: &StageWork, turn: &Turn, draft: TurnDraft) -> Result<Said, Vec<String>> {
+    fn said(
+        &self,
+        work: &StageWork,
+        turn: &Turn,
+        sources: &Sources,
+        draft: TurnDraft,
+    ) -> Result<Said, Vec<String>> {
         match (draft.calls.is_empty(), draft.answer) {
             (true, Some(answer)) => {
-                let result = self.result(work, turn, answer)?;
+                let result = self.result(work, turn, sources, answer)?;
                 Ok(Said::Answer(Box::new(result)))
             }
             (false, None) => {
@@ -159,9 +166,14 @@ impl Engine {
         &self,
         work: &StageWork,
         turn: &Turn,
+        sources: &Sources,
         draft: AnswerDraft,
     ) -> Result<WorkerResult, Vec<String>> {
         let desk = &work.desk;
+        let citations = draft.citations.into_iter().map(|citation| Citation {
+            reference: sources.meant(citation.reference),
+            ..citation
+        });
         let id =
             |text: String| WorkerResultId::parse(&text).map_err(|error| vec![error.to_string()]);
         let traces = turn.made.iter().filter(|made| made.came_to.is_ok());
@@ -175,7 +187,7 @@ impl Engine {
             result_id: id(format!("wrk.{}", turn.task.task_id))?,
             output_text: draft.output_text,
             structured_output: draft.structured_output,
-            citations: draft.citations,
+            citations: citations.collect(),
             confidence: draft.confidence,
             tool_trace_refs: traces
                 .filter_map(|made| Label::parse(&made.reference).ok())

@@ -489,10 +489,12 @@ async fn an_answer_that_breaks_the_schema_is_sent_back_with_what_is_wrong() {
     );
     assert_eq!(messages(1)[3]["role"], "user");
     let complaint = said(&messages(1)[3]);
+    let (instruction, data) = complaint.split_once("<data>\n").unwrap();
     assert!(
-        complaint.starts_with("This answer will not do:\n- /score: "),
+        instruction.starts_with("This answer will not do.") && !instruction.contains("/score"),
         "{complaint}"
     );
+    assert!(data.starts_with("{\"wrong\":[\"/score: "), "{complaint}");
     let keys: Vec<&str> = seen
         .iter()
         .map(|seen| seen.headers["idempotency-key"].as_str())

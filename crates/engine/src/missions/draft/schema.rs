@@ -1,7 +1,9 @@
 //! What a provider is held to. A schema names what the context offers — its tools, its resources, the
-//! sources that were shown, the changes that may be proposed — so that a provider that keeps to it is
+//! changes that may be proposed, and by aliases the sources that were shown — so that a provider that keeps to it is
 //! given no other name, and rules that a schema can say are said here. Everything is checked again
 //! afterwards, with the mission; a schema only saves the repair.
+
+use std::collections::BTreeSet;
 
 use charter_contract::agentic::tool_definition::{definitions, parameters_to_schema};
 use charter_contract::catalogue::mission_type::WriteBack;
@@ -9,6 +11,7 @@ use charter_contract::catalogue::tool::Tool;
 use charter_contract::foreign_schema::ForeignSchema;
 use charter_contract::mission::task_graph::MAX_PLANNED;
 use charter_contract::mission::worker_result::CitationKind;
+use charter_contract::text::Text;
 use charter_domain::mission::admit::Inventory;
 use serde_json::{Map, Value, json};
 
@@ -43,47 +46,85 @@ pub(in crate::missions) struct DraftSchema {
     pub(in crate::missions) schema: Value,
 }
 
-/// Sources that may be cited.
+/// Sources that may be cited. A schema reaches a model as instructions do, and the names of sources are links of the web
+/// and words of other models: so it lists aliases, and the names stand in the data.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(in crate::missions) struct Sources {
-    pub(in crate::missions) internal: Vec<String>,
-    pub(in crate::missions) external: Vec<String>,
+pub(in crate::missions) struct Sources(Vec<Source>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Source {
+    alias: String,
+    name: String,
+    kinds: Vec<CitationKind>,
 }
 
 impl Sources {
     /// What of a context names something that the mission has.
     pub(in crate::missions) fn in_view(inventory: &Inventory, context: &Value) -> Self {
-        let mut sources = Self::default();
-        sources.look(inventory, context);
-        for names in [&mut sources.internal, &mut sources.external] {
-            names.sort();
-            names.dedup();
-        }
-        sources
+        let mut named = BTreeSet::new();
+        look(inventory, context, &mut named);
+        let sources = named.into_iter().map(|name| {
+            let kinds = inventory.citable(name).collect();
+            (name.to_owned(), kinds)
+        });
+        Self::of(sources.collect())
     }
 
-    fn look(&mut self, inventory: &Inventory, shown: &Value) {
-        match shown {
-            Value::String(text) => {
-                for kind in inventory.citable(text) {
-                    match kind {
-                        CitationKind::Internal => self.internal.push(text.clone()),
-                        CitationKind::External => self.external.push(text.clone()),
-                    }
-                }
-            }
-            Value::Array(values) => {
-                for value in values {
-                    self.look(inventory, value);
-                }
-            }
-            Value::Object(fields) => {
-                for value in fields.values() {
-                    self.look(inventory, value);
-                }
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    /// The sources of these names, with how each may be cited.
+    pub(in crate::missions) fn of(named: Vec<(String, Vec<CitationKind>)>) -> Self {
+        let names: BTreeSet<String> = named.iter().map(|(name, _)| name.clone()).collect();
+        let aliases = (1..).map(|number| format!("s{number}"));
+        let mut aliases = aliases.filter(|alias| !names.contains(alias));
+        let sources = named.into_iter().map_while(|(name, kinds)| {
+            let alias = aliases.next()?;
+            Some(Source { alias, name, kinds })
+        });
+        Self(sources.collect())
+    }
+
+    /// A context with what the aliases stand for.
+    pub(in crate::missions) fn shown_in(&self, mut context: Value) -> Value {
+        let sources = self.0.iter();
+        let sources: Map<String, Value> = sources
+            .map(|source| (source.alias.clone(), json!(source.name)))
+            .collect();
+        if let Value::Object(fields) = &mut context {
+            fields.insert("sources".to_owned(), Value::Object(sources));
         }
+        context
+    }
+
+    /// The name that a draft means: by its alias, or by itself.
+    pub(in crate::missions) fn meant(&self, reference: Text) -> Text {
+        let found = self.0.iter();
+        let mut found = found.filter(|source| source.alias == reference.as_str());
+        let name = found.next().map(|source| Text::parse(&source.name));
+        name.and_then(Result::ok).unwrap_or(reference)
+    }
+
+    /// The aliases of those that may be cited so, or of all.
+    fn aliases(&self, kind: Option<CitationKind>) -> Vec<&str> {
+        let cited = self.0.iter();
+        let cited = cited.filter(|source| kind.is_none_or(|kind| source.kinds.contains(&kind)));
+        cited.map(|source| source.alias.as_str()).collect()
+    }
+}
+
+/// Adds what of a value names something that the mission has.
+fn look<'v>(inventory: &Inventory, shown: &'v Value, named: &mut BTreeSet<&'v str>) {
+    match shown {
+        Value::String(text) => {
+            if inventory.citable(text).next().is_some() {
+                named.insert(text);
+            }
+        }
+        Value::Array(values) => values
+            .iter()
+            .for_each(|value| look(inventory, value, named)),
+        Value::Object(fields) => fields
+            .values()
+            .for_each(|value| look(inventory, value, named)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
@@ -164,14 +205,15 @@ pub(in crate::missions) fn turn<'t>(
 }
 
 fn answer_object(sources: &Sources, must_cite: bool, structured: Option<&ForeignSchema>) -> Value {
-    let citation = |kind: &str, names: &[String]| {
-        let fields = [("kind", one_of(&[kind])), ("ref", one_of(names))];
-        (!names.is_empty()).then(|| object(fields, &["kind", "ref"]))
+    let citation = |kind: CitationKind| {
+        let aliases = sources.aliases(Some(kind));
+        let fields = [
+            ("kind", one_of(&[kind.as_str()])),
+            ("ref", one_of(&aliases)),
+        ];
+        (!aliases.is_empty()).then(|| object(fields, &["kind", "ref"]))
     };
-    let citations = [
-        citation("internal", &sources.internal),
-        citation("external", &sources.external),
-    ];
+    let citations = [CitationKind::Internal, CitationKind::External].map(citation);
     let citations = any_of(citations.into_iter().flatten().collect())
         .map(|citation| list(&citation, usize::from(must_cite), 50));
     let structured_output = match structured {
@@ -201,10 +243,7 @@ fn answer_object(sources: &Sources, must_cite: bool, structured: Option<&Foreign
 
 /// An aggregator's.
 pub(in crate::missions) fn packet(sources: &Sources) -> DraftSchema {
-    let mut names: Vec<&String> = sources.internal.iter().chain(&sources.external).collect();
-    names.sort();
-    names.dedup();
-    let claims = one_of(&names).map(|name| {
+    let claims = one_of(&sources.aliases(None)).map(|name| {
         let fields = [
             ("claim", Some(text(1_000))),
             ("support_refs", Some(list(&name, 1, 20))),

@@ -1,6 +1,7 @@
 use charter_contract::catalogue::mission_type::WriteBack;
 use charter_contract::catalogue::tool::Tool;
 use charter_contract::foreign_schema::ForeignSchema;
+use charter_contract::mission::worker_result::CitationKind;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
@@ -26,11 +27,18 @@ fn names<'a>(names: &'a [&'a str]) -> impl Iterator<Item = &'a str> {
     names.iter().copied()
 }
 
+/// `s1` is a lead, `s2` a result, `s3` a page.
 fn sources() -> Sources {
-    Sources {
-        internal: vec!["lead_1".to_owned(), "wrk.look".to_owned()],
-        external: vec!["https://example.com/a".to_owned()],
-    }
+    let named = [
+        ("lead_1", CitationKind::Internal),
+        ("wrk.look", CitationKind::Internal),
+        ("https://example.com/a", CitationKind::External),
+    ];
+    Sources::of(
+        named
+            .map(|(name, kind)| (name.to_owned(), vec![kind]))
+            .into(),
+    )
 }
 
 fn tool() -> Tool {
@@ -77,13 +85,44 @@ fn a_plan_names_what_is_offered() {
 fn an_answer_cites_what_was_shown() {
     let wanted = schema::answer(&sources(), true, None);
     let keeps = |citations: &Value| keeps::<AnswerDraft>(&wanted, &answered(citations));
-    assert!(keeps(&json!([{"kind": "internal", "ref": "lead_1"}])));
-    assert!(keeps(
-        &json!([{"kind": "external", "ref": "https://example.com/a"}])
-    ));
-    assert!(!keeps(&json!([{"kind": "external", "ref": "lead_1"}])));
-    assert!(!keeps(&json!([{"kind": "internal", "ref": "lead_2"}])));
+    assert!(keeps(&json!([{"kind": "internal", "ref": "s1"}])));
+    assert!(keeps(&json!([{"kind": "external", "ref": "s3"}])));
+    assert!(!keeps(&json!([{"kind": "external", "ref": "s1"}])));
+    assert!(!keeps(&json!([{"kind": "internal", "ref": "s4"}])));
     assert!(!keeps(&json!([])));
+}
+
+/// A schema reaches the model as instructions do: it names sources by aliases, and the data says what those are.
+#[test]
+fn no_name_of_a_source_is_in_a_schema() {
+    let schemas = [
+        schema::answer(&sources(), true, None),
+        schema::turn([&tool()].into_iter(), &sources(), true, None),
+        schema::packet(&sources()),
+    ];
+    for wanted in schemas {
+        let text = wanted.schema.to_string();
+        for name in ["example.com", "wrk.look"] {
+            assert!(!text.contains(name), "{}: {text}", wanted.name);
+        }
+    }
+    let shown = sources().shown_in(json!({"goal": "G"}));
+    let names = json!({"s1": "lead_1", "s2": "wrk.look", "s3": "https://example.com/a"});
+    assert_eq!(shown, json!({"goal": "G", "sources": names}));
+}
+
+/// An alias is no name of another source, and a name means itself.
+#[test]
+fn an_alias_and_a_name_are_not_confused() {
+    let internal = |name: &str| (name.to_owned(), vec![CitationKind::Internal]);
+    let sources = Sources::of(vec![internal("s1"), internal("lead_1")]);
+    let meant = |text: &str| sources.meant(Text::parse(text).unwrap()).to_string();
+    let shown = sources.shown_in(json!({}));
+    assert_eq!(shown, json!({"sources": {"s2": "s1", "s3": "lead_1"}}));
+    assert_eq!(
+        ["s1", "s2", "s3", "lead_1", "s4"].map(meant),
+        ["s1", "s1", "lead_1", "lead_1", "s4"]
+    );
 }
 
 /// A task that need not cite may still say nothing of sources, and one without any cannot make them up.
@@ -94,7 +133,7 @@ fn an_answer_without_sources_invents_none() {
     let none = schema::answer(&Sources::default(), true, None);
     let bare = json!({"output_text": "It is so.", "confidence": 0.5});
     assert!(keeps::<AnswerDraft>(&none, &bare));
-    let made_up = answered(&json!([{"kind": "internal", "ref": "lead_1"}]));
+    let made_up = answered(&json!([{"kind": "internal", "ref": "s1"}]));
     assert!(!keeps::<AnswerDraft>(&none, &made_up));
     let sure = json!({"output_text": "x", "confidence": 1.5});
     assert!(!keeps::<AnswerDraft>(&none, &sure));
@@ -103,12 +142,10 @@ fn an_answer_without_sources_invents_none() {
 /// More names than a schema may list are not listed: any text passes, and is checked afterwards.
 #[test]
 fn very_many_sources_are_not_spelt_out() {
-    let many = Sources {
-        internal: (0..201).map(|at| format!("lead_{at}")).collect(),
-        external: Vec::new(),
-    };
+    let many = (0..201).map(|at| (format!("lead_{at}"), vec![CitationKind::Internal]));
+    let many = Sources::of(many.collect());
     let wanted = schema::answer(&many, true, None);
-    assert!(!wanted.schema.to_string().contains("lead_7"));
+    assert!(!wanted.schema.to_string().contains("\"s7\""));
     let draft = answered(&json!([{"kind": "internal", "ref": "lead_7"}]));
     assert!(keeps::<AnswerDraft>(&wanted, &draft));
 }
@@ -175,9 +212,9 @@ fn a_packet_supports_its_claims() {
         })
     };
     let keeps = |draft: &Value| keeps::<PacketDraft>(&wanted, draft);
-    assert!(keeps(&draft(json!(["wrk.look", "https://example.com/a"]))));
+    assert!(keeps(&draft(json!(["s2", "s3"]))));
     assert!(!keeps(&draft(json!([]))));
-    assert!(!keeps(&draft(json!(["wrk.other"]))));
+    assert!(!keeps(&draft(json!(["s4"]))));
     assert!(!keeps(&json!({"summary": "S"})));
 }
 

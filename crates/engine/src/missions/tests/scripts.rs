@@ -27,10 +27,11 @@ impl Script {
         script
             .saying(Role::Planner, |_, _| Ok(plan()))
             .saying(Role::Worker, |request, _| Ok(works(request)))
-            .saying(Role::Aggregator, |_, _| {
+            .saying(Role::Aggregator, |request, _| {
+                let support = cited(request, "wrk.weigh");
                 Ok(json!({
                     "summary": "Lead 123 comes first.",
-                    "evidence_matrix": [{"claim": "Lead 123 has the highest score.", "support_refs": ["wrk.weigh"]}],
+                    "evidence_matrix": [{"claim": "Lead 123 has the highest score.", "support_refs": [support]}],
                 }))
             })
             .saying(Role::Reviewer, |_, _| Ok(approved(&[])))
@@ -78,6 +79,13 @@ impl Script {
     }
 }
 
+/// How a model cites a source by its name: by the alias that the data has for it.
+pub(super) fn cited(request: &ModelRequest, name: &str) -> String {
+    let mut sources = request.context["sources"].as_object().unwrap().iter();
+    let found = sources.find(|(_, known)| known.as_str() == Some(name));
+    found.map_or(name, |(alias, _)| alias.as_str()).to_owned()
+}
+
 pub(super) fn plan() -> Value {
     json!({"tasks": [
         {"task_id": "list", "role_type": "worker", "objective": "List the leads.", "allowed_tools": ["crm.list_leads"]},
@@ -94,7 +102,8 @@ pub(super) fn works(request: &ModelRequest) -> Value {
         return json!({"calls": [{"tool": tool["tool"], "parameters": {}}]});
     }
     let mut sources = calls.iter().chain(context["earlier"].as_array().unwrap());
-    let reference = sources.next().map_or(&Value::Null, |source| &source["ref"]);
+    let reference = sources.next().and_then(|source| source["ref"].as_str());
+    let reference = reference.map(|name| cited(request, name));
     let answer = json!({
         "output_text": "Lead 123 has the highest score.",
         "citations": [{"kind": "internal", "ref": reference}], "confidence": 0.8,

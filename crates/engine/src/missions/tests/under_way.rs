@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::payloads;
 use super::rig::{RISKY, Rig, asked, order};
-use super::scripts::{Script, approved, plan, works};
+use super::scripts::{Script, approved, cited, plan, works};
 use crate::caller::tests::person;
 use crate::{MissionOrder, MissionShown, Settings};
 
@@ -58,6 +58,64 @@ async fn a_model_carries_a_mission_through() {
         );
         assert!(!request.task.contains("Marina"));
     }
+}
+
+/// What a tool answered and what models said is in the data, whoever is asked next: no mark of it is in instructions, or
+/// in a schema, which some providers are told among them. By their names it is known that it was there.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_of_a_tool_or_a_model_stands_outside_the_data() {
+    const MARKS: [&str; 5] = [
+        "MARKOBJECTIVE",
+        "MARKCRITERION",
+        "MARKANSWER",
+        "mark_task",
+        "Marina",
+    ];
+    let models = Script::new()
+        .saying(Role::Planner, |_, _| {
+            let task = |id: &str, depends_on: Value| {
+                json!({
+                    "task_id": id, "role_type": "worker", "objective": "MARKOBJECTIVE",
+                    "success_criteria": ["MARKCRITERION"], "depends_on": depends_on,
+                    "allowed_tools": ["crm.list_leads"],
+                })
+            };
+            Ok(json!({"tasks": [task("mark_task", json!([])), task("last", json!(["mark_task"]))]}))
+        })
+        .saying(Role::Worker, |request, _| {
+            let mut said = works(request);
+            if let Some(answer) = said.get_mut("answer") {
+                answer["output_text"] = json!("MARKANSWER");
+            }
+            Ok(said)
+        })
+        .saying(Role::Aggregator, |request, number| {
+            // The first draft is sent back with a quotation of it.
+            let support = match number {
+                0 => "MARKANSWER".to_owned(),
+                _ => cited(request, "wrk.mark_task"),
+            };
+            Ok(json!({
+                "summary": "MARKANSWER",
+                "evidence_matrix": [{"claim": "MARKANSWER", "support_refs": [support]}],
+            }))
+        })
+        .unheld()
+        .models();
+    let (_, done) = ended(Arc::clone(&models)).await;
+    assert_eq!(done.state, MissionState::Completed, "{done:#?}");
+    let mut shown = std::collections::BTreeSet::new();
+    for request in models.asked() {
+        let schema = Value::Object(request.schema.schema.clone()).to_string();
+        let context = request.context.to_string();
+        for mark in MARKS {
+            for told in [&request.system, &request.task, &schema] {
+                assert!(!told.contains(mark), "{}: {told}", request.stage.as_str());
+            }
+            shown.extend(context.contains(mark).then_some(mark));
+        }
+    }
+    assert_eq!(shown.len(), MARKS.len(), "{shown:?}");
 }
 
 /// A draft that does not fit is sent back with what is wrong, and the mended one counts; what was spent
@@ -126,7 +184,7 @@ async fn b002_9_a_failed_task_blocks_its_dependants() {
                 return Err(ModelFailure::new(ModelFault::Refused, "the model declined"));
             }
             let mut said = works(request);
-            said["citations"] = json!([{"kind": "internal", "ref": "lead_123"}]);
+            said["citations"] = json!([{"kind": "internal", "ref": cited(request, "lead_123")}]);
             Ok(said)
         })
         .saying(Role::Aggregator, |request, _| {
@@ -134,7 +192,7 @@ async fn b002_9_a_failed_task_blocks_its_dependants() {
             assert_eq!(missing.len(), 2, "{missing:?}");
             Ok(json!({
                 "summary": "Only the other.",
-                "evidence_matrix": [{"claim": "C.", "support_refs": ["wrk.other"]}],
+                "evidence_matrix": [{"claim": "C.", "support_refs": [cited(request, "wrk.other")]}],
             }))
         })
         .saying(Role::Reviewer, |request, _| {
