@@ -17,6 +17,7 @@ from charter_client import AsyncCharter, Charter
 from charter_client.errors import CharterError
 from charter_client.evidence_log import (
     EMPTY,
+    REWRITTEN,
     Head,
     Malformed,
     Verdict,
@@ -67,13 +68,40 @@ def test_a_sound_export_is_good_and_both_implementations_say_the_same(
     assert verify(exported.read_text(encoding="utf-8").splitlines()).is_good
 
 
-def test_a_selection_is_proved_to_be_in_the_log(charter: Charter, exported: Path, tmp_path: Path) -> None:
+def test_a_selection_is_proved_to_be_in_the_log(
+    server: Server, charter: Charter, exported: Path, tmp_path: Path
+) -> None:
     run_id = charter.ask("are any buckets public?", {"region": "us-east-1"}).run_id
     records = list(charter.evidence.list(run_id=run_id))
     file = charter.evidence.export(tmp_path / "run.jsonl", run_id=run_id)
-    verdict = verify(file, key=charter.evidence.key().key)
+    verdict = verify(file, key=charter.evidence.key().key, selection=True)
     assert (verdict.is_good, verdict.coverage, verdict.records) == (True, "selection", len(records))
     assert verdict.size > verdict.leaves
+    assert as_said(verdict) == command_line(server, file, "--key", verdict.key, "--selection")
+    # A file may only claim to be one.
+    (fault,) = (refused := verify(file)).faults
+    assert str(fault).startswith("line 1: it is a selection")
+    assert as_said(refused) == command_line(server, file)
+
+
+@pytest.mark.parametrize(
+    "rewrite",
+    [
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: text.replace(',"leaf":', ', "leaf": '),
+        lambda text: text.replace('"complete"', '"\\u0063omplete"'),
+        lambda text: text.removesuffix("\n"),
+    ],
+    ids=["line ends", "blanks", "escapes", "no end"],
+)
+def test_a_line_that_says_the_same_in_other_characters_is_found_by_both(
+    server: Server, exported: Path, tmp_path: Path, rewrite: Callable[[str], str]
+) -> None:
+    file = tmp_path / "rewritten.jsonl"
+    file.write_bytes(rewrite(exported.read_text(encoding="utf-8")).encode())
+    verdict = verify(file)
+    assert {fault.problem for fault in verdict.faults} == {REWRITTEN}
+    assert as_said(verdict) == command_line(server, file)
 
 
 def test_the_log_is_a_continuation_of_what_it_was(charter: Charter, exported: Path, tmp_path: Path) -> None:
@@ -181,6 +209,11 @@ BENDS: list[Callable[[Lines], None]] = [
 ]  # fmt: skip
 
 
+def written(line: dict[str, Any]) -> str:
+    """A line as an export writes it."""
+    return json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
 @pytest.mark.parametrize("bend", BENDS, ids=lambda bend: bend.__name__)
 def test_what_was_bent_is_found_by_both_in_the_same_places(
     server: Server, exported: Path, tmp_path: Path, bend: Callable[[Lines], None]
@@ -188,7 +221,7 @@ def test_what_was_bent_is_found_by_both_in_the_same_places(
     lines = [json.loads(line) for line in exported.read_text(encoding="utf-8").splitlines()]
     bend(lines)
     bent = tmp_path / "bent.jsonl"
-    bent.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), encoding="utf-8")
+    bent.write_text("".join(written(line) for line in lines), encoding="utf-8")
     verdict, said = verify(bent), command_line(server, bent)
     assert not verdict.is_good and not said["good"]
     places = [(fault.line, fault.evidence_id) for fault in verdict.faults]

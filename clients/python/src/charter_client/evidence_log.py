@@ -41,6 +41,8 @@ MAX_SIGNATURES = 16
 MAX_FAULTS = 1_000
 #: Ed25519 among the signature types of C2SP.
 ED25519 = 1
+#: What is said of a line that holds what was exported and is written in another way.
+REWRITTEN = "the line was rewritten: it says the same, and is not byte for byte what was exported"
 #: Classes whose payload everybody sees who sees the record.
 OPEN_CLASSES = (None, "standard")
 
@@ -361,21 +363,28 @@ class Verdict:
         return not self.faults
 
 
-def verify(export: str | Path | Iterable[str], key: str | None = None, since: str | Path | None = None) -> Verdict:
+def verify(
+    export: str | Path | Iterable[str],
+    key: str | None = None,
+    since: str | Path | None = None,
+    *,
+    selection: bool = False,
+) -> Verdict:
     """Checks an export: a file, or its lines.
 
     `key` is the public key that must have signed (`name+id+key`), had by another way than the
     export. Without it the export's own key is believed, which shows that nothing was changed since it
     was signed, and not by whom. `since` is an older checkpoint, as the text of its note or as a file,
-    which may also be an older complete export: its log must be the beginning of this one.
+    which may also be an older complete export: its log must be the beginning of this one. With
+    `selection` the export may hold some records only: what was left out of it is not found.
 
     Raises :class:`Malformed` for a key that is none, `OSError` for a file that cannot be read.
     """
     pinned = VerifierKey.parse(key.strip()) if key is not None else None
     older = _older(since) if since is not None else None
-    lines = _lines(Path(export)) if isinstance(export, (str, Path)) else iter(export)
+    lines = _lines(Path(export)) if isinstance(export, (str, Path)) else _ended(export)
     try:
-        verifier = Verifier(next(lines, ""), pinned, older)
+        verifier = Verifier(next(lines, ""), pinned, older, selection)
     except Malformed as error:
         return Verdict(faults=[Fault(str(error), line=1)])
     for number, line in enumerate(lines, start=2):
@@ -410,13 +419,18 @@ def _older(since: str | Path) -> str:
             return file.read(MAX_NOTE).decode("utf-8", errors="replace")
 
 
+def _ended(lines: Iterable[str]) -> Iterator[str]:
+    """Lines with their ends, which those of a list may lack."""
+    return (line if line.endswith("\n") else f"{line}\n" for line in lines)
+
+
 def _lines(path: Path) -> Iterator[str]:
-    """The lines of a file, each of bounded length. What is not UTF-8 becomes text that no leaf has."""
+    """The lines of a file with their ends, each of bounded length. What is not UTF-8 becomes text that no leaf has."""
     with path.open("rb") as file:
         while line := file.readline(MAX_LINE + 1):
             if len(line) > MAX_LINE and not line.endswith(b"\n"):
                 raise CharterError(f"{path}: a line is longer than {MAX_LINE} bytes")
-            yield line.removesuffix(b"\n").decode("utf-8", errors="replace")
+            yield line.decode("utf-8", errors="replace")
 
 
 def _hash(text: str) -> bytes:
@@ -428,7 +442,7 @@ def _hash(text: str) -> bytes:
 class Verifier:
     """Checks an export line by line, in the memory of its ids."""
 
-    def __init__(self, header: str, pinned: VerifierKey | None, since: str | None) -> None:
+    def __init__(self, header: str, pinned: VerifierKey | None, since: str | None, selection: bool) -> None:
         self._header = self._read_header(header)
         try:
             key = VerifierKey.parse(self._header.key)
@@ -455,7 +469,16 @@ class Verifier:
             root=self._head.root.hex(),
             coverage=self._header.coverage,
         )
+        self._look_at_header(header, selection)
         self._compare_with_older()
+
+    def _look_at_header(self, written: str, selection: bool) -> None:
+        """What the header says beside its checkpoint."""
+        if not self._complete and not selection:
+            problem = "it is a selection, where the whole log is expected: what was left out is not found"
+            self._fault(problem, 1)
+        if not _is_as_exported(written, self._header):
+            self._fault(REWRITTEN, 1)
 
     @staticmethod
     def _read_header(text: str) -> _Header:
@@ -488,6 +511,8 @@ class Verifier:
             self._place(number, line, None)
             return self._fault(f"leaf {line.index} says nothing that is known: {_first(error)}", number)
         self._place(number, line, leaf.evidence_id)
+        if not _is_as_exported(text, line):
+            self._fault(REWRITTEN, number, leaf.evidence_id)
         if not includes(line.index, self._head.size, leaf_hash(line.leaf.encode()), proof, self._head.root):
             self._fault(f"leaf {line.index} is not in the log: its proof fails", number, leaf.evidence_id)
         self._entry(number, line, leaf)
@@ -603,6 +628,11 @@ class Verifier:
             self._verdict.more_faults += 1
         else:
             self._verdict.faults.append(Fault(problem, line, evidence_id))
+
+
+def _is_as_exported(written: str, line: BaseModel) -> bool:
+    """Whether a line is byte for byte what an export writes: no other blanks, escapes or line end."""
+    return written == f"{line.model_dump_json(exclude_none=True)}\n"
 
 
 def _payload_sha256(payload: _Payload) -> str:

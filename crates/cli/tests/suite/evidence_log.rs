@@ -146,6 +146,14 @@ fn b000_19_a_tampered_removed_or_reordered_record_is_found_and_named() {
         "line 1: the checkpoint: the signature by the key",
     );
     found(&|lines| drop(lines.remove(0)), "this is no header");
+    write(&file, &good);
+    let text = std::fs::read_to_string(&file).unwrap();
+    for rewritten in [text.replace('\n', "\r\n"), text.trim_end().to_owned()] {
+        std::fs::write(&file, rewritten).unwrap();
+        let ran = home.run_in_home(&["evidence", "verify", file.to_str().unwrap()]);
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        assert!(ran.out.contains("the line was rewritten"), "{ran:?}");
+    }
     std::fs::write(&file, [0xff, 0xfe, b'\n']).unwrap();
     let binary = home.run_in_home(&["evidence", "verify", file.to_str().unwrap()]);
     assert_eq!(binary.code, Some(1), "{binary:?}");
@@ -233,7 +241,7 @@ fn b000_19_proofs_are_given_over_rest_to_the_tenant_alone() {
         &file,
         &[proof["header"].clone(), proof["leaves"][0].clone()],
     );
-    let ran = home.run_in_home(&["evidence", "verify", file.to_str().unwrap()]);
+    let ran = home.run_in_home(&["evidence", "verify", file.to_str().unwrap(), "--selection"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let consistency = acme
         .get("/v1/evidence/log/consistency?from=2&to=3")
@@ -298,6 +306,20 @@ fn b000_19_a_selection_is_exported() {
     assert_eq!(
         (&verdict["coverage"], &verdict["size"], &verdict["records"]),
         (&json!("selection"), &json!(3), &json!(1))
+    );
+    let file = file.to_str().unwrap();
+    let accepted = home.run_in_home(&["evidence", "verify", file, "--selection"]);
+    assert_eq!(accepted.code, Some(0), "{accepted:?}");
+    // A file may only claim to be one.
+    let refused = home.run_in_home(&["evidence", "verify", file]);
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(
+        refused.out.contains("line 1: it is a selection"),
+        "{refused:?}"
+    );
+    assert!(
+        refused.err.contains("--selection accepts one"),
+        "{refused:?}"
     );
 }
 

@@ -136,6 +136,7 @@ fn verifies_elsewhere(home: &Home, server: Server, run: &Value, record: &Value) 
         file,
         "--key",
         key["key"].as_str().unwrap(),
+        "--selection",
         "--output",
         "json",
     ];

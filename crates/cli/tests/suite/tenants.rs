@@ -95,7 +95,7 @@ fn verifies(home: &Home, proof: &Value) {
     lines.extend(leaves.iter().map(Value::to_string));
     let file = home.path("proof.jsonl");
     std::fs::write(&file, lines.join("\n") + "\n").unwrap();
-    let ran = home.run_in_home(&["evidence", "verify", file.to_str().unwrap()]);
+    let ran = home.run_in_home(&["evidence", "verify", file.to_str().unwrap(), "--selection"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
 }
 
@@ -166,7 +166,7 @@ fn postgres_a_tenant_is_erased_while_servers_go_on() {
     );
     let file = home.path("later.jsonl");
     std::fs::write(&file, ann.bytes("/v1/evidence/export")).unwrap();
-    let ran = home.run_in_home(&["evidence", "verify", file.to_str().unwrap()]);
+    let ran = home.run_in_home(&["evidence", "verify", file.to_str().unwrap(), "--selection"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
 }
 

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use charter_contract::catalogue::evidence::EvidenceRecord;
 use charter_contract::ids::EvidenceId;
 use charter_contract::json::decode_stored;
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::bundle::{Coverage, FORMAT, Header, Line};
@@ -27,6 +28,10 @@ pub use verdict::{Fault, Verdict};
 
 /// Faults that are kept; more are counted.
 const MAX_FAULTS: usize = 1_000;
+
+/// What is said of a line that holds what was exported and is written in another way.
+const REWRITTEN: &str =
+    "the line was rewritten: it says the same, and is not byte for byte what was exported";
 
 /// What is known of a record's payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,9 +56,10 @@ pub struct Verifier {
 }
 
 impl Verifier {
-    /// Starts with the header. `pinned` is a key that came another way: only it is believed then.
+    /// Starts with the header, a line with its end. `pinned` is a key that came another way: only it is believed then.
     /// `since` is a note with an older checkpoint of the same log, which must be a beginning of this
-    /// one.
+    /// one. Whether a selection is `accepted`, whoever asks has to say: the file could claim to be one, and of a selection
+    /// nobody can tell that a line was removed.
     ///
     /// # Errors
     /// [`Fault`] when the header or a checkpoint is not sound; nothing below it can be checked then.
@@ -61,7 +67,9 @@ impl Verifier {
         header: &str,
         pinned: Option<&VerifierKey>,
         since: Option<&str>,
+        accepted: Coverage,
     ) -> Result<Self, Fault> {
+        let written = header;
         let header: Header = decode_stored(header)
             .map_err(|error| of_header(&format!("this is no header of an export: {error}")))?;
         if header.format != FORMAT {
@@ -106,11 +114,23 @@ impl Verifier {
             next: 0,
             verdict,
         };
+        verifier.look_at_header(written, accepted);
         verifier.compare_with_older();
         Ok(verifier)
     }
 
-    /// Checks the next line. `number` is its place in the file, from 1.
+    /// What the header says beside its checkpoint.
+    fn look_at_header(&mut self, written: &str, accepted: Coverage) {
+        if (accepted, self.header.coverage) == (Coverage::Complete, Coverage::Selection) {
+            let problem = "it is a selection, where the whole log is expected: what was left out is not found";
+            self.fault(Some(1), None, problem.to_owned());
+        }
+        if !is_as_exported(written, &self.header) {
+            self.fault(Some(1), None, REWRITTEN.to_owned());
+        }
+    }
+
+    /// Checks the next line, which has its end. `number` is its place in the file, from 1.
     pub fn line(&mut self, number: u64, text: &str) {
         self.verdict.leaves += 1;
         let line: Line = match decode_stored(text) {
@@ -129,6 +149,9 @@ impl Verifier {
         };
         let id = entry.evidence_id().clone();
         self.place(number, &line, Some(&id));
+        if !is_as_exported(text, &line) {
+            self.fault(Some(number), Some(&id), REWRITTEN.to_owned());
+        }
         let hash = Hash::leaf(line.leaf.as_bytes());
         let head = self.checkpoint.head;
         if !includes(line.index, head.size, hash, &line.proof, head.root) {
@@ -342,6 +365,12 @@ impl Verifier {
             problem,
         });
     }
+}
+
+/// Whether a line is byte for byte what an export writes: no other blanks, escapes or line end.
+fn is_as_exported(written: &str, line: &impl Serialize) -> bool {
+    let exported = serde_json::to_string(line).ok();
+    exported.is_some_and(|exported| written.strip_suffix('\n') == Some(exported.as_str()))
 }
 
 fn of_header(problem: &str) -> Fault {

@@ -28,5 +28,5 @@ pub(super) async fn run(command: &Export, config: &Config, format: Format) -> an
     let written = client.save(&path, &command.file).await;
     client.close().await?;
     written?;
-    show(&check(&command.file, &Known::default())?, format)
+    show(&check(&command.file, &Known::nothing())?, format)
 }

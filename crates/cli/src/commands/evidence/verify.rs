@@ -31,25 +31,50 @@ pub(crate) struct Verify {
     /// An older checkpoint, or an older export, that must be a beginning of this log.
     #[arg(long, value_name = "FILE")]
     since: Option<PathBuf>,
+    /// Accept a selection: an export with filters, or the proof of one record. What was left out of it is not found, so
+    /// without this the file has to hold the whole log.
+    #[arg(long)]
+    selection: bool,
 }
 
-/// What is known beforehand.
-#[derive(Debug, Default)]
+/// What is known beforehand, and how much of the log has to be there.
+#[derive(Debug)]
 pub(super) struct Known {
     key: Option<VerifierKey>,
     since: Option<String>,
+    accepted: Coverage,
+}
+
+impl Known {
+    /// Of a file that was just written: it holds what was asked for, and says how much that is.
+    pub(super) fn nothing() -> Self {
+        Self {
+            key: None,
+            since: None,
+            accepted: Coverage::Selection,
+        }
+    }
 }
 
 pub(crate) fn run(command: &Verify, format: Format) -> anyhow::Result<u8> {
     let known = Known {
         key: command.key.as_deref().map(key).transpose()?,
         since: command.since.as_deref().map(checkpoint).transpose()?,
+        accepted: match command.selection {
+            true => Coverage::Selection,
+            false => Coverage::Complete,
+        },
     };
     let checked = check(&command.file, &known)?;
     if known.key.is_none() {
         eprintln!(
             "note: the key is the file's own; name the one that you trust with --key to know who signed"
         );
+    }
+    if let Checked::Read(verdict) = &checked
+        && (known.accepted, verdict.coverage) == (Coverage::Complete, Coverage::Selection)
+    {
+        eprintln!("note: the file is a selection of records; --selection accepts one");
     }
     show(&checked, format)
 }
@@ -64,7 +89,8 @@ pub(super) enum Checked {
 pub(super) fn check(file: &Path, known: &Known) -> anyhow::Result<Checked> {
     let mut lines = Lines::open(file)?;
     let header = lines.next()?.unwrap_or_default();
-    let opened = Verifier::open(&header, known.key.as_ref(), known.since.as_deref());
+    let (key, since) = (known.key.as_ref(), known.since.as_deref());
+    let opened = Verifier::open(&header, key, since, known.accepted);
     let mut verifier = match opened {
         Ok(verifier) => verifier,
         Err(fault) => return Ok(Checked::Unsound(fault)),
@@ -177,7 +203,7 @@ impl Lines {
         })
     }
 
-    /// The next line without its end. What is not UTF-8 becomes text that no leaf has.
+    /// The next line with its end, if it has one. What is not UTF-8 becomes text that no leaf has.
     fn next(&mut self) -> anyhow::Result<Option<String>> {
         let mut bytes = Vec::new();
         let read = (&mut self.reader)
@@ -188,9 +214,7 @@ impl Lines {
             return Ok(None);
         }
         self.number += 1;
-        if bytes.last() == Some(&b'\n') {
-            bytes.pop();
-        } else if bytes.len() > MAX_LINE {
+        if bytes.last() != Some(&b'\n') && bytes.len() > MAX_LINE {
             bail!(
                 "{}: line {} is longer than {MAX_LINE} bytes",
                 self.name,

@@ -115,10 +115,27 @@ fn prove(mut lines: Vec<Line>, coverage: Coverage) -> Export {
 }
 
 fn checked(export: &Export, since: Option<&str>) -> Verdict {
-    let header = serde_json::to_string(&export.header).unwrap();
-    let mut verifier = Verifier::open(&header, Some(signer().verifier()), since).unwrap();
-    for (place, line) in export.lines.iter().enumerate() {
-        verifier.line(place as u64 + 2, &serde_json::to_string(line).unwrap());
+    of_text(&text_of(export), since, export.header.coverage)
+}
+
+/// An export as it stands in a file.
+fn text_of(export: &Export) -> String {
+    let mut text = serde_json::to_string(&export.header).unwrap() + "\n";
+    for line in &export.lines {
+        text.push_str(&serde_json::to_string(line).unwrap());
+        text.push('\n');
+    }
+    text
+}
+
+fn of_text(text: &str, since: Option<&str>, accepted: Coverage) -> Verdict {
+    let mut lines = text.split_inclusive('\n');
+    let header = lines.next().unwrap();
+    let signer = signer();
+    let opened = Verifier::open(header, Some(signer.verifier()), since, accepted);
+    let mut verifier = opened.unwrap();
+    for (number, line) in (2..).zip(lines) {
+        verifier.line(number, line);
     }
     verifier.finish()
 }
@@ -307,6 +324,53 @@ fn b000_19_what_may_be_left_out() {
     assert_eq!(faults(&selection), Vec::<String>::new());
 }
 
+/// A file that says of itself to be a selection hides what was removed from it, unless that is what was asked for.
+#[test]
+fn b000_19_a_selection_is_good_only_where_one_is_accepted() {
+    let mut claimed = export(Coverage::Selection);
+    claimed.lines.remove(1);
+    let text = text_of(&claimed);
+    assert_eq!(of_text(&text, None, Coverage::Selection).faults, []);
+    let expected = "line 1: it is a selection, where the whole log is expected: what was left out is not found";
+    let verdict = of_text(&text, None, Coverage::Complete);
+    let said: Vec<String> = verdict.faults.iter().map(ToString::to_string).collect();
+    assert_eq!(said, [expected]);
+    let whole = text_of(&export(Coverage::Complete));
+    assert_eq!(of_text(&whole, None, Coverage::Selection).faults, []);
+}
+
+/// What says the same in other characters is not what was exported.
+#[test]
+fn b000_19_a_line_that_was_rewritten_is_named() {
+    type Rewrite = fn(&str) -> String;
+    let rewrites: [(&str, Rewrite); 5] = [
+        ("line ends", |text| text.replace('\n', "\r\n")),
+        ("blanks", |text| text.replace(",\"leaf\":", ", \"leaf\": ")),
+        ("escapes", |text| {
+            text.replace("It was so", "\\u0049t was so")
+        }),
+        ("fields in another order", |text| {
+            text.replace("{\"index\":1,", "{")
+                .replace("\"withheld\":", "\"index\":1,\"withheld\":")
+        }),
+        ("no end", |text| text.trim_end().to_owned()),
+    ];
+    let mut good = export(Coverage::Complete);
+    good.lines[1].payload = None;
+    good.lines[1].withheld = Some(Label::parse("restricted").unwrap());
+    let good = text_of(&good);
+    assert_eq!(of_text(&good, None, Coverage::Complete).faults, []);
+    for (what, rewrite) in rewrites {
+        let text = rewrite(&good);
+        assert_ne!(text, good, "{what}");
+        let faults = of_text(&text, None, Coverage::Complete).faults;
+        assert!(!faults.is_empty(), "{what}");
+        for fault in faults {
+            assert_eq!(fault.problem, REWRITTEN, "{what}");
+        }
+    }
+}
+
 #[test]
 fn b000_19_an_older_checkpoint_is_a_beginning_or_not() {
     let now = export(Coverage::Complete);
@@ -347,7 +411,7 @@ fn b000_19_an_unsound_header_is_refused() {
     let good = export(Coverage::Complete).header;
     let refused = |header: &Header, pinned: &VerifierKey| {
         let header = serde_json::to_string(header).unwrap();
-        Verifier::open(&header, Some(pinned), None)
+        Verifier::open(&header, Some(pinned), None, Coverage::Complete)
             .unwrap_err()
             .to_string()
     };
@@ -370,5 +434,5 @@ fn b000_19_an_unsound_header_is_refused() {
         ..good
     };
     assert!(refused(&newer, own.verifier()).contains("charter-evidence/1"));
-    assert!(Verifier::open("{}", None, None).is_err());
+    assert!(Verifier::open("{}", None, None, Coverage::Complete).is_err());
 }
