@@ -37,6 +37,7 @@ pub mod executor;
 pub mod filling;
 pub mod finding;
 pub mod foreign_schema;
+pub mod http_header;
 pub mod identity;
 pub mod ids;
 pub mod json;

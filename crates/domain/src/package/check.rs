@@ -12,9 +12,11 @@ use charter_contract::bounds::PACKAGE_PROBLEMS;
 use charter_contract::catalogue::tool::{IMPORTED_PREFIX, Implementation};
 use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::catalogue::{Document, DocumentKind};
+use charter_contract::http_header::is_of_client;
 use charter_contract::ids::TenantId;
 use charter_contract::scope::Scope;
 use charter_contract::validate::nearest;
+use charter_contract::violation::pointer_segment;
 
 pub use policies::check_policies;
 
@@ -62,6 +64,7 @@ pub fn check(package: &Package, against: &Against<'_>) -> Vec<Problem> {
         problems.extend(scope_problems(document, against));
         problems.extend(built_in_problem(document));
         problems.extend(imported_problem(document));
+        problems.extend(header_problems(document));
         problems.extend(unmet_needs(document, against.after, &mut suggested));
         problems.extend(compile::problems(document, package));
         problems.extend(fit::problems(document, against.after));
@@ -164,6 +167,23 @@ fn built_in_problem(document: &Sourced<Document>) -> Option<Problem> {
         }
         Some(Implementation::Script { .. } | Implementation::Http { .. }) | None => None,
     }
+}
+
+/// A request of a tool says by itself where it goes and how it is framed.
+fn header_problems(document: &Sourced<Document>) -> Vec<Problem> {
+    let Document::Tool(tool) = &document.value else {
+        return Vec::new();
+    };
+    let Some(Implementation::Http { headers, .. }) = &tool.implementation else {
+        return Vec::new();
+    };
+    let set = headers.keys().filter(|name| is_of_client(name));
+    let problems = set.map(|name| {
+        let pointer = format!("/implementation/headers/{}", pointer_segment(name));
+        let message = format!("a tool does not set the header `{name}`");
+        Problem::at(&document.place, &pointer, "header", message).suggest("leave it out")
+    });
+    problems.collect()
 }
 
 /// Ids of imported tools are the servers', also while their server is away: who plans with one must

@@ -282,6 +282,23 @@ fn all_schemas_of_a_package_have_one_allowance() {
 }
 
 #[test]
+fn a_tool_that_frames_its_request_is_refused() {
+    let script = "implementation: {type: script, path: scripts/list.py}";
+    let http = "implementation:\n  type: http\n  method: GET\n  url: https://example.com/\n  \
+                headers: {Content-Length: '7', x-token: t, Proxy-Authorization: p}";
+    let tool = TOOL.replace("language: python", "language: http");
+    let mut found = problems(&[("tools/list.yaml", &tool.replace(script, http))]);
+    found.retain(|problem| problem.contains("the header"));
+    assert_eq!(
+        found,
+        [
+            "tools/list.yaml:15:13 a tool does not set the header `Content-Length`",
+            "tools/list.yaml:15:46 a tool does not set the header `Proxy-Authorization`"
+        ]
+    );
+}
+
+#[test]
 fn what_refers_to_nothing_is_refused() {
     let skill = SKILL.replace("demo.list", "demo.lits");
     assert_eq!(

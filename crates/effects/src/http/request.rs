@@ -2,6 +2,7 @@
 
 use charter_contract::agentic::error::ErrorType;
 use charter_contract::catalogue::tool::HttpMethod;
+use charter_contract::http_header::is_of_client;
 use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::{Method, Request, Url};
 use serde_json::{Value, json};
@@ -187,12 +188,10 @@ fn add_headers(request: &mut Request, headers: &[(String, String)]) -> Result<()
                 format!("header name {name:?}: {error}"),
             )
         })?;
-        // The URL says where the request goes, and to whom.
-        if name == reqwest::header::HOST {
-            return Err(Failure::new(
-                ErrorType::SystemError,
-                "a tool may not set the Host header",
-            ));
+        if is_of_client(name.as_str()) {
+            return Err(input(format!(
+                "the header `{name}` cannot be set: the request says by itself where it goes and how long it is"
+            )));
         }
         request.headers_mut().append(name, value);
     }

@@ -224,6 +224,19 @@ async fn b003_methods_and_redirects_are_what_the_call_says() {
         (kind, message.as_str()),
         (ErrorType::InputError, "`net.get` sends no DELETE")
     );
+    for header in [
+        "Content-Length",
+        "Transfer-Encoding",
+        "Host",
+        "Proxy-Connection",
+    ] {
+        let (kind, message, ..) = failure(get(json!({"headers": {header: "1"}})).await);
+        let expected = format!("the header `{}` cannot be set", header.to_lowercase());
+        assert!(
+            kind == ErrorType::InputError && message.starts_with(&expected),
+            "{message}"
+        );
+    }
     let (_, message, ..) = failure(get(json!({"path": "/away"})).await);
     assert!(message.contains("is not followed"), "{message}");
     let followed = output(get(json!({"path": "/away", "follow_redirects": true})).await);
