@@ -135,7 +135,7 @@ impl Engine {
             reason: say.reason,
         };
         let state = asked
-            .decide(verdict, self.now())
+            .decide(verdict, self.now_or(asked.expires_at))
             .map_err(|refusal| refused(&refusal))?;
         if let Some(reported) = &reported {
             self.check_reported(&asked, reported).await?;

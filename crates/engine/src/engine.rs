@@ -32,6 +32,7 @@ use crate::fair_slots::{FairSlots, Slot};
 use crate::imports::PastImports;
 use crate::lenses::LensWork;
 use crate::memory::MemoryIndexes;
+use crate::moments::Moments;
 use crate::outputs::Admitting;
 use crate::providers::Providers;
 use crate::rate_limits::RateLimits;
@@ -122,6 +123,7 @@ pub struct Engine {
     calls: RateLimits<TenantId>,
     lens_work: Arc<LensWork>,
     memories: MemoryIndexes,
+    moments: Moments,
     news: Notify,
     others: Others,
     orders: Orders,
@@ -180,6 +182,7 @@ impl Engine {
             calls: RateLimits::default(),
             lens_work: Arc::default(),
             memories: MemoryIndexes::default(),
+            moments: Moments::default(),
             news: Notify::new(),
             others: Others::default(),
             orders: Orders::default(),
@@ -311,6 +314,14 @@ impl Engine {
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.ports.clock.now()
+    }
+
+    pub(crate) fn clock(&self) -> &dyn Clock {
+        self.ports.clock.as_ref()
+    }
+
+    pub(crate) fn moments(&self) -> &Moments {
+        &self.moments
     }
 
     /// A moment later, or the last that can be written.

@@ -27,6 +27,7 @@ mod keys;
 mod lenses;
 mod memory;
 mod missions;
+mod moments;
 mod outputs;
 mod packages;
 mod plans;

@@ -1,7 +1,7 @@
 //! A clock that stands still until a test moves it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use charter_contract::time::{TimeError, Timestamp};
@@ -11,6 +11,8 @@ use charter_domain::clock::Clock;
 #[derive(Debug, Clone)]
 pub struct SimulatedClock {
     micros: Arc<AtomicI64>,
+    /// What has passed, in microseconds.
+    passed: Arc<AtomicU64>,
     start: Timestamp,
 }
 
@@ -20,6 +22,7 @@ impl SimulatedClock {
     pub fn at(start: Timestamp) -> Self {
         Self {
             micros: Arc::new(AtomicI64::new(start.as_micros())),
+            passed: Arc::default(),
             start,
         }
     }
@@ -32,11 +35,12 @@ impl SimulatedClock {
         let by = i64::try_from(by.as_micros()).map_err(|_| TimeError)?;
         let now = self.micros.load(Ordering::SeqCst);
         let then = Timestamp::from_micros(now.checked_add(by).ok_or(TimeError)?)?;
+        self.passed.fetch_add(by.unsigned_abs(), Ordering::SeqCst);
         self.set(then);
         Ok(then)
     }
 
-    /// Leaps to a time, also backwards.
+    /// Leaps to a time, also backwards, as a machine does whose clock is set: no time passes.
     pub fn set(&self, time: Timestamp) {
         self.micros.store(time.as_micros(), Ordering::SeqCst);
     }
@@ -45,6 +49,10 @@ impl SimulatedClock {
 impl Clock for SimulatedClock {
     fn now(&self) -> Timestamp {
         Timestamp::from_micros(self.micros.load(Ordering::SeqCst)).unwrap_or(self.start)
+    }
+
+    fn passed(&self) -> Duration {
+        Duration::from_micros(self.passed.load(Ordering::SeqCst))
     }
 }
 

@@ -294,9 +294,9 @@ impl Run {
         None
     }
 
-    /// What a worker does now, apart from the steps that it has `in_hand`.
+    /// What a worker does now, apart from the steps that it has `in_hand`; `has_come` says which moments have.
     #[must_use]
-    pub fn next(&self, in_hand: &BTreeSet<StepId>, now: Timestamp) -> Next {
+    pub fn next(&self, in_hand: &BTreeSet<StepId>, has_come: impl Fn(Timestamp) -> bool) -> Next {
         if self.outcome().is_some() {
             return Next::Ended;
         }
@@ -305,7 +305,11 @@ impl Run {
         if !self.paused && self.is_open() {
             startable.extend(self.ready.iter());
         }
-        startable.extend(self.live.iter().filter(|at| self.may_go_on(**at, now)));
+        startable.extend(
+            self.live
+                .iter()
+                .filter(|at| self.may_go_on(**at, &has_come)),
+        );
         if self.live.is_empty() && self.ready.is_empty() {
             startable.extend(self.next_reversal());
         }
@@ -323,10 +327,10 @@ impl Run {
     }
 
     /// Whether a live step is to be begun again: it was interrupted, or its delay is over.
-    fn may_go_on(&self, at: usize, now: Timestamp) -> bool {
+    fn may_go_on(&self, at: usize, has_come: impl Fn(Timestamp) -> bool) -> bool {
         match self.slots[at].state {
             StepState::Running { .. } => true,
-            StepState::Retrying { due } => !self.paused && due <= now,
+            StepState::Retrying { due } => !self.paused && has_come(due),
             _ => false,
         }
     }

@@ -291,7 +291,8 @@ impl Driven {
     }
 
     fn next(&self) -> Next {
-        self.run.next(&BTreeSet::new(), at(self.clock))
+        self.run
+            .next(&BTreeSet::new(), |moment| moment <= at(self.clock))
     }
 
     fn state(&self, step: &str) -> &'static str {

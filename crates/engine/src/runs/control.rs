@@ -193,13 +193,13 @@ impl Engine {
 
     /// Takes a waiting run up again when its moment has come.
     pub(super) fn wake_later(self: &Arc<Self>, run: &Run, tenant: &TenantId) {
-        let now = self.now();
-        let Next::Wait { until: Some(until) } = run.next(&std::collections::BTreeSet::new(), now)
-        else {
+        let nothing = std::collections::BTreeSet::new();
+        let next = run.next(&nothing, |moment| self.has_come(moment));
+        let Next::Wait { until: Some(until) } = next else {
             return;
         };
         let (engine, tenant, run) = (Arc::clone(self), tenant.clone(), run.id().clone());
-        let wait = self.span(now, until);
+        let wait = self.left_until(until);
         self.tasks().spawn(async move {
             tokio::select! {
                 () = engine.shutdown().cancelled() => {}

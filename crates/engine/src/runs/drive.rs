@@ -276,12 +276,12 @@ impl Drive<'_> {
         self.look_at_approvals().await?;
         loop {
             self.settle().await?;
-            let now = self.engine.now();
-            if self.is_time_up(now) {
+            if self.is_time_up() {
                 self.on_time(&mut in_flight, &mut in_hand).await?;
                 continue;
             }
-            match self.folded.run.next(&in_hand, now) {
+            let has_come = |moment| self.engine.has_come(moment);
+            match self.folded.run.next(&in_hand, has_come) {
                 Next::Ended => {
                     self.lapse_pending().await?;
                     return self.write(After::Ends).await;
@@ -318,7 +318,7 @@ impl Drive<'_> {
                         in_flight.push(self.start(effect));
                     }
                 }
-                Next::Wait { until } if in_flight.is_empty() && !self.is_soon(until, now) => {
+                Next::Wait { until } if in_flight.is_empty() && !self.is_soon(until) => {
                     return self.park(until).await;
                 }
                 Next::Wait { until } => {
@@ -351,9 +351,7 @@ impl Drive<'_> {
         until: Option<Timestamp>,
     ) -> Result<(), EngineError> {
         let beat = self.engine.settings().lease / 3;
-        let patience = until.map_or(beat, |until| {
-            self.engine.span(self.engine.now(), until).min(beat)
-        });
+        let patience = until.map_or(beat, |until| self.engine.left_until(until).min(beat));
         let idle = in_flight.is_empty();
         let _resting = idle.then(|| self.engine.drivers().rests(self.folded.run.id()));
         tokio::select! {
@@ -376,13 +374,14 @@ impl Drive<'_> {
     }
 
     /// Whether a moment is so near that the run is worth holding until then.
-    fn is_soon(&self, until: Option<Timestamp>, now: Timestamp) -> bool {
-        until.is_some_and(|until| self.engine.span(now, until) < self.engine.settings().lease)
+    fn is_soon(&self, until: Option<Timestamp>) -> bool {
+        until.is_some_and(|until| self.engine.left_until(until) < self.engine.settings().lease)
     }
 
     /// Whether the run's time limit is over: nothing begins any more then.
-    fn is_time_up(&self, now: Timestamp) -> bool {
-        self.folded.run.deadline().is_some_and(|end| end <= now)
+    fn is_time_up(&self) -> bool {
+        let end = self.folded.run.deadline();
+        end.is_some_and(|end| self.engine.has_come(end))
     }
 
     /// Carries out what a moment brought: approvals that lapse, the run's time limit.
@@ -391,8 +390,7 @@ impl Drive<'_> {
         in_flight: &mut InFlight,
         in_hand: &mut BTreeSet<StepId>,
     ) -> Result<(), EngineError> {
-        let now = self.engine.now();
-        if self.is_time_up(now) {
+        if self.is_time_up() {
             self.decide(Command::TimeUp)?;
             self.cut_off(in_flight, in_hand)?;
         }

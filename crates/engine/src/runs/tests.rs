@@ -2,5 +2,6 @@
 
 mod answers;
 mod claims;
+mod clock;
 mod confined;
 mod crash;

@@ -28,9 +28,9 @@ impl Drive<'_> {
         if awaited.is_empty() {
             return Ok(());
         }
-        let now = self.engine.now();
         for (step, id) in awaited {
             let approval = self.engine.approval_of(&self.workspace.tenant, &id).await?;
+            let now = self.engine.now_or(approval.expires_at);
             self.use_approval(step, &approval, now)?;
         }
         self.write(After::Runs).await

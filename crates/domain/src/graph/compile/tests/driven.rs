@@ -102,7 +102,10 @@ impl Driver {
                 self.take(events);
                 continue;
             }
-            match self.run.next(&BTreeSet::new(), at(self.clock)) {
+            match self
+                .run
+                .next(&BTreeSet::new(), |moment| moment <= at(self.clock))
+            {
                 Next::Ended => return None,
                 Next::Start(steps) => return Some(steps),
                 Next::Wait { until } => {

@@ -11,7 +11,7 @@ use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
 use charter_contract::ids::{EvidenceRunId, PlaybookId, RunId};
 use charter_contract::package::PackageBundle;
 use charter_domain::approval::State;
-use charter_domain::clock::SystemClock;
+use charter_domain::clock::{Clock, SystemClock};
 use charter_domain::gate::RuleKind;
 use charter_domain::graph::{GraphParts, Retry, StepGraph};
 use charter_domain::run::Run;
@@ -108,6 +108,18 @@ pub(in crate::runs::tests) async fn engine(
     models: Arc<dyn charter_effects::Models>,
     settings: Settings,
 ) -> Arc<Engine> {
+    let clock = Arc::new(SystemClock::start().unwrap());
+    engine_at(clock, store, tools, models, settings).await
+}
+
+/// The same by another clock.
+pub(in crate::runs::tests) async fn engine_at(
+    clock: Arc<dyn Clock>,
+    store: SharedStore,
+    tools: Arc<dyn charter_effects::ToolRunner>,
+    models: Arc<dyn charter_effects::Models>,
+    settings: Settings,
+) -> Arc<Engine> {
     let ports = Ports {
         store,
         embedder: None,
@@ -119,7 +131,7 @@ pub(in crate::runs::tests) async fn engine(
         webhooks: Arc::new(charter_effects::webhook::NoWebhooks),
         providers: Arc::default(),
         generator: Arc::new(crate::Composer),
-        clock: Arc::new(SystemClock::start().unwrap()),
+        clock,
         ids: Arc::new(RandomIds),
         evidence_key: EvidenceKey::new("test", [7; 32]).unwrap(),
     };

@@ -1,0 +1,99 @@
+//! Moments that runs wait for: retries, the ends of approvals and of time limits. The machine's clock may be set back
+//! while a run waits; what was a minute away when it was first looked at comes within a minute nevertheless. Leases and
+//! journals go by the machine's clock alone, because other processes compare them.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use charter_contract::time::Timestamp;
+use charter_domain::clock::Clock;
+
+use crate::Engine;
+
+/// When each moment comes, in time that passes without regard to what the clock is set to.
+#[derive(Debug, Default)]
+pub(crate) struct Moments(Mutex<BTreeMap<Timestamp, Duration>>);
+
+impl Moments {
+    /// How long it is until a moment comes; nothing when it has come.
+    fn left(&self, clock: &dyn Clock, moment: Timestamp) -> Duration {
+        let (now, passed) = (clock.now(), clock.passed());
+        let left = moment.as_micros().saturating_sub(now.as_micros());
+        let left = Duration::from_micros(u64::try_from(left).unwrap_or(0));
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if left.is_zero() {
+            // What has come by the clock is not waited for any more.
+            *known = known.split_off(&now);
+            return left;
+        }
+        let comes = *known
+            .entry(moment)
+            .or_insert_with(|| passed.saturating_add(left));
+        comes.saturating_sub(passed).min(left)
+    }
+}
+
+impl Engine {
+    /// How long it is until a moment comes; nothing when it has come.
+    pub(crate) fn left_until(&self, moment: Timestamp) -> Duration {
+        self.moments().left(self.clock(), moment)
+    }
+
+    /// Whether a moment has come.
+    pub(crate) fn has_come(&self, moment: Timestamp) -> bool {
+        self.left_until(moment).is_zero()
+    }
+
+    /// The present time; the moment, where it has come and the clock was set back since.
+    pub(crate) fn now_or(&self, moment: Timestamp) -> Timestamp {
+        let come = self.has_come(moment).then_some(moment);
+        come.map_or_else(|| self.now(), |moment| moment.max(self.now()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use charter_testkit::clock::SimulatedClock;
+
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn seconds(count: i64) -> Timestamp {
+        Timestamp::from_micros((1_000_000 + count) * 1_000_000).unwrap()
+    }
+
+    /// Set back an hour, a moment comes after the seconds that were left; set forward, at once.
+    #[test]
+    fn ruling_33_a_moment_comes_though_the_clock_is_set_back() {
+        let clock = SimulatedClock::at(seconds(0));
+        let moments = Moments::default();
+        let soon = seconds(10);
+        assert_eq!(moments.left(&clock, soon), 10 * SECOND);
+        clock.set(seconds(-3_600));
+        assert_eq!(moments.left(&clock, soon), 10 * SECOND);
+        clock.advance(4 * SECOND).unwrap();
+        assert_eq!(moments.left(&clock, soon), 6 * SECOND);
+        // What is decided on now is waited for as long as it says.
+        let later = seconds(-3_580);
+        assert_eq!(moments.left(&clock, later), 16 * SECOND);
+        clock.advance(6 * SECOND).unwrap();
+        assert_eq!(moments.left(&clock, soon), Duration::ZERO);
+        assert_eq!(moments.left(&clock, later), 10 * SECOND);
+        clock.set(seconds(3_600));
+        assert_eq!(moments.left(&clock, later), Duration::ZERO);
+    }
+
+    #[test]
+    fn moments_that_have_come_are_forgotten() {
+        let clock = SimulatedClock::at(seconds(0));
+        let moments = Moments::default();
+        for count in 1..=100 {
+            assert!(!moments.left(&clock, seconds(count)).is_zero());
+        }
+        clock.advance(60 * SECOND).unwrap();
+        assert!(moments.left(&clock, seconds(60)).is_zero());
+        assert!(moments.0.lock().unwrap().len() <= 41);
+    }
+}
