@@ -117,9 +117,9 @@ pub use requests::{Follows, Progress, ProgressEvent, RequestShown};
 pub use resolve::{InForce, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, ToolFilter};
 pub use routing::{Purpose, RoutedCandidate, RoutedVerdict, TriedThresholds, VerdictShown};
 pub use runs::{
-    Assumed, CallExplained, Confirmation, Diverges, HistoryEvent, Replayed, RunAt, RunEventListing,
-    RunEventShown, RunEvidence, RunExplained, RunListing, RunQuery, RunShown, RunState, RunSummary,
-    StepExplained, StepShown, ThoughtOf, Within,
+    Assumed, CallExplained, Confirmation, Diverges, HistoryEvent, OrderKey, Replayed, RunAt,
+    RunEventListing, RunEventShown, RunEvidence, RunExplained, RunListing, RunQuery, RunShown,
+    RunStarted, RunState, RunSummary, StepExplained, StepShown, ThoughtOf, Within,
 };
 pub use sessions::{SessionShown, TurnShown};
 pub use settings::{ClientTools, Duty, LensSettings, MemorySettings, Settings, SkillVectors};

@@ -21,8 +21,9 @@ use charter_domain::graph::{self, CallableTools, StepGraph};
 use charter_domain::parameters;
 use charter_domain::run::Opening;
 use serde_json::{Map, Value};
+use uuid::Uuid;
 
-use crate::runs::{NewRun, RunShown, pins_of_graph};
+use crate::runs::{NewRun, OrderKey, RunStarted, derived, pins_of_graph};
 use crate::{Caller, Engine, EngineError};
 
 /// A plan, with those that may take over from it.
@@ -57,6 +58,16 @@ impl SentPlan {
         }
     }
 
+    /// The id of its run where it carries ids of its own: those of the plan and of the request that it is for.
+    fn id(&self, caller: &Caller, dry_run: bool) -> Option<Uuid> {
+        let Self::ExecutionPlan { plan, .. } = self else {
+            return None;
+        };
+        let what = if dry_run { "plan/dry" } else { "plan" };
+        let name = format!("{}/{}", plan.id, plan.request_id);
+        Some(derived(caller, what, &name))
+    }
+
     /// Its steps, and the parameters that it declares; an execution plan declares none.
     fn compiled(
         &self,
@@ -85,24 +96,26 @@ impl SentPlan {
 }
 
 impl Engine {
-    /// Starts a run of a plan that the caller sent.
+    /// Starts a run of a plan that the caller sent. An execution plan under the same ids, or any plan with the same
+    /// key, finds the run that it started; a dry run is a run beside that (ruling 31).
     ///
     /// # Errors
     /// `invalid_document` for a plan that cannot be run, with every violation; `missing_parameters`
     /// and `invalid_parameters` for values that do not fit; `rate_limited` where the tenant has as many
-    /// runs as it may. No run exists then.
+    /// runs as it may; `already_exists` when other content was sent under the same name. No run is started then.
     pub async fn start_plan(
         self: &Arc<Self>,
         caller: &Caller,
         sent: &SentPlan,
         given: &Map<String, Value>,
         dry_run: bool,
-    ) -> Result<RunShown, EngineError> {
-        self.must_have_room_for_a_run(&caller.tenant).await?;
-        let run_id = RunId::from_uuid(self.new_uuid());
-        let new = self.plan_run(caller, sent, given, dry_run, run_id.clone())?;
-        self.start_run(new).await?;
-        self.show_run(caller, &run_id).await
+        key: Option<&OrderKey>,
+    ) -> Result<RunStarted, EngineError> {
+        let named = sent.id(caller, dry_run);
+        let named = named.or_else(|| key.map(|key| key.id(caller, "start_run")));
+        let ordered = self.ordered(caller, named).await?;
+        let new = self.plan_run(caller, sent, given, dry_run, ordered.run_id.clone())?;
+        self.start_once(caller, ordered, new).await
     }
 
     fn plan_run(

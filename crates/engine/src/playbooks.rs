@@ -16,37 +16,40 @@ use std::sync::Arc;
 
 use crate::documents::unseen_active;
 use crate::requests::Progress;
-use crate::runs::{NewRun, RunShown, pin, pins_of_graph};
+use crate::runs::{NewRun, OrderKey, RunStarted, pin, pins_of_graph};
 use crate::{Caller, Engine, EngineError};
 
 /// The parameter by which a caller asks for a run that changes nothing.
 const DRY_RUN: &str = "dry_run";
 
 impl Engine {
-    /// Starts a run of a playbook with what is known of its parameters.
+    /// Starts a run of a playbook with what is known of its parameters. The same order with the same key finds the
+    /// run that it started (ruling 31).
     ///
     /// # Errors
     /// `not_found`; `invalid_parameters` for values that do not fit; `invalid_document` for a playbook
-    /// that cannot be compiled; `rate_limited` where the tenant has as many runs as it may.
+    /// that cannot be compiled; `rate_limited` where the tenant has as many runs as it may; `already_exists` when
+    /// another order came with the same key.
     pub async fn start_playbook(
         self: &Arc<Self>,
         caller: &Caller,
         playbook: &PlaybookId,
         given: &Map<String, Value>,
         dry_run: bool,
-    ) -> Result<RunShown, EngineError> {
-        self.must_have_room_for_a_run(&caller.tenant).await?;
-        let run_id = RunId::from_uuid(self.new_uuid());
-        let new = self.playbook_run(caller, playbook, given, dry_run, run_id.clone())?;
-        self.start_run(new).await?;
-        self.show_run(caller, &run_id).await
+        key: Option<&OrderKey>,
+    ) -> Result<RunStarted, EngineError> {
+        let named = key.map(|key| key.id(caller, "start_playbook"));
+        let ordered = self.ordered(caller, named).await?;
+        let run_id = ordered.run_id.clone();
+        let new = self.playbook_run(caller, playbook, given, dry_run, run_id)?;
+        self.start_once(caller, ordered, new).await
     }
 
     /// Starts a run of a playbook and drives it as far as it goes without a person; how it ended, if
     /// it has.
     ///
     /// # Errors
-    /// As for [`Engine::start_playbook`]; `unavailable` when the engine stops first.
+    /// As for [`Engine::start_playbook`] without a key; `unavailable` when the engine stops first.
     pub async fn drive_playbook(
         self: &Arc<Self>,
         caller: &Caller,

@@ -16,6 +16,7 @@ mod gate;
 mod journal;
 mod list;
 mod manage;
+mod once;
 pub(crate) mod orders;
 mod pinned;
 mod show;
@@ -49,6 +50,8 @@ pub use follow::{RunEventListing, RunEventShown};
 pub use journal::HistoryEvent;
 pub use list::{RunListing, RunQuery, RunSummary};
 pub use manage::Confirmation;
+pub(crate) use once::derived;
+pub use once::{OrderKey, RunStarted};
 pub(crate) use show::hex;
 pub use show::{Diverges, Replayed, RunAt, RunShown, RunState, StepShown};
 pub(crate) use wait::goes_on;
@@ -83,8 +86,8 @@ struct Unstored {
 
 impl Engine {
     /// Creates a run, or finds that an earlier attempt at the same request created it, and has it driven in
-    /// the background, here or by the workers.
-    pub(crate) async fn start_run(self: &Arc<Self>, new: NewRun) -> Result<(), EngineError> {
+    /// the background, here or by the workers. Says whether it is new.
+    pub(crate) async fn start_run(self: &Arc<Self>, new: NewRun) -> Result<bool, EngineError> {
         let new = self.unstored(new)?;
         let (tenant, run) = (new.record.tenant_id.clone(), new.record.run_id.clone());
         let place = self.drives_runs().then(|| self.drivers().sit(&run));
@@ -93,13 +96,14 @@ impl Engine {
             // Somebody decides on its id, or begins it too.
             None | Some(Err(_)) => (false, self.store_new(new).await),
         };
-        match stored {
-            Ok(()) if is_driven => return Ok(()),
-            Err(error) if error.code != ErrorCode::AlreadyExists => return Err(error),
-            Ok(()) | Err(_) => {}
-        }
+        let is_new = match stored {
+            Ok(()) if is_driven => return Ok(true),
+            Ok(()) => true,
+            Err(error) if error.code == ErrorCode::AlreadyExists => false,
+            Err(error) => return Err(error),
+        };
         self.take_up_run(tenant, run);
-        Ok(())
+        Ok(is_new)
     }
 
     /// Stores a new run, for whoever claims it.

@@ -30,8 +30,8 @@ use crate::{ArtifactShown, Caller, Confirmation, Engine, EngineError};
 
 pub use list::{TaskFilter, TaskListing};
 
-/// Longest id that a client may give to a message or a context, in bytes.
-const MAX_CLIENT_ID: usize = 256;
+/// Longest id that a client may give to a message, a context or an order, in bytes.
+pub(crate) const MAX_CLIENT_ID: usize = 256;
 
 /// What a task is, and so what it is called.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

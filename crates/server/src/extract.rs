@@ -7,7 +7,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::json::{self, JsonFault, Profile};
 use charter_contract::package::PackageScope;
 use charter_contract::validate::{Contract, parse};
-use charter_engine::{Caller, EngineError};
+use charter_engine::{Caller, EngineError, OrderKey};
 use futures_util::StreamExt;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -52,6 +52,38 @@ pub(crate) struct ScopeQuery {
 impl ScopeQuery {
     pub(crate) fn scope(&self) -> PackageScope {
         self.scope.unwrap_or(PackageScope::Tenant)
+    }
+}
+
+/// A client's name for its order, by which the same order is known again.
+const ORDER_KEY: &str = "idempotency-key";
+
+/// The name that an order came with.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Header)]
+pub(crate) struct Once {
+    /// A name of the client's for this order: the same order again, with the same name, finds what it started.
+    #[param(rename = "Idempotency-Key", value_type = String, required = false, pattern = r"^[!-~]{1,256}$")]
+    pub(crate) key: Option<OrderKey>,
+}
+
+impl FromRequestParts<AppState> for Once {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
+        let mut named = parts.headers.get_all(ORDER_KEY).iter();
+        let key = named.next().map(|name| {
+            let only: &[u8] = if named.next().is_none() {
+                name.as_bytes()
+            } else {
+                b""
+            };
+            OrderKey::parse(&String::from_utf8_lossy(only))
+        });
+        let key = key
+            .transpose()
+            .map_err(|error| ApiError::new(state, error))?;
+        Ok(Self { key })
     }
 }
 

@@ -529,7 +529,8 @@ fn a_backlog_that_workers_find_is_driven_to_its_end() {
     let soon = Instant::now() + HEALING;
     let start = |_| {
         let (status, run) = client.insist("POST", "/v1/runs", &plan(), soon);
-        assert_eq!(status, 201, "{run}");
+        // 200 where an answer was lost: the same plan again finds its run.
+        assert!(matches!(status, 200 | 201), "{status} {run}");
         run["run_id"].as_str().unwrap().to_owned()
     };
     let runs: Vec<String> = (0..RUNS).map(start).collect();

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::home::{Api, Home, Server, eventually, ids};
 use crate::mcp::peers::{installed, scripts};
@@ -140,10 +141,10 @@ fn imported(api: &Api) -> Vec<String> {
     ids
 }
 
-/// A plan of one step.
+/// A plan of one step, for a request of its own.
 fn plan(tool: &str, parameters: Value) -> Value {
     json!({
-        "id": PLAN, "request_id": "req-01930000-0000-7000-8000-000000000001",
+        "id": PLAN, "request_id": format!("req-{}", Uuid::now_v7()),
         "steps": [{"id": "step-001", "tool": tool, "parameters": parameters}],
         "error_handling": {"on_step_failure": "abort_plan"},
     })

@@ -302,6 +302,27 @@ fn b002_15_an_id_is_one_missions() {
     server.key("eve").post("/v1/missions", &of_eve).expect(201);
 }
 
+/// Ruling 31: an order without an id may have a key, which names it as an id does.
+#[test]
+fn ruling_31_an_order_without_an_id_may_have_a_key() {
+    let (server, _service) = shared(look_only);
+    let ann = server.key("ann");
+    let mut order = order("m-1");
+    order.as_object_mut().unwrap().remove("mission_id");
+    let send = |order: &Value| {
+        let headers = [
+            ("content-type", "application/json"),
+            ("idempotency-key", "order-1"),
+        ];
+        let body = order.to_string().into_bytes();
+        ann.call_plainly("POST", "/v1/missions", &headers, body)
+    };
+    let id = send(&order).expect(201)["mission_id"].clone();
+    assert_eq!(send(&order).expect(200)["mission_id"], id);
+    order["goal"] = json!("Something else");
+    send(&order).fails(409, "already_exists");
+}
+
 /// What is wrong with an order is said, and nothing is begun.
 #[test]
 fn an_order_that_cannot_be_carried_out_is_refused() {

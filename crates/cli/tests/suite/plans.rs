@@ -4,9 +4,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::home::{Api, Home, Server, ids};
+use crate::home::{Answer, Api, Home, Server, ids};
 use crate::packages::{Package, guardrail};
-use crate::playbooks::{KEYS, confirm, decide, path_of, purge_tool, settled};
+use crate::playbooks::{KEYS, PLAYBOOK, confirm, decide, path_of, purge, purge_tool, settled};
 use crate::service::Service;
 use crate::shared::Tenants;
 
@@ -321,6 +321,97 @@ fn b003_5_a_dry_run_of_a_plan_changes_nothing() {
     assert_eq!(done["steps"][0]["reason"], json!({"because": "dry_run"}));
     assert!(!service.was_called());
     replays(&ann, &done);
+}
+
+/// Ruling 31: the same plan for the same request is one run, also when it comes several times at once. Other content
+/// is refused; a dry run, another request and another person have runs of their own.
+#[test]
+fn ruling_31_the_same_plan_and_request_is_one_run() {
+    let (server, service) = served(&[]);
+    let ann = server.key("ann");
+    let answers: Vec<Answer> = std::thread::scope(|scope| {
+        let sent = [(); 4].map(|()| scope.spawn(|| ann.post("/v1/runs", &writing())));
+        sent.into_iter().map(|sent| sent.join().unwrap()).collect()
+    });
+    let mut statuses: Vec<u16> = answers.iter().map(|answer| answer.status).collect();
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 200, 200, 201]);
+    let run = &answers[0].body;
+    let id = run["run_id"].clone();
+    assert!(answers.iter().all(|answer| answer.body["run_id"] == id));
+    // However far it has come.
+    confirm(&ann, run).expect(200);
+    settled(&ann, run, "awaiting_approval");
+    let again = ann.post("/v1/runs", &writing()).expect(200);
+    assert_eq!(
+        (&again["run_id"], &again["status"]),
+        (&id, &json!("awaiting_approval"))
+    );
+    let mut parameters = writing();
+    parameters["parameters"]["vault"] = json!("spare");
+    let mut steps = writing();
+    steps["execution_plan"]["steps"][0]["timeout_ms"] = json!(5_000);
+    for other in [parameters, steps] {
+        let refused = ann.post("/v1/runs", &other);
+        assert_eq!(refused.body["technical_details"]["run_id"], id);
+        refused.fails(409, "already_exists");
+    }
+    let mut dry = writing();
+    dry["dry_run"] = json!(true);
+    let mut request = writing();
+    request["execution_plan"]["request_id"] = json!("req-01930000-0000-7000-8000-000000000002");
+    let bob = server.key("bob");
+    for (api, other) in [(&ann, dry), (&ann, request), (&bob, writing())] {
+        let other = api.post("/v1/runs", &other).expect(201);
+        assert_ne!(other["run_id"], id);
+    }
+    let runs = ann.get("/v1/runs").expect(200);
+    assert_eq!(runs["entries"].as_array().unwrap().len(), 4);
+    assert!(!service.was_called());
+}
+
+/// Ruling 31: an `Idempotency-Key` names one order of an operation.
+#[test]
+fn ruling_31_an_idempotency_key_names_one_order() {
+    let server = Tenants::with_keys(&KEYS);
+    let service = Service::start();
+    let ann = server.key("ann");
+    ann.register(&purge(&service));
+    let pipeline = json!({
+        "id": "pipe-01930000-0000-7000-8000-000000000001", "name": "Purge",
+        "inputs": [{"name": "vault", "type": "string", "required": true}],
+        "stages": [{"id": "purge", "tool": "tool-vault-purge", "parameters": {"vault": "${user.vault}"}}],
+        "error_handling": abort(),
+    });
+    let playbook = format!("/v1/playbooks/{PLAYBOOK}/runs");
+    for (path, mut order) in [
+        ("/v1/runs", json!({"pipeline": pipeline})),
+        (playbook.as_str(), json!({})),
+    ] {
+        order["parameters"] = json!({"vault": "main"});
+        let send = |key: &str, order: &Value| {
+            let headers = [
+                ("content-type", "application/json"),
+                ("idempotency-key", key),
+            ];
+            ann.call_plainly("POST", path, &headers, order.to_string().into_bytes())
+        };
+        let id = send("order-1", &order).expect(201)["run_id"].clone();
+        assert_eq!(send("order-1", &order).expect(200)["run_id"], id);
+        assert_ne!(send("order-2", &order).expect(201)["run_id"], id);
+        for _ in 0..2 {
+            assert_ne!(ann.post(path, &order).expect(201)["run_id"], id);
+        }
+        let mut other = order.clone();
+        other["parameters"]["vault"] = json!("spare");
+        let mut dry = order.clone();
+        dry["dry_run"] = json!(true);
+        for other in [other, dry] {
+            send("order-1", &other).fails(409, "already_exists");
+        }
+        send("order 1", &order).fails(400, "invalid_request");
+    }
+    assert!(!service.was_called());
 }
 
 /// Guardrails of the domain of a plan's tools bear on it, those for that domain's skills as well; so

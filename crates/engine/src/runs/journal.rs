@@ -97,6 +97,17 @@ impl Engine {
         folded(run, read).map(Some)
     }
 
+    /// The first event of a run's journal.
+    pub(crate) async fn beginning(
+        &self,
+        tenant: &TenantId,
+        run: &RunId,
+    ) -> Result<Option<RunEvent>, EngineError> {
+        let first = self.store().events(tenant, run, 0, 1).await?;
+        let first = read(run, first)?.events.pop();
+        Ok(first.map(|first| first.event))
+    }
+
     /// A run's history, checking the chain.
     pub(crate) async fn history(
         &self,

@@ -10,16 +10,14 @@ use charter_contract::text::Text;
 use charter_store::StoreError;
 use charter_store::session::SessionRecord;
 use serde_json::Map;
-use uuid::{Uuid, uuid};
+use uuid::Uuid;
 
 use super::mission::MISSION;
 use super::thread::Origin;
 use super::{MAX_CLIENT_ID, TaskKey, TaskMessage};
 use crate::requests::Asked;
+use crate::runs::derived;
 use crate::{Caller, Engine, EngineError, Progress};
-
-/// What ids that follow from clients' ids are made in.
-const NAMESPACE: Uuid = uuid!("6f2d4bb1-3c0e-5d37-9a4b-6f1f0c3a7e52");
 
 /// Refuses a message whose ids or values are out of bounds.
 pub(super) fn checked(message: &TaskMessage) -> Result<(), EngineError> {
@@ -42,14 +40,6 @@ pub(super) fn checked(message: &TaskMessage) -> Result<(), EngineError> {
         })?;
     }
     Ok(())
-}
-
-/// An id that follows from what a client calls something. The caller is part of it: two of them may
-/// call different things the same.
-fn derived(caller: &Caller, what: &str, name: &str) -> Uuid {
-    let user = Uuid::new_v5(&NAMESPACE, caller.tenant.as_str().as_bytes());
-    let user = Uuid::new_v5(&user, caller.user.as_str().as_bytes());
-    Uuid::new_v5(&user, format!("{what}/{name}").as_bytes())
 }
 
 impl Engine {

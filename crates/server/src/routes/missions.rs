@@ -23,7 +23,7 @@ use utoipa::IntoParams;
 use super::events::{JOURNAL, STATE, last_event, wants_stream};
 use super::evidence_log::JSON_LINES;
 use crate::error::ApiError;
-use crate::extract::{Asked, By, Bytes, Path, Sent, parsed};
+use crate::extract::{Asked, By, Bytes, Once, Path, Sent, parsed};
 use crate::state::AppState;
 use crate::streams;
 
@@ -35,14 +35,18 @@ const MAX_PAGE: usize = 1_000;
 /// Begin a mission: `{"goal": "…", "mission_type": "…", "mission_id": "…", "model": "offline", …}`.
 ///
 /// The same order with the same `mission_id` finds the mission that it began; another order is a
-/// conflict.
-#[utoipa::path(post, path = "/v1/missions", tag = "missions", operation_id = "start_mission", request_body = ref("#/components/schemas/mission_order"),
+/// conflict. An order without one may have an `Idempotency-Key` instead.
+#[utoipa::path(post, path = "/v1/missions", tag = "missions", operation_id = "start_mission", params(Once), request_body = ref("#/components/schemas/mission_order"),
     responses((status = 201, description = "The mission", body = ref("#/components/schemas/mission")), (status = 200, description = "The mission, which an equal order began before", body = ref("#/components/schemas/mission")), (status = 409, description = "The id is another mission's", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn start(
     State(state): State<AppState>,
     By(caller): By,
-    Sent(order): Sent<MissionOrder>,
+    Once { key }: Once,
+    Sent(mut order): Sent<MissionOrder>,
 ) -> Result<(StatusCode, Json<MissionShown>), ApiError> {
+    if let Some(key) = key {
+        order.mission_id.get_or_insert_with(|| key.mission(&caller));
+    }
     let started = state.engine.start_mission(&caller, &order).await;
     match started.map_err(|error| ApiError::new(&state, error))? {
         MissionStarted::New(mission) => Ok((StatusCode::CREATED, Json(*mission))),

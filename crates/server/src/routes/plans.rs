@@ -10,9 +10,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::runs::shown;
+use super::runs::started;
 use crate::error::ApiError;
-use crate::extract::{By, Sent};
+use crate::extract::{By, Once, Sent};
 use crate::state::AppState;
 
 /// A plan and what it is run with.
@@ -56,11 +56,15 @@ fn decision_tree(_: &mut SchemaGenerator) -> Schema {
 
 /// Run a plan: exactly one of `execution_plan`, `pipeline` and `decision_tree`, with `fallbacks` of the
 /// same kind, `parameters` and `dry_run`.
-#[utoipa::path(post, path = "/v1/runs", tag = "runs", operation_id = "start_run", request_body = ref("#/components/schemas/plan_order"),
-    responses((status = 201, description = "The run", body = ref("#/components/schemas/run")), (status = 400, description = "The plan cannot be run; every violation is listed", body = ref("#/components/schemas/agent_error"))))]
+///
+/// An execution plan sent again under the same `id` and `request_id` finds its run; so does any other plan with
+/// the same `Idempotency-Key`. Other content is a conflict. A dry run of an execution plan is a run beside its run.
+#[utoipa::path(post, path = "/v1/runs", tag = "runs", operation_id = "start_run", params(Once), request_body = ref("#/components/schemas/plan_order"),
+    responses((status = 201, description = "The run", body = ref("#/components/schemas/run")), (status = 200, description = "The run, which an equal order started before", body = ref("#/components/schemas/run")), (status = 400, description = "The plan cannot be run; every violation is listed", body = ref("#/components/schemas/agent_error")), (status = 409, description = "The same ids, or the same `Idempotency-Key`, came with other content before", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn start(
     State(state): State<AppState>,
     By(caller): By,
+    Once { key }: Once,
     Sent(wanted): Sent<Wanted>,
 ) -> Result<(StatusCode, Json<RunShown>), ApiError> {
     let sent = wanted
@@ -68,9 +72,15 @@ pub(crate) async fn start(
         .map_err(|error| ApiError::new(&state, error))?;
     let run = state
         .engine
-        .start_plan(&caller, &sent, &wanted.parameters, wanted.dry_run)
+        .start_plan(
+            &caller,
+            &sent,
+            &wanted.parameters,
+            wanted.dry_run,
+            key.as_ref(),
+        )
         .await;
-    shown(&state, run).map(|run| (StatusCode::CREATED, run))
+    started(&state, run)
 }
 
 impl Wanted {

@@ -9,9 +9,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::runs::shown;
+use super::runs::started;
 use crate::error::ApiError;
-use crate::extract::{By, Path, Sent, parsed};
+use crate::extract::{By, Once, Path, Sent, parsed};
 use crate::state::AppState;
 
 /// What a playbook is run with.
@@ -25,19 +25,28 @@ pub(crate) struct Wanted {
 }
 
 /// Start a run of a playbook: `{"parameters": {…}, "dry_run": true}`. It waits for what it needs.
+///
+/// The same order with the same `Idempotency-Key` finds the run that it started; another one is a conflict.
 #[utoipa::path(post, path = "/v1/playbooks/{id}/runs", tag = "runs", operation_id = "start_playbook",
-    params(("id" = String, Path, description = "The playbook")), request_body = ref("#/components/schemas/playbook_order"),
-    responses((status = 201, description = "The run", body = ref("#/components/schemas/run"))))]
+    params(("id" = String, Path, description = "The playbook"), Once), request_body = ref("#/components/schemas/playbook_order"),
+    responses((status = 201, description = "The run", body = ref("#/components/schemas/run")), (status = 200, description = "The run, which an equal order started before", body = ref("#/components/schemas/run")), (status = 409, description = "The same `Idempotency-Key` came with another order before", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn start(
     State(state): State<AppState>,
     By(caller): By,
     Path(id): Path<String>,
+    Once { key }: Once,
     Sent(wanted): Sent<Wanted>,
 ) -> Result<(StatusCode, Json<RunShown>), ApiError> {
     let id: PlaybookId = parsed(&state, &id)?;
     let run = state
         .engine
-        .start_playbook(&caller, &id, &wanted.parameters, wanted.dry_run)
+        .start_playbook(
+            &caller,
+            &id,
+            &wanted.parameters,
+            wanted.dry_run,
+            key.as_ref(),
+        )
         .await;
-    shown(&state, run).map(|run| (StatusCode::CREATED, run))
+    started(&state, run)
 }

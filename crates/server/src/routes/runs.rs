@@ -7,7 +7,7 @@ use axum::response::sse::Event;
 use axum::response::{IntoResponse, Response};
 use charter_contract::ids::RunId;
 use charter_contract::run_status::RunOrigin;
-use charter_engine::{Confirmation, Replayed, RunAt, RunListing, RunQuery, RunShown};
+use charter_engine::{Confirmation, Replayed, RunAt, RunListing, RunQuery, RunShown, RunStarted};
 use charter_store::page::PageRequest;
 use futures_util::StreamExt;
 use schemars::JsonSchema;
@@ -276,9 +276,20 @@ pub(crate) async fn roll_back(
     shown(&state, run).map(|run| (StatusCode::CREATED, run))
 }
 
-pub(super) fn shown(
+fn shown(
     state: &AppState,
     run: Result<RunShown, charter_engine::EngineError>,
 ) -> Result<Json<RunShown>, ApiError> {
     run.map(Json).map_err(|error| ApiError::new(state, error))
+}
+
+/// A run that an order started just now, or before.
+pub(super) fn started(
+    state: &AppState,
+    run: Result<RunStarted, charter_engine::EngineError>,
+) -> Result<(StatusCode, Json<RunShown>), ApiError> {
+    match run.map_err(|error| ApiError::new(state, error))? {
+        RunStarted::New(run) => Ok((StatusCode::CREATED, Json(*run))),
+        RunStarted::Repeat(run) => Ok((StatusCode::OK, Json(*run))),
+    }
 }

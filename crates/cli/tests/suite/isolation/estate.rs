@@ -385,13 +385,13 @@ fn candidate(ann: &Api, known: &mut Known) {
 
 /// A call that an executor holds, and one that nobody has taken.
 fn leased(ann: &Api, known: &mut Known) {
-    let id = "01930000-0000-7000-8000-000000000001";
-    let plan = json!({"execution_plan": {
-        "id": format!("plan-{id}"), "request_id": format!("req-{id}"),
-        "steps": [{"id": "step-001", "tool": "vault.ask_desktop", "parameters": {}}],
-        "error_handling": {"on_step_failure": "abort_plan"},
-    }});
-    for _ in 0..2 {
+    for n in 1..=2 {
+        let id = format!("01930000-0000-7000-8000-00000000000{n}");
+        let plan = json!({"execution_plan": {
+            "id": format!("plan-{id}"), "request_id": format!("req-{id}"),
+            "steps": [{"id": "step-001", "tool": "vault.ask_desktop", "parameters": {}}],
+            "error_handling": {"on_step_failure": "abort_plan"},
+        }});
         let run = ann.post("/v1/runs", &plan).expect(201);
         add(known, &["runs"], run["run_id"].as_str().unwrap());
     }

@@ -60,9 +60,9 @@ impl McpTool for CallOne {
         };
         let run = call
             .engine()
-            .start_plan(&call.caller, &plan, &Map::new(), input.dry_run)
+            .start_plan(&call.caller, &plan, &Map::new(), input.dry_run, None)
             .await?;
-        let subject = Subject::Run(run.summary.run_id);
+        let subject = Subject::Run(run.run().summary.run_id);
         subject.go_on(call, &Applied::Acted).await
     }
 }
