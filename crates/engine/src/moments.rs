@@ -66,7 +66,7 @@ mod tests {
 
     /// Set back an hour, a moment comes after the seconds that were left; set forward, at once.
     #[test]
-    fn ruling_33_a_moment_comes_though_the_clock_is_set_back() {
+    fn a_moment_comes_though_the_clock_is_set_back() {
         let clock = SimulatedClock::at(seconds(0));
         let moments = Moments::default();
         let soon = seconds(10);

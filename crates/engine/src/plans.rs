@@ -97,7 +97,7 @@ impl SentPlan {
 
 impl Engine {
     /// Starts a run of a plan that the caller sent. An execution plan under the same ids, or any plan with the same
-    /// key, finds the run that it started; a dry run is a run beside that (ruling 31).
+    /// key, finds the run that it started; a dry run is a run beside that.
     ///
     /// # Errors
     /// `invalid_document` for a plan that cannot be run, with every violation; `missing_parameters`

@@ -24,7 +24,7 @@ const DRY_RUN: &str = "dry_run";
 
 impl Engine {
     /// Starts a run of a playbook with what is known of its parameters. The same order with the same key finds the
-    /// run that it started (ruling 31).
+    /// run that it started.
     ///
     /// # Errors
     /// `not_found`; `invalid_parameters` for values that do not fit; `invalid_document` for a playbook

@@ -302,9 +302,9 @@ fn b002_15_an_id_is_one_missions() {
     server.key("eve").post("/v1/missions", &of_eve).expect(201);
 }
 
-/// Ruling 31: an order without an id may have a key, which names it as an id does.
+/// An order without an id may have a key, which names it as an id does.
 #[test]
-fn ruling_31_an_order_without_an_id_may_have_a_key() {
+fn an_order_without_an_id_may_have_a_key() {
     let (server, _service) = shared(look_only);
     let ann = server.key("ann");
     let mut order = order("m-1");

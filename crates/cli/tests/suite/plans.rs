@@ -323,10 +323,10 @@ fn b003_5_a_dry_run_of_a_plan_changes_nothing() {
     replays(&ann, &done);
 }
 
-/// Ruling 31: the same plan for the same request is one run, also when it comes several times at once. Other content
+/// The same plan for the same request is one run, also when it comes several times at once. Other content
 /// is refused; a dry run, another request and another person have runs of their own.
 #[test]
-fn ruling_31_the_same_plan_and_request_is_one_run() {
+fn the_same_plan_and_request_is_one_run() {
     let (server, service) = served(&[]);
     let ann = server.key("ann");
     let answers: Vec<Answer> = std::thread::scope(|scope| {
@@ -370,9 +370,9 @@ fn ruling_31_the_same_plan_and_request_is_one_run() {
     assert!(!service.was_called());
 }
 
-/// Ruling 31: an `Idempotency-Key` names one order of an operation.
+/// An `Idempotency-Key` names one order of an operation.
 #[test]
-fn ruling_31_an_idempotency_key_names_one_order() {
+fn an_idempotency_key_names_one_order() {
     let server = Tenants::with_keys(&KEYS);
     let service = Service::start();
     let ann = server.key("ann");

@@ -1,4 +1,4 @@
-//! Orders that start one run, however often they come (ruling 31).
+//! Orders that start one run, however often they come.
 //!
 //! A run's id follows from the ids that its order carries, or from the `Idempotency-Key` that it came with. The same
 //! order again finds the run; an order with other content is refused. An order that carries neither starts a run

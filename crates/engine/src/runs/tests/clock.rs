@@ -92,7 +92,7 @@ async fn shown_as(engine: &Engine, run: &RunId, word: &str) {
 /// A retry whose moment the clock leaves an hour away comes after its delay, whether a worker holds the run meanwhile
 /// or has let go of it.
 #[tokio::test(flavor = "multi_thread")]
-async fn ruling_33_a_retry_comes_though_the_clock_went_back() {
+async fn a_retry_comes_though_the_clock_went_back() {
     for delay in [LEASE / 2, 2 * LEASE] {
         let dir = tempfile::tempdir().unwrap();
         let clock = SimulatedClock::at(sample::at(0).unwrap());
