@@ -73,6 +73,7 @@ mod outcome;
 mod package;
 mod patience;
 mod redact;
+mod rubbish;
 mod sandbox;
 mod schema_check;
 mod secret;

@@ -6,10 +6,13 @@ use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 
 use charter_contract::bounds::{PACKAGE_BYTES, PACKAGE_FILES};
 use sha2::{Digest, Sha256};
+
+use crate::rubbish::{self, RubbishBin};
 
 /// How many packages stay on disk across restarts.
 const MAX_KEPT_PACKAGES: usize = 512;
@@ -129,16 +132,20 @@ fn digest(files: &BTreeMap<String, String>) -> String {
 pub(crate) struct PackageStore {
     root: PathBuf,
     present: Mutex<HashSet<String>>,
+    rubbish: Arc<RubbishBin>,
 }
 
 impl PackageStore {
     /// Opens `root`, creating it, and drops the longest unused packages.
-    pub(crate) fn open(root: PathBuf) -> io::Result<Self> {
-        fs::create_dir_all(&root)?;
-        forget_oldest(&root)?;
+    pub(crate) fn open(root: PathBuf, rubbish: Arc<RubbishBin>) -> io::Result<Self> {
+        rubbish::create_private(&root)?;
+        for folder in longest_unused(&root)? {
+            rubbish.throw(&folder);
+        }
         Ok(Self {
             root,
             present: Mutex::new(HashSet::new()),
+            rubbish,
         })
     }
 
@@ -153,16 +160,14 @@ impl PackageStore {
         if !folder.is_dir() {
             self.write(files, &folder)?;
         }
-        // The modification time is the time of last use, for `forget_oldest`.
-        fs::File::open(&folder)?.set_modified(std::time::SystemTime::now())?;
+        // The modification time is the time of last use, for `longest_unused`.
+        fs::File::open(&folder)?.set_modified(SystemTime::now())?;
         self.lock().insert(files.digest.clone());
         Ok(folder)
     }
 
     fn write(&self, files: &PackageFiles, folder: &Path) -> io::Result<()> {
-        let staging = tempfile::Builder::new()
-            .prefix(".staging-")
-            .tempdir_in(&self.root)?;
+        let staging = self.rubbish.folder_in(&self.root, ".staging-")?;
         fs::create_dir_all(staging.path().join("scripts"))?;
         for (path, text) in &files.files {
             let file = staging.path().join(path);
@@ -171,12 +176,10 @@ impl PackageStore {
             }
             fs::write(file, text)?;
         }
-        let staged = staging.keep();
-        match fs::rename(&staged, folder) {
-            Ok(()) => Ok(()),
+        match fs::rename(staging.path(), folder) {
             // Another call was faster; its copy is the same.
-            Err(_) if folder.is_dir() => fs::remove_dir_all(staged),
-            Err(error) => Err(error),
+            Err(_) if folder.is_dir() => Ok(()),
+            renamed => renamed,
         }
     }
 
@@ -185,7 +188,8 @@ impl PackageStore {
     }
 }
 
-fn forget_oldest(root: &Path) -> io::Result<()> {
+/// The packages beyond those that are kept.
+fn longest_unused(root: &Path) -> io::Result<impl Iterator<Item = PathBuf>> {
     let mut kept = Vec::new();
     for entry in fs::read_dir(root)? {
         let entry = entry?;
@@ -193,10 +197,7 @@ fn forget_oldest(root: &Path) -> io::Result<()> {
     }
     kept.sort();
     let excess = kept.len().saturating_sub(MAX_KEPT_PACKAGES);
-    for (_, folder) in kept.into_iter().take(excess) {
-        fs::remove_dir_all(folder)?;
-    }
-    Ok(())
+    Ok(kept.into_iter().take(excess).map(|(_, folder)| folder))
 }
 
 #[cfg(test)]
@@ -233,7 +234,10 @@ mod tests {
     #[test]
     fn a_package_is_written_once_and_read_back_unchanged() {
         let dir = tempfile::tempdir().unwrap();
-        let store = PackageStore::open(dir.path().join("packages")).unwrap();
+        let rubbish = Arc::new(RubbishBin::new(dir.path().join("rubbish")).unwrap());
+        let open =
+            || PackageStore::open(dir.path().join("packages"), Arc::clone(&rubbish)).unwrap();
+        let store = open();
         let package = files(&[("scripts/a.py", "x\n'\"é"), ("data/b.txt", "b")]).unwrap();
         let folder = store.materialise(&package).unwrap();
         assert_eq!(
@@ -241,7 +245,7 @@ mod tests {
             "x\n'\"é"
         );
         fs::write(folder.join("data/b.txt"), "kept").unwrap();
-        let again = PackageStore::open(dir.path().join("packages")).unwrap();
+        let again = open();
         assert_eq!(again.materialise(&package).unwrap(), folder);
         assert_eq!(
             fs::read_to_string(folder.join("data/b.txt")).unwrap(),

@@ -23,6 +23,7 @@ mod watch;
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{self, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
@@ -38,6 +39,7 @@ use crate::http::HttpRunner;
 use crate::outcome::{Failure, Success, ToolOutcome};
 use crate::package::PackageStore;
 use crate::redact::Redactor;
+use crate::rubbish::{self, RubbishBin};
 use interpreter::{Interpreter, InterpreterError};
 use starter::Starter;
 use watch::ProcessWatch;
@@ -55,6 +57,8 @@ pub struct Sandbox {
     packages: Arc<PackageStore>,
     /// Where the private folders of running calls are made.
     calls: PathBuf,
+    /// Where they go when the calls end.
+    rubbish: Arc<RubbishBin>,
     support: Support,
     /// The proxy for scripts that have no network namespace of their own.
     proxy: Option<SharedProxy>,
@@ -102,14 +106,13 @@ impl Sandbox {
                 source,
             })?;
         let support = Support::detect(&options)?;
-        let calls = options.directory.join("calls");
         let in_directory = |source| SandboxError::Directory {
             directory: options.directory.clone(),
             source,
         };
-        prepare(&options.directory, &calls).map_err(in_directory)?;
-        let packages =
-            PackageStore::open(options.directory.join("packages")).map_err(in_directory)?;
+        let (calls, rubbish) = prepare(&options.directory).map_err(in_directory)?;
+        let packages = PackageStore::open(options.directory.join("packages"), Arc::clone(&rubbish))
+            .map_err(in_directory)?;
         let proxy = match support.namespaces {
             Ok(()) => None,
             Err(_) => Some(SharedProxy::start().await.map_err(SandboxError::Proxy)?),
@@ -117,6 +120,7 @@ impl Sandbox {
         Ok(Self {
             packages: Arc::new(packages),
             calls,
+            rubbish,
             support,
             proxy,
             starter: Starter::new().map_err(SandboxError::Starter)?,
@@ -237,19 +241,31 @@ impl Support {
     }
 }
 
-fn prepare(directory: &Path, calls: &Path) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    fs::create_dir_all(calls)?;
-    fs::set_permissions(directory, fs::Permissions::from_mode(0o700))?;
+/// Makes the folder of running calls and the bin, and throws away what calls of a process that died left.
+fn prepare(directory: &Path) -> io::Result<(PathBuf, Arc<RubbishBin>)> {
+    rubbish::create_private(directory)?;
+    let calls = directory.join("calls");
+    rubbish::create_private(&calls)?;
+    let rubbish = RubbishBin::new(directory.join("rubbish"))?;
     let now = SystemTime::now();
-    for entry in fs::read_dir(calls)? {
-        let entry = entry?;
-        let age = now
-            .duration_since(entry.metadata()?.modified()?)
-            .unwrap_or_default();
-        if age > ABANDONED_AFTER {
-            fs::remove_dir_all(entry.path())?;
+    for entry in fs::read_dir(&calls)? {
+        let old = entry.and_then(|entry| Ok((unchanged_since(&entry)?, entry.path())));
+        match old {
+            Ok((since, folder)) => {
+                if now.duration_since(since).unwrap_or_default() > ABANDONED_AFTER {
+                    rubbish.throw(&folder);
+                }
+            }
+            Err(error) => tracing::warn!(%error, "the folder of an earlier call cannot be read"),
         }
     }
-    Ok(())
+    Ok((calls, Arc::new(rubbish)))
+}
+
+/// When a folder was last changed. A script sets the time of modification as it likes, also to one that is to
+/// come, but not that of the change.
+fn unchanged_since(folder: &fs::DirEntry) -> io::Result<SystemTime> {
+    let metadata = folder.metadata()?;
+    let changed = Duration::from_secs(u64::try_from(metadata.ctime()).unwrap_or(0));
+    Ok(metadata.modified()?.min(SystemTime::UNIX_EPOCH + changed))
 }

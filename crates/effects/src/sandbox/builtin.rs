@@ -11,7 +11,7 @@ use charter_contract::catalogue::builtin::Builtin;
 use tokio_util::sync::CancellationToken;
 
 use super::Sandbox;
-use super::launch::{Launch, cut_short, remove};
+use super::launch::{Launch, cut_short};
 use super::protocol::Remains;
 use super::supervise::Ending;
 use crate::builtin::command::{Command, Ended};
@@ -90,7 +90,6 @@ impl Sandbox {
         };
         let run = self.start_and_supervise(&launch, command.input.as_bytes(), &redactor, cancel);
         let (ending, remains) = run.await?;
-        remove(folder).await;
         command.answer(&ended(ending, remains, &call.limits, &redactor)?)
     }
 }

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Sandbox;
 use super::interpreter;
-use super::launch::{Launch, remove};
+use super::launch::Launch;
 use super::protocol::Remains;
 use super::supervise::Ending;
 use crate::call::Limits;
@@ -112,11 +112,8 @@ impl Sandbox {
         };
         let redactor = Redactor::new(&[]);
         let input = input.to_string().into_bytes();
-        let done = self
-            .start_and_supervise(&launch, &input, &redactor, cancel)
-            .await;
-        remove(folder).await;
-        done
+        self.start_and_supervise(&launch, &input, &redactor, cancel)
+            .await
     }
 }
 

@@ -3,7 +3,6 @@
 //! Knows nothing of scripts, commands or what their output means.
 
 use std::ffi::OsString;
-use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::Stdio;
@@ -11,7 +10,6 @@ use std::time::Instant;
 
 use charter_contract::agentic::error::ErrorType;
 use rustix::process::{Resource, Rlimit};
-use tempfile::TempDir;
 use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 
@@ -27,6 +25,7 @@ use crate::HostPattern;
 use crate::call::Limits;
 use crate::outcome::Failure;
 use crate::redact::Redactor;
+use crate::rubbish::TemporaryFolder;
 
 /// Where commands are looked up by scripts.
 const SEARCH_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -160,14 +159,12 @@ impl Sandbox {
         })
     }
 
-    /// A folder for one call alone.
-    pub(super) fn private_folder(&self) -> Result<TempDir, Failure> {
-        tempfile::Builder::new()
-            .prefix("call-")
-            .tempdir_in(&self.calls)
-            .map_err(|error| {
-                Failure::system(format!("creating the call's private folder: {error}"))
-            })
+    /// A folder for one call alone, gone when dropped.
+    pub(super) fn private_folder(&self) -> Result<TemporaryFolder<'_>, Failure> {
+        let created = self.rubbish.folder_in(&self.calls, "call-");
+        created.map_err(|error| {
+            Failure::system(format!("creating the call's private folder: {error}"))
+        })
     }
 }
 
@@ -259,15 +256,6 @@ pub(super) fn cut_short(ending: Ending, limits: &Limits, noun: &str) -> Option<F
             Failure::new(ErrorType::ResourceError, message)
         }
     })
-}
-
-/// Removes a call's private folder.
-pub(super) async fn remove(folder: TempDir) {
-    let path = folder.path().to_path_buf();
-    let removed = tokio::task::spawn_blocking(move || folder.close()).await;
-    if let Err(error) = removed.unwrap_or_else(|error| Err(io::Error::other(error))) {
-        tracing::warn!(%error, folder = %path.display(), "a call's private folder was not removed");
-    }
 }
 
 /// Compiles the filters of both kinds of call.

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Sandbox;
 use super::interpreter::Interpreter;
-use super::launch::{Launch, RESERVED, cut_short, remove};
+use super::launch::{Launch, RESERVED, cut_short};
 use super::protocol::{self, Remains};
 use super::supervise::Ending;
 use crate::call::{Language, Limits, ScriptTool, ToolCall};
@@ -53,7 +53,6 @@ impl Sandbox {
         let (ending, remains) = self
             .start_and_supervise(&launch, &input, redactor, cancel)
             .await?;
-        remove(folder).await;
         conclude(ending, &remains, &call.limits, redactor)
     }
 

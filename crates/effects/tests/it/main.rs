@@ -5,6 +5,7 @@
 mod builtin;
 mod egress;
 mod http;
+mod leftovers;
 mod mcp;
 mod models;
 mod processes;

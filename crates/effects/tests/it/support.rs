@@ -127,6 +127,42 @@ pub(crate) fn failure(outcome: ToolOutcome) -> (ErrorType, String, bool, String)
     }
 }
 
+/// An ordinary user.
+pub(crate) const USER: u32 = 10_001;
+
+/// Runs `work` as an ordinary user, where the tests run as root on a thread that becomes one.
+pub(crate) fn as_ordinary_user<F: Future<Output = ()>>(work: impl FnOnce() -> F + Send) {
+    use rustix::process::{DumpableBehavior, Gid, Uid};
+    std::thread::scope(|scope| {
+        let done = scope.spawn(|| {
+            if rustix::process::geteuid().is_root() {
+                let (user, group) = (Uid::from_raw(USER), Gid::from_raw(USER));
+                rustix::thread::set_thread_groups(&[]).unwrap();
+                rustix::thread::set_thread_res_gid(group, group, group).unwrap();
+                rustix::thread::set_thread_res_uid(user, user, user).unwrap();
+                // The kernel takes a change of user for a reason to hide the whole process from itself.
+                rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable).unwrap();
+            }
+            let mut runtime = tokio::runtime::Builder::new_current_thread();
+            runtime.enable_all().build().unwrap().block_on(work());
+        });
+        done.join().unwrap();
+    });
+}
+
+/// Waits until a folder is empty.
+pub(crate) async fn is_emptied(folder: &std::path::Path) {
+    let deadline = std::time::Instant::now() + Duration::from_secs(30);
+    while std::fs::read_dir(folder).unwrap().next().is_some() {
+        let folder = folder.display();
+        assert!(
+            std::time::Instant::now() < deadline,
+            "{folder} is not emptied"
+        );
+        tokio::task::yield_now().await;
+    }
+}
+
 /// Whether a process exists and is not merely waiting to be reaped.
 pub(crate) fn is_alive(pid: i64) -> bool {
     match std::fs::read_to_string(format!("/proc/{pid}/stat")) {

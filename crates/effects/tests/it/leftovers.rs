@@ -1,0 +1,86 @@
+//! What scripts leave behind, and what a start finds: neither ends the process, nor stops it, nor stays.
+
+use std::fs;
+use std::os::unix::fs::chown;
+use std::path::Path;
+use std::time::SystemTime;
+
+use charter_effects::{Sandbox, SandboxOptions, ToolRunner};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::support::{USER, as_ordinary_user, bash_call, is_emptied, output, python_call, sandbox};
+
+/// Nests folders deeper than a path or a stack can be: chains of 400 levels, each moved into the end of the next.
+const DEEP: &str = r#"
+import os
+home = os.environ["HOME"]
+for chain in range(50):
+    os.chdir(home); os.mkdir(f"c{chain}"); os.chdir(f"c{chain}")
+    for _ in range(400): os.mkdir("d"); os.chdir("d")
+    if chain: os.rename(f"{home}/c{chain - 1}", "d")
+print(50 * 400)
+"#;
+
+#[tokio::test]
+async fn a_folder_of_twenty_thousand_levels_is_removed() {
+    let fixture = sandbox().await;
+    assert_eq!(output(fixture.run(python_call(DEEP)).await), json!(20_000));
+    let folder = fixture.directory.path().join("sandbox");
+    assert_eq!(fs::read_dir(folder.join("calls")).unwrap().count(), 0);
+    is_emptied(&folder.join("rubbish")).await;
+    assert_eq!(output(fixture.run(bash_call("echo 1")).await), json!(1));
+}
+
+async fn runs_a_script(sandbox: &Sandbox, source: &str) {
+    let outcome = sandbox.run(bash_call(source), CancellationToken::new());
+    assert_eq!(output(outcome.await), json!(1));
+}
+
+#[test]
+fn a_folder_whose_modes_forbid_it_is_removed() {
+    as_ordinary_user(|| async {
+        let dir = tempfile::tempdir().unwrap();
+        let options = SandboxOptions::new(dir.path().join("sandbox"));
+        let sandbox = Sandbox::new(options).await.unwrap();
+        let source = r#"cd "$HOME"; mkdir -p ro/in; touch ro/f ro/in/f; chmod 0 ro/in; chmod 555 ro; chmod 0 . ; echo 1"#;
+        runs_a_script(&sandbox, source).await;
+        let folder = dir.path().join("sandbox");
+        assert_eq!(fs::read_dir(folder.join("calls")).unwrap().count(), 0);
+        is_emptied(&folder.join("rubbish")).await;
+    });
+}
+
+/// Makes a folder of a call of long ago, with a file in it.
+fn call_of_long_ago(sandbox: &Path, name: &str) {
+    let folder = sandbox.join("calls").join(name);
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("file"), "").unwrap();
+    let opened = fs::File::open(&folder).unwrap();
+    opened.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+}
+
+#[test]
+fn what_cannot_be_removed_does_not_stop_a_start() {
+    if !rustix::process::geteuid().is_root() {
+        // Only root can make a folder that this user cannot remove.
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("sandbox");
+    call_of_long_ago(&folder, "call-foreign");
+    call_of_long_ago(&folder, "call-own");
+    let own = folder.join("calls/call-own");
+    let file = own.join("file");
+    let paths: [&Path; 5] = [dir.path(), &folder, own.parent().unwrap(), &own, &file];
+    for path in paths {
+        chown(path, Some(USER), Some(USER)).unwrap();
+    }
+    as_ordinary_user(|| async {
+        let sandbox = Sandbox::new(SandboxOptions::new(&folder)).await.unwrap();
+        assert!(!own.exists());
+        assert!(folder.join("calls/call-foreign").exists());
+        is_emptied(&folder.join("rubbish")).await;
+        runs_a_script(&sandbox, "echo 1").await;
+    });
+}
