@@ -173,7 +173,7 @@ impl Sandbox {
 
     fn bash(&self) -> &Result<Interpreter, InterpreterError> {
         self.bash
-            .get_or_init(|| interpreter::bash(&self.options.bash))
+            .get_or_init(|| interpreter::program(&self.options.bash))
     }
 }
 

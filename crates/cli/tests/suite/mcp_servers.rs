@@ -239,7 +239,16 @@ fn tools_of_servers_are_imported_and_called_like_any_other() {
             variables.retain(|name| !name.starts_with("LC_"));
             assert_eq!(
                 variables,
-                ["HOME", "LANG", "PATH", "TESTS_SECRET", "TMPDIR"]
+                [
+                    "GIT_ATTR_NOSYSTEM",
+                    "GIT_CONFIG_NOSYSTEM",
+                    "HOME",
+                    "LANG",
+                    "PATH",
+                    "TAR_OPTIONS",
+                    "TESTS_SECRET",
+                    "TMPDIR"
+                ]
             );
         }
     }

@@ -18,11 +18,13 @@ const PROGRAMS: &[&str] = &[
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
 ];
 
-/// Read: what name services, TLS, time zones and the loader look at.
+/// Read: what name services, TLS, time zones and the loader look at. Of TLS the certificates and settings alone:
+/// beside them are private keys, which a server that is root could read.
 const SYSTEM_FILES: &[&str] = &[
     "/etc/alternatives",
     "/etc/ca-certificates",
     "/etc/ca-certificates.conf",
+    "/etc/crypto-policies",
     "/etc/group",
     "/etc/hosts",
     "/etc/ld.so.cache",
@@ -33,9 +35,16 @@ const SYSTEM_FILES: &[&str] = &[
     "/etc/nsswitch.conf",
     "/etc/os-release",
     "/etc/passwd",
-    "/etc/pki",
+    "/etc/pki/ca-trust/extracted",
+    "/etc/pki/tls/cert.pem",
+    "/etc/pki/tls/certs",
+    "/etc/pki/tls/openssl.cnf",
+    "/etc/pki/tls/openssl.d",
     "/etc/services",
-    "/etc/ssl",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+    "/etc/ssl/certs",
+    "/etc/ssl/openssl.cnf",
     "/etc/timezone",
     "/dev/random",
     "/dev/urandom",
@@ -43,6 +52,7 @@ const SYSTEM_FILES: &[&str] = &[
     "/proc/cpuinfo",
     "/proc/meminfo",
     "/sys/devices/system/cpu",
+    "/var/lib/ca-certificates",
 ];
 
 /// Read and write: the places where output vanishes.
@@ -80,4 +90,29 @@ pub(super) fn ruleset(reach: &Reach<'_>) -> Result<RulesetCreated, RulesetError>
         rules = rules.add_rule(NetPort::new(port, AccessNet::ConnectTcp))?;
     }
     Ok(rules)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_private_key_of_the_system_is_beneath_what_scripts_read() {
+        for key in [
+            "/etc/ssl/private/server.key",
+            "/etc/pki/tls/private/server.key",
+            "/etc/pki/nssdb/key4.db",
+            "/etc/pki/consumer/key.pem",
+            "/etc/pki/ca-trust/source/key.pem",
+            "/etc/letsencrypt/live/host/privkey.pem",
+            "/etc/ssh/ssh_host_ed25519_key",
+            "/etc/shadow",
+        ] {
+            let reached = SYSTEM_FILES.iter().chain(PROGRAMS).chain(SINKS);
+            let reached: Vec<_> = reached
+                .filter(|path| Path::new(key).starts_with(path))
+                .collect();
+            assert_eq!(reached, Vec::<&&str>::new(), "{key}");
+        }
+    }
 }

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-    SeccompRule, TargetArch,
+    BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
+    SeccompFilter, SeccompRule, TargetArch, sock_filter,
 };
 
 /// What a script may open sockets for.
@@ -20,6 +20,14 @@ pub(super) enum Sockets {
 }
 
 const SOCKET_TYPE_MASK: u64 = 0xf;
+/// The bit that marks the number of a system call of the x32 ABI.
+const X32: u32 = 0x4000_0000;
+/// Instructions of classic BPF: load a word, compare it with a constant, end.
+const LOAD: u16 = 0x20;
+const JUMP_IF_AT_LEAST: u16 = 0x35;
+const RETURN: u16 = 0x06;
+/// Where the number of the system call is in what a program reads.
+const NUMBER_AT: u32 = 0;
 /// The default of a stream socket, and TCP by name. Multipath TCP is another
 /// protocol, which Landlock's rules for TCP do not cover.
 const TCP_PROTOCOLS: [libc::c_int; 2] = [0, libc::IPPROTO_TCP];
@@ -30,7 +38,7 @@ pub(super) fn compile(sockets: Sockets) -> Option<Result<Vec<BpfProgram>, seccom
     Some(build(sockets, arch).map_err(seccompiler::Error::Backend))
 }
 
-fn build(sockets: Sockets, arch: TargetArch) -> Result<Vec<BpfProgram>, seccompiler::BackendError> {
+fn build(sockets: Sockets, arch: TargetArch) -> Result<Vec<BpfProgram>, BackendError> {
     let denied = denied(sockets)?;
     // glibc falls back from clone3, whose flags a filter cannot read, to clone.
     let absent = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
@@ -38,16 +46,35 @@ fn build(sockets: Sockets, arch: TargetArch) -> Result<Vec<BpfProgram>, seccompi
         .into_iter()
         .map(|(rules, errno)| {
             let action = SeccompAction::Errno(errno.unsigned_abs());
-            SeccompFilter::new(rules, SeccompAction::Allow, action, arch)?.try_into()
+            let filter = SeccompFilter::new(rules, SeccompAction::Allow, action, arch)?;
+            Ok(without_x32(filter.try_into()?, arch))
         })
         .collect()
 }
 
+/// Puts a refusal of every call of the x32 ABI before a program. Such a call has a number of its own, which no rule
+/// names, under the architecture of other calls, and does the same.
+fn without_x32(program: BpfProgram, arch: TargetArch) -> BpfProgram {
+    if !matches!(arch, TargetArch::x86_64) {
+        return program;
+    }
+    let refused = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs();
+    let instruction = |code, jf, k| sock_filter { code, jt: 0, jf, k };
+    let mut whole = vec![
+        instruction(LOAD, 0, NUMBER_AT),
+        instruction(JUMP_IF_AT_LEAST, 1, X32),
+        instruction(RETURN, 0, refused),
+    ];
+    whole.extend(program);
+    whole
+}
+
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-fn denied(sockets: Sockets) -> Result<Rules, seccompiler::BackendError> {
+fn denied(sockets: Sockets) -> Result<Rules, BackendError> {
     let mut rules: Rules = DENIED.iter().map(|number| (*number, Vec::new())).collect();
     rules.insert(libc::SYS_socket, socket_rules(sockets)?);
+    rules.insert(libc::SYS_socketpair, socketpair_rules()?);
     // TCP fast open connects without the hook that Landlock listens on.
     for (number, flags_at) in [
         (libc::SYS_sendto, 3),
@@ -63,7 +90,7 @@ fn denied(sockets: Sockets) -> Result<Rules, seccompiler::BackendError> {
         );
     }
     let mut clone = Vec::new();
-    for flag in NAMESPACE_FLAGS {
+    for flag in CLONE_FLAGS {
         clone.push(all_of(vec![has_bits(0, flag.unsigned_abs().into())?])?);
     }
     rules.insert(libc::SYS_clone, clone);
@@ -75,7 +102,7 @@ fn denied(sockets: Sockets) -> Result<Rules, seccompiler::BackendError> {
     Ok(rules)
 }
 
-fn socket_rules(sockets: Sockets) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+fn socket_rules(sockets: Sockets) -> Result<Vec<SeccompRule>, BackendError> {
     match sockets {
         Sockets::None => Ok(Vec::new()),
         Sockets::Tcp => {
@@ -92,24 +119,36 @@ fn socket_rules(sockets: Sockets) -> Result<Vec<SeccompRule>, seccompiler::Backe
                     compare(2, SeccompCmpOp::Ne, tcp)?,
                 ])?,
             ];
-            let stream = u64::from(libc::SOCK_STREAM.unsigned_abs());
-            for kind in (0..=SOCKET_TYPE_MASK).filter(|kind| *kind != stream) {
-                rules.push(all_of(vec![compare(
-                    1,
-                    SeccompCmpOp::MaskedEq(SOCKET_TYPE_MASK),
-                    kind,
-                )?])?);
-            }
+            rules.extend(any_type_but_stream()?);
             Ok(rules)
         }
     }
 }
 
-fn all_of(conditions: Vec<SeccompCondition>) -> Result<SeccompRule, seccompiler::BackendError> {
+/// The two ends of a stream are bound to each other. Those of any other pair send to whatever socket they name,
+/// also to one in the file system, which no rule of Landlock keeps them from.
+fn socketpair_rules() -> Result<Vec<SeccompRule>, BackendError> {
+    let unix = u64::from(libc::AF_UNIX.unsigned_abs());
+    let mut rules = vec![all_of(vec![compare(0, SeccompCmpOp::Ne, unix)?])?];
+    rules.extend(any_type_but_stream()?);
+    Ok(rules)
+}
+
+/// Whatever flags come with the type of a socket.
+fn any_type_but_stream() -> Result<Vec<SeccompRule>, BackendError> {
+    let stream = u64::from(libc::SOCK_STREAM.unsigned_abs());
+    let types = (0..=SOCKET_TYPE_MASK).filter(|kind| *kind != stream);
+    let is = SeccompCmpOp::MaskedEq(SOCKET_TYPE_MASK);
+    types
+        .map(|kind| all_of(vec![compare(1, is.clone(), kind)?]))
+        .collect()
+}
+
+fn all_of(conditions: Vec<SeccompCondition>) -> Result<SeccompRule, BackendError> {
     SeccompRule::new(conditions)
 }
 
-fn has_bits(argument: u8, bits: u64) -> Result<SeccompCondition, seccompiler::BackendError> {
+fn has_bits(argument: u8, bits: u64) -> Result<SeccompCondition, BackendError> {
     compare(argument, SeccompCmpOp::MaskedEq(bits), bits)
 }
 
@@ -117,11 +156,14 @@ fn compare(
     argument: u8,
     operator: SeccompCmpOp,
     value: u64,
-) -> Result<SeccompCondition, seccompiler::BackendError> {
+) -> Result<SeccompCondition, BackendError> {
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)
 }
 
-const NAMESPACE_FLAGS: [libc::c_int; 7] = [
+/// What a new process may not be asked for: namespaces, and this process's own parent as its parent, who would
+/// have to reap it.
+const CLONE_FLAGS: [libc::c_int; 8] = [
+    libc::CLONE_PARENT,
     libc::CLONE_NEWCGROUP,
     libc::CLONE_NEWIPC,
     libc::CLONE_NEWNET,
@@ -130,6 +172,11 @@ const NAMESPACE_FLAGS: [libc::c_int; 7] = [
     libc::CLONE_NEWUSER,
     libc::CLONE_NEWUTS,
 ];
+
+/// Numbers that all architectures share and that libc does not name for each.
+const SYS_STATMOUNT: i64 = 457;
+const SYS_LISTMOUNT: i64 = 458;
+const SYS_OPEN_TREE_ATTR: i64 = 467;
 
 const DENIED: &[i64] = &[
     // Leaving the process group that is killed as one.
@@ -165,6 +212,9 @@ const DENIED: &[i64] = &[
     libc::SYS_move_mount,
     libc::SYS_open_by_handle_at,
     libc::SYS_open_tree,
+    SYS_OPEN_TREE_ATTR,
+    SYS_STATMOUNT,
+    SYS_LISTMOUNT,
     libc::SYS_pivot_root,
     libc::SYS_setns,
     libc::SYS_umount2,
@@ -185,6 +235,7 @@ const DENIED: &[i64] = &[
     libc::SYS_keyctl,
     libc::SYS_perf_event_open,
     libc::SYS_quotactl,
+    libc::SYS_quotactl_fd,
     libc::SYS_reboot,
     libc::SYS_request_key,
     libc::SYS_setdomainname,
@@ -196,3 +247,6 @@ const DENIED: &[i64] = &[
     libc::SYS_userfaultfd,
     libc::SYS_vhangup,
 ];
+
+#[cfg(test)]
+mod tests;

@@ -39,30 +39,16 @@ struct Description {
     folders: Vec<PathBuf>,
 }
 
-/// Finds bash, which needs the system's libraries only.
-pub(super) fn bash(path: &Path) -> Result<Interpreter, InterpreterError> {
-    match path.canonicalize() {
-        Ok(executable) => Ok(Interpreter {
-            folders: executable
-                .parent()
-                .map(Path::to_path_buf)
-                .into_iter()
-                .collect(),
-            executable,
-        }),
-        Err(source) => Err(InterpreterError::Start {
-            path: path.to_path_buf(),
-            source,
-        }),
-    }
-}
-
-/// A program that needs nothing but itself and the system's libraries.
+/// What runs filter programs.
 pub(super) fn filter(path: Option<&Path>) -> Result<Interpreter, InterpreterError> {
-    let path = path.ok_or_else(|| InterpreterError::Start {
+    program(path.ok_or_else(|| InterpreterError::Start {
         path: PathBuf::from("filter"),
         source: io::Error::new(io::ErrorKind::NotFound, "no filter program is configured"),
-    })?;
+    })?)
+}
+
+/// A program, such as bash, that needs nothing but itself and the system's libraries.
+pub(super) fn program(path: &Path) -> Result<Interpreter, InterpreterError> {
     match path.canonicalize() {
         Ok(executable) => Ok(Interpreter {
             folders: vec![executable.clone()],
@@ -77,9 +63,10 @@ pub(super) fn filter(path: Option<&Path>) -> Result<Interpreter, InterpreterErro
 
 /// Runs Python once, unconfined and without any script, to learn its folders.
 /// A launcher (such as a version switcher) is replaced by what it launches.
+/// Python's own variables are left out (`-E`): scripts do not get them, and may not read the folders that they name.
 pub(super) async fn python(path: &Path) -> Result<Interpreter, InterpreterError> {
     let probe = tokio::process::Command::new(path)
-        .args(["-s", "-B", "-c", PYTHON_PROBE])
+        .args(["-E", "-s", "-B", "-c", PYTHON_PROBE])
         .stdin(Stdio::null())
         .kill_on_drop(true)
         .output();

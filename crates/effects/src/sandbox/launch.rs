@@ -65,6 +65,14 @@ pub(super) const RESERVED: &[&str] = &[
     "TMPDIR",
 ];
 
+/// What programs would otherwise look for and not be allowed: git ends at a configuration of the system that it
+/// cannot read, and tar, as root, at owners that the process may not give.
+const SETTINGS: [(&str, &str); 3] = [
+    ("GIT_CONFIG_NOSYSTEM", "1"),
+    ("GIT_ATTR_NOSYSTEM", "1"),
+    ("TAR_OPTIONS", "--no-same-owner"),
+];
+
 /// A process before it starts.
 pub(super) struct Launch<'a> {
     pub(super) executable: &'a Path,
@@ -176,6 +184,7 @@ impl Launch<'_> {
             .args(&self.arguments)
             .current_dir(self.directory)
             .env_clear()
+            .envs(SETTINGS)
             .envs(variables)
             .env("PATH", SEARCH_PATH)
             .env("LANG", LOCALE)

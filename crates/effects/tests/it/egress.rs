@@ -7,7 +7,7 @@ use charter_testkit::http_stub::{HttpStub, Reply};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::support::{Fixture, output, python_call, sandbox_with};
+use crate::support::{both, output, python_call, sandbox_with};
 
 /// Tries one way to the network and says what came of it.
 const TRY: &str = r#"
@@ -61,13 +61,6 @@ fn trying(egress: &[String], tries: &Value) -> ToolCall {
     call.parameters.insert("tries".into(), tries.clone());
     call.egress = egress.iter().map(|text| text.parse().unwrap()).collect();
     call
-}
-
-async fn both() -> [Fixture; 2] {
-    [
-        sandbox_with(NamespaceUse::WhenAvailable).await,
-        sandbox_with(NamespaceUse::Never).await,
-    ]
 }
 
 #[tokio::test]

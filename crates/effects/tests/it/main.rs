@@ -13,5 +13,6 @@ mod scripts;
 mod sources;
 mod support;
 mod tokens;
+mod walls;
 mod web_search;
 mod webhooks;

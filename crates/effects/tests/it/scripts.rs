@@ -233,6 +233,7 @@ async fn only_granted_variables_reach_a_script() {
     call.environment = vec![("AWS_PROFILE".into(), "prod".into())];
     let fixed = json!({
         "AWS_PROFILE": "prod", "LANG": "C.UTF-8", "PATH": "/usr/local/bin:/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1",
+        "GIT_CONFIG_NOSYSTEM": "1", "GIT_ATTR_NOSYSTEM": "1", "TAR_OPTIONS": "--no-same-owner",
     });
     assert_eq!(output(fixture.run(call).await), json!([fixed, true, true]));
 }
@@ -375,6 +376,9 @@ print(json.dumps({
     "udp": name(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)),
     "tcp": name(lambda: socket.socket(socket.AF_INET)),
     "socketpair": name(socket.socketpair),
+    "datagrams": name(lambda: socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)),
+    "packets": name(lambda: socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)),
+    "mounts": name(lambda: syscall(458, None, None, 0, 0)),
     "io_uring": name(lambda: syscall(425, 1, None)),
     "user namespace": name(lambda: syscall(272, 0x10000000)),
     "capabilities": capabilities(),
@@ -391,7 +395,7 @@ print(json.dumps({
         json!({
             "setsid": "PermissionError", "signal": "PermissionError", "priority": "PermissionError",
             "unix socket": "PermissionError", "udp": "PermissionError", "tcp": "PermissionError", "socketpair": "ok",
-            "io_uring": "PermissionError", "user namespace": "PermissionError", "capabilities": [0, 0, 0, 0, 0, 0],
+            "datagrams": "PermissionError", "packets": "PermissionError", "mounts": "PermissionError", "io_uring": "PermissionError", "user namespace": "PermissionError", "capabilities": [0, 0, 0, 0, 0, 0],
             "chroot": "PermissionError",
         })
     );

@@ -47,6 +47,14 @@ pub(crate) async fn sandbox_with(namespaces: NamespaceUse) -> Fixture {
     }
 }
 
+/// With namespaces, where this machine has them, and without.
+pub(crate) async fn both() -> [Fixture; 2] {
+    [
+        sandbox_with(NamespaceUse::WhenAvailable).await,
+        sandbox_with(NamespaceUse::Never).await,
+    ]
+}
+
 impl Fixture {
     pub(crate) async fn run(&self, call: ToolCall) -> ToolOutcome {
         self.sandbox.run(call, CancellationToken::new()).await

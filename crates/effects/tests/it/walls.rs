@@ -1,0 +1,115 @@
+//! What else the walls close, with and without namespaces, and what goes on within them.
+
+use std::os::unix::net::UnixDatagram;
+use std::path::Path;
+
+use charter_effects::Limits;
+use serde_json::json;
+
+use crate::support::{bash_call, both, output, python_call};
+
+#[tokio::test]
+async fn a_datagram_goes_to_nobody() {
+    for fixture in both().await {
+        let path = fixture.directory.path().join("socket");
+        let socket = UnixDatagram::bind(&path).unwrap();
+        socket.set_nonblocking(true).unwrap();
+        let mut call = python_call(
+            r#"
+import json, socket, sys
+path = json.load(sys.stdin)["parameters"]["path"]
+found = []
+for kind in (socket.SOCK_DGRAM, socket.SOCK_SEQPACKET, socket.SOCK_RAW, socket.SOCK_STREAM):
+    try:
+        one, other = socket.socketpair(socket.AF_UNIX, kind)
+        for send in (lambda: one.sendto(b"x", path), lambda: one.sendmsg([b"x"], [], 0, path), lambda: (one.connect(path), one.send(b"x"))):
+            try: send(); found.append(str(kind))
+            except OSError: pass
+    except OSError: pass
+print(json.dumps(found))
+"#,
+        );
+        call.parameters.insert("path".into(), json!(path));
+        assert_eq!(output(fixture.run(call).await), json!([]));
+        let received = socket.recv(&mut [0; 8]).map_err(|error| error.kind());
+        assert_eq!(received, Err(std::io::ErrorKind::WouldBlock));
+    }
+}
+
+#[tokio::test]
+async fn asyncio_and_nodes_children_work() {
+    for fixture in both().await {
+        let call = python_call(
+            r#"
+import asyncio, json
+async def main():
+    child = await asyncio.create_subprocess_exec("cat", stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE)
+    return [(await child.communicate(b"one"))[0].decode(), await asyncio.to_thread(lambda: "two")]
+print(json.dumps(asyncio.run(main())))
+"#,
+        );
+        assert_eq!(output(fixture.run(call).await), json!(["one", "two"]));
+        if !Path::new("/usr/bin/node").exists() {
+            continue;
+        }
+        let mut call = bash_call(
+            r#"exec /usr/bin/node -e '
+const { spawn, execFileSync } = require("child_process");
+const child = spawn("cat");
+child.stdout.on("data", (text) => console.log(JSON.stringify([text.toString(), execFileSync("echo", ["two"]).toString().trim()])));
+child.stdin.end("one");'"#,
+        );
+        // Node reserves more addresses than it uses.
+        call.limits.memory_bytes = 4 * Limits::MEMORY_BYTES;
+        assert_eq!(output(fixture.run(call).await), json!(["one", "two"]));
+    }
+}
+
+#[tokio::test]
+async fn a_child_is_nobody_elses() {
+    for fixture in both().await {
+        let mut call = python_call(
+            r#"
+import ctypes, json, os, platform, sys
+libc = ctypes.CDLL(None, use_errno=True)
+# clone, for a child of this process's parent.
+made = libc.syscall({"x86_64": 56}.get(platform.machine(), 220), 0x8000 | 17, 0, 0, 0, 0)
+if made == 0: os._exit(0)
+print(json.dumps([made, ctypes.get_errno()]))
+"#,
+        );
+        call.limits.processes = 8;
+        assert_eq!(output(fixture.run(call).await), json!([-1, 1]));
+    }
+}
+
+#[tokio::test]
+async fn private_keys_of_the_system_are_not_read_and_its_certificates_are() {
+    for fixture in both().await {
+        let call = python_call(
+            r#"
+import json, os, ssl
+found = []
+for folder in ("/etc/ssl/private", "/etc/pki/tls/private", "/etc/ssh", "/usr/lib/ssl/private"):
+    try: found += os.listdir(folder)
+    except (PermissionError, FileNotFoundError): pass
+bundle = "/etc/ssl/certs/ca-certificates.crt"
+trusted = not os.path.exists(bundle) or len(ssl.create_default_context(cafile=bundle).get_ca_certs()) > 0
+print(json.dumps([found, trusted]))
+"#,
+        );
+        assert_eq!(output(fixture.run(call).await), json!([[], true]));
+    }
+}
+
+/// Where git finds a configuration of the system that it cannot read, it ends at once.
+#[tokio::test]
+async fn git_works_beside_a_system_configuration_that_cannot_be_read() {
+    for fixture in both().await {
+        let call = bash_call(
+            r#"cd "$HOME" && git init -q made && cd made && echo one > file && git add file &&
+git -c user.name=n -c user.email=e@example.com commit -qm one && git status --short && git log --format=%s | sed 's/.*/"&"/'"#,
+        );
+        assert_eq!(output(fixture.run(call).await), json!("one"));
+    }
+}
