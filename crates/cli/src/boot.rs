@@ -202,6 +202,7 @@ pub(crate) async fn sandbox(config: &Config, folder: &str) -> anyhow::Result<San
     options.filter = with(crate::commands::filter::ARGUMENT);
     options.renderer = with(crate::commands::render::ARGUMENT);
     options.extractor = with(crate::commands::extract::ARGUMENT);
+    options.keeper = with(crate::commands::keep::ARGUMENT);
     if !config.tools.require_confinement {
         options.landlock = LandlockUse::WhenAvailable;
     }

@@ -17,6 +17,7 @@ pub(crate) mod filter;
 mod gate;
 mod graph;
 mod init;
+pub(crate) mod keep;
 mod key;
 mod lens;
 mod man;

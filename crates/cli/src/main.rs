@@ -17,7 +17,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use commands::{Cli, extract, filter, render};
+use commands::{Cli, extract, filter, keep, render};
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
@@ -32,6 +32,9 @@ fn main() -> ExitCode {
     if let Some(run) = confined {
         let file = arguments.next().unwrap_or_default();
         return ExitCode::from(run(file.as_ref()));
+    }
+    if first == keep::ARGUMENT {
+        return ExitCode::from(keep::run());
     }
     let cli = Cli::parse();
     if rustls::crypto::ring::default_provider()

@@ -54,7 +54,8 @@
 //! (files, TCP ports, signals), seccomp (sockets, escapes from the process
 //! group, kernel surface), resource limits, namespaces (user, network, IPC), a
 //! watch on the number of processes, and one egress proxy that knows the call's
-//! allow list.
+//! allow list. [`keep`] is what a process beside this one runs, to end what scripts
+//! started should this one be killed.
 
 #[cfg(not(target_os = "linux"))]
 compile_error!(
@@ -109,6 +110,7 @@ pub use package::{PackageError, PackageFiles};
 pub use patience::{Jitter, Patience};
 pub use sandbox::{
     Capability, CapabilityState, LandlockUse, NamespaceUse, Sandbox, SandboxError, SandboxOptions,
+    keep,
 };
 pub use schema_check::check_against;
 pub use secret::{Secret, SecretSource};

@@ -10,10 +10,12 @@ mod extract;
 mod files;
 mod filter;
 mod interpreter;
+mod keeper;
 mod launch;
 mod network;
 mod options;
 mod protocol;
+mod reap;
 mod receive;
 mod script;
 pub(crate) mod server;
@@ -45,6 +47,7 @@ use starter::Starter;
 use watch::ProcessWatch;
 
 pub use capability::{Capability, CapabilityState};
+pub use keeper::keep;
 pub use options::{LandlockUse, NamespaceUse, SandboxError, SandboxOptions};
 
 /// Private folders older than this were left by a process that died.
@@ -123,7 +126,7 @@ impl Sandbox {
             rubbish,
             support,
             proxy,
-            starter: Starter::new().map_err(SandboxError::Starter)?,
+            starter: Starter::new(options.keeper.clone()).map_err(SandboxError::Starter)?,
             watch: ProcessWatch::default(),
             python: OnceCell::new(),
             bash: OnceLock::new(),

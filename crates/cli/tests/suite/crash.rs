@@ -84,18 +84,22 @@ pub(crate) fn scripts_in(home: &Home) -> usize {
     places.filter(|cwd| cwd.starts_with(home.data())).count()
 }
 
-/// A script does not outlive its server.
+/// Neither a script outlives its server, nor what the script started.
 #[test]
-fn a_killed_servers_scripts_end_with_it() {
+fn what_a_script_started_ends_with_a_killed_server() {
     let home = Home::new();
     let server = home.serve();
-    let endless = backups().with(SCRIPT_FILE, "import time\ntime.sleep(600)\n");
-    server.api.register(&endless);
+    let endless = "import subprocess, time\n\
+                   for _ in range(3): subprocess.Popen(['sh', '-c', 'sleep 600 & sleep 600'])\n\
+                   time.sleep(600)\n";
+    server.api.register(&backups().with(SCRIPT_FILE, endless));
     let connection = server.api.send_and_hold(&request_of(SKILL, json!({})));
-    eventually("the script", || (scripts_in(&home) > 0).then_some(()));
+    eventually("the script and its children", || {
+        (scripts_in(&home) > 6).then_some(())
+    });
     server.kill();
     drop(connection);
-    eventually("the script's end", || {
+    eventually("the end of them all", || {
         (scripts_in(&home) == 0).then_some(())
     });
 }

@@ -72,8 +72,8 @@ impl Sandbox {
             capability("signals", "scripts cannot signal processes outside", self.landlock(SIGNAL_ABI)),
             capability(
                 "group",
-                "everything a script starts dies with it; no kernel surface beyond what tools need",
-                self.filters(),
+                "everything a script starts dies with it, and with the server; no kernel surface beyond what tools need",
+                self.group(),
             ),
             capability("egress", "scripts reach listed hosts only", self.egress()),
             capability(
@@ -109,6 +109,16 @@ impl Sandbox {
             0 => missing("this kernel has no Landlock"),
             abi if abi < needed => missing(format!("Landlock ABI is {abi}, needed is {needed}")),
             _ => CapabilityState::Enforced,
+        }
+    }
+
+    fn group(&self) -> CapabilityState {
+        match (self.filters(), &self.options.keeper) {
+            (CapabilityState::Enforced, None) => CapabilityState::Partial {
+                gap: "no keeper: what a script started goes on when the server is killed"
+                    .to_owned(),
+            },
+            (filters, _) => filters,
         }
     }
 

@@ -7,9 +7,12 @@ use std::io::IoSlice;
 use std::mem::MaybeUninit;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
 use std::process::Command;
+use std::sync::Arc;
 
 use landlock::RulesetCreated;
+use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
 };
@@ -18,6 +21,8 @@ use rustix::thread::{CapabilitySet, UnshareFlags};
 use seccompiler::BpfProgram;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+
+use super::keeper::record;
 
 /// The egress proxy's port inside a call's own network namespace.
 pub(super) const NAMESPACE_PROXY_PORT: u16 = 3128;
@@ -71,6 +76,60 @@ pub(super) fn confine(command: &mut tokio::process::Command, confinement: Confin
     }
 }
 
+/// Has the child of `command` tell the keeper its group, last of all before it executes anything.
+pub(super) fn announce(command: &mut tokio::process::Command, keeper: Arc<OwnedFd>) {
+    let tell = move || {
+        let record = record(rustix::process::getpid());
+        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        let told = rustix::net::send(&keeper, &record, flags);
+        told.map(drop).map_err(io::Error::from)
+    };
+    // SAFETY: as in `confine`.
+    unsafe {
+        command.pre_exec(tell);
+    }
+}
+
+/// Has the child of `command` go on when this process is asked to end, or its terminal is closed.
+pub(super) fn detach(command: &mut Command) {
+    let enter = || {
+        rustix::process::setsid()?;
+        for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGTERM] {
+            // SAFETY: to ignore a signal installs no handler.
+            if unsafe { libc::signal(signal, libc::SIG_IGN) } == libc::SIG_ERR {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        Ok(())
+    };
+    // SAFETY: as in `confine`.
+    unsafe {
+        command.pre_exec(enter);
+    }
+}
+
+/// A member of a group that has ended and is this process's to reap, without reaping it.
+///
+/// # Errors
+/// `CHILD` when no member of the group is a child of this process.
+pub(super) fn ended_in(group: Pid) -> Result<Option<Pid>, Errno> {
+    // SAFETY: `siginfo_t` is plain data for which all zeroes is a value.
+    let mut ended: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+    let id = group.as_raw_nonzero().get().unsigned_abs();
+    // SAFETY: the kernel writes one `siginfo_t`, which outlives the call.
+    let done = unsafe { libc::waitid(libc::P_PGID, id, &raw mut ended, options) };
+    if done != 0 {
+        return Err(last_errno());
+    }
+    // SAFETY: the kernel filled in the fields of a child's end, or left the zeroes.
+    Ok(Pid::from_raw(unsafe { ended.si_pid() }))
+}
+
+fn last_errno() -> Errno {
+    Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::INVAL)
+}
+
 /// Asks the kernel whether this process may create the namespaces.
 pub(super) fn probe_namespaces() -> io::Result<()> {
     let namespaces = Namespaces::new(None);
@@ -82,7 +141,7 @@ pub(super) fn probe_namespaces() -> io::Result<()> {
     };
     // SAFETY: as in `confine`.
     unsafe {
-        std::os::unix::process::CommandExt::pre_exec(&mut command, enter);
+        command.pre_exec(enter);
     }
     match command.spawn() {
         Err(error) if error.raw_os_error() == Some(libc::ECANCELED) => Ok(()),

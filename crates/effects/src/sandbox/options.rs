@@ -23,6 +23,9 @@ pub struct SandboxOptions {
     pub renderer: Option<(PathBuf, Vec<String>)>,
     /// What takes the text out of sources, and its arguments before the file's path; none by default.
     pub extractor: Option<(PathBuf, Vec<String>)>,
+    /// What runs [`crate::keep`], and its arguments; without it, what scripts started goes on when this process is
+    /// killed.
+    pub keeper: Option<(PathBuf, Vec<String>)>,
     /// Variables whose values are no secrets, such as a region: they stay in the outputs of tools.
     pub plain: BTreeSet<String>,
     /// Whether the servers of HTTP tools are told which trace a call belongs to.
@@ -44,6 +47,7 @@ impl SandboxOptions {
             filter: None,
             renderer: None,
             extractor: None,
+            keeper: None,
             plain: BTreeSet::new(),
             trace: TraceContext::default(),
             landlock: LandlockUse::Required,
@@ -92,8 +96,8 @@ pub enum SandboxError {
     /// The egress proxy cannot listen on loopback.
     #[error("starting the egress proxy on loopback")]
     Proxy(#[source] io::Error),
-    /// No thread that starts processes.
-    #[error("starting the thread that starts scripts")]
+    /// No thread that starts processes, or reaps them.
+    #[error("starting the threads that start and reap scripts")]
     Starter(#[source] io::Error),
     /// No TLS verifier for HTTP tools.
     #[error("reading the platform's TLS certificates for HTTP tools")]

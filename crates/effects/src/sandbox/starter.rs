@@ -1,8 +1,9 @@
 //! Starts processes on a thread of its own, which stays as long as the sandbox: the kernel ends a
 //! confined process with the thread that started it (`child.rs`), and threads of a runtime come and go.
-//! Must not know what is started, or how it is confined.
+//! Each process's group is told to the keeper and the reaper. Must not know what is started, or how it is confined.
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::mpsc;
 use std::thread;
 
@@ -10,7 +11,10 @@ use tokio::process::{Child, Command};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-use super::supervise::GroupGuard;
+use super::child;
+use super::keeper::Keeper;
+use super::reap::Reaper;
+use super::supervise::{GroupGuard, pid_of};
 
 /// The thread that starts processes, until dropped.
 #[derive(Debug)]
@@ -36,16 +40,28 @@ pub(super) struct Group {
 }
 
 impl Starter {
+    /// With the keeper's program and arguments, where there is one.
+    ///
     /// # Errors
-    /// When no thread can be started.
-    pub(super) fn new() -> io::Result<Self> {
+    /// When a thread cannot be started.
+    pub(super) fn new(keeper: Option<(PathBuf, Vec<String>)>) -> io::Result<Self> {
         let (orders, ordered) = mpsc::channel::<Order>();
+        let reaper = Reaper::new()?;
+        let mut keeper = keeper.map(Keeper::new);
         let thread = thread::Builder::new().name("starter".to_owned());
         thread.spawn(move || {
             for order in ordered {
-                let group = Group::start(order.command, &order.runtime);
+                let Order {
+                    command,
+                    runtime,
+                    answer,
+                } = order;
+                let group = Group::start(command, &runtime, &reaper, keeper.as_mut());
                 // Nobody waits for it any more: it ends here.
-                drop(order.answer.send(group));
+                drop(answer.send(group));
+            }
+            if let Some(keeper) = keeper {
+                keeper.end();
             }
         })?;
         Ok(Self { orders })
@@ -70,11 +86,20 @@ impl Starter {
 }
 
 impl Group {
-    fn start(mut command: Command, runtime: &Handle) -> io::Result<Self> {
+    fn start(
+        mut command: Command,
+        runtime: &Handle,
+        reaper: &Reaper,
+        keeper: Option<&mut Keeper>,
+    ) -> io::Result<Self> {
         let _entered = runtime.enter();
+        if let Some(channel) = keeper.and_then(|keeper| keeper.channel(&reaper.groups())) {
+            child::announce(&mut command, channel);
+        }
         let leader = command.spawn()?;
         // With the command the child's ends of pipes and sockets are closed in this process.
         let guard = GroupGuard::of(&leader)?;
+        reaper.add(pid_of(&leader)?);
         Ok(Self { guard, leader })
     }
 }

@@ -70,7 +70,7 @@ pub(super) struct Allowance<'a> {
     pub(super) cancel: &'a CancellationToken,
 }
 
-fn pid_of(process: &Child) -> io::Result<Pid> {
+pub(super) fn pid_of(process: &Child) -> io::Result<Pid> {
     let pid = process.id().and_then(|id| Pid::from_raw(id.cast_signed()));
     pid.ok_or_else(|| io::Error::other("the child has no process id"))
 }
@@ -80,14 +80,11 @@ fn pid_of(process: &Child) -> io::Result<Pid> {
 /// Whatever the ending, and if this future is dropped, no member of the group
 /// survives.
 pub(super) async fn supervise(
-    group: Group,
+    mut group: Group,
     allowance: &Allowance<'_>,
 ) -> io::Result<(Ending, Remains)> {
-    let Group {
-        mut guard,
-        mut leader,
-    } = group;
-    let pid = pid_of(&leader)?;
+    let leader = &mut group.leader;
+    let pid = pid_of(leader)?;
     let (Some(stdin), Some(stdout), Some(stderr)) = (
         leader.stdin.take(),
         leader.stdout.take(),
@@ -120,7 +117,7 @@ pub(super) async fn supervise(
         };
         // The leader is dead or dying but not yet reaped, so its group's number
         // cannot belong to anyone else. Stragglers of a script that ended go too.
-        guard.kill();
+        group.guard.kill();
         if drained.is_none() {
             drained = timeout(DRAIN_TIMEOUT, &mut streams).await.ok();
         }
@@ -129,7 +126,7 @@ pub(super) async fn supervise(
         }
         ending
     };
-    let status = leader.wait().await?;
+    let status = group.leader.wait().await?;
     let (stderr, stderr_cut) = log.into_parts();
     let remains = Remains {
         status,

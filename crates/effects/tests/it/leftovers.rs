@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::chown;
 use std::path::Path;
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use charter_effects::{Sandbox, SandboxOptions, ToolRunner};
 use serde_json::json;
@@ -83,4 +83,53 @@ fn what_cannot_be_removed_does_not_stop_a_start() {
         is_emptied(&folder.join("rubbish")).await;
         runs_a_script(&sandbox, "echo 1").await;
     });
+}
+
+/// The processes of a group, ended ones that nobody reaped among them.
+fn members(group: i64) -> usize {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let stats =
+        processes.filter_map(|process| fs::read_to_string(process.path().join("stat")).ok());
+    let groups = stats.filter_map(|stat| {
+        let after_name = stat.rsplit(')').next()?.to_owned();
+        after_name.split_whitespace().nth(2)?.parse::<i64>().ok()
+    });
+    groups.filter(|found| *found == group).count()
+}
+
+/// As the first process of a container has to: nobody else reaps what scripts leave.
+#[tokio::test]
+async fn no_zombie_is_left() {
+    let fixture = sandbox().await;
+    let source =
+        "for i in 1 2 3 4 5 6 7 8; do (sleep 1000 & sleep 1000 &) ; done; sleep 1000 & echo $$";
+    let group = output(fixture.run(bash_call(source)).await)
+        .as_i64()
+        .unwrap();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while members(group) > 0 {
+        assert!(Instant::now() < deadline, "{} are left", members(group));
+        tokio::task::yield_now().await;
+    }
+}
+
+/// A child of a child that ended is reaped while its script goes on, and counts no longer.
+#[tokio::test]
+async fn what_ended_is_reaped_while_its_script_goes_on() {
+    let fixture = sandbox().await;
+    let mut call = python_call(
+        r#"
+import os, time
+for _ in range(100):
+    child = os.fork()
+    if child == 0:
+        if os.fork() == 0: os._exit(0)
+        os._exit(0)
+    os.waitpid(child, 0)
+    time.sleep(0.02)
+print(1)
+"#,
+    );
+    call.limits.processes = 48;
+    assert_eq!(output(fixture.run(call).await), json!(1));
 }

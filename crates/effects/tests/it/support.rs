@@ -20,7 +20,7 @@ pub(crate) struct Fixture {
 }
 
 /// The interpreter itself, not a launcher, so that each test starts at once.
-fn python() -> PathBuf {
+pub(crate) fn python() -> PathBuf {
     static PYTHON: OnceLock<PathBuf> = OnceLock::new();
     let find = || {
         let probe = std::process::Command::new("python3")

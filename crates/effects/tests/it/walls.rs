@@ -1,12 +1,15 @@
 //! What else the walls close, with and without namespaces, and what goes on within them.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 
-use charter_effects::Limits;
+use charter_effects::{Limits, Sandbox, SandboxOptions, ToolRunner};
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
-use crate::support::{bash_call, both, output, python_call};
+use crate::support::{bash_call, both, output, python, python_call};
 
 #[tokio::test]
 async fn a_datagram_goes_to_nobody() {
@@ -100,6 +103,37 @@ print(json.dumps([found, trusted]))
         );
         assert_eq!(output(fixture.run(call).await), json!([[], true]));
     }
+}
+
+/// The interpreter is asked with the server's environment which folders are its own.
+#[tokio::test]
+async fn folders_of_the_servers_own_pythonpath_are_not_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let named = directory.path().join("named");
+    std::fs::create_dir(&named).unwrap();
+    std::fs::write(named.join("key"), "key").unwrap();
+    let launcher = directory.path().join("python");
+    let text = format!(
+        "#!/bin/sh\nPYTHONPATH={} exec {} \"$@\"\n",
+        named.display(),
+        python().display()
+    );
+    std::fs::write(&launcher, text).unwrap();
+    std::fs::set_permissions(&launcher, Permissions::from_mode(0o755)).unwrap();
+    let mut options = SandboxOptions::new(directory.path().join("sandbox"));
+    options.python = launcher;
+    let sandbox = Sandbox::new(options).await.unwrap();
+    let mut call = python_call(
+        r#"
+import json, sys
+try: print(json.dumps(open(json.load(sys.stdin)["parameters"]["key"]).read()))
+except PermissionError: print('"refused"')
+"#,
+    );
+    call.parameters
+        .insert("key".into(), json!(named.join("key")));
+    let outcome = sandbox.run(call, CancellationToken::new());
+    assert_eq!(output(outcome.await), json!("refused"));
 }
 
 /// Where git finds a configuration of the system that it cannot read, it ends at once.
