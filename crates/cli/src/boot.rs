@@ -194,6 +194,11 @@ fn remote(config: &Config) -> anyhow::Result<RemoteEmbedder> {
 /// The sandbox that runs tools, over a folder of the data directory.
 pub(crate) async fn sandbox(config: &Config, folder: &str) -> anyhow::Result<Sandbox> {
     let mut options = SandboxOptions::new(config.data_dir.join(folder));
+    options.hidden = vec![
+        config.data_dir.clone(),
+        config.evidence_key_file(),
+        config.card_key_file(),
+    ];
     options.plain = config.tools.plain.iter().cloned().collect();
     options.trace = telemetry::trace_context(config);
     options.python = config.tools.python.clone();

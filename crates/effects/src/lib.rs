@@ -52,7 +52,7 @@
 //! # What confines a script
 //! See [`Sandbox::capabilities`] for what the running kernel enforces. Landlock
 //! (files, TCP ports, signals), seccomp (sockets, escapes from the process
-//! group, kernel surface), resource limits, namespaces (user, network, IPC), a
+//! group, kernel surface), resource limits, namespaces (user, network, IPC, mount), a
 //! watch on the number of processes, and one egress proxy that knows the call's
 //! allow list. [`keep`] is what a process beside this one runs, to end what scripts
 //! started should this one be killed.

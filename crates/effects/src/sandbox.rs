@@ -12,6 +12,7 @@ mod filter;
 mod interpreter;
 mod keeper;
 mod launch;
+mod mounts;
 mod network;
 mod options;
 mod protocol;
@@ -26,7 +27,7 @@ mod watch;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::{self, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -42,7 +43,10 @@ use crate::outcome::{Failure, Success, ToolOutcome};
 use crate::package::PackageStore;
 use crate::redact::Redactor;
 use crate::rubbish::{self, RubbishBin};
+use child::Namespaces;
+use files::Reach;
 use interpreter::{Interpreter, InterpreterError};
+use mounts::MountPlan;
 use starter::Starter;
 use watch::ProcessWatch;
 
@@ -80,6 +84,8 @@ struct Support {
     landlock_abi: u32,
     filters: Option<Filters>,
     namespaces: io::Result<()>,
+    /// Whether scripts also get a mount namespace.
+    mounts: io::Result<()>,
 }
 
 /// Compiled system call filters.
@@ -102,17 +108,17 @@ impl Sandbox {
     /// An unusable folder, a required facility that is missing, no port on
     /// loopback, or no TLS certificates.
     pub async fn new(mut options: SandboxOptions) -> Result<Self, SandboxError> {
-        // Scripts start in their package's folder, where a relative path leads elsewhere.
-        options.directory =
-            path::absolute(&options.directory).map_err(|source| SandboxError::Directory {
-                directory: options.directory.clone(),
-                source,
-            })?;
-        let support = Support::detect(&options)?;
+        let given = options.directory.clone();
         let in_directory = |source| SandboxError::Directory {
-            directory: options.directory.clone(),
+            directory: given.clone(),
             source,
         };
+        rubbish::create_private(&given).map_err(in_directory)?;
+        // Scripts start in their package's folder, where a relative path leads elsewhere, and do not see the links
+        // that lead to a folder which is hidden from them.
+        options.directory = given.canonicalize().map_err(in_directory)?;
+        options.hidden.push(options.directory.clone());
+        let support = Support::detect(&options)?;
         let (calls, rubbish) = prepare(&options.directory).map_err(in_directory)?;
         let packages = PackageStore::open(options.directory.join("packages"), Arc::clone(&rubbish))
             .map_err(in_directory)?;
@@ -222,11 +228,15 @@ impl Support {
         }
         let namespaces = match options.namespaces {
             NamespaceUse::Never => Err(io::Error::other("switched off")),
-            NamespaceUse::WhenAvailable => child::probe_namespaces(),
-            NamespaceUse::Required => match child::probe_namespaces() {
+            NamespaceUse::WhenAvailable => child::probe(Namespaces::new(None, None)),
+            NamespaceUse::Required => match child::probe(Namespaces::new(None, None)) {
                 Ok(()) => Ok(()),
                 Err(error) => return Err(SandboxError::NamespacesUnavailable(error)),
             },
+        };
+        let mounts = match &namespaces {
+            Ok(()) => probe_mounts(options),
+            Err(error) => Err(io::Error::other(format!("no namespaces: {error}"))),
         };
         let filters = match launch::filters() {
             Some(Ok(filters)) => Some(filters),
@@ -240,13 +250,25 @@ impl Support {
             landlock_abi,
             filters,
             namespaces,
+            mounts,
         })
     }
 }
 
+/// Tries what every call does, for one that writes to the sandbox's folder.
+fn probe_mounts(options: &SandboxOptions) -> io::Result<()> {
+    let reach = Reach {
+        interpreter: &[],
+        readable: &[],
+        writable: &[&options.directory],
+        connect: None,
+    };
+    let plan = MountPlan::new(&reach, &options.hidden, &options.directory)?;
+    child::probe(Namespaces::new(None, Some(plan)))
+}
+
 /// Makes the folder of running calls and the bin, and throws away what calls of a process that died left.
 fn prepare(directory: &Path) -> io::Result<(PathBuf, Arc<RubbishBin>)> {
-    rubbish::create_private(directory)?;
     let calls = directory.join("calls");
     rubbish::create_private(&calls)?;
     let rubbish = RubbishBin::new(directory.join("rubbish"))?;

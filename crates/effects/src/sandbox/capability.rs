@@ -69,6 +69,12 @@ impl Sandbox {
                 "scripts read the system, their interpreter, package and grants, and write their own folder only",
                 self.files(),
             ),
+            capability("data", "scripts do not see the server's data", self.data()),
+            capability(
+                "metadata",
+                "modes, owners, times and attributes outside a call's folders stay as they are",
+                self.metadata(),
+            ),
             capability("signals", "scripts cannot signal processes outside", self.landlock(SIGNAL_ABI)),
             capability(
                 "group",
@@ -101,6 +107,25 @@ impl Sandbox {
                 gap: format!("Landlock ABI {abi} does not cover truncating files"),
             },
             _ => self.landlock(FILES_ABI),
+        }
+    }
+
+    fn data(&self) -> CapabilityState {
+        match &self.support.mounts {
+            Ok(()) => CapabilityState::Enforced,
+            Err(error) => CapabilityState::Partial {
+                gap: format!(
+                    "no mount namespace ({error}): names, sizes and times of the server's files \
+                     can be seen, though not what is in them"
+                ),
+            },
+        }
+    }
+
+    fn metadata(&self) -> CapabilityState {
+        match &self.support.mounts {
+            Ok(()) => CapabilityState::Enforced,
+            Err(error) => missing(format!("no mount namespace ({error})")),
         }
     }
 

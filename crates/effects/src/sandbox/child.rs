@@ -2,11 +2,12 @@
 //! of the kernel. The only file with unsafe code; must not allocate in the child.
 #![allow(unsafe_code)]
 
+use std::ffi::CStr;
 use std::io;
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
 use std::net::{Ipv4Addr, SocketAddrV4};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::Arc;
@@ -23,6 +24,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 use super::keeper::record;
+use super::mounts::MountPlan;
 
 /// The egress proxy's port inside a call's own network namespace.
 pub(super) const NAMESPACE_PROXY_PORT: u16 = 3128;
@@ -39,25 +41,36 @@ pub(super) struct Confinement {
     pub(super) filters: Vec<BpfProgram>,
 }
 
-/// Own user, network and IPC namespaces.
+/// Own user, network and IPC namespaces, and a mount namespace where there is a plan for one.
 pub(super) struct Namespaces {
     /// The line of `uid_map` and of `gid_map`: the identity, of one id.
     uid_map: Vec<u8>,
     gid_map: Vec<u8>,
     /// Where to send a socket that listens inside the network namespace.
     listener_to: Option<OwnedFd>,
+    mounts: Option<MountPlan>,
 }
 
 impl Namespaces {
-    pub(super) fn new(listener_to: Option<OwnedFd>) -> Self {
+    pub(super) fn new(listener_to: Option<OwnedFd>, mounts: Option<MountPlan>) -> Self {
         let uid = rustix::process::geteuid().as_raw();
         let gid = rustix::process::getegid().as_raw();
         Self {
             uid_map: format!("{uid} {uid} 1").into_bytes(),
             gid_map: format!("{gid} {gid} 1").into_bytes(),
             listener_to,
+            mounts,
         }
     }
+}
+
+/// How changes of a mount reach its copies.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Propagation {
+    /// They do not.
+    Private,
+    /// As before.
+    Unchanged,
 }
 
 /// Has the child of `command` confine itself before it executes anything.
@@ -130,9 +143,9 @@ fn last_errno() -> Errno {
     Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::INVAL)
 }
 
-/// Asks the kernel whether this process may create the namespaces.
-pub(super) fn probe_namespaces() -> io::Result<()> {
-    let namespaces = Namespaces::new(None);
+/// Asks the kernel whether this process may create namespaces.
+pub(super) fn probe(namespaces: Namespaces) -> io::Result<()> {
+    let mut namespaces = namespaces;
     let mut command = Command::new("/");
     let enter = move || {
         namespaces.enter()?;
@@ -197,7 +210,7 @@ fn end_with(parent: Pid) -> io::Result<()> {
 impl Confinement {
     fn enter(&mut self) -> io::Result<()> {
         rustix::process::setsid()?;
-        if let Some(namespaces) = &self.namespaces {
+        if let Some(namespaces) = &mut self.namespaces {
             namespaces.enter()?;
         }
         for (resource, limit) in &self.limits {
@@ -219,13 +232,19 @@ impl Confinement {
 }
 
 impl Namespaces {
-    fn enter(&self) -> io::Result<()> {
-        let flags = UnshareFlags::NEWUSER | UnshareFlags::NEWNET | UnshareFlags::NEWIPC;
+    fn enter(&mut self) -> io::Result<()> {
+        let mut flags = UnshareFlags::NEWUSER | UnshareFlags::NEWNET | UnshareFlags::NEWIPC;
+        if self.mounts.is_some() {
+            flags |= UnshareFlags::NEWNS;
+        }
         // SAFETY: none of these flags touches the file descriptor table.
         unsafe { rustix::thread::unshare_unsafe(flags)? };
         write(c"/proc/self/setgroups", b"deny")?;
         write(c"/proc/self/uid_map", &self.uid_map)?;
         write(c"/proc/self/gid_map", &self.gid_map)?;
+        if let Some(mounts) = &mut self.mounts {
+            mounts.enter()?;
+        }
         raise_loopback()?;
         match &self.listener_to {
             Some(channel) => send_listener(channel),
@@ -234,11 +253,47 @@ impl Namespaces {
     }
 }
 
-fn write(path: &std::ffi::CStr, content: &[u8]) -> io::Result<()> {
+fn write(path: &CStr, content: &[u8]) -> io::Result<()> {
     use rustix::fs::{Mode, OFlags};
     let file = rustix::fs::open(path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
     rustix::io::write(&file, content)?;
     Ok(())
+}
+
+/// Gives attributes to a mount, and with `AT_RECURSIVE` to those below it.
+pub(super) fn set_mount(
+    at: BorrowedFd<'_>,
+    path: &CStr,
+    flags: libc::c_int,
+    attributes: u64,
+    propagation: Propagation,
+) -> io::Result<()> {
+    let change = libc::mount_attr {
+        attr_set: attributes,
+        attr_clr: 0,
+        propagation: match propagation {
+            Propagation::Private => libc::MS_PRIVATE,
+            Propagation::Unchanged => 0,
+        },
+        userns_fd: 0,
+    };
+    // SAFETY: the kernel reads the path, which ends with a zero, and as many bytes of the change as it has. Both
+    // outlive the call.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            at.as_raw_fd(),
+            path.as_ptr(),
+            flags,
+            &raw const change,
+            size_of::<libc::mount_attr>(),
+        )
+    };
+    if done == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
 }
 
 fn raise_loopback() -> io::Result<()> {

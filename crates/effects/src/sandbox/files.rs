@@ -58,6 +58,12 @@ const SYSTEM_FILES: &[&str] = &[
 /// Read and write: the places where output vanishes.
 const SINKS: &[&str] = &["/dev/null", "/dev/full"];
 
+/// The system's part of what every call may touch.
+pub(super) fn system() -> impl Iterator<Item = &'static Path> {
+    let lists = [PROGRAMS, SYSTEM_FILES, SINKS].into_iter().flatten();
+    lists.map(|path| Path::new(*path))
+}
+
 /// What one call may touch.
 pub(super) struct Reach<'a> {
     /// Folders of the interpreter and its libraries.
@@ -108,11 +114,10 @@ mod tests {
             "/etc/ssh/ssh_host_ed25519_key",
             "/etc/shadow",
         ] {
-            let reached = SYSTEM_FILES.iter().chain(PROGRAMS).chain(SINKS);
-            let reached: Vec<_> = reached
+            let reached: Vec<_> = system()
                 .filter(|path| Path::new(key).starts_with(path))
                 .collect();
-            assert_eq!(reached, Vec::<&&str>::new(), "{key}");
+            assert_eq!(reached, Vec::<&Path>::new(), "{key}");
         }
     }
 }

@@ -17,6 +17,7 @@ use super::Sandbox;
 use super::child::{self, Confinement, Namespaces};
 use super::files::{self, Reach};
 use super::filter::{self, Sockets};
+use super::mounts::MountPlan;
 use super::network::{Network, Serving};
 use super::protocol::Remains;
 use super::starter::Group;
@@ -140,9 +141,10 @@ impl Sandbox {
         network: &Network,
         listener_to: Option<OwnedFd>,
     ) -> Result<Confinement, Failure> {
+        let reach = launch.reach(network);
         let landlock = match self.support.landlock_abi {
             0 => None,
-            _ => Some(files::ruleset(&launch.reach(network)).map_err(|error| {
+            _ => Some(files::ruleset(&reach).map_err(|error| {
                 Failure::system(format!("preparing the process's Landlock rules: {error}"))
             })?),
         };
@@ -153,11 +155,22 @@ impl Sandbox {
                 filters.tcp_sockets.clone()
             }
         };
+        let mounts = match self.support.mounts {
+            Ok(()) => {
+                let plan = MountPlan::new(&reach, &self.options.hidden, launch.directory);
+                Some(plan.map_err(|error| {
+                    Failure::system(format!(
+                        "preparing the process's view of the files: {error}"
+                    ))
+                })?)
+            }
+            Err(_) => None,
+        };
         let namespaces = self
             .support
             .namespaces
             .is_ok()
-            .then(|| Namespaces::new(listener_to));
+            .then(|| Namespaces::new(listener_to, mounts));
         let limits = resource_limits(launch.limits, namespaces.as_ref());
         Ok(Confinement {
             limits,

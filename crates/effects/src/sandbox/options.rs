@@ -26,6 +26,9 @@ pub struct SandboxOptions {
     /// What runs [`crate::keep`], and its arguments; without it, what scripts started goes on when this process is
     /// killed.
     pub keeper: Option<(PathBuf, Vec<String>)>,
+    /// Files and folders that no script sees, where the kernel offers that, but for what a call is granted in them.
+    /// `directory` is one of them.
+    pub hidden: Vec<PathBuf>,
     /// Variables whose values are no secrets, such as a region: they stay in the outputs of tools.
     pub plain: BTreeSet<String>,
     /// Whether the servers of HTTP tools are told which trace a call belongs to.
@@ -48,6 +51,7 @@ impl SandboxOptions {
             renderer: None,
             extractor: None,
             keeper: None,
+            hidden: Vec::new(),
             plain: BTreeSet::new(),
             trace: TraceContext::default(),
             landlock: LandlockUse::Required,
@@ -65,7 +69,7 @@ pub enum LandlockUse {
     WhenAvailable,
 }
 
-/// Whether scripts get namespaces of their own (user, network, IPC).
+/// Whether scripts get namespaces of their own: user, network and IPC, and mount where that one can be had too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NamespaceUse {
     /// Refuse to start a sandbox without them.

@@ -8,7 +8,7 @@ use charter_effects::{
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{bash_call, call, failure, output, package, python_call, sandbox};
+use crate::support::{bash_call, both, call, failure, output, package, python_call, sandbox};
 
 const ECHO_PYTHON: &str = "import sys, json; json.dump(json.load(sys.stdin), sys.stdout)";
 
@@ -41,7 +41,7 @@ async fn scripts_import_their_package_and_cannot_change_it() {
              print(json.dumps(lib.maths.double(json.load(open('scripts/data.json'))[0])))\n\
              for path in ('scripts/data.json', 'scripts/lib/x.pyc', 'new'):\n\
              \x20   try: open(path, 'w')\n\
-             \x20   except PermissionError: print('refused', path, file=sys.stderr)\n",
+             \x20   except OSError: print('refused', path, file=sys.stderr)\n",
         ),
     ]);
     let script = ScriptTool {
@@ -286,7 +286,7 @@ async fn a_missing_interpreter_is_named() {
 }
 
 const TRY_FILES: &str = r#"
-import json, os, sys
+import errno, json, os, sys
 p = json.load(sys.stdin)["parameters"]
 def attempt(what, path):
     try:
@@ -294,51 +294,52 @@ def attempt(what, path):
         if what == "list": os.listdir(path); return "ok"
         if what == "write": open(path, "w").write("x"); return "ok"
     except OSError as e:
-        return type(e).__name__
+        return "refused" if e.errno in (errno.EACCES, errno.EPERM, errno.EROFS) else type(e).__name__
 own = os.environ["TMPDIR"] + "/file"
 print(json.dumps([attempt(w, q.replace("OWN", own)) for w, q in p["attempts"]]))
 "#;
 
 #[tokio::test]
 async fn files_outside_package_system_and_grants_are_refused() {
-    let fixture = sandbox().await;
-    let data = fixture.directory.path().join("charter.db");
-    let granted = fixture.directory.path().join("granted");
-    std::fs::write(&data, "secret").unwrap();
-    std::fs::write(&granted, "profile").unwrap();
-    let test_process = format!("/proc/{}/environ", std::process::id());
-    let cases = [
-        ("read", "/etc/shadow", "PermissionError"),
-        ("read", data.to_str().unwrap(), "PermissionError"),
-        ("write", data.to_str().unwrap(), "PermissionError"),
-        (
-            "list",
-            fixture.directory.path().to_str().unwrap(),
-            "PermissionError",
-        ),
-        ("list", "/", "PermissionError"),
-        ("list", "/tmp", "PermissionError"),
-        ("read", &test_process, "PermissionError"),
-        ("read", "/proc/self/environ", "PermissionError"),
-        ("write", "/tmp/charter-effects-outside", "PermissionError"),
-        ("write", "/usr/charter-effects-outside", "PermissionError"),
-        ("read", granted.to_str().unwrap(), "ok"),
-        ("write", granted.to_str().unwrap(), "PermissionError"),
-        ("write", "OWN", "ok"),
-        ("read", "OWN", "ok"),
-        ("write", "/dev/null", "ok"),
-        ("list", "/usr/bin", "ok"),
-    ];
-    let mut call = python_call(TRY_FILES);
-    let attempts: Vec<_> = cases
-        .iter()
-        .map(|(what, path, _)| json!([what, path]))
-        .collect();
-    call.parameters = json!({ "attempts": attempts }).as_object().unwrap().clone();
-    call.readable = vec![granted.clone()];
-    let expected: Vec<_> = cases.iter().map(|(.., verdict)| *verdict).collect();
-    assert_eq!(output(fixture.run(call).await), json!(expected));
-    assert_eq!(std::fs::read_to_string(data).unwrap(), "secret");
+    for fixture in both().await {
+        let data = fixture.directory.path().join("charter.db");
+        let granted = fixture.directory.path().join("granted");
+        std::fs::write(&data, "secret").unwrap();
+        std::fs::write(&granted, "profile").unwrap();
+        let test_process = format!("/proc/{}/environ", std::process::id());
+        let cases = [
+            ("read", "/etc/shadow", "refused"),
+            ("read", data.to_str().unwrap(), "refused"),
+            ("write", data.to_str().unwrap(), "refused"),
+            (
+                "list",
+                fixture.directory.path().to_str().unwrap(),
+                "refused",
+            ),
+            ("list", "/", "refused"),
+            ("list", "/tmp", "refused"),
+            ("read", &test_process, "refused"),
+            ("read", "/proc/self/environ", "refused"),
+            ("write", "/tmp/charter-effects-outside", "refused"),
+            ("write", "/usr/charter-effects-outside", "refused"),
+            ("read", granted.to_str().unwrap(), "ok"),
+            ("write", granted.to_str().unwrap(), "refused"),
+            ("write", "OWN", "ok"),
+            ("read", "OWN", "ok"),
+            ("write", "/dev/null", "ok"),
+            ("list", "/usr/bin", "ok"),
+        ];
+        let mut call = python_call(TRY_FILES);
+        let attempts: Vec<_> = cases
+            .iter()
+            .map(|(what, path, _)| json!([what, path]))
+            .collect();
+        call.parameters = json!({ "attempts": attempts }).as_object().unwrap().clone();
+        call.readable = vec![granted.clone()];
+        let expected: Vec<_> = cases.iter().map(|(.., verdict)| *verdict).collect();
+        assert_eq!(output(fixture.run(call).await), json!(expected));
+        assert_eq!(std::fs::read_to_string(data).unwrap(), "secret");
+    }
 }
 
 #[tokio::test]
@@ -417,6 +418,8 @@ async fn capabilities_name_every_guarantee() {
             "python",
             "bash",
             "files",
+            "data",
+            "metadata",
             "signals",
             "group",
             "egress",

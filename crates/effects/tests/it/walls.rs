@@ -5,8 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 
-use charter_effects::{Limits, Sandbox, SandboxOptions, ToolRunner};
-use serde_json::json;
+use charter_effects::{CapabilityState, Limits, Sandbox, SandboxOptions, ToolRunner};
+use serde_json::{Map, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::{bash_call, both, output, python, python_call};
@@ -134,6 +134,67 @@ except PermissionError: print('"refused"')
         .insert("key".into(), json!(named.join("key")));
     let outcome = sandbox.run(call, CancellationToken::new());
     assert_eq!(output(outcome.await), json!("refused"));
+}
+
+/// How the sandbox says that a guarantee holds.
+async fn state(sandbox: &Sandbox, name: &str) -> CapabilityState {
+    let capabilities = sandbox.capabilities().await.into_iter();
+    let mut named = capabilities.filter(|capability| capability.name == name);
+    named.next().unwrap().state
+}
+
+const LOOK: &str = r#"
+import json, os, sys
+def seen(path):
+    try: os.stat(path); return "seen"
+    except FileNotFoundError: return "gone"
+def read(path):
+    try: return open(path).read()
+    except PermissionError: return "refused"
+p = json.load(sys.stdin)["parameters"]
+print(json.dumps([[seen(path) for path in p["seen"]], [read(path) for path in p["read"]]]))
+"#;
+
+#[tokio::test]
+async fn the_servers_data_is_not_in_sight() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let (key, granted) = (directory.path().join("evidence.key"), data.join("granted"));
+    let left = data.join("sandbox/calls/call-left");
+    std::fs::create_dir_all(&left).unwrap();
+    for file in [&data.join("charter.db"), &key, &granted] {
+        std::fs::write(file, "text").unwrap();
+    }
+    let mut options = SandboxOptions::new(data.join("sandbox"));
+    options.python = python();
+    options.hidden = vec![data.clone(), key.clone()];
+    let sandbox = Sandbox::new(options).await.unwrap();
+    if state(&sandbox, "data").await != CapabilityState::Enforced {
+        // No mount namespaces on this machine.
+        return;
+    }
+    let mut call = python_call(LOOK);
+    call.readable = vec![granted.clone()];
+    let seen = json!([
+        data.join("charter.db"),
+        left,
+        "../../../charter.db",
+        data.join("sandbox/rubbish"),
+        "scripts/tool"
+    ]);
+    call.parameters = Map::from_iter([
+        ("seen".to_owned(), seen),
+        ("read".to_owned(), json!([granted, key])),
+    ]);
+    let outcome = sandbox.run(call, CancellationToken::new()).await;
+    assert_eq!(
+        output(outcome),
+        json!([
+            ["gone", "gone", "gone", "gone", "seen"],
+            ["text", "refused"]
+        ])
+    );
+    assert!(left.exists());
 }
 
 /// Where git finds a configuration of the system that it cannot read, it ends at once.
