@@ -12,6 +12,7 @@ mod filter;
 mod interpreter;
 mod keeper;
 mod launch;
+mod metadata;
 mod mounts;
 mod network;
 mod options;
@@ -45,6 +46,7 @@ use crate::redact::Redactor;
 use crate::rubbish::{self, RubbishBin};
 use child::Namespaces;
 use files::Reach;
+use filter::Metadata;
 use interpreter::{Interpreter, InterpreterError};
 use mounts::MountPlan;
 use starter::Starter;
@@ -86,6 +88,9 @@ struct Support {
     namespaces: io::Result<()>,
     /// Whether scripts also get a mount namespace.
     mounts: io::Result<()>,
+    /// The filter of the calls that the server is asked about instead, where it can be and has to.
+    asking: io::Result<BpfProgram>,
+    metadata: Metadata,
 }
 
 /// Compiled system call filters.
@@ -238,7 +243,16 @@ impl Support {
             Ok(()) => probe_mounts(options),
             Err(error) => Err(io::Error::other(format!("no namespaces: {error}"))),
         };
-        let filters = match launch::filters() {
+        let asking = match &mounts {
+            Ok(()) => Err(io::Error::other("the mounts are in its place")),
+            Err(_) => asking(),
+        };
+        let metadata = match (&mounts, &asking) {
+            (Ok(()), _) => Metadata::Mounts,
+            (Err(_), Ok(_)) => Metadata::Server,
+            (Err(_), Err(_)) => Metadata::Nothing,
+        };
+        let filters = match launch::filters(metadata) {
             Some(Ok(filters)) => Some(filters),
             Some(Err(error)) => {
                 tracing::error!(%error, "the system call filters do not compile");
@@ -251,7 +265,23 @@ impl Support {
             filters,
             namespaces,
             mounts,
+            asking,
+            metadata,
         })
+    }
+}
+
+/// The filter of the calls that the server is asked about, where the kernel does ask.
+fn asking() -> io::Result<BpfProgram> {
+    match filter::asking() {
+        Some(Ok(program)) => {
+            child::probe_notifications(program.clone())?;
+            Ok(program)
+        }
+        Some(Err(error)) => Err(io::Error::other(error)),
+        None => Err(io::Error::other(
+            "no system call filters for this architecture",
+        )),
     }
 }
 

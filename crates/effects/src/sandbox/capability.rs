@@ -3,8 +3,10 @@
 //! Must not decide anything: it reports what detection found.
 
 use std::fmt;
+use std::io;
 
 use super::Sandbox;
+use super::filter::Metadata;
 
 /// One guarantee and whether it holds on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,11 +72,7 @@ impl Sandbox {
                 self.files(),
             ),
             capability("data", "scripts do not see the server's data", self.data()),
-            capability(
-                "metadata",
-                "modes, owners, times and attributes outside a call's folders stay as they are",
-                self.metadata(),
-            ),
+            self.metadata(),
             capability("signals", "scripts cannot signal processes outside", self.landlock(SIGNAL_ABI)),
             capability(
                 "group",
@@ -122,10 +120,49 @@ impl Sandbox {
         }
     }
 
-    fn metadata(&self) -> CapabilityState {
-        match &self.support.mounts {
-            Ok(()) => CapabilityState::Enforced,
-            Err(error) => missing(format!("no mount namespace ({error})")),
+    /// Its guarantee says how it holds.
+    fn metadata(&self) -> Capability {
+        let (how, state) = match (self.support.metadata, self.filters()) {
+            (Metadata::Mounts, _) => (
+                "modes, owners, times and attributes outside a call's folders stay as they are: all else is read-only",
+                CapabilityState::Enforced,
+            ),
+            (Metadata::Server, CapabilityState::Enforced) => (
+                "modes, owners, times and attributes outside a call's folders stay as they are: the server makes each \
+                 change of modes and times itself, and others fail",
+                self.linked(),
+            ),
+            (Metadata::Nothing, CapabilityState::Enforced) => (
+                "modes, owners, times and attributes outside a call's folders stay as they are: changes fail everywhere",
+                CapabilityState::Partial {
+                    gap: format!(
+                        "in a call's own folders they fail as well, where tar, pip and others need them: no mount \
+                         namespace{}, and the kernel does not ask the server{}",
+                        reason(&self.support.mounts),
+                        reason(&self.support.asking)
+                    ),
+                },
+            ),
+            (Metadata::Server | Metadata::Nothing, filters) => (
+                "modes, owners, times and attributes outside a call's folders stay as they are",
+                missing(format!(
+                    "no mount namespace{}, system call filters {filters}",
+                    reason(&self.support.mounts)
+                )),
+            ),
+        };
+        capability("metadata", how, state)
+    }
+
+    /// Whether a file of elsewhere can get into a call's folders.
+    fn linked(&self) -> CapabilityState {
+        match self.landlock(FILES_ABI) {
+            CapabilityState::Enforced => CapabilityState::Enforced,
+            landlock => CapabilityState::Partial {
+                gap: format!(
+                    "files of elsewhere can be linked into a call's folder: Landlock {landlock}"
+                ),
+            },
         }
     }
 
@@ -192,6 +229,14 @@ fn available(found: Result<(), String>) -> CapabilityState {
     match found {
         Ok(()) => CapabilityState::Enforced,
         Err(reason) => missing(reason),
+    }
+}
+
+/// Why something is not to be had, in brackets.
+fn reason<T>(tried: &io::Result<T>) -> String {
+    match tried {
+        Ok(_) => String::new(),
+        Err(error) => format!(" ({error})"),
     }
 }
 

@@ -1,6 +1,8 @@
 //! What happens between fork and exec, and what else only unsafe code can ask
-//! of the kernel. The only file with unsafe code; must not allocate in the child.
+//! of the kernel. The only place with unsafe code, with the folder beside it; must not allocate in the child.
 #![allow(unsafe_code)]
+
+mod notify;
 
 use std::ffi::CStr;
 use std::io;
@@ -26,6 +28,8 @@ use tokio::io::unix::AsyncFd;
 use super::keeper::record;
 use super::mounts::MountPlan;
 
+pub(super) use notify::{Notifications, Request, answer, next_request, still_waits};
+
 /// The egress proxy's port inside a call's own network namespace.
 pub(super) const NAMESPACE_PROXY_PORT: u16 = 3128;
 /// Connections that may wait for the proxy to accept them.
@@ -39,6 +43,8 @@ pub(super) struct Confinement {
     pub(super) namespaces: Option<Namespaces>,
     pub(super) landlock: Option<RulesetCreated>,
     pub(super) filters: Vec<BpfProgram>,
+    /// The calls that the server is asked about.
+    pub(super) notifications: Option<Notifications>,
 }
 
 /// Own user, network and IPC namespaces, and a mount namespace where there is a plan for one.
@@ -146,9 +152,24 @@ fn last_errno() -> Errno {
 /// Asks the kernel whether this process may create namespaces.
 pub(super) fn probe(namespaces: Namespaces) -> io::Result<()> {
     let mut namespaces = namespaces;
+    attempt(move || namespaces.enter())
+}
+
+/// Asks the kernel whether a process may be asked about the calls of a filter.
+pub(super) fn probe_notifications(program: BpfProgram) -> io::Result<()> {
+    attempt(move || {
+        rustix::thread::set_no_new_privs(true)?;
+        notify::listen(&program).map(drop)
+    })
+}
+
+/// Does something in a child that ends then. It must do what may be done after fork, as in `confine`.
+fn attempt(
+    mut attempted: impl FnMut() -> io::Result<()> + Send + Sync + 'static,
+) -> io::Result<()> {
     let mut command = Command::new("/");
     let enter = move || {
-        namespaces.enter()?;
+        attempted()?;
         // Stops before exec: the answer is known.
         Err(io::Error::from_raw_os_error(libc::ECANCELED))
     };
@@ -227,7 +248,10 @@ impl Confinement {
             seccompiler::apply_filter(filter)
                 .map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))?;
         }
-        Ok(())
+        match &self.notifications {
+            Some(notifications) => notifications.enter(),
+            None => Ok(()),
+        }
     }
 }
 
@@ -323,7 +347,12 @@ fn send_listener(channel: &OwnedFd) -> io::Result<()> {
     let address = SocketAddrV4::new(Ipv4Addr::LOCALHOST, NAMESPACE_PROXY_PORT);
     rustix::net::bind(&listener, &address)?;
     rustix::net::listen(&listener, PROXY_BACKLOG)?;
-    let descriptors = [listener.as_fd()];
+    send(channel, listener.as_fd())
+}
+
+/// Sends a descriptor to the server.
+fn send(channel: &OwnedFd, descriptor: BorrowedFd<'_>) -> io::Result<()> {
+    let descriptors = [descriptor];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     if !control.push(SendAncillaryMessage::ScmRights(&descriptors)) {
@@ -331,7 +360,7 @@ fn send_listener(channel: &OwnedFd) -> io::Result<()> {
     }
     rustix::net::sendmsg(
         channel,
-        &[IoSlice::new(b"l")],
+        &[IoSlice::new(b"d")],
         &mut control,
         SendFlags::empty(),
     )?;

@@ -19,6 +19,17 @@ pub(super) enum Sockets {
     Tcp,
 }
 
+/// What keeps changes of modes, owners, times and attributes to a call's folders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Metadata {
+    /// The mounts: all else is read-only.
+    Mounts,
+    /// The server, which is asked about each change of a mode or of times (`metadata.rs`). Other changes fail.
+    Server,
+    /// Nothing: each change fails.
+    Nothing,
+}
+
 const SOCKET_TYPE_MASK: u64 = 0xf;
 /// The bit that marks the number of a system call of the x32 ABI.
 const X32: u32 = 0x4000_0000;
@@ -33,13 +44,42 @@ const NUMBER_AT: u32 = 0;
 const TCP_PROTOCOLS: [libc::c_int; 2] = [0, libc::IPPROTO_TCP];
 
 /// Compiles the filters for this machine; `None` if its architecture has none.
-pub(super) fn compile(sockets: Sockets) -> Option<Result<Vec<BpfProgram>, seccompiler::Error>> {
+pub(super) fn compile(
+    sockets: Sockets,
+    metadata: Metadata,
+) -> Option<Result<Vec<BpfProgram>, seccompiler::Error>> {
     let arch = TargetArch::try_from(std::env::consts::ARCH).ok()?;
-    Some(build(sockets, arch).map_err(seccompiler::Error::Backend))
+    Some(build(sockets, metadata, arch).map_err(seccompiler::Error::Backend))
 }
 
-fn build(sockets: Sockets, arch: TargetArch) -> Result<Vec<BpfProgram>, BackendError> {
-    let denied = denied(sockets)?;
+/// Compiles the filter of the calls that the server is asked about; `None` as for [`compile`].
+pub(super) fn asking() -> Option<Result<BpfProgram, seccompiler::Error>> {
+    let arch = TargetArch::try_from(std::env::consts::ARCH).ok()?;
+    Some(build_asking(arch).map_err(seccompiler::Error::Backend))
+}
+
+fn build_asking(arch: TargetArch) -> Result<BpfProgram, BackendError> {
+    let asked = MODES_AND_TIMES.iter();
+    let rules = asked.map(|number| (*number, Vec::new())).collect();
+    // The compiler knows no such action; this one stands in its place.
+    let action = SeccompAction::Trace(0);
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, action, arch)?;
+    let mut program: BpfProgram = filter.try_into()?;
+    for instruction in &mut program {
+        if (instruction.code, instruction.k) == (RETURN, libc::SECCOMP_RET_TRACE) {
+            instruction.k = libc::SECCOMP_RET_USER_NOTIF;
+        }
+    }
+    Ok(program)
+}
+
+fn build(
+    sockets: Sockets,
+    metadata: Metadata,
+    arch: TargetArch,
+) -> Result<Vec<BpfProgram>, BackendError> {
+    let mut denied = denied(sockets)?;
+    denied.extend(denied_changes(metadata)?);
     // glibc falls back from clone3, whose flags a filter cannot read, to clone.
     let absent = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
     [(denied, libc::EPERM), (absent, libc::ENOSYS)]
@@ -99,6 +139,20 @@ fn denied(sockets: Sockets) -> Result<Rules, BackendError> {
         libc::SYS_prlimit64,
         vec![all_of(vec![compare(0, SeccompCmpOp::Ne, 0)?])?],
     );
+    Ok(rules)
+}
+
+fn denied_changes(metadata: Metadata) -> Result<Rules, BackendError> {
+    let (owners, modes): (&[i64], &[i64]) = match metadata {
+        Metadata::Mounts => return Ok(Rules::new()),
+        Metadata::Server => (OWNERS_AND_ATTRIBUTES, &[]),
+        Metadata::Nothing => (OWNERS_AND_ATTRIBUTES, MODES_AND_TIMES),
+    };
+    let numbers = owners.iter().chain(modes);
+    let mut rules: Rules = numbers.map(|number| (*number, Vec::new())).collect();
+    let requests = FLAG_REQUESTS.iter();
+    let requests = requests.map(|request| all_of(vec![compare(1, SeccompCmpOp::Eq, *request)?]));
+    rules.insert(libc::SYS_ioctl, requests.collect::<Result<_, _>>()?);
     Ok(rules)
 }
 
@@ -177,6 +231,56 @@ const CLONE_FLAGS: [libc::c_int; 8] = [
 const SYS_STATMOUNT: i64 = 457;
 const SYS_LISTMOUNT: i64 = 458;
 const SYS_OPEN_TREE_ATTR: i64 = 467;
+
+pub(super) const SYS_FCHMODAT2: i64 = 452;
+const SYS_SETXATTRAT: i64 = 463;
+const SYS_REMOVEXATTRAT: i64 = 466;
+const SYS_FILE_SETATTR: i64 = 469;
+
+/// Changes of modes and times, in every form.
+pub(super) const MODES_AND_TIMES: &[i64] = &[
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    SYS_FCHMODAT2,
+    libc::SYS_utimensat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chmod,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utime,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utimes,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_futimesat,
+];
+
+/// Changes of owners and attributes, in every form but ioctl.
+const OWNERS_AND_ATTRIBUTES: &[i64] = &[
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_lchown,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    SYS_SETXATTRAT,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    SYS_REMOVEXATTRAT,
+    SYS_FILE_SETATTR,
+];
+
+/// Requests of ioctl that change the flags of a file that is open for reading: FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR,
+/// FS_IOC_SETVERSION, FS_IOC_ENABLE_VERITY, FS_IOC_SET_ENCRYPTION_POLICY.
+const FLAG_REQUESTS: [u64; 5] = [
+    0x4008_6602,
+    0x401c_5820,
+    0x4008_7602,
+    0x4080_6685,
+    0x800c_6613,
+];
 
 const DENIED: &[i64] = &[
     // Leaving the process group that is killed as one.

@@ -3,25 +3,27 @@
 //! Knows nothing of scripts, commands or what their output means.
 
 use std::ffi::OsString;
+use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Instant;
 
 use charter_contract::agentic::error::ErrorType;
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use rustix::process::{Resource, Rlimit};
 use tokio::process::Command;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::Sandbox;
-use super::child::{self, Confinement, Namespaces};
+use super::child::{self, Confinement, Namespaces, Notifications};
 use super::files::{self, Reach};
-use super::filter::{self, Sockets};
+use super::filter::{self, Metadata, Sockets};
 use super::mounts::MountPlan;
 use super::network::{Network, Serving};
 use super::protocol::Remains;
 use super::starter::Group;
 use super::supervise::{Allowance, Ending, supervise};
+use super::{Sandbox, metadata, receive};
 use crate::HostPattern;
 use crate::call::Limits;
 use crate::outcome::Failure;
@@ -92,10 +94,11 @@ pub(super) struct Launch<'a> {
     pub(super) limits: &'a Limits,
 }
 
-/// A process under way. Dropping it kills its group and ends its network.
+/// A process under way. Dropping it kills its group, and ends its network and the answers to its calls.
 pub(super) struct Started {
     pub(super) group: Group,
     _network: Serving,
+    _metadata: Option<DropGuard>,
 }
 
 impl Sandbox {
@@ -106,7 +109,11 @@ impl Sandbox {
         redactor: &Redactor,
         cancel: &CancellationToken,
     ) -> Result<(Ending, Remains), Failure> {
-        let Started { group, _network } = self.start(launch).await?;
+        let Started {
+            group,
+            _network,
+            _metadata,
+        } = self.start(launch).await?;
         let allowance = Allowance {
             input,
             limits: launch.limits,
@@ -122,8 +129,10 @@ impl Sandbox {
     /// Starts a confined process with piped streams, and its network.
     pub(super) async fn start(&self, launch: &Launch<'_>) -> Result<Started, Failure> {
         let (network, listener_to) = self.network(launch.egress)?;
+        let (asked_over, notifications) = self.notifications()?.unzip();
         let mut command = launch.command(&network);
-        let confinement = self.confinement(launch, &network, listener_to)?;
+        let mut confinement = self.confinement(launch, &network, listener_to)?;
+        confinement.notifications = notifications;
         child::confine(&mut command, confinement);
         let started = Instant::now();
         let group = self.starter.start(command).await.map_err(|error| {
@@ -131,8 +140,34 @@ impl Sandbox {
             Failure::system(format!("starting {executable} in the sandbox: {error}"))
         })?;
         let _network = network.serve()?;
+        let _metadata = match asked_over {
+            Some(asked_over) => Some(launch.answer(&asked_over).map_err(|error| {
+                Failure::system(format!("answering for the process's files: {error}"))
+            })?),
+            None => None,
+        };
         tracing::debug!(elapsed = ?started.elapsed(), "process started");
-        Ok(Started { group, _network })
+        Ok(Started {
+            group,
+            _network,
+            _metadata,
+        })
+    }
+
+    /// What the kernel asks the server about a process's files, where it has to, and over what.
+    fn notifications(&self) -> Result<Option<(OwnedFd, Notifications)>, Failure> {
+        let Ok(program) = &self.support.asking else {
+            return Ok(None);
+        };
+        let kind = SocketType::STREAM;
+        let pair = rustix::net::socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None);
+        let (receive_from, send_to) = pair.map_err(|error| {
+            Failure::system(format!(
+                "preparing to answer for the process's files: {error}"
+            ))
+        })?;
+        let notifications = Notifications::new(program.clone(), send_to);
+        Ok(Some((receive_from, notifications)))
     }
 
     fn confinement(
@@ -177,6 +212,7 @@ impl Sandbox {
             namespaces,
             landlock,
             filters,
+            notifications: None,
         })
     }
 
@@ -214,6 +250,13 @@ impl Launch<'_> {
             }
         }
         command
+    }
+
+    /// Begins to answer what the kernel asks about the process's files.
+    fn answer(&self, asked_over: &OwnedFd) -> io::Result<DropGuard> {
+        let writable = self.writable.iter();
+        let folders = writable.filter_map(|folder| folder.canonicalize().ok());
+        metadata::serve(receive::descriptor(asked_over)?, folders.collect())
     }
 
     fn reach(&self, network: &Network) -> Reach<'_> {
@@ -281,9 +324,9 @@ pub(super) fn cut_short(ending: Ending, limits: &Limits, noun: &str) -> Option<F
 }
 
 /// Compiles the filters of both kinds of call.
-pub(super) fn filters() -> Option<Result<super::Filters, seccompiler::Error>> {
-    let no_sockets = filter::compile(Sockets::None)?;
-    let tcp_sockets = filter::compile(Sockets::Tcp)?;
+pub(super) fn filters(metadata: Metadata) -> Option<Result<super::Filters, seccompiler::Error>> {
+    let no_sockets = filter::compile(Sockets::None, metadata)?;
+    let tcp_sockets = filter::compile(Sockets::Tcp, metadata)?;
     Some(no_sockets.and_then(|no_sockets| {
         tcp_sockets.map(|tcp_sockets| super::Filters {
             no_sockets,

@@ -1,4 +1,4 @@
-//! Takes over the socket that a child opened in its own network namespace.
+//! Takes over what a child opened: the socket in its own network namespace, and what its calls are answered over.
 //!
 //! Must not know what is served on it.
 
@@ -11,6 +11,13 @@ use tokio::net::TcpListener;
 
 /// Receives the listener; the child sent it before it executed anything.
 pub(super) fn listener(channel: &OwnedFd) -> io::Result<TcpListener> {
+    let listener = std::net::TcpListener::from(descriptor(channel)?);
+    listener.set_nonblocking(true)?;
+    TcpListener::from_std(listener)
+}
+
+/// Receives a descriptor that the child sent before it executed anything.
+pub(super) fn descriptor(channel: &OwnedFd) -> io::Result<OwnedFd> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let mut byte = [0];
@@ -25,7 +32,5 @@ pub(super) fn listener(channel: &OwnedFd) -> io::Result<TcpListener> {
         RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
         _ => None,
     });
-    let listener = std::net::TcpListener::from(received.ok_or(io::ErrorKind::UnexpectedEof)?);
-    listener.set_nonblocking(true)?;
-    TcpListener::from_std(listener)
+    Ok(received.ok_or(io::ErrorKind::UnexpectedEof)?)
 }

@@ -7,6 +7,7 @@ mod egress;
 mod http;
 mod leftovers;
 mod mcp;
+mod metadata;
 mod models;
 mod processes;
 mod scripts;

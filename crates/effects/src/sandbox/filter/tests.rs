@@ -70,7 +70,11 @@ impl Call {
 
     /// The error that the call fails with under all programs; 0 where it is let through.
     fn error(&self, sockets: Sockets) -> i32 {
-        let programs = compile(sockets).unwrap().unwrap();
+        self.error_with(sockets, Metadata::Mounts)
+    }
+
+    fn error_with(&self, sockets: Sockets, metadata: Metadata) -> i32 {
+        let programs = compile(sockets, metadata).unwrap().unwrap();
         let answers = programs.iter().map(|program| self.run(program));
         let refusal = answers
             .filter(|answer| *answer != libc::SECCOMP_RET_ALLOW)
@@ -162,4 +166,42 @@ fn calls_of_x32_are_refused() {
         };
         assert_eq!((plain, x32), (expected, libc::ENOSYS), "{number}");
     }
+}
+
+#[test]
+fn changes_of_metadata_are_left_to_mounts_asked_about_or_refused() {
+    let asking = asking().unwrap().unwrap();
+    let found = |number: i64| {
+        let call = call(number, &[]);
+        let errors = [Metadata::Mounts, Metadata::Server, Metadata::Nothing]
+            .map(|metadata| call.error_with(Sockets::None, metadata));
+        (errors, call.run(&asking))
+    };
+    let (asked, allowed) = (libc::SECCOMP_RET_USER_NOTIF, libc::SECCOMP_RET_ALLOW);
+    for number in MODES_AND_TIMES {
+        assert_eq!(found(*number), ([0, 0, libc::EPERM], asked), "{number}");
+    }
+    for number in OWNERS_AND_ATTRIBUTES {
+        let errors = [0, libc::EPERM, libc::EPERM];
+        assert_eq!(found(*number), (errors, allowed), "{number}");
+    }
+    for number in [libc::SYS_openat, libc::SYS_read, libc::SYS_execve] {
+        assert_eq!(found(number), ([0; 3], allowed), "{number}");
+    }
+}
+
+#[test]
+fn flags_of_files_are_not_set_where_mounts_do_not_decide() {
+    let ioctl = |request: u64| {
+        let mut ioctl = call(libc::SYS_ioctl, &[3]);
+        ioctl.arguments[1] = request;
+        ioctl.error_with(Sockets::None, Metadata::Server)
+    };
+    for request in FLAG_REQUESTS {
+        assert_eq!(ioctl(request), libc::EPERM, "{request:#x}");
+        // The kernel takes no notice of the upper half.
+        assert_eq!(ioctl(request | (1 << 32)), libc::EPERM, "{request:#x}");
+    }
+    // TCGETS and FIONREAD.
+    assert_eq!((ioctl(0x5401), ioctl(0x541b)), (0, 0));
 }

@@ -1,0 +1,179 @@
+//! Modes, owners, times and attributes of files: outside a call's folders they stay, and in them tools work. With
+//! namespaces, where mounts see to it, and without, where the server does.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use charter_effects::CapabilityState;
+use serde_json::{Map, json};
+
+use crate::support::{Fixture, both, output, python_call};
+
+/// Tries every call that changes metadata on files of elsewhere, by every way to name them, and says which worked; and on
+/// a file of its own, and says which did not.
+const TRY: &str = r##"
+import ctypes, errno, json, os, struct, sys
+parameters = json.load(sys.stdin)["parameters"]
+libc = ctypes.CDLL(None, use_errno=True)
+home, here, follow_none, by_descriptor = os.environ["HOME"], -100, 0x100, 0x1000
+two = ctypes.create_string_buffer(struct.pack("2q", 5, 7))
+four = ctypes.create_string_buffer(struct.pack("4q", 5, 0, 7, 0))
+value = ctypes.create_string_buffer(b"y")
+xattr = ctypes.create_string_buffer(struct.pack("QII", ctypes.addressof(value), 1, 0))
+flags = ctypes.create_string_buffer(struct.pack("l", 0x40))
+attributes = ctypes.create_string_buffer(32)
+def calls(path, fd):
+    path, user, empty = path.encode(), os.getuid(), b""
+    modes = {
+        "chmod": (90, path, 0o640), "fchmod": (91, fd, 0o640), "fchmodat": (268, here, path, 0o640),
+        "fchmodat2": (452, here, path, 0o640, 0), "fchmodat2 fd": (452, fd, empty, 0o640, by_descriptor),
+    }
+    times = {
+        "utime": (132, path, two), "utimes": (235, path, four), "futimesat": (261, here, path, four),
+        "futimesat fd": (261, fd, None, four), "utimensat": (280, here, path, four, 0), "utimensat fd": (280, fd, None, four, 0),
+        "utimensat link": (280, here, path, four, follow_none), "now": (280, here, path, None, 0),
+    }
+    others = {
+        "chown": (92, path, user, -1), "fchown": (93, fd, user, -1), "lchown": (94, path, user, -1),
+        "fchownat": (260, here, path, user, -1, 0),
+        "setxattr": (188, path, b"user.x", value, 1, 0), "lsetxattr": (189, path, b"user.x", value, 1, 0),
+        "fsetxattr": (190, fd, b"user.x", value, 1, 0), "setxattrat": (463, here, path, 0, b"user.x", xattr, 16),
+        "removexattr": (197, path, b"user.x"), "lremovexattr": (198, path, b"user.x"), "fremovexattr": (199, fd, b"user.x"),
+        "removexattrat": (466, here, path, 0, b"user.x"), "file_setattr": (469, here, path, attributes, 32, 0),
+        "flags": (16, fd, 0x40086602, flags), "fsxattr": (16, fd, 0x401c5820, attributes),
+    }
+    return modes, times, others
+def work(call):
+    ended = libc.syscall(*(ctypes.c_long(part) if isinstance(part, int) else part for part in call))
+    return ended >= 0
+def is_absent(): return ctypes.get_errno() == errno.ENOSYS
+def opened(path):
+    try: return os.open(path, os.O_RDONLY)
+    except OSError: pass
+    try: return os.open(path, os.O_PATH)
+    except OSError: return -1
+worked = []
+for at, path in enumerate(parameters["outside"]):
+    fd = opened(path)
+    os.symlink(os.path.abspath(path), f"{home}/link{at}")
+    for name in (path, os.path.relpath(path), f"{home}/link{at}", f"/proc/self/fd/{fd}", f"/dev/fd/{fd}", f"/proc/{os.getpid()}/fd/{fd}"):
+        for kind in calls(name, fd):
+            for call in kind:
+                # A link of its own is the script's to change.
+                if call in ("utimensat link", "lchown", "lsetxattr", "lremovexattr") and "/link" in name: continue
+                if work(kind[call]): worked.append([call, name])
+own = f"{home}/file"
+open(own, "w").close()
+fd, failed = os.open(own, os.O_RDONLY), []
+os.chdir(home)
+for name in (own, "file", f"/proc/self/fd/{fd}", f"/dev/fd/{fd}"):
+    modes, times, _ = calls(name, fd)
+    for call in modes:
+        os.fchmod(fd, 0o600)
+        if not work(modes[call]):
+            if not is_absent(): failed.append([call, name])
+        elif os.stat(own).st_mode & 0o777 != 0o640: failed.append([call, name])
+    for call in times:
+        # By these names the link in /proc would be touched.
+        if call == "utimensat link" and "/fd/" in name: continue
+        os.utime(fd, (1, 1))
+        if not work(times[call]) or (os.stat(own).st_mtime != 7) != (call == "now"): failed.append([call, name])
+print(json.dumps({"worked": worked, "failed": failed}))
+"##;
+
+/// What of a file may not change.
+fn state(path: &Path) -> (u32, u32, u32, i64) {
+    let metadata = fs::metadata(path).unwrap();
+    let (mode, user, group) = (metadata.mode(), metadata.uid(), metadata.gid());
+    (mode, user, group, metadata.mtime())
+}
+
+async fn stays_outside_and_changes_within(fixture: &Fixture) {
+    let folder = fixture.directory.path();
+    let (victim, granted) = (folder.join("victim"), folder.join("granted"));
+    for file in [&victim, &granted] {
+        fs::write(file, "text").unwrap();
+    }
+    let sandbox = folder.join("sandbox");
+    let paths = [
+        victim.as_path(),
+        granted.as_path(),
+        folder,
+        sandbox.as_path(),
+    ];
+    let states = || paths.map(state);
+    let before = states();
+    let mut call = python_call(TRY);
+    let outside = json!([victim, granted, "scripts/tool", folder, sandbox, "."]);
+    call.parameters = Map::from_iter([("outside".to_owned(), outside)]);
+    call.readable = vec![granted.clone()];
+    let said = output(fixture.run(call).await);
+    assert_eq!(said, json!({"worked": [], "failed": []}));
+    assert_eq!(states(), before);
+}
+
+#[tokio::test]
+async fn modes_owners_times_and_attributes_outside_stay_as_they_are() {
+    if cfg!(not(target_arch = "x86_64")) {
+        // Its numbers of system calls are this architecture's.
+        return;
+    }
+    for fixture in both().await {
+        stays_outside_and_changes_within(&fixture).await;
+    }
+}
+
+#[tokio::test]
+async fn the_sandbox_says_how_metadata_is_kept() {
+    for fixture in both().await {
+        let capabilities = fixture.sandbox.capabilities().await.into_iter();
+        let mut named = capabilities.filter(|capability| capability.name == "metadata");
+        let metadata = named.next().unwrap();
+        assert_eq!(metadata.state, CapabilityState::Enforced, "{metadata:?}");
+    }
+}
+
+/// Copies with modes and times, packs and unpacks, commits and clones, installs: what fails where these fail.
+const TOOLS: &str = r#"
+import importlib.util, json, os, shutil, subprocess, sys, zipfile
+os.chdir(os.environ["HOME"])
+def run(*command): return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+def kept(path): return [oct(os.stat(path).st_mode & 0o777), os.stat(path).st_mtime]
+def is_program(path): return os.stat(path).st_mode & 0o100 != 0
+os.mkdir("from"); open("from/file", "w").write("x"); os.symlink("file", "from/link")
+os.chmod("from/file", 0o750); os.utime("from/file", (5, 7)); os.utime("from/link", (5, 7), follow_symlinks=False)
+shutil.copytree("from", "copied", symlinks=True)
+run("tar", "cf", "from.tar", "from"); os.mkdir("out"); run("tar", "xpf", "from.tar", "-C", "out")
+run("git", "init", "-q", "made")
+run("git", "-C", "made", "config", "user.name", "n"); run("git", "-C", "made", "config", "user.email", "e@example.com")
+shutil.copy2("from/file", "made/file"); run("git", "-C", "made", "add", "file"); run("git", "-C", "made", "commit", "-qm", "one")
+run("git", "clone", "-q", "made", "cloned")
+done = {"python": kept("copied/file"), "tar": kept("out/from/file"), "git": is_program("cloned/file")}
+with zipfile.ZipFile("tiny-1.0-py3-none-any.whl", "w") as wheel:
+    info = "tiny-1.0.dist-info/"
+    wheel.writestr("tiny.py", "def main(): print('tiny')\n")
+    wheel.writestr(info + "METADATA", "Metadata-Version: 2.1\nName: tiny\nVersion: 1.0\n")
+    wheel.writestr(info + "WHEEL", "Wheel-Version: 1.0\nGenerator: t\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+    wheel.writestr(info + "entry_points.txt", "[console_scripts]\ntiny = tiny:main\n")
+    wheel.writestr(info + "RECORD", "".join(f"{name},,\n" for name in ["tiny.py", *(info + x for x in ("METADATA", "WHEEL", "entry_points.txt", "RECORD"))]))
+done["pip"] = True
+if importlib.util.find_spec("pip"):
+    run(sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--disable-pip-version-check", "--target", "installed", "tiny-1.0-py3-none-any.whl")
+    done["pip"] = is_program("installed/bin/tiny")
+done["node"] = "0o750"
+if os.path.exists("/usr/bin/node"):
+    run("/usr/bin/node", "-e", "const fs = require('fs'); fs.writeFileSync('n', ''); fs.chmodSync('n', 0o750); fs.utimesSync('n', 5, 7); fs.cpSync('from', 'noded', {recursive: true, preserveTimestamps: true})")
+    done["node"] = kept("n")[0]
+print(json.dumps(done))
+"#;
+
+#[tokio::test]
+async fn python_git_tar_pip_and_node_work_in_the_private_folder() {
+    for fixture in both().await {
+        assert_eq!(
+            output(fixture.run(python_call(TOOLS)).await),
+            json!({"python": ["0o750", 7.0], "tar": ["0o750", 7.0], "git": true, "pip": true, "node": "0o750"})
+        );
+    }
+}
