@@ -54,8 +54,8 @@
 //! (files, TCP ports, signals), seccomp (sockets, escapes from the process
 //! group, kernel surface), resource limits, namespaces (user, network, IPC, mount), a
 //! watch on the number of processes, and one egress proxy that knows the call's
-//! allow list. [`keep`] is what a process beside this one runs, to end what scripts
-//! started should this one be killed.
+//! allow list. [`keep`] runs in a process beside this one, and kills the children of
+//! scripts if this one is killed.
 
 #[cfg(not(target_os = "linux"))]
 compile_error!(

@@ -140,7 +140,7 @@ impl PackageStore {
     pub(crate) fn open(root: PathBuf, rubbish: Arc<RubbishBin>) -> io::Result<Self> {
         rubbish::create_private(&root)?;
         for folder in longest_unused(&root)? {
-            rubbish.throw(&folder);
+            rubbish.discard(&folder);
         }
         Ok(Self {
             root,

@@ -1,8 +1,8 @@
-//! Folders that are not needed any more: moved aside at once, removed by a thread of its own.
+//! Discarded folders: moved aside in one step, and removed by a thread of their own.
 //!
-//! The trees that programs leave are hostile: deeper than any stack or path, of a million entries, with modes that
-//! forbid their removal. So the removal neither recurses nor builds paths, and its failures go to the log: they stop
-//! neither a call nor a start. Must not know what the folders hold.
+//! The trees that programs leave are hostile: deeper than a stack or a path can be, of a million entries, with modes
+//! that forbid their removal. So the removal neither recurses nor builds paths, and its failures go to the log: they
+//! stop neither a call nor a start. Must not know the content of the folders.
 
 use std::ffi::CStr;
 use std::fs;
@@ -27,15 +27,15 @@ const LISTED: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
     .union(OFlags::CLOEXEC);
 
-/// A folder whose content is removed, and the thread that does so until this is dropped.
+/// A folder, and the thread that removes its content until this value is dropped.
 #[derive(Debug)]
 pub(crate) struct RubbishBin {
     folder: PathBuf,
-    /// Wakes the thread. One wake that waits serves all who asked for it.
+    /// Wakes the thread. One pending wake serves all discarded folders.
     wake: SyncSender<()>,
 }
 
-/// A new folder, which goes into the bin when dropped. Moved elsewhere, it stays there.
+/// A new folder, discarded when dropped. If it was moved elsewhere, it stays there.
 #[derive(Debug)]
 pub(crate) struct TemporaryFolder<'a> {
     path: PathBuf,
@@ -59,14 +59,14 @@ impl RubbishBin {
         Ok(bin)
     }
 
-    /// Moves a folder away to be removed. One that cannot be moved stays, and the log says why.
-    pub(crate) fn throw(&self, folder: &Path) {
-        match self.take(folder) {
+    /// Moves a folder into the bin. A folder that cannot be moved stays, and the reason is logged.
+    pub(crate) fn discard(&self, folder: &Path) {
+        match self.move_aside(folder) {
             Ok(()) => self.wake(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => {
                 let folder = folder.display();
-                tracing::warn!(%error, %folder, "a folder to be removed cannot be moved away and stays");
+                tracing::warn!(%error, %folder, "a discarded folder cannot be moved into the bin and stays");
             }
         }
     }
@@ -83,10 +83,10 @@ impl RubbishBin {
         })
     }
 
-    fn take(&self, folder: &Path) -> io::Result<()> {
+    fn move_aside(&self, folder: &Path) -> io::Result<()> {
         let aside = self.folder.join(Uuid::new_v4().to_string());
         match fs::rename(folder, &aside) {
-            // To move a folder its owner needs the right to write to it.
+            // Moving a folder needs the right to write to it.
             Err(error)
                 if error.kind() == io::ErrorKind::PermissionDenied
                     && fs::symlink_metadata(folder)?.is_dir() =>
@@ -103,7 +103,7 @@ impl RubbishBin {
             Ok(()) | Err(TrySendError::Full(())) => {}
             Err(TrySendError::Disconnected(())) => {
                 tracing::warn!(
-                    "the thread that removes folders ended; they stay until the next start"
+                    "the thread that removes discarded folders ended; they stay until the next start"
                 );
             }
         }
@@ -118,7 +118,7 @@ impl TemporaryFolder<'_> {
 
 impl Drop for TemporaryFolder<'_> {
     fn drop(&mut self) {
-        self.bin.throw(&self.path);
+        self.bin.discard(&self.path);
     }
 }
 
@@ -131,24 +131,24 @@ pub(crate) fn create_private(folder: &Path) -> io::Result<()> {
 fn empty_when_woken(woken: &Receiver<()>, bin: &OwnedFd, shown: &Path) {
     let mut logged = String::new();
     for () in woken {
-        let failed = match empty(bin.as_fd()) {
+        let failed = match empty_bin(bin.as_fd()) {
             Ok(()) => String::new(),
             Err(error) => error.to_string(),
         };
-        // What stays fails at each call's end in the same way.
+        // An entry that stays fails again at the end of each call: one line is enough.
         if failed != logged && !failed.is_empty() {
             let folder = shown.display();
-            tracing::warn!(error = %failed, %folder, "some folders cannot be removed; it is tried again");
+            tracing::warn!(error = %failed, %folder, "some discarded folders cannot be removed; the next call tries again");
         }
         logged = failed;
     }
 }
 
-/// Removes all that can be removed from the bin, and fails with the last reason why something stays.
+/// Removes the content of the bin. Fails with the last error if an entry stays.
 ///
-/// A directory's own directories move up into the bin before it is removed, so that a tree of any depth is only
-/// ever one level deep. Each directory moves once.
-fn empty(bin: BorrowedFd<'_>) -> io::Result<()> {
+/// Before a directory is removed, its subdirectories move up into the bin, so that no tree there is deeper than one
+/// level. Each directory moves once.
+fn empty_bin(bin: BorrowedFd<'_>) -> io::Result<()> {
     loop {
         let mut changes = 0_u64;
         let mut outcome = Ok(());
@@ -170,10 +170,10 @@ fn empty(bin: BorrowedFd<'_>) -> io::Result<()> {
 
 /// Removes one entry of the bin.
 fn remove(bin: BorrowedFd<'_>, name: &CStr, changes: &mut u64) -> Result<(), Errno> {
-    if unlink(bin, name)? == Kind::File {
+    if unlink(bin, name)? == EntryKind::File {
         return Ok(());
     }
-    let directory = writable(bin, name)?;
+    let directory = open_writable(bin, name)?;
     let listed = rustix::fs::openat(&directory, c".", LISTED, Mode::empty())?;
     let mut outcome = Ok(());
     for entry in Dir::new(listed)? {
@@ -181,7 +181,7 @@ fn remove(bin: BorrowedFd<'_>, name: &CStr, changes: &mut u64) -> Result<(), Err
         if is_dots(entry.file_name()) {
             continue;
         }
-        match take_out(directory.as_fd(), entry.file_name(), bin) {
+        match hoist(directory.as_fd(), entry.file_name(), bin) {
             Ok(()) => *changes += 1,
             Err(errno) => outcome = Err(errno),
         }
@@ -192,38 +192,38 @@ fn remove(bin: BorrowedFd<'_>, name: &CStr, changes: &mut u64) -> Result<(), Err
     }
 }
 
-/// Removes a file, and moves a directory up into the bin.
-fn take_out(directory: BorrowedFd<'_>, name: &CStr, bin: BorrowedFd<'_>) -> Result<(), Errno> {
-    if unlink(directory, name)? == Kind::File {
+/// Removes a file; moves a directory up into the bin.
+fn hoist(directory: BorrowedFd<'_>, name: &CStr, bin: BorrowedFd<'_>) -> Result<(), Errno> {
+    if unlink(directory, name)? == EntryKind::File {
         return Ok(());
     }
-    // To move a directory its owner needs the right to write to it.
-    writable(directory, name)?;
+    // Moving a directory needs the right to write to it.
+    open_writable(directory, name)?;
     rustix::fs::renameat(directory, name, bin, Uuid::new_v4().to_string())
 }
 
 #[derive(PartialEq, Eq)]
-enum Kind {
+enum EntryKind {
     /// Anything but a directory; it is gone.
     File,
     Directory,
 }
 
-fn unlink(parent: BorrowedFd<'_>, name: &CStr) -> Result<Kind, Errno> {
+fn unlink(parent: BorrowedFd<'_>, name: &CStr) -> Result<EntryKind, Errno> {
     match rustix::fs::unlinkat(parent, name, AtFlags::empty()) {
-        Ok(()) | Err(Errno::NOENT) => Ok(Kind::File),
-        // POSIX says EPERM of a directory, and Linux EISDIR.
-        Err(Errno::ISDIR | Errno::PERM) => Ok(Kind::Directory),
+        Ok(()) | Err(Errno::NOENT) => Ok(EntryKind::File),
+        // The error for a directory: EISDIR on Linux, EPERM in POSIX.
+        Err(Errno::ISDIR | Errno::PERM) => Ok(EntryKind::Directory),
         Err(errno) => Err(errno),
     }
 }
 
-/// Opens a directory, and gives its owner all rights to it, as far as they are this process's to give.
-fn writable(parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
+/// Opens a directory, and gives its owner all rights to it where this process may.
+fn open_writable(parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
     let directory = rustix::fs::openat(parent, name, NAMED, Mode::empty())?;
     let path = format!("/proc/self/fd/{}", directory.as_raw_fd());
     match rustix::fs::chmod(path, Mode::RWXU) {
-        // Perhaps it can be removed as it is.
+        // It may be removable as it is.
         Ok(()) | Err(Errno::PERM | Errno::ROFS | Errno::NOENT) => Ok(directory),
         Err(errno) => Err(errno),
     }

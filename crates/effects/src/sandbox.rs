@@ -46,7 +46,7 @@ use crate::redact::Redactor;
 use crate::rubbish::{self, RubbishBin};
 use child::Namespaces;
 use files::Reach;
-use filter::Metadata;
+use filter::MetadataEnforcement;
 use interpreter::{Interpreter, InterpreterError};
 use mounts::MountPlan;
 use starter::Starter;
@@ -66,7 +66,7 @@ pub struct Sandbox {
     packages: Arc<PackageStore>,
     /// Where the private folders of running calls are made.
     calls: PathBuf,
-    /// Where they go when the calls end.
+    /// Removes them when the calls end.
     rubbish: Arc<RubbishBin>,
     support: Support,
     /// The proxy for scripts that have no network namespace of their own.
@@ -88,9 +88,9 @@ struct Support {
     namespaces: io::Result<()>,
     /// Whether scripts also get a mount namespace.
     mounts: io::Result<()>,
-    /// The filter of the calls that the server is asked about instead, where it can be and has to.
-    asking: io::Result<BpfProgram>,
-    metadata: Metadata,
+    /// Where there is none: the filter whose calls the kernel passes on to the server.
+    notification_filter: io::Result<BpfProgram>,
+    metadata: MetadataEnforcement,
 }
 
 /// Compiled system call filters.
@@ -119,8 +119,8 @@ impl Sandbox {
             source,
         };
         rubbish::create_private(&given).map_err(in_directory)?;
-        // Scripts start in their package's folder, where a relative path leads elsewhere, and do not see the links
-        // that lead to a folder which is hidden from them.
+        // Absolute, because scripts start in their package's folder; without links, because the view of a script
+        // may lack them.
         options.directory = given.canonicalize().map_err(in_directory)?;
         options.hidden.push(options.directory.clone());
         let support = Support::detect(&options)?;
@@ -243,14 +243,14 @@ impl Support {
             Ok(()) => probe_mounts(options),
             Err(error) => Err(io::Error::other(format!("no namespaces: {error}"))),
         };
-        let asking = match &mounts {
-            Ok(()) => Err(io::Error::other("the mounts are in its place")),
-            Err(_) => asking(),
+        let notification_filter = match &mounts {
+            Ok(()) => Err(io::Error::other("a mount namespace takes its place")),
+            Err(_) => notification_filter(),
         };
-        let metadata = match (&mounts, &asking) {
-            (Ok(()), _) => Metadata::Mounts,
-            (Err(_), Ok(_)) => Metadata::Server,
-            (Err(_), Err(_)) => Metadata::Nothing,
+        let metadata = match (&mounts, &notification_filter) {
+            (Ok(()), _) => MetadataEnforcement::Mounts,
+            (Err(_), Ok(_)) => MetadataEnforcement::Server,
+            (Err(_), Err(_)) => MetadataEnforcement::Refusal,
         };
         let filters = match launch::filters(metadata) {
             Some(Ok(filters)) => Some(filters),
@@ -265,15 +265,15 @@ impl Support {
             filters,
             namespaces,
             mounts,
-            asking,
+            notification_filter,
             metadata,
         })
     }
 }
 
-/// The filter of the calls that the server is asked about, where the kernel does ask.
-fn asking() -> io::Result<BpfProgram> {
-    match filter::asking() {
+/// The filter whose calls the kernel passes on to the server, if it does.
+fn notification_filter() -> io::Result<BpfProgram> {
+    match filter::notification_filter() {
         Some(Ok(program)) => {
             child::probe_notifications(program.clone())?;
             Ok(program)
@@ -285,7 +285,7 @@ fn asking() -> io::Result<BpfProgram> {
     }
 }
 
-/// Tries what every call does, for one that writes to the sandbox's folder.
+/// Makes the mounts of a call that writes to the sandbox's folder.
 fn probe_mounts(options: &SandboxOptions) -> io::Result<()> {
     let reach = Reach {
         interpreter: &[],
@@ -297,7 +297,7 @@ fn probe_mounts(options: &SandboxOptions) -> io::Result<()> {
     child::probe(Namespaces::new(None, Some(plan)))
 }
 
-/// Makes the folder of running calls and the bin, and throws away what calls of a process that died left.
+/// Creates the folder of running calls and the bin, and discards the private folders that a dead process left.
 fn prepare(directory: &Path) -> io::Result<(PathBuf, Arc<RubbishBin>)> {
     let calls = directory.join("calls");
     rubbish::create_private(&calls)?;
@@ -308,17 +308,19 @@ fn prepare(directory: &Path) -> io::Result<(PathBuf, Arc<RubbishBin>)> {
         match old {
             Ok((since, folder)) => {
                 if now.duration_since(since).unwrap_or_default() > ABANDONED_AFTER {
-                    rubbish.throw(&folder);
+                    rubbish.discard(&folder);
                 }
             }
-            Err(error) => tracing::warn!(%error, "the folder of an earlier call cannot be read"),
+            Err(error) => {
+                tracing::warn!(%error, "the folder of an earlier call cannot be looked at");
+            }
         }
     }
     Ok((calls, Arc::new(rubbish)))
 }
 
-/// When a folder was last changed. A script sets the time of modification as it likes, also to one that is to
-/// come, but not that of the change.
+/// The earlier of a folder's modification and change times: a script can set the first, also to a time in the
+/// future, but not the second.
 fn unchanged_since(folder: &fs::DirEntry) -> io::Result<SystemTime> {
     let metadata = folder.metadata()?;
     let changed = Duration::from_secs(u64::try_from(metadata.ctime()).unwrap_or(0));

@@ -84,9 +84,9 @@ pub(crate) fn scripts_in(home: &Home) -> usize {
     places.filter(|cwd| cwd.starts_with(home.data())).count()
 }
 
-/// Neither a script outlives its server, nor what the script started.
+/// Neither a script nor its children outlive their server.
 #[test]
-fn what_a_script_started_ends_with_a_killed_server() {
+fn a_killed_servers_scripts_end_with_their_children() {
     let home = Home::new();
     let server = home.serve();
     let endless = "import subprocess, time\n\

@@ -1,4 +1,4 @@
-//! Trees on which a plain removal ends the process, fails, or leaves the folder.
+//! Trees on which a plain recursive removal overflows the stack, fails, or leaves entries.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -49,7 +49,7 @@ fn a_tree_deeper_than_any_path_or_stack_is_removed() {
         rustix::fs::mkdirat(&at, c"d", Mode::RWXU).unwrap();
         at = rustix::fs::openat(&at, c"d", NAMED, Mode::empty()).unwrap();
     }
-    empty(bin.as_fd()).unwrap();
+    empty_bin(bin.as_fd()).unwrap();
     assert!(is_empty(dir.path()));
 }
 
@@ -76,7 +76,7 @@ fn everything_goes_whatever_it_is_called_and_links_are_not_followed() {
         }
     }
     symlink(outside.path(), dir.path().join("link")).unwrap();
-    empty(opened(dir.path()).as_fd()).unwrap();
+    empty_bin(opened(dir.path()).as_fd()).unwrap();
     assert!(is_empty(dir.path()));
     let kept = fs::read_to_string(outside.path().join("kept")).unwrap();
     assert_eq!(kept, "kept");
@@ -95,15 +95,15 @@ fn modes_that_forbid_the_removal_do_not_hinder_it() {
             set_mode(&folder.join("in"), mode);
             set_mode(&folder, mode);
         }
-        empty(opened(dir.path()).as_fd()).unwrap();
+        empty_bin(opened(dir.path()).as_fd()).unwrap();
         assert!(is_empty(dir.path()));
     });
 }
 
 #[test]
-fn what_belongs_to_another_user_stays_alone_and_is_reported() {
+fn a_folder_of_another_user_stays_and_all_others_go() {
     if !geteuid().is_root() {
-        // Only root can make it.
+        // Only root can make such a folder.
         return;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -112,7 +112,7 @@ fn what_belongs_to_another_user_stays_alone_and_is_reported() {
     fs::write(dir.path().join("foreign/file"), "").unwrap();
     as_ordinary_user(|| {
         fs::create_dir_all(dir.path().join("own/deeper/still")).unwrap();
-        let left = empty(opened(dir.path()).as_fd()).unwrap_err();
+        let left = empty_bin(opened(dir.path()).as_fd()).unwrap_err();
         assert_eq!(left.kind(), io::ErrorKind::PermissionDenied);
         let left: Vec<_> = fs::read_dir(dir.path()).unwrap().flatten().collect();
         assert_eq!(left.len(), 1);
@@ -140,7 +140,7 @@ fn a_temporary_folder_is_gone_at_once_and_removed_soon() {
 }
 
 #[test]
-fn what_a_process_left_that_ended_is_removed_at_the_next_start() {
+fn folders_discarded_by_an_earlier_process_are_removed_at_the_start() {
     let dir = tempfile::tempdir().unwrap();
     let rubbish = dir.path().join("rubbish");
     fs::create_dir_all(rubbish.join("a/b")).unwrap();

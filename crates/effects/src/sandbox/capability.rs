@@ -6,7 +6,7 @@ use std::fmt;
 use std::io;
 
 use super::Sandbox;
-use super::filter::Metadata;
+use super::filter::MetadataEnforcement;
 
 /// One guarantee and whether it holds on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,30 +120,30 @@ impl Sandbox {
         }
     }
 
-    /// Its guarantee says how it holds.
+    /// The guarantee names the means that enforces it.
     fn metadata(&self) -> Capability {
         let (how, state) = match (self.support.metadata, self.filters()) {
-            (Metadata::Mounts, _) => (
+            (MetadataEnforcement::Mounts, _) => (
                 "modes, owners, times and attributes outside a call's folders stay as they are: all else is read-only",
                 CapabilityState::Enforced,
             ),
-            (Metadata::Server, CapabilityState::Enforced) => (
+            (MetadataEnforcement::Server, CapabilityState::Enforced) => (
                 "modes, owners, times and attributes outside a call's folders stay as they are: the server makes each \
                  change of modes and times itself, and others fail",
                 self.linked(),
             ),
-            (Metadata::Nothing, CapabilityState::Enforced) => (
+            (MetadataEnforcement::Refusal, CapabilityState::Enforced) => (
                 "modes, owners, times and attributes outside a call's folders stay as they are: changes fail everywhere",
                 CapabilityState::Partial {
                     gap: format!(
                         "in a call's own folders they fail as well, where tar, pip and others need them: no mount \
-                         namespace{}, and the kernel does not ask the server{}",
+                         namespace{}, and no notifications of the kernel{}",
                         reason(&self.support.mounts),
-                        reason(&self.support.asking)
+                        reason(&self.support.notification_filter)
                     ),
                 },
             ),
-            (Metadata::Server | Metadata::Nothing, filters) => (
+            (MetadataEnforcement::Server | MetadataEnforcement::Refusal, filters) => (
                 "modes, owners, times and attributes outside a call's folders stay as they are",
                 missing(format!(
                     "no mount namespace{}, system call filters {filters}",
@@ -154,13 +154,13 @@ impl Sandbox {
         capability("metadata", how, state)
     }
 
-    /// Whether a file of elsewhere can get into a call's folders.
+    /// Whether a file from outside can get into a call's folders.
     fn linked(&self) -> CapabilityState {
         match self.landlock(FILES_ABI) {
             CapabilityState::Enforced => CapabilityState::Enforced,
             landlock => CapabilityState::Partial {
                 gap: format!(
-                    "files of elsewhere can be linked into a call's folder: Landlock {landlock}"
+                    "files from outside can be linked into a call's folder: Landlock {landlock}"
                 ),
             },
         }
@@ -177,8 +177,7 @@ impl Sandbox {
     fn group(&self) -> CapabilityState {
         match (self.filters(), &self.options.keeper) {
             (CapabilityState::Enforced, None) => CapabilityState::Partial {
-                gap: "no keeper: what a script started goes on when the server is killed"
-                    .to_owned(),
+                gap: "no keeper: children of scripts survive a server that is killed".to_owned(),
             },
             (filters, _) => filters,
         }
@@ -232,7 +231,7 @@ fn available(found: Result<(), String>) -> CapabilityState {
     }
 }
 
-/// Why something is not to be had, in brackets.
+/// The reason of a failure, in brackets.
 fn reason<T>(tried: &io::Result<T>) -> String {
     match tried {
         Ok(_) => String::new(),

@@ -25,10 +25,10 @@ use seccompiler::BpfProgram;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-use super::keeper::record;
+use super::keeper::encode_group;
 use super::mounts::MountPlan;
 
-pub(super) use notify::{Notifications, Request, answer, next_request, still_waits};
+pub(super) use notify::{Notification, NotificationFilter, is_pending, next_notification, respond};
 
 /// The egress proxy's port inside a call's own network namespace.
 pub(super) const NAMESPACE_PROXY_PORT: u16 = 3128;
@@ -43,8 +43,8 @@ pub(super) struct Confinement {
     pub(super) namespaces: Option<Namespaces>,
     pub(super) landlock: Option<RulesetCreated>,
     pub(super) filters: Vec<BpfProgram>,
-    /// The calls that the server is asked about.
-    pub(super) notifications: Option<Notifications>,
+    /// The calls that the server handles.
+    pub(super) notifications: Option<NotificationFilter>,
 }
 
 /// Own user, network and IPC namespaces, and a mount namespace where there is a plan for one.
@@ -70,12 +70,10 @@ impl Namespaces {
     }
 }
 
-/// How changes of a mount reach its copies.
+/// Whether later mounts and unmounts propagate between a mount and its copies.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Propagation {
-    /// They do not.
     Private,
-    /// As before.
     Unchanged,
 }
 
@@ -95,26 +93,26 @@ pub(super) fn confine(command: &mut tokio::process::Command, confinement: Confin
     }
 }
 
-/// Has the child of `command` tell the keeper its group, last of all before it executes anything.
-pub(super) fn announce(command: &mut tokio::process::Command, keeper: Arc<OwnedFd>) {
-    let tell = move || {
-        let record = record(rustix::process::getpid());
+/// Makes the child of `command` send its group to the keeper, as the last step before it executes anything.
+pub(super) fn announce_group(command: &mut tokio::process::Command, keeper: Arc<OwnedFd>) {
+    let announce = move || {
+        let group = encode_group(rustix::process::getpid());
         let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
-        let told = rustix::net::send(&keeper, &record, flags);
-        told.map(drop).map_err(io::Error::from)
+        let sent = rustix::net::send(&keeper, &group, flags);
+        sent.map(drop).map_err(io::Error::from)
     };
     // SAFETY: as in `confine`.
     unsafe {
-        command.pre_exec(tell);
+        command.pre_exec(announce);
     }
 }
 
-/// Has the child of `command` go on when this process is asked to end, or its terminal is closed.
+/// Makes the child of `command` ignore the signals that stop this process or close its terminal.
 pub(super) fn detach(command: &mut Command) {
     let enter = || {
         rustix::process::setsid()?;
         for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGTERM] {
-            // SAFETY: to ignore a signal installs no handler.
+            // SAFETY: ignoring a signal installs no handler.
             if unsafe { libc::signal(signal, libc::SIG_IGN) } == libc::SIG_ERR {
                 return Err(io::Error::last_os_error());
             }
@@ -127,11 +125,11 @@ pub(super) fn detach(command: &mut Command) {
     }
 }
 
-/// A member of a group that has ended and is this process's to reap, without reaping it.
+/// A child of this process in a group that has ended, without reaping it.
 ///
 /// # Errors
 /// `CHILD` when no member of the group is a child of this process.
-pub(super) fn ended_in(group: Pid) -> Result<Option<Pid>, Errno> {
+pub(super) fn ended_member(group: Pid) -> Result<Option<Pid>, Errno> {
     // SAFETY: `siginfo_t` is plain data for which all zeroes is a value.
     let mut ended: libc::siginfo_t = unsafe { std::mem::zeroed() };
     let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
@@ -152,24 +150,24 @@ fn last_errno() -> Errno {
 /// Asks the kernel whether this process may create namespaces.
 pub(super) fn probe(namespaces: Namespaces) -> io::Result<()> {
     let mut namespaces = namespaces;
-    attempt(move || namespaces.enter())
+    attempt_in_child(move || namespaces.enter())
 }
 
-/// Asks the kernel whether a process may be asked about the calls of a filter.
+/// Asks the kernel whether it passes calls of a filter on to this process.
 pub(super) fn probe_notifications(program: BpfProgram) -> io::Result<()> {
-    attempt(move || {
+    attempt_in_child(move || {
         rustix::thread::set_no_new_privs(true)?;
         notify::listen(&program).map(drop)
     })
 }
 
-/// Does something in a child that ends then. It must do what may be done after fork, as in `confine`.
-fn attempt(
-    mut attempted: impl FnMut() -> io::Result<()> + Send + Sync + 'static,
+/// Runs `action` in a child that does not execute anything. It must be safe to run after fork, as in `confine`.
+fn attempt_in_child(
+    mut action: impl FnMut() -> io::Result<()> + Send + Sync + 'static,
 ) -> io::Result<()> {
     let mut command = Command::new("/");
     let enter = move || {
-        attempted()?;
+        action()?;
         // Stops before exec: the answer is known.
         Err(io::Error::from_raw_os_error(libc::ECANCELED))
     };
@@ -284,7 +282,7 @@ fn write(path: &CStr, content: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives attributes to a mount, and with `AT_RECURSIVE` to those below it.
+/// Sets attributes of a mount, with `AT_RECURSIVE` also of the mounts below it.
 pub(super) fn set_mount(
     at: BorrowedFd<'_>,
     path: &CStr,
@@ -301,8 +299,7 @@ pub(super) fn set_mount(
         },
         userns_fd: 0,
     };
-    // SAFETY: the kernel reads the path, which ends with a zero, and as many bytes of the change as it has. Both
-    // outlive the call.
+    // SAFETY: the kernel reads the path, which ends with a zero, and one `mount_attr`. Both outlive the call.
     let done = unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,

@@ -18,8 +18,8 @@ const PROGRAMS: &[&str] = &[
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
 ];
 
-/// Read: what name services, TLS, time zones and the loader look at. Of TLS the certificates and settings alone:
-/// beside them are private keys, which a server that is root could read.
+/// Read: files of name services, TLS, time zones and the loader. Of TLS only certificates and settings: a server that
+/// runs as root could also read the private keys in the folders beside them.
 const SYSTEM_FILES: &[&str] = &[
     "/etc/alternatives",
     "/etc/ca-certificates",
@@ -58,7 +58,7 @@ const SYSTEM_FILES: &[&str] = &[
 /// Read and write: the places where output vanishes.
 const SINKS: &[&str] = &["/dev/null", "/dev/full"];
 
-/// The system's part of what every call may touch.
+/// The paths of the system that every call may reach.
 pub(super) fn system() -> impl Iterator<Item = &'static Path> {
     let lists = [PROGRAMS, SYSTEM_FILES, SINKS].into_iter().flatten();
     lists.map(|path| Path::new(*path))

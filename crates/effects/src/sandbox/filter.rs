@@ -19,15 +19,15 @@ pub(super) enum Sockets {
     Tcp,
 }
 
-/// What keeps changes of modes, owners, times and attributes to a call's folders.
+/// How changes of modes, owners, times and attributes are confined to a call's folders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Metadata {
-    /// The mounts: all else is read-only.
+pub(super) enum MetadataEnforcement {
+    /// All other folders are mounted read-only.
     Mounts,
-    /// The server, which is asked about each change of a mode or of times (`metadata.rs`). Other changes fail.
+    /// The server makes each change of a mode or of times (`metadata.rs`). Other changes fail.
     Server,
-    /// Nothing: each change fails.
-    Nothing,
+    /// Each change fails, in the call's folders too.
+    Refusal,
 }
 
 const SOCKET_TYPE_MASK: u64 = 0xf;
@@ -46,22 +46,22 @@ const TCP_PROTOCOLS: [libc::c_int; 2] = [0, libc::IPPROTO_TCP];
 /// Compiles the filters for this machine; `None` if its architecture has none.
 pub(super) fn compile(
     sockets: Sockets,
-    metadata: Metadata,
+    metadata: MetadataEnforcement,
 ) -> Option<Result<Vec<BpfProgram>, seccompiler::Error>> {
     let arch = TargetArch::try_from(std::env::consts::ARCH).ok()?;
     Some(build(sockets, metadata, arch).map_err(seccompiler::Error::Backend))
 }
 
-/// Compiles the filter of the calls that the server is asked about; `None` as for [`compile`].
-pub(super) fn asking() -> Option<Result<BpfProgram, seccompiler::Error>> {
+/// Compiles the filter whose calls the kernel passes on to the server; `None` as for [`compile`].
+pub(super) fn notification_filter() -> Option<Result<BpfProgram, seccompiler::Error>> {
     let arch = TargetArch::try_from(std::env::consts::ARCH).ok()?;
-    Some(build_asking(arch).map_err(seccompiler::Error::Backend))
+    Some(build_notification_filter(arch).map_err(seccompiler::Error::Backend))
 }
 
-fn build_asking(arch: TargetArch) -> Result<BpfProgram, BackendError> {
-    let asked = MODES_AND_TIMES.iter();
-    let rules = asked.map(|number| (*number, Vec::new())).collect();
-    // The compiler knows no such action; this one stands in its place.
+fn build_notification_filter(arch: TargetArch) -> Result<BpfProgram, BackendError> {
+    let numbers = MODES_AND_TIMES.iter();
+    let rules = numbers.map(|number| (*number, Vec::new())).collect();
+    // The compiler lacks the action of notifications: compile another one, and replace it.
     let action = SeccompAction::Trace(0);
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, action, arch)?;
     let mut program: BpfProgram = filter.try_into()?;
@@ -75,7 +75,7 @@ fn build_asking(arch: TargetArch) -> Result<BpfProgram, BackendError> {
 
 fn build(
     sockets: Sockets,
-    metadata: Metadata,
+    metadata: MetadataEnforcement,
     arch: TargetArch,
 ) -> Result<Vec<BpfProgram>, BackendError> {
     let mut denied = denied(sockets)?;
@@ -92,8 +92,8 @@ fn build(
         .collect()
 }
 
-/// Puts a refusal of every call of the x32 ABI before a program. Such a call has a number of its own, which no rule
-/// names, under the architecture of other calls, and does the same.
+/// Prepends a refusal of all calls of the x32 ABI. Their numbers differ, so no rule matches them, but the kernel
+/// reports the same architecture for them and runs the same functions.
 fn without_x32(program: BpfProgram, arch: TargetArch) -> BpfProgram {
     if !matches!(arch, TargetArch::x86_64) {
         return program;
@@ -142,11 +142,11 @@ fn denied(sockets: Sockets) -> Result<Rules, BackendError> {
     Ok(rules)
 }
 
-fn denied_changes(metadata: Metadata) -> Result<Rules, BackendError> {
+fn denied_changes(metadata: MetadataEnforcement) -> Result<Rules, BackendError> {
     let (owners, modes): (&[i64], &[i64]) = match metadata {
-        Metadata::Mounts => return Ok(Rules::new()),
-        Metadata::Server => (OWNERS_AND_ATTRIBUTES, &[]),
-        Metadata::Nothing => (OWNERS_AND_ATTRIBUTES, MODES_AND_TIMES),
+        MetadataEnforcement::Mounts => return Ok(Rules::new()),
+        MetadataEnforcement::Server => (OWNERS_AND_ATTRIBUTES, &[]),
+        MetadataEnforcement::Refusal => (OWNERS_AND_ATTRIBUTES, MODES_AND_TIMES),
     };
     let numbers = owners.iter().chain(modes);
     let mut rules: Rules = numbers.map(|number| (*number, Vec::new())).collect();
@@ -179,8 +179,8 @@ fn socket_rules(sockets: Sockets) -> Result<Vec<SeccompRule>, BackendError> {
     }
 }
 
-/// The two ends of a stream are bound to each other. Those of any other pair send to whatever socket they name,
-/// also to one in the file system, which no rule of Landlock keeps them from.
+/// Only the ends of a stream are bound to each other. A socket of another pair can send to any address, also to a
+/// socket in the file system, and no rule of Landlock prevents it.
 fn socketpair_rules() -> Result<Vec<SeccompRule>, BackendError> {
     let unix = u64::from(libc::AF_UNIX.unsigned_abs());
     let mut rules = vec![all_of(vec![compare(0, SeccompCmpOp::Ne, unix)?])?];
@@ -188,7 +188,7 @@ fn socketpair_rules() -> Result<Vec<SeccompRule>, BackendError> {
     Ok(rules)
 }
 
-/// Whatever flags come with the type of a socket.
+/// Flags in the same argument do not matter.
 fn any_type_but_stream() -> Result<Vec<SeccompRule>, BackendError> {
     let stream = u64::from(libc::SOCK_STREAM.unsigned_abs());
     let types = (0..=SOCKET_TYPE_MASK).filter(|kind| *kind != stream);
@@ -214,8 +214,7 @@ fn compare(
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)
 }
 
-/// What a new process may not be asked for: namespaces, and this process's own parent as its parent, who would
-/// have to reap it.
+/// Refused for new processes: namespaces, and a parent other than their creator, which would have to reap them.
 const CLONE_FLAGS: [libc::c_int; 8] = [
     libc::CLONE_PARENT,
     libc::CLONE_NEWCGROUP,

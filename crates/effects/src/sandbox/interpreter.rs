@@ -39,7 +39,7 @@ struct Description {
     folders: Vec<PathBuf>,
 }
 
-/// What runs filter programs.
+/// Finds the program that runs filters.
 pub(super) fn filter(path: Option<&Path>) -> Result<Interpreter, InterpreterError> {
     program(path.ok_or_else(|| InterpreterError::Start {
         path: PathBuf::from("filter"),
@@ -47,7 +47,7 @@ pub(super) fn filter(path: Option<&Path>) -> Result<Interpreter, InterpreterErro
     })?)
 }
 
-/// A program, such as bash, that needs nothing but itself and the system's libraries.
+/// Finds a program that needs only itself and the libraries of the system, such as bash.
 pub(super) fn program(path: &Path) -> Result<Interpreter, InterpreterError> {
     match path.canonicalize() {
         Ok(executable) => Ok(Interpreter {
@@ -63,7 +63,7 @@ pub(super) fn program(path: &Path) -> Result<Interpreter, InterpreterError> {
 
 /// Runs Python once, unconfined and without any script, to learn its folders.
 /// A launcher (such as a version switcher) is replaced by what it launches.
-/// Python's own variables are left out (`-E`): scripts do not get them, and may not read the folders that they name.
+/// Ignores Python's variables (`-E`): scripts do not get them, and must not read the folders that they name.
 pub(super) async fn python(path: &Path) -> Result<Interpreter, InterpreterError> {
     let probe = tokio::process::Command::new(path)
         .args(["-E", "-s", "-B", "-c", PYTHON_PROBE])

@@ -1,9 +1,9 @@
-//! The keeper: a process beside this one that kills what scripts started, should this one be killed.
+//! The keeper: a process beside this one that kills the children of scripts if this one is killed.
 //!
-//! The kernel ends a script with the server (`child.rs`), but not what the script started: those are the server's to
-//! kill, and a server that is killed kills nobody. So each process tells the keeper its group before it executes
-//! anything, over a socket whose other end the server holds. When that end is gone, the keeper kills the groups that
-//! are still there, and ends. Must not know what runs in a group.
+//! The kernel ends a script with the server (`child.rs`), but not the children of the script: the server kills these,
+//! unless it is killed itself. So each process sends its group to the keeper before it executes anything, over a socket
+//! that the server holds open. When the socket is closed, the keeper kills the remaining groups and exits. Must not know
+//! the programs in a group.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -18,8 +18,8 @@ use rustix::process::{Pid, PidfdFlags, Signal};
 
 use super::child;
 
-/// How often a group whose leader ended is looked for. The server kills it at once, so its number is not another
-/// group's by then.
+/// How often the keeper checks a group whose leader ended. The server kills such a group at once, so its number is not
+/// reused before the next check.
 const RECHECK: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 50_000_000,
@@ -28,19 +28,19 @@ const AT_ONCE: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 0,
 };
-/// The number of a group, as it is told.
-const RECORD_BYTES: usize = size_of::<i32>();
+/// Size of a group's number on the socket.
+const GROUP_BYTES: usize = size_of::<i32>();
 
-/// The keeper as the server sees it: started with the first process, and again should it end.
+/// Starts the keeper with the first process, and again if it ends.
 #[derive(Debug)]
 pub(super) struct Keeper {
     program: PathBuf,
     arguments: Vec<String>,
-    running: Option<Running>,
+    running: Option<KeeperProcess>,
 }
 
 #[derive(Debug)]
-struct Running {
+struct KeeperProcess {
     process: Child,
     channel: Arc<OwnedFd>,
 }
@@ -54,8 +54,8 @@ impl Keeper {
         }
     }
 
-    /// Where a process tells its group. A keeper that has to be started learns of `groups` first; none where it
-    /// cannot be.
+    /// The socket that takes groups to the keeper. A newly started keeper gets `groups` first. `None` if it cannot be
+    /// started.
     pub(super) fn channel(&mut self, groups: &[Pid]) -> Option<Arc<OwnedFd>> {
         if let Some(running) = &mut self.running
             && matches!(running.process.try_wait(), Ok(None))
@@ -71,14 +71,14 @@ impl Keeper {
             Err(error) => {
                 tracing::error!(
                     %error,
-                    "starting the process that ends what scripts start: a server that is killed leaves it running"
+                    "the keeper cannot be started: children of scripts survive a server that is killed"
                 );
                 None
             }
         }
     }
 
-    fn start(&self, groups: &[Pid]) -> io::Result<Running> {
+    fn start(&self, groups: &[Pid]) -> io::Result<KeeperProcess> {
         let kind = SocketType::STREAM;
         let (ours, theirs) =
             rustix::net::socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None)?;
@@ -93,17 +93,17 @@ impl Keeper {
         child::detach(&mut command);
         let process = command.spawn()?;
         for group in groups {
-            rustix::net::send(&ours, &record(*group), SendFlags::NOSIGNAL)?;
+            rustix::net::send(&ours, &encode_group(*group), SendFlags::NOSIGNAL)?;
         }
-        Ok(Running {
+        Ok(KeeperProcess {
             process,
             channel: Arc::new(ours),
         })
     }
 
-    /// Lets the keeper end, once no process is told of it any more.
-    pub(super) fn end(self) {
-        let Some(Running {
+    /// Closes the socket, and waits until the keeper has exited.
+    pub(super) fn stop(self) {
+        let Some(KeeperProcess {
             mut process,
             channel,
         }) = self.running
@@ -112,31 +112,33 @@ impl Keeper {
         };
         drop(channel);
         if let Err(error) = process.wait() {
-            tracing::warn!(%error, "waiting for the end of the process that ends what scripts start");
+            tracing::warn!(%error, "waiting for the keeper to exit");
         }
     }
 }
 
-pub(super) fn record(group: Pid) -> [u8; RECORD_BYTES] {
+pub(super) fn encode_group(group: Pid) -> [u8; GROUP_BYTES] {
     group.as_raw_nonzero().get().to_ne_bytes()
 }
 
-/// A group that the keeper was told of.
-struct Kept {
+/// A group that the keeper kills at the end.
+struct TrackedGroup {
     group: Pid,
-    /// While it lives, the group's number is taken.
+    /// `None` once the leader has ended.
     leader: Option<OwnedFd>,
 }
 
-/// What the keeper's process does: reads groups from standard input, and kills those that are left when it ends.
+/// Runs the keeper: reads groups from standard input, and kills the remaining ones when the input ends.
 ///
 /// # Errors
-/// When standard input cannot be waited for or read; the groups are killed then, too.
+/// When standard input cannot be read: the server starts another keeper, so no group is killed. When a group cannot be
+/// killed.
 pub fn keep() -> io::Result<()> {
     let input = io::stdin();
-    let mut kept = Vec::new();
-    let mut outcome = listen(input.as_fd(), &mut kept);
-    for Kept { group, .. } in kept {
+    let mut tracked = Vec::new();
+    track(input.as_fd(), &mut tracked)?;
+    let mut outcome = Ok(());
+    for TrackedGroup { group, .. } in tracked {
         match rustix::process::kill_process_group(group, Signal::KILL) {
             Ok(()) | Err(Errno::SRCH) => {}
             Err(errno) => outcome = Err(errno.into()),
@@ -145,33 +147,37 @@ pub fn keep() -> io::Result<()> {
     outcome
 }
 
-/// Keeps track of groups until the input ends.
-fn listen(input: BorrowedFd<'_>, kept: &mut Vec<Kept>) -> io::Result<()> {
+/// Tracks groups until the input ends.
+fn track(input: BorrowedFd<'_>, tracked: &mut Vec<TrackedGroup>) -> io::Result<()> {
     let mut unread = Vec::new();
     loop {
-        wait(input, kept)?;
-        if is_ready(input, &AT_ONCE)? {
+        wait(input, tracked)?;
+        if is_ready(input)? {
             let mut chunk = [0_u8; 4096];
-            let count = rustix::io::read(input, &mut chunk)?;
+            let count = rustix::io::retry_on_intr(|| rustix::io::read(input, &mut chunk))?;
             if count == 0 {
                 return Ok(());
             }
             unread.extend_from_slice(&chunk[..count]);
-            kept.extend(groups(&mut unread).into_iter().map(Kept::new));
+            tracked.extend(
+                decode_groups(&mut unread)
+                    .into_iter()
+                    .map(TrackedGroup::new),
+            );
         }
-        for group in kept.iter_mut() {
-            group.look()?;
+        for group in tracked.iter_mut() {
+            group.check_leader()?;
         }
-        kept.retain(Kept::is_there);
+        tracked.retain(TrackedGroup::has_members);
     }
 }
 
-/// Waits for input or the end of a leader; not for long while a leader ended and its group may have not.
-fn wait(input: BorrowedFd<'_>, kept: &[Kept]) -> io::Result<()> {
-    let leaders = kept.iter().filter_map(|kept| kept.leader.as_ref());
+/// Waits for input, for the end of a leader, and at most `RECHECK` while there is a group without a leader.
+fn wait(input: BorrowedFd<'_>, tracked: &[TrackedGroup]) -> io::Result<()> {
+    let leaders = tracked.iter().filter_map(|group| group.leader.as_ref());
     let leaders = leaders.map(|leader| PollFd::new(leader, PollFlags::IN));
     let mut polled: Vec<_> = leaders.collect();
-    let all_led = polled.len() == kept.len();
+    let all_led = polled.len() == tracked.len();
     polled.push(PollFd::from_borrowed_fd(input, PollFlags::IN));
     let most = if all_led { None } else { Some(&RECHECK) };
     match rustix::event::poll(&mut polled, most) {
@@ -180,27 +186,27 @@ fn wait(input: BorrowedFd<'_>, kept: &[Kept]) -> io::Result<()> {
     }
 }
 
-fn is_ready(descriptor: BorrowedFd<'_>, most: &Timespec) -> io::Result<bool> {
+fn is_ready(descriptor: BorrowedFd<'_>) -> io::Result<bool> {
     let mut polled = [PollFd::from_borrowed_fd(descriptor, PollFlags::IN)];
-    match rustix::event::poll(&mut polled, Some(most)) {
+    match rustix::event::poll(&mut polled, Some(&AT_ONCE)) {
         Ok(ready) => Ok(ready > 0),
         Err(Errno::INTR) => Ok(false),
         Err(errno) => Err(errno.into()),
     }
 }
 
-/// Takes the groups that were told in whole out of what was read.
-fn groups(unread: &mut Vec<u8>) -> Vec<Pid> {
-    let (records, rest) = unread.as_chunks::<RECORD_BYTES>();
+/// Takes the complete groups out of the bytes.
+fn decode_groups(unread: &mut Vec<u8>) -> Vec<Pid> {
+    let (records, rest) = unread.as_chunks::<GROUP_BYTES>();
     let numbers = records.iter().map(|record| i32::from_ne_bytes(*record));
-    // To signal the groups 0 and 1 is to signal others.
+    // Signals to groups 0 and 1 would reach other processes.
     let groups = numbers.filter(|number| *number > 1);
     let groups = groups.filter_map(Pid::from_raw).collect();
     *unread = rest.to_vec();
     groups
 }
 
-impl Kept {
+impl TrackedGroup {
     fn new(group: Pid) -> Self {
         let leader = rustix::process::pidfd_open(group, PidfdFlags::empty());
         Self {
@@ -209,17 +215,16 @@ impl Kept {
         }
     }
 
-    /// Takes note of a leader's end.
-    fn look(&mut self) -> io::Result<()> {
+    fn check_leader(&mut self) -> io::Result<()> {
         if let Some(leader) = &self.leader
-            && is_ready(leader.as_fd(), &AT_ONCE)?
+            && is_ready(leader.as_fd())?
         {
             self.leader = None;
         }
         Ok(())
     }
 
-    fn is_there(&self) -> bool {
+    fn has_members(&self) -> bool {
         self.leader.is_some() || rustix::process::test_kill_process_group(self.group).is_ok()
     }
 }
@@ -229,27 +234,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn groups_are_taken_whole_and_none_that_stands_for_others() {
-        let told: Vec<u8> = [7, 0, 1, -1, 300]
+    fn groups_are_decoded_once_complete_and_only_those_of_scripts() {
+        let sent: Vec<u8> = [7, 0, 1, -1, 300]
             .into_iter()
             .flat_map(i32::to_ne_bytes)
             .collect();
-        let mut unread = told[..told.len() - 1].to_vec();
+        let mut unread = sent[..sent.len() - 1].to_vec();
         let numbers = |groups: Vec<Pid>| -> Vec<i32> {
             groups
                 .iter()
                 .map(|group| group.as_raw_nonzero().get())
                 .collect()
         };
-        assert_eq!(numbers(groups(&mut unread)), [7]);
-        unread.extend(told.last());
-        assert_eq!(numbers(groups(&mut unread)), [300]);
+        assert_eq!(numbers(decode_groups(&mut unread)), [7]);
+        unread.extend(sent.last());
+        assert_eq!(numbers(decode_groups(&mut unread)), [300]);
         assert!(unread.is_empty());
     }
 
-    /// A group whose leader ended is kept as long as it has members, and killed with the input's end.
     #[test]
-    fn what_a_group_leaves_is_killed_when_the_input_ends() {
+    fn a_group_without_its_leader_is_tracked_as_long_as_it_has_members() {
         use std::io::{BufRead, BufReader, Read};
         use std::os::unix::process::CommandExt;
         let mut command = Command::new("/bin/sh");
@@ -266,16 +270,16 @@ mod tests {
         let (ours, theirs) =
             rustix::net::socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None).unwrap();
         let group = Pid::from_child(&leader);
-        rustix::net::send(&ours, &record(group), SendFlags::NOSIGNAL).unwrap();
+        rustix::net::send(&ours, &encode_group(group), SendFlags::NOSIGNAL).unwrap();
         drop(leader.stdin.take());
         leader.wait().unwrap();
-        let mut kept = Vec::new();
+        let mut tracked = Vec::new();
         drop(ours);
-        listen(theirs.as_fd(), &mut kept).unwrap();
-        assert_eq!(kept.len(), 1);
-        assert!(kept[0].is_there());
-        rustix::process::kill_process_group(kept[0].group, Signal::KILL).unwrap();
-        // The pipe ends with the last of the group.
+        track(theirs.as_fd(), &mut tracked).unwrap();
+        assert_eq!(tracked.len(), 1);
+        assert!(tracked[0].has_members());
+        rustix::process::kill_process_group(tracked[0].group, Signal::KILL).unwrap();
+        // The pipe ends with the last member of the group.
         output.read_to_string(&mut String::new()).unwrap();
     }
 }

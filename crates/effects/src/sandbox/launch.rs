@@ -15,9 +15,9 @@ use rustix::process::{Resource, Rlimit};
 use tokio::process::Command;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::child::{self, Confinement, Namespaces, Notifications};
+use super::child::{self, Confinement, Namespaces, NotificationFilter};
 use super::files::{self, Reach};
-use super::filter::{self, Metadata, Sockets};
+use super::filter::{self, MetadataEnforcement, Sockets};
 use super::mounts::MountPlan;
 use super::network::{Network, Serving};
 use super::protocol::Remains;
@@ -68,8 +68,8 @@ pub(super) const RESERVED: &[&str] = &[
     "TMPDIR",
 ];
 
-/// What programs would otherwise look for and not be allowed: git ends at a configuration of the system that it
-/// cannot read, and tar, as root, at owners that the process may not give.
+/// Variables that keep programs from requests that the sandbox refuses: git fails if it cannot read the
+/// configuration of the system, and tar, as root, if it cannot restore owners.
 const SETTINGS: [(&str, &str); 3] = [
     ("GIT_CONFIG_NOSYSTEM", "1"),
     ("GIT_ATTR_NOSYSTEM", "1"),
@@ -94,7 +94,7 @@ pub(super) struct Launch<'a> {
     pub(super) limits: &'a Limits,
 }
 
-/// A process under way. Dropping it kills its group, and ends its network and the answers to its calls.
+/// A running process. Dropping it kills its group, and ends its network and the handling of its notifications.
 pub(super) struct Started {
     pub(super) group: Group,
     _network: Serving,
@@ -129,7 +129,7 @@ impl Sandbox {
     /// Starts a confined process with piped streams, and its network.
     pub(super) async fn start(&self, launch: &Launch<'_>) -> Result<Started, Failure> {
         let (network, listener_to) = self.network(launch.egress)?;
-        let (asked_over, notifications) = self.notifications()?.unzip();
+        let (listener_from, notifications) = self.notifications()?.unzip();
         let mut command = launch.command(&network);
         let mut confinement = self.confinement(launch, &network, listener_to)?;
         confinement.notifications = notifications;
@@ -140,9 +140,11 @@ impl Sandbox {
             Failure::system(format!("starting {executable} in the sandbox: {error}"))
         })?;
         let _network = network.serve()?;
-        let _metadata = match asked_over {
-            Some(asked_over) => Some(launch.answer(&asked_over).map_err(|error| {
-                Failure::system(format!("answering for the process's files: {error}"))
+        let _metadata = match listener_from {
+            Some(channel) => Some(launch.handle_notifications(&channel).map_err(|error| {
+                Failure::system(format!(
+                    "handling the notifications of the process: {error}"
+                ))
             })?),
             None => None,
         };
@@ -154,20 +156,20 @@ impl Sandbox {
         })
     }
 
-    /// What the kernel asks the server about a process's files, where it has to, and over what.
-    fn notifications(&self) -> Result<Option<(OwnedFd, Notifications)>, Failure> {
-        let Ok(program) = &self.support.asking else {
+    /// The filter whose calls the server handles, where it has to, and the channel that its listener comes over.
+    fn notifications(&self) -> Result<Option<(OwnedFd, NotificationFilter)>, Failure> {
+        let Ok(program) = &self.support.notification_filter else {
             return Ok(None);
         };
         let kind = SocketType::STREAM;
         let pair = rustix::net::socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None);
         let (receive_from, send_to) = pair.map_err(|error| {
             Failure::system(format!(
-                "preparing to answer for the process's files: {error}"
+                "preparing the notifications of the process: {error}"
             ))
         })?;
-        let notifications = Notifications::new(program.clone(), send_to);
-        Ok(Some((receive_from, notifications)))
+        let filter = NotificationFilter::new(program.clone(), send_to);
+        Ok(Some((receive_from, filter)))
     }
 
     fn confinement(
@@ -252,11 +254,11 @@ impl Launch<'_> {
         command
     }
 
-    /// Begins to answer what the kernel asks about the process's files.
-    fn answer(&self, asked_over: &OwnedFd) -> io::Result<DropGuard> {
+    /// Starts the thread that changes modes and times for the process.
+    fn handle_notifications(&self, channel: &OwnedFd) -> io::Result<DropGuard> {
         let writable = self.writable.iter();
         let folders = writable.filter_map(|folder| folder.canonicalize().ok());
-        metadata::serve(receive::descriptor(asked_over)?, folders.collect())
+        metadata::handle_notifications(receive::descriptor(channel)?, folders.collect())
     }
 
     fn reach(&self, network: &Network) -> Reach<'_> {
@@ -324,7 +326,9 @@ pub(super) fn cut_short(ending: Ending, limits: &Limits, noun: &str) -> Option<F
 }
 
 /// Compiles the filters of both kinds of call.
-pub(super) fn filters(metadata: Metadata) -> Option<Result<super::Filters, seccompiler::Error>> {
+pub(super) fn filters(
+    metadata: MetadataEnforcement,
+) -> Option<Result<super::Filters, seccompiler::Error>> {
     let no_sockets = filter::compile(Sockets::None, metadata)?;
     let tcp_sockets = filter::compile(Sockets::Tcp, metadata)?;
     Some(no_sockets.and_then(|no_sockets| {

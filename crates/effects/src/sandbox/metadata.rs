@@ -1,8 +1,8 @@
-//! Changes of modes and times where no mount namespace keeps them to a call's folders. The kernel asks this process
-//! instead of doing what a script asks for, and this process does it to files in these folders, and to no others.
+//! Changes of modes and times where no mount namespace confines them to a call's folders. The kernel notifies this
+//! process of each change, and this process makes it if the file is in one of these folders.
 //!
-//! What a script asks for is read once, and resolved once: the file that was looked at is the one that is changed.
-//! No other file gets into these folders: Landlock keeps links from leading there. Must not know calls.
+//! The arguments of a script are read once and its file is opened once, so the file that is checked is the file that is
+//! changed. Landlock prevents hard links from other folders into these. Must not know tools or calls.
 
 use std::ffi::{CStr, CString, OsStr};
 use std::io;
@@ -17,61 +17,64 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, Timestamps};
 use rustix::io::Errno;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::child::{self, Request};
+use super::child::{self, Notification};
 use super::filter::SYS_FCHMODAT2;
 
 /// Longest path, with the zero at its end.
 const PATH_BYTES: usize = 4096;
-/// How often the end of a call is looked for where the kernel does not tell (before Linux 5.9).
+/// How often the thread looks for the end of its call, of which kernels before 5.9 do not notify it.
 const RECHECK: Timespec = Timespec {
     tv_sec: 1,
     tv_nsec: 0,
 };
-/// What names a descriptor of the process that asks.
+/// Folders of the descriptors of the process that uses the path.
 const OWN_DESCRIPTORS: [&str; 3] = ["/proc/self/fd/", "/proc/thread-self/fd/", "/dev/fd/"];
 
-/// The file that a call is about.
+/// How a call names its file.
 #[derive(Debug)]
-enum Target {
+enum FileReference {
     Descriptor(i32),
     Path {
         at: i32,
         path: CString,
-        links: Links,
+        links: LinkHandling,
     },
 }
 
-/// What becomes of a link at the end of a path.
+/// How a symbolic link at the end of a path is treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Links {
+enum LinkHandling {
     Follow,
     Keep,
 }
 
 #[derive(Debug)]
-enum Change {
+enum MetadataChange {
     Mode(Mode),
     Times(Timestamps),
 }
 
-/// Answers the calls that come over `listener`, until the guard is dropped or no process is left.
+/// Handles the notifications of `listener` until the guard is dropped or no process is left.
 ///
 /// # Errors
 /// When no thread can be started.
-pub(super) fn serve(listener: OwnedFd, folders: Vec<PathBuf>) -> io::Result<DropGuard> {
+pub(super) fn handle_notifications(
+    listener: OwnedFd,
+    folders: Vec<PathBuf>,
+) -> io::Result<DropGuard> {
     let over = CancellationToken::new();
     let ended = over.clone();
     let thread = thread::Builder::new().name("metadata".to_owned());
-    // A thread, not a task: a file system may keep it waiting.
+    // A thread, because file systems may block it.
     thread.spawn(move || {
-        if let Err(errno) = answer(&listener, &folders, &ended) {
-            tracing::warn!(error = %errno, "a script's changes of modes and times fail from now on");
+        if let Err(errno) = handle(&listener, &folders, &ended) {
+            tracing::warn!(error = %errno, "handling a script's changes of modes and times failed; they are refused");
         }
     })?;
     Ok(over.drop_guard())
 }
 
-fn answer(listener: &OwnedFd, folders: &[PathBuf], ended: &CancellationToken) -> Result<(), Errno> {
+fn handle(listener: &OwnedFd, folders: &[PathBuf], ended: &CancellationToken) -> Result<(), Errno> {
     while !ended.is_cancelled() {
         let mut polled = [PollFd::new(listener, PollFlags::IN)];
         match rustix::event::poll(&mut polled, Some(&RECHECK)) {
@@ -80,16 +83,16 @@ fn answer(listener: &OwnedFd, folders: &[PathBuf], ended: &CancellationToken) ->
             Err(errno) => return Err(errno),
         }
         if !polled[0].revents().contains(PollFlags::IN) {
-            // No process is left that could ask.
+            // No process is left.
             return Ok(());
         }
-        let answered = child::next_request(listener.as_fd()).and_then(|request| {
-            let waits = || child::still_waits(listener.as_fd(), &request);
-            let outcome = perform(&request, folders, waits);
-            child::answer(listener.as_fd(), &request, outcome)
+        let handled = child::next_notification(listener.as_fd()).and_then(|notification| {
+            let is_pending = || child::is_pending(listener.as_fd(), &notification);
+            let outcome = change(&notification, folders, is_pending);
+            child::respond(listener.as_fd(), &notification, outcome)
         });
-        match answered {
-            // Killed meanwhile.
+        match handled {
+            // The thread was killed meanwhile.
             Ok(()) | Err(Errno::NOENT | Errno::INTR) => {}
             Err(errno) => return Err(errno),
         }
@@ -97,83 +100,90 @@ fn answer(listener: &OwnedFd, folders: &[PathBuf], ended: &CancellationToken) ->
     Ok(())
 }
 
-fn perform(
-    request: &Request,
+/// Makes the change of a notification, if the file is in one of `folders`.
+fn change(
+    notification: &Notification,
     folders: &[PathBuf],
-    waits: impl FnOnce() -> bool,
+    is_pending: impl FnOnce() -> bool,
 ) -> Result<(), Errno> {
-    let (target, change) = asked(request)?;
-    let file = open(request.thread, &target)?;
-    // Whose memory, folder and descriptors these are is sure only as long as the thread waits.
-    if !waits() {
+    let (reference, change) = read_call(notification)?;
+    let file = open(notification.thread, &reference)?;
+    // The memory, folder and descriptors were those of the right process only if its thread is still suspended.
+    if !is_pending() {
         return Err(Errno::SRCH);
     }
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
     let place = rustix::fs::readlink(&path, Vec::<u8>::new())?;
     let place = Path::new(OsStr::from_bytes(place.as_bytes()));
-    // This process may be more than the script's user.
+    // This process may have privileges that the script lacks.
     let owned = rustix::fs::fstat(&file)?.st_uid == rustix::process::geteuid().as_raw();
     if !owned || !folders.iter().any(|folder| place.starts_with(folder)) {
         return Err(Errno::PERM);
     }
     match change {
-        Change::Mode(mode) => rustix::fs::chmod(&path, mode),
-        Change::Times(times) => rustix::fs::utimensat(CWD, &path, &times, AtFlags::empty()),
+        MetadataChange::Mode(mode) => rustix::fs::chmod(&path, mode),
+        MetadataChange::Times(times) => rustix::fs::utimensat(CWD, &path, &times, AtFlags::empty()),
     }
 }
 
-/// Reads what a thread asks for.
-fn asked(request: &Request) -> Result<(Target, Change), Errno> {
-    let memory = Memory::of(request.thread)?;
-    let [first, second, third, fourth, ..] = request.arguments;
+/// Reads the arguments of a call.
+fn read_call(notification: &Notification) -> Result<(FileReference, MetadataChange), Errno> {
+    let memory = ProcessMemory::open(notification.thread)?;
+    let [first, second, third, fourth, ..] = notification.arguments;
     #[cfg(target_arch = "x86_64")]
     let here = i64::from(libc::AT_FDCWD).cast_unsigned();
-    Ok(match request.number {
-        libc::SYS_fchmod => (Target::Descriptor(int(first)), mode(second)),
-        libc::SYS_fchmodat => (memory.target(first, second, 0)?, mode(third)),
-        SYS_FCHMODAT2 => (memory.target(first, second, fourth)?, mode(third)),
+    Ok(match notification.number {
+        libc::SYS_fchmod => (FileReference::Descriptor(int(first)), mode(second)),
+        libc::SYS_fchmodat => (memory.path_reference(first, second, 0)?, mode(third)),
+        SYS_FCHMODAT2 => (memory.path_reference(first, second, fourth)?, mode(third)),
         libc::SYS_utimensat => {
-            let target = memory.target_or_descriptor(first, second, fourth)?;
-            (target, memory.timespecs(third)?)
+            let reference = memory.path_or_descriptor(first, second, fourth)?;
+            (reference, memory.timespecs(third)?)
         }
         #[cfg(target_arch = "x86_64")]
-        libc::SYS_chmod => (memory.target(here, first, 0)?, mode(second)),
+        libc::SYS_chmod => (memory.path_reference(here, first, 0)?, mode(second)),
         #[cfg(target_arch = "x86_64")]
-        libc::SYS_utime => (memory.target(here, first, 0)?, memory.seconds(second)?),
+        libc::SYS_utime => (
+            memory.path_reference(here, first, 0)?,
+            memory.seconds(second)?,
+        ),
         #[cfg(target_arch = "x86_64")]
-        libc::SYS_utimes => (memory.target(here, first, 0)?, memory.timevals(second)?),
+        libc::SYS_utimes => (
+            memory.path_reference(here, first, 0)?,
+            memory.timevals(second)?,
+        ),
         #[cfg(target_arch = "x86_64")]
         libc::SYS_futimesat => {
-            let target = memory.target_or_descriptor(first, second, 0)?;
-            (target, memory.timevals(third)?)
+            let reference = memory.path_or_descriptor(first, second, 0)?;
+            (reference, memory.timevals(third)?)
         }
         _ => return Err(Errno::PERM),
     })
 }
 
-/// The part of an argument that a call takes for an `int`.
+/// The `int` of an argument.
 fn int(argument: u64) -> i32 {
     let [first, second, third, fourth, ..] = argument.to_le_bytes();
     i32::from_le_bytes([first, second, third, fourth])
 }
 
-fn mode(argument: u64) -> Change {
+fn mode(argument: u64) -> MetadataChange {
     let bits = int(argument).cast_unsigned() & 0o7777;
-    Change::Mode(Mode::from_raw_mode(bits))
+    MetadataChange::Mode(Mode::from_raw_mode(bits))
 }
 
-fn times(last_access: Timespec, last_modification: Timespec) -> Change {
-    Change::Times(Timestamps {
+fn times(last_access: Timespec, last_modification: Timespec) -> MetadataChange {
+    MetadataChange::Times(Timestamps {
         last_access,
         last_modification,
     })
 }
 
-/// The memory of the process that a thread is of.
-struct Memory(std::fs::File);
+/// The memory of a thread's process.
+struct ProcessMemory(std::fs::File);
 
-impl Memory {
-    fn of(thread: u32) -> Result<Self, Errno> {
+impl ProcessMemory {
+    fn open(thread: u32) -> Result<Self, Errno> {
         let opened = std::fs::File::open(format!("/proc/{thread}/mem"));
         opened.map(Self).map_err(|_| Errno::PERM)
     }
@@ -202,7 +212,7 @@ impl Memory {
         }
     }
 
-    fn target(&self, at: u64, path: u64, flags: u64) -> Result<Target, Errno> {
+    fn path_reference(&self, at: u64, path: u64, flags: u64) -> Result<FileReference, Errno> {
         let (at, flags) = (int(at), int(flags));
         if flags & !(libc::AT_SYMLINK_NOFOLLOW | libc::AT_EMPTY_PATH) != 0 {
             return Err(Errno::INVAL);
@@ -211,30 +221,30 @@ impl Memory {
         if path.is_empty() {
             return match flags & libc::AT_EMPTY_PATH {
                 0 => Err(Errno::NOENT),
-                _ if at == libc::AT_FDCWD => Ok(Target::Path {
+                _ if at == libc::AT_FDCWD => Ok(FileReference::Path {
                     at,
                     path: c".".to_owned(),
-                    links: Links::Keep,
+                    links: LinkHandling::Keep,
                 }),
-                _ => Ok(Target::Descriptor(at)),
+                _ => Ok(FileReference::Descriptor(at)),
             };
         }
         let links = match flags & libc::AT_SYMLINK_NOFOLLOW {
-            0 => Links::Follow,
-            _ => Links::Keep,
+            0 => LinkHandling::Follow,
+            _ => LinkHandling::Keep,
         };
-        Ok(Target::Path { at, path, links })
+        Ok(FileReference::Path { at, path, links })
     }
 
-    /// Without a path these calls are about the descriptor.
-    fn target_or_descriptor(&self, at: u64, path: u64, flags: u64) -> Result<Target, Errno> {
+    /// Without a path the descriptor itself is meant.
+    fn path_or_descriptor(&self, at: u64, path: u64, flags: u64) -> Result<FileReference, Errno> {
         match path {
-            0 => Ok(Target::Descriptor(int(at))),
-            path => self.target(at, path, flags),
+            0 => Ok(FileReference::Descriptor(int(at))),
+            path => self.path_reference(at, path, flags),
         }
     }
 
-    fn timespecs(&self, address: u64) -> Result<Change, Errno> {
+    fn timespecs(&self, address: u64) -> Result<MetadataChange, Errno> {
         if address == 0 {
             return Ok(now());
         }
@@ -246,7 +256,7 @@ impl Memory {
     }
 
     #[cfg(target_arch = "x86_64")]
-    fn timevals(&self, address: u64) -> Result<Change, Errno> {
+    fn timevals(&self, address: u64) -> Result<MetadataChange, Errno> {
         if address == 0 {
             return Ok(now());
         }
@@ -263,7 +273,7 @@ impl Memory {
     }
 
     #[cfg(target_arch = "x86_64")]
-    fn seconds(&self, address: u64) -> Result<Change, Errno> {
+    fn seconds(&self, address: u64) -> Result<MetadataChange, Errno> {
         if address == 0 {
             return Ok(now());
         }
@@ -276,25 +286,25 @@ fn timespec(tv_sec: i64, tv_nsec: i64) -> Timespec {
     Timespec { tv_sec, tv_nsec }
 }
 
-fn now() -> Change {
+fn now() -> MetadataChange {
     let now = timespec(0, rustix::fs::UTIME_NOW);
     times(now, now)
 }
 
-/// Opens what a thread means by a target, so that it can be looked at and changed.
-fn open(thread: u32, target: &Target) -> Result<OwnedFd, Errno> {
-    let (at, path, links) = match target {
-        Target::Descriptor(number) => return descriptor(thread, *number),
-        Target::Path { at, path, links } => (*at, path, *links),
+/// Opens the file of a call, without a right to its content.
+fn open(thread: u32, reference: &FileReference) -> Result<OwnedFd, Errno> {
+    let (at, path, links) = match reference {
+        FileReference::Descriptor(number) => return descriptor(thread, *number),
+        FileReference::Path { at, path, links } => (*at, path, *links),
     };
-    if links == Links::Follow
+    if links == LinkHandling::Follow
         && let Some(number) = own_descriptor(path)
     {
-        // By this path this process would find its own.
+        // In this process the path leads to its own descriptor.
         return descriptor(thread, number);
     }
     let mut flags = OFlags::PATH | OFlags::CLOEXEC;
-    if links == Links::Keep {
+    if links == LinkHandling::Keep {
         flags |= OFlags::NOFOLLOW;
     }
     if path.as_bytes().starts_with(b"/") {

@@ -1,9 +1,9 @@
-//! A process's own view of the file system, where the kernel allows one: read-only but for the folders that the
-//! process may write to, and with the server's data out of sight.
+//! The mount namespace of a process, where the kernel allows one: read-only except for the folders that the process may
+//! write to, and without the server's data.
 //!
-//! Landlock has no right for the mode, owner, times and attributes of a file, so a process could change those of
-//! all that its user owns; on a read-only mount nobody can. The plan is made in the parent, from the same reach as
-//! the Landlock rules, so that the two walls do not differ. The child follows it.
+//! Landlock has no right for the mode, owner, times and attributes of a file, so a process could change those of all
+//! files of its user. A read-only mount prevents it. The parent makes the plan from the same reach as the Landlock
+//! rules, so that both grant the same. The child carries it out.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -22,85 +22,89 @@ use rustix::mount::{MountFlags, MoveMountFlags, OpenTreeFlags};
 use super::child::{self, Propagation};
 use super::files::{self, Reach};
 
-/// The empty folder in the place of a hidden one: room for the places where others are shown in it.
+/// Options of the empty file system over a hidden folder: room for the mount points in it.
 const EMPTY: &CStr = c"mode=0755,size=1m,nr_inodes=8k";
-/// A file to hide others with: a device on a mount without devices, which nobody opens.
-const NOTHING: &CStr = c"/dev/null";
+/// Mounted over hidden files: a device, which cannot be opened on a mount without devices.
+const COVER: &CStr = c"/dev/null";
 
-/// What the child mounts, in this order, and where it starts.
+/// The mounts in their order, and the working directory.
 #[derive(Debug)]
 pub(super) struct MountPlan {
-    steps: Vec<Step>,
+    steps: Vec<MountStep>,
     directory: CString,
 }
 
 #[derive(Debug)]
-struct Step {
+struct MountStep {
     path: CString,
-    change: Change,
-    /// What is mounted, once the child opened it.
+    change: MountChange,
+    /// The mount, once the child has opened it.
     tree: Option<OwnedFd>,
 }
 
 #[derive(Debug)]
-enum Change {
-    /// An empty folder takes its place.
+enum MountChange {
+    /// Covered by an empty folder.
     HideFolder,
-    /// A file that cannot be opened takes its place.
+    /// Covered by a file that cannot be opened.
     HideFile,
-    /// It is seen as it is.
-    Show { access: Access, at: MountPoint },
+    /// Visible.
+    Show { access: MountAccess, at: MountPoint },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Access {
+enum MountAccess {
     Read,
     Write,
 }
 
-/// Where something is shown.
+/// Where a visible path is mounted.
 #[derive(Debug)]
 enum MountPoint {
-    /// Where it is anyway.
-    Itself,
-    /// In a hidden folder, where these folders are made, from the outermost to the place itself.
+    /// The path exists.
+    Existing,
+    /// In a hidden folder: these folders are created, from the outermost to the mount point.
     Folder(Vec<CString>),
-    /// In a hidden folder, where these folders are made and a file in them.
+    /// In a hidden folder: these folders are created, and the file.
     File(Vec<CString>),
 }
 
-/// What is wanted of a path. Of two for the same path the first is done first.
+/// How a path is to be seen. For the same path the first variant is mounted first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Wanted {
+enum Visibility {
     Hidden,
     Writable,
     Readable,
 }
 
 impl MountPlan {
+    /// Plans the mounts of a process that starts in `directory`.
+    ///
     /// # Errors
-    /// When a path that is there cannot be looked at.
+    /// When an existing path cannot be looked at.
     pub(super) fn new(reach: &Reach<'_>, hidden: &[PathBuf], directory: &Path) -> io::Result<Self> {
         let hidden = folders_to_hide(hidden)?;
-        // What the system has to read is there anyway, but for what is beneath a hidden folder.
+        // Paths of the system are visible anyway, except beneath a hidden folder.
         let system = files::system().filter(|path| hidden.iter().any(|h| path.starts_with(h)));
         let interpreter = reach.interpreter.iter().map(PathBuf::as_path);
         let readable = reach.readable.iter().copied().chain(interpreter);
-        let mut wanted: Vec<_> = reachable(system, Wanted::Readable).collect();
-        wanted.extend(reachable(readable, Wanted::Readable));
-        wanted.extend(reachable(reach.writable.iter().copied(), Wanted::Writable));
-        wanted.extend(hidden.into_iter().map(|path| (path, Wanted::Hidden)));
-        let steps = needed(wanted).into_iter().map(Step::new);
+        let mut wanted: Vec<_> = reachable(system, Visibility::Readable).collect();
+        wanted.extend(reachable(readable, Visibility::Readable));
+        wanted.extend(reachable(
+            reach.writable.iter().copied(),
+            Visibility::Writable,
+        ));
+        wanted.extend(hidden.into_iter().map(|path| (path, Visibility::Hidden)));
+        let steps = changes_needed(wanted).into_iter().map(MountStep::new);
         Ok(Self {
             steps: steps.collect::<io::Result<_>>()?,
             directory: c_string(&directory.canonicalize()?)?,
         })
     }
 
-    /// Makes the view this process's own. Runs between fork and exec, in a mount namespace of its own: must not
-    /// allocate.
+    /// Mounts everything. Runs between fork and exec, in a new mount namespace: must not allocate.
     pub(super) fn enter(&mut self) -> io::Result<()> {
-        // Taken before anything changes: a mount stays as it was where it is shown.
+        // Opened first, while the paths still lead to the server's mounts.
         for step in &mut self.steps {
             step.open()?;
         }
@@ -112,13 +116,13 @@ impl MountPlan {
         for step in &self.steps {
             step.close()?;
         }
-        // The directory that this process is in is still that of the server's view.
+        // The current directory still belongs to the covered mounts.
         rustix::process::chdir(self.directory.as_c_str())?;
         Ok(())
     }
 }
 
-/// As the kernel has them, but for those that are not there, and the root, which cannot be hidden.
+/// The canonical paths of those that exist. The root cannot be hidden.
 fn folders_to_hide(paths: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
     let found = paths.iter().filter_map(|path| match path.canonicalize() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -128,28 +132,33 @@ fn folders_to_hide(paths: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
     found.collect()
 }
 
-/// As the kernel has them, but for those that cannot be reached; Landlock leaves these out, too.
+/// The canonical paths of those that can be reached; the Landlock rules skip the others too.
 fn reachable<'a>(
     paths: impl Iterator<Item = &'a Path>,
-    wanted: Wanted,
-) -> impl Iterator<Item = (PathBuf, Wanted)> {
+    wanted: Visibility,
+) -> impl Iterator<Item = (PathBuf, Visibility)> {
     paths.filter_map(move |path| Some((path.canonicalize().ok()?, wanted)))
 }
 
-/// The changes that make a difference, those nearer the root first, each with the hidden folder that it is shown in.
-fn needed(mut wanted: Vec<(PathBuf, Wanted)>) -> Vec<(PathBuf, Wanted, Option<PathBuf>)> {
+/// The paths that need a mount, those nearer the root first, each with the hidden folder around it.
+fn changes_needed(
+    mut wanted: Vec<(PathBuf, Visibility)>,
+) -> Vec<(PathBuf, Visibility, Option<PathBuf>)> {
     wanted.sort_by_cached_key(|(path, wanted)| (path.components().count(), *wanted));
-    let mut steps: Vec<(PathBuf, Wanted, Option<PathBuf>)> = Vec::new();
+    let mut steps: Vec<(PathBuf, Visibility, Option<PathBuf>)> = Vec::new();
     for (path, wanted) in wanted {
         let around = steps.iter().rfind(|(above, ..)| path.starts_with(above));
         let around = around.map(|(above, state, _)| (above, *state));
         let hidden_in = match (wanted, around) {
-            (Wanted::Hidden, Some((_, Wanted::Hidden)))
-            | (Wanted::Writable, Some((_, Wanted::Writable)))
-            | (Wanted::Readable, None | Some((_, Wanted::Writable | Wanted::Readable))) => continue,
-            (Wanted::Hidden, None | Some((_, Wanted::Writable | Wanted::Readable)))
-            | (Wanted::Writable, None | Some((_, Wanted::Readable))) => None,
-            (Wanted::Writable | Wanted::Readable, Some((above, Wanted::Hidden))) => {
+            (Visibility::Hidden, Some((_, Visibility::Hidden)))
+            | (Visibility::Writable, Some((_, Visibility::Writable)))
+            | (
+                Visibility::Readable,
+                None | Some((_, Visibility::Writable | Visibility::Readable)),
+            ) => continue,
+            (Visibility::Hidden, None | Some((_, Visibility::Writable | Visibility::Readable)))
+            | (Visibility::Writable, None | Some((_, Visibility::Readable))) => None,
+            (Visibility::Writable | Visibility::Readable, Some((above, Visibility::Hidden))) => {
                 Some(above.clone())
             }
         };
@@ -158,26 +167,28 @@ fn needed(mut wanted: Vec<(PathBuf, Wanted)>) -> Vec<(PathBuf, Wanted, Option<Pa
     steps
 }
 
-impl Step {
-    fn new((path, wanted, hidden_in): (PathBuf, Wanted, Option<PathBuf>)) -> io::Result<Self> {
+impl MountStep {
+    fn new((path, wanted, hidden_in): (PathBuf, Visibility, Option<PathBuf>)) -> io::Result<Self> {
         let is_file = !path.metadata()?.is_dir();
         let at = |hidden_in: Option<PathBuf>| {
             Ok::<_, io::Error>(match hidden_in {
-                None => MountPoint::Itself,
-                Some(hidden) if hidden == path => MountPoint::Itself,
-                Some(hidden) if is_file => MountPoint::File(between(&hidden, path.parent())?),
-                Some(hidden) => MountPoint::Folder(between(&hidden, Some(&path))?),
+                None => MountPoint::Existing,
+                Some(hidden) if hidden == path => MountPoint::Existing,
+                Some(hidden) if is_file => {
+                    MountPoint::File(folders_between(&hidden, path.parent())?)
+                }
+                Some(hidden) => MountPoint::Folder(folders_between(&hidden, Some(&path))?),
             })
         };
         let change = match wanted {
-            Wanted::Hidden if is_file => Change::HideFile,
-            Wanted::Hidden => Change::HideFolder,
-            Wanted::Writable => Change::Show {
-                access: Access::Write,
+            Visibility::Hidden if is_file => MountChange::HideFile,
+            Visibility::Hidden => MountChange::HideFolder,
+            Visibility::Writable => MountChange::Show {
+                access: MountAccess::Write,
                 at: at(hidden_in)?,
             },
-            Wanted::Readable => Change::Show {
-                access: Access::Read,
+            Visibility::Readable => MountChange::Show {
+                access: MountAccess::Read,
                 at: at(hidden_in)?,
             },
         };
@@ -191,9 +202,9 @@ impl Step {
     fn open(&mut self) -> io::Result<()> {
         let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
         self.tree = match self.change {
-            Change::HideFolder => None,
-            Change::HideFile => Some(rustix::mount::open_tree(CWD, NOTHING, flags)?),
-            Change::Show { .. } => {
+            MountChange::HideFolder => None,
+            MountChange::HideFile => Some(rustix::mount::open_tree(CWD, COVER, flags)?),
+            MountChange::Show { .. } => {
                 let flags = flags | OpenTreeFlags::AT_RECURSIVE;
                 Some(rustix::mount::open_tree(CWD, self.path.as_c_str(), flags)?)
             }
@@ -204,13 +215,13 @@ impl Step {
     fn mount(&mut self) -> io::Result<()> {
         let plain = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
         let attributes = match &self.change {
-            Change::HideFolder => return self.mount_empty(),
-            Change::HideFile => plain | MOUNT_ATTR_RDONLY,
-            Change::Show { access, at } => {
+            MountChange::HideFolder => return self.mount_empty(),
+            MountChange::HideFile => plain | MOUNT_ATTR_RDONLY,
+            MountChange::Show { access, at } => {
                 at.make(&self.path)?;
                 match access {
-                    Access::Read => plain | MOUNT_ATTR_RDONLY,
-                    Access::Write => plain,
+                    MountAccess::Read => plain | MOUNT_ATTR_RDONLY,
+                    MountAccess::Write => plain,
                 }
             }
         };
@@ -233,10 +244,10 @@ impl Step {
         Ok(())
     }
 
-    /// Makes an empty folder read-only, once all that is shown in it has its place.
+    /// Makes an empty folder read-only, once it has all its mount points.
     fn close(&self) -> io::Result<()> {
         match (&self.change, &self.tree) {
-            (Change::HideFolder, Some(tree)) => {
+            (MountChange::HideFolder, Some(tree)) => {
                 let attributes =
                     MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
                 child::set_mount(
@@ -247,7 +258,9 @@ impl Step {
                     Propagation::Unchanged,
                 )
             }
-            (Change::HideFolder | Change::HideFile | Change::Show { .. }, _) => Ok(()),
+            (MountChange::HideFolder | MountChange::HideFile | MountChange::Show { .. }, _) => {
+                Ok(())
+            }
         }
     }
 }
@@ -255,13 +268,13 @@ impl Step {
 impl MountPoint {
     fn make(&self, path: &CStr) -> io::Result<()> {
         let (folders, is_file) = match self {
-            Self::Itself => return Ok(()),
+            Self::Existing => return Ok(()),
             Self::Folder(folders) => (folders, false),
             Self::File(folders) => (folders, true),
         };
         for folder in folders {
             match rustix::fs::mkdir(folder.as_c_str(), Mode::from_raw_mode(0o755)) {
-                // For another one that is shown beside it.
+                // Created for another path.
                 Ok(()) | Err(Errno::EXIST) => {}
                 Err(errno) => return Err(errno.into()),
             }
@@ -275,7 +288,7 @@ impl MountPoint {
 }
 
 /// The folders from beneath `hidden` to `last`, the outermost first.
-fn between(hidden: &Path, last: Option<&Path>) -> io::Result<Vec<CString>> {
+fn folders_between(hidden: &Path, last: Option<&Path>) -> io::Result<Vec<CString>> {
     let folders = last.into_iter().flat_map(Path::ancestors);
     let inner = folders.take_while(|folder| *folder != hidden);
     let mut folders = inner.map(c_string).collect::<io::Result<Vec<_>>>()?;
@@ -289,14 +302,14 @@ fn c_string(path: &Path) -> io::Result<CString> {
 
 #[cfg(test)]
 mod tests {
-    use super::Wanted::{Hidden, Readable, Writable};
+    use super::Visibility::{Hidden, Readable, Writable};
     use super::*;
 
-    fn decided(wanted: &[(&str, Wanted)]) -> Vec<(String, Wanted, Option<String>)> {
+    fn needed(wanted: &[(&str, Visibility)]) -> Vec<(String, Visibility, Option<String>)> {
         let wanted = wanted.iter();
         let wanted = wanted.map(|(path, wanted)| (PathBuf::from(path), *wanted));
         let shown = |path: PathBuf| path.display().to_string();
-        let steps = needed(wanted.collect()).into_iter();
+        let steps = changes_needed(wanted.collect()).into_iter();
         steps
             .map(|(path, wanted, hidden_in)| (shown(path), wanted, hidden_in.map(shown)))
             .collect()
@@ -304,14 +317,14 @@ mod tests {
 
     fn step(
         path: &str,
-        wanted: Wanted,
+        wanted: Visibility,
         hidden_in: Option<&str>,
-    ) -> (String, Wanted, Option<String>) {
+    ) -> (String, Visibility, Option<String>) {
         (path.to_owned(), wanted, hidden_in.map(str::to_owned))
     }
 
     #[test]
-    fn a_call_sees_its_own_folders_in_the_hidden_data() {
+    fn a_call_sees_only_its_own_folders_of_the_hidden_data() {
         let wanted = [
             ("/usr", Readable),
             ("/data/sandbox/packages/p", Readable),
@@ -323,7 +336,7 @@ mod tests {
             ("/database", Readable),
         ];
         assert_eq!(
-            decided(&wanted),
+            needed(&wanted),
             [
                 step("/data", Hidden, None),
                 step("/keys/evidence.key", Hidden, None),
@@ -344,7 +357,7 @@ mod tests {
             ("/srv/out", Writable),
         ];
         assert_eq!(
-            decided(&wanted),
+            needed(&wanted),
             [
                 step("/home", Writable, None),
                 step("/home/data", Hidden, None),
@@ -355,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_in_a_shown_folder_needs_nothing_of_its_own() {
+    fn a_path_in_a_visible_folder_needs_no_mount_of_its_own() {
         let wanted = [
             ("/data", Hidden),
             ("/data/venv", Readable),
@@ -364,7 +377,7 @@ mod tests {
             ("/data/venv/cache/x", Readable),
         ];
         assert_eq!(
-            decided(&wanted),
+            needed(&wanted),
             [
                 step("/data", Hidden, None),
                 step("/data/venv", Readable, Some("/data")),
@@ -374,10 +387,10 @@ mod tests {
     }
 
     #[test]
-    fn folders_are_made_from_the_outermost() {
-        let made = between(Path::new("/data"), Some(Path::new("/data/a/b"))).unwrap();
+    fn folders_are_created_from_the_outermost() {
+        let made = folders_between(Path::new("/data"), Some(Path::new("/data/a/b"))).unwrap();
         assert_eq!(made, [c"/data/a".to_owned(), c"/data/a/b".to_owned()]);
-        let made = between(Path::new("/data"), Some(Path::new("/data"))).unwrap();
+        let made = folders_between(Path::new("/data"), Some(Path::new("/data"))).unwrap();
         assert_eq!(made, Vec::<CString>::new());
     }
 }

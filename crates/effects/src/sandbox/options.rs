@@ -23,11 +23,11 @@ pub struct SandboxOptions {
     pub renderer: Option<(PathBuf, Vec<String>)>,
     /// What takes the text out of sources, and its arguments before the file's path; none by default.
     pub extractor: Option<(PathBuf, Vec<String>)>,
-    /// What runs [`crate::keep`], and its arguments; without it, what scripts started goes on when this process is
-    /// killed.
+    /// The program that runs [`crate::keep`], and its arguments. Without it, children of scripts survive this process
+    /// when it is killed.
     pub keeper: Option<(PathBuf, Vec<String>)>,
-    /// Files and folders that no script sees, where the kernel offers that, but for what a call is granted in them.
-    /// `directory` is one of them.
+    /// Files and folders that scripts do not see where the kernel allows mount namespaces, except for grants in them.
+    /// `directory` is hidden too.
     pub hidden: Vec<PathBuf>,
     /// Variables whose values are no secrets, such as a region: they stay in the outputs of tools.
     pub plain: BTreeSet<String>,
@@ -69,7 +69,7 @@ pub enum LandlockUse {
     WhenAvailable,
 }
 
-/// Whether scripts get namespaces of their own: user, network and IPC, and mount where that one can be had too.
+/// Whether scripts get namespaces of their own: user, network and IPC, and a mount namespace where the kernel allows one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NamespaceUse {
     /// Refuse to start a sandbox without them.
@@ -101,7 +101,7 @@ pub enum SandboxError {
     #[error("starting the egress proxy on loopback")]
     Proxy(#[source] io::Error),
     /// No thread that starts processes, or reaps them.
-    #[error("starting the threads that start and reap scripts")]
+    #[error("starting the threads that start and reap processes")]
     Starter(#[source] io::Error),
     /// No TLS verifier for HTTP tools.
     #[error("reading the platform's TLS certificates for HTTP tools")]

@@ -1,8 +1,7 @@
-//! Reaps what scripts leave: processes whose parents ended before them become this process's children, whoever
-//! else would have been theirs.
+//! Reaps the orphans of scripts: this process becomes the parent of processes whose own parents have ended.
 //!
-//! Works by process group, so that nobody is kept from the exit of a child that is its own: leaders of groups, and
-//! children outside, are left to who started them. Must not know calls.
+//! Only members of scripts' groups are reaped, and never the leaders: the code that started a process waits for it
+//! itself. Must not know calls.
 
 use std::io;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender, TrySendError};
@@ -15,11 +14,11 @@ use rustix::process::{Pid, WaitId, WaitIdOptions};
 
 use super::child;
 
-/// How often ended processes are looked for while there are groups. As often as `watch` counts them: one that only
-/// waits to be reaped is soon none of its call's.
+/// How often ended processes are reaped while there are groups: as often as `watch` counts them, so that a zombie
+/// hardly counts.
 const INTERVAL: Duration = Duration::from_millis(25);
-/// How often once the sandbox is gone, whose last groups were killed.
-const LAST_ROUNDS: usize = 40;
+/// Sweeps after the sandbox is gone, for the groups that were killed last.
+const LAST_SWEEPS: usize = 40;
 
 /// The thread that reaps, until dropped.
 #[derive(Debug)]
@@ -29,7 +28,7 @@ pub(super) struct Reaper {
 }
 
 impl Reaper {
-    /// Makes this process the one that orphans below it fall to.
+    /// Makes this process the parent of all orphans below it.
     ///
     /// # Errors
     /// When the kernel refuses, or no thread can be started.
@@ -43,13 +42,13 @@ impl Reaper {
         Ok(Self { groups, wake })
     }
 
-    /// Reaps the members of a group that are nobody else's, from now until it has none.
+    /// Reaps orphans of a group until it has no member.
     pub(super) fn add(&self, group: Pid) {
         lock(&self.groups).push(group);
         match self.wake.try_send(()) {
             Ok(()) | Err(TrySendError::Full(())) => {}
             Err(TrySendError::Disconnected(())) => {
-                tracing::warn!("the thread that reaps ended processes ended");
+                tracing::warn!("the thread that reaps processes has ended");
             }
         }
     }
@@ -72,7 +71,7 @@ fn reap(woken: &Receiver<()>, groups: &Mutex<Vec<Pid>>) {
             Err(RecvTimeoutError::Disconnected) => break,
         }
     }
-    for _ in 0..LAST_ROUNDS {
+    for _ in 0..LAST_SWEEPS {
         sweep(groups);
         if lock(groups).is_empty() {
             return;
@@ -85,25 +84,25 @@ fn sweep(groups: &Mutex<Vec<Pid>>) {
     lock(groups).retain(|group| has_members(*group));
 }
 
-/// Reaps what ended in a group, and says whether there is more to come.
+/// Reaps the ended orphans of a group. Returns whether the group has members.
 ///
-/// A member of a group is this process's child, or below one that is in the group too: a script cannot leave its
-/// group, and its orphans fall to this process. So a group without children of this process is empty, and until
-/// then its number is no other group's.
+/// Each member of a group is a child of this process, or a descendant of one in the same group: a script cannot leave
+/// its group, and its orphans become children of this process. So a group without children of this process is empty,
+/// and its number is not reused before.
 fn has_members(group: Pid) -> bool {
     loop {
-        let reaped = match child::ended_in(group) {
+        let reaped = match child::ended_member(group) {
             Ok(Some(member)) if member != group => {
                 let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
                 rustix::process::waitid(WaitId::Pid(member), options).map(drop)
             }
-            // All live, or the leader waits for who started it.
+            // All members are alive, or the leader is left to its owner.
             Ok(_) => return true,
             Err(Errno::CHILD) => return false,
             Err(errno) => Err(errno),
         };
         if let Err(errno) = reaped {
-            tracing::warn!(error = %errno, "an ended process cannot be reaped; it is tried again");
+            tracing::warn!(error = %errno, "an ended process cannot be reaped; the next sweep tries again");
             return true;
         }
     }

@@ -1,6 +1,6 @@
-//! Takes over what a child opened: the socket in its own network namespace, and what its calls are answered over.
+//! Receives descriptors that a child opened: the socket in its own network namespace, the listener of its filter.
 //!
-//! Must not know what is served on it.
+//! Must not know their use.
 
 use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;

@@ -1,6 +1,6 @@
 //! Starts processes on a thread of its own, which stays as long as the sandbox: the kernel ends a
 //! confined process with the thread that started it (`child.rs`), and threads of a runtime come and go.
-//! Each process's group is told to the keeper and the reaper. Must not know what is started, or how it is confined.
+//! The keeper and the reaper learn the group of each process. Must not know the programs, or how they are confined.
 
 use std::io;
 use std::path::PathBuf;
@@ -61,7 +61,7 @@ impl Starter {
                 drop(answer.send(group));
             }
             if let Some(keeper) = keeper {
-                keeper.end();
+                keeper.stop();
             }
         })?;
         Ok(Self { orders })
@@ -94,7 +94,7 @@ impl Group {
     ) -> io::Result<Self> {
         let _entered = runtime.enter();
         if let Some(channel) = keeper.and_then(|keeper| keeper.channel(&reaper.groups())) {
-            child::announce(&mut command, channel);
+            child::announce_group(&mut command, channel);
         }
         let leader = command.spawn()?;
         // With the command the child's ends of pipes and sockets are closed in this process.

@@ -1,4 +1,4 @@
-//! What scripts leave behind, and what a start finds: neither ends the process, nor stops it, nor stays.
+//! Folders and processes that scripts leave behind: they are removed and reaped, and stop neither calls nor a start.
 
 use std::fs;
 use std::os::unix::fs::chown;
@@ -85,7 +85,7 @@ fn what_cannot_be_removed_does_not_stop_a_start() {
     });
 }
 
-/// The processes of a group, ended ones that nobody reaped among them.
+/// The number of processes in a group, zombies included.
 fn members(group: i64) -> usize {
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let stats =
@@ -97,7 +97,7 @@ fn members(group: i64) -> usize {
     groups.filter(|found| *found == group).count()
 }
 
-/// As the first process of a container has to: nobody else reaps what scripts leave.
+/// As the first process of a container must do, where no other process reaps orphans.
 #[tokio::test]
 async fn no_zombie_is_left() {
     let fixture = sandbox().await;
@@ -113,9 +113,9 @@ async fn no_zombie_is_left() {
     }
 }
 
-/// A child of a child that ended is reaped while its script goes on, and counts no longer.
+/// Zombies count as processes of a call.
 #[tokio::test]
-async fn what_ended_is_reaped_while_its_script_goes_on() {
+async fn orphans_are_reaped_while_their_script_runs() {
     let fixture = sandbox().await;
     let mut call = python_call(
         r#"

@@ -1,5 +1,5 @@
-//! Modes, owners, times and attributes of files: outside a call's folders they stay, and in them tools work. With
-//! namespaces, where mounts see to it, and without, where the server does.
+//! Modes, owners, times and attributes: files outside a call's folders keep theirs, and in these folders tools work.
+//! With namespaces (read-only mounts) and without (the server makes the changes).
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -10,8 +10,8 @@ use serde_json::{Map, json};
 
 use crate::support::{Fixture, both, output, python_call};
 
-/// Tries every call that changes metadata on files of elsewhere, by every way to name them, and says which worked; and on
-/// a file of its own, and says which did not.
+/// Tries each call that changes metadata, with each way to name the file: on files outside, and prints which worked; on
+/// a file of its own, and prints which failed.
 const TRY: &str = r##"
 import ctypes, errno, json, os, struct, sys
 parameters = json.load(sys.stdin)["parameters"]
@@ -60,7 +60,7 @@ for at, path in enumerate(parameters["outside"]):
     for name in (path, os.path.relpath(path), f"{home}/link{at}", f"/proc/self/fd/{fd}", f"/dev/fd/{fd}", f"/proc/{os.getpid()}/fd/{fd}"):
         for kind in calls(name, fd):
             for call in kind:
-                # A link of its own is the script's to change.
+                # The script may change its own link.
                 if call in ("utimensat link", "lchown", "lsetxattr", "lremovexattr") and "/link" in name: continue
                 if work(kind[call]): worked.append([call, name])
 own = f"{home}/file"
@@ -75,14 +75,14 @@ for name in (own, "file", f"/proc/self/fd/{fd}", f"/dev/fd/{fd}"):
             if not is_absent(): failed.append([call, name])
         elif os.stat(own).st_mode & 0o777 != 0o640: failed.append([call, name])
     for call in times:
-        # By these names the link in /proc would be touched.
+        # These names are links in /proc.
         if call == "utimensat link" and "/fd/" in name: continue
         os.utime(fd, (1, 1))
         if not work(times[call]) or (os.stat(own).st_mtime != 7) != (call == "now"): failed.append([call, name])
 print(json.dumps({"worked": worked, "failed": failed}))
 "##;
 
-/// What of a file may not change.
+/// Mode, owner, group and time of modification.
 fn state(path: &Path) -> (u32, u32, u32, i64) {
     let metadata = fs::metadata(path).unwrap();
     let (mode, user, group) = (metadata.mode(), metadata.uid(), metadata.gid());
@@ -108,15 +108,15 @@ async fn stays_outside_and_changes_within(fixture: &Fixture) {
     let outside = json!([victim, granted, "scripts/tool", folder, sandbox, "."]);
     call.parameters = Map::from_iter([("outside".to_owned(), outside)]);
     call.readable = vec![granted.clone()];
-    let said = output(fixture.run(call).await);
-    assert_eq!(said, json!({"worked": [], "failed": []}));
+    let printed = output(fixture.run(call).await);
+    assert_eq!(printed, json!({"worked": [], "failed": []}));
     assert_eq!(states(), before);
 }
 
 #[tokio::test]
 async fn modes_owners_times_and_attributes_outside_stay_as_they_are() {
     if cfg!(not(target_arch = "x86_64")) {
-        // Its numbers of system calls are this architecture's.
+        // The script has the system call numbers of this architecture only.
         return;
     }
     for fixture in both().await {
@@ -125,7 +125,7 @@ async fn modes_owners_times_and_attributes_outside_stay_as_they_are() {
 }
 
 #[tokio::test]
-async fn the_sandbox_says_how_metadata_is_kept() {
+async fn the_sandbox_names_the_means_that_protects_metadata() {
     for fixture in both().await {
         let capabilities = fixture.sandbox.capabilities().await.into_iter();
         let mut named = capabilities.filter(|capability| capability.name == "metadata");
@@ -134,7 +134,7 @@ async fn the_sandbox_says_how_metadata_is_kept() {
     }
 }
 
-/// Copies with modes and times, packs and unpacks, commits and clones, installs: what fails where these fail.
+/// Copies with modes and times, packs and unpacks, commits and clones, installs.
 const TOOLS: &str = r#"
 import importlib.util, json, os, shutil, subprocess, sys, zipfile
 os.chdir(os.environ["HOME"])

@@ -148,7 +148,7 @@ pub(crate) fn as_ordinary_user<F: Future<Output = ()>>(work: impl FnOnce() -> F 
                 rustix::thread::set_thread_groups(&[]).unwrap();
                 rustix::thread::set_thread_res_gid(group, group, group).unwrap();
                 rustix::thread::set_thread_res_uid(user, user, user).unwrap();
-                // The kernel takes a change of user for a reason to hide the whole process from itself.
+                // A change of the user makes the process undumpable, and its files in /proc root's.
                 rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable).unwrap();
             }
             let mut runtime = tokio::runtime::Builder::new_current_thread();

@@ -1,4 +1,4 @@
-//! What else the walls close, with and without namespaces, and what goes on within them.
+//! Ways around the walls that are closed, with and without namespaces, and programs that work within them.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::support::{bash_call, both, output, python, python_call};
 
 #[tokio::test]
-async fn a_datagram_goes_to_nobody() {
+async fn no_datagram_leaves_a_script() {
     for fixture in both().await {
         let path = fixture.directory.path().join("socket");
         let socket = UnixDatagram::bind(&path).unwrap();
@@ -69,7 +69,7 @@ child.stdin.end("one");'"#,
 }
 
 #[tokio::test]
-async fn a_child_is_nobody_elses() {
+async fn a_script_cannot_make_children_of_the_server() {
     for fixture in both().await {
         let mut call = python_call(
             r#"
@@ -105,7 +105,7 @@ print(json.dumps([found, trusted]))
     }
 }
 
-/// The interpreter is asked with the server's environment which folders are its own.
+/// The server asks the interpreter for its folders, in its own environment.
 #[tokio::test]
 async fn folders_of_the_servers_own_pythonpath_are_not_read() {
     let directory = tempfile::tempdir().unwrap();
@@ -136,7 +136,7 @@ except PermissionError: print('"refused"')
     assert_eq!(output(outcome.await), json!("refused"));
 }
 
-/// How the sandbox says that a guarantee holds.
+/// The state of a guarantee.
 async fn state(sandbox: &Sandbox, name: &str) -> CapabilityState {
     let capabilities = sandbox.capabilities().await.into_iter();
     let mut named = capabilities.filter(|capability| capability.name == name);
@@ -197,7 +197,7 @@ async fn the_servers_data_is_not_in_sight() {
     assert!(left.exists());
 }
 
-/// Where git finds a configuration of the system that it cannot read, it ends at once.
+/// Git fails if it finds a configuration of the system that it cannot read.
 #[tokio::test]
 async fn git_works_beside_a_system_configuration_that_cannot_be_read() {
     for fixture in both().await {

@@ -1,5 +1,5 @@
-//! System calls that the kernel asks the server about: the filter that the child installs, and what the kernel
-//! and the server tell each other (seccomp's user notifications). Must not know which calls, or what is answered.
+//! User notifications of seccomp: the child installs a filter, the kernel suspends each of its calls and notifies the
+//! server, and the server responds with the result. Must not know the calls or the results.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -9,39 +9,39 @@ use seccompiler::{BpfProgram, BpfProgramRef};
 
 use super::{last_errno, send};
 
-/// The filter whose calls the server answers, and where the descriptor goes over which it does.
-pub(in crate::sandbox) struct Notifications {
+/// A filter whose calls the server handles, and the channel that takes its listener to the server.
+pub(in crate::sandbox) struct NotificationFilter {
     program: BpfProgram,
     send_to: OwnedFd,
 }
 
-/// A call that a thread waits in.
+/// A call in which a thread is suspended.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::sandbox) struct Request {
+pub(in crate::sandbox) struct Notification {
     id: u64,
     pub(in crate::sandbox) thread: u32,
     pub(in crate::sandbox) number: i64,
     pub(in crate::sandbox) arguments: [u64; 6],
 }
 
-impl Notifications {
+impl NotificationFilter {
     pub(in crate::sandbox) fn new(program: BpfProgram, send_to: OwnedFd) -> Self {
         Self { program, send_to }
     }
 
-    /// Installs the filter, after all others: the child makes none of its calls before it executes anything.
+    /// Installs the filter. The child makes none of its calls from now until it executes the program.
     pub(super) fn enter(&self) -> io::Result<()> {
         let listener = listen(&self.program)?;
         send(&self.send_to, listener.as_fd())
     }
 }
 
-/// Installs a filter on this thread, for good, and returns the descriptor over which its calls are answered.
+/// Installs a filter on this thread and returns its listener.
 pub(super) fn listen(program: BpfProgramRef<'_>) -> io::Result<OwnedFd> {
     let flag = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER;
-    // Signals do not interrupt a call that the server has seen (Linux 5.19).
-    let calm = flag | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
-    match install(program, calm) {
+    // Signals do not interrupt a call that the server has received (Linux 5.19).
+    let uninterrupted = flag | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+    match install(program, uninterrupted) {
         Err(error) if error.raw_os_error() == Some(libc::EINVAL) => install(program, flag),
         installed => installed,
     }
@@ -53,7 +53,7 @@ fn install(program: BpfProgramRef<'_>, flags: libc::c_ulong) -> io::Result<Owned
     };
     let whole = libc::sock_fprog {
         len,
-        // The same structure by another name; the kernel only reads it.
+        // The same layout; the kernel only reads it.
         filter: program.as_ptr().cast_mut().cast(),
     };
     // SAFETY: the kernel reads `whole` and the `len` instructions that it points to, which outlive the call.
@@ -66,62 +66,67 @@ fn install(program: BpfProgramRef<'_>, flags: libc::c_ulong) -> io::Result<Owned
         )
     };
     match i32::try_from(descriptor) {
-        // SAFETY: the kernel made this descriptor just now, for this process alone.
+        // SAFETY: the kernel has just created this descriptor, and this process owns it.
         Ok(descriptor) if descriptor >= 0 => Ok(unsafe { OwnedFd::from_raw_fd(descriptor) }),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// The next call that waits for an answer; blocks until there is one.
+/// Receives the next notification; blocks until there is one.
 ///
 /// # Errors
-/// `NOENT` when its thread was killed meanwhile.
-pub(in crate::sandbox) fn next_request(listener: BorrowedFd<'_>) -> Result<Request, Errno> {
-    // SAFETY: `seccomp_notif` is plain data for which all zeroes is a value, and which the kernel wants so.
-    let mut asked: libc::seccomp_notif = unsafe { std::mem::zeroed() };
+/// `NOENT` when the thread was killed meanwhile.
+pub(in crate::sandbox) fn next_notification(
+    listener: BorrowedFd<'_>,
+) -> Result<Notification, Errno> {
+    // SAFETY: `seccomp_notif` is plain data for which all zeroes is a value. The kernel requires zeroes.
+    let mut received: libc::seccomp_notif = unsafe { std::mem::zeroed() };
     // SAFETY: the kernel writes one `seccomp_notif`, which outlives the call.
     let done = unsafe {
         libc::ioctl(
             listener.as_raw_fd(),
             libc::SECCOMP_IOCTL_NOTIF_RECV,
-            &raw mut asked,
+            &raw mut received,
         )
     };
     if done != 0 {
         return Err(last_errno());
     }
-    Ok(Request {
-        id: asked.id,
-        thread: asked.pid,
-        number: asked.data.nr.into(),
-        arguments: asked.data.args,
+    Ok(Notification {
+        id: received.id,
+        thread: received.pid,
+        number: received.data.nr.into(),
+        arguments: received.data.args,
     })
 }
 
-/// Whether the thread of a call still waits in it, so that its number was not another's meanwhile.
-pub(in crate::sandbox) fn still_waits(listener: BorrowedFd<'_>, request: &Request) -> bool {
+/// Whether the thread is still suspended in the call, so that its number has not been reused meanwhile.
+pub(in crate::sandbox) fn is_pending(
+    listener: BorrowedFd<'_>,
+    notification: &Notification,
+) -> bool {
     // SAFETY: the kernel reads one number, which outlives the call.
     let valid = unsafe {
         libc::ioctl(
             listener.as_raw_fd(),
             libc::SECCOMP_IOCTL_NOTIF_ID_VALID,
-            &raw const request.id,
+            &raw const notification.id,
         )
     };
     valid == 0
 }
 
-/// Ends a call: it returns 0, or fails.
+/// Lets the call return: 0, or an error.
 ///
 /// # Errors
-/// `NOENT` when its thread was killed meanwhile.
-pub(in crate::sandbox) fn answer(
+/// `NOENT` when the thread was killed meanwhile.
+pub(in crate::sandbox) fn respond(
     listener: BorrowedFd<'_>,
-    request: &Request,
+    notification: &Notification,
     outcome: Result<(), Errno>,
 ) -> Result<(), Errno> {
-    let answer = libc::seccomp_notif_resp {
-        id: request.id,
+    let response = libc::seccomp_notif_resp {
+        id: notification.id,
         val: 0,
         error: outcome.map_or_else(|errno| -errno.raw_os_error(), |()| 0),
         flags: 0,
@@ -131,15 +136,15 @@ pub(in crate::sandbox) fn answer(
         libc::ioctl(
             listener.as_raw_fd(),
             libc::SECCOMP_IOCTL_NOTIF_SEND,
-            &raw const answer,
+            &raw const response,
         )
     };
     if done == 0 { Ok(()) } else { Err(last_errno()) }
 }
 
 #[cfg(test)]
-impl Request {
-    /// As if this thread asked.
+impl Notification {
+    /// As if this thread had made the call.
     pub(in crate::sandbox) fn of_this_thread(number: i64, arguments: &[u64]) -> Self {
         let mut all = [0; 6];
         for (at, argument) in arguments.iter().enumerate() {

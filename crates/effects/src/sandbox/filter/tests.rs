@@ -1,4 +1,4 @@
-//! The programs, run as the kernel would run them.
+//! Runs the compiled programs as the kernel would.
 
 use super::*;
 
@@ -37,7 +37,7 @@ impl Call {
         bytes
     }
 
-    /// What a program answers.
+    /// The action of a program.
     fn run(&self, program: &BpfProgram) -> u32 {
         let (bytes, mut at, mut word) = (self.bytes(), 0, 0_u32);
         loop {
@@ -70,10 +70,10 @@ impl Call {
 
     /// The error that the call fails with under all programs; 0 where it is let through.
     fn error(&self, sockets: Sockets) -> i32 {
-        self.error_with(sockets, Metadata::Mounts)
+        self.error_with(sockets, MetadataEnforcement::Mounts)
     }
 
-    fn error_with(&self, sockets: Sockets, metadata: Metadata) -> i32 {
+    fn error_with(&self, sockets: Sockets, metadata: MetadataEnforcement) -> i32 {
         let programs = compile(sockets, metadata).unwrap().unwrap();
         let answers = programs.iter().map(|program| self.run(program));
         let refusal = answers
@@ -152,7 +152,7 @@ fn calls_that_read_or_change_mounts_are_refused() {
     }
 }
 
-/// By these numbers every call does what it does by its own.
+/// These numbers lead to the same functions of the kernel.
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn calls_of_x32_are_refused() {
@@ -169,17 +169,21 @@ fn calls_of_x32_are_refused() {
 }
 
 #[test]
-fn changes_of_metadata_are_left_to_mounts_asked_about_or_refused() {
-    let asking = asking().unwrap().unwrap();
+fn changes_of_metadata_are_allowed_passed_on_or_refused() {
+    let notifications = notification_filter().unwrap().unwrap();
     let found = |number: i64| {
         let call = call(number, &[]);
-        let errors = [Metadata::Mounts, Metadata::Server, Metadata::Nothing]
-            .map(|metadata| call.error_with(Sockets::None, metadata));
-        (errors, call.run(&asking))
+        let errors = [
+            MetadataEnforcement::Mounts,
+            MetadataEnforcement::Server,
+            MetadataEnforcement::Refusal,
+        ]
+        .map(|metadata| call.error_with(Sockets::None, metadata));
+        (errors, call.run(&notifications))
     };
-    let (asked, allowed) = (libc::SECCOMP_RET_USER_NOTIF, libc::SECCOMP_RET_ALLOW);
+    let (passed_on, allowed) = (libc::SECCOMP_RET_USER_NOTIF, libc::SECCOMP_RET_ALLOW);
     for number in MODES_AND_TIMES {
-        assert_eq!(found(*number), ([0, 0, libc::EPERM], asked), "{number}");
+        assert_eq!(found(*number), ([0, 0, libc::EPERM], passed_on), "{number}");
     }
     for number in OWNERS_AND_ATTRIBUTES {
         let errors = [0, libc::EPERM, libc::EPERM];
@@ -195,11 +199,11 @@ fn flags_of_files_are_not_set_where_mounts_do_not_decide() {
     let ioctl = |request: u64| {
         let mut ioctl = call(libc::SYS_ioctl, &[3]);
         ioctl.arguments[1] = request;
-        ioctl.error_with(Sockets::None, Metadata::Server)
+        ioctl.error_with(Sockets::None, MetadataEnforcement::Server)
     };
     for request in FLAG_REQUESTS {
         assert_eq!(ioctl(request), libc::EPERM, "{request:#x}");
-        // The kernel takes no notice of the upper half.
+        // The kernel ignores the upper half.
         assert_eq!(ioctl(request | (1 << 32)), libc::EPERM, "{request:#x}");
     }
     // TCGETS and FIONREAD.

@@ -1,4 +1,4 @@
-//! Each form of each call, on files within a call's folders and outside, asked by this thread.
+//! Each form of each call, on files in a call's folders and outside, as if this thread had made it.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -48,17 +48,17 @@ impl Estate {
         self.dir.path().canonicalize().unwrap().join(path)
     }
 
-    fn ask(&self, call: i64, arguments: &[u64]) -> Result<(), Errno> {
-        let request = Request::of_this_thread(call, arguments);
-        perform(&request, &[self.path("in")], || true)
+    fn call(&self, call: i64, arguments: &[u64]) -> Result<(), Errno> {
+        let notification = Notification::of_this_thread(call, arguments);
+        change(&notification, &[self.path("in")], || true)
     }
 
     fn chmod(&self, path: &CStr) -> Result<(), Errno> {
-        self.ask(libc::SYS_fchmodat, &[here(), address(path), MODE])
+        self.call(libc::SYS_fchmodat, &[here(), address(path), MODE])
     }
 }
 
-/// Sets a file back, and says later what became of it.
+/// Sets mode and times of a file back.
 fn reset(path: &Path) {
     let file = File::open(path).unwrap();
     let times = Timestamps {
@@ -120,7 +120,7 @@ fn files_in_the_folders_are_changed_and_no_others() {
         for (calls, changed) in [modes, times].into_iter().zip(changed) {
             for (call, arguments) in calls {
                 reset(&path);
-                assert_eq!(estate.ask(call, &arguments), outcome, "{folder}: {call}");
+                assert_eq!(estate.call(call, &arguments), outcome, "{folder}: {call}");
                 let expected = if outcome.is_ok() { changed } else { BEFORE };
                 assert_eq!(state(&path), expected, "{folder}: {call}");
             }
@@ -129,17 +129,17 @@ fn files_in_the_folders_are_changed_and_no_others() {
 }
 
 #[test]
-fn every_call_that_is_asked_about_is_understood() {
+fn every_call_of_the_filter_is_understood() {
     for call in MODES_AND_TIMES {
-        let understood = asked(&Request::of_this_thread(*call, &[]));
+        let understood = read_call(&Notification::of_this_thread(*call, &[]));
         assert_ne!(understood.err(), Some(Errno::PERM), "{call}");
     }
-    let other = asked(&Request::of_this_thread(libc::SYS_fchown, &[]));
+    let other = read_call(&Notification::of_this_thread(libc::SYS_fchown, &[]));
     assert_eq!(other.err(), Some(Errno::PERM));
 }
 
 #[test]
-fn a_file_is_where_it_is_whatever_leads_to_it() {
+fn the_place_of_the_file_decides_and_not_its_path() {
     let estate = Estate::new();
     let (inside, outside) = (estate.path("in/file"), estate.path("out/file"));
     symlink(&outside, estate.path("in/link")).unwrap();
@@ -184,18 +184,18 @@ fn a_name_in_an_open_folder_and_a_link_itself_are_meant() {
     let file = estate.path("in/file");
     reset(&file);
     let arguments = [number(&folder), address(c"file"), MODE];
-    assert_eq!(estate.ask(libc::SYS_fchmodat, &arguments), Ok(()));
+    assert_eq!(estate.call(libc::SYS_fchmodat, &arguments), Ok(()));
     assert_eq!(state(&file), (0o640, BEFORE.1));
     reset(&estate.path("out/file"));
     let keep = u64::try_from(libc::AT_SYMLINK_NOFOLLOW).unwrap();
     let arguments = [number(&folder), address(c"link"), address(&TIMES), keep];
-    assert_eq!(estate.ask(libc::SYS_utimensat, &arguments), Ok(()));
+    assert_eq!(estate.call(libc::SYS_utimensat, &arguments), Ok(()));
     assert_eq!(state(&estate.path("in/link")).1, TIMES[2]);
     assert_eq!(state(&estate.path("out/file")), BEFORE);
 }
 
 #[test]
-fn what_is_no_call_fails_as_the_kernel_would_have_it() {
+fn invalid_arguments_fail_with_the_errors_of_the_kernel() {
     let estate = Estate::new();
     let path = text(&estate.path("in/file"));
     let path = address(&*path);
@@ -226,7 +226,7 @@ fn what_is_no_call_fails_as_the_kernel_would_have_it() {
     ];
     for (call, arguments, errno) in cases {
         assert_eq!(
-            estate.ask(call, &arguments),
+            estate.call(call, &arguments),
             Err(errno),
             "{call} {arguments:?}"
         );
@@ -234,13 +234,13 @@ fn what_is_no_call_fails_as_the_kernel_would_have_it() {
 }
 
 #[test]
-fn nothing_is_changed_for_a_thread_that_waits_no_more() {
+fn a_call_whose_thread_is_gone_changes_nothing() {
     let estate = Estate::new();
     let path = estate.path("in/file");
     reset(&path);
     let named = text(&path);
     let arguments = [here(), address(&*named), MODE];
-    let request = Request::of_this_thread(libc::SYS_fchmodat, &arguments);
-    let outcome = perform(&request, &[estate.path("in")], || false);
+    let notification = Notification::of_this_thread(libc::SYS_fchmodat, &arguments);
+    let outcome = change(&notification, &[estate.path("in")], || false);
     assert_eq!((outcome, state(&path)), (Err(Errno::SRCH), BEFORE));
 }
