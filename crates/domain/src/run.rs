@@ -13,6 +13,7 @@
 mod advance;
 mod command;
 mod event;
+mod granted;
 mod replay;
 mod report;
 mod standing;
@@ -25,7 +26,7 @@ use charter_contract::ids::{Label, StepId, UserId};
 use charter_contract::time::Timestamp;
 use serde_json::{Map, Value};
 
-use crate::approval::{Digest, ExactCall};
+use crate::approval::Digest;
 use crate::gate::{Decision, RuleKind};
 use crate::graph::Growth;
 
@@ -36,7 +37,6 @@ pub use event::{
     StepFailure, StopCause, Tokens, Yield,
 };
 pub use replay::Divergence;
-use standing::Grant;
 pub use standing::{Outcome, StepState};
 pub use state::{FoldError, Run};
 pub use waits::Wait;
@@ -197,18 +197,21 @@ impl Run {
         let Beginning {
             call,
             decision,
+            now,
             approval,
             expires_at,
         } = beginning;
         let at = self.may_begin(&call.step)?;
         let step = call.step.clone();
-        Ok(match self.lifted(&call, decision) {
+        let approval_expires_at = self.approval_end(&call, &decision, now);
+        Ok(match self.lifted(&call, decision, now) {
             decision @ Decision::Allow { .. } => RunEvent::StepBegun(Begun {
                 attempt: self.slots[at].attempts + 1,
                 idempotency_key: self.idempotency_key(&step),
                 step,
                 parameters: call.parameters,
                 policy_decision: decision,
+                approval_expires_at,
             }),
             decision @ Decision::NeedsApproval { .. } => {
                 RunEvent::ApprovalRequested(Box::new(ApprovalAsked {
@@ -227,51 +230,6 @@ impl Run {
                 policy_decision: Decision::Deny { rules },
             },
         })
-    }
-
-    /// Whether a call may happen now: the gate allows it, or what it asks for is there.
-    #[must_use]
-    pub fn permits(&self, call: &ExactCall, decision: &Decision) -> bool {
-        match decision {
-            Decision::Allow { .. } => true,
-            Decision::Deny { .. } => false,
-            Decision::NeedsApproval { .. } => self.lifting(call, decision).is_some(),
-        }
-    }
-
-    /// Who agreed to exactly this call, as far as their word covers what the gate asks for.
-    #[must_use]
-    pub fn approver(&self, call: &ExactCall, decision: &Decision) -> Option<&UserId> {
-        let at = self.graph.place(&call.step)?;
-        self.grant(at, call, decision).map(|grant| &grant.by)
-    }
-
-    /// The decision that a step would begin under: what was approved, or is a reversal, is lifted.
-    #[must_use]
-    pub fn lifted(&self, call: &ExactCall, decision: Decision) -> Decision {
-        match self.lifting(call, &decision) {
-            Some(by) => decision.approved(&by),
-            None => decision,
-        }
-    }
-
-    /// What stands in for the person that the gate asks for.
-    fn lifting(&self, call: &ExactCall, decision: &Decision) -> Option<String> {
-        let at = self.graph.place(&call.step)?;
-        if let Some(grant) = self.grant(at, call, decision) {
-            return Some(grant.approval.to_string());
-        }
-        // What permitted a write permits its reversal, but not to reverse it twice.
-        let reversed = self.graph.steps()[at].reverses.as_ref()?;
-        (!asks_to_repeat(decision)).then(|| format!("reversal of {reversed}"))
-    }
-
-    /// The approval that covers a call: one given for exactly it. Where repeating an interrupted
-    /// call is what is asked about, one that an attempt began under does not count.
-    fn grant(&self, at: usize, call: &ExactCall, decision: &Decision) -> Option<&Grant> {
-        let grant = self.slots[at].grant.as_ref()?;
-        let spent = grant.used && asks_to_repeat(decision);
-        (!spent && grant.digest == call.digest()).then_some(grant)
     }
 
     /// Whether a step's effect was begun and nobody knows how it ended.
@@ -407,12 +365,6 @@ fn plain(value: &Value) -> String {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     }
-}
-
-/// Whether a person is asked about repeating what may have happened.
-fn asks_to_repeat(decision: &Decision) -> bool {
-    let mut rules = decision.rules().iter();
-    rules.any(|rule| rule.kind == RuleKind::Interrupted)
 }
 
 fn refusal(rules: &[crate::gate::Rule]) -> StepFailure {

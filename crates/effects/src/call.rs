@@ -76,6 +76,8 @@ pub struct ClientCall {
     pub egress: Vec<Text>,
     /// Whether it may be begun again when it is not known how far it came.
     pub repeat: Repeat,
+    /// How long it may wait before it begins, where an approval of it lapses then.
+    pub begin_within: Option<Duration>,
 }
 
 /// Whether a call that was interrupted may be begun again.

@@ -235,8 +235,9 @@ fn beginnings(run: &Run, step: &StepId, state: &StepState) -> Explored<Vec<Comma
                 parameters: Map::new(),
             },
             decision,
+            now: now()?,
             approval: ApprovalId::from_uuid(Uuid::from_u128(1)),
-            expires_at: now()?,
+            expires_at: Timestamp::from_micros(NOW + 1)?,
         })))
     };
     answers.into_iter().map(begin).collect()

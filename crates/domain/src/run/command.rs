@@ -129,6 +129,8 @@ pub struct Beginning {
     pub call: ExactCall,
     /// What the gate says.
     pub decision: Decision,
+    /// When: an approval that has lapsed by then permits nothing.
+    pub now: Timestamp,
     /// The record to make if a person has to be asked.
     pub approval: ApprovalId,
     /// When that record lapses.

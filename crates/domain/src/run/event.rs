@@ -174,6 +174,9 @@ pub struct Begun {
     pub parameters: Map<String, Value>,
     /// What the gate said.
     pub policy_decision: Decision,
+    /// When the approval lapses that it began under; absent where none was needed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval_expires_at: Option<Timestamp>,
 }
 
 /// A person is asked about one exact call.

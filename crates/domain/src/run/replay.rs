@@ -33,7 +33,7 @@ impl Run {
         let mut run = Self::start(first, at)?;
         for (sequence, (event, at)) in (2..).zip(events) {
             let followed = run
-                .follows(&event)
+                .follows(&event, at)
                 .and_then(|()| run.apply(event, at).map_err(|error| error.to_string()));
             if let Err(detail) = followed {
                 return Ok((run, Some(Divergence { sequence, detail })));
@@ -42,11 +42,11 @@ impl Run {
         Ok((run, None))
     }
 
-    /// Whether the machine could write an event now.
+    /// Whether the machine could write an event at `now`.
     ///
     /// # Errors
     /// Why not, in words.
-    pub fn follows(&self, event: &RunEvent) -> Result<(), String> {
+    pub fn follows(&self, event: &RunEvent, now: Timestamp) -> Result<(), String> {
         if self.outcome().is_some() {
             return Err(FoldError::Ended.to_string());
         }
@@ -82,7 +82,7 @@ impl Run {
             | RunEvent::StepRefused { .. }
             | RunEvent::ApprovalRequested(_)
             | RunEvent::ApprovalGranted { .. }
-            | RunEvent::ApprovalDenied { .. } => self.begins(event),
+            | RunEvent::ApprovalDenied { .. } => self.begins(event, now),
             RunEvent::StepSucceeded { .. }
             | RunEvent::StepFailed { .. }
             | RunEvent::RetryScheduled { .. }
@@ -96,7 +96,7 @@ impl Run {
     }
 
     /// What the gate and people said, before a step begins.
-    fn begins(&self, event: &RunEvent) -> Result<(), String> {
+    fn begins(&self, event: &RunEvent, now: Timestamp) -> Result<(), String> {
         match event {
             RunEvent::StepBegun(begun) => {
                 let at = said(self.may_begin(&begun.step))?;
@@ -108,7 +108,13 @@ impl Run {
                 let key = self.idempotency_key(&begun.step);
                 expect(begun.idempotency_key == key, "its key is another effect's")?;
                 let allowed = matches!(begun.policy_decision, Decision::Allow { .. });
-                expect(allowed, "the gate did not allow it")
+                expect(allowed, "the gate did not allow it")?;
+                let grant = self.slots[at].grant.as_ref();
+                let is_live = |end: Timestamp| {
+                    now < end && grant.is_some_and(|grant| grant.expires_at == end)
+                };
+                let in_time = begun.approval_expires_at.is_none_or(is_live);
+                expect(in_time, "its approval had lapsed")
             }
             RunEvent::StepRefused {
                 step,

@@ -85,6 +85,10 @@ pub(super) struct Grant {
     pub(super) approval: ApprovalId,
     pub(super) by: UserId,
     pub(super) digest: Digest,
+    /// When the approval lapses; from then on it permits nothing. No part of the serialised state, so
+    /// that digests of states do not change: it follows from the event that asked.
+    #[serde(skip)]
+    pub(super) expires_at: Timestamp,
     /// Whether an attempt began under it.
     pub(super) used: bool,
 }

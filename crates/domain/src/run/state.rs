@@ -270,11 +270,15 @@ impl Run {
     ) -> Result<(), FoldError> {
         let at = self.place(step)?;
         let slot = &mut self.slots[at];
-        if let StepState::AwaitingApproval { digest, .. } = &slot.state {
+        if let StepState::AwaitingApproval {
+            digest, expires_at, ..
+        } = &slot.state
+        {
             slot.grant = Some(Grant {
                 approval,
                 by,
                 digest: digest.clone(),
+                expires_at: *expires_at,
                 used: false,
             });
         }

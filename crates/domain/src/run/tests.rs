@@ -21,6 +21,7 @@ use charter_contract::ids::{ApprovalId, RunId, ToolId};
 use serde_json::json;
 
 use super::*;
+use crate::approval::ExactCall;
 use crate::gate::Rule;
 use crate::graph::{Action, AfterFailure, Edge, Entry, GraphParts, On, Retry, Step, StepGraph};
 
@@ -181,7 +182,7 @@ impl Driven {
 
     fn apply(&mut self, events: &[RunEvent]) {
         for event in events {
-            self.run.follows(event).unwrap();
+            self.run.follows(event, at(self.clock)).unwrap();
             self.run.apply(event.clone(), at(self.clock)).unwrap();
             self.journal.push((event.clone(), at(self.clock)));
         }
@@ -220,6 +221,7 @@ impl Driven {
         let beginning = Beginning {
             call: self.call(step),
             decision,
+            now: at(self.clock),
             approval: approval(self.journal.len() as u128),
             expires_at: at(self.clock + 3_600),
         };

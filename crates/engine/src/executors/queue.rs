@@ -44,6 +44,8 @@ struct Calls {
 struct Entry {
     call: Arc<ToolCall>,
     client: ClientCall,
+    /// When it has to have begun: its deadline, or the end of its approval before that.
+    begin_by: Instant,
     deadline: Instant,
     state: State,
     /// Who held it before and fell silent.
@@ -85,6 +87,31 @@ pub(super) struct Taken {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct NotHeld;
 
+/// How long a call may wait before an executor begins it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Patience {
+    /// As long as the call may take.
+    Timeout(Duration),
+    /// Until its approval lapses, which is sooner.
+    Approval(Duration),
+}
+
+impl Patience {
+    fn of(call: &ToolCall, client: &ClientCall) -> Self {
+        let timeout = call.limits.timeout;
+        match client.begin_within {
+            Some(approved) if approved < timeout => Self::Approval(approved),
+            Some(_) | None => Self::Timeout(timeout),
+        }
+    }
+
+    fn span(self) -> Duration {
+        match self {
+            Self::Timeout(span) | Self::Approval(span) => span,
+        }
+    }
+}
+
 /// What time has brought a call.
 #[derive(Debug, PartialEq, Eq)]
 enum Due {
@@ -110,16 +137,16 @@ impl Entry {
 
     /// Decides by time alone.
     fn look(&mut self, now: Instant) -> Due {
-        let unclaimed = now >= self.deadline;
+        let unclaimed = now >= self.begin_by;
         match &self.state {
             State::Waiting | State::Offered(_) if unclaimed => Due::Unclaimed {
                 lost: self.lost.take(),
             },
-            State::Waiting => Due::At(self.deadline),
-            State::Offered(lease) if now < lease.until => Due::At(self.deadline.min(lease.until)),
+            State::Waiting => Due::At(self.begin_by),
+            State::Offered(lease) if now < lease.until => Due::At(self.begin_by.min(lease.until)),
             State::Offered(_) => {
                 self.state = State::Waiting;
-                Due::Again(self.deadline)
+                Due::Again(self.begin_by)
             }
             State::Running(lease) if now < lease.until => {
                 let end = self.deadline + REPORT_GRACE;
@@ -138,7 +165,7 @@ impl Entry {
                             lost: self.lost.take(),
                         };
                     }
-                    Due::Again(self.deadline)
+                    Due::Again(self.begin_by)
                 }
             },
         }
@@ -191,6 +218,7 @@ impl ClientCalls {
     ) -> ToolOutcome {
         let started = Instant::now();
         let timeout = call.limits.timeout;
+        let patience = Patience::of(&call, &client);
         let Some((place, mut answered)) = self.put(call, client, started) else {
             let message = format!("{MAX_CALLS} calls wait for executors of this tenant already");
             return failed(started, ErrorType::ResourceError, message, true);
@@ -207,7 +235,7 @@ impl ClientCalls {
                     self.offered.notify_waiters();
                     at
                 }
-                Some(Due::Unclaimed { lost }) => return unclaimed(started, timeout, lost),
+                Some(Due::Unclaimed { lost }) => return unclaimed(started, patience, lost),
                 Some(Due::Lost(executor)) => return lost(started, &executor),
                 Some(Due::Overdue(executor)) => return overdue(started, timeout, &executor),
             };
@@ -241,6 +269,7 @@ impl ClientCalls {
         calls.last += 1;
         let number = calls.last;
         let entry = Entry {
+            begin_by: now + Patience::of(&call, &client).span(),
             deadline: now + call.limits.timeout,
             call: Arc::new(call),
             client,
@@ -276,7 +305,7 @@ impl ClientCalls {
         let mut entries = calls.by_number.values_mut();
         let entry = entries.find(|entry| {
             let waits = matches!(entry.state, State::Waiting);
-            waits && entry.client.tenant == *tenant && now < entry.deadline
+            waits && entry.client.tenant == *tenant && now < entry.begin_by
         })?;
         entry.state = State::Offered(Lease {
             id: id.clone(),
@@ -302,7 +331,12 @@ impl ClientCalls {
         let mut calls = self.lock();
         let number = calls.held(tenant, id, now)?;
         let entry = calls.by_number.get_mut(&number).ok_or(NotHeld)?;
-        let lease = entry.lease().cloned().ok_or(NotHeld)?;
+        let lease = match &entry.state {
+            // It begins with this renewal, and may not any more.
+            State::Offered(_) if now >= entry.begin_by => return Err(NotHeld),
+            State::Waiting => return Err(NotHeld),
+            State::Offered(lease) | State::Running(lease) => lease.clone(),
+        };
         entry.state = State::Running(Lease {
             until: now + self.lease,
             ..lease
@@ -365,9 +399,16 @@ fn failed(started: Instant, kind: ErrorType, message: String, retryable: bool) -
     }
 }
 
-fn unclaimed(started: Instant, timeout: Duration, lost: Option<Label>) -> ToolOutcome {
-    let waited = timeout.as_millis();
+fn unclaimed(started: Instant, patience: Patience, lost: Option<Label>) -> ToolOutcome {
+    let waited = patience.span().as_millis();
     let message = match lost {
+        None if matches!(patience, Patience::Approval(_)) => {
+            let message = format!(
+                "no executor took the call within {waited} ms, when its approval lapsed; run \
+                 `charter executor` with a key of this tenant, and have the call approved again"
+            );
+            return failed(started, ErrorType::PermissionError, message, false);
+        }
         None => format!(
             "no executor took the call within {waited} ms; run `charter executor` with a key of \
              this tenant"

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::sync::Arc;
+use std::time::Duration;
 
 use charter_contract::catalogue::tool::{Implementation, Tool, ToolClass};
 use charter_contract::catalogue::vocabulary::{ExecutionTarget, Language};
@@ -34,7 +35,10 @@ impl Prepared {
             let message = format!("{fault} of `{}`: {cause}", document.tool_id);
             failure(ErrorKind::SystemError, ErrorCode::InvalidDocument, message)
         })?;
-        let target = target(document, &self.tenant, self.dry_run);
+        let begin_within = self
+            .approved_until
+            .map(|end| engine.span(engine.now(), end));
+        let target = target(document, &self.tenant, self.dry_run, begin_within);
         let implementation = match self.script {
             Some(script) => ToolImplementation::Script(script),
             None => implementation(document, &self.tool.files, &grants.builtin)?,
@@ -62,7 +66,7 @@ impl Prepared {
 }
 
 /// Where a tool is to run.
-fn target(tool: &Tool, tenant: &TenantId, dry_run: bool) -> Target {
+fn target(tool: &Tool, tenant: &TenantId, dry_run: bool, begin_within: Option<Duration>) -> Target {
     match tool.execution_target {
         ExecutionTarget::Server => Target::Here,
         ExecutionTarget::Client => Target::Client(ClientCall {
@@ -70,6 +74,7 @@ fn target(tool: &Tool, tenant: &TenantId, dry_run: bool) -> Target {
             environment: tool.environment.clone(),
             egress: tool.egress.clone(),
             repeat: repeat(tool, dry_run),
+            begin_within,
         }),
     }
 }

@@ -17,7 +17,7 @@ use charter_contract::time::Timestamp;
 use charter_domain::gate::{self, Decision};
 use charter_domain::graph::Growth;
 use charter_domain::run::{
-    Beginning, Command, ErrorKind, Next, Run, RunEvent, StepFailure, Tokens,
+    Beginning, Command, ErrorKind, IllegalTransition, Next, Run, RunEvent, StepFailure, Tokens,
 };
 use charter_store::approval::ApprovalChange;
 use charter_store::journal::{After, RunRecord};
@@ -54,6 +54,8 @@ struct Drive<'e> {
     /// Decided and not yet durable.
     unwritten: Vec<(RunEvent, Timestamp)>,
     approvals: Vec<ApprovalChange>,
+    /// Approvals that were given in a pause and are not used before its end.
+    set_aside: BTreeSet<ApprovalId>,
     /// What was added to the run's mission and is not durable yet.
     artifacts: Vec<ArtifactRecord>,
     /// Where the run's mission stands as far as storage knows.
@@ -246,6 +248,7 @@ impl Engine {
             orders: &mut place.orders,
             unwritten,
             approvals: Vec::new(),
+            set_aside: BTreeSet::new(),
             artifacts,
             mission,
         };
@@ -422,8 +425,7 @@ impl Drive<'_> {
         match order {
             Order::Look => self.look_at_approvals().await,
             Order::Command(command, answer) => {
-                let decided = self.folded.run.decide(command);
-                let accepted = match decided {
+                let accepted = match self.folded.run.decide(command) {
                     Ok(events) => {
                         self.take(events)?;
                         self.write(After::Runs).await
@@ -439,7 +441,8 @@ impl Drive<'_> {
                 if failed {
                     return Err(EngineError::interrupted());
                 }
-                Ok(())
+                // A run that was resumed uses what was approved in the pause.
+                self.look_at_approvals().await
             }
         }
     }
@@ -483,16 +486,19 @@ impl Drive<'_> {
         let beginning = Beginning {
             call: prepared.call().clone(),
             decision,
+            now: at,
             approval: ApprovalId::from_uuid(self.engine.new_uuid()),
             expires_at: self.engine.after(at, self.engine.settings().approval_ttl),
         };
-        self.decide(Command::Begin(Box::new(beginning)))
+        let events = decided(self.folded.run.decide(Command::Begin(Box::new(beginning))))?;
+        // The journal dates the beginning as it was decided: strict replay compares approvals with it.
+        self.take_at(events, at)
     }
 
     /// Counts a call that is about to happen against its tool's rate limit, or refuses it.
     fn take_turn(&self, prepared: &mut Prepared, at: Timestamp) {
         let run = &self.folded.run;
-        if !run.permits(prepared.call(), prepared.decision()) {
+        if !run.permits(prepared.call(), prepared.decision(), at) {
             return;
         }
         let tool = prepared.tool();
@@ -615,13 +621,16 @@ impl Drive<'_> {
     }
 
     fn decide(&mut self, command: Command) -> Result<(), EngineError> {
-        let events = self.folded.run.decide(command);
-        self.take(events.map_err(|error| EngineError::internal("deciding on a run", error))?)
+        let events = decided(self.folded.run.decide(command))?;
+        self.take(events)
     }
 
-    /// Folds events, to be written with the next append.
+    /// Folds events that happen now, to be written with the next append.
     fn take(&mut self, events: Vec<RunEvent>) -> Result<(), EngineError> {
-        let at = self.engine.now();
+        self.take_at(events, self.engine.now())
+    }
+
+    fn take_at(&mut self, events: Vec<RunEvent>, at: Timestamp) -> Result<(), EngineError> {
         for event in events {
             if let RunEvent::ApprovalRequested(asked) = &event {
                 self.folded.asked = true;
@@ -637,4 +646,8 @@ impl Drive<'_> {
         }
         Ok(())
     }
+}
+
+fn decided(events: Result<Vec<RunEvent>, IllegalTransition>) -> Result<Vec<RunEvent>, EngineError> {
+    events.map_err(|error| EngineError::internal("deciding on a run", error))
 }

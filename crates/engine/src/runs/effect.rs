@@ -81,6 +81,8 @@ pub(crate) struct Prepared {
     stage: Option<Box<StageWork>>,
     /// Whether it carries a mission's proposal out.
     of_proposal: bool,
+    /// When the approval lapses that it begins under.
+    pub(super) approved_until: Option<Timestamp>,
     /// A look at what this changes, with what was seen when somebody decided on it.
     seen: Option<Box<(Prepared, Value)>>,
 }
@@ -189,11 +191,12 @@ impl Workspace {
             return Ok(Preparation::NotInDryRun);
         };
         let document = &called.tool.entry.document;
-        let mut decision = self.ask(run, step, document, &call);
+        let mut decision = self.ask(run, step, document, &call, now);
         if let Some(refusal) = self.beyond_mandate(run, step, document, now)? {
             decision = refusal;
         }
         Ok(Preparation::Effect(Box::new(Prepared {
+            approved_until: run.approval_end(&call, &decision, now),
             decision,
             stage: self.stage_work(run, step, document, &call)?,
             seen: self.seen(run, step, now)?,
@@ -469,7 +472,10 @@ impl Prepared {
                 tokens: Tokens::default(),
             };
         };
-        let done = match self.has_changed(engine, &cancel).await {
+        let approved_until = self.approved_until;
+        let may_begin = self.has_changed(engine, &cancel).await;
+        let may_begin = may_begin.and_then(|()| still_approved(approved_until, engine.now()));
+        let done = match may_begin {
             Ok(()) => {
                 let _resting = engine.drivers().rests(&self.call.run_id);
                 engine.carry_stage_out(*work, &cancel).await
@@ -548,10 +554,11 @@ impl Prepared {
         self.has_changed(engine, &cancel).await?;
         let entry = Arc::clone(&self.tool.entry);
         let checked = self.script.is_none();
-        let of_proposal = self.of_proposal;
+        let (of_proposal, approved_until) = (self.of_proposal, self.approved_until);
         let (tenant, run) = (self.tenant.clone(), self.call.run_id.clone());
         let call = self.tool_call(engine, key)?;
         let _slot = engine.tool_slot(&tenant, &call).await;
+        still_approved(approved_until, engine.now())?;
         let _resting = engine.drivers().rests(&run);
         match engine.tools().run(call, cancel).await {
             ToolOutcome::Succeeded {
@@ -606,6 +613,18 @@ fn refused(message: String) -> StepFailure {
         ErrorCode::ToolResultInvalid,
         message,
     )
+}
+
+/// Refuses a call whose approval lapsed while it waited for a place: it has had no effect yet.
+fn still_approved(until: Option<Timestamp>, now: Timestamp) -> Result<(), StepFailure> {
+    match until {
+        Some(end) if now >= end => Err(failure(
+            ErrorKind::PermissionError,
+            ErrorCode::ApprovalExpired,
+            format!("its approval lapsed at {end}, before the call could begin"),
+        )),
+        Some(_) | None => Ok(()),
+    }
 }
 
 fn target_changed(message: String) -> StepFailure {

@@ -142,15 +142,16 @@ impl Engine {
         };
         if let Some(call) = call {
             let tool = &called.tool.entry.document;
+            let now = self.now();
             let bucket = tool.rate_limit.as_ref().map(|limit| {
                 let key = (caller.tenant.clone(), tool.tool_id.clone());
-                self.rate_limits().look(&key, limit.into(), self.now())
+                self.rate_limits().look(&key, limit.into(), now)
             });
             let Explained {
                 decision,
                 findings,
                 facts,
-            } = workspace.explain(&run, step, tool, &call, bucket);
+            } = workspace.explain(&run, step, tool, &call, bucket, now);
             explained.verdict = decision.word();
             explained.parameters = call.parameters;
             explained.decision = Some(decision);

@@ -3,6 +3,7 @@
 //! itself.
 
 use charter_contract::catalogue::tool::Tool;
+use charter_contract::time::Timestamp;
 use charter_domain::approval::ExactCall;
 use charter_domain::gate::{
     self, Asked, Decision, Finding, PolicyAnswer, Question, Rule, RuleKind, Safety, Says,
@@ -37,14 +38,21 @@ enum PolicyTurn {
 }
 
 impl Workspace {
-    /// The gate's answer.
-    pub(super) fn ask(&self, run: &Run, step: &Step, tool: &Tool, call: &ExactCall) -> Decision {
+    /// The gate's answer at `now`.
+    pub(super) fn ask(
+        &self,
+        run: &Run,
+        step: &Step,
+        tool: &Tool,
+        call: &ExactCall,
+        now: Timestamp,
+    ) -> Decision {
         let decided = gate::decide(&self.question(run, step, tool, call));
-        match self.policy_turn(run, call, &decided) {
+        match self.policy_turn(run, call, &decided, now) {
             PolicyTurn::Never => decided.under(self.ungoverned(step, tool)),
             PolicyTurn::OnceApproved => decided,
             PolicyTurn::Now => {
-                let facts = self.facts(run, call, &decided);
+                let facts = self.facts(run, call, &decided, now);
                 let said = self.policies.decide(&self.put(run, tool, call, &facts));
                 decided.under(PolicyAnswer::from(&said))
             }
@@ -52,7 +60,7 @@ impl Workspace {
     }
 
     /// The same answer with what each rule said, policies and the rate limit also where they are not
-    /// asked as things stand. `bucket` is what the tool's rate limit would find.
+    /// asked as things stand. `bucket` is what the tool's rate limit would find at `now`.
     pub(super) fn explain(
         &self,
         run: &Run,
@@ -60,13 +68,14 @@ impl Workspace {
         tool: &Tool,
         call: &ExactCall,
         bucket: Option<Result<Left, TooSoon>>,
+        now: Timestamp,
     ) -> Explained {
         let mut findings: Vec<Finding> = Vec::new();
         let question = self.question(run, step, tool, call);
         let decided = gate::weigh(&question, |considered| findings.push(considered.into()));
         set_aside(&mut findings, &decided);
-        let turn = self.policy_turn(run, call, &decided);
-        let facts = self.facts(run, call, &decided);
+        let turn = self.policy_turn(run, call, &decided, now);
+        let facts = self.facts(run, call, &decided, now);
         let decided = match turn {
             PolicyTurn::Never => {
                 findings.push(Finding::ungoverned(tool.tool_id.as_ref()));
@@ -74,22 +83,25 @@ impl Workspace {
             }
             PolicyTurn::OnceApproved | PolicyTurn::Now => {
                 let (said, heard) = self.policies.explain(&self.put(run, tool, call, &facts));
-                let now = turn == PolicyTurn::Now;
+                let asked = match turn {
+                    PolicyTurn::Now => Asked::Now,
+                    PolicyTurn::Never | PolicyTurn::OnceApproved => Asked::OnceApproved,
+                };
                 findings.extend(heard.into_iter().map(|heard| Finding {
-                    asked: if now { Asked::Now } else { Asked::OnceApproved },
+                    asked,
                     ..heard.into()
                 }));
-                if now {
+                if asked == Asked::Now {
                     decided.under(PolicyAnswer::from(&said))
                 } else {
                     decided
                 }
             }
         };
-        let (decision, limited) = limit(run, step, tool, call, decided, bucket);
+        let (decision, limited) = limit(run, step, tool, call, decided, bucket, now);
         findings.push(limited);
         Explained {
-            decision: run.lifted(call, decision),
+            decision: run.lifted(call, decision, now),
             findings,
             facts,
         }
@@ -132,23 +144,33 @@ impl Workspace {
         PolicyAnswer::Forbid(vec![Rule::new(RuleKind::Policy, &tool.tool_id, message)])
     }
 
-    fn policy_turn(&self, run: &Run, call: &ExactCall, decided: &Decision) -> PolicyTurn {
+    fn policy_turn(
+        &self,
+        run: &Run,
+        call: &ExactCall,
+        decided: &Decision,
+        now: Timestamp,
+    ) -> PolicyTurn {
         let waits = matches!(decided, Decision::NeedsApproval { .. });
         if !self.policies.governs(call.tool.as_ref()) {
             PolicyTurn::Never
-        } else if waits && !run.permits(call, decided) {
+        } else if waits && !run.permits(call, decided, now) {
             PolicyTurn::OnceApproved
         } else {
             PolicyTurn::Now
         }
     }
 
-    fn facts(&self, run: &Run, call: &ExactCall, decided: &Decision) -> RunFacts {
+    fn facts(&self, run: &Run, call: &ExactCall, decided: &Decision, now: Timestamp) -> RunFacts {
         RunFacts {
             kind: self.kind,
             subject: self.subject.clone(),
             mission: self.desk.as_deref().map(Desk::facts),
-            approvers: run.approver(call, decided).cloned().into_iter().collect(),
+            approvers: run
+                .approver(call, decided, now)
+                .cloned()
+                .into_iter()
+                .collect(),
             approvals: run.approvals() as u64,
             calls: run.calls(),
         }
@@ -196,7 +218,7 @@ fn set_aside(findings: &mut [Finding], decided: &Decision) {
     }
 }
 
-/// The answer once the rate limit was asked too, which happens for calls that everything else allows.
+/// The answer once the rate limit was asked too, which happens for calls that everything else permits.
 fn limit(
     run: &Run,
     step: &Step,
@@ -204,11 +226,12 @@ fn limit(
     call: &ExactCall,
     decided: Decision,
     bucket: Option<Result<Left, TooSoon>>,
+    now: Timestamp,
 ) -> (Decision, Finding) {
     let limited = gate::rate_limit(tool, bucket, step.reverses.is_some());
     let asked = match &decided {
         Decision::Deny { .. } => Asked::NotAsked,
-        decided if run.permits(call, decided) => Asked::Now,
+        decided if run.permits(call, decided, now) => Asked::Now,
         Decision::Allow { .. } | Decision::NeedsApproval { .. } => Asked::OnceApproved,
     };
     let refusal = limited.refusal().filter(|_| asked == Asked::Now);

@@ -5,3 +5,4 @@ mod claims;
 mod clock;
 mod confined;
 mod crash;
+mod lapsed;

@@ -49,6 +49,7 @@ fn ruling_28_an_approval_covers_exactly_the_call_it_is_for() {
     let beginning = Beginning {
         call: other,
         decision: ask(),
+        now: at(0),
         approval: approval(99),
         expires_at: at(60),
     };
@@ -181,28 +182,181 @@ fn what_a_run_permits_is_what_it_begins() {
     };
     let mut run = Driven::new(vec![write("w", &[]), reversal("undo", "w")]);
     let (call, undo) = (run.call("w"), run.call("undo"));
-    assert!(run.run.permits(&call, &allow()));
-    assert!(!run.run.permits(&call, &deny(RuleKind::Policy)));
-    assert!(!run.run.permits(&call, &ask()));
-    assert!(run.run.permits(&undo, &ask()), "a reversal asks nobody");
-    assert!(!run.run.permits(&undo, &deny(RuleKind::Guardrail)));
+    assert!(run.run.permits(&call, &allow(), at(0)));
+    assert!(!run.run.permits(&call, &deny(RuleKind::Policy), at(0)));
+    assert!(!run.run.permits(&call, &ask(), at(0)));
+    assert!(
+        run.run.permits(&undo, &ask(), at(0)),
+        "a reversal asks nobody"
+    );
+    assert!(!run.run.permits(&undo, &deny(RuleKind::Guardrail), at(0)));
     run.begin_with("w", ask()).unwrap();
     run.grant("w").unwrap();
-    assert!(run.run.permits(&call, &ask()));
-    assert_eq!(run.run.approver(&call, &ask()), Some(&user("approver")));
+    assert!(run.run.permits(&call, &ask(), at(0)));
+    assert_eq!(
+        run.run.approver(&call, &ask(), at(0)),
+        Some(&user("approver"))
+    );
     let mut other = call.clone();
     other.parameters.insert("bucket".into(), json!("b-2"));
-    assert!(!run.run.permits(&other, &ask()));
-    assert_eq!(run.run.approver(&other, &ask()), None);
-    assert!(run.run.permits(&call, &interrupted()));
+    assert!(!run.run.permits(&other, &ask(), at(0)));
+    assert_eq!(run.run.approver(&other, &ask(), at(0)), None);
+    assert!(run.run.permits(&call, &interrupted(), at(0)));
     run.begin_with("w", ask()).unwrap();
     assert!(
-        run.run.permits(&call, &ask()),
+        run.run.permits(&call, &ask(), at(0)),
         "another attempt of the same"
     );
     assert!(
-        !run.run.permits(&call, &interrupted()),
+        !run.run.permits(&call, &interrupted(), at(0)),
         "it may have happened"
     );
-    assert_eq!(run.run.approver(&call, &interrupted()), None);
+    assert_eq!(run.run.approver(&call, &interrupted(), at(0)), None);
+}
+
+/// A run with a write that was approved at second 0, until second 3,600.
+fn approved() -> Driven {
+    let mut write = write("w", &[]);
+    write.retry.retries = 1;
+    let mut run = Driven::new(vec![write]);
+    run.begin_with("w", ask()).unwrap();
+    run.grant("w").unwrap();
+    run
+}
+
+/// What happens between an approval and the step that needs it.
+#[derive(Debug, Clone, Copy)]
+enum Between {
+    Nothing,
+    Pause,
+    Restart,
+    Retry,
+}
+
+/// An approval is good until its end and not a moment longer, however the time passed.
+#[test]
+fn ruling_28_a_lapsed_approval_permits_nothing() {
+    for between in [
+        Between::Nothing,
+        Between::Pause,
+        Between::Restart,
+        Between::Retry,
+    ] {
+        for (clock, begins) in [(3_599, true), (3_600, false), (90_000, false)] {
+            let mut run = approved();
+            match between {
+                Between::Nothing => run.clock = clock,
+                Between::Pause => {
+                    let by = user("asker");
+                    run.command(RunOrder::Pause { by: by.clone() }).unwrap();
+                    run.clock = clock;
+                    run.command(RunOrder::Resume { by }).unwrap();
+                }
+                Between::Restart => {
+                    run.clock = clock;
+                    run.run = Run::replay(run.journal.clone()).unwrap();
+                }
+                Between::Retry => {
+                    run.begin_with("w", ask()).unwrap();
+                    run.fail("w").unwrap();
+                    run.clock = clock;
+                }
+            }
+            let (call, now) = (run.call("w"), at(clock));
+            assert_eq!(run.run.permits(&call, &ask(), now), begins);
+            let approver = run.run.approver(&call, &ask(), now).cloned();
+            assert_eq!(approver, begins.then(|| user("approver")));
+            let end = begins.then(|| at(3_600));
+            assert_eq!(run.run.approval_end(&call, &ask(), now), end);
+            assert_eq!(run.next(), start(&["w"]), "{between:?}");
+            let events = run.begin_with("w", ask()).unwrap();
+            match &events[..] {
+                [RunEvent::StepBegun(begun)] if begins => {
+                    assert_eq!(begun.approval_expires_at, end, "{between:?}");
+                }
+                [RunEvent::ApprovalRequested(asked)] if !begins => {
+                    assert_eq!(asked.expires_at, at(clock + 3_600), "{between:?}");
+                }
+                other => panic!("{between:?} at {clock}: {other:?}"),
+            }
+        }
+    }
+}
+
+/// A step that was asked about anew begins under the new approval.
+#[test]
+fn ruling_28_an_approval_after_one_that_lapsed_counts() {
+    let mut run = approved();
+    run.clock = 3_600;
+    run.begin_with("w", ask()).unwrap();
+    run.grant("w").unwrap();
+    let events = run.begin_with("w", ask()).unwrap();
+    let RunEvent::StepBegun(begun) = &events[0] else {
+        panic!("{events:?}");
+    };
+    assert_eq!(begun.approval_expires_at, Some(at(7_200)));
+}
+
+/// What the gate allows by itself, and a reversal, need no approval: none can lapse.
+#[test]
+fn a_step_that_needs_no_approval_begins_whenever_it_may() {
+    let mut run = approved();
+    run.clock = 3_600;
+    let (call, now) = (run.call("w"), at(3_600));
+    assert!(run.run.permits(&call, &allow(), now));
+    assert_eq!(run.run.approval_end(&call, &allow(), at(0)), None);
+    let events = run.begin("w").unwrap();
+    assert!(
+        matches!(&events[..], [RunEvent::StepBegun(begun)] if begun.approval_expires_at.is_none()),
+        "{events:?}"
+    );
+    let mut run = Driven::new(vec![write("w", &[]), reversal("undo", "w")]);
+    run.clock = 90_000;
+    let undo = run.call("undo");
+    assert!(run.run.permits(&undo, &ask(), at(90_000)));
+    assert_eq!(run.run.approval_end(&undo, &ask(), at(90_000)), None);
+}
+
+/// Strict replay finds a step that began under an approval that had lapsed, or under another end than the
+/// approval has. A journal that does not name the end reads as before.
+#[test]
+fn b002_14_a_step_that_began_after_its_approvals_end_is_found() {
+    let run = approved();
+    let begun = |end| {
+        RunEvent::StepBegun(Begun {
+            step: id("w"),
+            attempt: 1,
+            idempotency_key: run.run.idempotency_key(&id("w")),
+            parameters: Map::new(),
+            policy_decision: ask().approved(&approval(1)),
+            approval_expires_at: end,
+        })
+    };
+    let lapsed = Err("its approval had lapsed".to_owned());
+    for (end, now, expected) in [
+        (Some(3_600), 3_599, Ok(())),
+        (Some(3_600), 3_600, lapsed.clone()),
+        (Some(7_200), 3_600, lapsed.clone()),
+        (Some(7_200), 10, lapsed),
+        (None, 90_000, Ok(())),
+    ] {
+        let event = begun(end.map(at));
+        assert_eq!(
+            run.run.follows(&event, at(now)),
+            expected,
+            "{end:?} at {now}"
+        );
+    }
+    let written = json!(begun(None));
+    assert_eq!(written.get("approval_expires_at"), None);
+}
+
+/// The digest of a state does not depend on when an approval lapses: digests of earlier versions stand.
+#[test]
+fn a_states_digest_does_not_name_the_end_of_an_approval() {
+    let run = approved();
+    let state = json!(run.run);
+    let grant = state["slots"][0]["grant"].as_object().unwrap();
+    let fields: Vec<&String> = grant.keys().collect();
+    assert_eq!(fields, ["approval", "by", "digest", "used"]);
 }

@@ -180,7 +180,7 @@ fn a_result_that_does_not_fit_changes_nothing() {
                 ..Yield::default()
             }),
         };
-        assert_eq!(run.run.follows(&made_up), Err(reason.to_owned()));
+        assert_eq!(run.run.follows(&made_up, at(0)), Err(reason.to_owned()));
     }
 }
 
@@ -292,7 +292,7 @@ fn b002_14_an_invented_end_of_the_budget_is_found() {
     };
     let run = with_budget(10, vec![spending("a", &[])]);
     assert_eq!(
-        run.run.follows(&stopping),
+        run.run.follows(&stopping, at(0)),
         Err("it does not follow by itself".to_owned())
     );
 }

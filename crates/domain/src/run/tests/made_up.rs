@@ -3,7 +3,11 @@
 use super::*;
 
 fn refused(run: &Driven, event: &RunEvent, detail: &str) {
-    assert_eq!(run.run.follows(event), Err(detail.to_owned()), "{event:?}");
+    assert_eq!(
+        run.run.follows(event, at(0)),
+        Err(detail.to_owned()),
+        "{event:?}"
+    );
 }
 
 fn one_step() -> GraphParts {
@@ -48,7 +52,7 @@ fn b002_14_values_are_given_only_before_a_run_is_open() {
     let open = Driven::of(one_step());
     refused(&open, &given(), "the plan stands already");
     let mut stopped = Driven::opening(one_step(), closed(), false);
-    assert_eq!(stopped.run.follows(&given()), Ok(()));
+    assert_eq!(stopped.run.follows(&given(), at(0)), Ok(()));
     let stopping = stopped.run.decide(abort().into()).unwrap();
     stopped.apply(&stopping);
     refused(&stopped, &given(), "the plan stands already");
@@ -68,7 +72,7 @@ fn b002_14_a_plan_is_confirmed_once_it_is_whole_and_only_as_it_is() {
     let earlier = confirmed(&run);
     run.apply(&[given()]);
     refused(&run, &earlier, "another plan was confirmed");
-    assert_eq!(run.run.follows(&confirmed(&run)), Ok(()));
+    assert_eq!(run.run.follows(&confirmed(&run), at(0)), Ok(()));
 }
 
 #[test]
@@ -115,9 +119,10 @@ fn b002_14_a_step_begins_as_its_next_attempt_under_its_key_and_allowed() {
         idempotency_key: run.run.idempotency_key(&id("a")),
         parameters: Map::new(),
         policy_decision: allow(),
+        approval_expires_at: None,
     };
     assert_eq!(
-        run.run.follows(&RunEvent::StepBegun(honest.clone())),
+        run.run.follows(&RunEvent::StepBegun(honest.clone()), at(0)),
         Ok(())
     );
     for attempt in [1, 3] {
@@ -152,7 +157,10 @@ fn b002_14_what_is_refused_or_asked_is_what_the_gate_said() {
     };
     refused(&run, &refusal("a", allow()), "the gate did not refuse it");
     let policy = deny(RuleKind::Policy);
-    assert_eq!(run.run.follows(&refusal("a", policy.clone())), Ok(()));
+    assert_eq!(
+        run.run.follows(&refusal("a", policy.clone()), at(0)),
+        Ok(())
+    );
     let early = "the step `b` is pending, so it cannot be begun";
     refused(&run, &refusal("b", policy), early);
     let request = |policy_decision, digest: Option<&str>| {
@@ -182,7 +190,7 @@ fn b002_14_what_is_refused_or_asked_is_what_the_gate_said() {
     };
     refused(&run, &granted("a", 8), "nobody was asked for it");
     refused(&run, &granted("b", 7), "nobody was asked for it");
-    assert_eq!(run.run.follows(&granted("a", 7)), Ok(()));
+    assert_eq!(run.run.follows(&granted("a", 7), at(0)), Ok(()));
 }
 
 #[test]
@@ -213,13 +221,13 @@ fn b002_14_a_step_ends_only_once_it_runs_and_is_tried_again_as_often_as_it_says(
     refused(&run, &again, &pending("tried again"));
     let early = "the step `b` is pending, so it cannot be begun";
     refused(&run, &failed("b"), early);
-    assert_eq!(run.run.follows(&failed("a")), Ok(()));
+    assert_eq!(run.run.follows(&failed("a"), at(0)), Ok(()));
     run.begin("a").unwrap();
-    assert_eq!(run.run.follows(&succeeded), Ok(()));
+    assert_eq!(run.run.follows(&succeeded, at(0)), Ok(()));
     run.apply(std::slice::from_ref(&again));
     run.begin("a").unwrap();
     refused(&run, &again, "no retry is left");
-    assert_eq!(run.run.follows(&failed("a")), Ok(()));
+    assert_eq!(run.run.follows(&failed("a"), at(0)), Ok(()));
 }
 
 #[test]
@@ -231,5 +239,5 @@ fn b000_18_only_a_dry_run_leaves_a_write_out() {
     let real = Driven::of(one_step());
     refused(&real, &skipped, "the run is no dry run");
     let dry = Driven::opening(one_step(), Opening::default(), true);
-    assert_eq!(dry.run.follows(&skipped), Ok(()));
+    assert_eq!(dry.run.follows(&skipped, at(0)), Ok(()));
 }

@@ -86,6 +86,8 @@ fn drive(bytes: &[u8]) -> Driven {
                 run.run = Run::replay(run.journal.clone()).unwrap();
                 in_flight.clear();
             }
+            // Time passes, also while people and effects are awaited.
+            4 => run.clock += i64::from(draw.below(4)) * 1_200,
             _ => turn(&mut run, &mut in_flight, &mut draw),
         }
     }
@@ -109,7 +111,7 @@ fn turn(run: &mut Driven, in_flight: &mut BTreeSet<StepId>, draw: &mut Draw<'_>)
             match decision {
                 Decision::Deny { .. } => assert!(!begun, "the gate refused"),
                 Decision::NeedsApproval { .. } if begun => {
-                    assert!(reverses || granted(run, &step), "nobody approved");
+                    assert!(reverses || granted(run, &step), "no approval covers it");
                 }
                 Decision::Allow { .. } | Decision::NeedsApproval { .. } => {}
             }
@@ -187,10 +189,18 @@ fn decide(run: &mut Driven, step: &StepId, draw: &mut Draw<'_>) {
     .unwrap();
 }
 
-/// Whether a person agreed to the step's call at some time.
+/// Whether a person agreed to the step's call, by an approval that has not lapsed.
 fn granted(run: &Driven, wanted: &str) -> bool {
-    run.journal.iter().any(|(event, _)| {
-        matches!(event, RunEvent::ApprovalGranted { step, .. } if step.as_ref() == wanted)
+    let agreed = |asked: &ApprovalAsked| {
+        run.journal.iter().any(|(event, _)| {
+            matches!(event, RunEvent::ApprovalGranted { approval, .. } if *approval == asked.approval)
+        })
+    };
+    run.journal.iter().any(|(event, _)| match event {
+        RunEvent::ApprovalRequested(asked) => {
+            asked.step.as_ref() == wanted && asked.expires_at > at(run.clock) && agreed(asked)
+        }
+        _ => false,
     })
 }
 

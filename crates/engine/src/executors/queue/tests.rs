@@ -31,6 +31,15 @@ fn put(
     repeat: Repeat,
     now: Instant,
 ) -> (Place<'_>, oneshot::Receiver<ToolOutcome>) {
+    put_to_begin_within(calls, repeat, None, now)
+}
+
+fn put_to_begin_within(
+    calls: &ClientCalls,
+    repeat: Repeat,
+    begin_within: Option<Duration>,
+    now: Instant,
+) -> (Place<'_>, oneshot::Receiver<ToolOutcome>) {
     let files = BTreeMap::from([("scripts/a.py".to_owned(), String::new())]);
     let call = ToolCall {
         tool_id: ToolId::parse("acme.read").unwrap(),
@@ -56,6 +65,7 @@ fn put(
         environment: Vec::new(),
         egress: Vec::new(),
         repeat,
+        begin_within,
     };
     calls.put(call, client, now).unwrap()
 }
@@ -158,4 +168,30 @@ fn time_ends_a_call_that_nobody_took_or_nobody_reported() {
         calls.look(running.number, due),
         Some(Due::Overdue(executor("e")))
     );
+}
+
+/// A call whose approval lapses is not begun after that; one that was begun before goes on.
+#[test]
+fn a_call_is_not_begun_after_its_approval_lapsed() {
+    let (calls, now) = (ClientCalls::new(LEASE), Instant::now());
+    let within = Duration::from_secs(5);
+    let end = now + within;
+    let put = || put_to_begin_within(&calls, Repeat::Safe, Some(within), now);
+    let take = |number: u128, at| calls.take(&tenant("acme"), &executor("e"), lease(number), at);
+    let (late, _answered) = put();
+    assert_eq!(calls.look(late.number, now), Some(Due::At(end)));
+    assert!(take(1, now).is_some());
+    assert_eq!(calls.renew(&tenant("acme"), &lease(1), end), Err(NotHeld));
+    let unclaimed = Due::Unclaimed { lost: None };
+    assert_eq!(calls.look(late.number, end), Some(unclaimed));
+    drop(late);
+    let (begun, _answered) = put();
+    assert!(take(2, now).is_some());
+    assert_eq!(calls.renew(&tenant("acme"), &lease(2), now), Ok(()));
+    let held = Some(Due::At(now + LEASE));
+    assert_eq!(calls.look(begun.number, end), held);
+    let (_waiting, _answered) = put();
+    assert!(take(3, end).is_none());
+    let reported = calls.report(&tenant("acme"), &lease(2), done(), end);
+    assert_eq!(reported, Ok(()));
 }

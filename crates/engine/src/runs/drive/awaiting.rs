@@ -22,8 +22,9 @@ impl Drive<'_> {
         })
     }
 
-    /// Uses what people have decided since, and lapses what nobody decided in time.
+    /// Uses what people have decided since, and lapses what was not decided or used in time.
     pub(super) async fn look_at_approvals(&mut self) -> Result<(), EngineError> {
+        self.set_aside.clear();
         let awaited: Vec<(StepId, ApprovalId)> = self.awaited().collect();
         if awaited.is_empty() {
             return Ok(());
@@ -43,7 +44,15 @@ impl Drive<'_> {
         now: Timestamp,
     ) -> Result<(), EngineError> {
         let id = approval.approval_id.clone();
+        let in_time = now < approval.expires_at;
         let command = match &approval.state {
+            // In a pause nothing begins: an approval of a call stays open, and lapses at its end.
+            State::Approved(Agreed { happened: None, .. })
+                if in_time && self.folded.run.is_paused() =>
+            {
+                self.set_aside.insert(id);
+                return Ok(());
+            }
             State::Approved(agreed) => match approval.consume(&approval.digest, now) {
                 Ok(consumed) => {
                     let change = approvals::moved(approval, consumed)?;
@@ -62,8 +71,8 @@ impl Drive<'_> {
                     failure: denied(ErrorCode::ApprovalRejected, message),
                 }
             }
-            State::Pending if now >= approval.expires_at => self.lapse(step, approval)?,
-            State::Pending => return Ok(()),
+            State::Pending if in_time => return Ok(()),
+            State::Pending => self.lapse(step, approval)?,
             // Used or lapsed by a turn whose append did not happen: the store has the last word.
             State::Consumed(_) | State::Lapsed => self.refuse_lapsed(step, approval),
         };
@@ -77,7 +86,16 @@ impl Drive<'_> {
     }
 
     fn refuse_lapsed(&self, step: StepId, approval: &Approval) -> Command {
-        let message = format!("nobody decided before {}", approval.expires_at);
+        let end = approval.expires_at;
+        let message = match &approval.state {
+            State::Approved(agreed) => {
+                let by = &agreed.decided.by;
+                format!("`{by}` approved it, but the run did not use the approval before {end}")
+            }
+            State::Pending | State::Rejected(_) | State::Consumed(_) | State::Lapsed => {
+                format!("it was not decided before {end}")
+            }
+        };
         Command::Refuse {
             step,
             approval: approval.approval_id.clone(),

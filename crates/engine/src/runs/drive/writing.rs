@@ -25,8 +25,13 @@ pub(super) enum Hold {
 impl Drive<'_> {
     /// Gives the run back: nothing of it is under way, and it waits.
     pub(super) async fn park(&mut self, until: Option<Timestamp>) -> Result<(), EngineError> {
-        let approvals = self.awaited().map(|(_, approval)| approval).collect();
-        let wait = Wait { until, approvals };
+        // A run whose approval is decided does not wait, but for one that waits for the end of its pause.
+        let open = self.awaited().map(|(_, approval)| approval);
+        let open = open.filter(|approval| !self.set_aside.contains(approval));
+        let wait = Wait {
+            until,
+            approvals: open.collect(),
+        };
         if !self.unwritten.is_empty() {
             return self.write(After::Waits(wait)).await;
         }

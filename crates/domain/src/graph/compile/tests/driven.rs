@@ -142,6 +142,7 @@ impl Driver {
                 permitted_by: vec![],
                 warnings: vec![],
             },
+            now: at(self.clock),
             approval: ApprovalId::from_uuid(uuid::Uuid::from_u128(2)),
             expires_at: at(3_600),
         };
