@@ -1,6 +1,6 @@
 /** One approval: the exact call, why a person is asked, what would change, and the decision. */
 
-import type { Approval } from "@charter/client";
+import type { ApprovalEntry } from "@charter/client";
 import { Anchor, List, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
@@ -33,7 +33,7 @@ export function OneApproval() {
   return <Loaded query={query}>{(approval) => <Shown key={id} approval={approval} />}</Loaded>;
 }
 
-function Shown({ approval }: { approval: Approval }) {
+function Shown({ approval }: { approval: ApprovalEntry }) {
   const { call } = approval;
   const { word, tone } = standingOf(approval);
   return (
@@ -87,7 +87,7 @@ function Shown({ approval }: { approval: Approval }) {
                   </Anchor>,
                 ],
                 ["Run", <span className="mono">{call.run_id}</span>],
-                ["Asked by", approval.requested_by],
+                ["Asked by", (approval.asked_by ?? [approval.requested_by]).join(", ")],
                 [
                   "Digest",
                   <span className="digest">
@@ -122,7 +122,7 @@ function Shown({ approval }: { approval: Approval }) {
             </List>
             {approval.four_eyes && (
               <Text size="sm" mt="sm">
-                Four eyes: somebody else than {approval.requested_by} has to agree.
+                Four eyes: a person who did not ask has to agree.
               </Text>
             )}
           </Section>

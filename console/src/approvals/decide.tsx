@@ -1,6 +1,6 @@
 /** The decision on an approval: the form while it waits, and what came of it afterwards. */
 
-import type { Approval } from "@charter/client";
+import type { ApprovalEntry } from "@charter/client";
 import { Button, Group, JsonInput, Text, Textarea } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
@@ -14,7 +14,7 @@ import { useCharter } from "~/session/session";
 /** What can be answered. */
 type Answer = "approve" | "reject" | "happened";
 
-export function Decide({ approval }: { approval: Approval }) {
+export function Decide({ approval }: { approval: ApprovalEntry }) {
   if (approval.state !== "pending") return <After approval={approval} />;
   if (isLate(approval)) {
     return (
@@ -29,7 +29,7 @@ export function Decide({ approval }: { approval: Approval }) {
   return <Form approval={approval} />;
 }
 
-function Form({ approval }: { approval: Approval }) {
+function Form({ approval }: { approval: ApprovalEntry }) {
   const charter = useCharter();
   const queries = useQueryClient();
   const [reason, setReason] = useState("");
@@ -52,8 +52,10 @@ function Form({ approval }: { approval: Approval }) {
     onError: () => void queries.invalidateQueries({ queryKey: ["approvals", "one", approval.approval_id] }),
   });
   const inDoubt = isInDoubt(approval);
-  const isOwn = approval.four_eyes && caller.data?.user === approval.requested_by;
-  const mayDecide = caller.data === undefined || caller.data.role !== "user";
+  const isOperator = caller.data === undefined || caller.data.role !== "user";
+  const hasScope = caller.data === undefined || caller.data.scopes.some((scope) => DECIDES.includes(scope));
+  const mayDecide = isOperator && hasScope;
+  const isOwn = mayDecide && !approval.may_agree;
   const isJson = output.trim() === "" || parses(output);
   const answer = (what: Answer, label: string, color: string, disabled: boolean, filled: boolean) => (
     <Button
@@ -108,12 +110,18 @@ function Form({ approval }: { approval: Approval }) {
       </Group>
       {isOwn && (
         <Text size="sm" mt="sm">
-          You asked for this yourself, and it needs four eyes: somebody else has to agree. You may withdraw it.
+          You asked for this, or your key and an asker&apos;s may be one person&apos;s. It needs four eyes: a different
+          person has to agree. You may withdraw it.
         </Text>
       )}
-      {!mayDecide && (
+      {!isOperator && (
         <Text size="sm" mt="sm">
           Approvals are decided by operators; your key is a user's.
+        </Text>
+      )}
+      {isOperator && !hasScope && (
+        <Text size="sm" mt="sm">
+          Your key does not have the scope approvals:write.
         </Text>
       )}
       {told.error !== null && (
@@ -124,6 +132,9 @@ function Form({ approval }: { approval: Approval }) {
     </Section>
   );
 }
+
+/** The scopes that open decisions. */
+const DECIDES = ["*", "approvals:write"];
 
 const LEAD = "If you approve, exactly this call is made, once. If you reject, the step fails and nothing is called.";
 

@@ -170,9 +170,8 @@ pub(crate) struct LimitsConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ApprovalsConfig {
-    /// Whether somebody else than the requester has to approve. Where it is not said: yes if there are API
-    /// keys at the start, for without them everybody is the same person. A destructive playbook always
-    /// asks for it.
+    /// Whether a person who did not ask has to approve. Where it is not set: yes if callers have credentials,
+    /// because without them all callers are one person. A destructive playbook always needs it.
     pub(crate) four_eyes: Option<bool>,
     /// How long an approval waits, in seconds.
     pub(crate) ttl_s: u64,

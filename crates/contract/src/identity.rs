@@ -39,6 +39,18 @@ impl CatalogueRole {
 }
 
 string_enum! {
+    /// Who acts with a key (this project).
+    #[derive(Default)]
+    pub enum KeyHolder {
+        /// A person.
+        #[default]
+        Person = "person",
+        /// A program that acts on a person's behalf and does not decide on approvals.
+        Agent = "agent",
+    }
+}
+
+string_enum! {
     /// One part of the interface, and whether it is read or written (this project). Neither includes the
     /// other.
     pub enum AccessScope {
@@ -98,6 +110,26 @@ impl AccessScopes {
         }
     }
 
+    /// Whether a scope is named. `*` opens all scopes and names none.
+    #[must_use]
+    pub fn names(&self, scope: AccessScope) -> bool {
+        match self {
+            Self::All => false,
+            Self::Only(scopes) => scopes.contains(&scope),
+        }
+    }
+
+    /// All of these but one.
+    #[must_use]
+    pub fn without(&self, scope: AccessScope) -> Self {
+        let mut scopes: BTreeSet<AccessScope> = match self {
+            Self::All => AccessScope::ALL.iter().copied().collect(),
+            Self::Only(scopes) => scopes.clone(),
+        };
+        scopes.remove(&scope);
+        Self::Only(scopes)
+    }
+
     fn includes(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::All, Self::All | Self::Only(_)) => true,
@@ -147,6 +179,12 @@ pub struct Rights {
 }
 
 impl Rights {
+    /// Whether its holder decides on approvals.
+    #[must_use]
+    pub fn decides(&self) -> bool {
+        self.role >= Role::Operator && self.scopes.opens(AccessScope::ApprovalsWrite)
+    }
+
     /// The first right that goes beyond `held`, as the name of its field; `None` when all are within. A
     /// grant of a skill is within only if the same skill, or all, is held.
     #[must_use]

@@ -1,9 +1,11 @@
 //! Approvals: a person's decision on exactly one thing (rulings 10 and 28).
 //!
 //! An approval is bound to the digest of what is approved, decided once, good until it expires, and
-//! used once: whoever resumes the run consumes it in the same transaction. Nobody approves what they
-//! asked for where four eyes are wanted. Where the question is whether to repeat what may have
+//! used once: the append that resumes the run consumes it. With four eyes an approver must be a different
+//! person from those who asked for the call (ruling 33). Where the question is whether to repeat what may have
 //! happened, the answer may be that it did. Must not know storage or runs' journals.
+
+use std::collections::BTreeSet;
 
 use charter_contract::canonical;
 use charter_contract::ids::{ApprovalId, RunId, StepId, TenantId, ToolId, UserId};
@@ -14,6 +16,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use crate::gate::{Rule, RuleKind};
+use crate::person::Person;
 
 /// SHA-256 of what is approved, as `sha256:` and 64 hex digits.
 #[derive(
@@ -84,6 +87,9 @@ impl ExactCall {
 pub struct Decided {
     /// Who.
     pub by: UserId,
+    /// Who made the key by which they decided.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub makers: BTreeSet<UserId>,
     /// When.
     pub at: Timestamp,
     /// Why, in their words.
@@ -157,11 +163,14 @@ pub struct Approval {
     pub rules: Vec<Rule>,
     /// On whose behalf the run acts.
     pub requested_by: UserId,
+    /// The users who started the run, chose its arguments or confirmed it, and the makers of their keys.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub asked_by: BTreeSet<UserId>,
     /// When it was asked for.
     pub requested_at: Timestamp,
     /// When it lapses, decided or not.
     pub expires_at: Timestamp,
-    /// Whether somebody else than the requester has to decide.
+    /// Whether it takes a person who did not ask.
     pub four_eyes: bool,
     /// Where it stands.
     #[serde(flatten)]
@@ -185,7 +194,7 @@ pub struct Verdict {
     /// What they answer.
     pub answer: Answer,
     /// Who.
-    pub by: UserId,
+    pub by: Person,
     /// What they saw.
     pub digest: Digest,
     /// Why.
@@ -212,8 +221,11 @@ pub enum Refusal {
     /// Nothing was begun before.
     #[error("nothing of this was begun before, so it cannot have happened: approve or reject it")]
     NotBegun,
-    /// Nobody approves what they asked for.
-    #[error("`{0}` asked for this; somebody else has to decide")]
+    /// An asker does not approve their own call.
+    #[error(
+        "`{0}` asked for this call, or shares a key maker with a user who did: a different person has to \
+         approve it"
+    )]
     OwnRequest(UserId),
 }
 
@@ -242,11 +254,12 @@ impl Approval {
             Answer::Happened(_) if !self.is_about_a_repeat() => return Err(Refusal::NotBegun),
             Answer::Happened(_) => true,
         };
-        if agrees && self.four_eyes && verdict.by == self.requested_by {
-            return Err(Refusal::OwnRequest(verdict.by));
+        if agrees && !self.may_agree(&verdict.by) {
+            return Err(Refusal::OwnRequest(verdict.by.user));
         }
         let decided = Decided {
-            by: verdict.by,
+            by: verdict.by.user,
+            makers: verdict.by.makers,
             at: now,
             reason: verdict.reason,
         };
@@ -261,6 +274,14 @@ impl Approval {
             Answer::Happened(happened) => agreed(Some(happened)),
             Answer::Reject => State::Rejected(decided),
         })
+    }
+
+    /// Whether a person's agreement counts: where four eyes are wanted, only that of a person who is none
+    /// of those who asked (ruling 33).
+    #[must_use]
+    pub fn may_agree(&self, person: &Person) -> bool {
+        let is_requester = person.names().any(|name| *name == self.requested_by);
+        !self.four_eyes || !(is_requester || person.may_be_among(&self.asked_by))
     }
 
     /// Whether the question is about repeating what was begun and may have happened.

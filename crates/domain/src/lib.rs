@@ -27,6 +27,7 @@ pub mod mission;
 mod nesting;
 pub mod package;
 pub mod parameters;
+pub mod person;
 pub mod policy;
 pub mod rate_limit;
 pub mod redaction;

@@ -11,6 +11,7 @@
 //! person first, who may also know that it happened (B000-18, B003-5 to B003-9).
 
 mod advance;
+mod asked;
 mod command;
 mod event;
 mod granted;
@@ -22,7 +23,7 @@ mod waits;
 
 pub mod chain;
 
-use charter_contract::ids::{Label, StepId, UserId};
+use charter_contract::ids::{StepId, UserId};
 use charter_contract::time::Timestamp;
 use serde_json::{Map, Value};
 
@@ -117,11 +118,29 @@ impl Run {
     fn obey(&self, order: RunOrder) -> Result<RunEvent, IllegalTransition> {
         match order {
             RunOrder::Give {
+                by,
+                makers,
                 to,
                 parameters,
                 missing,
-            } => self.give(&to, parameters, missing),
-            RunOrder::Confirm { by, digest, typed } => self.confirm(by, digest, typed.as_deref()),
+            } => {
+                self.may_be_given(&to)?;
+                Ok(RunEvent::ParametersGiven {
+                    by,
+                    makers,
+                    parameters,
+                    missing,
+                })
+            }
+            RunOrder::Confirm {
+                by,
+                makers,
+                digest,
+                typed,
+            } => {
+                self.may_be_confirmed(&digest, typed.as_deref())?;
+                Ok(RunEvent::Confirmed { by, makers, digest })
+            }
             RunOrder::Pause { by } => self.pause(by),
             RunOrder::Resume { by } => self.resume(by),
             RunOrder::Abort {
@@ -143,12 +162,8 @@ impl Run {
         })
     }
 
-    fn give(
-        &self,
-        to: &Map<String, Value>,
-        parameters: Map<String, Value>,
-        missing: Vec<Label>,
-    ) -> Result<RunEvent, IllegalTransition> {
+    /// Whether values may be given, to those that were known when they were chosen.
+    fn may_be_given(&self, to: &Map<String, Value>) -> Result<(), IllegalTransition> {
         // What was confirmed, or never asked for, cannot change any more.
         if self.is_open() || self.stop.is_some() {
             return Err(IllegalTransition::Begun);
@@ -156,18 +171,15 @@ impl Run {
         if self.parameters() != to {
             return Err(IllegalTransition::Crossed);
         }
-        Ok(RunEvent::ParametersGiven {
-            parameters,
-            missing,
-        })
+        Ok(())
     }
 
-    fn confirm(
+    /// Whether a person may agree to the plan of this digest.
+    fn may_be_confirmed(
         &self,
-        by: UserId,
-        digest: Digest,
+        digest: &Digest,
         typed: Option<&str>,
-    ) -> Result<RunEvent, IllegalTransition> {
+    ) -> Result<(), IllegalTransition> {
         let opening = self.opening();
         if !opening.confirm {
             return Err(IllegalTransition::Begun);
@@ -178,10 +190,10 @@ impl Run {
             return Err(IllegalTransition::NotOpen(what));
         }
         let expected = self.plan_digest();
-        if digest != expected {
+        if *digest != expected {
             return Err(IllegalTransition::Changed {
                 expected,
-                given: digest,
+                given: digest.clone(),
             });
         }
         if let Some(name) = &opening.typed {
@@ -190,7 +202,7 @@ impl Run {
                 return Err(IllegalTransition::Typed(name.clone()));
             }
         }
-        Ok(RunEvent::Confirmed { by, digest })
+        Ok(())
     }
 
     fn begin(&self, beginning: Beginning) -> Result<RunEvent, IllegalTransition> {

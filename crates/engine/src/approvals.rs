@@ -18,6 +18,7 @@ use charter_store::page::PageRequest;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::events::OfApproval;
 use crate::outputs::admit;
 use crate::runs::Workspace;
 use crate::{AccessScope, Caller, Engine, EngineError, Role, events};
@@ -44,6 +45,8 @@ pub struct ApprovalEntry {
     pub approval: Approval,
     /// The title of the run that waits for it.
     pub run_title: String,
+    /// Whether the caller may approve it: it decides on approvals, and is no asker where four eyes are required.
+    pub may_agree: bool,
 }
 
 /// One page of approvals.
@@ -56,6 +59,15 @@ pub struct ApprovalListing {
     pub next: Option<String>,
 }
 
+impl Caller {
+    /// Whether the caller may agree to an approval, in any state of it: the caller decides on approvals, and
+    /// is no asker where four eyes are required (ruling 33).
+    #[must_use]
+    pub fn may_agree(&self, approval: &Approval) -> bool {
+        self.rights().decides() && approval.may_agree(&self.person())
+    }
+}
+
 impl Engine {
     /// An approval of the caller's tenant.
     ///
@@ -66,7 +78,8 @@ impl Engine {
         caller: &Caller,
         approval: &ApprovalId,
     ) -> Result<ApprovalEntry, EngineError> {
-        self.approval_entry(&caller.tenant, approval).await
+        let found = self.listed_approval(&caller.tenant, approval).await?;
+        entry(caller, found)
     }
 
     /// The caller's tenant's approvals, newest first, of one state or run if asked.
@@ -93,9 +106,10 @@ impl Engine {
         let filter = ApprovalFilter {
             state: state.transpose()?,
             run_id: run,
+            user_id: None,
         };
         let page = self.store().approvals(&caller.tenant, filter, page).await?;
-        let entries = page.entries.into_iter().map(entry);
+        let entries = page.entries.into_iter().map(|found| entry(caller, found));
         Ok(ApprovalListing {
             entries: entries.collect::<Result<_, _>>()?,
             next: page.next,
@@ -118,7 +132,8 @@ impl Engine {
     ) -> Result<Approval, EngineError> {
         caller.must_open(AccessScope::ApprovalsWrite)?;
         caller.must_be(Role::Operator, "approvals are decided by operators")?;
-        let asked = self.approval_of(&caller.tenant, approval).await?;
+        let found = self.listed_approval(&caller.tenant, approval).await?;
+        let asked = read(&found.record)?;
         let word = match &say.answer {
             Answer::Approve => "approved",
             Answer::Reject => "rejected",
@@ -130,7 +145,7 @@ impl Engine {
         };
         let verdict = Verdict {
             answer: say.answer,
-            by: caller.user.clone(),
+            by: caller.person(),
             digest: Digest::claimed(&say.digest),
             reason: say.reason,
         };
@@ -141,8 +156,12 @@ impl Engine {
             self.check_reported(&asked, reported).await?;
         }
         let change = moved(&asked, state.clone())?;
-        let run = &asked.call.run_id;
-        let told = events::about_approval(&caller.tenant, run, approval, word, self.now());
+        let said = OfApproval {
+            approval_id: approval.clone(),
+            run_id: asked.call.run_id.clone(),
+        };
+        let owner = found.user_id.as_ref();
+        let told = events::about_approval(&caller.tenant, owner, &said, word, self.now());
         let decided = self
             .store()
             .decide_approval(&caller.tenant, change, vec![told]);
@@ -197,16 +216,16 @@ impl Engine {
         tenant: &TenantId,
         approval: &ApprovalId,
     ) -> Result<Approval, EngineError> {
-        Ok(self.approval_entry(tenant, approval).await?.approval)
+        read(&self.listed_approval(tenant, approval).await?.record)
     }
 
-    async fn approval_entry(
+    async fn listed_approval(
         &self,
         tenant: &TenantId,
         approval: &ApprovalId,
-    ) -> Result<ApprovalEntry, EngineError> {
+    ) -> Result<ListedApproval, EngineError> {
         let found = self.store().approval(tenant, approval).await?;
-        entry(found.ok_or_else(|| EngineError::not_found("approval", approval))?)
+        found.ok_or_else(|| EngineError::not_found("approval", approval))
     }
 
     /// The approvals of a run that nobody has used or refused.
@@ -220,6 +239,7 @@ impl Engine {
             let filter = ApprovalFilter {
                 state: Some(state),
                 run_id: Some(run),
+                user_id: None,
             };
             let page = PageRequest::new(None, PAGE);
             let found = self.store().approvals(tenant, filter, &page).await?;
@@ -259,6 +279,7 @@ impl Engine {
             digest: asked.digest.clone(),
             rules: asked.policy_decision.rules().to_vec(),
             requested_by: run.by().clone(),
+            asked_by: run.askers_of(&asked.step),
             requested_at: self.now(),
             expires_at: asked.expires_at,
             four_eyes: destructive || self.settings().four_eyes,
@@ -281,9 +302,11 @@ fn read(record: &ApprovalRecord) -> Result<Approval, EngineError> {
     decode_stored(&record.body).map_err(|error| EngineError::internal("reading an approval", error))
 }
 
-fn entry(found: ListedApproval) -> Result<ApprovalEntry, EngineError> {
+fn entry(caller: &Caller, found: ListedApproval) -> Result<ApprovalEntry, EngineError> {
+    let approval = read(&found.record)?;
     Ok(ApprovalEntry {
-        approval: read(&found.record)?,
+        may_agree: caller.may_agree(&approval),
+        approval,
         run_title: found.run_title,
     })
 }

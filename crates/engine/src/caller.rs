@@ -1,5 +1,7 @@
 //! Who asks. The tenant comes from the credential and from nowhere else.
 
+use std::collections::BTreeSet;
+
 pub use charter_contract::catalogue::vocabulary::{Role, Tier};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::identity::Rights;
@@ -7,6 +9,7 @@ pub use charter_contract::identity::{AccessScope, AccessScopes, CatalogueRole};
 use charter_contract::ids::{KeyId, TenantId, UserId};
 pub use charter_contract::link_graph::SkillGrants;
 use charter_contract::scope::Scope;
+use charter_domain::person::Person;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
@@ -52,6 +55,8 @@ pub struct Caller {
     pub scopes: AccessScopes,
     /// The credential.
     pub credential: CredentialId,
+    /// The users who made the credential, or the key that made it, and so on.
+    pub makers: BTreeSet<UserId>,
 }
 
 impl Caller {
@@ -67,6 +72,7 @@ impl Caller {
             agent_skills: rights.agent_skills,
             scopes: rights.scopes,
             credential: CredentialId::Local,
+            makers: BTreeSet::new(),
         }
     }
 
@@ -74,6 +80,21 @@ impl Caller {
     #[must_use]
     pub fn with_credential(self, credential: CredentialId) -> Self {
         Self { credential, ..self }
+    }
+
+    /// The same caller by a credential that these made.
+    #[must_use]
+    pub fn with_makers(self, makers: BTreeSet<UserId>) -> Self {
+        Self { makers, ..self }
+    }
+
+    /// The caller as a person who asks and approves.
+    #[must_use]
+    pub fn person(&self) -> Person {
+        Person {
+            user: self.user.clone(),
+            makers: self.makers.clone(),
+        }
     }
 
     /// Whoever uses the machine that Charter runs on, where nobody is told apart by a key: admin
@@ -91,6 +112,7 @@ impl Caller {
             agent_skills: SkillGrants::All,
             scopes: AccessScopes::All,
             credential: CredentialId::Local,
+            makers: BTreeSet::new(),
         })
     }
 

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use charter_contract::ids::{ApprovalId, PackageName, RunId, TenantId};
+use charter_contract::ids::{ApprovalId, PackageName, RunId, TenantId, UserId};
 use charter_contract::json::decode_stored;
 use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
@@ -218,18 +218,15 @@ impl Engine {
 /// reader.
 pub(crate) fn about_approval(
     tenant: &TenantId,
-    run: &RunId,
-    approval: &ApprovalId,
+    owner: Option<&UserId>,
+    said: &OfApproval,
     word: &str,
     at: Timestamp,
 ) -> NewMessage {
-    let said = OfApproval {
-        approval_id: approval.clone(),
-        run_id: run.clone(),
-    };
     NewMessage {
         topic: format!("approval.{word}"),
         tenant: Some(tenant.to_string()),
+        user_id: owner.cloned(),
         payload: json!(said).to_string(),
         at,
     }
@@ -252,6 +249,7 @@ pub(crate) fn about_run(
         NewMessage {
             topic: "run.status".to_owned(),
             tenant: Some(tenant.to_string()),
+            user_id: Some(run.owner().clone()),
             payload: json!(said).to_string(),
             at,
         }
@@ -261,7 +259,11 @@ pub(crate) fn about_run(
             ApprovalChange::Ask(record) => (&record.approval_id, "requested"),
             ApprovalChange::Move(step) => (&step.approval_id, step.to.as_str()),
         };
-        about_approval(tenant, run.id(), approval, word, at)
+        let said = OfApproval {
+            approval_id: approval.clone(),
+            run_id: run.id().clone(),
+        };
+        about_approval(tenant, Some(run.owner()), &said, word, at)
     });
     steps.chain(status).collect()
 }

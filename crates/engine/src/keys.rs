@@ -6,11 +6,12 @@
 mod form;
 mod text;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::identity::{CatalogueRole, Rights};
-use charter_contract::ids::{KeyId, TenantId};
+use charter_contract::ids::{KeyId, TenantId, UserId};
 use charter_contract::time::Timestamp;
 use charter_store::StoreError;
 use charter_store::key::{KeyHash, KeyRecord, Revocation};
@@ -65,6 +66,7 @@ impl Engine {
             user_id: order.user.unwrap_or_else(|| caller.user.clone()),
             rights,
             created_by: caller.user.clone(),
+            makers: makers(caller),
             created_at: now,
             expires_at: self.end_of(now, order.expires_in_s)?,
             last_used_at: None,
@@ -146,6 +148,8 @@ impl Engine {
         let (secret, new) = self.fresh_key(KeyRecord {
             key_id: KeyId::from_uuid(self.new_uuid()),
             created_by: caller.user.clone(),
+            // The rotating admin learns the new secret.
+            makers: &old.makers | &makers(caller),
             created_at: now,
             expires_at,
             last_used_at: None,
@@ -212,7 +216,7 @@ impl Engine {
         self.note_use(&key, now).await;
         let credential = CredentialId::Key(key.key_id);
         let caller = Caller::new(key.tenant_id, key.user_id, key.rights);
-        Ok(caller.with_credential(credential))
+        Ok(caller.with_credential(credential).with_makers(key.makers))
     }
 
     /// Which keys there are, in all tenants together.
@@ -282,6 +286,17 @@ fn must_keep_keys(caller: &Caller) -> Result<(), EngineError> {
     caller.must_be(Role::Admin, "keys are kept by admins")
 }
 
+/// The makers of a key that the caller creates. The local caller has the data directory and could write the
+/// configuration as well, so its keys count as configured ones: they have no maker.
+fn makers(caller: &Caller) -> BTreeSet<UserId> {
+    match caller.credential {
+        CredentialId::Local => BTreeSet::new(),
+        CredentialId::Key(_) | CredentialId::Configured(_) | CredentialId::Token { .. } => {
+            caller.person().names().cloned().collect()
+        }
+    }
+}
+
 /// Nobody hands on what they do not have.
 fn must_hold(caller: &Caller, rights: &Rights) -> Result<(), EngineError> {
     match rights.exceeds(&caller.rights()) {
@@ -307,6 +322,7 @@ fn about(caller: &Caller, key: &KeyRecord, word: &str, at: Timestamp) -> NewMess
     NewMessage {
         topic: format!("key.{word}"),
         tenant: Some(key.tenant_id.to_string()),
+        user_id: None,
         payload: json!(said).to_string(),
         at,
     }

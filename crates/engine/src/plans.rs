@@ -145,6 +145,8 @@ impl Engine {
             run_id,
             tenant: caller.tenant.clone(),
             by: caller.user.clone(),
+            askers: caller.makers.clone(),
+            owner: caller.user.clone(),
             role: caller.role,
             title: title.unwrap_or_default(),
             pins: pins_of_graph(&view, &graph)?,

@@ -1,5 +1,6 @@
 //! What runs beside the requests: taking up what a crash left open, and sweeping what expired.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -122,8 +123,9 @@ impl Asked {
             role: self.caller.role,
             tier: self.caller.tier,
             request: self.request.clone(),
+            makers: self.caller.makers.clone(),
         };
-        to_stored(&recorded).map_err(|error| EngineError::internal("recording a request", error))
+        recorded.to_json()
     }
 
     pub(crate) fn from_json(
@@ -142,6 +144,7 @@ impl Asked {
             catalogue: crate::CatalogueRole::of(recorded.role),
             scopes: crate::AccessScopes::All,
             credential: crate::CredentialId::Local,
+            makers: recorded.makers,
         };
         Self::new(&caller, recorded.request)
     }
@@ -154,4 +157,24 @@ struct Recorded {
     #[serde(default)]
     tier: crate::Tier,
     request: AgentRequest,
+    /// Who made the key by which it was asked.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    makers: BTreeSet<charter_contract::ids::UserId>,
+}
+
+impl Recorded {
+    fn to_json(&self) -> Result<String, EngineError> {
+        to_stored(self).map_err(|error| EngineError::internal("recording a request", error))
+    }
+}
+
+/// Whether two recorded forms are of one request. By which of a user's keys it was asked is no part of it.
+pub(crate) fn is_repeat(earlier: &str, again: &str) -> bool {
+    let without_makers = |text: &str| {
+        let recorded: Recorded = decode_stored(text).ok()?;
+        let makers = BTreeSet::new();
+        Recorded { makers, ..recorded }.to_json().ok()
+    };
+    earlier == again
+        || without_makers(earlier).is_some_and(|earlier| Some(earlier) == without_makers(again))
 }

@@ -257,6 +257,7 @@ impl Engine {
         let message = NewMessage {
             topic: topic.to_owned(),
             tenant: None,
+            user_id: None,
             payload: payload.to_string(),
             at: self.now(),
         };

@@ -22,6 +22,7 @@ mod pinned;
 mod show;
 mod wait;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use charter_contract::catalogue::DocumentKind;
@@ -62,6 +63,10 @@ pub(crate) struct NewRun {
     pub(crate) run_id: RunId,
     pub(crate) tenant: TenantId,
     pub(crate) by: UserId,
+    /// Users who asked for it besides `by`: the makers of their key, and the askers of the run that it rolls back.
+    pub(crate) askers: BTreeSet<UserId>,
+    /// The user who owns it: `by`, or the owner of the run that it rolls back.
+    pub(crate) owner: UserId,
     pub(crate) role: Role,
     pub(crate) title: String,
     pub(crate) graph: StepGraph,
@@ -129,7 +134,9 @@ impl Engine {
         let at = self.now();
         let started = RunEvent::Started(Box::new(Started {
             run_id: new.run_id.clone(),
+            owner: (new.owner != new.by).then_some(new.owner),
             by: new.by,
+            askers: new.askers,
             role: new.role,
             graph: new.graph,
             parameters: new.parameters,
@@ -142,6 +149,7 @@ impl Engine {
         let record = RunRecord {
             run_id: new.run_id,
             tenant_id: new.tenant,
+            user_id: Some(run.owner().clone()),
             title: new.title,
             // What needs something of a person first is nobody's to drive.
             phase: if run.is_open() {

@@ -7,7 +7,7 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use charter_contract::ids::TenantId;
+use charter_contract::ids::{TenantId, UserId};
 use charter_contract::json::{decode_stored, to_stored};
 use charter_contract::scope::Scope;
 use charter_contract::time::Timestamp;
@@ -52,6 +52,19 @@ where
     T::Err: Display,
 {
     text.parse().map_err(|e| damaged(what, text, &e))
+}
+
+/// The value of a user; nothing where none is known (a user's id is never empty).
+pub(crate) fn user(user: Option<&UserId>) -> &str {
+    user.map_or("", UserId::as_str)
+}
+
+/// The user of a value of [`user`].
+pub(crate) fn parse_user(text: &str) -> Result<Option<UserId>, StoreError> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    parse("user id", text).map(Some)
 }
 
 /// A hash; anything but 32 bytes is damage.

@@ -53,6 +53,7 @@ pub(crate) fn erased(tenant: &TenantId, at: Timestamp) -> NewMessage {
     NewMessage {
         topic: ERASED_TOPIC.to_owned(),
         tenant: None,
+        user_id: None,
         payload: json!({"tenant_id": tenant}).to_string(),
         at,
     }

@@ -5,7 +5,7 @@
 //! journal ([`crate::journal::Append::approvals`]); people decide on it on their own.
 
 use async_trait::async_trait;
-use charter_contract::ids::{ApprovalId, RunId, TenantId};
+use charter_contract::ids::{ApprovalId, RunId, TenantId, UserId};
 use charter_contract::time::Timestamp;
 
 use crate::StoreError;
@@ -71,13 +71,15 @@ pub struct ApprovalRecord {
     pub body: String,
 }
 
-/// An approval as it is read: with what its run is called.
+/// An approval as it is read: with what its run is called and whose it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedApproval {
     /// The approval.
     pub record: ApprovalRecord,
     /// The title of the run that waits for it.
     pub run_title: String,
+    /// Whose that run is, where that is known.
+    pub user_id: Option<UserId>,
 }
 
 /// A step from one state to the next.
@@ -109,6 +111,8 @@ pub struct ApprovalFilter<'a> {
     pub state: Option<ApprovalState>,
     /// Of this run.
     pub run_id: Option<&'a RunId>,
+    /// Of this user's runs.
+    pub user_id: Option<&'a UserId>,
 }
 
 /// Approvals.

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use charter_contract::catalogue::evidence::{
     Attachment, EvidenceRecord, EvidenceSource, EvidenceType, PayloadAbsence,
 };
-use charter_contract::ids::{EvidenceId, Label, TenantId};
+use charter_contract::ids::{EvidenceId, Label, TenantId, UserId};
 use charter_contract::text::Text;
 use charter_contract::time::Timestamp;
 
@@ -14,6 +14,8 @@ use crate::page::{Page, PageRequest};
 /// Which records to list. Absent fields do not restrict.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct EvidenceFilter {
+    /// Captured by this user's runs.
+    pub user_id: Option<UserId>,
     /// Attached, at capture or later, to exactly this.
     pub attached_to: Option<Attachment>,
     /// Of this type.
@@ -62,7 +64,8 @@ impl From<EvidenceRecord> for EvidenceHead {
 /// Evidence. The engine itself refuses to change or delete a record (B000-19).
 #[async_trait]
 pub trait Evidence {
-    /// Writes records with a leaf of the evidence log for each, all or none.
+    /// Writes records with a leaf of the evidence log for each, all or none. A record that is attached
+    /// to a stored run of the tenant is the user's whose that run is, also after the run is swept.
     ///
     /// # Errors
     /// [`StoreError::AlreadyExists`] for an id that the tenant has stored already;
@@ -94,6 +97,14 @@ pub trait Evidence {
         tenant: &TenantId,
         evidence: &EvidenceId,
     ) -> Result<Option<EvidenceRecord>, StoreError>;
+
+    /// Whose run captured the record; nothing where that is not known, and for a record that is absent
+    /// or another tenant's.
+    async fn evidence_user(
+        &self,
+        tenant: &TenantId,
+        evidence: &EvidenceId,
+    ) -> Result<Option<UserId>, StoreError>;
 
     /// A tenant's records that fit, ordered by capture time and id.
     ///

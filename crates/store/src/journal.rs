@@ -4,7 +4,7 @@
 //! changed, removed or reordered event is found by whoever reads the chain.
 
 use async_trait::async_trait;
-use charter_contract::ids::{ApprovalId, RunId, TenantId};
+use charter_contract::ids::{ApprovalId, RunId, TenantId, UserId};
 use charter_contract::mission::MissionState;
 use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
@@ -89,6 +89,9 @@ pub struct RunRecord {
     pub run_id: RunId,
     /// Whose it is.
     pub tenant_id: TenantId,
+    /// Whose it is within the tenant: who started it, or who started the run that it rolls back. Absent
+    /// where a process of an earlier version wrote it. It never changes.
+    pub user_id: Option<UserId>,
     /// What started it, e.g. `skill security.detect_public_ingress`; shown in listings.
     pub title: String,
     /// Where it stands.
@@ -195,6 +198,8 @@ pub enum Standing {
 /// Which runs to list. Absent fields do not restrict.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunFilter {
+    /// This user's.
+    pub user_id: Option<UserId>,
     /// That stand there.
     pub standing: Option<Standing>,
     /// Whose titles begin with one of these: what started them. None for all.

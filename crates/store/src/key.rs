@@ -1,5 +1,7 @@
 //! API keys: whom a secret stands for, and until when. The secret itself is never stored.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use charter_contract::identity::Rights;
 use charter_contract::ids::{KeyId, TenantId, UserId};
@@ -31,6 +33,9 @@ pub struct KeyRecord {
     pub rights: Rights,
     /// Who made it.
     pub created_by: UserId,
+    /// The users who made it, directly or through keys that they made. Empty for a key that was made without
+    /// a key.
+    pub makers: BTreeSet<UserId>,
     /// When it was made.
     pub created_at: Timestamp,
     /// From when on it lets nobody in; absent for never.
@@ -138,6 +143,9 @@ pub trait Keys {
         at: Timestamp,
         unless_after: Timestamp,
     ) -> Result<(), StoreError>;
+
+    /// The tenants that ever had a key, in the order of their ids.
+    async fn key_tenants(&self) -> Result<Vec<TenantId>, StoreError>;
 
     /// Which keys there are at `now`.
     async fn keys_kept(&self, now: Timestamp) -> Result<KeysKept, StoreError>;

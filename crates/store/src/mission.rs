@@ -8,7 +8,7 @@
 mod exchange;
 
 use async_trait::async_trait;
-use charter_contract::ids::{Label, MissionId, RunId, TaskId, TenantId};
+use charter_contract::ids::{Label, MissionId, RunId, TaskId, TenantId, UserId};
 use charter_contract::mission::envelope::MissionEnvelope;
 use charter_contract::mission::upcast::{read_stored, version_of};
 use charter_contract::mission::{
@@ -144,6 +144,15 @@ pub struct StoredArtifact {
     pub record: ArtifactRecord,
 }
 
+/// Which missions to list. Absent fields do not restrict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MissionFilter<'a> {
+    /// In this state.
+    pub state: Option<MissionState>,
+    /// That this user began.
+    pub user_id: Option<&'a UserId>,
+}
+
 /// Which artifacts of a mission to list. Absent fields do not restrict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ArtifactFilter<'a> {
@@ -172,14 +181,14 @@ pub trait Missions {
         mission: &MissionId,
     ) -> Result<Option<MissionRecord>, StoreError>;
 
-    /// A tenant's missions, those in `state` only if one is given, newest first.
+    /// A tenant's missions that fit, newest first.
     ///
     /// # Errors
     /// [`StoreError::Refused`] for a cursor that no page gave out.
     async fn missions(
         &self,
         tenant: &TenantId,
-        state: Option<MissionState>,
+        filter: MissionFilter<'_>,
         page: &PageRequest,
     ) -> Result<Page<MissionRecord>, StoreError>;
 

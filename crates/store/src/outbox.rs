@@ -1,7 +1,7 @@
 //! The outbox: messages written in the transaction of the change that they announce.
 
 use async_trait::async_trait;
-use charter_contract::ids::TenantId;
+use charter_contract::ids::{TenantId, UserId};
 use charter_contract::time::Timestamp;
 
 use crate::StoreError;
@@ -13,6 +13,8 @@ pub struct NewMessage {
     pub topic: String,
     /// Whose it is; absent for messages about the whole server.
     pub tenant: Option<String>,
+    /// The user of the tenant that it is about; absent for a message to the whole tenant.
+    pub user_id: Option<UserId>,
     /// JSON.
     pub payload: String,
     /// When the change happened.

@@ -87,6 +87,7 @@ macro_rules! store_suite {
                 ruling_28_one_decision_is_recorded,
                 ruling_28_an_approval_is_used_once,
                 approvals_are_listed_newest_first,
+                an_approval_is_its_runs_users,
                 a_parked_run_wakes_at_its_moment,
                 an_append_may_release_the_lease,
                 ruling_28_a_decision_that_crosses_with_the_wait_is_not_lost;
@@ -155,6 +156,7 @@ macro_rules! store_suite {
                 sweep_takes_whole_finished_runs_only;
             key:
                 a_key_reads_back_whole,
+                a_key_keeps_its_makers,
                 a_duplicate_key_is_refused,
                 tenants_are_apart,
                 keys_are_listed_newest_first,
@@ -211,6 +213,7 @@ macro_rules! store_suite {
                 b002_12_the_state_comes_with_the_events,
                 tenants_are_apart,
                 missions_are_listed_newest_first,
+                missions_are_listed_of_a_user,
                 a_made_up_cursor_is_refused,
                 appends_at_the_same_time_have_one_winner,
                 sweep_takes_a_mission_with_its_run,
@@ -221,6 +224,7 @@ macro_rules! store_suite {
             outbox:
                 messages_come_in_order_and_stay,
                 messages_of_a_tenant_are_its_own,
+                a_message_keeps_its_user,
                 the_last_message_survives_a_sweep,
                 sweep_takes_only_older_messages;
             request:
@@ -232,7 +236,7 @@ macro_rules! store_suite {
                 a_held_request_is_left_to_its_holder,
                 requests_of_a_user_are_listed_newest_first,
                 sweep_takes_older_answered_requests;
-            run_listing: runs_are_listed_that_fit;
+            run_listing: runs_are_listed_that_fit, a_run_keeps_its_user;
             session:
                 a_session_reads_back_whole,
                 a_duplicate_session_is_refused,

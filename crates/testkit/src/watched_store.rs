@@ -11,7 +11,7 @@ use charter_contract::ids::{
     ApprovalId, EvidenceId, KeyId, MemoryId, MissionId, PackageName, RequestId, RunId, SessionId,
     SkillId, TagRequestId, TenantId, UserId,
 };
-use charter_contract::mission::{ArtifactKind, MissionState};
+use charter_contract::mission::ArtifactKind;
 use charter_contract::scope::Scope;
 use charter_contract::time::Timestamp;
 use charter_domain::evidence_log::{Hash, NodeId};
@@ -42,8 +42,8 @@ use charter_store::memory::{
     NearestMemories, NewMemory, NewVersion, Proposals,
 };
 use charter_store::mission::{
-    ArtifactFilter, ArtifactRecord, Imported, MissionImport, MissionRecord, Missions,
-    StoredArtifact,
+    ArtifactFilter, ArtifactRecord, Imported, MissionFilter, MissionImport, MissionRecord,
+    Missions, StoredArtifact,
 };
 use charter_store::notices::Notices;
 use charter_store::outbox::{Message, NewMessage, Outbox};
@@ -242,6 +242,7 @@ reads {
     fn key(tenant: &TenantId, key: &KeyId) -> Option<KeyRecord>;
     fn key_of_hash(hash: &KeyHash) -> Option<KeyRecord>;
     fn keys(tenant: &TenantId, page: &PageRequest) -> Page<KeyRecord>;
+    fn key_tenants() -> Vec<TenantId>;
     fn keys_kept(now: Timestamp) -> KeysKept;
 }
 writes {
@@ -311,6 +312,7 @@ writes { fn put_calibration(calibration: &CalibrationRecord) -> (); } }
 watched! { Evidence
 reads {
     fn evidence(tenant: &TenantId, evidence: &EvidenceId) -> Option<EvidenceRecord>;
+    fn evidence_user(tenant: &TenantId, evidence: &EvidenceId) -> Option<UserId>;
     fn find_evidence(tenant: &TenantId, filter: &EvidenceFilter, page: &PageRequest)
         -> Page<EvidenceRecord>;
     fn list_evidence(tenant: &TenantId, filter: &EvidenceFilter, page: &PageRequest)
@@ -379,7 +381,7 @@ writes {
 watched! { Missions
 reads {
     fn mission(tenant: &TenantId, mission: &MissionId) -> Option<MissionRecord>;
-    fn missions(tenant: &TenantId, state: Option<MissionState>, page: &PageRequest)
+    fn missions(tenant: &TenantId, filter: MissionFilter<'_>, page: &PageRequest)
         -> Page<MissionRecord>;
     fn artifacts(tenant: &TenantId, mission: &MissionId, filter: ArtifactFilter<'_>, after: u64,
         limit: usize) -> Vec<StoredArtifact>;

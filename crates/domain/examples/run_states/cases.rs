@@ -1,6 +1,7 @@
 //! The runs that are explored: as few steps as show what the machine can do. Each is small, because
 //! states multiply with steps.
 
+use std::collections::BTreeSet;
 use std::error::Error;
 
 use charter_contract::catalogue::vocabulary::Role;
@@ -79,6 +80,8 @@ pub(crate) fn all() -> Made<Vec<RunEvent>> {
         Ok(RunEvent::Started(Box::new(Started {
             run_id: RunId::from_uuid(Uuid::from_u128(1)),
             by: UserId::parse("somebody")?,
+            owner: None,
+            askers: BTreeSet::new(),
             role: Role::Operator,
             graph: StepGraph::new(parts)?,
             parameters: Map::new(),

@@ -164,6 +164,8 @@ fn word(event: &RunEvent) -> String {
 fn commands(run: &Run) -> Explored<Vec<Command>> {
     let by = UserId::parse("somebody")?;
     let give = |missing| RunOrder::Give {
+        by: Some(by.clone()),
+        makers: BTreeSet::new(),
         to: run.parameters().clone(),
         parameters: Map::new(),
         missing,
@@ -178,6 +180,7 @@ fn commands(run: &Run) -> Explored<Vec<Command>> {
         give(Vec::new()),
         RunOrder::Confirm {
             by: by.clone(),
+            makers: BTreeSet::new(),
             digest: run.plan_digest(),
             typed: None,
         },

@@ -31,6 +31,7 @@ fn pending(four_eyes: bool) -> Approval {
         call,
         rules: vec![Rule::new(RuleKind::Safety, "p", "supervised")],
         requested_by: user("asker"),
+        asked_by: BTreeSet::new(),
         requested_at: at(0),
         expires_at: at(60),
         four_eyes,
@@ -46,7 +47,7 @@ fn says(approval: &Approval, approve: bool, by: &str) -> Verdict {
     };
     Verdict {
         answer,
-        by: user(by),
+        by: Person::known(user(by)),
         digest: approval.digest.clone(),
         reason: None,
     }
@@ -136,6 +137,64 @@ fn ruling_28_nobody_approves_what_they_asked_for_where_four_eyes_are_wanted() {
     assert!(four.decide(says(&four, true, "other"), at(1)).is_ok());
     let two = pending(false);
     assert!(two.decide(says(&two, true, "asker"), at(1)).is_ok());
+}
+
+/// The users who started the run, gave values or confirmed it do not approve it, and neither do the makers of
+/// their keys, nor users whose keys an asker made.
+#[test]
+fn ruling_33_nobody_approves_what_they_may_have_asked_for() {
+    let names =
+        |names: &[&str]| -> BTreeSet<UserId> { names.iter().map(|name| user(name)).collect() };
+    let asked = |four_eyes| Approval {
+        asked_by: names(&["asker", "giver", "maker"]),
+        ..pending(four_eyes)
+    };
+    for (by, makers, agrees) in [
+        ("asker", names(&[]), false),
+        ("giver", names(&[]), false),
+        ("maker", names(&[]), false),
+        ("third", names(&["giver"]), false),
+        ("third", names(&["other", "maker"]), false),
+        ("third", names(&["other"]), true),
+        ("other", names(&[]), true),
+    ] {
+        let person = Person {
+            user: user(by),
+            makers: makers.clone(),
+        };
+        let four = asked(true);
+        assert_eq!(four.may_agree(&person), agrees, "{person:?}");
+        assert!(asked(false).may_agree(&person));
+        let said = |approve| Verdict {
+            by: person.clone(),
+            ..says(&four, approve, by)
+        };
+        let decided = four.decide(said(true), at(1));
+        match decided {
+            Ok(State::Approved(agreed)) => {
+                assert!(agrees, "{person:?}");
+                assert_eq!(
+                    (agreed.decided.by, agreed.decided.makers),
+                    (user(by), makers)
+                );
+            }
+            refused => {
+                assert!(!agrees, "{person:?}");
+                assert_eq!(refused, Err(Refusal::OwnRequest(user(by))));
+            }
+        }
+        assert!(four.decide(said(false), at(1)).is_ok(), "withdrawn");
+    }
+}
+
+/// A stored approval without `asked_by` was requested by `requested_by` alone.
+#[test]
+fn an_approval_that_names_no_askers_reads_as_before() {
+    let stored = json!(pending(true));
+    assert_eq!(stored.get("asked_by"), None);
+    let read: Approval = serde_json::from_value(stored).unwrap();
+    assert!(!read.may_agree(&Person::known(user("asker"))));
+    assert!(read.may_agree(&Person::known(user("other"))));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! What may be asked of a run, and why it may be refused.
 
+use std::collections::BTreeSet;
+
 use charter_contract::ids::{ApprovalId, Label, StepId, UserId};
 use charter_contract::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -15,6 +17,12 @@ use crate::gate::Decision;
 pub enum RunOrder {
     /// Values for declared parameters, bound: all that are known, and what is still missing.
     Give {
+        /// Who; absent in an order of an earlier version.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<UserId>,
+        /// Who made the key by which they do.
+        #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+        makers: BTreeSet<UserId>,
         /// The values that these were added to.
         to: Map<String, Value>,
         /// All values.
@@ -26,6 +34,9 @@ pub enum RunOrder {
     Confirm {
         /// Who.
         by: UserId,
+        /// Who made the key by which they do.
+        #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+        makers: BTreeSet<UserId>,
         /// The digest of the plan that they saw.
         digest: Digest,
         /// What they typed, where something has to be typed.
@@ -148,6 +159,8 @@ pub struct Report {
     pub digest: Digest,
     /// Who.
     pub by: UserId,
+    /// Who made the key by which they say it.
+    pub makers: BTreeSet<UserId>,
     /// How they know.
     pub reason: Option<String>,
     /// What it came to; `null` when nobody knows.

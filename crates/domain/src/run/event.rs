@@ -1,5 +1,7 @@
 //! Events of a run, as the journal keeps them. A published form is never changed, only added to.
 
+use std::collections::BTreeSet;
+
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::vocabulary::Role;
 use charter_contract::ids::{ApprovalId, Label, RunId, StepId, UserId};
@@ -62,6 +64,9 @@ pub enum ResultSource {
     Reported {
         /// Who.
         by: UserId,
+        /// The makers of their key.
+        #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+        makers: BTreeSet<UserId>,
         /// The question that this answers.
         approval: ApprovalId,
         /// How they know, in their words.
@@ -144,6 +149,13 @@ pub struct Started {
     pub run_id: RunId,
     /// On whose behalf it acts.
     pub by: UserId,
+    /// Whose it is, where that is not who started it: whose the run is that it rolls back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<UserId>,
+    /// Users who asked for it besides `by`: the makers of the key that started it, and the askers of the run
+    /// that it rolls back.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub askers: BTreeSet<UserId>,
     /// What they may do.
     pub role: Role,
     /// What it executes.
@@ -243,6 +255,12 @@ pub enum RunEvent {
     Started(Box<Started>),
     /// Values were given for declared parameters.
     ParametersGiven {
+        /// Who gave them; absent in journals that do not name them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<UserId>,
+        /// The makers of their key.
+        #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+        makers: BTreeSet<UserId>,
         /// All values known now.
         parameters: Map<String, Value>,
         /// Mandatory ones that are still missing.
@@ -252,6 +270,9 @@ pub enum RunEvent {
     Confirmed {
         /// Who.
         by: UserId,
+        /// The makers of their key.
+        #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+        makers: BTreeSet<UserId>,
         /// What they saw.
         digest: Digest,
     },

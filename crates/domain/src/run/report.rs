@@ -14,6 +14,7 @@ impl Run {
             approval,
             digest,
             by,
+            makers,
             reason,
             output,
         } = report;
@@ -26,6 +27,7 @@ impl Run {
             output,
             source: ResultSource::Reported {
                 by,
+                makers,
                 approval,
                 reason,
             },

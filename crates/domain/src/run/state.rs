@@ -22,6 +22,16 @@ use crate::graph::{AfterFailure, GraphError, Growth, On, StepGraph, sources};
 pub struct Run {
     id: RunId,
     by: UserId,
+    /// Whose it is. Like the two fields after it no part of the serialised state, so that digests of states do
+    /// not change: they follow from the same events.
+    #[serde(skip)]
+    owner: UserId,
+    /// The users who asked for it, with the makers of their keys.
+    #[serde(skip)]
+    pub(super) asked_by: BTreeSet<UserId>,
+    /// Who reported results, by the step, with the makers of their keys.
+    #[serde(skip)]
+    pub(super) reported: BTreeMap<StepId, BTreeSet<UserId>>,
     role: Role,
     pub(super) graph: StepGraph,
     parameters: Map<String, Value>,
@@ -83,6 +93,8 @@ impl Run {
         let Started {
             run_id,
             by,
+            owner,
+            mut askers,
             role,
             graph,
             parameters,
@@ -90,9 +102,13 @@ impl Run {
             dry_run,
             opening,
         } = *started;
+        askers.insert(by.clone());
         let mut run = Self {
             id: run_id,
+            owner: owner.unwrap_or_else(|| by.clone()),
             by,
+            asked_by: askers,
+            reported: BTreeMap::new(),
             role,
             graph,
             parameters,
@@ -155,11 +171,13 @@ impl Run {
             return Err(FoldError::Ended);
         }
         self.count_work(at);
+        self.note_askers(&event);
         match event {
             RunEvent::Started(_) => return Err(FoldError::Start),
             RunEvent::ParametersGiven {
                 parameters,
                 missing,
+                ..
             } => {
                 self.parameters = parameters;
                 self.opening.missing = missing;
@@ -403,6 +421,7 @@ impl Run {
         self.stop = None;
         self.written.clear();
         self.outputs.clear();
+        self.reported.clear();
         self.lay_out();
         Ok(())
     }

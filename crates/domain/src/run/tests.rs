@@ -1,6 +1,7 @@
 //! The run machine, driven by commands; what holds of every run is in `properties`.
 
 mod approvals;
+mod asked;
 mod choices;
 mod growth;
 mod made_up;
@@ -17,7 +18,7 @@ mod written;
 use std::collections::{BTreeMap, BTreeSet};
 
 use charter_contract::catalogue::vocabulary::Role;
-use charter_contract::ids::{ApprovalId, RunId, ToolId};
+use charter_contract::ids::{ApprovalId, Label, RunId, ToolId};
 use serde_json::json;
 
 use super::*;
@@ -166,6 +167,8 @@ impl Driven {
         let event = RunEvent::Started(Box::new(Started {
             run_id: RunId::from_uuid(uuid(1)),
             by: user("asker"),
+            owner: None,
+            askers: BTreeSet::new(),
             role: Role::User,
             graph: StepGraph::new(parts).unwrap(),
             parameters: json!({"bucket": "b-1"}).as_object().unwrap().clone(),
@@ -287,6 +290,7 @@ impl Driven {
             approval,
             digest,
             by: user("approver"),
+            makers: BTreeSet::new(),
             reason: Some("I saw it".into()),
             output: json!({"of": step}),
         })))

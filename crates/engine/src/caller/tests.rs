@@ -13,6 +13,7 @@ pub(crate) fn caller(user: &str, role: Role) -> Caller {
         agent_skills: SkillGrants::All,
         scopes: AccessScopes::All,
         credential: CredentialId::Local,
+        makers: BTreeSet::new(),
     }
 }
 

@@ -35,6 +35,7 @@ impl EvidenceQuery {
     fn filter(self) -> Result<EvidenceFilter, EngineError> {
         check_range(self.from, self.until)?;
         Ok(EvidenceFilter {
+            user_id: None,
             attached_to: self.attached_to,
             evidence_type: self.evidence_type,
             system: self.system,

@@ -16,7 +16,7 @@ use charter_domain::mission::{
     ProposalState, StageOutput, change_step, ends_of, own_steps, pass_step, turn_step,
 };
 use charter_domain::run::{Outcome, Run, StepState, StopCause, Tokens};
-use charter_store::mission::MissionRecord;
+use charter_store::mission::{MissionFilter, MissionRecord};
 use charter_store::page::{MAX_PAGE, PageRequest};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -152,7 +152,11 @@ impl Engine {
         state: Option<MissionState>,
         page: &PageRequest,
     ) -> Result<MissionListing, EngineError> {
-        let page = self.store().missions(&caller.tenant, state, page).await?;
+        let filter = MissionFilter {
+            state,
+            user_id: None,
+        };
+        let page = self.store().missions(&caller.tenant, filter, page).await?;
         let entries = page.entries.into_iter().map(|record| MissionSummary {
             mission_id: record.mission_id,
             run_id: record.run_id,
@@ -265,7 +269,8 @@ impl Engine {
             return Ok(record);
         }
         let newest = PageRequest::new(None, MAX_PAGE);
-        let newest = self.store().missions(&caller.tenant, None, &newest).await?;
+        let all = MissionFilter::default();
+        let newest = self.store().missions(&caller.tenant, all, &newest).await?;
         let ids = newest.entries.iter().map(|known| known.mission_id.as_str());
         Err(EngineError::not_found("mission", mission).or_nearest(mission.as_str(), ids))
     }

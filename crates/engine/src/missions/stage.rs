@@ -63,6 +63,8 @@ impl StageWork {
                 agent_skills: SkillGrants::default(),
                 scopes: AccessScopes::All,
                 credential: CredentialId::Local,
+                // The askers of the mission have asked for every run that a stage starts.
+                makers: run.askers(),
             },
             tokens_left: (budget > 0).then_some(left),
             timeout: STAGE_TIMEOUT,

@@ -169,6 +169,8 @@ impl Engine {
             run_id: run_id.clone(),
             tenant: caller.tenant.clone(),
             by: caller.user.clone(),
+            askers: caller.makers.clone(),
+            owner: caller.user.clone(),
             role: caller.role,
             title: format!("mission {}", envelope.mission_type),
             graph,

@@ -23,6 +23,7 @@ use super::execute::run_id;
 use super::progress::{Progress, ProgressEvent};
 use super::{Asked, change, consult, propose, respond};
 use crate::candidates::Proposal;
+use crate::recovery::is_repeat;
 use crate::runs::RunShown;
 use crate::{Caller, Engine, EngineError, LensAnswer, telemetry};
 
@@ -274,7 +275,7 @@ impl Engine {
             .request(&asked.caller.tenant, asked.id())
             .await?;
         match earlier {
-            Some(earlier) if earlier.asked == record.asked => {
+            Some(earlier) if is_repeat(&earlier.asked, &record.asked) => {
                 if let Some(answer) = &earlier.answer {
                     return Ok(Opened::Answered(Box::new(respond::recorded(answer))));
                 }

@@ -159,6 +159,8 @@ impl Engine {
             run_id,
             tenant: asked.caller.tenant.clone(),
             by: asked.caller.user.clone(),
+            askers: asked.caller.makers.clone(),
+            owner: asked.caller.user.clone(),
             role: asked.caller.role,
             title: format!("skill {skill}"),
             graph: planned.graph,

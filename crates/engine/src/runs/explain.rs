@@ -202,6 +202,8 @@ impl Engine {
             run_id,
             tenant: caller.tenant.clone(),
             by: caller.user.clone(),
+            askers: caller.makers.clone(),
+            owner: caller.user.clone(),
             role: caller.role,
             title: String::new(),
             graph,

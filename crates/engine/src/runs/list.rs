@@ -36,6 +36,7 @@ impl RunQuery {
         check_range(self.from, self.until)?;
         let words = self.origin.map_or(&[][..], RunOrigin::words);
         Ok(RunFilter {
+            user_id: None,
             standing: self.status.as_deref().map(standing).transpose()?,
             begins: words.iter().map(|word| format!("{word} ")).collect(),
             title: self.title.filter(|title| !title.is_empty()),

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use charter_contract::catalogue::Document;
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{RunId, TenantId, UserId};
+use charter_contract::ids::{RunId, TenantId};
 use charter_contract::parameter::Parameter;
 use charter_domain::approval::Digest;
+use charter_domain::person::Person;
 use charter_domain::run::{Opening, Outcome, Run, RunOrder};
 use charter_domain::{graph, parameters};
 use serde_json::{Map, Value};
@@ -38,11 +39,14 @@ impl Engine {
     ) -> Result<RunShown, EngineError> {
         let run = self.manageable(caller, run_id).await?;
         let declared = self.declared_by(&run).await?;
+        let person = caller.person();
         let mut values = run.parameters().clone();
         values.extend(given.clone());
         let bound = parameters::bind_so_far(&declared, &values)
             .map_err(|faults| EngineError::parameters("the run's parameters", &faults))?;
         let command = RunOrder::Give {
+            by: Some(person.user),
+            makers: person.makers,
             to: run.parameters().clone(),
             parameters: bound.values,
             missing: bound.missing,
@@ -98,8 +102,9 @@ impl Engine {
         run_id: &RunId,
         confirmation: Confirmation,
     ) -> Result<RunShown, EngineError> {
-        let command = |by| RunOrder::Confirm {
-            by,
+        let command = |Person { user, makers }| RunOrder::Confirm {
+            by: user,
+            makers,
             digest: Digest::claimed(&confirmation.digest),
             typed: confirmation.typed,
         };
@@ -115,7 +120,7 @@ impl Engine {
         caller: &Caller,
         run_id: &RunId,
     ) -> Result<RunShown, EngineError> {
-        let pause = |by| RunOrder::Pause { by };
+        let pause = |by: Person| RunOrder::Pause { by: by.user };
         self.steer(caller, run_id, pause).await
     }
 
@@ -128,7 +133,7 @@ impl Engine {
         caller: &Caller,
         run_id: &RunId,
     ) -> Result<RunShown, EngineError> {
-        let resume = |by| RunOrder::Resume { by };
+        let resume = |by: Person| RunOrder::Resume { by: by.user };
         self.steer(caller, run_id, resume).await
     }
 
@@ -143,8 +148,8 @@ impl Engine {
         reason: String,
         roll_back: bool,
     ) -> Result<RunShown, EngineError> {
-        let abort = |by| RunOrder::Abort {
-            by,
+        let abort = |by: Person| RunOrder::Abort {
+            by: by.user,
             reason,
             roll_back,
         };
@@ -187,6 +192,9 @@ impl Engine {
             run_id: id.clone(),
             tenant: caller.tenant.clone(),
             by: caller.user.clone(),
+            // Its arguments are those of the run that it rolls back.
+            askers: &run.askers() | &caller.makers,
+            owner: run.owner().clone(),
             role: caller.role,
             title: format!("rollback of {run_id}"),
             graph,
@@ -205,10 +213,10 @@ impl Engine {
         self: &Arc<Self>,
         caller: &Caller,
         run_id: &RunId,
-        order: impl FnOnce(UserId) -> RunOrder,
+        order: impl FnOnce(Person) -> RunOrder,
     ) -> Result<RunShown, EngineError> {
         self.manageable(caller, run_id).await?;
-        let order = order(caller.user.clone());
+        let order = order(caller.person());
         self.order(&caller.tenant, run_id, order).await?;
         self.show_run(caller, run_id).await
     }

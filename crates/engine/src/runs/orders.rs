@@ -116,6 +116,7 @@ impl Engine {
         let message = NewMessage {
             topic: topic.to_owned(),
             tenant: None,
+            user_id: None,
             payload,
             at: self.now(),
         };

@@ -2,6 +2,7 @@
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::time::Timestamp;
+use charter_store::mission::MissionFilter;
 use charter_store::page::PageRequest;
 
 use super::mission::{is_own, state_of};
@@ -123,7 +124,8 @@ impl Engine {
         let (mut after, mut seen) = (None, 0);
         loop {
             let page = PageRequest::new(after, BATCH);
-            let page = self.store().missions(&caller.tenant, None, &page).await?;
+            let all = MissionFilter::default();
+            let page = self.store().missions(&caller.tenant, all, &page).await?;
             seen += page.entries.len();
             for record in page.entries {
                 let (state, since) = (state_of(record.state), record.updated_at);

@@ -2,7 +2,7 @@
 //! locked before any of its approvals, by appends and by decisions alike.
 
 use async_trait::async_trait;
-use charter_contract::ids::{ApprovalId, RunId, TenantId};
+use charter_contract::ids::{ApprovalId, RunId, TenantId, UserId};
 use charter_store::StoreError;
 use charter_store::approval::{
     ApprovalChange, ApprovalFilter, ApprovalMove, ApprovalRecord, ApprovalState, Approvals,
@@ -23,6 +23,8 @@ const READING: &str = "reading an approval";
 /// What the run of an approval is called: looked up for the rows of a page alone.
 const TITLE: &str = "(SELECT title FROM run WHERE run.tenant_id = approval.tenant_id AND run.run_id = approval.run_id)";
 const WRITING: &str = "writing an approval";
+/// What is read of an approval itself, but for whose it is.
+const LISTED: &str = "approval_id, tenant_id, run_id, state, requested_at, expires_at, body";
 
 /// Makes the changes that an append to the tenant's run carries.
 pub(super) async fn change(
@@ -68,8 +70,10 @@ async fn ask(
         WRITING,
         connection,
         "INSERT INTO approval
-         (tenant_id, approval_id, run_id, state, requested_at, expires_at, body)
-         VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING",
+         (tenant_id, approval_id, run_id, state, requested_at, expires_at, body, user_id)
+         VALUES ($1, $2, $3, $4, $5, $6, $7,
+                 coalesce((SELECT user_id FROM run WHERE tenant_id = $1 AND run_id = $3), ''))
+         ON CONFLICT DO NOTHING",
         params![
             record.tenant_id.as_str(),
             record.approval_id.as_str(),
@@ -164,7 +168,7 @@ impl Approvals for PostgresStore {
             READING,
             &client,
             &format!(
-                "SELECT approval_id, tenant_id, run_id, state, requested_at, expires_at, body, {TITLE}
+                "SELECT {LISTED}, {TITLE}, user_id
                  FROM approval WHERE tenant_id = $1 AND approval_id = $2"
             ),
             params![tenant.as_str(), approval.as_str()],
@@ -189,14 +193,19 @@ impl Approvals for PostgresStore {
             Some(_) => "run_id = $5",
             None => "$5::text IS NULL",
         };
+        let whose = match filter.user_id {
+            Some(_) => "user_id = $7",
+            None => "$7::text IS NULL",
+        };
         let client = self.client(Reach::Tenant(tenant)).await?;
         let entries = rows(
             "listing approvals",
             &client,
             &format!(
-                "SELECT approval_id, tenant_id, run_id, state, requested_at, expires_at, body, {TITLE}
+                "SELECT {LISTED}, {TITLE}, user_id
                  FROM approval
-                 WHERE tenant_id = $1 AND (requested_at, approval_id) < ($2, $3) AND {state} AND {run}
+                 WHERE tenant_id = $1 AND (requested_at, approval_id) < ($2, $3)
+                   AND {state} AND {run} AND {whose}
                  ORDER BY requested_at DESC, approval_id DESC LIMIT $6"
             ),
             params![
@@ -205,7 +214,8 @@ impl Approvals for PostgresStore {
                 id,
                 filter.state.map(ApprovalState::as_str),
                 filter.run_id.map(RunId::as_str),
-                column::limit(page.limit() + 1)
+                column::limit(page.limit() + 1),
+                filter.user_id.map(UserId::as_str)
             ],
             listed,
         )

@@ -8,7 +8,7 @@ mod gather;
 
 use async_trait::async_trait;
 use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
-use charter_contract::ids::{EvidenceId, TenantId};
+use charter_contract::ids::{EvidenceId, TenantId, UserId};
 use charter_contract::time::Timestamp;
 use charter_domain::evidence_log::Entry;
 use charter_store::StoreError;
@@ -23,6 +23,7 @@ use super::evidence_log::Log;
 use super::statement::{bound, execute, params, row, rows};
 use crate::column::{self, Cursor};
 use crate::record::evidence::{self as record, Dialect, WHAT};
+use crate::row::field;
 
 const READING: &str = "reading evidence";
 const WRITING: &str = "writing evidence";
@@ -65,8 +66,10 @@ async fn put(
         connection,
         "INSERT INTO evidence
          (tenant_id, evidence_id, evidence_type, captured_at, system, native_id, body, payload,
-          payload_salt)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING",
+          payload_salt, user_id)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
+                 coalesce((SELECT user_id FROM run WHERE tenant_id = $1 AND run_id = $10), ''))
+         ON CONFLICT DO NOTHING",
         params![
             tenant.as_str(),
             id,
@@ -76,7 +79,8 @@ async fn put(
             record.source.native_id.as_str(),
             sealed.record,
             sealed.payload,
-            sealed.salt.as_slice()
+            sealed.salt.as_slice(),
+            record::run_of(record)
         ],
     )
     .await?;
@@ -178,6 +182,23 @@ impl Evidence for PostgresStore {
             record::record,
         )
         .await
+    }
+
+    async fn evidence_user(
+        &self,
+        tenant: &TenantId,
+        evidence: &EvidenceId,
+    ) -> Result<Option<UserId>, StoreError> {
+        let client = self.client(Reach::Tenant(tenant)).await?;
+        let found = row(
+            READING,
+            &client,
+            "SELECT user_id FROM evidence WHERE tenant_id = $1 AND evidence_id = $2",
+            params![tenant.as_str(), evidence.as_str()],
+            |row| column::parse_user(field(row, 0)?),
+        )
+        .await?;
+        Ok(found.flatten())
     }
 
     async fn find_evidence(

@@ -100,8 +100,9 @@ pub(super) async fn create(
         WRITING,
         connection,
         "INSERT INTO run
-         (tenant_id, run_id, title, phase, version, last_hash, created_at, updated_at, status, wake_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+         (tenant_id, run_id, title, phase, version, last_hash, created_at, updated_at, status, wake_at,
+          user_id)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
         params![
             tenant,
             id,
@@ -112,7 +113,8 @@ pub(super) async fn create(
             column::micros(run.created_at),
             column::micros(run.updated_at),
             run.status,
-            run.wake_at.map(column::micros)
+            run.wake_at.map(column::micros),
+            column::user(run.user_id.as_ref())
         ],
     )
     .await?;

@@ -13,7 +13,10 @@ use super::connection::{Reach, in_transaction};
 use super::statement::{execute, params, row, rows};
 use super::{PostgresStore, outbox};
 use crate::column::{self, Cursor};
-use crate::record::key::{RECORD, exists, kept, record, refused, replaced, rights, unknown};
+use crate::record::key::{
+    RECORD, exists, kept, makers, record, refused, replaced, rights, unknown,
+};
+use crate::row::field;
 
 const READING: &str = "reading a key";
 const WRITING: &str = "writing a key";
@@ -23,8 +26,8 @@ async fn insert(connection: &Transaction<'_>, key: &KeyRecord) -> Result<u64, St
         WRITING,
         connection,
         "INSERT INTO api_key (tenant_id, key_id, name, hash, user_id, rights, created_by, created_at,
-                              expires_at, rotated_from)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING",
+                              expires_at, rotated_from, makers)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING",
         params![
             key.tenant_id.as_str(),
             key.key_id.as_str(),
@@ -35,7 +38,8 @@ async fn insert(connection: &Transaction<'_>, key: &KeyRecord) -> Result<u64, St
             key.created_by.as_str(),
             column::micros(key.created_at),
             key.expires_at.map(column::micros),
-            key.rotated_from.as_ref().map(KeyId::as_str)
+            key.rotated_from.as_ref().map(KeyId::as_str),
+            makers(key)?
         ],
     )
     .await
@@ -225,6 +229,18 @@ impl Keys for PostgresStore {
         )
         .await
         .map(|_| ())
+    }
+
+    async fn key_tenants(&self) -> Result<Vec<TenantId>, StoreError> {
+        let client = self.client(Reach::Everyone).await?;
+        rows(
+            "listing tenants that have keys",
+            &client,
+            "SELECT DISTINCT tenant_id FROM api_key ORDER BY tenant_id",
+            params![],
+            |row| column::parse("tenant id", field(row, 0)?),
+        )
+        .await
     }
 
     async fn keys_kept(&self, now: Timestamp) -> Result<KeysKept, StoreError> {

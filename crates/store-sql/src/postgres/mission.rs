@@ -5,11 +5,11 @@ mod import;
 mod write;
 
 use async_trait::async_trait;
-use charter_contract::ids::{MissionId, TaskId, TenantId};
+use charter_contract::ids::{MissionId, TaskId, TenantId, UserId};
 use charter_contract::mission::{ArtifactKind, MissionState};
 use charter_store::StoreError;
 use charter_store::mission::{
-    ArtifactFilter, Imported, MissionImport, MissionRecord, Missions, StoredArtifact,
+    ArtifactFilter, Imported, MissionFilter, MissionImport, MissionRecord, Missions, StoredArtifact,
 };
 use charter_store::page::{Page, PageRequest};
 use deadpool_postgres::GenericClient;
@@ -102,26 +102,29 @@ impl Missions for PostgresStore {
     async fn missions(
         &self,
         tenant: &TenantId,
-        state: Option<MissionState>,
+        filter: MissionFilter<'_>,
         page: &PageRequest,
     ) -> Result<Page<MissionRecord>, StoreError> {
         let (at, id) = column::after(page)?;
-        // All of them, and those in one state: apart, so that either has its index.
-        let which = match state {
+        // One statement for each combination of filters, so that each uses its index.
+        let which = match filter.state {
             Some(_) => "state = $4",
             None => "$4::text IS NULL",
+        };
+        let whose = match filter.user_id {
+            Some(_) => "actor_id = $6",
+            None => "$6::text IS NULL",
         };
         let sql = format!(
             "SELECT {RECORD} FROM {MISSIONS}
              WHERE tenant_id = $1 AND (colony_missions.created_at, mission_id) < ($2, $3)
-               AND {which}
+               AND {which} AND {whose}
              ORDER BY colony_missions.created_at DESC, mission_id DESC LIMIT $5"
         );
-        let (state, most) = (
-            state.map(MissionState::as_str),
-            column::limit(page.limit() + 1),
-        );
-        let values = params![tenant.as_str(), at, id, state, most];
+        let state = filter.state.map(MissionState::as_str);
+        let user = filter.user_id.map(UserId::as_str);
+        let most = column::limit(page.limit() + 1);
+        let values = params![tenant.as_str(), at, id, state, most, user];
         let entries = on_reader!(self, Reach::Tenant(tenant), client =>
             rows("listing missions", client, &sql, values, record))?;
         Ok(column::page(entries, page, |mission| Cursor {

@@ -8,7 +8,7 @@
 //! cluster).
 
 use async_trait::async_trait;
-use charter_contract::ids::TenantId;
+use charter_contract::ids::{TenantId, UserId};
 use charter_contract::time::Timestamp;
 use charter_store::StoreError;
 use charter_store::outbox::{Message, NewMessage, Outbox};
@@ -39,10 +39,10 @@ pub(super) async fn insert(
     execute(
         "writing an outbox message",
         connection,
-        "INSERT INTO outbox (tenant_id, topic, at, payload)
-         SELECT tenant_id, topic, at, payload
-         FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[])
-              WITH ORDINALITY AS new (tenant_id, topic, at, payload, place)
+        "INSERT INTO outbox (tenant_id, topic, at, payload, user_id)
+         SELECT tenant_id, topic, at, payload, user_id
+         FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[])
+              WITH ORDINALITY AS new (tenant_id, topic, at, payload, user_id, place)
          ORDER BY place",
         params![
             tenants.collect::<Vec<_>>(),
@@ -52,6 +52,10 @@ pub(super) async fn insert(
                 .map(|m| column::micros(m.at))
                 .collect::<Vec<_>>(),
             messages.iter().map(|m| &*m.payload).collect::<Vec<_>>(),
+            messages
+                .iter()
+                .map(|m| m.user_id.as_ref().map(UserId::as_str))
+                .collect::<Vec<_>>(),
         ],
     )
     .await
@@ -117,7 +121,7 @@ impl Outbox for PostgresStore {
         rows(
             READING,
             &client,
-            "SELECT message_id, topic, nullif(tenant_id, ''), at, payload FROM outbox
+            "SELECT message_id, topic, nullif(tenant_id, ''), at, payload, user_id FROM outbox
              WHERE message_id > $1 ORDER BY message_id LIMIT $2",
             params![column::integer("message id", after)?, column::limit(limit)],
             message,
@@ -138,12 +142,12 @@ impl Outbox for PostgresStore {
         rows(
             READING,
             &client,
-            "SELECT message_id, topic, nullif(tenant_id, ''), at, payload FROM (
-                 (SELECT message_id, topic, tenant_id, at, payload FROM outbox
+            "SELECT message_id, topic, nullif(tenant_id, ''), at, payload, user_id FROM (
+                 (SELECT message_id, topic, tenant_id, at, payload, user_id FROM outbox
                   WHERE (tenant_id, message_id) > ($2, $1) AND tenant_id <= $2
                   ORDER BY tenant_id, message_id LIMIT $3)
                  UNION ALL
-                 (SELECT message_id, topic, tenant_id, at, payload FROM outbox
+                 (SELECT message_id, topic, tenant_id, at, payload, user_id FROM outbox
                   WHERE tenant_id = '' AND topic = 'catalogue.changed' AND message_id > $1
                   ORDER BY message_id LIMIT $3)) AS told
              ORDER BY message_id LIMIT $3",

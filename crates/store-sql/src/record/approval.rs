@@ -7,7 +7,8 @@ use charter_store::approval::{ApprovalRecord, ApprovalState, ListedApproval};
 use crate::column;
 use crate::row::{Columns, field};
 
-/// Reads `approval_id, tenant_id, run_id, state, requested_at, expires_at, body` and the title of the run.
+/// Reads `approval_id, tenant_id, run_id, state, requested_at, expires_at, body`, the title of the run, and
+/// whose it is.
 pub(crate) fn listed(row: &dyn Columns) -> Result<ListedApproval, StoreError> {
     let approval: String = field(row, 0)?;
     let tenant: String = field(row, 1)?;
@@ -25,6 +26,7 @@ pub(crate) fn listed(row: &dyn Columns) -> Result<ListedApproval, StoreError> {
     Ok(ListedApproval {
         record,
         run_title: field(row, 7)?,
+        user_id: column::parse_user(field(row, 8)?)?,
     })
 }
 

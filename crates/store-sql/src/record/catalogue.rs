@@ -140,6 +140,7 @@ impl Step<'_> {
         NewMessage {
             topic: CATALOGUE_CHANGED.to_owned(),
             tenant: self.scope.tenant().map(ToString::to_string),
+            user_id: None,
             payload: payload.to_string(),
             at: self.at,
         }

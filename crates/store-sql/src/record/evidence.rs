@@ -3,7 +3,7 @@
 use charter_contract::catalogue::evidence::{
     AbsenceReason, Attachment, EvidenceRecord, PayloadAbsence,
 };
-use charter_contract::ids::TenantId;
+use charter_contract::ids::{EvidenceRunId, TenantId};
 use charter_contract::text::Text;
 use charter_domain::evidence_log::Sealed;
 use charter_domain::evidence_log::entry::SALT_BYTES;
@@ -35,6 +35,15 @@ pub(crate) fn target<'a>(
         id: id.to_owned(),
         detail: "an attachment names exactly one thing".to_owned(),
     })
+}
+
+/// The id of the run that captured a record: the first that it was attached to then.
+pub(crate) fn run_of(record: &EvidenceRecord) -> Option<&str> {
+    let mut runs = record
+        .attached_to
+        .iter()
+        .filter_map(|attachment| attachment.run_id.as_ref());
+    runs.next().map(EvidenceRunId::as_str)
 }
 
 /// Reads `evidence_id, body, payload, payload_removed_at`, and its attachments as a JSON array.
@@ -120,6 +129,9 @@ pub(crate) fn query(
     );
     let text = |text: &str| Value::Text(text.to_owned());
     asked.and("tenant_id = ?", [text(tenant.as_str())]);
+    if let Some(user) = &filter.user_id {
+        asked.and("user_id = ?", [text(user.as_str())]);
+    }
     if let Some(attachment) = &filter.attached_to {
         let (kind, id) = target("filter", attachment)?;
         let condition = format!(

@@ -9,7 +9,7 @@ use crate::row::{Columns, field};
 
 /// What [`record`] reads.
 pub(crate) const RECORD: &str = "tenant_id, key_id, name, hash, user_id, rights, created_by, \
-     created_at, expires_at, last_used_at, revoked_at, revoked_by, rotated_from";
+     created_at, expires_at, last_used_at, revoked_at, revoked_by, rotated_from, makers";
 
 pub(crate) fn record(row: &dyn Columns) -> Result<KeyRecord, StoreError> {
     let id: String = field(row, 1)?;
@@ -34,6 +34,7 @@ pub(crate) fn record(row: &dyn Columns) -> Result<KeyRecord, StoreError> {
         user_id: column::parse("user id", field(row, 4)?)?,
         rights: column::parse_json("key", &id, field(row, 5)?)?,
         created_by: column::parse("user id", field(row, 6)?)?,
+        makers: column::parse_json("makers of a key", &id, field(row, 13)?)?,
         created_at: column::parse_micros(field(row, 7)?)?,
         expires_at: time(8)?,
         last_used_at: time(9)?,
@@ -47,6 +48,11 @@ pub(crate) fn record(row: &dyn Columns) -> Result<KeyRecord, StoreError> {
 /// What an engine writes of a key's rights.
 pub(crate) fn rights(key: &KeyRecord) -> Result<String, StoreError> {
     column::json("key", key.key_id.as_str(), &key.rights)
+}
+
+/// What an engine writes of a key's makers.
+pub(crate) fn makers(key: &KeyRecord) -> Result<String, StoreError> {
+    column::json("makers of a key", key.key_id.as_str(), &key.makers)
 }
 
 /// Reads whether there is any key, and whether one of them lets somebody in.

@@ -13,7 +13,7 @@ use super::asked::{Asked, Value};
 use crate::column::{self, Cursor};
 use crate::row::{Columns, field};
 
-/// Reads `run_id, tenant_id, title, phase, version, created_at, updated_at, status, wake_at`.
+/// Reads [`RECORD`].
 pub(crate) fn record(row: &dyn Columns) -> Result<RunRecord, StoreError> {
     let run: String = field(row, 0)?;
     let tenant: String = field(row, 1)?;
@@ -30,6 +30,7 @@ pub(crate) fn record(row: &dyn Columns) -> Result<RunRecord, StoreError> {
         wake_at: field::<Option<i64>>(row, 8)?
             .map(column::parse_micros)
             .transpose()?,
+        user_id: column::parse_user(field(row, 9)?)?,
     })
 }
 
@@ -74,7 +75,7 @@ pub(crate) fn refused(run: &RunId, detail: String) -> StoreError {
 
 /// What [`record`] reads.
 pub(crate) const RECORD: &str =
-    "run_id, tenant_id, title, phase, version, created_at, updated_at, status, wake_at";
+    "run_id, tenant_id, title, phase, version, created_at, updated_at, status, wake_at, user_id";
 
 /// What an append has to fit to.
 pub(crate) struct Head {
@@ -188,6 +189,9 @@ impl<'a> Listing<'a> {
     pub(crate) fn statement(&self, mark: char) -> (String, Vec<Value>) {
         let mut asked = Asked::new(format!("SELECT {RECORD} FROM run WHERE true"), mark);
         asked.and("tenant_id = ?", [Value::Text(self.tenant.to_string())]);
+        if let Some(user) = &self.filter.user_id {
+            asked.and("user_id = ?", [Value::Text(user.to_string())]);
+        }
         match self.filter.standing {
             None => {}
             Some(Standing::Open) => asked.and("phase <> 'finished'", []),
@@ -245,8 +249,8 @@ impl<'a> Listing<'a> {
 }
 
 /// Where a claimed run's turn is read, and the fence of its new lease.
-const TURN: usize = 9;
-const FENCE: usize = 10;
+const TURN: usize = 10;
+const FENCE: usize = 11;
 
 /// A run that may be claimed, with its turn among its tenant's.
 pub(crate) type InTurn<T> = (i64, T);
@@ -290,6 +294,7 @@ mod tests {
         let run = |n: usize| RunRecord {
             run_id: RunId::from_uuid(Uuid::from_u128(n as u128)),
             tenant_id: TenantId::parse("acme").unwrap(),
+            user_id: None,
             title: format!("skill {n}"),
             phase: RunPhase::Finished,
             status: "completed".to_owned(),

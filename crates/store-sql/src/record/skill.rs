@@ -152,6 +152,7 @@ pub(crate) fn changed(write: &SkillsWrite, revision: SkillsRevision) -> NewMessa
     NewMessage {
         topic: CHANGED_TOPIC.to_owned(),
         tenant: write.scope.tenant().map(ToString::to_string),
+        user_id: None,
         payload: payload.to_string(),
         at: write.at,
     }
@@ -162,6 +163,7 @@ pub(crate) fn everything_changed(revision: SkillsRevision, at: Timestamp) -> New
     NewMessage {
         topic: CHANGED_TOPIC.to_owned(),
         tenant: None,
+        user_id: None,
         payload: serde_json::json!({"revision": revision.0, "everything": true}).to_string(),
         at,
     }

@@ -2,7 +2,7 @@
 //! (`migrations/V3__approvals.sql`).
 
 use async_trait::async_trait;
-use charter_contract::ids::{ApprovalId, RunId, TenantId};
+use charter_contract::ids::{ApprovalId, RunId, TenantId, UserId};
 use charter_store::StoreError;
 use charter_store::approval::{
     ApprovalChange, ApprovalFilter, ApprovalMove, ApprovalRecord, ApprovalState, Approvals,
@@ -20,6 +20,9 @@ use crate::row::field;
 
 const READING: &str = "reading an approval";
 const WRITING: &str = "writing an approval";
+/// What is read of an approval and its run.
+const LISTED: &str = "approval_id, approval.tenant_id, run_id, state, requested_at, expires_at, body, title, \
+     approval.user_id";
 
 /// Makes the changes that an append carries; `run` is the run's key.
 pub(super) fn change(
@@ -58,8 +61,9 @@ fn ask(connection: &Connection, run: i64, record: &ApprovalRecord) -> Result<(),
         WRITING,
         connection,
         "INSERT INTO approval
-         (approval_id, run_key, tenant_id, state, requested_at, expires_at, body)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
+         (approval_id, run_key, tenant_id, state, requested_at, expires_at, body, user_id)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, (SELECT user_id FROM run WHERE run_key = ?2))
+         ON CONFLICT DO NOTHING",
         params![
             record.approval_id.as_str(),
             run,
@@ -137,26 +141,32 @@ pub(super) fn any_decided(
 fn list(
     connection: &Connection,
     tenant: &TenantId,
-    state: Option<ApprovalState>,
-    run: Option<&RunId>,
+    filter: ApprovalFilter<'_>,
     page: &PageRequest,
 ) -> Result<Page<ListedApproval>, StoreError> {
     let (at, id) = column::after(page)?;
+    // All of them, and those of one user: apart, so that either has its index.
+    let whose = match filter.user_id {
+        Some(_) => "approval.user_id = ?7",
+        None => "?7 IS NULL",
+    };
     let entries = rows(
         "listing approvals",
         connection,
-        "SELECT approval_id, approval.tenant_id, run_id, state, requested_at, expires_at, body, title
-         FROM approval JOIN run USING (run_key)
-         WHERE approval.tenant_id = ?1 AND (requested_at, approval_id) < (?2, ?3)
-           AND (?4 IS NULL OR state = ?4) AND (?5 IS NULL OR run_id = ?5)
-         ORDER BY requested_at DESC, approval_id DESC LIMIT ?6",
+        &format!(
+            "SELECT {LISTED} FROM approval JOIN run USING (run_key)
+             WHERE approval.tenant_id = ?1 AND (requested_at, approval_id) < (?2, ?3)
+               AND (?4 IS NULL OR state = ?4) AND (?5 IS NULL OR run_id = ?5) AND {whose}
+             ORDER BY requested_at DESC, approval_id DESC LIMIT ?6"
+        ),
         params![
             tenant.as_str(),
             at,
             id,
-            state.map(ApprovalState::as_str),
-            run.map(RunId::as_str),
-            column::limit(page.limit() + 1)
+            filter.state.map(ApprovalState::as_str),
+            filter.run_id.map(RunId::as_str),
+            column::limit(page.limit() + 1),
+            filter.user_id.map(UserId::as_str)
         ],
         listed,
     )?;
@@ -178,9 +188,10 @@ impl Approvals for SqliteStore {
             row(
                 READING,
                 connection,
-                "SELECT approval_id, approval.tenant_id, run_id, state, requested_at, expires_at, body, title
-                 FROM approval JOIN run USING (run_key)
-                 WHERE approval_id = ?1 AND approval.tenant_id = ?2",
+                &format!(
+                    "SELECT {LISTED} FROM approval JOIN run USING (run_key)
+                     WHERE approval_id = ?1 AND approval.tenant_id = ?2"
+                ),
                 [approval.as_str(), tenant.as_str()],
                 listed,
             )
@@ -195,9 +206,17 @@ impl Approvals for SqliteStore {
         page: &PageRequest,
     ) -> Result<Page<ListedApproval>, StoreError> {
         let (tenant, page) = (tenant.clone(), page.clone());
-        let (state, run) = (filter.state, filter.run_id.cloned());
-        self.read(move |connection| list(connection, &tenant, state, run.as_ref(), &page))
-            .await
+        let state = filter.state;
+        let (run, user) = (filter.run_id.cloned(), filter.user_id.cloned());
+        self.read(move |connection| {
+            let filter = ApprovalFilter {
+                state,
+                run_id: run.as_ref(),
+                user_id: user.as_ref(),
+            };
+            list(connection, &tenant, filter, &page)
+        })
+        .await
     }
 
     async fn decide_approval(

@@ -6,7 +6,7 @@
 
 use async_trait::async_trait;
 use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
-use charter_contract::ids::{EvidenceId, TenantId};
+use charter_contract::ids::{EvidenceId, TenantId, UserId};
 use charter_contract::time::Timestamp;
 use charter_domain::evidence_log::Entry;
 use charter_store::StoreError;
@@ -48,8 +48,10 @@ fn put(
         connection,
         "INSERT INTO evidence
          (tenant_id, evidence_id, evidence_type, captured_at, system, native_id, body, payload,
-          payload_salt)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING",
+          payload_salt, user_id)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,
+                 coalesce((SELECT user_id FROM run WHERE run_id = ?10 AND tenant_id = ?1), ''))
+         ON CONFLICT DO NOTHING",
         params![
             tenant.as_str(),
             id,
@@ -59,7 +61,8 @@ fn put(
             record.source.native_id.as_str(),
             sealed.record,
             sealed.payload,
-            sealed.salt
+            sealed.salt,
+            record::run_of(record)
         ],
     )?
     .ok_or_else(|| StoreError::AlreadyExists {
@@ -192,6 +195,25 @@ impl Evidence for SqliteStore {
                 [tenant.as_str(), evidence.as_str()],
                 record::record,
             )
+        })
+        .await
+    }
+
+    async fn evidence_user(
+        &self,
+        tenant: &TenantId,
+        evidence: &EvidenceId,
+    ) -> Result<Option<UserId>, StoreError> {
+        let (tenant, evidence) = (tenant.clone(), evidence.clone());
+        self.read(move |connection| {
+            let found = row(
+                READING,
+                connection,
+                "SELECT user_id FROM evidence WHERE tenant_id = ?1 AND evidence_id = ?2",
+                [tenant.as_str(), evidence.as_str()],
+                |row| column::parse_user(field(row, 0)?),
+            )?;
+            Ok(found.flatten())
         })
         .await
     }

@@ -82,8 +82,9 @@ pub(super) fn create(
         WRITING,
         connection,
         "INSERT INTO run
-         (run_id, tenant_id, title, phase, version, last_hash, created_at, updated_at, status, wake_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT DO NOTHING",
+         (run_id, tenant_id, title, phase, version, last_hash, created_at, updated_at, status, wake_at,
+          user_id)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT DO NOTHING",
         params![
             run.run_id.as_str(),
             run.tenant_id.as_str(),
@@ -94,7 +95,8 @@ pub(super) fn create(
             column::micros(run.created_at),
             column::micros(run.updated_at),
             run.status,
-            run.wake_at.map(column::micros)
+            run.wake_at.map(column::micros),
+            column::user(run.user_id.as_ref())
         ],
     )?
     .ok_or_else(|| record::exists(&run.run_id))?;

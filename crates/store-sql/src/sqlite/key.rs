@@ -12,7 +12,10 @@ use rusqlite::{Connection, params};
 use super::statement::{execute, row, rows};
 use super::{SqliteStore, outbox};
 use crate::column::{self, Cursor};
-use crate::record::key::{RECORD, exists, kept, record, refused, replaced, rights, unknown};
+use crate::record::key::{
+    RECORD, exists, kept, makers, record, refused, replaced, rights, unknown,
+};
+use crate::row::field;
 
 const READING: &str = "reading a key";
 const WRITING: &str = "writing a key";
@@ -22,8 +25,8 @@ fn insert(connection: &Connection, key: &KeyRecord) -> Result<usize, StoreError>
         WRITING,
         connection,
         "INSERT INTO api_key (tenant_id, key_id, name, hash, user_id, rights, created_by, created_at,
-                              expires_at, rotated_from)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT DO NOTHING",
+                              expires_at, rotated_from, makers)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT DO NOTHING",
         params![
             key.tenant_id.as_str(),
             key.key_id.as_str(),
@@ -34,7 +37,8 @@ fn insert(connection: &Connection, key: &KeyRecord) -> Result<usize, StoreError>
             key.created_by.as_str(),
             column::micros(key.created_at),
             key.expires_at.map(column::micros),
-            key.rotated_from.as_ref().map(KeyId::as_str)
+            key.rotated_from.as_ref().map(KeyId::as_str),
+            makers(key)?
         ],
     )
 }
@@ -210,6 +214,19 @@ impl Keys for SqliteStore {
                 ],
             )
             .map(|_| ())
+        })
+        .await
+    }
+
+    async fn key_tenants(&self) -> Result<Vec<TenantId>, StoreError> {
+        self.read(|connection| {
+            rows(
+                "listing tenants that have keys",
+                connection,
+                "SELECT DISTINCT tenant_id FROM api_key ORDER BY tenant_id",
+                [],
+                |row| column::parse("tenant id", field(row, 0)?),
+            )
         })
         .await
     }

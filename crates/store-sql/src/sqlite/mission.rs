@@ -5,11 +5,11 @@ mod import;
 mod write;
 
 use async_trait::async_trait;
-use charter_contract::ids::{MissionId, TaskId, TenantId};
+use charter_contract::ids::{MissionId, TaskId, TenantId, UserId};
 use charter_contract::mission::{ArtifactKind, MissionState};
 use charter_store::StoreError;
 use charter_store::mission::{
-    ArtifactFilter, Imported, MissionImport, MissionRecord, Missions, StoredArtifact,
+    ArtifactFilter, Imported, MissionFilter, MissionImport, MissionRecord, Missions, StoredArtifact,
 };
 use charter_store::page::{Page, PageRequest};
 use rusqlite::{Connection, params};
@@ -43,14 +43,18 @@ fn one(
 fn list(
     connection: &Connection,
     tenant: &TenantId,
-    state: Option<MissionState>,
+    filter: MissionFilter<'_>,
     page: &PageRequest,
 ) -> Result<Page<MissionRecord>, StoreError> {
     let (at, id) = column::after(page)?;
-    // All of them, and those in one state: apart, so that either has its index.
-    let which = match state {
+    // One statement for each combination of filters, so that each uses its index.
+    let which = match filter.state {
         Some(_) => "state = ?4",
         None => "?4 IS NULL",
+    };
+    let whose = match filter.user_id {
+        Some(_) => "actor_id = ?6",
+        None => "?6 IS NULL",
     };
     let entries = rows(
         "listing missions",
@@ -58,15 +62,16 @@ fn list(
         &format!(
             "SELECT {RECORD} FROM colony_missions JOIN run USING (run_key)
              WHERE colony_missions.tenant_id = ?1
-               AND (colony_missions.created_at, mission_id) < (?2, ?3) AND {which}
+               AND (colony_missions.created_at, mission_id) < (?2, ?3) AND {which} AND {whose}
              ORDER BY colony_missions.created_at DESC, mission_id DESC LIMIT ?5"
         ),
         params![
             tenant.as_str(),
             at,
             id,
-            state.map(MissionState::as_str),
-            column::limit(page.limit() + 1)
+            filter.state.map(MissionState::as_str),
+            column::limit(page.limit() + 1),
+            filter.user_id.map(UserId::as_str)
         ],
         record,
     )?;
@@ -135,12 +140,17 @@ impl Missions for SqliteStore {
     async fn missions(
         &self,
         tenant: &TenantId,
-        state: Option<MissionState>,
+        filter: MissionFilter<'_>,
         page: &PageRequest,
     ) -> Result<Page<MissionRecord>, StoreError> {
         let (tenant, page) = (tenant.clone(), page.clone());
-        self.read(move |connection| list(connection, &tenant, state, &page))
-            .await
+        let (state, user) = (filter.state, filter.user_id.cloned());
+        self.read(move |connection| {
+            let user_id = user.as_ref();
+            let filter = MissionFilter { state, user_id };
+            list(connection, &tenant, filter, &page)
+        })
+        .await
     }
 
     async fn artifacts(

@@ -1,7 +1,7 @@
 //! The outbox in SQLite.
 
 use async_trait::async_trait;
-use charter_contract::ids::TenantId;
+use charter_contract::ids::{TenantId, UserId};
 use charter_contract::time::Timestamp;
 use charter_store::StoreError;
 use charter_store::catalogue::CATALOGUE_CHANGED;
@@ -22,12 +22,13 @@ pub(super) fn insert(connection: &Connection, messages: &[NewMessage]) -> Result
         execute(
             "writing an outbox message",
             connection,
-            "INSERT INTO outbox (topic, tenant_id, at, payload) VALUES (?1, ?2, ?3, ?4)",
+            "INSERT INTO outbox (topic, tenant_id, at, payload, user_id) VALUES (?1, ?2, ?3, ?4, ?5)",
             params![
                 message.topic,
                 message.tenant,
                 column::micros(message.at),
-                message.payload
+                message.payload,
+                message.user_id.as_ref().map(UserId::as_str)
             ],
         )?;
     }
@@ -47,7 +48,7 @@ impl Outbox for SqliteStore {
             rows(
                 READING,
                 connection,
-                "SELECT message_id, topic, tenant_id, at, payload FROM outbox
+                "SELECT message_id, topic, tenant_id, at, payload, user_id FROM outbox
                  WHERE message_id > ?1 ORDER BY message_id LIMIT ?2",
                 params![after, column::limit(limit)],
                 message,
@@ -68,7 +69,7 @@ impl Outbox for SqliteStore {
             rows(
                 READING,
                 connection,
-                "SELECT message_id, topic, tenant_id, at, payload FROM outbox
+                "SELECT message_id, topic, tenant_id, at, payload, user_id FROM outbox
                  WHERE message_id > ?1
                    AND (tenant_id = ?2 OR (tenant_id IS NULL AND topic = ?3))
                  ORDER BY message_id LIMIT ?4",

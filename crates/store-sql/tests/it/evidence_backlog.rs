@@ -11,7 +11,7 @@ use charter_testkit::store_suite::{Outcome, sample};
 use refinery::Target;
 use rusqlite::{Connection, params};
 
-mod migrations {
+pub(crate) mod migrations {
     refinery::embed_migrations!("src/sqlite/migrations");
 }
 

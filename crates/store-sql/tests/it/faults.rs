@@ -456,6 +456,22 @@ const LOOKUPS: &[(&str, &str)] = &[
         "run_by_tenant",
     ),
     (
+        "SELECT * FROM run WHERE true AND tenant_id = 'a' AND user_id = 'u' AND (created_at, run_id) < (5, 'r') ORDER BY created_at DESC, run_id DESC",
+        "run_by_user",
+    ),
+    (
+        "SELECT * FROM approval JOIN run USING (run_key) WHERE approval.tenant_id = 'a' AND (requested_at, approval_id) < (5, 'a') AND approval.user_id = 'u' ORDER BY requested_at DESC, approval_id DESC",
+        "approval_by_user",
+    ),
+    (
+        "SELECT * FROM evidence WHERE true AND tenant_id = 'a' AND user_id = 'u' ORDER BY captured_at, evidence_id",
+        "evidence_by_user",
+    ),
+    (
+        "SELECT * FROM colony_missions JOIN run USING (run_key) WHERE colony_missions.tenant_id = 'a' AND (colony_missions.created_at, mission_id) < (5, 'm') AND actor_id = 'u' ORDER BY colony_missions.created_at DESC, mission_id DESC",
+        "colony_missions_by_user",
+    ),
+    (
         "SELECT * FROM request WHERE tenant_id = 'a' AND user_id = 'u' ORDER BY created_at DESC, request_id DESC",
         "request_by_user",
     ),

@@ -12,5 +12,6 @@ mod crash;
 mod evidence_backlog;
 mod faults;
 mod missions;
+mod owners;
 mod postgres;
 mod sqlite;

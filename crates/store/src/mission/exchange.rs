@@ -1,6 +1,6 @@
 //! Between what is stored and a bundle, which leaves and enters (`charter_domain::mission::bundle`).
 
-use charter_contract::ids::TenantId;
+use charter_contract::ids::{TenantId, UserId};
 use charter_contract::mission::envelope::MissionEnvelope;
 use charter_contract::mission::{MissionRoot, MissionState};
 use charter_contract::time::Timestamp;
@@ -62,6 +62,7 @@ impl MissionImport {
             run: RunRecord {
                 run_id: header.run_id,
                 tenant_id: header.tenant_id,
+                user_id: UserId::parse(root.actor_id.as_str()).ok(),
                 title: header.title,
                 phase: RunPhase::Finished,
                 status: header.status,

@@ -1,6 +1,6 @@
 //! What storage guarantees about approvals, and about runs that wait.
 
-use charter_contract::ids::ApprovalId;
+use charter_contract::ids::{ApprovalId, UserId};
 use charter_store::approval::{
     ApprovalChange, ApprovalFilter, ApprovalMove, ApprovalRecord, ApprovalState, ListedApproval,
 };
@@ -68,6 +68,7 @@ pub async fn ruling_28_an_approval_is_made_with_its_event(store: &dyn Store) -> 
     let asked = ListedApproval {
         record: pending(1, 1)?,
         run_title: sample::new_run("acme", 1, 0)?.0.title,
+        user_id: Some(sample::user()?),
     };
     assert_eq!(store.approval(&acme, &id(1)).await?, Some(asked));
     assert_eq!(
@@ -171,14 +172,14 @@ pub async fn approvals_are_listed_newest_first(store: &dyn Store) -> Outcome {
         (
             ApprovalFilter {
                 state: Some(ApprovalState::Approved),
-                run_id: None,
+                ..ApprovalFilter::default()
             },
             id(2),
         ),
         (
             ApprovalFilter {
-                state: None,
                 run_id: Some(&run),
+                ..ApprovalFilter::default()
             },
             id(3),
         ),
@@ -189,6 +190,41 @@ pub async fn approvals_are_listed_newest_first(store: &dyn Store) -> Outcome {
         let ids = found.entries.into_iter().map(|a| a.record.approval_id);
         let ids: Vec<ApprovalId> = ids.collect();
         assert_eq!(ids, [expected]);
+    }
+    Ok(())
+}
+
+/// An approval has the user of its run, and is listed by it.
+pub async fn an_approval_is_its_runs_users(store: &dyn Store) -> Outcome {
+    let acme = sample::tenant("acme")?;
+    let (ann, eve) = (UserId::parse("ann")?, UserId::parse("eve")?);
+    for (n, user_id) in [(1, Some(&ann)), (2, None), (3, Some(&ann))] {
+        let (mut record, first) = sample::new_run("acme", n, 0)?;
+        record.user_id = user_id.cloned();
+        store.create_run(&record, first, vec![], vec![]).await?;
+        let ask = ApprovalChange::Ask(pending(n, n)?);
+        store.append(waiting(n, vec![ask])?).await?;
+    }
+    let agree = step(3, ApprovalState::Pending, ApprovalState::Approved);
+    store.decide_approval(&acme, agree, vec![]).await?;
+    for (n, user_id) in [(1, Some(&ann)), (2, None), (3, Some(&ann))] {
+        let found = store.approval(&acme, &id(n)).await?.ok_or("no approval")?;
+        assert_eq!(found.user_id.as_ref(), user_id);
+    }
+    for (user_id, state, expected) in [
+        (&ann, None, vec![id(3), id(1)]),
+        (&ann, Some(ApprovalState::Pending), vec![id(1)]),
+        (&eve, None, vec![]),
+    ] {
+        let filter = ApprovalFilter {
+            state,
+            user_id: Some(user_id),
+            ..ApprovalFilter::default()
+        };
+        let page = PageRequest::new(None, 9);
+        let found = store.approvals(&acme, filter, &page).await?.entries;
+        let ids: Vec<_> = found.into_iter().map(|a| a.record.approval_id).collect();
+        assert_eq!(ids, expected, "{filter:?}");
     }
     Ok(())
 }

@@ -137,6 +137,7 @@ pub async fn register_tells_the_outbox(store: &dyn Store) -> Outcome {
     let envelope = NewMessage {
         topic: CATALOGUE_CHANGED.to_owned(),
         tenant: Some("acme".to_owned()),
+        user_id: None,
         payload: message.payload.clone(),
         at: change.at,
     };

@@ -254,6 +254,7 @@ pub async fn lookup_by_type_system_and_time(store: &dyn Store) -> Outcome {
         ),
         (
             EvidenceFilter {
+                user_id: None,
                 attached_to: Some(finding("fnd_1")?),
                 evidence_type: Some(EvidenceType::CloudtrailEvent),
                 system: Some("aws.cloudtrail".to_owned()),

@@ -1,5 +1,7 @@
 //! Cases of API keys.
 
+use std::collections::BTreeSet;
+
 use charter_contract::identity::{AccessScope, AccessScopes, CatalogueRole, Rights};
 use charter_contract::ids::{KeyId, UserId};
 use charter_contract::link_graph::SkillGrants;
@@ -35,6 +37,7 @@ fn made(tenant_id: &str, n: u8, until: Option<i64>) -> Made<KeyRecord> {
             scopes: AccessScopes::Only([AccessScope::RunsRead, AccessScope::AdminWrite].into()),
         },
         created_by: user()?,
+        makers: [user()?, UserId::parse("root")?].into(),
         created_at: at(n.into())?,
         expires_at: until.map(at).transpose()?,
         last_used_at: None,
@@ -47,6 +50,7 @@ fn told(word: &str, tenant_id: &str) -> Made<Vec<NewMessage>> {
     Ok(vec![NewMessage {
         topic: format!("key.{word}"),
         tenant: Some(tenant_id.to_owned()),
+        user_id: None,
         payload: "{}".to_owned(),
         at: at(1)?,
     }])
@@ -82,6 +86,31 @@ pub async fn a_key_reads_back_whole(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
+/// A key keeps its makers, also one without any and one that replaces another.
+///
+/// # Errors
+/// As the store's.
+pub async fn a_key_keeps_its_makers(store: &dyn Store) -> Outcome {
+    let acme = tenant("acme")?;
+    let makers = |names: &[&str]| -> Made<BTreeSet<UserId>> {
+        let users = names.iter().map(|name| Ok(UserId::parse(name)?));
+        users.collect()
+    };
+    for (n, made_by) in [(1, makers(&[])?), (2, makers(&["ann", "a \"b\", ü"])?)] {
+        let mut old = made("acme", n, None)?;
+        old.makers.clone_from(&made_by);
+        store.create_key(&old, vec![]).await?;
+        let mut new = made("acme", n + 10, None)?;
+        new.makers = &made_by | &makers(&["rotator"])?;
+        new.rotated_from = Some(id(n));
+        store.rotate_key(&new, at(30)?, vec![]).await?;
+        let found = store.key(&acme, &id(n)).await?.ok_or("the old key")?;
+        assert_eq!(found.makers, made_by);
+        assert_eq!(store.key_of_hash(&new.hash).await?, Some(new));
+    }
+    Ok(())
+}
+
 /// Neither an id nor a hash is taken twice, and nothing is told of it.
 ///
 /// # Errors
@@ -107,6 +136,9 @@ pub async fn tenants_are_apart(store: &dyn Store) -> Outcome {
     assert_eq!(store.key(&other, &id(1)).await?, None);
     let page = PageRequest::new(None, 10);
     assert_eq!(store.keys(&other, &page).await?.entries, Vec::new());
+    store.create_key(&made("abc", 9, Some(1))?, vec![]).await?;
+    let tenants = [tenant("abc")?, key.tenant_id.clone()];
+    assert_eq!(store.key_tenants().await?, tenants);
     let word = revocation(5, "mallory")?;
     let revoked = store.revoke_key(&other, &id(1), &word, vec![]).await;
     assert_refused!(revoked, StoreError::NotFound { .. });

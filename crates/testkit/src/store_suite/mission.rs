@@ -3,11 +3,13 @@
 mod import;
 pub mod writer;
 
-use charter_contract::ids::{MissionId, TaskId, TenantId};
+use charter_contract::ids::{ActorId, MissionId, TaskId, TenantId, UserId};
 use charter_contract::mission::{ArtifactKind, MissionState};
 use charter_store::journal::{After, Append, GENESIS, HeldRun};
 use charter_store::lease::Fence;
-use charter_store::mission::{ArtifactFilter, ArtifactRecord, MissionRecord, StoredArtifact};
+use charter_store::mission::{
+    ArtifactFilter, ArtifactRecord, MissionFilter, MissionRecord, StoredArtifact,
+};
 use charter_store::page::PageRequest;
 use charter_store::{Store, StoreError};
 use futures_util::future::join_all;
@@ -69,7 +71,9 @@ pub async fn a_mission_comes_with_its_run(store: &dyn Store) -> Outcome {
     let (record, events) = sample::new_run("acme", 3, 0)?;
     store.create_run(&record, events, vec![], vec![]).await?;
     let page = PageRequest::new(None, 9);
-    let missions = store.missions(writer.tenant(), None, &page).await?;
+    let missions = store
+        .missions(writer.tenant(), MissionFilter::default(), &page)
+        .await?;
     assert_eq!(missions.entries.len(), 2);
     Ok(())
 }
@@ -401,7 +405,8 @@ pub async fn tenants_are_apart(store: &dyn Store) -> Outcome {
     );
     for (writer, expected) in [(&acme, sample::run(1)), (&other, sample::run(2))] {
         let page = PageRequest::new(None, 9);
-        let listed = store.missions(writer.tenant(), None, &page).await?.entries;
+        let all = MissionFilter::default();
+        let listed = store.missions(writer.tenant(), all, &page).await?.entries;
         let runs: Vec<_> = listed
             .iter()
             .map(|mission| mission.run_id.clone())
@@ -439,7 +444,11 @@ pub async fn missions_are_listed_newest_first(store: &dyn Store) -> Outcome {
         let mut seen = Vec::new();
         let mut page = PageRequest::new(None, 2);
         loop {
-            let found = store.missions(&acme, state, &page).await?;
+            let filter = MissionFilter {
+                state,
+                ..MissionFilter::default()
+            };
+            let found = store.missions(&acme, filter, &page).await?;
             assert!(found.entries.len() <= 2);
             seen.extend(
                 found
@@ -457,10 +466,40 @@ pub async fn missions_are_listed_newest_first(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
+/// Those that a user began, alone and with a state.
+pub async fn missions_are_listed_of_a_user(store: &dyn Store) -> Outcome {
+    for n in 1..=3 {
+        let mut writer = Writer::new("acme", n)?;
+        if n == 2 {
+            let actor = format!("\"actor_id\":\"{}\"", writer.root.actor_id);
+            assert!(writer.texts[0].contains(&actor), "{}", writer.texts[0]);
+            writer.texts[0] = writer.texts[0].replace(&actor, "\"actor_id\":\"ann\"");
+            writer.root.actor_id = ActorId::parse("ann")?;
+        }
+        writer.begin(store).await?;
+    }
+    let acme = sample::tenant("acme")?;
+    let (ann, eve) = (UserId::parse("ann")?, UserId::parse("eve")?);
+    for (user_id, state, expected) in [
+        (Some(&ann), None, vec!["m2"]),
+        (Some(&ann), Some(MissionState::Created), vec!["m2"]),
+        (Some(&ann), Some(MissionState::Failed), vec![]),
+        (Some(&eve), None, vec![]),
+    ] {
+        let filter = MissionFilter { state, user_id };
+        let page = PageRequest::new(None, 9);
+        let found = store.missions(&acme, filter, &page).await?.entries;
+        let ids: Vec<String> = found.iter().map(|m| m.mission_id.to_string()).collect();
+        assert_eq!(ids, expected, "{filter:?}");
+    }
+    Ok(())
+}
+
 /// A cursor that no page gave out.
 pub async fn a_made_up_cursor_is_refused(store: &dyn Store) -> Outcome {
     let page = PageRequest::new(Some("made up".to_owned()), 2);
-    let refused = store.missions(&sample::tenant("acme")?, None, &page).await;
+    let all = MissionFilter::default();
+    let refused = store.missions(&sample::tenant("acme")?, all, &page).await;
     assert_refused!(refused, StoreError::Refused { .. });
     Ok(())
 }

@@ -4,7 +4,7 @@ use charter_store::Store;
 use charter_store::catalogue::CATALOGUE_CHANGED;
 
 use super::Outcome;
-use super::sample::{at, message};
+use super::sample::{at, message, tenant, user};
 
 /// Delivered in the order of their ids, as often as they are asked for.
 ///
@@ -24,6 +24,24 @@ pub async fn messages_come_in_order_and_stay(store: &dyn Store) -> Outcome {
     assert_eq!(store.messages(all[1].id, 10).await?, all[2..].to_vec());
     assert_eq!(store.messages(all[2].id, 10).await?, Vec::new());
     assert_eq!(store.last_message().await?, all[2].id);
+    Ok(())
+}
+
+/// In both ways of reading, with and without one.
+///
+/// # Errors
+/// As the store's.
+pub async fn a_message_keeps_its_user(store: &dyn Store) -> Outcome {
+    let mut sent = vec![message("a", 0)?, message("b", 0)?];
+    sent[1].user_id = Some(user()?);
+    store.publish(sent.clone()).await?;
+    for read in [
+        store.messages(0, 10).await?,
+        store.messages_of(&tenant("acme")?, 0, 10).await?,
+    ] {
+        let read: Vec<_> = read.into_iter().map(|m| m.message).collect();
+        assert_eq!(read, sent);
+    }
     Ok(())
 }
 

@@ -1,13 +1,15 @@
 //! Cases of listings of runs by what they are.
 
-use charter_contract::ids::RunId;
+use charter_contract::catalogue::evidence::Attachment;
+use charter_contract::ids::{EvidenceRunId, RunId, UserId};
 use charter_contract::run_status::RunStatus;
 use charter_store::Store;
+use charter_store::evidence::EvidenceFilter;
 use charter_store::journal::{After, Append, RunFilter, RunPhase, Standing};
 use charter_store::page::PageRequest;
 
 use super::Outcome;
-use super::sample::{Made, at, new_run, run, second_append, tenant};
+use super::sample::{self, Made, at, new_run, run, second_append, tenant, user};
 
 /// The runs that fit, through pages of one, by their number.
 async fn fitting(store: &dyn Store, filter: &RunFilter) -> Made<Vec<RunId>> {
@@ -22,6 +24,66 @@ async fn fitting(store: &dyn Store, filter: &RunFilter) -> Made<Vec<RunId>> {
             return Ok(seen);
         }
     }
+}
+
+/// It is read back, and runs are listed by it: alone and with where they stand. What a run leads to is its
+/// user's too, also after the run is swept.
+///
+/// # Errors
+/// As the store's.
+pub async fn a_run_keeps_its_user(store: &dyn Store) -> Outcome {
+    let (acme, page) = (tenant("acme")?, PageRequest::new(None, 9));
+    let ann = UserId::parse("ann")?;
+    let mut evidence = Vec::new();
+    for (n, user_id) in [
+        (1, Some(&ann)),
+        (2, Some(&user()?)),
+        (3, None),
+        (4, Some(&ann)),
+    ] {
+        let (mut record, events) = new_run("acme", n.into(), i64::from(n))?;
+        record.user_id = user_id.cloned();
+        store.create_run(&record, events, vec![], vec![]).await?;
+        let found = store.run(&acme, &run(n.into())).await?;
+        assert_eq!(found, Some(record));
+        let mut proof = sample::evidence("acme", n, at(i64::from(n))?)?;
+        proof.attached_to = vec![Attachment {
+            run_id: Some(EvidenceRunId::parse(run(n.into()).as_str())?),
+            ..Attachment::default()
+        }];
+        store
+            .put_evidence(&acme, std::slice::from_ref(&proof))
+            .await?;
+        evidence.push((proof.id, user_id.cloned()));
+    }
+    store
+        .append(second_append(4, After::Ends, &["{}"])?)
+        .await?;
+    for (standing, expected) in [
+        (None, vec![run(4), run(1)]),
+        (Some(Standing::Open), vec![run(1)]),
+        (Some(Standing::Ended), vec![run(4)]),
+    ] {
+        let filter = RunFilter {
+            user_id: Some(ann.clone()),
+            standing,
+            ..RunFilter::default()
+        };
+        assert_eq!(fitting(store, &filter).await?, expected, "{filter:?}");
+    }
+    store.sweep_runs(at(9_000)?, 9).await?;
+    for (id, user_id) in &evidence {
+        assert_eq!(store.evidence_user(&acme, id).await?, *user_id);
+        assert_eq!(store.evidence_user(&tenant("umbra")?, id).await?, None);
+    }
+    let filter = EvidenceFilter {
+        user_id: Some(ann),
+        ..EvidenceFilter::default()
+    };
+    let found = store.find_evidence(&acme, &filter, &page).await?.entries;
+    let found: Vec<_> = found.into_iter().map(|record| record.id).collect();
+    assert_eq!(found, [evidence[0].0.clone(), evidence[3].0.clone()]);
+    Ok(())
 }
 
 /// By where they stand, by what started them, by a text in their titles and by time, alone and together.

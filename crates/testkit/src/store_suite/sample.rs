@@ -191,6 +191,7 @@ pub fn message(topic: &str, seconds: i64) -> Made<NewMessage> {
     Ok(NewMessage {
         topic: topic.to_owned(),
         tenant: Some("acme".to_owned()),
+        user_id: None,
         payload: json!({ "topic": topic }).to_string(),
         at: at(seconds)?,
     })
@@ -222,6 +223,7 @@ pub fn new_run(tenant_id: &str, n: u128, seconds: i64) -> Made<(RunRecord, Vec<N
     let record = RunRecord {
         run_id: run(n),
         tenant_id: tenant(tenant_id)?,
+        user_id: Some(user()?),
         title: "skill security.detect_public_ingress".to_owned(),
         phase: RunPhase::Runnable,
         status: "working".to_owned(),

@@ -30,6 +30,8 @@ fn journal() -> Vec<String> {
     let started = RunEvent::Started(Box::new(Started {
         run_id: RunId::from_uuid(Uuid::from_u128(1)),
         by: UserId::parse("asker").unwrap(),
+        owner: None,
+        askers: std::collections::BTreeSet::new(),
         role: Role::User,
         graph: StepGraph::new(parts).unwrap(),
         parameters: Map::new(),

@@ -28,6 +28,12 @@ impl Run {
         &self.by
     }
 
+    /// Whose it is within the tenant: who started it, or whose the run is that it rolls back.
+    #[must_use]
+    pub fn owner(&self) -> &UserId {
+        &self.owner
+    }
+
     /// What whom it acts for may do.
     #[must_use]
     pub fn role(&self) -> Role {

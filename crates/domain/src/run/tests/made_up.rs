@@ -19,6 +19,8 @@ fn one_step() -> GraphParts {
 
 fn given() -> RunEvent {
     RunEvent::ParametersGiven {
+        by: None,
+        makers: BTreeSet::new(),
         parameters: Map::new(),
         missing: vec![],
     }
@@ -27,6 +29,7 @@ fn given() -> RunEvent {
 fn confirmed(run: &Driven) -> RunEvent {
     RunEvent::Confirmed {
         by: user("asker"),
+        makers: BTreeSet::new(),
         digest: run.run.plan_digest(),
     }
 }

@@ -19,6 +19,7 @@ fn b000_18_a_plan_is_confirmed_before_anything_begins() {
     let confirm = |run: &mut Driven, digest: Digest, typed: Option<&str>| {
         run.command(RunOrder::Confirm {
             by: user("asker"),
+            makers: BTreeSet::new(),
             digest,
             typed: typed.map(str::to_owned),
         })
@@ -35,6 +36,8 @@ fn b000_18_a_plan_is_confirmed_before_anything_begins() {
     ));
     let parameters = json!({"bucket": "b-2"}).as_object().unwrap().clone();
     let give = |to: &Map<String, Value>| RunOrder::Give {
+        by: Some(user("asker")),
+        makers: BTreeSet::new(),
         to: to.clone(),
         parameters: parameters.clone(),
         missing: vec![],

@@ -67,6 +67,7 @@ fn b000_18_a_run_wrote_nothing_unless_a_write_succeeded_or_is_in_doubt() {
 fn the_sources_of_results_are_written_as_they_were() {
     let reported = ResultSource::Reported {
         by: user("bob"),
+        makers: BTreeSet::new(),
         approval: approval(7),
         reason: None,
     };
@@ -99,6 +100,7 @@ fn b000_18_what_was_not_begun_is_not_reported_as_done() {
         output: Value::Null,
         source: ResultSource::Reported {
             by: user("eve"),
+            makers: BTreeSet::new(),
             approval: approval.clone(),
             reason: None,
         },

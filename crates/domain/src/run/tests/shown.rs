@@ -47,6 +47,8 @@ fn a_run_is_what_it_was_started_as() {
         let started = Started {
             run_id: RunId::from_uuid(uuid(7)),
             by: user("asker"),
+            owner: None,
+            askers: BTreeSet::new(),
             role: Role::Operator,
             graph: graph.clone(),
             parameters: parameters.clone(),

@@ -5,13 +5,16 @@ use super::*;
 #[test]
 fn an_order_is_written_as_it_always_was_and_read_again() {
     let by = user("ann");
-    let give = RunOrder::Give {
+    let give = |by, makers: &[&str]| RunOrder::Give {
+        by,
+        makers: makers.iter().map(|maker| user(maker)).collect(),
         to: Map::new(),
         parameters: Map::from_iter([("a".to_owned(), json!(1))]),
         missing: vec![Label::parse("b").unwrap()],
     };
     let confirm = |typed: Option<&str>| RunOrder::Confirm {
         by: by.clone(),
+        makers: BTreeSet::new(),
         digest: Digest::claimed("sha256:00"),
         typed: typed.map(str::to_owned),
     };
@@ -22,8 +25,15 @@ fn an_order_is_written_as_it_always_was_and_read_again() {
     };
     let written = [
         (
-            give,
+            give(None, &[]),
             json!({"order": "give", "to": {}, "parameters": {"a": 1}, "missing": ["b"]}),
+        ),
+        (
+            give(Some(by.clone()), &["root"]),
+            json!({
+                "order": "give", "by": "ann", "makers": ["root"],
+                "to": {}, "parameters": {"a": 1}, "missing": ["b"],
+            }),
         ),
         (
             confirm(Some("yes")),

@@ -167,6 +167,7 @@ fn agreement(step: StepId, approval: &Approval, agreed: &Agreed) -> Command {
             approval: id,
             digest,
             by: decided.by,
+            makers: decided.makers,
             reason: decided.reason,
             output: happened.output,
         })),

@@ -128,11 +128,11 @@ impl Rig {
         dir: TempDir,
     ) -> Self {
         let engine = engine_at(
+            Arc::new(clock.clone()),
             Arc::<SqliteStore>::clone(&store),
             Arc::<Switch>::clone(&switch),
             Arc::new(charter_effects::NoModels),
             settings.clone(),
-            Arc::new(clock.clone()),
         );
         Self {
             engine: engine.await,

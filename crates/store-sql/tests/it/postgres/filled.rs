@@ -31,6 +31,9 @@ const TENANT: &str = "CASE WHEN n % 4 = 0 THEN 'acme' ELSE 'tenant-' || n % 40 E
 /// The ids that end in a UUID.
 const RUN: &str = "left(run_id, -12) || lpad(to_hex(n), 12, '0')";
 
+/// Fifty users, each with rows of every tenant.
+const USER: &str = "'u' || (n / 20) % 50";
+
 /// A column, and what its value is in the `n`th copy.
 type Other = (&'static str, &'static str);
 
@@ -47,6 +50,7 @@ const TABLES: &[(&str, u32, &[Other])] = &[
         &[
             ("tenant_id", TENANT),
             ("run_id", RUN),
+            ("user_id", USER),
             ("created_at", "created_at + n * 1000"),
             ("updated_at", "updated_at + n * 1000"),
             ("version", "1"),
@@ -90,6 +94,7 @@ const TABLES: &[(&str, u32, &[Other])] = &[
                 "approval_id",
                 "left(approval_id, -12) || lpad(to_hex(n), 12, '0')",
             ),
+            ("user_id", USER),
             ("requested_at", "requested_at + n * 1000"),
             (
                 "state",
@@ -106,7 +111,7 @@ const TABLES: &[(&str, u32, &[Other])] = &[
                 "request_id",
                 "left(request_id, -12) || lpad(to_hex(n), 12, '0')",
             ),
-            ("user_id", "'u' || (n / 20) % 50"),
+            ("user_id", USER),
             ("created_at", "created_at + n * 1000"),
             ("updated_at", "updated_at + n * 1000"),
             ("answer", "CASE WHEN (n / 40) % 20 <> 0 THEN '{}' END"),
@@ -165,6 +170,7 @@ const TABLES: &[(&str, u32, &[Other])] = &[
         &[
             ("tenant_id", TENANT),
             ("evidence_id", "'ev_01HX' || lpad(n::text, 22, '0')"),
+            ("user_id", USER),
             ("captured_at", "captured_at + n * 1000"),
             ("system", "'s' || (n / 20) % 10"),
             (

@@ -97,6 +97,7 @@ pub(crate) fn key(tenant_id: &str, n: u8, until: Option<u8>) -> Made<KeyRecord> 
             scopes: AccessScopes::Only([AccessScope::RunsRead].into()),
         },
         created_by: user()?,
+        makers: [user()?].into(),
         created_at: at(n.into())?,
         expires_at: until.map(|until| at(until.into())).transpose()?,
         last_used_at: None,

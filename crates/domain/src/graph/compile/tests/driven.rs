@@ -77,6 +77,8 @@ impl Driver {
         let started = RunEvent::Started(Box::new(Started {
             run_id: RunId::from_uuid(uuid::Uuid::from_u128(1)),
             by: UserId::parse("asker").unwrap(),
+            owner: None,
+            askers: BTreeSet::new(),
             role: Role::User,
             graph,
             parameters: parameters.as_object().unwrap().clone(),

@@ -119,6 +119,7 @@ impl super::Call for Call {
                 let filter = ApprovalFilter {
                     state,
                     run_id: run.as_ref(),
+                    user_id: None,
                 };
                 let tenant = tenant.id()?;
                 let runs = told(

@@ -5,7 +5,7 @@ use charter_contract::ids::MissionId;
 use charter_contract::mission::{ArtifactKind, MissionState};
 use charter_store::Store;
 use charter_store::journal::{After, Append};
-use charter_store::mission::ArtifactFilter;
+use charter_store::mission::{ArtifactFilter, MissionFilter};
 use charter_store::page::PageRequest;
 use charter_testkit::store_suite::mission::writer::Writer;
 use charter_testkit::store_suite::sample;
@@ -107,7 +107,11 @@ impl super::Call for Call {
                 // Missions are made when their example says, and told apart by their ids.
                 let after = after.map(|Few(n)| format!("{}.m{n}", i64::MAX));
                 let page = PageRequest::new(after, 2);
-                told(store.missions(&tenant.id()?, state, &page).await)
+                let filter = MissionFilter {
+                    state,
+                    ..MissionFilter::default()
+                };
+                told(store.missions(&tenant.id()?, filter, &page).await)
             }
             Self::Artifacts(tenant, run, of_kind, Several(after)) => {
                 let mission = MissionId::parse(&format!("m{}", number(tenant, run)))?;

@@ -11,13 +11,13 @@ use charter_store::agent_skills::AgentSkills;
 use charter_store::evidence::{Evidence, EvidenceFilter};
 use charter_store::evidence_log::EvidenceLog;
 use charter_store::memory::{Memories, Proposals};
-use charter_store::mission::{ArtifactFilter, Missions};
+use charter_store::mission::{ArtifactFilter, MissionFilter, Missions};
 use charter_testkit::store_suite::{Outcome, sample};
 use uuid::Uuid;
 
 use super::watched::Watched;
 use super::watched::Whose::Tenants;
-use super::{N, PAGE, acme, page};
+use super::{N, PAGE, acme, page, user};
 use crate::postgres::filled::ACME;
 
 pub(super) async fn look_at_evidence(watched: &mut Watched) -> Outcome {
@@ -26,6 +26,13 @@ pub(super) async fn look_at_evidence(watched: &mut Watched) -> Outcome {
     let record = sample::evidence(ACME, u32::try_from(N)?, sample::at(0)?)?;
     watched
         .look("evidence", Tenants, store.evidence(&acme, &record.id))
+        .await;
+    watched
+        .look(
+            "evidence_user",
+            Tenants,
+            store.evidence_user(&acme, &record.id),
+        )
         .await;
     let all = EvidenceFilter::default();
     for (name, filter) in [
@@ -55,6 +62,13 @@ pub(super) async fn look_at_evidence(watched: &mut Watched) -> Outcome {
             "evidence of a time",
             EvidenceFilter {
                 captured_from: Some(sample::at(9_000)?),
+                ..all.clone()
+            },
+        ),
+        (
+            "evidence of a user",
+            EvidenceFilter {
+                user_id: Some(user("u7")),
                 ..all
             },
         ),
@@ -161,7 +175,13 @@ pub(super) async fn look_at_missions(watched: &mut Watched) -> Outcome {
         Some(MissionState::Failed),
     ] {
         watched
-            .look("missions", Tenants, store.missions(&acme, state, &page()))
+            .look("missions", Tenants, {
+                let filter = MissionFilter {
+                    state,
+                    ..MissionFilter::default()
+                };
+                store.missions(&acme, filter, &page())
+            })
             .await;
     }
     let task = TaskId::parse("task_worker_01")?;

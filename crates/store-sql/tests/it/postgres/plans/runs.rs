@@ -117,6 +117,17 @@ async fn look_at_lists_of_runs(watched: &mut Watched) -> Outcome {
             store.runs(&acme, &of_a_time, &page()),
         )
         .await;
+    let of_a_user = RunFilter {
+        user_id: Some(user("u7")),
+        ..all.clone()
+    };
+    watched
+        .look(
+            "runs of a user",
+            Tenants,
+            store.runs(&acme, &of_a_user, &page()),
+        )
+        .await;
     let second = PageRequest::new(first.next, PAGE);
     watched
         .look(
@@ -185,21 +196,21 @@ pub(super) async fn look_at_approvals_and_keys(watched: &mut Watched) -> Outcome
     watched
         .look("approval", Tenants, store.approval(&acme, &approval(N)))
         .await;
-    let run = sample::run(N);
+    let (run, user) = (sample::run(N), user("u7"));
     for (name, filter) in [
         ("approvals", ApprovalFilter::default()),
         (
             "approvals that are pending",
             ApprovalFilter {
                 state: Some(ApprovalState::Pending),
-                run_id: None,
+                ..ApprovalFilter::default()
             },
         ),
         (
             "approvals of a run",
             ApprovalFilter {
-                state: None,
                 run_id: Some(&run),
+                ..ApprovalFilter::default()
             },
         ),
         (
@@ -207,6 +218,14 @@ pub(super) async fn look_at_approvals_and_keys(watched: &mut Watched) -> Outcome
             ApprovalFilter {
                 state: Some(ApprovalState::Consumed),
                 run_id: Some(&run),
+                ..ApprovalFilter::default()
+            },
+        ),
+        (
+            "approvals of a user",
+            ApprovalFilter {
+                user_id: Some(&user),
+                ..ApprovalFilter::default()
             },
         ),
     ] {
