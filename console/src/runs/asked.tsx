@@ -1,7 +1,7 @@
-/** What a run waits for from people: values, the confirmation of its plan, approvals. */
+/** What a run waits for from people: values, the confirmation of its plan, approvals; and its warnings. */
 
 import type { RunShown } from "@charter/client";
-import { Anchor, Button, Group, List, Text, TextInput } from "@mantine/core";
+import { Alert, Anchor, Button, Group, List, Text, TextInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
@@ -17,6 +17,11 @@ export function Asked({ run }: { run: RunShown }) {
   const waiting = run.approvals.filter(({ state }) => state === "pending");
   return (
     <div className="asked">
+      {(run.notes ?? []).map((note) => (
+        <Alert key={note} variant="light" color="yellow" p="xs">
+          {note}
+        </Alert>
+      ))}
       {run.status === "awaiting_parameters" && <Give run={run} />}
       {run.status === "awaiting_confirmation" && <Confirm run={run} />}
       {waiting.length > 0 && (

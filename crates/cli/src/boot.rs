@@ -5,6 +5,7 @@ mod identity;
 mod limits;
 mod mcp;
 mod models;
+mod people;
 mod providers;
 pub(crate) mod remote;
 mod search;
@@ -41,6 +42,7 @@ use crate::{telemetry, terminal};
 pub(crate) use identity::identity;
 pub(crate) use mcp::connect as connect_mcp;
 pub(crate) use models::models;
+pub(crate) use people::People;
 use providers::providers;
 pub(crate) use search::search;
 pub(crate) use skill_index::skill_index;
@@ -221,7 +223,7 @@ fn days(days: u64) -> Duration {
 }
 
 /// Whether callers are told apart: without credentials everybody is the same person.
-fn has_people(config: &Config, kept: KeysKept) -> bool {
+pub(crate) fn has_people(config: &Config, kept: KeysKept) -> bool {
     let auth = &config.auth;
     kept != KeysKept::None || !auth.keys.is_empty() || !auth.oidc.is_empty()
 }
@@ -248,6 +250,7 @@ fn settings(config: &Config, kept: KeysKept) -> anyhow::Result<Settings> {
             .approvals
             .four_eyes
             .unwrap_or_else(|| has_people(config, kept)),
+        approvers: people::approvers(config),
         evidence_retention: config
             .evidence
             .retention_days

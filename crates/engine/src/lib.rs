@@ -122,7 +122,9 @@ pub use runs::{
     RunStarted, RunState, RunSummary, StepExplained, StepShown, ThoughtOf, Within,
 };
 pub use sessions::{SessionShown, TurnShown};
-pub use settings::{ClientTools, Duty, LensSettings, MemorySettings, Settings, SkillVectors};
+pub use settings::{
+    Approvers, ClientTools, Duty, LensSettings, MemorySettings, Settings, SkillVectors,
+};
 pub use tasks::{Said, Task, TaskFilter, TaskKey, TaskListing, TaskMessage, TaskState};
 pub use telemetry::TELEMETRY;
 pub use tool_search::FoundTool;

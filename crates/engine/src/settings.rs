@@ -1,8 +1,10 @@
 //! Everything about the engine that an operator may set. Plain values: where they come from is
 //! the binary's business.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use charter_contract::ids::{TenantId, UserId};
 use charter_effects::HostPattern;
 use charter_search::WindowSettings;
 
@@ -41,6 +43,8 @@ pub struct Settings {
     /// Whether somebody else than the requester has to approve, also where the playbook does not
     /// ask for it.
     pub four_eyes: bool,
+    /// Who may approve by a credential that the store does not keep.
+    pub approvers: Approvers,
     /// How memories are kept.
     pub memories: MemorySettings,
     /// Tool calls of this process that may be under way at once.
@@ -94,6 +98,15 @@ impl Default for LensSettings {
             refresh: None,
         }
     }
+}
+
+/// Who may approve by a credential that the store does not keep.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Approvers {
+    /// The users of the configuration's keys, by tenant.
+    pub users: BTreeMap<TenantId, BTreeSet<UserId>>,
+    /// The tenants in which an identity provider lets in people who may approve.
+    pub provided: BTreeSet<TenantId>,
 }
 
 /// How memories are kept.
@@ -158,6 +171,7 @@ impl Default for Settings {
             approval_ttl: Duration::from_secs(24 * 3_600),
             pass_ttl: Duration::from_secs(3_600),
             four_eyes: false,
+            approvers: Approvers::default(),
             memories: MemorySettings::default(),
             tool_calls: 16,
             cached_results: 1_000,

@@ -1,11 +1,13 @@
 //! `charter doctor`
 
+mod four_eyes;
+
 use std::sync::Arc;
 
 use charter_effects::{CapabilityState, McpServerState};
 use charter_store::agent_skills::SkillsModel;
 use charter_store::skill_index::SkillIndex;
-use charter_store_sql::postgres::{self, Examination, VectorExtension, examine};
+use charter_store_sql::postgres::{self, Examination, PostgresOptions, VectorExtension, examine};
 use charter_store_sql::sqlite::{migrations_pending, newest_schema_version, schema_version};
 use serde_json::{Value, json};
 
@@ -14,6 +16,7 @@ use crate::config::Config;
 use crate::failure::{EXIT_NEGATIVE, EXIT_OK};
 use crate::output::{self, Format};
 use crate::telemetry::Collector;
+use four_eyes::Keys;
 
 /// One thing looked at.
 struct Check {
@@ -23,7 +26,8 @@ struct Check {
 }
 
 pub(crate) async fn run(config: &Config, format: Format) -> anyhow::Result<u8> {
-    let mut checks = stored(config).await;
+    let (mut checks, keys) = stored(config).await;
+    checks.extend(four_eyes::checks(config, &keys));
     checks.extend([
         model(config).await,
         skill_index(config).await,
@@ -50,12 +54,19 @@ fn shown(check: &Check) -> Value {
     json!({"state": state, "check": check.name, "found": found})
 }
 
-/// Checks of where everything is stored: a database on a server, or the data directory.
-async fn stored(config: &Config) -> Vec<Check> {
+/// Checks of where everything is stored, a database on a server or the data directory, and its keys where it
+/// could be opened.
+async fn stored(config: &Config) -> (Vec<Check>, Keys) {
     let Some(options) = boot::postgres(config) else {
-        return vec![layout(config), store(config).await];
+        let (store, keys) = store(config).await;
+        return (vec![layout(config), store], keys);
     };
-    let examined = match examine(&options).await {
+    // A database is looked at without bringing its layout up to date.
+    (database_checks(&options).await, Keys::NotLookedAt)
+}
+
+async fn database_checks(options: &PostgresOptions) -> Vec<Check> {
+    let examined = match examine(options).await {
         Ok(examined) => examined,
         Err(error) => {
             let found = Err(format!("{:#}", anyhow::Error::new(error)));
@@ -146,22 +157,27 @@ fn layout(config: &Config) -> Check {
     }
 }
 
-async fn store(config: &Config) -> Check {
+async fn store(config: &Config) -> (Check, Keys) {
+    let mut keys = Keys::NotLookedAt;
     let found = match OpenStore::open(config).await {
         Err(error) => match crate::client::Client::holder(&error) {
             Some(address) => Ok(format!("served by {address}")),
             None => Err(format!("{error:#}")),
         },
         Ok(store) => match store.check_integrity().await {
-            Ok(findings) if findings.is_empty() => Ok("opens, and is intact".to_owned()),
+            Ok(findings) if findings.is_empty() => {
+                keys = Keys::of(&store.shared()).await;
+                Ok("opens, and is intact".to_owned())
+            }
             Ok(findings) => Err(findings.join("; ")),
             Err(error) => Err(error.to_string()),
         },
     };
-    Check {
+    let check = Check {
         name: "store",
         found,
-    }
+    };
+    (check, keys)
 }
 
 async fn model(config: &Config) -> Check {

@@ -186,6 +186,10 @@ pub(super) async fn followed(client: &Client, run: &str) -> anyhow::Result<Value
         let shown = client.get(&format!("/v1/runs/{}", encoded(run))).await?;
         let status = shown["status"].as_str().unwrap_or_default();
         if !BUSY.contains(&status) {
+            let notes = shown["notes"].as_array().into_iter().flatten();
+            for note in notes.filter_map(Value::as_str) {
+                eprintln!("note: {note}");
+            }
             return Ok(shown);
         }
         tokio::time::sleep(LOOK_EVERY).await;

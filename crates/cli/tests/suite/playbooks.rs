@@ -30,12 +30,16 @@ pub(crate) fn purge_tool(service: &Service) -> String {
 
 /// The backups package with a supervised playbook whose one write calls the service.
 pub(crate) fn purge(service: &Service) -> Package {
+    purge_of_class(service, "supervised")
+}
+
+fn purge_of_class(service: &Service, class: &str) -> Package {
     let playbook = format!(
         "playbook_id: {PLAYBOOK}\nname: Purge a vault\ndomain: reliability\n\
          trigger_conditions: [purge the vault for good]\nexamples: [purge the vault for good]\ntarget_language: python\n\
          mandatory_parameters: [{{name: vault, type: string, description: the vault}}]\n\
          steps:\n  - {{step_id: s1, name: Purge, type: write, tool_id: vault.purge, on_failure: stop, parameters: {{vault: \"${{user.vault}}\"}}}}\n\
-         safety: {{safety_class: supervised}}\n"
+         safety: {{safety_class: {class}}}\n"
     );
     backups()
         .with("tools/purge.yaml", &purge_tool(service))
@@ -58,8 +62,9 @@ pub(crate) fn waiting_run_of(ann: &Api) -> Value {
 }
 
 pub(crate) fn confirm(api: &Api, run: &Value) -> Answer {
-    let digest = json!({"digest": run["plan_digest"]});
-    api.post(&path_of(run, "/confirm"), &digest)
+    let typed = run["typed"].as_str().map(|name| &run["parameters"][name]);
+    let confirmation = json!({"digest": run["plan_digest"], "typed": typed});
+    api.post(&path_of(run, "/confirm"), &confirmation)
 }
 
 pub(crate) fn path_of(run: &Value, what: &str) -> String {
@@ -271,6 +276,53 @@ fn b000_18_a_waiting_run_survives_a_restart_and_can_be_aborted() {
     });
     settled(&ann, &run, "aborted");
     decide(&server.key("bob"), &run["approvals"][0], "approve").fails(409, "illegal_transition");
+    assert!(!service.was_called());
+}
+
+/// Ruling 33: where four eyes are required and the tenant has no second person who could approve, a run warns from
+/// its start. A key that the asker made is no second person.
+#[test]
+fn a_tenant_without_a_second_person_is_told() {
+    let server = Tenants::one();
+    let service = Service::start();
+    let root = &server.api;
+    root.register(&purge_of_class(&service, "destructive"));
+    let key = json!({"name": "second", "user": "zoe", "role": "operator"});
+    root.post("/v1/keys", &key).expect(201);
+
+    let path = format!("/v1/playbooks/{PLAYBOOK}/runs");
+    let given = json!({"parameters": {"vault": "main"}});
+    let run = root.post(&path, &given).expect(201);
+    let note = run["notes"][0].as_str().unwrap().to_owned();
+    assert!(
+        note.contains("give another person of the tenant a key"),
+        "{note}"
+    );
+    confirm(root, &run).expect(200);
+    let waits = settled(root, &run, "awaiting_approval");
+    assert_eq!(waits["notes"], json!([note]));
+    root.post(&path_of(&run, "/abort"), &json!({"reason": "no"}))
+        .expect(200);
+    assert_eq!(settled(root, &run, "aborted").get("notes"), None);
+
+    let answer = root.ask(&request("purge the vault for good")).expect(200);
+    assert_eq!(answer["metadata"]["warnings"], json!([note]), "{answer:#}");
+    let home = Home::new().with("CHARTER_API_KEY", root.key.as_deref().unwrap());
+    let ran = home.run(&[
+        "playbook",
+        "run",
+        PLAYBOOK,
+        "-p",
+        "vault=main",
+        "--server",
+        &root.base,
+    ]);
+    assert!(ran.err.contains(&format!("note: {note}\n")), "{ran:?}");
+
+    // A dry run needs no approval.
+    let dry = json!({"parameters": {"vault": "main"}, "dry_run": true});
+    let dry = root.post(&path, &dry).expect(201);
+    assert_eq!(settled(root, &dry, "completed").get("notes"), None);
     assert!(!service.was_called());
 }
 

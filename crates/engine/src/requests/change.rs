@@ -36,6 +36,9 @@ pub(crate) fn response(
     .metadata("missing_parameters", json!(run.state.missing))
     .metadata("plan", json!(run.state.steps))
     .metadata("approvals", json!(run.approvals));
+    if !run.notes.is_empty() {
+        builder = builder.metadata("warnings", json!(run.notes));
+    }
     for entry in &run.events {
         if let RunEvent::StepSucceeded {
             step, duration_ms, ..
@@ -114,6 +117,7 @@ fn content(run: &RunShown) -> String {
         }
         _ => lines.push(format!("Its history: charter runs show {id}")),
     }
+    lines.extend(run.notes.iter().map(|note| format!("Note: {note}.")));
     lines.join("\n")
 }
 

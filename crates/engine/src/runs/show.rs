@@ -29,6 +29,9 @@ pub struct RunShown {
     pub approvals: Vec<Approval>,
     /// Evidence of what it did, by capture time.
     pub evidence: Vec<RunEvidence>,
+    /// Warnings about the run, e.g. that no user of the tenant could approve its calls.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// What happened, oldest first.
     pub events: Vec<HistoryEvent>,
 }
@@ -161,6 +164,7 @@ impl Engine {
             state: RunState::of(&folded.run),
             approvals: self.open_approvals(&caller.tenant, run).await?,
             evidence: self.evidence_of_run(&caller.tenant, &folded.run).await?,
+            notes: self.notes_on(&caller.tenant, &folded.run).await?,
             events,
         })
     }

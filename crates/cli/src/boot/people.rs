@@ -1,0 +1,58 @@
+//! The users that the configuration admits, by tenant, and the approvers among them. Their credentials have no maker.
+
+use std::collections::BTreeMap;
+
+use charter_contract::ids::TenantId;
+use charter_domain::person::Person;
+use charter_engine::Approvers;
+
+use crate::config::{Config, OidcConfig};
+
+/// The people of a tenant.
+#[derive(Debug, Default)]
+pub(crate) struct People {
+    /// All users.
+    pub(crate) all: Vec<Person>,
+    /// The users who decide on approvals.
+    pub(crate) approvers: Vec<Person>,
+    /// Whether an identity provider admits approvers.
+    pub(crate) provided: bool,
+}
+
+impl People {
+    /// The people of the configuration, by tenant.
+    pub(crate) fn configured(config: &Config) -> BTreeMap<TenantId, Self> {
+        let mut tenants: BTreeMap<TenantId, Self> = BTreeMap::new();
+        for key in &config.auth.keys {
+            let people = tenants.entry(key.tenant.clone()).or_default();
+            let person = Person::known(key.user.clone());
+            if key.granted.rights().decides() {
+                people.approvers.push(person.clone());
+            }
+            people.all.push(person);
+        }
+        for provider in &config.auth.oidc {
+            let decides = |provider: &OidcConfig| {
+                let mut grants = provider.grants.iter();
+                grants.any(|grant| grant.granted.rights().decides())
+            };
+            for tenant in provider.tenant.iter().chain(&provider.tenants) {
+                tenants.entry(tenant.clone()).or_default().provided |= decides(provider);
+            }
+        }
+        tenants
+    }
+}
+
+/// The approvers of the configuration, for the engine.
+pub(super) fn approvers(config: &Config) -> Approvers {
+    let mut approvers = Approvers::default();
+    for (tenant, people) in People::configured(config) {
+        if people.provided {
+            approvers.provided.insert(tenant.clone());
+        }
+        let users = people.approvers.into_iter().map(|person| person.user);
+        approvers.users.entry(tenant).or_default().extend(users);
+    }
+    approvers
+}
