@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use charter_contract::identity::AccessScope;
 use serde_json::json;
 
 use crate::home::{Api, Home, Key, Server, configured_key};
@@ -57,6 +58,15 @@ impl Tenants {
             callers,
             ids,
         }
+    }
+
+    /// The same caller with a key that names each scope, so that its answers through a client are decisions.
+    pub(crate) fn decider(&self) -> Api {
+        let order = json!({
+            "name": "decides", "role": "admin", "tier": "advanced", "scopes": AccessScope::ALL,
+        });
+        let made = self.api.post("/v1/keys", &order).expect(201);
+        self.api.with_key(made["secret"].as_str().unwrap())
     }
 
     /// The API with the credential of the caller for this key.

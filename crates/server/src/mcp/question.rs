@@ -6,19 +6,20 @@ mod waits;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{ApprovalId, Label, RunId, SkillId};
 use charter_contract::parameter::Parameter;
-use charter_engine::{Answer, Approval, Confirmation, EngineError, Role, RunShown, Say};
+use charter_engine::{
+    AccessScope, Answer, Approval, Caller, Confirmation, CredentialId, EngineError, RunShown, Say,
+};
 use rmcp::model::{
     ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema,
     InputRequest,
 };
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 pub(super) use forms::typed_values;
 pub(super) use waits::{Waits, waits_of};
 
 use super::call::Call;
-use crate::operations;
 use forms::{APPROVE, CONFIRM, REASON, TYPED, approval, confirmation, fields, plan_of};
 
 /// What is said to the answer of a question that was another tool's.
@@ -27,6 +28,31 @@ pub(super) fn foreign() -> EngineError {
         ErrorCode::InvalidRequest,
         "the requestState belongs to another tool",
     )
+}
+
+/// Whether an answer through a caller's client counts as a person's decision. A client can answer without its
+/// user, so the credential must name the scope; `*`, the default of every key, is not enough. The local user has
+/// no credential that could name it.
+fn may_decide(caller: &Caller) -> bool {
+    match caller.credential {
+        CredentialId::Local => true,
+        CredentialId::Key(_) | CredentialId::Configured(_) | CredentialId::Token { .. } => {
+            caller.scopes.names(AccessScope::ApprovalsWrite)
+        }
+    }
+}
+
+fn must_decide(caller: &Caller) -> Result<(), EngineError> {
+    if may_decide(caller) {
+        return Ok(());
+    }
+    let scope = AccessScope::ApprovalsWrite;
+    let message = format!(
+        "an answer through an MCP client is a decision only if the credential names the scope `{scope}`: decide \
+         by the command line, the console or the REST API, or use a key created with that scope"
+    );
+    let error = EngineError::new(ErrorCode::PermissionDenied, message);
+    Err(error.with_details(json!({"scope": scope})))
 }
 
 /// A question that somebody may answer.
@@ -83,7 +109,8 @@ pub(super) enum Applied {
 }
 
 impl Question {
-    /// What a run waits for that this caller may say.
+    /// The question of a run, also where the caller may not answer it. Of several approvals it is one that the
+    /// caller may give.
     pub(super) async fn of_run(call: &Call, run: &RunShown) -> Result<Option<Self>, EngineError> {
         let id = run.summary.run_id.clone();
         Ok(match run.summary.status.as_str() {
@@ -98,19 +125,23 @@ impl Question {
                 plan: plan_of(run),
             }),
             "awaiting_approval" => {
-                let may = |approval: &&Approval| {
-                    let own = approval.requested_by == call.caller.user;
-                    let decides = call.caller.role >= Role::Operator
-                        && operations::admit("approve", &call.caller).is_ok();
-                    decides && !(approval.four_eyes && own)
-                };
-                let first = run.approvals.iter().find(may);
-                first.map(|approval| Self::Approve {
+                let mut approvals = run.approvals.iter();
+                let own = approvals.find(|approval| call.caller.may_agree(approval));
+                own.or(run.approvals.first()).map(|approval| Self::Approve {
                     approval: Box::new(approval.clone()),
                 })
             }
             _ => None,
         })
+    }
+
+    /// Whether the caller may answer it through a client.
+    pub(super) fn is_for(&self, caller: &Caller) -> bool {
+        match self {
+            Self::Skill { .. } | Self::Give { .. } => true,
+            Self::Confirm { .. } => may_decide(caller),
+            Self::Approve { approval } => may_decide(caller) && caller.may_agree(approval),
+        }
     }
 
     /// What the client keeps.
@@ -205,6 +236,9 @@ impl Pending {
             return Err(EngineError::new(ErrorCode::InvalidRequest, message));
         };
         let (engine, caller) = (call.engine(), &call.caller);
+        if let Self::Confirm { .. } | Self::Approve { .. } = self {
+            must_decide(caller)?;
+        }
         match self {
             Self::Skill { .. } => Ok(Applied::Values(content)),
             Self::Give { run } => {

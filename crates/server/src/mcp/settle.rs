@@ -30,9 +30,18 @@ const MAX_QUESTIONS: usize = 16;
 /// Where something stands, and what a person could say to it.
 pub(super) struct Standing {
     pub(super) work: Work,
+    /// The question that it waits for, also where the caller may not answer it.
     pub(super) question: Option<Question>,
     /// Since when there is news of it.
     pub(super) since: Since,
+}
+
+impl Standing {
+    /// The question that it waits for, if the caller may answer it.
+    pub(super) fn question_for(&self, call: &Call) -> Option<&Question> {
+        let question = self.question.as_ref();
+        question.filter(|question| question.is_for(&call.caller))
+    }
 }
 
 /// When it was started, and when it last changed.
@@ -129,7 +138,7 @@ impl Subject {
                 let task = tasks::task(self, &standing);
                 return Ok(Reply::Task(CreateTaskResult::new(task)));
             }
-            let Some(question) = &standing.question else {
+            let Some(question) = standing.question_for(call) else {
                 return Ok(reply(standing.work));
             };
             match call.ask(question).await? {
@@ -276,9 +285,10 @@ impl Subject {
         run: &RunShown,
         mut work: Work,
     ) -> Result<Standing, EngineError> {
-        work.waits_for = waits_of(call, run).await?;
+        let question = Question::of_run(call, run).await?;
+        work.waits_for = waits_of(question.as_ref(), run);
         Ok(Standing {
-            question: Question::of_run(call, run).await?,
+            question,
             work,
             since: Since {
                 created_at: run.summary.created_at.to_string(),

@@ -82,7 +82,7 @@ async fn detailed(call: &Call, id: &str) -> Result<DetailedTask, EngineError> {
 }
 
 fn payload(call: &Call, standing: &Standing) -> Result<TaskPayload, EngineError> {
-    if let (Some(question), true) = (&standing.question, call.asking() != Asking::No) {
+    if let (Some(question), true) = (standing.question_for(call), call.asking() != Asking::No) {
         let key = question.pending().key();
         let input_requests = InputRequests::from([(key, question.request()?)]);
         return Ok(TaskPayload::InputRequired { input_requests });

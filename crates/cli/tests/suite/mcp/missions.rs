@@ -120,13 +120,14 @@ fn a_client_starts_a_mission_and_reads_what_it_came_to() {
 #[test]
 fn b002_13_a_person_is_asked_through_the_client_before_anything_is_written() {
     let (server, service) = serving(review);
+    let decider = server.decider();
     for (mode, _) in MODES {
         let call = |id: &str, answers: Option<Value>| {
             let mut given = json!({"do": "call", "mode": mode, "tool": "start_mission", "arguments": order(id)});
             if let Some(answers) = answers {
                 given["answers"] = answers;
             }
-            python(&with(&over_http(&server.api), given))
+            python(&with(&over_http(&decider), given))
         };
         let silent = call(&format!("{mode}-silent"), None).end();
         let content = &silent["content"];

@@ -139,7 +139,7 @@ fn b000_18_a_task_asks_and_is_answered() {
     let server = Tenants::one();
     let service = Service::start();
     server.api.register(&purge(&service));
-    let api = &server.api;
+    let api = &server.decider();
     let waits = tool(
         api,
         &takes_tasks(),
@@ -198,6 +198,56 @@ fn b000_18_a_task_asks_and_is_answered() {
         json!({&keys[2]: {"action": "accept", "content": {"approve": false}}}),
     ));
     assert_eq!(when(api, id, "completed"), shown);
+}
+
+/// Ruling 33: a client can answer without its user. Its answer is a decision only with a credential that names the
+/// scope `approvals:write`; `*` names none.
+#[test]
+fn an_answer_through_a_client_counts_with_its_scope_alone() {
+    let server = Tenants::one();
+    let service = Service::start();
+    server.api.register(&purge(&service));
+    let (all, decider) = (&server.api, &server.decider());
+    let given = json!({"playbook_id": PLAYBOOK, "parameters": {"vault": "main"}});
+    let waits = tool(all, &asks_too(), "run", &given);
+    let content = &waits["structuredContent"];
+    // The client is not asked: the answer says how a person decides.
+    assert_eq!(
+        (&content["status"], &content["waits_for"]["kind"]),
+        (&json!("awaiting_confirmation"), &json!("confirmation")),
+        "{waits:#}"
+    );
+    let id = content["id"].as_str().unwrap();
+    for content in [json!({"confirm": true}), json!({"approve": true})] {
+        let key = eventually("a question", || {
+            let shown = result(&task(decider, &asks_too(), id));
+            let asked = shown["inputRequests"].as_object()?.keys().next()?.clone();
+            asked
+                .starts_with(content.as_object()?.keys().next()?)
+                .then_some(asked)
+        });
+        let shown = result(&task(all, &asks_too(), id));
+        assert_eq!(
+            (&shown["status"], shown.get("inputRequests")),
+            (&json!("working"), None)
+        );
+        let update = |api: &Api| {
+            let answer = json!({&key: {"action": "accept", "content": content}});
+            let params = json!({"taskId": id, "inputResponses": answer});
+            api.mcp(&asks_too(), "tasks/update", Some(id), params)
+        };
+        let refused = update(all);
+        assert!(
+            refused["error"]["message"]
+                .as_str()
+                .is_some_and(|text| text.contains("`approvals:write`")),
+            "{refused:#}"
+        );
+        assert!(!service.was_called());
+        result(&update(decider));
+    }
+    service.next().answer_with("{}");
+    when(decider, id, "completed");
 }
 
 /// Another's task looks absent, and no task goes to a client that takes none.

@@ -2,13 +2,12 @@
 
 use charter_contract::ids::RunId;
 use charter_contract::parameter::Parameter;
-use charter_engine::{Approval, EngineError, RunShown};
+use charter_engine::{Approval, RunShown};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::Question;
-use crate::mcp::call::Call;
 
 /// What somebody has to say, for a client that cannot ask.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -92,16 +91,16 @@ impl Question {
 }
 
 /// What a run waits for, whoever may say it.
-pub(in crate::mcp) async fn waits_of(
-    call: &Call,
-    run: &RunShown,
-) -> Result<Option<Waits>, EngineError> {
-    if let Some(question) = Question::of_run(call, run).await? {
-        return Ok(Some(question.waits()));
+pub(in crate::mcp) fn waits_of(question: Option<&Question>, run: &RunShown) -> Option<Waits> {
+    if let Some(question) = question {
+        let mut waits = question.waits();
+        for note in &run.notes {
+            waits.hint += &format!("; {note}");
+        }
+        return Some(waits);
     }
     let id = run.summary.run_id.to_string();
-    Ok(match run.summary.status.as_str() {
-        "awaiting_approval" => run.approvals.first().map(approval_waits),
+    match run.summary.status.as_str() {
         "paused" => Some(Waits {
             kind: "resume".to_owned(),
             hint: format!("a person lets it go on: charter runs resume {id}"),
@@ -111,7 +110,7 @@ pub(in crate::mcp) async fn waits_of(
             approval_id: None,
         }),
         _ => None,
-    })
+    }
 }
 
 fn approval_waits(approval: &Approval) -> Waits {
@@ -125,7 +124,7 @@ fn approval_waits(approval: &Approval) -> Waits {
         hint: format!(
             "an operator decides{}: charter approvals approve {id}",
             if approval.four_eyes {
-                ", not whoever asked"
+                ", and did not ask for it"
             } else {
                 ""
             }
