@@ -26,6 +26,14 @@ const LEVELS = [
   { value: "admin", label: "Admin", what: "Also keeps keys and calls tools of the level admin." },
 ] as const;
 
+const REACHES = [
+  { value: "all", label: "All that you have" },
+  { value: "agent", label: "For an agent: all but decisions" },
+  { value: "some", label: "Only these" },
+] as const;
+
+type Reach = (typeof REACHES)[number]["value"];
+
 interface Props {
   opened: boolean;
   onClose: () => void;
@@ -47,7 +55,7 @@ function Form({ onMade }: { onMade: (key: KeyMade) => void }) {
   const [role, setRole] = useState<(typeof LEVELS)[number]["value"]>("user");
   const [tier, setTier] = useState<"basic" | "advanced">("basic");
   const [life, setLife] = useState(LIVES[1]?.value ?? "");
-  const [reach, setReach] = useState<"all" | "some">("all");
+  const [reach, setReach] = useState<Reach>("all");
   const [scopes, setScopes] = useState<string[]>([]);
   const make = useMutation({
     mutationFn: () =>
@@ -57,7 +65,8 @@ function Form({ onMade }: { onMade: (key: KeyMade) => void }) {
           role,
           tier,
           user: user === "" ? null : user,
-          scopes: reach === "all" ? null : scopes,
+          for: reach === "agent" ? "agent" : "person",
+          scopes: reach === "some" ? scopes : null,
           expires_in_s: life === "" ? null : Number(life),
         },
       }),
@@ -121,11 +130,12 @@ function Form({ onMade }: { onMade: (key: KeyMade) => void }) {
           label="Scopes"
           description="Parts of the interface that it opens. None includes another."
           value={reach}
-          onChange={(value) => setReach(value === "some" ? "some" : "all")}
+          onChange={(value) => setReach(REACHES.find((reach) => reach.value === value)?.value ?? "all")}
         >
           <Group gap="md" mt={6}>
-            <Radio value="all" label="All that you have" />
-            <Radio value="some" label="Only these" />
+            {REACHES.map(({ value, label }) => (
+              <Radio key={value} value={value} label={label} />
+            ))}
           </Group>
         </Radio.Group>
         {reach === "some" && <Scopes value={scopes} onChange={setScopes} />}

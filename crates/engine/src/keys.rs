@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use charter_contract::error_code::ErrorCode;
-use charter_contract::identity::{CatalogueRole, Rights};
+use charter_contract::identity::{AccessScope, AccessScopes, CatalogueRole, KeyHolder, Rights};
 use charter_contract::ids::{KeyId, TenantId, UserId};
 use charter_contract::time::Timestamp;
 use charter_store::StoreError;
@@ -56,7 +56,7 @@ impl Engine {
             agent_skills: order
                 .agent_skills
                 .unwrap_or_else(|| SkillGrants::of(order.role)),
-            scopes: order.scopes.unwrap_or_else(|| caller.scopes.clone()),
+            scopes: scopes(caller, order.holder, order.scopes)?,
         };
         let (secret, key) = self.fresh_key(KeyRecord {
             key_id: KeyId::from_uuid(self.new_uuid()),
@@ -284,6 +284,26 @@ fn out_of_range(field: &str, given: u64, least: u64, most: u64) -> EngineError {
 
 fn must_keep_keys(caller: &Caller) -> Result<(), EngineError> {
     caller.must_be(Role::Admin, "keys are kept by admins")
+}
+
+/// The scopes of a new key. An agent's key does not decide on approvals.
+fn scopes(
+    caller: &Caller,
+    holder: KeyHolder,
+    given: Option<AccessScopes>,
+) -> Result<AccessScopes, EngineError> {
+    let decides = AccessScope::ApprovalsWrite;
+    match (holder, given) {
+        (KeyHolder::Person, given) => Ok(given.unwrap_or_else(|| caller.scopes.clone())),
+        (KeyHolder::Agent, None) => Ok(caller.scopes.without(decides)),
+        (KeyHolder::Agent, Some(given)) if given.opens(decides) => {
+            let message = format!(
+                "a key for an agent does not open `{decides}`: leave out the scope, or `for`"
+            );
+            Err(EngineError::new(ErrorCode::InvalidRequest, message))
+        }
+        (KeyHolder::Agent, Some(given)) => Ok(given),
+    }
 }
 
 /// The makers of a key that the caller creates. The local caller has the data directory and could write the

@@ -27,11 +27,14 @@ class KeyOperations:
         role: Literal["user", "operator", "admin"] = "user",
         tier: Literal["basic", "advanced"] = "basic",
         catalogue: Literal["viewer", "editor", "admin"] | None = None,
+        for_: Literal["person", "agent"] | None = None,
         scopes: Sequence[str] | None = None,
         agent_skills: Sequence[str] | None = None,
         expires_in_s: int | None = None,
     ) -> Call[NewKey]:
         """Makes a key. Its `secret` is shown this once. Without `user` it stands for whoever makes it.
+
+        A key `for_` an agent has the scopes of its maker except `approvals:write`.
 
         Sent once: when no answer comes, look at `list` and revoke what nobody has the secret of.
         """
@@ -44,6 +47,7 @@ class KeyOperations:
             scopes=[*scopes] if scopes is not None else None,
             agent_skills=[*agent_skills] if agent_skills is not None else None,
             expires_in_s=expires_in_s,
+            **{"for": for_},
         )
         return Call("POST", "/v1/keys", _NEW, body=body, repeat=Repeat.NEVER)
 

@@ -1,5 +1,6 @@
 //! `charter key …`
 
+use charter_contract::identity::KeyHolder;
 use charter_contract::ids::{TenantId, UserId};
 use charter_engine::{AccessScope, CatalogueRole, Role, Tier};
 use clap::{Args, Subcommand};
@@ -76,7 +77,11 @@ struct Create {
     /// admins by default, none for users. May be repeated.
     #[arg(long = "agent-skill", value_name = "ID")]
     agent_skills: Vec<String>,
-    /// A part of the interface that it opens, e.g. `runs:read`; all by default. May be repeated.
+    /// Who acts with it: `person`, or `agent` for a key that does not decide on approvals.
+    #[arg(long = "for", value_name = "HOLDER", default_value_t)]
+    holder: KeyHolder,
+    /// A part of the interface that it opens, e.g. `runs:read`; all that you have by default, for an agent but
+    /// `approvals:write`. May be repeated.
     #[arg(long = "scope", value_name = "SCOPE")]
     scopes: Vec<AccessScope>,
     /// For how many seconds it lets in; for ever by default.
@@ -90,6 +95,9 @@ impl Create {
             "user": self.user, "catalogue": self.catalogue, "expires_in_s": self.expires_in_s});
         if !self.agent_skills.is_empty() {
             order["agent_skills"] = json!(self.agent_skills);
+        }
+        if self.holder != KeyHolder::Person {
+            order["for"] = json!(self.holder);
         }
         if !self.scopes.is_empty() {
             order["scopes"] = json!(self.scopes);

@@ -7,6 +7,8 @@ use charter_testkit::postgres_server::PostgresServer;
 use serde_json::{Value, json};
 
 use crate::home::{Api, Home, Key, Server, ids};
+use crate::playbooks::{PLAYBOOK, confirm, decide, path_of, purge, settled, waiting_run_of};
+use crate::service::Service;
 use crate::shared::Tenants;
 
 /// Two admins of two tenants, and an operator.
@@ -174,10 +176,10 @@ const STREAM_ENDS: Duration = Duration::from_secs(3);
 /// A stream that a key opened is closed soon after the key is revoked: no later event is sent over it.
 #[test]
 fn a_stream_ends_with_its_key() {
-    let (_home, server) = served();
+    let server = Tenants::with_keys(&KEYS);
     let ann = server.key("ann");
     let made = make(&ann, json!({"name": "watcher", "role": "admin"}));
-    let holder = server.key(secret(&made));
+    let holder = ann.with_key(secret(&made));
     let mut stream = holder.follow("/v1/events?after=0");
     // The stream is open once it has sent what happened before.
     assert!(stream.any(|line| line.contains("key.created")));
@@ -275,6 +277,153 @@ fn a_key_may_do_no_more_than_who_makes_it() {
         .key("ope")
         .post("/v1/keys", &least)
         .fails(403, "permission_denied");
+}
+
+/// Ruling 33: the user who creates or rotates a key learns its secret. So the key approves no call that its makers
+/// asked for, nor a call that was asked for with another key of theirs. Keys of the configuration, and keys created
+/// where the data is, have no maker.
+#[test]
+fn nobody_approves_under_a_name_that_they_made() {
+    let home = Home::with_keys(&KEYS).with("CHARTER_MODEL__SOURCE", "none");
+    let own = [
+        "key", "--tenant", "acme", "create", "own", "--user", "max", "--role", "operator",
+        "--output", "json",
+    ];
+    let own = home.run(&own).json(0);
+    let server = home.serve();
+    let service = Service::start();
+    let [ann, ope, max] = ["ann", "ope", secret(&own)].map(|key| server.key(key));
+    ann.register(&purge(&service));
+    let key = |by: &Api, user: &str, role: &str| {
+        let order = json!({"name": user, "user": user, "role": role});
+        server.key(secret(&make(by, order)))
+    };
+    let zoe = key(&ann, "zoe", "operator");
+    let sub = key(&ann, "sub", "admin");
+    let deep = key(&sub, "deep", "operator");
+    let rotated = ann.post(&path(&own, "/rotate"), &json!({"overlap_s": 600}));
+    let rotated = server.key(secret(&rotated.expect(201)));
+
+    let seen = |by: &Api, run: &Value| {
+        let id = run["approvals"][0]["approval_id"].as_str().unwrap();
+        by.get(&format!("/v1/approvals/{id}")).expect(200)
+    };
+    let refused = |by: &Api, run: &Value| {
+        assert_eq!(seen(by, run)["may_agree"], false);
+        decide(by, &run["approvals"][0], "approve").fails(403, "permission_denied");
+    };
+    // Asked for by a maker, by a user with a key of that maker, and by those who gave values and confirmed.
+    let of_ann = waiting_run_of(&ann);
+    let of_zoe = waiting_run_of(&zoe);
+    let start = format!("/v1/playbooks/{PLAYBOOK}/runs");
+    let of_all = max.post(&start, &json!({"parameters": {}})).expect(201);
+    let given = json!({"parameters": {"vault": "main"}});
+    let of_all = ope
+        .post(&path_of(&of_all, "/parameters"), &given)
+        .expect(200);
+    confirm(&zoe, &of_all).expect(200);
+    let of_all = settled(&ann, &of_all, "awaiting_approval");
+    for run in [&of_ann, &of_zoe, &of_all] {
+        for by in [&ann, &zoe, &sub, &deep, &rotated] {
+            refused(by, run);
+        }
+    }
+    for by in [&max, &ope] {
+        refused(by, &of_all);
+        for run in [&of_ann, &of_zoe] {
+            assert_eq!(seen(by, run)["may_agree"], true);
+        }
+    }
+    assert_eq!(
+        seen(&max, &of_all)["asked_by"],
+        json!(["ann", "max", "ope", "zoe"])
+    );
+    // Every approver has asked, or made the key of an asker.
+    assert!(of_all["notes"][0].is_string(), "{of_all:#}");
+    assert_eq!(of_ann.get("notes"), None);
+    assert!(!service.was_called());
+
+    for (by, run) in [(&max, &of_ann), (&ope, &of_zoe)] {
+        decide(by, &run["approvals"][0], "approve").expect(200);
+        service.next().answer_with("{}");
+        settled(by, run, "completed");
+    }
+    // An asker may withdraw the request.
+    decide(&zoe, &of_all["approvals"][0], "reject").expect(200);
+    settled(&max, &of_all, "failed");
+    assert!(!service.was_called());
+}
+
+/// Ruling 33: `doctor` checks that each tenant has a second person who can approve.
+#[test]
+fn doctor_finds_a_tenant_of_one_person() {
+    let mut home = Home::with_keys(&[("ann", "acme", "ann", "admin")]).embedded();
+    let found = |home: &Home, code: i32| {
+        let checks = home.run(&["doctor", "--output", "json"]).json(code);
+        let mut checks = checks.as_array().unwrap().iter();
+        let check = checks.find(|check| check["check"] == "four eyes").unwrap();
+        let word = |field: &str| check[field].as_str().unwrap().to_owned();
+        (word("state"), word("found"))
+    };
+    let (state, text) = found(&home, 1);
+    assert_eq!(state, "wrong");
+    assert!(text.starts_with("acme: no user can approve"), "{text}");
+    home.set("CHARTER_APPROVALS__FOUR_EYES", "false");
+    let (state, text) = found(&home, 0);
+    assert_eq!(state, "ok");
+    assert!(
+        text.starts_with("acme: approvals.four_eyes is off"),
+        "{text}"
+    );
+    home.unset("CHARTER_APPROVALS__FOUR_EYES");
+    let second = [
+        "key", "--tenant", "acme", "create", "second", "--user", "bob", "--role", "operator",
+    ];
+    assert_eq!(home.run(&second).code, Some(0));
+    let each = "acme: each request has an approver";
+    assert_eq!(found(&home, 0), ("ok".to_owned(), each.to_owned()));
+}
+
+/// An agent's key has what its maker has but the decisions, and cannot be given them.
+#[test]
+fn a_key_for_an_agent_decides_nothing() {
+    let server = Tenants::with_keys(&KEYS);
+    let ann = server.key("ann");
+    let service = Service::start();
+    ann.register(&purge(&service));
+    let made = make(
+        &ann,
+        json!({"name": "agent", "for": "agent", "role": "operator"}),
+    );
+    let scopes = made["scopes"].as_array().unwrap();
+    assert!(!scopes.contains(&json!("approvals:write")), "{made:#}");
+    assert!(scopes.contains(&json!("approvals:read")), "{made:#}");
+    assert!(scopes.contains(&json!("runs:write")), "{made:#}");
+    let agent = ann.with_key(secret(&made));
+    let run = waiting_run_of(&agent);
+    let refused = decide(&agent, &run["approvals"][0], "approve");
+    refused.clone().fails(403, "permission_denied");
+    assert_eq!(
+        refused.body["technical_details"]["scope"],
+        "approvals:write"
+    );
+    decide(&ann, &run["approvals"][0], "reject").expect(200);
+
+    let some = json!({"name": "a", "for": "agent", "scopes": ["runs:read", "approvals:write"]});
+    ann.post("/v1/keys", &some).fails(400, "invalid_request");
+    let some = make(
+        &ann,
+        json!({"name": "a", "for": "agent", "scopes": ["runs:read"]}),
+    );
+    assert_eq!(some["scopes"], json!(["runs:read"]));
+
+    let home = Home::new().with("CHARTER_API_KEY", ann.key.as_deref().unwrap());
+    let create = [
+        "key", "create", "bot", "--for", "agent", "--server", &ann.base, "--output", "json",
+    ];
+    assert_eq!(home.run(&create).json(0)["scopes"], made["scopes"]);
+    let person = [&create[..3], &["--for", "person"], &create[5..]].concat();
+    assert_eq!(home.run(&person).json(0)["scopes"], json!(["*"]));
 }
 
 /// Another tenant's admin neither sees nor touches it.

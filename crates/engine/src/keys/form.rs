@@ -1,6 +1,6 @@
 //! What is asked for and shown of keys.
 
-use charter_contract::identity::{AccessScopes, CatalogueRole, Rights};
+use charter_contract::identity::{AccessScopes, CatalogueRole, KeyHolder, Rights};
 use charter_contract::ids::{KeyId, TenantId, UserId};
 use charter_contract::text::ShortText;
 use charter_contract::time::Timestamp;
@@ -34,7 +34,10 @@ pub struct KeyOrder {
     #[serde(default)]
     #[schemars(with = "Option<Vec<String>>")]
     pub agent_skills: Option<SkillGrants>,
-    /// Parts of the interface; those of its maker when absent.
+    /// Who acts with it; a person when absent. An agent's key does not decide on approvals.
+    #[serde(default, rename = "for")]
+    pub holder: KeyHolder,
+    /// Parts of the interface; those of its maker when absent, for an agent without `approvals:write`.
     #[serde(default)]
     #[schemars(with = "Option<Vec<String>>")]
     pub scopes: Option<AccessScopes>,
