@@ -79,7 +79,10 @@ impl Engine {
         approval: &ApprovalId,
     ) -> Result<ApprovalEntry, EngineError> {
         let found = self.listed_approval(&caller.tenant, approval).await?;
-        entry(caller, found)
+        match caller.sees(found.user_id.as_ref()) {
+            true => entry(caller, found),
+            false => Err(EngineError::not_found("approval", approval)),
+        }
     }
 
     /// The caller's tenant's approvals, newest first, of one state or run if asked.
@@ -106,7 +109,7 @@ impl Engine {
         let filter = ApprovalFilter {
             state: state.transpose()?,
             run_id: run,
-            user_id: None,
+            user_id: caller.only_own(),
         };
         let page = self.store().approvals(&caller.tenant, filter, page).await?;
         let entries = page.entries.into_iter().map(|found| entry(caller, found));

@@ -97,6 +97,18 @@ impl Caller {
         }
     }
 
+    /// The user whose data alone the caller sees; `None` for operators, who see the data of the whole tenant.
+    #[must_use]
+    pub(crate) fn only_own(&self) -> Option<&UserId> {
+        (self.role < Role::Operator).then_some(&self.user)
+    }
+
+    /// Whether the caller sees what belongs to a user of the tenant. Only operators see what has no known user.
+    #[must_use]
+    pub(crate) fn sees(&self, owner: Option<&UserId>) -> bool {
+        self.only_own().is_none_or(|user| owner == Some(user))
+    }
+
     /// Whoever uses the machine that Charter runs on, where nobody is told apart by a key: admin
     /// of the tenant `local`, with everything granted.
     ///

@@ -134,16 +134,23 @@ const AMONG_PROCESSES: &str = "replicas.";
 /// What the topics of keys begin with.
 const OF_KEYS: &str = "key.";
 
-/// Whether a caller is told of a topic. What processes tell each other names skills that the reader may not
-/// reach; keys are the affair of who keeps them.
-fn is_for(caller: &Caller, topic: &str) -> bool {
+/// What the topics of runs and approvals begin with: those of a user.
+const OF_A_USER: [&str; 2] = ["run.", "approval."];
+
+/// Whether a caller sees a message. Messages among processes name skills that the reader may not reach; keys
+/// are for the admins who keep them; runs and approvals are for their user and for operators.
+fn is_for(caller: &Caller, message: &NewMessage) -> bool {
+    let topic = &message.topic;
     let keeps_keys = || caller.role >= Role::Admin && caller.scopes.opens(AccessScope::AdminRead);
-    !topic.starts_with(AMONG_PROCESSES) && (!topic.starts_with(OF_KEYS) || keeps_keys())
+    let of_a_user = OF_A_USER.iter().any(|of| topic.starts_with(of));
+    !topic.starts_with(AMONG_PROCESSES)
+        && (!topic.starts_with(OF_KEYS) || keeps_keys())
+        && (!of_a_user || caller.sees(message.user_id.as_ref()))
 }
 
 impl Engine {
-    /// The caller's tenant's events and those of the global catalogue after an id, oldest first; of a topic, or of the topics below it,
-    /// if asked. Events are kept as long as runs are.
+    /// The events of the tenant that the caller sees, and those of the global catalogue, after an id, oldest
+    /// first; of a topic, or of the topics below it, if asked. Events are kept as long as runs are.
     ///
     /// # Errors
     /// When storage fails.
@@ -160,7 +167,7 @@ impl Engine {
         let next = messages.last().map_or(after, |message| message.id);
         let wanted = messages.into_iter().filter(|message| {
             let found = &message.message.topic;
-            is_for(caller, found)
+            is_for(caller, &message.message)
                 && topic.is_none_or(|topic| {
                     let rest = found.strip_prefix(topic);
                     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))

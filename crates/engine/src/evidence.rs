@@ -266,15 +266,32 @@ impl Engine {
     /// One record with all its attachments.
     ///
     /// # Errors
-    /// `not_found`, also for another tenant's.
+    /// `not_found`, also for one that the caller does not see.
     pub async fn evidence(
         &self,
         caller: &Caller,
         id: &EvidenceId,
     ) -> Result<EvidenceRecord, EngineError> {
+        self.must_see_evidence(caller, id).await?;
         let found = self.store().evidence(&caller.tenant, id).await?;
         let record = found.ok_or_else(|| EngineError::not_found("evidence record", id))?;
         redacted(caller, record)
+    }
+
+    /// Whether the caller sees a record: the user whose run captured it does, and operators.
+    pub(crate) async fn must_see_evidence(
+        &self,
+        caller: &Caller,
+        id: &EvidenceId,
+    ) -> Result<(), EngineError> {
+        if caller.only_own().is_none() {
+            return Ok(());
+        }
+        let owner = self.store().evidence_user(&caller.tenant, id).await?;
+        match caller.sees(owner.as_ref()) {
+            true => Ok(()),
+            false => Err(EngineError::not_found("evidence record", id)),
+        }
     }
 
     /// Attaches a record to one thing more, by a link record of its own in the evidence log

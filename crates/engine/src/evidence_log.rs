@@ -195,12 +195,13 @@ impl Engine {
     /// One record's leaves, each with its proof, under a checkpoint of now.
     ///
     /// # Errors
-    /// `not_found`, also for another tenant's.
+    /// `not_found`, also for a record that the caller does not see.
     pub async fn evidence_proof(
         &self,
         caller: &Caller,
         id: &EvidenceId,
     ) -> Result<EvidenceProof, EngineError> {
+        self.must_see_evidence(caller, id).await?;
         let leaves = self.store().log_leaves_of(&caller.tenant, id).await?;
         if leaves.is_empty() {
             return Err(EngineError::not_found("evidence record", id));

@@ -238,7 +238,7 @@ fn ruling_10_an_approval_by_the_playbooks_class_is_explained() {
     assert_eq!(step["decisions"][1]["by"], "bob");
     assert_eq!(step["waits_for"], json!([]));
     assert_eq!(ids(&step["approvals"], "state"), ["rejected"]);
-    let shown = charter_as(&server, "uma", &["gate", "explain", "--run", id]);
+    let shown = charter_as(&server, "bob", &["gate", "explain", "--run", id]);
     assert_eq!(shown.code, Some(0), "{shown:?}");
     assert!(
         shown

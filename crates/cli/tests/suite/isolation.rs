@@ -10,11 +10,12 @@ mod mcp;
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::home::{Answer, Api, Home};
+use crate::home::{Answer, Api, Home, ids, request_of};
+use crate::packages::SKILL;
 use document::{Call, Document, Operation};
-use estate::{Estate, Known, MARK, is_shared};
+use estate::{Estate, Known, MARK, is_of_a_user, is_shared};
 
 /// Operations that need no key, by their names in the document.
 const PUBLIC: [&str; 5] = [
@@ -62,13 +63,15 @@ fn absent(id: &str) -> String {
 
 /// The same table with ids that nobody has.
 fn nobodys(known: &Known) -> Known {
+    absent_in(known, |place| !is_shared(place))
+}
+
+/// The same table with ids that nobody has in some places.
+fn absent_in(known: &Known, is_absent: impl Fn(&str) -> bool) -> Known {
     let places = known.iter().map(|(place, ids)| {
-        let other = |id: &String| {
-            if is_shared(place) {
-                id.clone()
-            } else {
-                absent(id)
-            }
+        let other = |id: &String| match is_absent(place) {
+            true => absent(id),
+            false => id.clone(),
         };
         (*place, ids.iter().map(other).collect())
     });
@@ -246,6 +249,76 @@ fn no_operation_tells_or_changes_anything_of_another_tenant() {
     }
     assert_eq!(after.len(), before.len());
     owner_is_served(&document, &estate);
+}
+
+/// What the listings of a user's own begin with.
+const LISTINGS: [&str; 5] = [
+    "/v1/runs",
+    "/v1/approvals",
+    "/v1/evidence",
+    "/v1/missions",
+    "/v1/events",
+];
+
+/// Whether an operation is about what belongs to a user: it names it in its path, or lists it.
+fn is_about_a_user(operation: &Operation) -> bool {
+    let names = document::places(&operation.path);
+    let mut listings = LISTINGS.iter();
+    names.iter().any(|(_, place)| is_of_a_user(place))
+        || operation.method == "get" && listings.any(|start| operation.path.starts_with(start))
+}
+
+/// Level `user`: what another user of the tenant started is as good as absent, in every operation that names or lists
+/// it. Operators see all of it, and a user sees their own.
+#[test]
+fn no_user_sees_what_another_started() {
+    let estate = Estate::new();
+    let document = Document::read();
+    let nobodys = absent_in(&estate.known, is_of_a_user);
+    let mut user = Stranger {
+        api: estate.server.key("ulf"),
+        ids: [&estate.known, &nobodys],
+        secrets: estate.started(),
+        written: String::new(),
+    };
+    let (mut faults, mut tried) = (Vec::new(), 0);
+    for operation in document
+        .operations()
+        .iter()
+        .filter(|one| is_about_a_user(one))
+    {
+        let real = document.calls(operation, &estate.known);
+        let none = document.calls(operation, &nobodys);
+        for (call, other) in real.iter().zip(&none) {
+            faults.extend(user.tries(operation, call, other));
+            tried += 1;
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(tried > 50, "only {tried} calls");
+
+    let bob = estate.server.key("bob");
+    for place in ["runs", "approvals", "evidence", "missions", "requests"] {
+        for id in &estate.known[place] {
+            bob.get(&format!("/v1/{place}/{id}")).expect(200);
+        }
+    }
+
+    let ulf = estate.server.key("ulf");
+    let answer = ulf.ask(&request_of(SKILL, json!({}))).expect(200);
+    let run = answer["metadata"]["run_ids"][0].as_str().unwrap();
+    let entries = |path: &str| ulf.get(path).expect(200)["entries"].clone();
+    assert_eq!(ids(&entries("/v1/runs"), "run_id"), [run]);
+    let evidence = ids(&entries("/v1/evidence"), "id");
+    assert!(!evidence.is_empty());
+    for id in &evidence {
+        ulf.get(&format!("/v1/evidence/{id}")).expect(200);
+        ulf.get(&format!("/v1/evidence/log/proof/{id}")).expect(200);
+    }
+    let mut told = ids(&entries("/v1/events?topic=run"), "data.run_id");
+    told.dedup();
+    assert_eq!(told, [run]);
+    assert_eq!(entries("/v1/missions"), json!([]));
 }
 
 /// The calls were good ones: the owner gets past reading and finding with at least one of each operation's.

@@ -194,13 +194,14 @@ fn a_stream_ends_with_its_key() {
 /// What happens to keys is told to who keeps them, and to nobody else.
 #[test]
 fn events_of_keys_are_for_who_keeps_them() {
-    let (_home, server) = served();
+    let server = Tenants::with_keys(&KEYS);
     let ann = server.key("ann");
     let lesser =
         json!({"name": "lesser", "scopes": ["runs:read", "catalogue:read"], "role": "admin"});
-    let lesser = server.key(secret(&make(&ann, lesser)));
+    let lesser = ann.with_key(secret(&make(&ann, lesser)));
     let told = |api: &Api| ids(&api.get("/v1/events").expect(200)["entries"], "topic");
-    assert_eq!(told(&ann), ["key.created"]);
+    // The keys of `ann` and `ope`, and the lesser one.
+    assert_eq!(told(&ann), ["key.created"; 3]);
     assert_eq!(told(&lesser), [""; 0]);
     assert_eq!(told(&server.key("ope")), [""; 0]);
 }

@@ -266,7 +266,7 @@ fn b000_18_a_waiting_run_survives_a_restart_and_can_be_aborted() {
     );
     let ending = json!({"reason": "not today"});
     uma.post(&path_of(&run, "/abort"), &ending)
-        .fails(403, "permission_denied");
+        .fails(404, "not_found");
     eve.post(&path_of(&run, "/abort"), &ending)
         .fails(404, "not_found");
     // A shared database keeps the killed server's hold on the run until its lease is over.

@@ -21,3 +21,18 @@ pub(crate) fn caller(user: &str, role: Role) -> Caller {
 pub(crate) fn person(name: &str) -> Caller {
     caller(name, Role::Operator)
 }
+
+/// A user sees its own data alone; operators see the data of the tenant, also what has no known user.
+#[test]
+fn a_user_sees_its_own() {
+    let id = |name: &str| UserId::parse(name).unwrap();
+    for (role, sees) in [
+        (Role::User, [true, false, false]),
+        (Role::Operator, [true, true, true]),
+        (Role::Admin, [true, true, true]),
+    ] {
+        let ann = caller("ann", role);
+        let owners = [Some(id("ann")), Some(id("bob")), None];
+        assert_eq!(owners.map(|owner| ann.sees(owner.as_ref())), sees, "{role}");
+    }
+}

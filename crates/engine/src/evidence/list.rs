@@ -32,10 +32,10 @@ pub struct EvidenceQuery {
 }
 
 impl EvidenceQuery {
-    fn filter(self) -> Result<EvidenceFilter, EngineError> {
+    fn filter(self, caller: &Caller) -> Result<EvidenceFilter, EngineError> {
         check_range(self.from, self.until)?;
         Ok(EvidenceFilter {
-            user_id: None,
+            user_id: caller.only_own().cloned(),
             attached_to: self.attached_to,
             evidence_type: self.evidence_type,
             system: self.system,
@@ -78,7 +78,7 @@ pub struct EvidenceListing {
 }
 
 impl Engine {
-    /// The tenant's records that fit, by capture time, without their payloads.
+    /// The records that the caller sees and that fit, by capture time, without their payloads.
     ///
     /// # Errors
     /// As for [`Engine::find_evidence`].
@@ -88,7 +88,7 @@ impl Engine {
         query: EvidenceQuery,
         page: &PageRequest,
     ) -> Result<EvidenceListing, EngineError> {
-        let filter = query.filter()?;
+        let filter = query.filter(caller)?;
         let found = self.store().list_evidence(&caller.tenant, &filter, page);
         let found = found.await?;
         let entries = found.entries.into_iter().map(|head| entry(caller, head));
@@ -98,7 +98,7 @@ impl Engine {
         })
     }
 
-    /// The tenant's records that fit, whole, by capture time.
+    /// The same, whole.
     ///
     /// # Errors
     /// `invalid_document` for a range that ends before it starts (B000-19).
@@ -108,7 +108,7 @@ impl Engine {
         query: EvidenceQuery,
         page: &PageRequest,
     ) -> Result<Page<EvidenceRecord>, EngineError> {
-        let filter = query.filter()?;
+        let filter = query.filter(caller)?;
         let found = self
             .store()
             .find_evidence(&caller.tenant, &filter, page)

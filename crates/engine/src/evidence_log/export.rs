@@ -53,8 +53,8 @@ enum Rest {
 }
 
 impl Engine {
-    /// Starts an export: of everything when the query restricts nothing, else of the records that
-    /// fit.
+    /// Starts an export: for an operator of everything when the query restricts nothing, else of the records
+    /// that the caller sees and that fit.
     ///
     /// # Errors
     /// `too_large` for a selection of too many records; as [`Engine::find_evidence`].
@@ -63,7 +63,8 @@ impl Engine {
         caller: &Caller,
         query: EvidenceQuery,
     ) -> Result<EvidenceExport, EngineError> {
-        let (coverage, rest) = if query != EvidenceQuery::default() {
+        let sees_all = caller.only_own().is_none();
+        let (coverage, rest) = if !sees_all || query != EvidenceQuery::default() {
             let selected = self.selected(caller, query).await?;
             (Coverage::Selection, Rest::These(selected))
         } else if self.is_whole(caller).await? {

@@ -142,7 +142,7 @@ pub struct MissionListing {
 }
 
 impl Engine {
-    /// The caller's tenant's missions, newest first.
+    /// The missions of the tenant that the caller sees, newest first.
     ///
     /// # Errors
     /// When storage fails, or for a cursor that no page gave out.
@@ -154,7 +154,7 @@ impl Engine {
     ) -> Result<MissionListing, EngineError> {
         let filter = MissionFilter {
             state,
-            user_id: None,
+            user_id: caller.only_own(),
         };
         let page = self.store().missions(&caller.tenant, filter, page).await?;
         let entries = page.entries.into_iter().map(|record| MissionSummary {
@@ -265,12 +265,17 @@ impl Engine {
         caller: &Caller,
         mission: &MissionId,
     ) -> Result<MissionRecord, EngineError> {
-        if let Some(record) = self.store().mission(&caller.tenant, mission).await? {
+        let found = self.store().mission(&caller.tenant, mission).await?;
+        if let Some(record) = found.filter(|record| sees(caller, record)) {
             return Ok(record);
         }
         let newest = PageRequest::new(None, MAX_PAGE);
-        let all = MissionFilter::default();
-        let newest = self.store().missions(&caller.tenant, all, &newest).await?;
+        let filter = MissionFilter {
+            state: None,
+            user_id: caller.only_own(),
+        };
+        let store = self.store();
+        let newest = store.missions(&caller.tenant, filter, &newest).await?;
         let ids = newest.entries.iter().map(|known| known.mission_id.as_str());
         Err(EngineError::not_found("mission", mission).or_nearest(mission.as_str(), ids))
     }
@@ -278,8 +283,7 @@ impl Engine {
     /// Stops a mission; what it produced stays.
     ///
     /// # Errors
-    /// `not_found`; `permission_denied` for somebody else's mission below the role operator;
-    /// `illegal_transition` for one that is over.
+    /// `not_found`, also for a mission that the caller does not see; `illegal_transition` for one that is over.
     pub async fn cancel_mission(
         self: &Arc<Self>,
         caller: &Caller,
@@ -295,6 +299,14 @@ impl Engine {
             .await?;
         self.show_mission(caller, mission).await
     }
+}
+
+/// Whether the caller sees a mission: its user does, and operators.
+fn sees(caller: &Caller, record: &MissionRecord) -> bool {
+    caller.only_own().is_none_or(|user| {
+        let root = record.root();
+        root.is_ok_and(|root| root.actor_id.as_str() == user.as_str())
+    })
 }
 
 fn reason(outcome: &Outcome) -> Option<String> {

@@ -149,7 +149,7 @@ impl Engine {
         let envelope = self.envelope(caller, order, &kind)?;
         let mission = envelope.mission_id.clone();
         if let Some(known) = self.store().mission(&caller.tenant, &mission).await? {
-            let mission = self.repeated(caller, &known, &envelope, &begun).await?;
+            let mission = self.repeated(known, &envelope, &begun).await?;
             return Ok(MissionStarted::Repeat(Box::new(mission)));
         }
         self.must_have_room_for_a_run(&caller.tenant).await?;
@@ -182,9 +182,11 @@ impl Engine {
         };
         self.start_run(new).await?;
         // Of two orders at the same time storage takes one; the other one finds it.
-        let known = self.mission_record(caller, &mission).await?;
-        let shown = Box::new(self.repeated(caller, &known, &envelope, &begun).await?);
-        if known.envelope == admitted.payload() {
+        let known = self.store().mission(&caller.tenant, &mission).await?;
+        let known = known.ok_or_else(|| EngineError::not_found("mission", &mission))?;
+        let is_new = known.envelope == admitted.payload();
+        let shown = Box::new(self.repeated(known, &envelope, &begun).await?);
+        if is_new {
             Ok(MissionStarted::New(shown))
         } else {
             Ok(MissionStarted::Repeat(shown))
@@ -288,8 +290,7 @@ impl Engine {
     /// The mission that an equal order began; another order is a conflict (B002-15).
     async fn repeated(
         &self,
-        caller: &Caller,
-        known: &MissionRecord,
+        known: MissionRecord,
         envelope: &MissionEnvelope,
         begun: &Begun,
     ) -> Result<MissionShown, EngineError> {
@@ -297,9 +298,9 @@ impl Engine {
             .map_err(|found| EngineError::violations("stored mission_envelope", &found))?;
         let mut again = envelope.clone();
         again.created_at = stored.created_at;
-        let shown = self.show_mission(caller, &known.mission_id).await?;
+        let message = format!("there is another mission `{}` already", known.mission_id);
+        let (shown, _) = self.shown_mission(known).await?;
         if again != stored || shown.offline != begun.offline {
-            let message = format!("there is another mission `{}` already", known.mission_id);
             return Err(EngineError::new(ErrorCode::AlreadyExists, message));
         }
         Ok(shown)

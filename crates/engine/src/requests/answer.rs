@@ -106,14 +106,13 @@ impl Engine {
     /// A recorded request: what was asked, where it was routed, and its answer if there is one.
     ///
     /// # Errors
-    /// `not_found`, also for another tenant's.
+    /// `not_found`, also for a request that the caller does not see.
     pub async fn request(
         &self,
         caller: &Caller,
         id: &RequestId,
     ) -> Result<RequestShown, EngineError> {
-        let found = self.store().request(&caller.tenant, id).await?;
-        let record = found.ok_or_else(|| EngineError::not_found("request", id))?;
+        let record = self.request_of(caller, id).await?;
         Ok(RequestShown {
             asked: recorded(&record.asked)?,
             verdict: record.verdict.as_deref().map(recorded).transpose()?,
@@ -122,6 +121,20 @@ impl Engine {
             created_at: record.created_at,
             updated_at: record.updated_at,
         })
+    }
+
+    /// The record of a request that the caller sees.
+    ///
+    /// # Errors
+    /// `not_found`.
+    pub(super) async fn request_of(
+        &self,
+        caller: &Caller,
+        id: &RequestId,
+    ) -> Result<RequestRecord, EngineError> {
+        let found = self.store().request(&caller.tenant, id).await?;
+        let seen = found.filter(|record| caller.sees(Some(&record.user_id)));
+        seen.ok_or_else(|| EngineError::not_found("request", id))
     }
 
     /// Records a request and goes on to answer it without being waited for: what becomes of it is

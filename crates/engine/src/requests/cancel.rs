@@ -9,18 +9,18 @@ use charter_contract::json::decode_stored;
 
 use super::execute::run_id;
 use super::{Asked, Classified};
-use crate::{Caller, Engine, EngineError, Role};
+use crate::{Caller, Engine, EngineError};
 
 /// How long a request that was not routed yet is waited for, and how often it is looked at.
 const PATIENCE: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(20);
 
 impl Engine {
-    /// Aborts what a request runs, by whoever asked it or an operator. One that is answered and left
+    /// Aborts what a request runs, for its user or an operator. One that is answered and left
     /// no run under way is left as it is.
     ///
     /// # Errors
-    /// `not_found`, also for another tenant's; `permission_denied`.
+    /// `not_found`, also for a request that the caller does not see.
     pub async fn cancel_request(
         self: &Arc<Self>,
         caller: &Caller,
@@ -46,7 +46,7 @@ impl Engine {
     /// The runs that a request leads to, in the order of its verdict; none exists before that.
     ///
     /// # Errors
-    /// `not_found`, also for another tenant's; `permission_denied` for somebody else's.
+    /// `not_found`, also for a request that the caller does not see.
     pub async fn request_runs(
         &self,
         caller: &Caller,
@@ -63,8 +63,7 @@ impl Engine {
     ) -> Result<Vec<RunId>, EngineError> {
         let mut patience = PATIENCE;
         loop {
-            let found = self.store().request(&caller.tenant, request).await?;
-            let answered = found.is_some_and(|record| record.answer.is_some());
+            let answered = self.request_of(caller, request).await?.answer.is_some();
             let runs = self.routed_runs(caller, request).await?.unwrap_or_default();
             let mut begun = !runs.is_empty();
             for run in &runs {
@@ -83,13 +82,8 @@ impl Engine {
         caller: &Caller,
         request: &RequestId,
     ) -> Result<Option<Vec<RunId>>, EngineError> {
-        let found = self.store().request(&caller.tenant, request).await?;
-        let record = found.ok_or_else(|| EngineError::not_found("request", request))?;
+        let record = self.request_of(caller, request).await?;
         let asked = Asked::from_json(&record.asked, record.tenant_id)?;
-        if asked.caller.user != caller.user {
-            let rule = "a request is looked after by whoever asked it, and by operators";
-            caller.must_be(Role::Operator, rule)?;
-        }
         let Some(verdict) = record.verdict else {
             return Ok(None);
         };

@@ -32,11 +32,11 @@ pub struct RunQuery {
 }
 
 impl RunQuery {
-    fn filter(self) -> Result<RunFilter, EngineError> {
+    fn filter(self, caller: &Caller) -> Result<RunFilter, EngineError> {
         check_range(self.from, self.until)?;
         let words = self.origin.map_or(&[][..], RunOrigin::words);
         Ok(RunFilter {
-            user_id: None,
+            user_id: caller.only_own().cloned(),
             standing: self.status.as_deref().map(standing).transpose()?,
             begins: words.iter().map(|word| format!("{word} ")).collect(),
             title: self.title.filter(|title| !title.is_empty()),
@@ -60,7 +60,7 @@ fn standing(word: &str) -> Result<Standing, EngineError> {
 }
 
 impl Engine {
-    /// The caller's tenant's runs that are asked for, newest first. Where titles are looked at a page may
+    /// The runs of the tenant that the caller sees, newest first. Where titles are looked at a page may
     /// hold fewer than it has room for, and say where the next one starts.
     ///
     /// # Errors
@@ -72,7 +72,7 @@ impl Engine {
         query: RunQuery,
         page: &PageRequest,
     ) -> Result<RunListing, EngineError> {
-        let filter = query.filter()?;
+        let filter = query.filter(caller)?;
         let page = self.store().runs(&caller.tenant, &filter, page).await?;
         Ok(RunListing {
             entries: page.entries.into_iter().map(RunSummary::from).collect(),

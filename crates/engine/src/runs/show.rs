@@ -194,17 +194,29 @@ impl Engine {
         })
     }
 
-    /// What storage says of a run of the caller's tenant, without its journal.
+    /// The record of a run that the caller sees, without its journal.
     ///
     /// # Errors
-    /// `not_found`, also for another tenant's run.
+    /// `not_found`, also for a run that the caller does not see.
     pub(crate) async fn record_of(
         &self,
         caller: &Caller,
         run: &RunId,
     ) -> Result<RunRecord, EngineError> {
         let record = self.store().run(&caller.tenant, run).await?;
-        record.ok_or_else(|| EngineError::not_found("run", run))
+        let unseen = || EngineError::not_found("run", run);
+        let record = record.ok_or_else(unseen)?;
+        let sees = match &record.user_id {
+            None if caller.only_own().is_some() => {
+                let folded = self.fold(&caller.tenant, run).await?;
+                caller.sees(Some(folded.run.owner()))
+            }
+            owner => caller.sees(owner.as_ref()),
+        };
+        match sees {
+            true => Ok(record),
+            false => Err(unseen()),
+        }
     }
 
     /// Folds a run's journal again, without any effect: checks the hash chain, that every event is one

@@ -124,8 +124,11 @@ impl Engine {
         let (mut after, mut seen) = (None, 0);
         loop {
             let page = PageRequest::new(after, BATCH);
-            let all = MissionFilter::default();
-            let page = self.store().missions(&caller.tenant, all, &page).await?;
+            let own = MissionFilter {
+                state: None,
+                user_id: Some(&caller.user),
+            };
+            let page = self.store().missions(&caller.tenant, own, &page).await?;
             seen += page.entries.len();
             for record in page.entries {
                 let (state, since) = (state_of(record.state), record.updated_at);

@@ -24,8 +24,8 @@ const JSON: &str = "application/json";
 /// Resources of a page.
 const PAGE: usize = 100;
 
-/// A page: first of the files of skills that the caller reaches, by skill, then of the tenant's evidence, by
-/// capture time.
+/// A page: first of the files of skills that the caller reaches, by skill, then of the evidence that the
+/// caller sees, by capture time.
 pub(super) async fn list(
     call: &Call,
     after: Option<String>,

@@ -19,11 +19,30 @@ use crate::site::Site;
 /// In every text of the tenant, and in nothing that another one sends.
 pub(crate) const MARK: &str = "amethyst-of-acme";
 
-/// The owner, a colleague who decides on approvals, and the stranger, who may everything in another tenant.
-pub(crate) const KEYS: [(&str, &str, &str, &str); 3] = [
+/// The owner, a colleague who decides on approvals, the stranger, who may everything in another tenant, and a
+/// user of the owner's tenant.
+pub(crate) const KEYS: [(&str, &str, &str, &str); 4] = [
     ("ann", "acme", "ann", "admin"),
     ("bob", "acme", "bob", "admin"),
     ("eve", "umbra", "eve", "admin"),
+    ("ulf", "acme", "ulf", "user"),
+];
+
+/// Places of what belongs to a user of the tenant.
+const OF_A_USER: [&str; 13] = [
+    "runs",
+    "run",
+    "run_id",
+    "approvals",
+    "approval_id",
+    "evidence",
+    "evidence_id",
+    "proof",
+    "missions",
+    "mission_id",
+    "diff",
+    "requests",
+    "sessions",
 ];
 
 /// Its call is under way for as long as the lease, so that it still is when everything was tried.
@@ -113,6 +132,13 @@ impl Estate {
         self.server.key("eve")
     }
 
+    /// The ids of what the owner started, which other users of the tenant do not see.
+    pub(crate) fn started(&self) -> Vec<&str> {
+        let owned = self.known.iter().filter(|(place, _)| is_of_a_user(place));
+        let ids = owned.flat_map(|(_, ids)| ids.iter().map(String::as_str));
+        ids.collect()
+    }
+
     /// Texts that only the tenant may read: the mark, and every id that a stranger cannot guess.
     pub(crate) fn secrets(&self) -> Vec<&str> {
         let named = self.known.iter().filter(|(place, _)| !is_shared(place));
@@ -120,6 +146,10 @@ impl Estate {
         // A short one is a version or a word.
         ids.filter(|id| id.len() > 8).chain([MARK]).collect()
     }
+}
+
+pub(crate) fn is_of_a_user(place: &str) -> bool {
+    OF_A_USER.contains(&place)
 }
 
 /// Places whose values are words of the interface and no tenant's.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::document::schema_calls;
 use super::estate::{Estate, Known, MARK};
 use super::{listing, nobodys};
-use crate::home::{MCP_HEADERS, ids};
+use crate::home::{Api, MCP_HEADERS, ids};
 use crate::isolation::document::Document;
 use crate::mcp::peers::python;
 use crate::mcp::{over_http, with};
@@ -177,7 +177,9 @@ fn no_tool_resource_or_prompt_tells_anything_of_another_tenant() {
         );
         assert!(faults.is_empty(), "{mode}: {}", faults.join("\n"));
     }
-    tasks_are_nobodys(&estate, &nobodys);
+    tasks_are_nobodys(&estate, &estate.stranger(), &nobodys);
+    tasks_are_nobodys(&estate, &estate.server.key("ulf"), &nobodys);
+    no_user_sees_what_another_started(&estate, &nobodys);
     let after = listing(&document, &estate);
     for (path, was) in &before {
         assert_eq!(after.get(path), Some(was), "{path} changed");
@@ -185,9 +187,9 @@ fn no_tool_resource_or_prompt_tells_anything_of_another_tenant() {
 }
 
 /// Tasks: what began as a request, a run or a mission is a task of whoever began it.
-fn tasks_are_nobodys(estate: &Estate, nobodys: &Known) {
+fn tasks_are_nobodys(estate: &Estate, stranger: &Api, nobodys: &Known) {
     let can = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
-    let (ann, eve) = (estate.owner(), estate.stranger());
+    let ann = estate.owner();
     let get = |id: &String| ann.mcp(&can, "tasks/get", Some(id), json!({"taskId": id}));
     let seen = estate.known["tasks"]
         .iter()
@@ -198,7 +200,7 @@ fn tasks_are_nobodys(estate: &Estate, nobodys: &Known) {
             for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
                 let [found, expected] = [id, absent].map(|id| {
                     let params = json!({"taskId": id, "inputResponses": {}});
-                    let answer = eve.mcp(&can, method, Some(id), params);
+                    let answer = stranger.mcp(&can, method, Some(id), params);
                     (
                         answer["error"]["code"].clone(),
                         answer.to_string().replace(id.as_str(), "…"),
@@ -208,6 +210,34 @@ fn tasks_are_nobodys(estate: &Estate, nobodys: &Known) {
                 assert_eq!(found, expected, "{method} {id}");
             }
         }
+    }
+}
+
+/// A user of the owner's tenant sees neither what the owner started nor its evidence and artifacts.
+fn no_user_sees_what_another_started(estate: &Estate, nobodys: &Known) {
+    let templates = json!([
+        {"uriTemplate": "evidence://{evidence_id}"},
+        {"uriTemplate": "mission://{mission_id}"},
+        {"uriTemplate": "mission://{mission_id}/artifacts{?after}"},
+        {"uriTemplate": "mission://{mission_id}/artifacts/{kind}/{artifact_id}"},
+    ]);
+    let asked = |known: &Known| {
+        let mut asked = addresses(&templates, known);
+        for id in known["tasks"].iter().chain(&known["runs"]) {
+            let by = |tool: &str| json!({"tool": tool, "arguments": {"id": id}});
+            asked.extend([by("status"), by("cancel")]);
+        }
+        asked
+    };
+    let found = steps(estate, "ulf", "auto", &asked(&estate.known));
+    let expected = steps(estate, "ulf", "auto", &asked(nobodys));
+    for (found, expected) in found.iter().zip(&expected) {
+        assert_eq!(told(found), told(expected), "{found}");
+    }
+    let listed = steps(estate, "ulf", "auto", &[json!({"resources": true})]);
+    let text = json!(listed).to_string();
+    for id in estate.started() {
+        assert!(!text.contains(id), "lists {id}");
     }
 }
 
